@@ -1,0 +1,137 @@
+// Package tree holds the shape of a recorded worktree: entries, their order,
+// their encoding, the union of a git tree with its overlay, and differences.
+//
+// A tree is a directory listing in git's own encoding
+// (git-scm.com/docs/git-mktree, "gitformat" of tree objects): in a repository
+// it is the git tree, byte for byte. An overlay is a second tree in the same
+// encoding that holds only what a git tree cannot; see docs/format.md.
+//
+// The package is pure: it knows no file system, no store and no git program.
+// Everything it decodes is checked.
+package tree
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// ErrMalformed is reported for bytes that are not a tree.
+var ErrMalformed = errors.New("malformed tree")
+
+// An Entry is one name of a directory.
+type Entry struct {
+	Name string // bytes as on disk; never empty, ".", ".." and without "/" and NUL
+	Mode Mode
+	ID   oid.ID // of a blob (file, symlink), a tree (directory) or a commit (gitlink); zero for Absent
+}
+
+// Compare gives git's order of entries in a tree: by name, a directory's name
+// compared as if it ended in a slash. In git's view a gitlink is no directory.
+func Compare(a, b Entry) int {
+	n := min(len(a.Name), len(b.Name))
+	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
+		return c
+	}
+	return cmp.Compare(after(a, n), after(b, n))
+}
+
+// after returns the byte of the sort key of e at index n, len(e.Name) >= n.
+func after(e Entry, n int) int {
+	switch {
+	case len(e.Name) > n:
+		return int(e.Name[n])
+	case e.Mode.Type() == Dir:
+		return '/'
+	}
+	return -1
+}
+
+// Sort puts entries into git's order.
+func Sort(entries []Entry) { slices.SortFunc(entries, Compare) }
+
+// Append appends the encoding of one entry to p. The caller keeps the order.
+func Append(p []byte, e Entry, alg oid.Algorithm) []byte {
+	p = strconv.AppendUint(p, uint64(e.Mode), 8)
+	p = append(p, ' ')
+	p = append(p, e.Name...)
+	p = append(p, 0)
+	if e.ID.IsZero() {
+		return append(p, make([]byte, alg.Size())...)
+	}
+	return e.ID.Append(p)
+}
+
+// Encode returns the payload of a tree object with these entries, which must
+// be in the order of [Compare].
+func Encode(entries []Entry, alg oid.Algorithm) []byte {
+	var p []byte
+	for _, e := range entries {
+		p = Append(p, e, alg)
+	}
+	return p
+}
+
+// Decode reads a tree object's payload. It trusts nothing: modes, names, order
+// and duplicates are checked, and every error is [ErrMalformed]. Names like
+// ".git" are not refused here: that is for whoever writes to a disk.
+func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
+	entries := make([]Entry, 0, len(payload)/(alg.Size()+16)+1)
+	for rest := payload; len(rest) > 0; {
+		e, n, err := decodeEntry(rest, alg)
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) > 0 {
+			if last := entries[len(entries)-1]; Compare(last, e) >= 0 || last.Name == e.Name {
+				return nil, fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
+			}
+		}
+		entries = append(entries, e)
+		rest = rest[n:]
+	}
+	return entries, nil
+}
+
+func decodeEntry(p []byte, alg oid.Algorithm) (Entry, int, error) {
+	space := bytes.IndexByte(p, ' ')
+	if space < 1 || space > 7 {
+		return Entry{}, 0, fmt.Errorf("%w: no mode", ErrMalformed)
+	}
+	mode, err := strconv.ParseUint(string(p[:space]), 8, 32)
+	if err != nil {
+		return Entry{}, 0, fmt.Errorf("%w: mode %q", ErrMalformed, p[:space])
+	}
+	switch Mode(mode).Type() {
+	case Dir, File, Symlink, Nested:
+	case Absent:
+		if mode != 0 {
+			return Entry{}, 0, fmt.Errorf("%w: mode %o", ErrMalformed, mode)
+		}
+	default:
+		return Entry{}, 0, fmt.Errorf("%w: mode %o", ErrMalformed, mode)
+	}
+	nul := bytes.IndexByte(p[space:], 0)
+	if nul < 0 || len(p) < space+nul+1+alg.Size() {
+		return Entry{}, 0, fmt.Errorf("%w: cut short", ErrMalformed)
+	}
+	name := string(p[space+1 : space+nul])
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+		return Entry{}, 0, fmt.Errorf("%w: name %q", ErrMalformed, name)
+	}
+	end := space + nul + 1 + alg.Size()
+	id, err := oid.FromBytes(p[end-alg.Size() : end])
+	if err != nil {
+		return Entry{}, 0, err
+	}
+	if id.IsZero() != (mode == 0) {
+		return Entry{}, 0, fmt.Errorf("%w: %q has the null id", ErrMalformed, name)
+	}
+	return Entry{Name: name, Mode: Mode(mode), ID: id}, end, nil
+}

@@ -1,0 +1,155 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+const alg = oid.SHA1
+
+// objects is a store of trees for tests.
+type objects map[oid.ID][]byte
+
+func (o objects) put(entries ...Entry) oid.ID {
+	Sort(entries)
+	p := Encode(entries, alg)
+	id := alg.Sum(oid.Tree, p)
+	o[id] = p
+	return id
+}
+
+func (o objects) load(id oid.ID) ([]byte, error) {
+	p, ok := o[id]
+	if !ok {
+		return nil, fmt.Errorf("no tree %v", id)
+	}
+	return p, nil
+}
+
+func blob(s string) oid.ID { return alg.Sum(oid.Blob, []byte(s)) }
+
+func TestEntriesSortAsGitSortsThem(t *testing.T) {
+	e := []Entry{{"a", Dir, blob("1")}, {"a.b", GitFile, blob("2")}, {"a0", GitFile, blob("3")}, {"a-b", GitFile, blob("4")}, {"ab", Nested, blob("5")}}
+	Sort(e)
+	var got []string
+	for _, x := range e {
+		got = append(got, x.Name)
+	}
+	if want := []string{"a-b", "a.b", "a", "a0", "ab"}; !slices.Equal(got, want) {
+		t.Errorf("order %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsEncodedIsDecoded(t *testing.T) {
+	e := []Entry{{"b", File | 0600, blob("1")}, {"a", Dir | 0700, blob("2")}, {"l", Symlink, blob("3")}, {"gone", Absent, oid.ID{}}, {"n\n\xff", Nested | 0755, blob("4")}}
+	Sort(e)
+	got, err := Decode(Encode(e, alg), alg)
+	if err != nil || !slices.Equal(got, e) {
+		t.Errorf("decoded %v, %v, want %v", got, err, e)
+	}
+}
+
+func TestMalformedTreesAreRefused(t *testing.T) {
+	good := Entry{"a", GitFile, blob("1")}
+	enc := func(e ...Entry) []byte { return Encode(e, alg) }
+	for name, p := range map[string][]byte{
+		"cut short":    enc(good)[:20],
+		"duplicate":    enc(good, good),
+		"same name":    enc(Entry{"a", GitFile, blob("1")}, Entry{"a", Dir, blob("2")}),
+		"wrong order":  enc(Entry{"b", GitFile, blob("1")}, good),
+		"slash":        enc(Entry{"a/b", GitFile, blob("1")}),
+		"dot dot":      enc(Entry{"..", Dir, blob("1")}),
+		"empty name":   enc(Entry{"", Dir, blob("1")}),
+		"null id":      enc(Entry{"a", GitFile, oid.ID{}}),
+		"a fifo":       enc(Entry{"a", 0010644, blob("1")}),
+		"no mode":      []byte(" a\x00" + string(make([]byte, 20))),
+		"not octal":    []byte("10x644 a\x00" + string(make([]byte, 20))),
+		"only letters": []byte("hello"),
+	} {
+		if got, err := Decode(p, alg); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v, %v, want ErrMalformed", name, got, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode([]Entry{{"a", GitFile, blob("1")}, {"b", Dir, blob("2")}}, alg))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if e, err := Decode(p, alg); err == nil {
+			if back, err := Decode(Encode(e, alg), alg); err != nil || !slices.Equal(back, e) {
+				t.Errorf("%q decodes to %v, which encodes to what decodes to %v, %v", p, e, back, err)
+			}
+		}
+	})
+}
+
+// lines prints the changes of a difference, one a line.
+func lines(t *testing.T, o objects, from, to State) []string {
+	t.Helper()
+	var out []string
+	for c, err := range Diff(from, to, alg, o.load) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%s %o %o", c.Path, c.From.Mode, c.To.Mode))
+	}
+	return out
+}
+
+func TestTheOverlayWinsAndTheUmaskFillsIn(t *testing.T) {
+	o := objects{}
+	s := State{Umask: 022,
+		Tree:    o.put(Entry{"f", GitFile, blob("clean")}, Entry{"x", GitExec, blob("x")}, Entry{"sub", GitLink, blob("c")}, Entry{"sparse", GitDir, o.put(Entry{"s", GitFile, blob("s")})}, Entry{"d", GitDir, o.put(Entry{"y", GitFile, blob("y")})}),
+		Overlay: o.put(Entry{"f", File | 0600, blob("raw")}, Entry{"empty", Dir | 0755, o.put()}, Entry{"sub", Nested | 0750, o.put(Entry{"z", File | 0644, blob("z")})}, Entry{"sparse", Absent, oid.ID{}}, Entry{"d", Dir | 0755, o.put(Entry{"secret", File | 0400, blob("p")})}),
+	}
+	got := lines(t, o, State{}, s)
+	want := []string{"d 0 40755", "d/secret 0 100400", "d/y 0 100644", "empty 0 40755", "f 0 100600", "sub 0 160750", "sub/z 0 100644", "x 0 100755"}
+	if !slices.Equal(got, want) {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+	n, ok, err := Lookup(s, "f", alg, o.load)
+	if err != nil || !ok || n.ID != blob("raw") || n.Git.ID != blob("clean") {
+		t.Errorf("Lookup(f) = %+v, %v, %v", n, ok, err)
+	}
+	if n, ok, _ := Lookup(s, "sparse", alg, o.load); ok || n.Git.Name == "" {
+		t.Errorf("Lookup(sparse) = %+v, %v, want an absent node of the git tree", n, ok)
+	}
+	if _, ok, _ := Lookup(s, "f/g", alg, o.load); ok {
+		t.Error("a file has a child")
+	}
+}
+
+func TestEqualDirectoriesAreNotRead(t *testing.T) {
+	o := objects{}
+	same := alg.Sum(oid.Tree, []byte("never stored"))
+	a := State{Tree: o.put(Entry{"same", GitDir, same}, Entry{"f", GitFile, blob("1")})}
+	b := State{Tree: o.put(Entry{"same", GitDir, same}, Entry{"f", GitFile, blob("2")})}
+	if got := lines(t, o, a, b); !slices.Equal(got, []string{"f 100666 100666"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestADirectoryThatBecomesAFileIsYieldedWithItsContents(t *testing.T) {
+	o := objects{}
+	a := State{Umask: 022, Tree: o.put(Entry{"p", GitDir, o.put(Entry{"f", GitFile, blob("1")})})}
+	b := State{Umask: 022, Tree: o.put(Entry{"p", GitFile, blob("2")})}
+	if got, want := lines(t, o, a, b), []string{"p 40755 100644", "p/f 100644 0"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := lines(t, o, b, a), []string{"p 100644 40755", "p/f 0 100644"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAMissingTreeIsAnError(t *testing.T) {
+	for _, err := range Diff(State{}, State{Tree: blob("nowhere")}, alg, objects{}.load) {
+		if err != nil {
+			return
+		}
+	}
+	t.Error("no error")
+}
