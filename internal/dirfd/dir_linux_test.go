@@ -1,0 +1,98 @@
+package dirfd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestAPathLongerThanTheSystemAllowsIsOpened(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	part := strings.Repeat("d", 200)
+	at, rel := d.fd, part
+	for i := range 30 {
+		must(t, unix.Mkdirat(at, part, 0o755))
+		fd, err := unix.Openat(at, part, unix.O_DIRECTORY, 0)
+		must(t, err)
+		defer unix.Close(fd)
+		if at = fd; i > 0 {
+			rel += "/" + part
+		}
+	}
+	must(t, unix.Mkdirat(at, "last", 0o755))
+	deep, err := d.OpenDir(rel)
+	must(t, err)
+	defer deep.Close()
+	if got := names(t, deep); len(got) != 1 || got[0] != "last" {
+		t.Errorf("names %q", got)
+	}
+	if _, err := d.OpenDir(rel + "/" + strings.Repeat("x", 5000)); err == nil {
+		t.Error("a name of 5000 bytes was opened")
+	}
+}
+
+func TestComponentsGiveWhatOpenat2Gives(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(root, "a", "b", "c"), 0o755))
+	must(t, os.Symlink("b", filepath.Join(root, "a", "l")))
+	d := open(t, root)
+	for rel, ok := range map[string]bool{"a": true, "a/b/c": true, "a/l": false, "a/l/c": false, "a/x": false} {
+		fd, err := openByComponents(d.fd, rel)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", rel, err)
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+	}
+}
+
+func TestPipesAndSocketsAreNamedAndDoNotBlock(t *testing.T) {
+	root := t.TempDir()
+	must(t, unix.Mkfifo(filepath.Join(root, "p"), 0o600))
+	d := open(t, root)
+	list, err := d.List()
+	must(t, err)
+	if len(list) != 1 || list[0].Type != Fifo {
+		t.Errorf("list %+v", list)
+	}
+	f, err := d.OpenFile("p")
+	must(t, err)
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != Fifo {
+		t.Errorf("stat %+v, %v", st, err)
+	}
+}
+
+func TestLstatRawDoesNotAllocate(t *testing.T) {
+	d := open(t, t.TempDir())
+	must(t, os.WriteFile(filepath.Join(t.TempDir(), "f"), nil, 0o600))
+	name := []byte("f\x00")
+	var st Stat
+	if n := testing.AllocsPerRun(100, func() { _ = d.LstatRaw(&name[0], &st) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkLstatRaw(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	d, err := Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	name := []byte("f\x00")
+	var st Stat
+	for b.Loop() {
+		if err := d.LstatRaw(&name[0], &st); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

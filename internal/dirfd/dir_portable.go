@@ -1,0 +1,235 @@
+//go:build !linux
+
+package dirfd
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Dir is a directory. It is safe for concurrent use; whoever opened it
+// closes it, once, after the last use.
+//
+// On this system it is a path that was checked by name, not a handle. Each
+// method checks again that the path is still a directory and no link, but
+// between that check and the step itself another process can swap it: here
+// the package guards against links that are there, not against a race.
+type Dir struct {
+	path string
+	root string
+}
+
+// Open opens the directory at a path of the system, which may lead through
+// symbolic links: the caller decided that this is the root.
+func Open(path string) (*Dir, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, err
+	}
+	d := &Dir{path: real, root: real}
+	return d, d.check()
+}
+
+// OpenDir opens the directory at a slash-separated path below d. No component
+// may be a symbolic link, "." or "..".
+func (d *Dir) OpenDir(rel string) (*Dir, error) {
+	if err := plainPath(rel); err != nil {
+		return nil, pathError("open", rel, err)
+	}
+	at := d
+	for rest, more := rel, true; more; {
+		var name string
+		name, rest, more = strings.Cut(rest, "/")
+		at = &Dir{path: filepath.Join(at.path, name), root: d.root}
+		if err := at.check(); err != nil {
+			return nil, pathError("open", rel, err)
+		}
+	}
+	return at, nil
+}
+
+// check makes sure that the path is a directory and no link.
+func (d *Dir) check() error {
+	info, err := os.Lstat(d.path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return syscall.ENOTDIR
+	}
+	return nil
+}
+
+// at returns the system's path of a name, after the check.
+func (d *Dir) at(op, name string) (string, error) {
+	if err := plain(name); err != nil {
+		return "", pathError(op, name, err)
+	}
+	if filepath.Separator != '/' && strings.ContainsAny(name, `\:`) {
+		return "", pathError(op, name, ErrNotPlain)
+	}
+	if err := d.check(); err != nil {
+		return "", pathError(op, name, err)
+	}
+	return filepath.Join(d.path, name), nil
+}
+
+// Stat returns the stat data of the directory itself.
+func (d *Dir) Stat() (Stat, error) {
+	info, err := os.Lstat(d.path)
+	if err != nil {
+		return Stat{}, err
+	}
+	return fromInfo(info), nil
+}
+
+// Lstat returns the stat data of what lies under a name; a link is not
+// followed.
+func (d *Dir) Lstat(name string) (Stat, error) {
+	if err := plain(name); err != nil {
+		return Stat{}, pathError("lstat", name, err)
+	}
+	info, err := os.Lstat(filepath.Join(d.path, name))
+	if err != nil {
+		return Stat{}, err
+	}
+	return fromInfo(info), nil
+}
+
+// LstatRaw is [Dir.Lstat] for a NUL-terminated name that the caller knows to
+// be plain.
+func (d *Dir) LstatRaw(name *byte, st *Stat) error {
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(name), n)) != 0 {
+		n++
+	}
+	s, err := d.Lstat(string(unsafe.Slice(name, n)))
+	*st = s
+	return err
+}
+
+// List returns the names in the directory, without "." and "..".
+func (d *Dir) List() ([]Name, error) {
+	if err := d.check(); err != nil {
+		return nil, pathError("list", ".", err)
+	}
+	list, err := os.ReadDir(d.path)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Name, len(list))
+	for i, e := range list {
+		out[i] = Name{Name: e.Name(), Type: fileType(e.Type())}
+	}
+	return out, nil
+}
+
+// Readlink returns the target of the symbolic link under a name.
+func (d *Dir) Readlink(name string) (string, error) {
+	path, err := d.at("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	return os.Readlink(path)
+}
+
+// Local reports whether the directory lies on a file system whose timestamps
+// are fine and made by this machine's clock. Not known here.
+func (d *Dir) Local() bool { return false }
+
+// Close closes the handle.
+func (d *Dir) Close() error { return nil }
+
+// A File is an open regular file, for reading, by one goroutine.
+type File struct{ f *os.File }
+
+// OpenFile opens the file under a name for reading. A symbolic link is an
+// error, and so is whatever is no regular file, which could block.
+func (d *Dir) OpenFile(name string) (*File, error) {
+	path, err := d.at("open", name)
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, pathError("open", name, syscall.ELOOP)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
+		f.Close()
+		return nil, pathError("open", name, syscall.ELOOP)
+	}
+	return &File{f: f}, nil
+}
+
+// Stat returns the stat data of the open file.
+func (f *File) Stat() (Stat, error) {
+	info, err := f.f.Stat()
+	if err != nil {
+		return Stat{}, err
+	}
+	return fromInfo(info), nil
+}
+
+// Read implements [io.Reader].
+func (f *File) Read(p []byte) (int, error) { return f.f.Read(p) }
+
+// Rewind goes back to the first byte.
+func (f *File) Rewind() error {
+	_, err := f.f.Seek(0, io.SeekStart)
+	return err
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.f.Close() }
+
+// fileType turns the type bits of Go into those of stat(2).
+func fileType(m os.FileMode) tree.Mode {
+	switch {
+	case m&os.ModeDir != 0:
+		return tree.Dir
+	case m&os.ModeSymlink != 0:
+		return tree.Symlink
+	case m&os.ModeNamedPipe != 0:
+		return Fifo
+	case m&os.ModeSocket != 0:
+		return Socket
+	case m&os.ModeCharDevice != 0:
+		return Char
+	case m&os.ModeDevice != 0:
+		return Block
+	case m&os.ModeIrregular != 0:
+		return Char // of no type we could record
+	}
+	return tree.File
+}
+
+// permissions turns the permission bits of Go into those of stat(2).
+func permissions(m os.FileMode) tree.Mode {
+	p := tree.Mode(m.Perm())
+	if m&os.ModeSetuid != 0 {
+		p |= 04000
+	}
+	if m&os.ModeSetgid != 0 {
+		p |= 02000
+	}
+	if m&os.ModeSticky != 0 {
+		p |= 01000
+	}
+	return p
+}
