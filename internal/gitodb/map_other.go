@@ -1,0 +1,11 @@
+//go:build !unix
+
+package gitodb
+
+import "os"
+
+// mapFile reads a whole file, where mapping is not at hand.
+func mapFile(path string) (data []byte, unmap func() error, err error) {
+	data, err = os.ReadFile(path)
+	return data, func() error { return nil }, err
+}

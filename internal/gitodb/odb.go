@@ -1,0 +1,331 @@
+// Package gitodb reads and writes git's object database: loose objects, packs
+// and alternates, in SHA-1 and SHA-256 repositories.
+//
+// Every object read is hashed and compared with the id it was asked for; what
+// does not match is [ErrCorrupt], never a wrong byte. Packs may be replaced by
+// git at any moment: an object that is not found where it was is looked for
+// once more. What is written is what git writes, under git's own protocol
+// (temporary name, then rename), and appears whole or not at all.
+//
+// The package knows neither refs nor worktrees, and never deletes an object.
+// The formats are those of git's gitformat-pack and gitformat-loose pages.
+package gitodb
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// ErrNotFound is reported for an object that is nowhere in the database.
+var ErrNotFound = errors.New("object not found")
+
+// ErrCorrupt is reported for an object that is there but broken: cut short, not
+// decodable, or with other bytes than its id promises.
+var ErrCorrupt = errors.New("object is corrupt")
+
+// ErrTooLarge is reported by [DB.Read] for an object that is larger than
+// [Options.BytesMax].
+var ErrTooLarge = errors.New("object is too large for memory")
+
+// Options say how a database is read and written; nil and the zero value are
+// the recommended ones.
+type Options struct {
+	// BytesMax is the size of the largest object held in memory; 0 is 2 GiB.
+	BytesMax int64
+	// Sync makes loose objects durable before they get their name. Git's own
+	// default leaves them to the file system; packs are always synced.
+	Sync bool
+	// Share is called with every file and directory made, before it can be
+	// found by others, to give it the permissions that core.sharedRepository
+	// asks for. Nil leaves what the umask gives.
+	Share func(path string) error
+}
+
+// A DB is an object database: one objects directory and its alternates. All
+// methods may be called by several goroutines at once; any number of processes,
+// git among them, may use the same directory.
+type DB struct {
+	dir string
+	alg oid.Algorithm
+	opt Options
+
+	load    sync.Once // fills sources, at the first question
+	sources []*source
+	bases   *bases
+	inflate sync.Pool // of *inflater
+	deflate sync.Pool // of *zlib.Writer
+}
+
+// Open returns the database in a repository's objects directory. Nothing is
+// read before the first question, so that opening costs nothing.
+func Open(dir string, alg oid.Algorithm, opt *Options) (*DB, error) {
+	if alg != oid.SHA1 && alg != oid.SHA256 {
+		return nil, fmt.Errorf("git has no objects of %v", alg)
+	}
+	d := &DB{dir: dir, alg: alg, bases: &bases{}}
+	if opt != nil {
+		d.opt = *opt
+	}
+	if d.opt.BytesMax == 0 {
+		d.opt.BytesMax = 2 << 30
+	}
+	return d, nil
+}
+
+// Close releases the files that are held. No other method may be running.
+func (d *DB) Close() error {
+	var errs []error
+	for _, s := range d.all() {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Refresh lists the packs anew if their directory changed. Reading does so by
+// itself where an object is missing; a process that lives long calls it before
+// it relies on [DB.Has], which otherwise trusts packs that were seen earlier.
+func (d *DB) Refresh() {
+	for _, s := range d.all() {
+		s.refresh()
+	}
+}
+
+// Has reports whether the object is there. It does not read the object.
+func (d *DB) Has(id oid.ID) bool {
+	if !d.fits(id) {
+		return false
+	}
+	for _, s := range d.all() {
+		if p, _ := s.find(id); p != nil {
+			return true
+		}
+	}
+	for place := range d.unpacked(id) {
+		if place.pack != nil {
+			return true
+		}
+		if st, err := os.Lstat(place.loose); err == nil && st.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether an id is of this database's algorithm.
+func (d *DB) fits(id oid.ID) bool {
+	var buf [32]byte
+	return len(id.Append(buf[:0])) == d.alg.Size()
+}
+
+// Read returns an object's kind and payload, which belongs to the caller. The
+// payload has the id that was asked for. The errors are [ErrNotFound],
+// [ErrCorrupt] (every copy is broken), [ErrTooLarge] and those of the system.
+func (d *DB) Read(id oid.ID) (oid.Kind, []byte, error) {
+	var kind oid.Kind
+	var payload []byte
+	err := d.try(id, func(at place) (err error) {
+		kind, payload, err = d.readPlace(at)
+		if err == nil && d.alg.Sum(kind, payload) != id {
+			err = fmt.Errorf("%w: its bytes have another id", ErrCorrupt)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("object %v: %w", id, err)
+	}
+	return kind, payload, nil
+}
+
+func (d *DB) readPlace(at place) (oid.Kind, []byte, error) {
+	if at.pack != nil {
+		return d.unpack(at.pack, at.off)
+	}
+	return d.readLoose(at.loose)
+}
+
+// Size returns an object's kind and size from its header alone; the payload is
+// not verified.
+func (d *DB) Size(id oid.ID) (oid.Kind, int64, error) {
+	var kind oid.Kind
+	var size int64
+	err := d.try(id, func(at place) (err error) {
+		if at.pack != nil {
+			kind, size, err = d.packedSize(at.pack, at.off)
+		} else {
+			kind, size, err = d.looseSize(at.loose)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("object %v: %w", id, err)
+	}
+	return kind, size, nil
+}
+
+// Freshen renews the age of an object that is about to be referred to again, as
+// git does, so that no "git gc" prunes it before the reference is there. It
+// returns false where the object must be written: it is not there, or its file
+// belongs to somebody else, or lies in a pack of unreachable objects.
+func (d *DB) Freshen(id oid.ID) bool {
+	now := time.Now()
+	err := d.try(id, func(at place) error {
+		switch {
+		case at.pack == nil:
+			return os.Chtimes(at.loose, now, now)
+		case at.pack.cruft:
+			return ErrNotFound
+		}
+		return at.pack.freshen(now)
+	})
+	return err == nil
+}
+
+// freshSeconds is for how long a pack's new age is relied upon without asking
+// the file system again; git prunes nothing that young unless told to.
+const freshSeconds = 2
+
+func (p *pack) freshen(now time.Time) error {
+	if now.Unix()-p.fresh.Load() < freshSeconds {
+		return nil
+	}
+	if err := os.Chtimes(p.path+".pack", now, now); err != nil {
+		return err
+	}
+	p.fresh.Store(now.Unix())
+	return nil
+}
+
+// try calls f with each place where the object is until f is content. It
+// returns f's last error that is not the file's absence, or ErrNotFound.
+func (d *DB) try(id oid.ID, f func(place) error) error {
+	if !d.fits(id) {
+		return ErrNotFound
+	}
+	last := ErrNotFound
+	attempt := func(at place) bool {
+		err := f(at)
+		switch {
+		case err == nil:
+			last = nil
+		case !errors.Is(err, os.ErrNotExist):
+			last = err
+		case at.pack != nil:
+			at.pack.gone.Store(true)
+		}
+		return err == nil
+	}
+	for _, s := range d.all() {
+		if p, off := s.find(id); p != nil && attempt(place{pack: p, off: off}) {
+			return nil
+		}
+	}
+	for at := range d.unpacked(id) {
+		if attempt(at) {
+			return nil
+		}
+	}
+	if last == ErrNotFound {
+		return d.notFound()
+	}
+	return last
+}
+
+// notFound is ErrNotFound, with the packs named whose index cannot be used.
+func (d *DB) notFound() error {
+	err := ErrNotFound
+	for _, s := range d.all() {
+		for _, p := range s.list() {
+			if bad := p.bad.Load(); bad != nil {
+				err = fmt.Errorf("%w (%w)", err, *bad)
+			}
+		}
+	}
+	return err
+}
+
+// A place is where a copy of an object lies: in a pack, or in a file.
+type place struct {
+	pack  *pack
+	off   int64
+	loose string
+}
+
+// unpacked yields the places of an object that the packs known so far do not
+// give: the loose files, then every pack, those that came since included.
+func (d *DB) unpacked(id oid.ID) func(func(place) bool) {
+	return func(yield func(place) bool) {
+		for _, s := range d.all() {
+			if !yield(place{loose: s.loose(id)}) {
+				return
+			}
+		}
+		for _, s := range d.all() {
+			s.refresh()
+			for _, p := range s.list() {
+				if off, ok := p.find(id); ok && !yield(place{pack: p, off: off}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A source is one objects directory: the repository's own, or an alternate.
+type source struct {
+	dir    string
+	alg    oid.Algorithm
+	packs  atomic.Pointer[[]*pack]
+	recent atomic.Pointer[pack] // where the last object was found
+
+	mu      sync.Mutex // held while the list of packs is made
+	retired []*pack    // no longer listed; readers may still hold them
+	mtime   time.Time  // of the pack directory when it was listed
+	settled bool       // a later change of the directory shows in its mtime
+}
+
+func (s *source) list() []*pack {
+	if l := s.packs.Load(); l != nil {
+		return *l
+	}
+	s.refresh()
+	return *s.packs.Load()
+}
+
+// find looks in the packs that are known.
+func (s *source) find(id oid.ID) (*pack, int64) {
+	if p := s.recent.Load(); p != nil {
+		if off, ok := p.find(id); ok {
+			return p, off
+		}
+	}
+	for _, p := range s.list() {
+		if off, ok := p.find(id); ok {
+			s.recent.Store(p)
+			return p, off
+		}
+	}
+	return nil, 0
+}
+
+func (s *source) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, p := range s.retired {
+		errs = append(errs, p.close())
+	}
+	if l := s.packs.Swap(nil); l != nil {
+		for _, p := range *l {
+			errs = append(errs, p.close())
+		}
+	}
+	s.recent.Store(nil)
+	s.retired = nil
+	return errors.Join(errs...)
+}

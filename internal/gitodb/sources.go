@@ -1,0 +1,198 @@
+package gitodb
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// alternateDepthMax is how far git follows alternates of alternates.
+const alternateDepthMax = 5
+
+// alternateBytesMax bounds a file that names a few directories.
+const alternateBytesMax = 1 << 20
+
+// all returns the objects directories, the repository's own first. Alternates
+// are read once, at the first question; git too never looks at them again.
+func (d *DB) all() []*source {
+	d.load.Do(func() { d.addSource(d.dir, 0) })
+	return d.sources
+}
+
+func (d *DB) addSource(dir string, depth int) {
+	dir = filepath.Clean(dir)
+	if slices.ContainsFunc(d.sources, func(s *source) bool { return s.dir == dir }) {
+		return
+	}
+	if st, err := os.Stat(dir); depth > 0 && (err != nil || !st.IsDir()) {
+		return
+	}
+	d.sources = append(d.sources, &source{dir: dir, alg: d.alg})
+	text, err := readBounded(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
+	if err != nil || depth == alternateDepthMax {
+		return
+	}
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		path := alternate(string(line))
+		switch {
+		case path == "":
+		case filepath.IsAbs(path):
+			d.addSource(path, depth+1)
+		default:
+			d.addSource(filepath.Join(dir, path), depth+1)
+		}
+	}
+}
+
+// alternate returns the directory that a line of info/alternates names, or ""
+// for an empty line and a comment.
+func alternate(line string) string {
+	if line == "" || line[0] == '#' {
+		return ""
+	}
+	if line[0] == '"' {
+		if path, ok := unquote(line); ok {
+			return path
+		}
+	}
+	return line
+}
+
+// unquote undoes git's C-style quoting of a whole line.
+func unquote(line string) (string, bool) {
+	const letters, bytesOf = `abfnrtv"\`, "\a\b\f\n\r\t\v\"\\"
+	var out []byte
+	for i := 1; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '"':
+			return string(out), i == len(line)-1
+		case c != '\\':
+			out = append(out, c)
+		case i+1 < len(line) && strings.IndexByte(letters, line[i+1]) >= 0:
+			out = append(out, bytesOf[strings.IndexByte(letters, line[i+1])])
+			i++
+		default:
+			b, ok := octal(line[i+1:])
+			if !ok {
+				return "", false
+			}
+			out = append(out, b)
+			i += 3
+		}
+	}
+	return "", false
+}
+
+func octal(s string) (byte, bool) {
+	if len(s) < 3 || s[0] > '3' {
+		return 0, false
+	}
+	var b byte
+	for _, c := range []byte(s[:3]) {
+		if c < '0' || c > '7' {
+			return 0, false
+		}
+		b = b<<3 | (c - '0')
+	}
+	return b, true
+}
+
+// readBounded reads a small file that must not be larger than limit.
+func readBounded(path string, limit int64) (p []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(p)) > limit {
+		err = errors.New(path + ": too large")
+	}
+	return p, err
+}
+
+// settleTime is how much older than its listing a directory's mtime must be for
+// a later change to be sure to give another one (FAT counts in two seconds).
+const settleTime = 2 * time.Second
+
+// refresh lists the packs anew if their directory may have changed. Packs that
+// are still there are kept as they are.
+func (s *source) refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := filepath.Join(s.dir, "pack")
+	old := s.packs.Load()
+	var mtime time.Time // zero: there is no such directory
+	if st, err := os.Stat(dir); err == nil {
+		mtime = st.ModTime()
+	}
+	if old != nil && s.settled && mtime.Equal(s.mtime) {
+		return
+	}
+	s.mtime, s.settled = mtime, mtime.IsZero() || time.Since(mtime) > settleTime
+	known := map[string]*pack{}
+	if old != nil {
+		for _, p := range *old {
+			known[p.path] = p
+		}
+	}
+	list := []*pack{}
+	for _, path := range packPaths(dir) {
+		p := known[path.name]
+		if p == nil || p.gone.Load() {
+			p = &pack{path: path.name, alg: s.alg, cruft: path.cruft}
+		} else {
+			delete(known, path.name)
+		}
+		list = append(list, p)
+	}
+	for _, p := range known {
+		p.gone.Store(true)
+		s.retired = append(s.retired, p)
+	}
+	s.packs.Store(&list)
+}
+
+// A packPath is a pack's path without the extension.
+type packPath struct {
+	name  string
+	cruft bool // holds unreachable objects, with ages of their own
+}
+
+// packPaths lists the packs of a directory that have both their files.
+func packPaths(dir string) []packPath {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1) // what could be read is better than nothing
+	slices.Sort(names)
+	has := func(name string) bool {
+		_, ok := slices.BinarySearch(names, name)
+		return ok
+	}
+	var out []packPath
+	for _, name := range names {
+		base, ok := strings.CutSuffix(name, ".idx")
+		if ok && has(base+".pack") {
+			out = append(out, packPath{filepath.Join(dir, base), has(base + ".mtimes")})
+		}
+	}
+	return out
+}
+
+// loose returns the path of an object's own file.
+func (s *source) loose(id oid.ID) string { return loosePath(s.dir, id) }
+
+func loosePath(dir string, id oid.ID) string {
+	h := id.String()
+	return dir + string(filepath.Separator) + h[:2] + string(filepath.Separator) + h[2:]
+}
