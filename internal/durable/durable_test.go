@@ -1,0 +1,195 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestWriteFileReplacesTheWholeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, want := range []string{"a long first version", "", "short"} {
+		if err := WriteFile(path, []byte(want), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Fatalf("read %q, %v; want %q", got, err, want)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("%d files are left in the directory, want 1", len(entries))
+	}
+}
+
+func TestAFailedWriteLeavesTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "d")
+	if err := os.MkdirAll(filepath.Join(path, "in"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("x"), 0o600); err == nil {
+		t.Fatal("a directory was replaced by a file")
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%d entries are left, want 1", len(entries))
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "f"), nil, 0o600); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing directory gives %v", err)
+	}
+}
+
+func TestExclusiveMeansAloneAmongGoroutines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	var wg sync.WaitGroup
+	n := 0 // the race detector sees it if two hold the lock
+	for range 20 {
+		wg.Go(func() {
+			for range 20 {
+				held, err := Lock(t.Context(), path, Exclusive)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n++
+				if err := held.Unlock(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n != 400 {
+		t.Errorf("counted %d, want 400", n)
+	}
+}
+
+func TestSharedHoldersDoNotExcludeEachOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	a, err := Lock(t.Context(), path, Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := TryLock(path, Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(path, Exclusive); !errors.Is(err, ErrLocked) {
+		t.Fatalf("exclusive beside shared gives %v", err)
+	}
+	a.Unlock()
+	b.Unlock()
+	c, err := TryLock(path, Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(path, Shared); !errors.Is(err, ErrLocked) {
+		t.Fatalf("shared beside exclusive gives %v", err)
+	}
+	c.Unlock()
+}
+
+func TestAWaiterGivesUpWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := Lock(t.Context(), path, Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := Lock(ctx, path, Exclusive); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("waiting gives %v", err)
+	}
+	held.Unlock()
+	again, err := Lock(t.Context(), path, Exclusive) // the given-up waiter lets go
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Unlock()
+}
+
+func TestARemovedLockFileIsNotTrusted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := Lock(t.Context(), path, Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan *Held)
+	go func() {
+		h, err := Lock(context.Background(), path, Exclusive)
+		if err != nil {
+			t.Error(err)
+		}
+		waiting <- h
+	}()
+	time.Sleep(5 * time.Millisecond)
+	if err := os.Remove(path); err != nil {
+		t.Skip("an open file cannot be removed here:", err)
+	}
+	held.Unlock()
+	h := <-waiting
+	defer h.Unlock()
+	if _, err := TryLock(path, Exclusive); !errors.Is(err, ErrLocked) {
+		t.Fatalf("the waiter holds a lock of a file that is gone: %v", err)
+	}
+}
+
+// TestMain lets the test binary play the other process.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("DURABLE_HOLD"); path != "" {
+		if _, err := Lock(context.Background(), path, Exclusive); err != nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString("held\n")
+		time.Sleep(time.Minute)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestAProcessHoldsItsLockUntilItDies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "DURABLE_HOLD="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 16)
+	n, err := out.Read(buf)
+	if err != nil || !bytes.Equal(buf[:n], []byte("held\n")) {
+		t.Fatalf("the child says %q, %v", buf[:n], err)
+	}
+	if _, err := TryLock(path, Exclusive); !errors.Is(err, ErrLocked) {
+		t.Errorf("beside another process: %v", err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	held, err := Lock(t.Context(), path, Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Unlock()
+}
+
+func TestSyncingAFileSystemWorksOrSaysItCannot(t *testing.T) {
+	dir := t.TempDir()
+	if err := SyncFS(dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+	if err := SyncFS(filepath.Join(dir, "none")); err == nil {
+		t.Error("a missing directory was synced")
+	}
+	if err := SyncDir(dir); err != nil {
+		t.Error(err)
+	}
+}

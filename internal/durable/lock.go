@@ -1,0 +1,125 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// ErrLocked is reported by [TryLock] when someone else holds the lock.
+var ErrLocked = errors.New("locked by another process or goroutine")
+
+// A Mode says with whom a lock is shared.
+type Mode uint8
+
+// The modes. Any number may hold a file Shared at once; Exclusive is alone.
+const (
+	Shared Mode = iota
+	Exclusive
+)
+
+// A Held lock is released by Unlock, or by the end of the process. It is for
+// one goroutine at a time.
+type Held struct {
+	file *os.File
+}
+
+// Unlock releases the lock; the second call and later ones do nothing.
+func (h *Held) Unlock() error {
+	if h.file == nil {
+		return nil
+	}
+	err := h.file.Close() // closing the description releases its lock
+	h.file = nil
+	return err
+}
+
+// Lock waits for the lock on the file at path, which is created when missing
+// and never removed: it is a sidecar without content. Processes exclude one
+// another and so do goroutines of one process, each call being a holder of its
+// own; a goroutine that locks twice waits for itself. Lock gives up with the
+// context's error.
+//
+// The wait is in the kernel, not a poll. A wait that is given up goes on in
+// the background until the lock is free, and then lets go of it at once.
+func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	held, err := TryLock(path, mode)
+	if !errors.Is(err, ErrLocked) {
+		return held, err
+	}
+	if ctx.Done() == nil {
+		return acquire(path, mode, true)
+	}
+	type outcome struct {
+		held *Held
+		err  error
+	}
+	done := make(chan outcome)
+	go func() {
+		held, err := acquire(path, mode, true)
+		select {
+		case done <- outcome{held, err}:
+		case <-ctx.Done():
+			if held != nil {
+				held.Unlock()
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.held, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TryLock takes the lock like [Lock] if that needs no waiting, and reports
+// [ErrLocked] if it does.
+func TryLock(path string, mode Mode) (*Held, error) {
+	return acquire(path, mode, false)
+}
+
+func acquire(path string, mode Mode, wait bool) (*Held, error) {
+	for {
+		f, err := openLockFile(path, mode)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(f, mode, wait); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if current(f, path) {
+			return &Held{file: f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func openLockFile(path string, mode Mode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil || mode != Shared || errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	// A reader of a read-only file system, or of a file it may not write.
+	if r, rerr := os.Open(path); rerr == nil {
+		return r, nil
+	}
+	return nil, err
+}
+
+// current reports whether the locked file is still the one at path: had
+// someone removed it, two holders could have a lock each.
+func current(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	theirs, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, theirs)
+}

@@ -1,0 +1,43 @@
+//go:build unix
+
+package durable
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock uses flock(2), whose locks belong to the open file description: they
+// exclude the goroutines of one process too, unlike POSIX record locks.
+func lock(f *os.File, mode Mode, wait bool) error {
+	how := unix.LOCK_SH
+	if mode == Exclusive {
+		how = unix.LOCK_EX
+	}
+	if !wait {
+		how |= unix.LOCK_NB
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return ErrLocked
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// SyncDir makes the names in dir durable: files created, renamed and removed.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
