@@ -1,0 +1,119 @@
+package tidy
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// layers lists every package and what of this module it may import. It is the
+// table of docs/decisions/0001-packages.md, a statement of policy: do not
+// change it to fix a build, write a decision record first. Tests may import
+// more, as far as there is no cycle.
+var layers = map[string]string{
+	"internal/oid":       "",
+	"internal/tree":      "internal/oid",
+	"internal/wildmatch": "",
+	"internal/ignore":    "internal/wildmatch",
+	"internal/attr":      "internal/wildmatch",
+	"internal/dirfd":     "internal/tree",
+	"internal/durable":   "",
+	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
+	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
+		"internal/stattable internal/gitindex",
+	"internal/apply":    "internal/oid internal/tree internal/dirfd",
+	"internal/gitconf":  "",
+	"internal/gitindex": "internal/oid internal/tree",
+	"internal/gitodb":   "internal/oid internal/durable",
+	"internal/gitref":   "internal/oid internal/durable",
+	"gitbridge": "internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
+		"internal/oid internal/tree",
+	"cas":    "internal/oid internal/durable",
+	"ledger": "internal/oid internal/durable",
+	"engine": "cas gitbridge ledger internal/oid internal/tree internal/wildmatch internal/ignore " +
+		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
+		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref",
+	"internal/rpc":  "engine internal/oid",
+	"cmd/rewind":    "engine internal/oid internal/rpc bench",
+	"bench":         "",
+	"fuzz":          "*",
+	"internal/tidy": "",
+}
+
+// outside lists every module that non-test code may import, and the packages
+// that may. The standard library is open to all; so a package that begins to
+// depend on something shows here, and a dependency is replaced in few places.
+var outside = map[string]string{
+	"go.etcd.io/bbolt":                      "cas internal/stattable",
+	"github.com/zeebo/blake3":               "cas internal/oid internal/stattable",
+	"github.com/klauspost/compress":         "cas internal/gitodb",
+	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
+	"github.com/pjbgf/sha1cd":               "internal/oid internal/gitodb",
+	"github.com/go-git/go-git/v5":           "internal/gitconf internal/gitodb",
+	"github.com/go-git/go-billy/v5":         "internal/gitconf internal/gitodb",
+	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
+		"internal/apply internal/gitodb internal/gitref cas bench fuzz",
+	"golang.org/x/sync":                     "internal/worktree internal/apply cas engine bench",
+	"golang.org/x/text":                     "internal/attr internal/gitconf",
+	"github.com/spf13/cobra":                "cmd/rewind",
+	"github.com/schollz/progressbar/v3":     "cmd/rewind",
+	"github.com/charmbracelet/colorprofile": "cmd/rewind",
+	"golang.org/x/term":                     "cmd/rewind",
+	"znkr.io/diff":                          "cmd/rewind engine",
+	"github.com/creachadair/jrpc2":          "internal/rpc cmd/rewind",
+}
+
+// checkLayer holds one package to the tables above.
+func checkLayer(dir string, sources []source) []breach {
+	first := sources[0]
+	allowed, listed := layers[dir]
+	if !listed {
+		return []breach{first.breach(first.ast.Package, "package %s is not in the table of layers", dir)}
+	}
+	var found []breach
+	for _, s := range sources {
+		if s.test {
+			continue
+		}
+		for _, spec := range s.ast.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+			if why := forbidden(dir, allowed, name); why != "" {
+				found = append(found, s.breach(spec.Pos(), "%s", why))
+			}
+		}
+	}
+	return found
+}
+
+// forbidden says why the package in dir may not import name, or nothing.
+func forbidden(dir, allowed, name string) string {
+	if name == module || strings.HasPrefix(name, module+"/") {
+		ours := strings.TrimPrefix(strings.TrimPrefix(name, module), "/")
+		if allowed == "*" || contains(allowed, ours) {
+			return ""
+		}
+		return dir + " may not import " + ours
+	}
+	if host, _, _ := strings.Cut(name, "/"); !strings.Contains(host, ".") {
+		return "" // the standard library
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if users, listed := outside[at]; listed {
+			if contains(users, dir) {
+				return ""
+			}
+			return dir + " may not import " + at + ", which is for " + users
+		}
+	}
+	return name + " is not in the table of outside modules"
+}
+
+// contains reports whether a list of words has a word.
+func contains(list, word string) bool {
+	for _, w := range strings.Fields(list) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package tidy
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+)
+
+// The numbers are promised by docs/decisions/0001-packages.md and STYLE.md.
+const (
+	funcLinesMax        = 70
+	fileLinesMax        = 400
+	exportsMax          = 40 // package-level names; methods and fields are not counted
+	interfaceMethodsMax = 5
+	paramsMax           = 4 // after ctx, outside of tests
+)
+
+// noNames say nothing of what is in a package.
+var noNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "types", "misc"}
+
+// checkPackage holds a package as a whole: its name, its comment, its exports.
+func checkPackage(dir string, sources []source) []breach {
+	var found []breach
+	first, documented, exports := sources[0], false, 0
+	if slices.Contains(noNames, path.Base(dir)) {
+		found = append(found, first.breach(first.ast.Package, "package name %s says nothing", path.Base(dir)))
+	}
+	for _, s := range sources {
+		documented = documented || s.ast.Doc != nil
+		if !s.test {
+			exports += len(exported(s))
+		}
+	}
+	if !documented {
+		found = append(found, first.breach(first.ast.Package, "package %s has no comment", dir))
+	}
+	if exports > exportsMax {
+		found = append(found, first.breach(first.ast.Package, "package %s exports %d names, over %d", dir, exports, exportsMax))
+	}
+	return found
+}
+
+// exported lists the package-level names that a file exports.
+func exported(s source) []*ast.Ident {
+	var names []*ast.Ident
+	add := func(id *ast.Ident) {
+		if id.IsExported() {
+			names = append(names, id)
+		}
+	}
+	for _, decl := range s.ast.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				add(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				eachName(spec, add)
+			}
+		}
+	}
+	return names
+}
+
+// eachName calls f with every name that a type, const or var spec declares.
+func eachName(spec ast.Spec, f func(*ast.Ident)) {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		f(s.Name)
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			f(name)
+		}
+	}
+}
+
+// checkFile holds the declarations of one file.
+func checkFile(s source) []breach {
+	var found []breach
+	for _, decl := range s.ast.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			found = append(found, checkFunc(s, d)...)
+		case *ast.GenDecl:
+			found = append(found, checkDocs(s, d)...)
+		}
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			if lines := s.lines(n); lines > funcLinesMax {
+				found = append(found, s.breach(n.Pos(), "function of %d lines, over %d", lines, funcLinesMax))
+			}
+		case *ast.InterfaceType:
+			if n.Methods.NumFields() > interfaceMethodsMax {
+				found = append(found, s.breach(n.Pos(), "interface of %d methods, over %d",
+					n.Methods.NumFields(), interfaceMethodsMax))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// checkFunc holds one function: no init, few parameters, a comment if exported.
+func checkFunc(s source, d *ast.FuncDecl) []breach {
+	var found []breach
+	if d.Recv == nil && d.Name.Name == "init" {
+		found = append(found, s.breach(d.Pos(), "init hides work from its caller"))
+	}
+	if s.test {
+		return found
+	}
+	if n := params(d.Type); n > paramsMax {
+		found = append(found, s.breach(d.Pos(), "%s has %d parameters after ctx, over %d", d.Name.Name, n, paramsMax))
+	}
+	if d.Doc == nil && d.Name.IsExported() && receiverExported(d) {
+		found = append(found, s.breach(d.Pos(), "exported %s has no comment", d.Name.Name))
+	}
+	return found
+}
+
+// params counts the parameters of a function but for a leading context.
+func params(t *ast.FuncType) int {
+	n := t.Params.NumFields()
+	if n == 0 {
+		return 0
+	}
+	if sel, ok := t.Params.List[0].Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Context" {
+		n--
+	}
+	return n
+}
+
+// receiverExported reports whether a caller outside of the package sees d: it
+// is no method, or a method of an exported type.
+func receiverExported(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	name := ""
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return ast.IsExported(name)
+}
+
+// checkDocs asks for a comment on every exported type, constant and variable.
+// For constants and variables the comment of their group will do.
+func checkDocs(s source, d *ast.GenDecl) []breach {
+	if s.test || d.Tok == token.IMPORT {
+		return nil
+	}
+	var found []breach
+	for _, spec := range d.Specs {
+		documented := d.Doc != nil && (d.Tok != token.TYPE || !d.Lparen.IsValid())
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			documented = documented || s.Doc != nil
+		case *ast.ValueSpec:
+			documented = documented || s.Doc != nil || s.Comment != nil
+		}
+		eachName(spec, func(id *ast.Ident) {
+			if id.IsExported() && !documented {
+				found = append(found, s.breach(id.Pos(), "exported %s has no comment", id.Name))
+			}
+		})
+	}
+	return found
+}

@@ -1,0 +1,124 @@
+package tidy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestTheModuleIsTidy(t *testing.T) {
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatalf("not run from its own directory: %v", err)
+	}
+	found, err := check(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range found {
+		t.Error(b)
+	}
+}
+
+// breaches are files that break one rule each, beside a package that is in order.
+var breaches = []struct{ name, file, text, want string }{
+	{"a package without a place", "stray/a.go", "// Package stray is lost.\npackage stray\n",
+		"stray/a.go:2: package stray is not in the table of layers"},
+	{"an import against the layers", "cas/a.go",
+		"package cas\n\nimport _ \"" + module + "/gitbridge\"\n", "cas/a.go:3: cas may not import gitbridge"},
+	{"an outside module in the wrong place", "ledger/a.go",
+		"// Package ledger.\npackage ledger\n\nimport _ \"go.etcd.io/bbolt\"\n",
+		"ledger/a.go:4: ledger may not import go.etcd.io/bbolt, which is for cas internal/stattable"},
+	{"an unknown outside module", "cas/a.go", "package cas\n\nimport _ \"example.org/x/y\"\n",
+		"cas/a.go:3: example.org/x/y is not in the table of outside modules"},
+	{"no package comment", "engine/a.go", "package engine\n", "engine/a.go:1: package engine has no comment"},
+	{"an empty name", "cas/util/a.go", "// Package util.\npackage util\n", "cas/util/a.go:2: package name util says nothing"},
+	{"a long function", "cas/a.go", "package cas\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
+		"cas/a.go:3: function of 71 lines, over 70"},
+	{"a long function in a test", "cas/a_test.go", "package cas\n\nvar f = func() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
+		"cas/a_test.go:3: function of 71 lines, over 70"},
+	{"a long file", "cas/a.go", "package cas\n" + strings.Repeat("\n", 400), "cas/a.go:401: file of 401 lines, over 400"},
+	{"a long file of the extension", "extension/a.ts", strings.Repeat("\n", 401), "extension/a.ts:401: file of 401 lines, over 400"},
+	{"many exports", "cas/a.go", "package cas\n\n" + many("// V is.\nvar V%d int\n", 41), "package cas exports 41 names, over 40"},
+	{"a wide interface", "cas/a.go", "package cas\n\ntype i interface {\n" + many("\tM%d()\n", 6) + "}\n",
+		"cas/a.go:3: interface of 6 methods, over 5"},
+	{"a silent function", "cas/a.go", "package cas\n\nfunc Open() {}\n", "cas/a.go:3: exported Open has no comment"},
+	{"a silent method", "cas/a.go", "package cas\n\n// S is.\ntype S struct{}\n\nfunc (s *S) Close() {}\n",
+		"cas/a.go:6: exported Close has no comment"},
+	{"a silent type in a group", "cas/a.go", "package cas\n\n// All.\ntype (\n\tA int\n)\n", "cas/a.go:5: exported A has no comment"},
+	{"a silent variable", "cas/a.go", "package cas\n\nvar ErrX error\n", "cas/a.go:3: exported ErrX has no comment"},
+	{"init", "cas/a.go", "package cas\n\nfunc init() {}\n", "cas/a.go:3: init hides work from its caller"},
+	{"many parameters", "cas/a.go", "package cas\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n",
+		"cas/a.go:3: f has 5 parameters after ctx, over 4"},
+	{"a place of one machine", "docs/a.md", "one\nin /work" + "/main\n", "docs/a.md:2: names a place: /work" + "/"},
+}
+
+func many(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+func TestEachRuleFindsItsBreach(t *testing.T) {
+	for _, c := range breaches {
+		t.Run(c.name, func(t *testing.T) {
+			found, err := check(fstest.MapFS{
+				"cas/cas.go": {Data: []byte("// Package cas is in order.\npackage cas\n")},
+				c.file:       {Data: []byte(c.text)},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range found {
+				if strings.Contains(b.String(), c.want) {
+					return
+				}
+			}
+			t.Errorf("found %v, want %s", found, c.want)
+		})
+	}
+}
+
+func TestWhatIsInOrderIsLeftAlone(t *testing.T) {
+	found, err := check(fstest.MapFS{
+		"cas/cas.go": {Data: []byte(`// Package cas is in order.
+package cas
+
+import (
+	"context"
+
+	"go.etcd.io/bbolt"
+	"` + module + `/internal/oid"
+)
+
+// Errors and limits.
+var ErrA, ErrB error
+
+const (
+	Max = 1 // the largest
+)
+
+// S is.
+type S struct{}
+
+// Close closes.
+func (s *S) Close(ctx context.Context, a, b, c, d int) {}
+
+type hidden struct{}
+
+func (h hidden) Read() {}
+`)},
+		"cas/cas_test.go":     {Data: []byte("package cas\n\nimport _ \"" + module + "/gitbridge\"\n\nfunc TestX() {}\n")},
+		"cas/testdata/bad.go": {Data: []byte("no go at all")},
+		"tools/go.mod":        {Data: []byte("module x\n")},
+		"tools/tools.go":      {Data: []byte("package tools\n")},
+	})
+	if err != nil || len(found) > 0 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
