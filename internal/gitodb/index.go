@@ -64,6 +64,9 @@ func (x *index) shape() error {
 		}
 		last = n
 	}
+	if int64(last) > int64(len(x.data)/x.hash) { // so that no sum below overflows
+		return fmt.Errorf("%w: cut short", ErrCorrupt)
+	}
 	x.count, x.sum = int(last), trailer
 	tables := fanout + fanoutBytes
 	if v2 {

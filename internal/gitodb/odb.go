@@ -30,7 +30,7 @@ var ErrNotFound = errors.New("object not found")
 var ErrCorrupt = errors.New("object is corrupt")
 
 // ErrTooLarge is reported by [DB.Read] for an object that is larger than
-// [Options.BytesMax].
+// [Options.BytesMax]; [DB.Stream] may still read it.
 var ErrTooLarge = errors.New("object is too large for memory")
 
 // Options say how a database is read and written; nil and the zero value are
@@ -110,7 +110,7 @@ func (d *DB) Has(id oid.ID) bool {
 		if place.pack != nil {
 			return true
 		}
-		if st, err := os.Lstat(place.loose); err == nil && st.Mode().IsRegular() {
+		if isLoose(place.loose) {
 			return true
 		}
 	}
@@ -176,6 +176,8 @@ func (d *DB) Freshen(id oid.ID) bool {
 	now := time.Now()
 	err := d.try(id, func(at place) error {
 		switch {
+		case at.pack == nil && !isLoose(at.loose):
+			return ErrNotFound
 		case at.pack == nil:
 			return os.Chtimes(at.loose, now, now)
 		case at.pack.cruft:

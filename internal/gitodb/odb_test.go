@@ -83,7 +83,7 @@ func (r *repo) fill(seed uint64) {
 			r.t.Fatal(err)
 		}
 	}
-	for gen := range 12 {
+	for gen := range 7 {
 		lines[rnd.IntN(len(lines))] = fmt.Sprintf("changed in %d", gen)
 		write("a/b/text", []byte(strings.Join(lines, "\n")))
 		big := make([]byte, 300_000)

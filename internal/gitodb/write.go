@@ -1,0 +1,182 @@
+package gitodb
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/klauspost/compress/zlib"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// An Object is an object on its way in or out: exactly Size bytes of payload.
+// Whoever receives it closes Data.
+type Object struct {
+	Kind oid.Kind
+	Size int64
+	Data io.ReadCloser
+}
+
+// Payload returns the object of bytes that are in memory.
+func Payload(kind oid.Kind, p []byte) Object {
+	return Object{Kind: kind, Size: int64(len(p)), Data: io.NopCloser(bytes.NewReader(p))}
+}
+
+// A Source gives the objects to write. It is called by several goroutines.
+type Source func(id oid.ID) (Object, error)
+
+// WriteLoose writes an object into a file of its own and closes its data. An
+// object that has such a file is left alone. Bytes that do not have the id are
+// ErrCorrupt, and nothing is written.
+func (d *DB) WriteLoose(id oid.ID, o Object) (err error) {
+	defer func() { err = errors.Join(err, o.Data.Close()) }()
+	if !d.fits(id) {
+		return fmt.Errorf("write %v: %w", id, oid.ErrInvalid)
+	}
+	path := loosePath(d.dir, id)
+	if isLoose(path) {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	switch err := os.Mkdir(dir, 0o777); {
+	case err == nil:
+		if err := d.share(dir); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	t, err := createTemp(dir, "tmp_obj_")
+	if err != nil {
+		return err
+	}
+	defer t.abandon()
+	if err := d.deflateLoose(t.f, id, o); err != nil {
+		return fmt.Errorf("write %v: %w", id, err)
+	}
+	return t.install(path, d.opt.Sync, d.opt.Share)
+}
+
+// isLoose reports whether an object's file is there. An empty one is what a
+// loss of power leaves of a file that was not synced: it is written again.
+func isLoose(path string) bool {
+	st, err := os.Lstat(path)
+	return err == nil && st.Mode().IsRegular() && st.Size() > 0
+}
+
+func (d *DB) share(path string) error {
+	if d.opt.Share == nil {
+		return nil
+	}
+	return d.opt.Share(path)
+}
+
+func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
+	z := d.deflater(w)
+	defer d.deflate.Put(z)
+	head := append([]byte(o.Kind.String()), ' ')
+	head = append(strconv.AppendInt(head, o.Size, 10), 0)
+	if _, err := z.Write(head); err != nil {
+		return err
+	}
+	if err := d.copyVerified(z, id, o); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// copyVerified copies a payload and checks its size and id.
+func (d *DB) copyVerified(w io.Writer, id oid.ID, o Object) error {
+	h := d.alg.NewHasher(o.Kind, o.Size)
+	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(o.Data, o.Size+1))
+	if err != nil {
+		return err
+	}
+	if n != o.Size || h.Sum() != id {
+		return fmt.Errorf("%w: what is to be written has another id", ErrCorrupt)
+	}
+	return nil
+}
+
+// deflater begins a zlib stream at git's fastest level; the caller puts it back
+// into d.deflate.
+func (d *DB) deflater(w io.Writer) *zlib.Writer {
+	z, _ := d.deflate.Get().(*zlib.Writer)
+	if z == nil {
+		z, _ = zlib.NewWriterLevel(w, zlib.BestSpeed) // fails on unknown levels only
+	} else {
+		z.Reset(w)
+	}
+	return z
+}
+
+// newHash returns the hash that files of the database end in.
+func newHash(alg oid.Algorithm) hash.Hash {
+	if alg == oid.SHA1 {
+		return sha1.New()
+	}
+	return sha256.New()
+}
+
+// A temp is a file that has not got its name yet.
+type temp struct {
+	f    *os.File
+	path string // "" once it has its name
+}
+
+// createTemp makes a file that nobody may write to later, under a name that
+// git's prune recognises and removes, should we not come to it.
+func createTemp(dir, prefix string) (*temp, error) {
+	for range 100 {
+		path := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36))
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		if !errors.Is(err, fs.ErrExist) {
+			return &temp{f, path}, err
+		}
+	}
+	return nil, fmt.Errorf("no name is free in %s", dir)
+}
+
+// install closes the file and gives it its name. Who came first wins: both
+// have the same bytes.
+func (t *temp) install(path string, sync bool, share func(string) error) error {
+	if sync {
+		if err := t.f.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := t.f.Close(); err != nil {
+		return err
+	}
+	if share != nil {
+		if err := share(t.path); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(t.path, path); err != nil {
+		if st, err := os.Lstat(path); err == nil && st.Size() > 0 {
+			return nil // Windows does not replace what somebody has open
+		}
+		return err
+	}
+	t.path = ""
+	return nil
+}
+
+// abandon removes the file if it has not got its name.
+func (t *temp) abandon() {
+	if t.path != "" {
+		_ = t.f.Close()
+		_ = os.Remove(t.path)
+	}
+}

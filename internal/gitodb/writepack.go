@@ -1,0 +1,242 @@
+package gitodb
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// packWorkers compress at the same time, each one object in memory.
+const packWorkers = 2
+
+// streamBytesMin is the size from which an object is compressed straight into
+// the pack, instead of in memory beside others.
+const streamBytesMin = 4 << 20
+
+// WritePack writes objects into one new pack, whether they are elsewhere in the
+// database or not. Objects are stored whole, without deltas: git's next repack
+// finds those. The pack is durable when WritePack returns; before, and if it
+// fails, none of it can be seen.
+func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (err error) {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, compareIDs)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil
+	}
+	dir := filepath.Join(d.dir, "pack")
+	switch err := os.Mkdir(dir, 0o777); {
+	case err == nil:
+		if err := d.share(dir); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	t, err := createTemp(dir, "tmp_pack_")
+	if err != nil {
+		return err
+	}
+	defer t.abandon()
+	w := &packWriter{db: d, hash: newHash(d.alg)}
+	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
+	if err := w.fill(ctx, ids, source); err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	return w.finish(t, dir)
+}
+
+func compareIDs(a, b oid.ID) int {
+	var x, y [32]byte
+	return bytes.Compare(a.Append(x[:0]), b.Append(y[:0]))
+}
+
+// A packed is an object's line in a pack's index.
+type packed struct {
+	id  oid.ID
+	off int64
+	crc uint32
+}
+
+// A packWriter appends objects to a pack that has no name yet.
+type packWriter struct {
+	db *DB
+
+	mu   sync.Mutex // held for each append
+	out  *bufio.Writer
+	hash hash.Hash // of everything that left out
+	off  int64
+	list []packed
+}
+
+// fill writes the pack's head and its objects, in no particular order.
+func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) error {
+	head := append([]byte("PACK"), 0, 0, 0, 2)
+	head = binary.BigEndian.AppendUint32(head, uint32(len(ids)))
+	w.off = int64(len(head))
+	if _, err := w.out.Write(head); err != nil {
+		return err
+	}
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range packWorkers {
+		g.Go(func() error {
+			var buf bytes.Buffer
+			for i := next.Add(1) - 1; int(i) < len(ids); i = next.Add(1) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := w.add(ids[i], source, &buf); err != nil {
+					return fmt.Errorf("%v: %w", ids[i], err)
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// add appends one object, which it compresses before it takes the lock, unless
+// it is large.
+func (w *packWriter) add(id oid.ID, source Source, buf *bytes.Buffer) (err error) {
+	o, err := source(id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Data.Close()) }()
+	if o.Size >= streamBytesMin {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.append(id, func(out io.Writer) error { return w.deflate(out, id, o) })
+	}
+	buf.Reset()
+	if err := w.deflate(buf, id, o); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.append(id, func(out io.Writer) error {
+		_, err := out.Write(buf.Bytes())
+		return err
+	})
+}
+
+// append notes where an object begins and lets f write it.
+func (w *packWriter) append(id oid.ID, f func(io.Writer) error) error {
+	crc := crc32.NewIEEE()
+	n := &counter{w: io.MultiWriter(w.out, crc)}
+	if err := f(n); err != nil {
+		return err
+	}
+	w.list = append(w.list, packed{id, w.off, crc.Sum32()})
+	w.off += n.n
+	return nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// deflate writes an object's entry: its kind and size, then its payload.
+func (w *packWriter) deflate(out io.Writer, id oid.ID, o Object) error {
+	var head []byte
+	b, rest := byte(o.Kind)<<4|byte(o.Size&15), o.Size>>4
+	for ; rest > 0; rest >>= 7 {
+		head = append(head, b|0x80)
+		b = byte(rest & 0x7f)
+	}
+	if _, err := out.Write(append(head, b)); err != nil {
+		return err
+	}
+	z := w.db.deflater(out)
+	defer w.db.deflate.Put(z)
+	if err := w.db.copyVerified(z, id, o); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// finish ends the pack, writes its index and names both, the index last: git
+// takes a pack for there when its index is.
+func (w *packWriter) finish(t *temp, dir string) error {
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	sum := w.hash.Sum(nil)
+	if _, err := t.f.Write(sum); err != nil {
+		return err
+	}
+	x, err := createTemp(dir, "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	defer x.abandon()
+	if _, err := x.f.Write(encodeIndex(w.list, sum, w.db.alg)); err != nil {
+		return err
+	}
+	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
+	if err := t.install(base+".pack", true, w.db.opt.Share); err != nil {
+		return err
+	}
+	if err := x.install(base+".idx", true, w.db.opt.Share); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// encodeIndex returns a pack's index of version 2. It sorts the list.
+func encodeIndex(list []packed, packSum []byte, alg oid.Algorithm) []byte {
+	slices.SortFunc(list, func(a, b packed) int { return compareIDs(a.id, b.id) })
+	p := bytes.Clone(idxMagic)
+	n := 0
+	for first := range 256 {
+		for n < len(list) && int(list[n].id.Bytes()[0]) == first {
+			n++
+		}
+		p = binary.BigEndian.AppendUint32(p, uint32(n))
+	}
+	for _, e := range list {
+		p = e.id.Append(p)
+	}
+	for _, e := range list {
+		p = binary.BigEndian.AppendUint32(p, e.crc)
+	}
+	var wide []byte
+	for _, e := range list {
+		if e.off < 1<<31 {
+			p = binary.BigEndian.AppendUint32(p, uint32(e.off))
+			continue
+		}
+		p = binary.BigEndian.AppendUint32(p, 1<<31|uint32(len(wide)/8))
+		wide = binary.BigEndian.AppendUint64(wide, uint64(e.off))
+	}
+	p = append(p, wide...)
+	p = append(p, packSum...)
+	h := newHash(alg)
+	h.Write(p)
+	return h.Sum(p)
+}
