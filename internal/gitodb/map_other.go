@@ -9,6 +9,3 @@ func mapFile(path string) (data []byte, unmap func() error, err error) {
 	data, err = os.ReadFile(path)
 	return data, func() error { return nil }, err
 }
-
-// syncDir does nothing: this system does not sync directories.
-func syncDir(string) error { return nil }

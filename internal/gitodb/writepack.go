@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -205,7 +206,7 @@ func (w *packWriter) finish(t *temp, dir string) error {
 	if err := x.install(base+".idx", true, w.db.opt.Share); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return durable.SyncDir(dir)
 }
 
 // encodeIndex returns a pack's index of version 2. It sorts the list.
