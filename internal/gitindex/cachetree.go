@@ -17,7 +17,7 @@ const depthMax = pathMax / 2
 // It is a cache: as in git, one that cannot be read is as good as none. What
 // counts another number of entries than there are is left out.
 func (x *Index) cacheTree(p []byte) {
-	ids := make([]oid.ID, len(x.dirs))
+	ids := make(map[*Directory]oid.ID, len(x.dirs))
 	var path []byte
 	type level struct {
 		length int  // of the path
@@ -43,10 +43,10 @@ func (x *Index) cacheTree(p []byte) {
 			path = append(path, node.name...)
 		}
 		if known {
-			var i uint32
-			i, known = x.byPath[string(path)]
-			if known && node.entries == x.dirs[i].total {
-				ids[i] = node.id
+			var d *Directory
+			d, known = x.byPath[string(path)]
+			if known && node.entries == d.total {
+				ids[d] = node.id
 			}
 		}
 		open = append(open, level{len(path), node.subtrees, known})
@@ -60,8 +60,8 @@ func (x *Index) cacheTree(p []byte) {
 	if len(open) > 0 || len(p) > 0 {
 		return
 	}
-	for i, id := range ids {
-		x.dirs[i].Tree = id
+	for d, id := range ids {
+		d.Tree = id
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -38,14 +40,57 @@ func Decode(data []byte, opt *Options) (*Index, error) {
 	if o.Algorithm == 0 {
 		o.Algorithm = oid.SHA1
 	}
-	f, err := readFile(data, o.Algorithm)
+	var sums checksums
+	x, err := sums.decode(data, &o)
+	if !sums.right() {
+		return nil, fmt.Errorf("%w: wrong checksum", ErrMalformed)
+	}
+	return x, err
+}
+
+// checksums are computed beside the decoding, which costs about as much. The
+// bytes are not the caller's again before they are done.
+type checksums struct {
+	pending sync.WaitGroup
+	wrong   atomic.Bool
+}
+
+// right waits for all of them.
+func (c *checksums) right() bool {
+	c.pending.Wait()
+	return !c.wrong.Load()
+}
+
+// add begins to compare the checksum of data with the trailer; a null trailer
+// means that git was told not to compute it.
+func (c *checksums) add(data, trailer []byte, alg oid.Algorithm) {
+	if bytes.Count(trailer, []byte{0}) == len(trailer) {
+		return
+	}
+	c.pending.Go(func() {
+		var sum []byte
+		if alg == oid.SHA1 {
+			s := sha1.Sum(data)
+			sum = s[:]
+		} else {
+			s := sha256.Sum256(data)
+			sum = s[:]
+		}
+		if !bytes.Equal(sum, trailer) {
+			c.wrong.Store(true)
+		}
+	})
+}
+
+func (c *checksums) decode(data []byte, o *Options) (*Index, error) {
+	f, err := c.readFile(data, o.Algorithm)
 	if err != nil {
 		return nil, err
 	}
 	x := &Index{Version: int(f.version), Sparse: f.sparse, Mtime: o.Mtime, alg: o.Algorithm}
 	g := grouper{index: x, files: [2]*file{f, f}, records: f.records}
 	if f.link != nil {
-		base, err := f.join(o.Shared)
+		base, err := c.join(f, o)
 		if err != nil {
 			return nil, err
 		}
@@ -98,9 +143,8 @@ const (
 	expansion = 64      // of paths by version 4; real indexes stay below 2
 )
 
-// readFile takes one file apart. The checksum, which costs as much as all the
-// rest, is computed meanwhile.
-func readFile(data []byte, alg oid.Algorithm) (*file, error) {
+// readFile takes one file apart and begins its checksum.
+func (c *checksums) readFile(data []byte, alg oid.Algorithm) (*file, error) {
 	f := &file{data: data, hash: alg.Size()}
 	if len(data) < headerSize+f.hash || string(data[:4]) != "DIRC" {
 		return nil, fmt.Errorf("%w: no header", ErrMalformed)
@@ -113,27 +157,8 @@ func readFile(data []byte, alg oid.Algorithm) (*file, error) {
 		return nil, fmt.Errorf("%w: version %d", ErrUnsupported, f.version)
 	}
 	f.data, f.trailer = data[:len(data)-f.hash], data[len(data)-f.hash:]
-	sound := make(chan bool, 1)
-	go func() { sound <- f.checksum(alg) }()
-	err := f.read()
-	if !<-sound {
-		return nil, fmt.Errorf("%w: wrong checksum", ErrMalformed)
-	}
-	return f, err
-}
-
-// checksum reports whether the trailer is right; a null trailer means that git
-// was told not to compute it.
-func (f *file) checksum(alg oid.Algorithm) bool {
-	if bytes.Count(f.trailer, []byte{0}) == len(f.trailer) {
-		return true
-	}
-	if alg == oid.SHA1 {
-		sum := sha1.Sum(f.data)
-		return bytes.Equal(sum[:], f.trailer)
-	}
-	sum := sha256.Sum256(f.data)
-	return bytes.Equal(sum[:], f.trailer)
+	c.add(f.data, f.trailer, alg)
+	return f, f.read()
 }
 
 func (f *file) read() error {

@@ -20,11 +20,12 @@ type grouper struct {
 	records []record
 	open    []uint32 // from the root to the directory of the last record
 	counts  []int    // entries by directory
+	block   []Directory
 }
 
 func (g *grouper) group() error {
 	x := g.index
-	g.add(Directory{})
+	g.add("", 0)
 	g.open = append(g.open, 0)
 	for i := range g.records {
 		if err := g.place(i); err != nil {
@@ -32,11 +33,10 @@ func (g *grouper) group() error {
 		}
 	}
 	x.length = len(g.records)
-	x.byPath = make(map[string]uint32, len(x.dirs))
+	x.byPath = make(map[string]*Directory, len(x.dirs))
 	slab := make([]Entry, len(g.records))
-	for i := range x.dirs {
-		d := &x.dirs[i]
-		x.byPath[d.path] = uint32(i)
+	for i, d := range x.dirs {
+		x.byPath[d.path] = d
 		d.Entries, slab = slab[:0:g.counts[i]], slab[g.counts[i]:]
 	}
 	for i := range g.records {
@@ -47,8 +47,15 @@ func (g *grouper) group() error {
 	return g.finish()
 }
 
-// add makes a directory known and returns its number.
-func (g *grouper) add(d Directory) uint32 {
+// add makes a directory known and returns its number. Directories are
+// allocated in blocks, because they are many and must not move.
+func (g *grouper) add(path string, parent uint32) uint32 {
+	if len(g.block) == 0 {
+		g.block = make([]Directory, 256)
+	}
+	d := &g.block[0]
+	g.block = g.block[1:]
+	d.path, d.parent = path, parent
 	g.index.dirs = append(g.index.dirs, d)
 	g.counts = append(g.counts, 0)
 	return uint32(len(g.index.dirs) - 1)
@@ -70,7 +77,7 @@ func (g *grouper) place(i int) error {
 			return fmt.Errorf("%w: path %q", ErrMalformed, r.path)
 		}
 		parent := g.open[len(g.open)-1]
-		g.open = append(g.open, g.add(Directory{path: r.path[:at+n], parent: parent}))
+		g.open = append(g.open, g.add(r.path[:at+n], parent))
 		g.index.dirs[parent].Dirs = append(g.index.dirs[parent].Dirs, name)
 		at += n + 1
 	}
@@ -117,23 +124,18 @@ func validName(s string) bool {
 func (g *grouper) fill(r *record) error {
 	f := g.files[r.base]
 	p := f.data[r.at:]
-	u32 := binary.BigEndian.Uint32
-	d := &g.index.dirs[r.dir]
+	d := g.index.dirs[r.dir]
 	id, err := oid.FromBytes(p[statSize : statSize+f.hash])
 	if err != nil {
 		return err
 	}
-	e := Entry{Mode: tree.Mode(u32(p[24:])), ID: id}
-	if err := e.mark(p[statSize+f.hash:]); err != nil {
-		return fmt.Errorf("%w in %q", err, r.path)
-	}
 	if strings.HasSuffix(r.path, "/") {
-		if !g.index.Sparse || e.Mode != tree.Dir || e.Stage != 0 || id.IsZero() {
-			return fmt.Errorf("%w: %q is no sparse directory", ErrMalformed, r.path)
-		}
-		d.Sparse = id
-		return nil
+		return g.collapse(r, id)
 	}
+	n := len(d.Entries)
+	d.Entries = d.Entries[:n+1]
+	e := &d.Entries[n]
+	e.Mode, e.ID = tree.Mode(binary.BigEndian.Uint32(p[24:])), id
 	switch e.Mode.Type() {
 	case tree.File, tree.Symlink, tree.Nested:
 	default:
@@ -143,16 +145,31 @@ func (g *grouper) fill(r *record) error {
 	if d.path != "" {
 		e.Name = e.Name[1:]
 	}
-	e.Stat = Stat{
-		Ctime: nanoseconds(p), Mtime: nanoseconds(p[8:]),
-		Dev: u32(p[16:]), Ino: u32(p[20:]), UID: u32(p[28:]), GID: u32(p[32:]), Size: u32(p[36:]),
+	e.Stat.read(p)
+	if err := e.mark(p[statSize+f.hash:]); err != nil {
+		return fmt.Errorf("%w in %q", err, r.path)
 	}
-	d.Entries = append(d.Entries, e)
 	return nil
 }
 
-func nanoseconds(p []byte) int64 {
-	return int64(binary.BigEndian.Uint32(p))*1e9 + int64(binary.BigEndian.Uint32(p[4:]))
+// collapse reads the entry that stands for a whole directory.
+func (g *grouper) collapse(r *record, id oid.ID) error {
+	mode := tree.Mode(binary.BigEndian.Uint32(g.files[r.base].data[r.at+24:]))
+	stage := binary.BigEndian.Uint16(g.flags(r)) & flagStages
+	if !g.index.Sparse || mode != tree.Dir || stage != 0 || id.IsZero() {
+		return fmt.Errorf("%w: %q is no sparse directory", ErrMalformed, r.path)
+	}
+	g.index.dirs[r.dir].Sparse = id
+	return nil
+}
+
+func (s *Stat) read(p []byte) {
+	p = p[:statSize]
+	u32 := binary.BigEndian.Uint32
+	s.Ctime = int64(u32(p))*1e9 + int64(u32(p[4:]))
+	s.Mtime = int64(u32(p[8:]))*1e9 + int64(u32(p[12:]))
+	s.Dev, s.Ino = u32(p[16:]), u32(p[20:])
+	s.UID, s.GID, s.Size = u32(p[28:]), u32(p[32:]), u32(p[36:])
 }
 
 // mark decodes the flags of an entry.
@@ -182,7 +199,7 @@ func (e *Entry) mark(p []byte) error {
 func (g *grouper) finish() error {
 	dirs := g.index.dirs
 	for i := len(dirs) - 1; i >= 0; i-- {
-		d := &dirs[i]
+		d := dirs[i]
 		d.total += len(d.Entries)
 		if !d.Sparse.IsZero() {
 			if d.total > 0 || len(d.Dirs) > 0 {
@@ -229,19 +246,16 @@ func (h *mixer) word(w uint64) {
 
 func (h *mixer) text(s string) {
 	h.word(uint64(len(s)))
-	for len(s) >= 8 {
-		h.word(word(s[:8]))
-		s = s[8:]
+	for ; len(s) >= 8; s = s[8:] {
+		// The compiler makes one load of this.
+		h.word(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
 	}
-	h.word(word(s))
-}
-
-// word packs up to eight bytes.
-func word(s string) (w uint64) {
+	var rest uint64
 	for i := range len(s) {
-		w |= uint64(s[i]) << (8 * i)
+		rest |= uint64(s[i]) << (8 * i)
 	}
-	return w
+	h.word(rest)
 }
 
 func (h *mixer) id(id oid.ID, buf *[32]byte) {

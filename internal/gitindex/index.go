@@ -97,20 +97,14 @@ type Index struct {
 	Mtime   int64 // of the index file, from [Options]
 
 	alg    oid.Algorithm
-	dirs   []Directory // parents before children
-	byPath map[string]uint32
+	dirs   []*Directory // parents before children
+	byPath map[string]*Directory
 	length int
 }
 
 // Dir returns what the index holds in a directory, nil if nothing. The path is
 // slash-separated; "" is the worktree itself.
-func (x *Index) Dir(path string) *Directory {
-	i, ok := x.byPath[path]
-	if !ok {
-		return nil
-	}
-	return &x.dirs[i]
-}
+func (x *Index) Dir(path string) *Directory { return x.byPath[path] }
 
 // Len returns the number of entries, stages and sparse directories included.
 func (x *Index) Len() int { return x.length }

@@ -13,7 +13,7 @@ import (
 // a shared file, by those of the whole index, and returns the shared file. The
 // difference is two bitmaps over the shared entries, those deleted and those
 // replaced; the replacements, with empty paths, in order; then what was added.
-func (f *file) join(shared func(oid.ID) ([]byte, error)) (*file, error) {
+func (c *checksums) join(f *file, o *Options) (*file, error) {
 	if len(f.link) < f.hash {
 		return nil, fmt.Errorf("%w: extension \"link\" cut short", ErrMalformed)
 	}
@@ -24,7 +24,7 @@ func (f *file) join(shared func(oid.ID) ([]byte, error)) (*file, error) {
 	if id.IsZero() { // split in name only
 		return f, nil
 	}
-	base, err := f.shared(id, shared)
+	base, err := c.shared(f, id, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,20 +56,16 @@ func (f *file) join(shared func(oid.ID) ([]byte, error)) (*file, error) {
 	return base, nil
 }
 
-// shared reads the shared file, whose id is the checksum in its trailer.
-func (f *file) shared(id oid.ID, read func(oid.ID) ([]byte, error)) (*file, error) {
-	if read == nil {
+// shared reads the shared file of f, whose id is the checksum in its trailer.
+func (c *checksums) shared(f *file, id oid.ID, o *Options) (*file, error) {
+	if o.Shared == nil {
 		return nil, fmt.Errorf("%w: extension \"link\"", ErrUnsupported)
 	}
-	data, err := read(id)
+	data, err := o.Shared(id)
 	if err != nil {
 		return nil, fmt.Errorf("shared index %v: %w", id, err)
 	}
-	alg := oid.SHA1
-	if f.hash == oid.SHA256.Size() {
-		alg = oid.SHA256
-	}
-	base, err := readFile(data, alg)
+	base, err := c.readFile(data, o.Algorithm)
 	if err != nil {
 		return nil, fmt.Errorf("shared index %v: %w", id, err)
 	}
