@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Found is one session file. If its header could not be read, Err says why
+// and Header is empty: such a file may still be the damaged ledger of living
+// snapshots, see [Mentioned]. A directory that could not be read is a Found
+// with its path and Err.
+type Found struct {
+	Path   string
+	Header Header
+	Err    error
+}
+
+// Places are where sessions may lie. Relative paths are taken as they are.
+type Places struct {
+	AgentDirs   []string // sessions lie in folders under sessions/
+	SessionDirs []string // sessions lie in the directory itself, or in folders
+}
+
+// Discover yields every file whose name ends in .jsonl in the places, folder
+// by folder and by name, each once. Links are followed, because Pi follows
+// them. A place that does not exist holds no sessions; everything else that
+// cannot be read is yielded with its error, so that a caller knows what it
+// has not seen.
+func Discover(places Places) iter.Seq[Found] {
+	return func(yield func(Found) bool) {
+		d := discovery{yield: yield, seen: make(map[string]bool)}
+		roots := slices.Clone(places.SessionDirs)
+		for _, dir := range places.AgentDirs {
+			roots = append(roots, filepath.Join(dir, "sessions"))
+		}
+		for _, root := range roots {
+			if !d.visit(root) {
+				return
+			}
+		}
+	}
+}
+
+// A discovery is one walk; its methods report false when the caller has enough.
+type discovery struct {
+	yield func(Found) bool
+	seen  map[string]bool // real paths
+}
+
+func (d *discovery) visit(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return d.failed(path, err)
+	}
+	if d.seen[real] {
+		return true
+	}
+	d.seen[real] = true
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return d.failed(path, err)
+	case info.IsDir():
+		return d.folder(path)
+	case strings.HasSuffix(path, ".jsonl"):
+		header, err := ReadHeader(path)
+		return d.yield(Found{path, header, err})
+	}
+	return true
+}
+
+func (d *discovery) folder(path string) bool {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		regular := e.Type().IsRegular() && !strings.HasSuffix(e.Name(), ".jsonl")
+		if !regular && !d.visit(filepath.Join(path, e.Name())) {
+			return false
+		}
+	}
+	return err == nil || d.failed(path, err)
+}
+
+// failed names what could not be read, unless there is nothing by that name.
+// A link that leads nowhere, perhaps to a disk that is not there, is named.
+func (d *discovery) failed(path string, err error) bool {
+	if _, gone := os.Lstat(path); errors.Is(gone, fs.ErrNotExist) {
+		return true
+	}
+	return d.yield(Found{Path: path, Err: fmt.Errorf("session: %w", err)})
+}
+
+// headerBufferBytes holds most headers in one read.
+const headerBufferBytes = 4 << 10
+
+// ReadHeader reads the header alone. Errors are those of [Open].
+func ReadHeader(path string) (Header, error) {
+	s := Session{path: path}
+	f, _, err := s.open()
+	if err != nil {
+		return Header{}, err
+	}
+	defer f.Close()
+	p := newParser(f, 0, headerBufferBytes)
+	for !s.found && p.next() {
+		if p.line.blank || p.line.bad != "" {
+			continue
+		}
+		if err := s.takeHeader(&p.line); err != nil {
+			return Header{}, fmt.Errorf("session %s: %w", path, err)
+		}
+	}
+	if err := p.failed(); err != nil {
+		return Header{}, fmt.Errorf("session: %w", err)
+	}
+	if !s.found {
+		return Header{}, fmt.Errorf("session %s: %w", path, ErrNotSession)
+	}
+	return s.header, nil
+}

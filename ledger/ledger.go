@@ -1,0 +1,227 @@
+// Package ledger reads Pi session files and says which snapshot belongs to
+// which point of a conversation. It writes the records that say so into
+// sessions that are not open.
+//
+// A session file is lines of JSON, version 3: a header, then entries that form
+// a tree. Snapshots are named in entries of type custom whose customType is
+// one of the three [Kind]s; pi-rewind-hook wrote them first, and this package
+// gives them the same meaning, so each reads what the other wrote.
+//
+// It promises that a look at a session parses only what was appended since
+// the last; that its answers depend on the bytes of the file alone, not on
+// when it looked; that memory grows with the number of entries and not with
+// what is in them; and that nothing in a file stops the reading: a line that
+// cannot be used is a named [Problem], and the ids of snapshots that stand in
+// it are still reported as mentioned.
+//
+// It does not know what a snapshot id points to (existence is asked through a
+// function), where the files of a worktree are, git, or the environment.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+var (
+	// ErrNotSession is reported for a file whose first readable line is not
+	// the header of a session.
+	ErrNotSession = errors.New("not a Pi session file")
+	// ErrVersion is reported for a session of another version than 3. Pi
+	// rewrites older sessions when it opens them.
+	ErrVersion = errors.New("session version is not supported")
+)
+
+// sessionVersion is the version of session files since Pi 0.65.
+const sessionVersion = 3
+
+// problemsMax bounds what is remembered of a file that is nothing but
+// problems; see [Session.Problems].
+const problemsMax = 1000
+
+// A Header is the first line of a session file.
+type Header struct {
+	ID            string
+	Time          time.Time // zero if missing or malformed
+	Cwd           string    // the directory the session works in
+	ParentSession string    // file of the session it was forked from, "" for none
+}
+
+// An Entry is a node of the conversation.
+type Entry struct {
+	ID         string
+	ParentID   string // "" for a root
+	Type       string // message, custom, label, compaction …; unknown ones too
+	Role       string // of a message
+	CustomType string // of a custom or custom_message entry
+	Time       time.Time
+	Text       string   // first line of a prompt, command or summary, at most 200 bytes
+	Tools      []string // names of the tools that a message calls or answers, each once; read-only
+	Offset     int64    // of its line in the file
+
+	record *Record
+	label  *labelling
+}
+
+type labelling struct{ target, label string }
+
+// restorable reports whether a person can navigate to the entry and expect
+// files there. custom_message is one since pi-rewind-hook 1.8.3.
+func (e *Entry) restorable() bool {
+	switch e.Type {
+	case "message":
+		return e.Role == "user" || e.Role == "assistant"
+	case "compaction", "branch_summary", "custom_message":
+		return true
+	}
+	return false
+}
+
+// A Problem names a line that could not be used, wholly or in part.
+type Problem struct {
+	Line   int   // from 1
+	Offset int64 // of the line in the file
+	Reason string
+}
+
+// A Session is what is known of one session file after its last refresh. It
+// holds no open file. One goroutine may use it at a time.
+type Session struct {
+	path   string
+	header Header
+	found  bool // the header was read
+
+	entries   []Entry
+	problems  []Problem
+	unnamed   int      // problems beyond problemsMax
+	mentioned []oid.ID // ids in lines that are no valid records
+
+	byID    map[string]int // last entry of an id
+	bound   map[string]oid.ID
+	labels  map[string]string
+	words   map[string]string
+	resume  position
+	pending *marks // set while the last line has no newline
+	parsed  int64
+	now     func() time.Time
+}
+
+// Open reads the session file at path. It fails with ErrNotSession or
+// ErrVersion, or with the error of the file.
+func Open(path string) (*Session, error) {
+	s := &Session{path: path, now: time.Now}
+	if err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Path returns the path that was opened.
+func (s *Session) Path() string { return s.path }
+
+// Header returns the header of the session.
+func (s *Session) Header() Header { return s.header }
+
+// BytesParsed returns how many bytes all looks together have parsed.
+func (s *Session) BytesParsed() int64 { return s.parsed }
+
+// Problems returns what was wrong with the file, in the order of lines: the
+// first thousand, and if there are more a last one that counts the rest. A
+// torn last line is a problem until its rest is there.
+func (s *Session) Problems() []Problem {
+	list := append([]Problem(nil), s.problems...)
+	if s.unnamed > 0 {
+		list = append(list, Problem{Reason: fmt.Sprintf("%d further problems", s.unnamed)})
+	}
+	return list
+}
+
+// Entries yields the entries in the order of the file.
+func (s *Session) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, e := range s.entries {
+			if e.ID != "" && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Entry returns the entry with the id; of several, the last in the file.
+func (s *Session) Entry(id string) (Entry, bool) {
+	i, ok := s.byID[id]
+	if !ok {
+		return Entry{}, false
+	}
+	return s.entries[i], true
+}
+
+// Leaf returns the last entry in the file, where Pi continues after loading
+// it, or false for a session without entries.
+func (s *Session) Leaf() (Entry, bool) {
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if s.entries[i].ID != "" {
+			return s.entries[i], true
+		}
+	}
+	return Entry{}, false
+}
+
+// Binding returns the snapshot bound to the entry by this file alone. See
+// [Sessions.Point] for the lineage.
+func (s *Session) Binding(entryID string) (oid.ID, bool) {
+	id, ok := s.bound[entryID]
+	return id, ok
+}
+
+// Label returns the label of the entry, "" for none.
+func (s *Session) Label(entryID string) string { return s.labels[entryID] }
+
+// Labels yields the labelled entries and their labels, in no order.
+func (s *Session) Labels() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for id, label := range s.labels {
+			if !yield(id, label) {
+				return
+			}
+		}
+	}
+}
+
+// Pending returns the last record of a pending fork in the file.
+func (s *Session) Pending() (Record, bool) {
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if r := s.entries[i].record; r != nil && r.Kind == ForkPending {
+			return *r, true
+		}
+	}
+	return Record{}, false
+}
+
+func (s *Session) clear() {
+	*s = Session{path: s.path, now: s.now, parsed: s.parsed, words: make(map[string]string)}
+}
+
+// open opens the file after making sure that opening cannot block on it.
+func (s *Session) open() (*os.File, os.FileInfo, error) {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("session %s: no regular file: %w", s.path, ErrNotSession)
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session: %w", err)
+	}
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("session: %w", err), f.Close())
+	}
+	return f, info, nil
+}

@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+const (
+	hexDigitsShort = 40
+	hexDigitsLong  = 64
+)
+
+// Mentioned returns every snapshot id that stands anywhere in the file, also
+// where it is no session or damaged beyond reading: each word of exactly 40 or
+// 64 hexadecimal digits, which may well name something else. A sweep that
+// keeps these drops nothing that the file could have meant.
+func Mentioned(path string) ([]oid.ID, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	defer f.Close()
+	ids, err := mentions(f)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	return ids, nil
+}
+
+// salvage remembers the ids in a part of the file that cannot be used.
+func (s *Session) salvage(f io.ReaderAt, start, end int64) error {
+	ids, err := mentions(io.NewSectionReader(f, start, end-start))
+	s.mentioned = append(s.mentioned, ids...)
+	return err
+}
+
+func mentions(r io.Reader) ([]oid.ID, error) {
+	var ids []oid.ID
+	seen := make(map[oid.ID]bool)
+	take := func(word []byte) {
+		if len(word) != hexDigitsShort && len(word) != hexDigitsLong {
+			return
+		}
+		if id, err := oid.Parse(string(word)); err == nil && !id.IsZero() && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	in := bufio.NewReaderSize(r, 64<<10)
+	word := make([]byte, 0, hexDigitsLong+1)
+	for {
+		c, err := in.ReadByte()
+		if err == nil && isWord(c) {
+			if len(word) <= hexDigitsLong {
+				word = append(word, c)
+			}
+			continue
+		}
+		take(word)
+		word = word[:0]
+		if err == io.EOF {
+			return ids, nil
+		}
+		if err != nil {
+			return ids, err
+		}
+	}
+}
+
+// isWord says what an id cannot touch without being part of a longer word.
+func isWord(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
