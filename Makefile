@@ -1,0 +1,47 @@
+# Everything a developer runs. `make` alone prints the targets; docs/testing.md
+# says what each run proves.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eo pipefail -c
+
+PKG      ?= ./...
+FUZZTIME ?= 30s
+TIMEOUT  ?= 15m
+BENCH    ?= -files 10000
+OSES     := linux darwin windows
+
+.PHONY: help test vet lint check extension build bench fuzz clean
+
+help:
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: vet lint extension check ## everything that a change must pass
+
+vet: ## formatting, vet of code and tests, and a build, for each system
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt: $$bad" >&2; exit 1; fi
+	@for os in $(OSES); do echo "vet, build: $$os"; CGO_ENABLED=0 GOOS=$$os go vet $(PKG) && CGO_ENABLED=0 GOOS=$$os go build $(PKG) || exit 1; done
+
+lint: ## staticcheck, at the version of tools/go.mod
+	go tool -modfile=tools/go.mod staticcheck $(PKG)
+
+check: ## the Go tests, with the race detector (PKG=./cas, TIMEOUT=15m)
+	go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
+
+extension: ## the tests of the Pi extension, where it has any
+	@if [ -f extension/package.json ]; then cd extension && npm ci --no-audit --no-fund --loglevel=error && npm test; fi
+
+build: ## bin/rewind
+	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind
+
+bench: build ## rewind beside git and the peers, in one run (BENCH='-corpus DIR -rounds 11')
+	bin/rewind bench $(BENCH)
+
+fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
+	@for p in $$(go list $(PKG)); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
+	  done; \
+	done
+
+clean: ## what the targets above leave
+	rm -rf bin extension/node_modules
