@@ -1,0 +1,95 @@
+package stattable
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Entries is a run of entries of a checked row.
+type Entries struct{ p []byte }
+
+// Empty reports whether no entry is left.
+func (e Entries) Empty() bool { return len(e.p) == 0 }
+
+// Cut returns the first entry and the rest; there must be one.
+func (e Entries) Cut() (Entry, Entries) {
+	n := binary.LittleEndian.Uint16(e.p[entSize:])
+	return Entry{e.p[:n]}, Entries{e.p[n:]}
+}
+
+// An Entry is one entry as it lies in the row: reading it copies nothing.
+type Entry struct{ p []byte }
+
+func (e Entry) raw() EntryFlags { return EntryFlags(binary.LittleEndian.Uint16(e.p[entFlags:])) }
+
+// Flags returns the entry's flags.
+func (e Entry) Flags() EntryFlags { return e.raw() &^ (hasGit | hasRaw | longIDs) }
+
+// Same reports whether stat data are those of the entry.
+func (e Entry) Same(st *dirfd.Stat) bool {
+	le, p := binary.LittleEndian, e.p[:entIDs]
+	return le.Uint64(p[entCtime:]) == uint64(st.Ctime) && le.Uint64(p[entMtime:]) == uint64(st.Mtime) &&
+		le.Uint64(p[entBytes:]) == uint64(st.Size) && le.Uint64(p[entIno:]) == st.Ino &&
+		le.Uint32(p)&0xffffff == uint32(st.Mode)
+}
+
+// CName returns the name, NUL-terminated, as system calls want it.
+func (e Entry) CName() *byte { return &e.p[e.nameAt()] }
+
+// Name returns the name as a part of the row: it must not outlive it.
+func (e Entry) Name() string {
+	at := e.nameAt()
+	return unsafe.String(&e.p[at], len(e.p)-at-1)
+}
+
+func (e Entry) nameAt() int {
+	flags, n := e.raw(), entIDs
+	if flags&hasGit != 0 {
+		n += idSize(flags&longIDs != 0)
+	}
+	if flags&hasRaw != 0 {
+		n += idSize(flags&longIDs != 0)
+	}
+	return n
+}
+
+// Git returns the id the git tree has for the entry, zero if it has none.
+func (e Entry) Git() oid.ID {
+	flags := e.raw()
+	if flags&hasGit == 0 {
+		return oid.ID{}
+	}
+	return id(e.p[entIDs : entIDs+idSize(flags&longIDs != 0)])
+}
+
+// Raw returns the id of the bytes on disk; of a directory, its overlay.
+func (e Entry) Raw() oid.ID {
+	flags := e.raw()
+	size := idSize(flags&longIDs != 0)
+	switch {
+	case flags&hasRaw == 0 && flags&IsDir != 0:
+		return oid.ID{}
+	case flags&hasRaw == 0:
+		return e.Git()
+	case flags&hasGit != 0:
+		return id(e.p[entIDs+size : entIDs+2*size])
+	}
+	return id(e.p[entIDs : entIDs+size])
+}
+
+// Item decodes the entry. The name is a part of the row.
+func (e Entry) Item() Item {
+	le, p := binary.LittleEndian, e.p
+	mode := le.Uint32(p)
+	it := Item{Name: e.Name(), Mode: tree.Mode(mode & 0xffffff), Flags: e.Flags(), Ino: le.Uint64(p[entIno:]),
+		Size: int64(le.Uint64(p[entBytes:])), Mtime: int64(le.Uint64(p[entMtime:])), Ctime: int64(le.Uint64(p[entCtime:])),
+		Git: e.Git(), Raw: e.Raw()}
+	if it.GitMode = gitModes[mode>>24]; it.GitMode == 0 {
+		it.GitMode = it.Mode.Git()
+	}
+	return it
+}

@@ -1,0 +1,275 @@
+// Package stattable remembers what the last scan of a worktree saw: one row a
+// directory, in one bbolt file a worktree.
+//
+// It is a cache and promises only never to lie: a row is given back as it was
+// written for that directory, or not at all. Whatever is wrong with the file
+// costs time, not truth: it is thrown away. Nothing is synced. The package
+// knows nothing of git, of stores, and of what a row is compared with.
+package stattable
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Format is the number of the format that this package reads and writes. A
+// file of another format is thrown away.
+const Format = 1
+
+const (
+	lockWait    = time.Second // a writer holds the file for milliseconds
+	fillPercent = 0.95        // rows are mostly written once, in order
+	keyBytesMax = bolt.MaxKeySize
+)
+
+var (
+	metaBucket = []byte("meta")
+	rowsBucket = []byte("rows")
+	headerKey  = []byte("header")
+)
+
+// ErrOutdated is reported by [Table.Save] when another process has saved since
+// the table was loaded. Nothing was written, and nothing is lost.
+var ErrOutdated = errors.New("stat table was changed meanwhile")
+
+// A Binding says what a table agrees with: everything a row names is stored as
+// long as that store has that snapshot.
+type Binding struct {
+	Store    string // the store's random id
+	Snapshot oid.ID
+}
+
+// A Table is the whole content of the file, in memory. It may be shared by
+// goroutines; several processes may load and save the same file.
+type Table struct {
+	path       string
+	generation uint64
+	bound      Binding
+	rows       map[string]uint32 // directory to its place in list
+	list       []slot
+	damaged    atomic.Bool // a row failed its check: write the file anew
+}
+
+type slot struct {
+	dir string
+	p   []byte
+}
+
+// Load reads the table at path. A file that is not there gives an empty table,
+// and so does one that is damaged, of another format, or locked for too long.
+func Load(path string) *Table {
+	t := &Table{path: path}
+	if _, err := os.Stat(path); err != nil {
+		return t.empty()
+	}
+	err := t.read()
+	if err == nil {
+		return t
+	}
+	t.empty()
+	if !errors.Is(err, berrors.ErrTimeout) && !errors.Is(err, fs.ErrPermission) {
+		t.damaged.Store(true)
+	}
+	return t
+}
+
+func (t *Table) empty() *Table {
+	t.generation, t.bound, t.rows, t.list = 0, Binding{}, map[string]uint32{}, nil
+	return t
+}
+
+// Bound returns what the rows agree with.
+func (t *Table) Bound() Binding { return t.bound }
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.list) }
+
+// Row returns the row of a directory by its slash-separated path and its
+// number, below [Table.Len]; ok is false if there is none. The row is checked
+// here.
+func (t *Table) Row(dir string) (r Row, number int, ok bool) {
+	i, ok := t.rows[dir]
+	if !ok {
+		return Row{}, 0, false
+	}
+	r, err := Parse(dir, t.list[i].p)
+	if err != nil {
+		t.damaged.Store(true)
+		return Row{}, 0, false
+	}
+	return r, int(i), true
+}
+
+// Dir returns the directory of a row by its number.
+func (t *Table) Dir(number int) string { return t.list[number].dir }
+
+// guard turns a panic of bbolt on a damaged file, and a fault on a page that a
+// shortened file no longer has, into an error.
+func guard(err *error) func() {
+	old := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(old)
+		if p := recover(); p != nil {
+			*err = fmt.Errorf("stat table: %v", p)
+		}
+	}
+}
+
+// read copies everything in one go: a transaction that stays open would lock
+// other processes out for the time of a scan.
+func (t *Table) read() (err error) {
+	defer guard(&err)()
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		if t.generation, t.bound, err = header(tx); err != nil {
+			return err
+		}
+		rows := tx.Bucket(rowsBucket)
+		if rows == nil {
+			return ErrMalformed
+		}
+		t.list = make([]slot, 0, tx.Size()/2048)
+		t.copyRows(rows.Cursor(), make([]byte, 0, tx.Size()))
+		t.rows = make(map[string]uint32, len(t.list))
+		for i, s := range t.list {
+			t.rows[s.dir] = uint32(i)
+		}
+		return nil
+	})
+}
+
+func (t *Table) copyRows(c *bolt.Cursor, arena []byte) {
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(v) == 0 || k[0] != '/' {
+			continue
+		}
+		at := len(arena)
+		arena = append(arena, v...)
+		t.list = append(t.list, slot{dir: string(k[1:]), p: arena[at:len(arena):len(arena)]})
+	}
+}
+
+// Save writes the changed rows and forgets the removed ones, in one
+// transaction, and binds the table. If another process saved since Load, it
+// writes nothing and returns [ErrOutdated].
+func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error {
+	if t.damaged.Load() {
+		changed, removed = t.whole(changed, removed), nil
+		t.generation = 0
+		if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("stat table: %w", err)
+		}
+	}
+	err := t.write(b, changed, removed)
+	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
+		os.Remove(t.path) // a cache that cannot be written is better gone than old
+	}
+	return err
+}
+
+// whole returns every row that is still good, with the changes applied.
+func (t *Table) whole(changed map[string]Row, removed []string) map[string]Row {
+	all := make(map[string]Row, len(t.list))
+	for _, s := range t.list {
+		if r, err := Parse(s.dir, s.p); err == nil {
+			all[s.dir] = r
+		}
+	}
+	for _, dir := range removed {
+		delete(all, dir)
+	}
+	maps.Copy(all, changed)
+	return all
+}
+
+func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err error) {
+	defer guard(&err)()
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		return fmt.Errorf("stat table: %w", err)
+	}
+	defer db.Close()
+	return db.Update(func(tx *bolt.Tx) error {
+		if generation, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
+			return ErrOutdated
+		}
+		rows, err := tx.CreateBucketIfNotExists(rowsBucket)
+		if err != nil {
+			return err
+		}
+		rows.FillPercent = fillPercent
+		for _, dir := range removed {
+			if err := rows.Delete(key(dir)); err != nil {
+				return err
+			}
+		}
+		for _, dir := range slices.Sorted(maps.Keys(changed)) {
+			if len(dir)+1 > keyBytesMax {
+				continue // it is listed again at each scan
+			}
+			if err := rows.Put(key(dir), changed[dir].p); err != nil {
+				return err
+			}
+		}
+		return putHeader(tx, t.generation+1, b)
+	})
+}
+
+func key(dir string) []byte { return append([]byte{'/'}, dir...) }
+
+// header reads the header: checksum, format, generation, store id, snapshot.
+func header(tx *bolt.Tx) (uint64, Binding, error) {
+	var b Binding
+	meta := tx.Bucket(metaBucket)
+	if meta == nil {
+		return 0, b, ErrMalformed
+	}
+	p, le := meta.Get(headerKey), binary.LittleEndian
+	if len(p) < 18 || le.Uint32(p) != checksum("", p) || le.Uint32(p[4:]) != Format {
+		return 0, b, ErrMalformed
+	}
+	generation, p := le.Uint64(p[8:]), p[16:]
+	n := int(p[0])
+	if len(p) < n+2 || len(p) != n+2+int(p[n+1]) {
+		return 0, b, ErrMalformed
+	}
+	b.Store = string(p[1 : n+1])
+	if id := p[n+2:]; len(id) > 0 {
+		var err error
+		if b.Snapshot, err = oid.FromBytes(id); err != nil {
+			return 0, b, ErrMalformed
+		}
+	}
+	return generation, b, nil
+}
+
+func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
+	meta, err := tx.CreateBucketIfNotExists(metaBucket)
+	if err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	p := le.AppendUint64(le.AppendUint32(make([]byte, 4), Format), generation)
+	p = append(append(p, byte(len(b.Store))), b.Store...)
+	id := b.Snapshot.Bytes()
+	p = append(append(p, byte(len(id))), id...)
+	le.PutUint32(p, checksum("", p))
+	return meta.Put(headerKey, p)
+}

@@ -1,0 +1,214 @@
+package stattable
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+func blob(alg oid.Algorithm, s string) oid.ID { return alg.Sum(oid.Blob, []byte(s)) }
+
+// sample makes a row's contents of every kind of entry.
+func sample(alg oid.Algorithm) (Head, []Item, []Note) {
+	a, b := blob(alg, "a"), blob(alg, "b")
+	head := Head{Flags: Ambiguous | DotGit, Mode: tree.Dir | 0o750, Ino: 7, Mtime: -5, Ctime: 1 << 60, Rules: 1, Attrs: 2, Index: 3, IndexKey: 4, Tree: a, Overlay: b}
+	items := []Item{
+		{Name: "plain", Mode: tree.File | 0o644, GitMode: tree.GitFile, Flags: Tracked, Ino: 9, Size: 10, Mtime: 11, Ctime: 12, Git: a, Raw: a},
+		{Name: "converted", Mode: tree.File | 0o600, GitMode: tree.GitExec, Flags: Converted | Young, Git: a, Raw: b},
+		{Name: "kept\xffout", Mode: tree.File | 0o4755, GitMode: tree.GitExec, Flags: KeptOut, Raw: b},
+		{Name: "dir", Mode: tree.Dir | 0o755, GitMode: tree.GitDir, Flags: IsDir, Git: a},
+		{Name: "same", Mode: tree.Dir | 0o755, GitMode: tree.GitDir, Flags: IsDir, Git: a, Raw: a},
+		{Name: "nested", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Git: a, Raw: b},
+		{Name: "unborn", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Raw: b},
+		{Name: "link", Mode: tree.Symlink, GitMode: tree.GitSymlink, Git: b, Raw: b},
+	}
+	return head, items, []Note{{"skipped", "permission denied"}, {"", ""}}
+}
+
+func items(r Row) []Item {
+	var out []Item
+	for rest := r.Entries(); !rest.Empty(); {
+		var e Entry
+		e, rest = rest.Cut()
+		out = append(out, e.Item())
+	}
+	return out
+}
+
+func TestARowSurvivesItsEncoding(t *testing.T) {
+	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
+		head, want, notes := sample(alg)
+		r, err := Parse("d", Encode("d", &head, want, notes).p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Head() != head || !slices.Equal(r.Notes(), notes) {
+			t.Errorf("head %+v, notes %v", r.Head(), r.Notes())
+		}
+		if got := items(r); !slices.Equal(got, want) {
+			t.Errorf("\n got %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func TestOnlyTheSameStatDataAreTheSame(t *testing.T) {
+	it := Item{Name: "f", Mode: tree.File | 0o644, Ino: 1, Size: 2, Mtime: 3, Ctime: 4, Raw: blob(oid.SHA1, "x")}
+	e, _ := Encode("", &Head{}, []Item{it}, nil).Entries().Cut()
+	st := dirfd.Stat{Mode: it.Mode, Ino: 1, Size: 2, Mtime: 3, Ctime: 4}
+	if !e.Same(&st) {
+		t.Error("the same stat data differ")
+	}
+	for i, change := range []func(*dirfd.Stat){
+		func(s *dirfd.Stat) { s.Mode = tree.File | 0o640 }, func(s *dirfd.Stat) { s.Ino++ }, func(s *dirfd.Stat) { s.Size++ },
+		func(s *dirfd.Stat) { s.Mtime++ }, func(s *dirfd.Stat) { s.Ctime++ },
+	} {
+		other := st
+		if change(&other); e.Same(&other) {
+			t.Errorf("change %d goes unseen", i)
+		}
+	}
+}
+
+func TestAFlippedBitIsSeen(t *testing.T) {
+	head, list, notes := sample(oid.SHA1)
+	good := Encode("d", &head, list, notes).p
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 1 << (i % 8)
+		if _, err := Parse("d", bad); !errors.Is(err, ErrMalformed) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+	}
+	if _, err := Parse("other", good); !errors.Is(err, ErrMalformed) {
+		t.Errorf("the row of another directory: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	head, list, notes := sample(oid.SHA1)
+	f.Add(Encode("d", &head, list, notes).p)
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if len(p) >= 4 { // let it through the checksum
+			p = slices.Clone(p)
+			sum := checksum("d", p)
+			p[0], p[1], p[2], p[3] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
+		}
+		if r, err := Parse("d", p); err == nil {
+			r.Head()
+			r.Notes()
+			for _, it := range items(r) {
+				if it.Name == "" || it.Name == "." || it.Name == ".." {
+					t.Errorf("name %q", it.Name)
+				}
+			}
+		}
+	})
+}
+
+func save(t *testing.T, tab *Table, b Binding, rows map[string]Row, removed ...string) {
+	t.Helper()
+	if err := tab.Save(b, rows, removed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func someRows(n int) map[string]Row {
+	head, list, notes := sample(oid.SHA1)
+	rows := map[string]Row{"": Encode("", &head, list, notes)}
+	for i := range n {
+		dir := fmt.Sprintf("d%d/e", i)
+		head.Ino = uint64(i)
+		rows[dir] = Encode(dir, &head, list, nil)
+	}
+	return rows
+}
+
+func TestWhatIsSavedIsLoaded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stat.db")
+	b := Binding{Store: "store-1", Snapshot: blob(oid.SHA1, "snapshot")}
+	save(t, Load(path), b, someRows(500))
+	tab := Load(path)
+	if tab.Bound() != b || tab.Len() != 501 {
+		t.Fatalf("bound %+v, %d rows", tab.Bound(), tab.Len())
+	}
+	r, n, ok := tab.Row("d77/e")
+	if !ok || r.Head().Ino != 77 || tab.Dir(n) != "d77/e" {
+		t.Errorf("row %+v, %d, %v", r.Head(), n, ok)
+	}
+	save(t, tab, Binding{}, map[string]Row{"d77/e": Encode("d77/e", &Head{Ino: 1}, nil, nil)}, "d3/e")
+	tab = Load(path)
+	if _, _, ok := tab.Row("d3/e"); ok || tab.Len() != 500 || tab.Bound() != (Binding{}) {
+		t.Errorf("%d rows, bound %+v", tab.Len(), tab.Bound())
+	}
+	if r, _, _ := tab.Row("d77/e"); r.Head().Ino != 1 {
+		t.Errorf("row %+v", r.Head())
+	}
+}
+
+func TestTheSecondOfTwoSaversWritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stat.db")
+	save(t, Load(path), Binding{}, someRows(3))
+	first, second := Load(path), Load(path)
+	save(t, first, Binding{Store: "first"}, someRows(3))
+	if err := second.Save(Binding{Store: "second"}, someRows(9), nil); !errors.Is(err, ErrOutdated) {
+		t.Errorf("Save = %v", err)
+	}
+	if tab := Load(path); tab.Bound().Store != "first" || tab.Len() != 4 {
+		t.Errorf("bound %+v, %d rows", tab.Bound(), tab.Len())
+	}
+}
+
+// TestADamagedFileCostsTimeOnly damages the file in many ways; what is loaded
+// afterwards is right or missing, and the next save gives a good file.
+func TestADamagedFileCostsTimeOnly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "stat.db")
+	rows := someRows(300)
+	save(t, Load(path), Binding{Store: "s"}, rows)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for i := range 120 {
+		bad := slices.Clone(good)
+		switch i % 4 {
+		case 0:
+			bad = bad[:rnd.IntN(len(bad))]
+		case 1:
+			for range 20 {
+				bad[rnd.IntN(len(bad))] ^= byte(1 + rnd.IntN(255))
+			}
+		case 2:
+			clear(bad[rnd.IntN(len(bad)):])
+		case 3:
+			at := rnd.IntN(len(bad)/4096) * 4096
+			clear(bad[at : at+4096])
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tab := Load(path)
+		for d, want := range rows {
+			if r, _, ok := tab.Row(d); ok && r.Head() != want.Head() {
+				t.Fatalf("round %d: %q is wrong", i, d)
+			}
+		}
+		if err := tab.Save(Binding{Store: "new"}, rows, nil); err != nil {
+			continue // the file is gone now
+		}
+		if again := Load(path); again.Bound().Store == "new" && again.Len() < len(rows) {
+			t.Fatalf("round %d: %d rows after saving", i, again.Len())
+		}
+	}
+}
