@@ -18,8 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -95,23 +93,22 @@ func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) erro
 	if _, err := w.out.Write(head); err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
+	var workers sync.WaitGroup
 	for range packWorkers {
-		g.Go(func() error {
+		workers.Go(func() {
 			var buf bytes.Buffer
-			for i := next.Add(1) - 1; int(i) < len(ids); i = next.Add(1) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
+			for i := next.Add(1) - 1; int(i) < len(ids) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				if err := w.add(ids[i], source, &buf); err != nil {
-					return fmt.Errorf("%v: %w", ids[i], err)
+					stop(fmt.Errorf("%v: %w", ids[i], err))
 				}
 			}
-			return nil
 		})
 	}
-	return g.Wait()
+	workers.Wait()
+	return context.Cause(ctx)
 }
 
 // add appends one object, which it compresses before it takes the lock, unless
