@@ -1,0 +1,136 @@
+package cas
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The codecs: the first byte of a row of the bucket data.
+const (
+	codecRaw   byte = 0
+	codecZstd  byte = 1
+	codecDelta byte = 2 // zstd with the raw bytes of the base as dictionary
+)
+
+const (
+	// dictID is written into delta frames, which need one.
+	dictID = 1
+	// deltaMax: a delta must be at most half of the plain frame, or it is not
+	// worth a second read. Text compresses less than eightfold, so a delta
+	// below a sixteenth needs no comparison.
+	deltaSure = 16
+)
+
+// codecs are pools: a new zstd encoder costs more than compressing a file.
+type codecs struct {
+	plain, delta, expand, patch sync.Pool
+}
+
+type encoder struct {
+	z       *zstd.Encoder
+	scratch []byte
+}
+
+// encode returns the row of the bucket data for raw: the codec and the frame.
+func (c *codecs) encode(raw []byte) []byte {
+	e, _ := c.plain.Get().(*encoder)
+	if e == nil {
+		e = &encoder{z: newEncoder()}
+	}
+	defer c.plain.Put(e)
+	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecZstd))
+	if len(e.scratch)-1 >= len(raw) {
+		return append([]byte{codecRaw}, raw...)
+	}
+	return bytes.Clone(e.scratch)
+}
+
+// encodeDelta returns the row for raw as its difference from base, or nil if
+// that is not much smaller than the plain row, which is returned then.
+func (c *codecs) encodeDelta(raw, base []byte) (row []byte, isDelta bool) {
+	e, _ := c.delta.Get().(*encoder)
+	if e == nil {
+		e = &encoder{z: newEncoder()}
+	}
+	defer c.delta.Put(e)
+	if err := e.z.ResetWithOptions(nil, zstd.WithEncoderDictRaw(dictID, base)); err != nil {
+		return c.encode(raw), false
+	}
+	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecDelta))
+	if len(e.scratch) <= len(raw)/deltaSure {
+		return bytes.Clone(e.scratch), true
+	}
+	plain := c.encode(raw)
+	if len(e.scratch) > len(plain)/2 {
+		return plain, false
+	}
+	return bytes.Clone(e.scratch), true
+}
+
+// decode returns the raw bytes of a row of the bucket data, size of them. It
+// trusts neither the frame nor its length; the caller compares the digest.
+func (c *codecs) decode(row, base []byte, size int) ([]byte, error) {
+	if len(row) == 0 {
+		return nil, fmt.Errorf("%w: an empty frame", ErrCorrupt)
+	}
+	var raw []byte
+	var err error
+	switch {
+	case row[0] == codecRaw && base == nil:
+		raw = bytes.Clone(row[1:])
+	case row[0] == codecZstd && base == nil:
+		raw, err = decompress(&c.expand, row[1:], nil, size)
+	case row[0] == codecDelta && base != nil:
+		raw, err = decompress(&c.patch, row[1:], base, size)
+	default:
+		err = fmt.Errorf("codec %d", row[0])
+	}
+	if err == nil && len(raw) != size {
+		err = fmt.Errorf("%d bytes instead of %d", len(raw), size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return raw, nil
+}
+
+func decompress(pool *sync.Pool, frame, base []byte, size int) ([]byte, error) {
+	d, _ := pool.Get().(*zstd.Decoder)
+	if d == nil {
+		d = newDecoder()
+	}
+	defer pool.Put(d)
+	if base != nil {
+		if err := d.ResetWithOptions(nil, zstd.WithDecoderDictRaw(dictID, base)); err != nil {
+			return nil, err
+		}
+	}
+	return d.DecodeAll(frame, make([]byte, 0, size))
+}
+
+// newEncoder cannot fail: its options are constants.
+func newEncoder() *zstd.Encoder {
+	z, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), // the digest is the checksum
+		zstd.WithSingleSegment(true))
+	if err != nil {
+		panic(err)
+	}
+	return z
+}
+
+// newDecoder cannot fail either. The limit is the capacity it is given.
+func newDecoder() *zstd.Decoder {
+	z, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic(err)
+	}
+	return z
+}

@@ -1,0 +1,61 @@
+package cas
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+// compactBytes are copied in one transaction of the new file.
+const compactBytes = 16 << 20
+
+// Compact rewrites the file without the space that removed things left, and
+// returns its sizes in bytes. Nobody can use the store meanwhile; whoever
+// waited for the lock opens the new file. A crash or an error leaves the old
+// one.
+func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
+	held, err := durable.Lock(ctx, s.lockPath(), durable.Exclusive)
+	if err != nil {
+		return 0, 0, s.wrap(err)
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	if before, err = fileSize(s.path); err != nil {
+		return 0, 0, err
+	}
+	err = s.replace(".compact", func(dst *bolt.DB) error {
+		dst.NoSync = true // replace syncs once, at the end
+		return s.copyTo(dst)
+	})
+	if err != nil {
+		return before, before, s.wrap(err)
+	}
+	after, err = fileSize(s.path)
+	return before, after, err
+}
+
+// copyTo copies everything, reading under the same guard as a transaction.
+func (s *Store) copyTo(dst *bolt.DB) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	src := &file{path: s.path}
+	defer src.close(&err)
+	if err := src.begin(); err != nil {
+		return err
+	}
+	if err := s.checkIdentity(src.tx); err != nil {
+		return err
+	}
+	return bolt.Compact(dst, src.db, compactBytes)
+}
+
+func fileSize(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

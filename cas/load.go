@@ -1,0 +1,230 @@
+package cas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+const (
+	// fillPercent suits a bucket whose keys only grow.
+	fillPercent = 0.95
+	// renewSeconds: a write time younger than this is not renewed, to spare the
+	// page. A sweep allows for it.
+	renewSeconds = 10 * 60
+)
+
+// A load is what one transaction writes of a stage.
+type load struct {
+	objects []stagedObject
+	chunks  []stagedChunk
+	bytes   int // of frames
+}
+
+type stagedObject struct {
+	id     oid.ID
+	row    object
+	chunks []digest // of a large object
+}
+
+// A stagedChunk without a row was found in the store.
+type stagedChunk struct {
+	digest digest
+	raw    uint32
+	base   digest
+	row    []byte // codec and frame
+}
+
+// deliver adds frames to those ready to be written. When they are many the
+// whole load is written in the background, one at a time; whoever fills the
+// next before that is done waits, which bounds the memory.
+func (g *Stage) deliver(ctx context.Context, l *load) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ready.objects = append(g.ready.objects, l.objects...)
+	g.ready.chunks = append(g.ready.chunks, l.chunks...)
+	g.ready.bytes += l.bytes
+	for g.ready.bytes >= loadBytes && g.flushing != nil {
+		wait := g.flushing
+		g.mu.Unlock()
+		<-wait
+		g.mu.Lock()
+	}
+	if g.ready.bytes < loadBytes || g.err != nil {
+		return g.err
+	}
+	full, done := g.ready, make(chan struct{})
+	g.ready, g.flushing = &load{}, done
+	go g.flush(context.WithoutCancel(ctx), full, done)
+	return nil
+}
+
+func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
+	err := g.s.Update(ctx, func(u *Update) error { return u.write(l) })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = errors.Join(g.err, err)
+	g.flushing = nil
+	close(done)
+}
+
+// settle waits until nothing is being written.
+func (g *Stage) settle() {
+	g.mu.Lock()
+	wait := g.flushing
+	g.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+}
+
+// Commit writes what is staged and whatever fn records, in one transaction: if
+// it returns nil all of it is durable, otherwise nothing that fn did is
+// visible. fn may be nil, and can read what was staged. Afterwards the stage
+// is empty and can be used again; after an error the stage is as before, so
+// that Commit may be tried again, unless a large stage could not be written
+// half-way: that error stays, and the stage can only be discarded.
+//
+// Commit must not run at the same time as Put.
+func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
+	if err := g.finish(ctx); err != nil {
+		return err
+	}
+	err := g.s.Update(ctx, func(u *Update) error {
+		if err := u.write(g.ready); err != nil {
+			return err
+		}
+		if fn == nil {
+			return nil
+		}
+		return fn(u)
+	})
+	if err == nil {
+		g.reset()
+	}
+	return err
+}
+
+// finish works off the last batch and puts the rows of the large objects,
+// whose chunks are all there now, into the last load.
+func (g *Stage) finish(ctx context.Context) error {
+	last := g.batch
+	g.batch = &batch{}
+	if err := g.work(ctx, last); err != nil {
+		g.batch = last
+		return err
+	}
+	g.settle()
+	for id, f := range g.large {
+		g.ready.objects = append(g.ready.objects, stagedObject{id, f.row, f.chunks})
+	}
+	clear(g.large)
+	return g.err
+}
+
+// write puts a load into the buckets: frames in the order they came, so that
+// they lie together, and rows in the order of their keys, so that each page is
+// met once.
+func (u *Update) write(l *load) error {
+	if len(l.chunks)+len(l.objects) == 0 {
+		return nil
+	}
+	now := u.s.now().Unix()
+	rows, err := u.writeFrames(l.chunks, now)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(rows, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	for _, r := range rows {
+		if err := u.chunks.Put(r.key, r.row); err != nil {
+			return err
+		}
+	}
+	return u.writeObjects(l.objects, now)
+}
+
+type keyed struct{ key, row []byte }
+
+// writeFrames writes the chunks that are new and returns the rows that name
+// them, and the renewed ones of those that are not. A chunk whose row or frame
+// is visibly damaged is written anew.
+func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
+	seq, err := nextSeq(u.data)
+	if err != nil {
+		return nil, err
+	}
+	u.data.FillPercent = fillPercent
+	var rows []keyed
+	added := make(map[digest]struct{}, len(chunks))
+	for i := range chunks {
+		c := &chunks[i]
+		key := c.digest[:]
+		if _, twice := added[c.digest]; twice {
+			continue
+		}
+		if old, _, err := u.frame(c.digest); err == nil {
+			if old.written < now-renewSeconds {
+				old.written = now
+				rows = append(rows, keyed{key, old.encode(key)})
+			}
+			continue
+		}
+		if c.row == nil {
+			return nil, fmt.Errorf("chunk %x: %w", c.digest, ErrSwept)
+		}
+		if err := u.checkBase(c.base); err != nil {
+			return nil, err
+		}
+		if err := u.data.Put(seqKey(seq), c.row); err != nil {
+			return nil, err
+		}
+		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
+		rows = append(rows, keyed{key, row.encode(key)})
+		added[c.digest] = struct{}{}
+		seq++
+	}
+	return rows, u.data.SetSequence(seq - 1)
+}
+
+// checkBase holds that a delta's base is stored and not a delta.
+func (u *Update) checkBase(d digest) error {
+	if d == (digest{}) {
+		return nil
+	}
+	row := u.chunks.Get(d[:])
+	if row == nil {
+		return fmt.Errorf("base %x: %w", d, ErrSwept)
+	}
+	c, err := decodeChunk(d[:], row)
+	if err == nil && c.base != (digest{}) {
+		err = fmt.Errorf("base %x: %w", d, ErrSwept) // removed, and stored again as a delta
+	}
+	return err
+}
+
+func (u *Update) writeObjects(objects []stagedObject, now int64) error {
+	slices.SortFunc(objects, func(a, b stagedObject) int {
+		return bytes.Compare(a.id.Bytes(), b.id.Bytes())
+	})
+	for _, o := range objects {
+		for _, d := range o.chunks {
+			if u.chunks.Get(d[:]) == nil {
+				return fmt.Errorf("object %v: chunk %x: %w", o.id, d, ErrSwept)
+			}
+		}
+		key := o.id.Bytes()
+		if old, err := decodeObject(key, u.objects.Get(key)); err == nil &&
+			old.digest == o.row.digest && old.written >= now-renewSeconds {
+			continue
+		}
+		o.row.written = now
+		if err := u.objects.Put(key, o.row.encode(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,341 @@
+package cas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+const (
+	// batchBytes of payload are looked up in the store at once: an open file
+	// for each would cost as much as compressing it.
+	batchBytes = 1 << 20
+	// loadBytes of frames are written at once, while the next are being made:
+	// this bounds a stage's memory, whatever is put into it.
+	loadBytes = 16 << 20
+)
+
+// A Stage collects objects, hashed and compressed outside of any lock, until
+// [Stage.Commit] makes them durable in one transaction. Any number of
+// goroutines may put into it at once.
+//
+// A stage that grows large writes its contents to the store before Commit:
+// without a record that names them they are harmless, and a sweep removes
+// them when they are old. Memory therefore stays bounded.
+type Stage struct {
+	s *Store
+
+	mu       sync.Mutex           // guards what follows, and is never held over work
+	seen     map[oid.ID]struct{}  // what was put
+	batch    *batch               // payloads that nothing was done with yet
+	ready    *load                // frames to be written
+	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
+	flushing chan struct{}        // closed when the load under way is written; nil if none is
+	err      error                // of a load that could not be written
+}
+
+// A batch is a run of payloads, one behind another in one buffer.
+type batch struct {
+	buf   []byte
+	items []item
+	based bool // an item has a base
+}
+
+// An item is a small object, or with a zero id a chunk of a large one.
+type item struct {
+	id       oid.ID
+	kind     oid.Kind
+	base     oid.ID
+	digest   digest
+	from, to int
+}
+
+// A largeFile is the row of an object of several chunks, and the chunks.
+type largeFile struct {
+	row    object
+	chunks []digest
+}
+
+// Stage begins an empty stage. It costs nothing and holds nothing.
+func (s *Store) Stage() *Stage {
+	g := &Stage{s: s}
+	g.reset()
+	return g
+}
+
+func (g *Stage) reset() {
+	g.seen = make(map[oid.ID]struct{})
+	g.large = make(map[oid.ID]largeFile)
+	g.batch, g.ready, g.err = &batch{}, &load{}, nil
+}
+
+// Put stages an object and returns its id; the caller may reuse payload. base
+// is the previous version of the same thing, or zero: if it is stored, only
+// the difference may be. What is stored already is not compressed again, and
+// counts as young from then on, so that no sweep takes it.
+func (g *Stage) Put(ctx context.Context, kind oid.Kind, payload []byte, base oid.ID) (oid.ID, error) {
+	if len(payload) > wholeMax {
+		return g.putLarge(ctx, kind, bytes.NewReader(payload), int64(len(payload)))
+	}
+	it := item{
+		id:     g.s.meta.algorithm.Sum(kind, payload),
+		kind:   kind,
+		base:   base,
+		digest: blake3.Sum256(payload),
+	}
+	return it.id, g.add(ctx, it, payload)
+}
+
+// PutReader is [Stage.Put] for a payload that need not be in memory: exactly
+// size bytes of r, or [ErrSize]. It may read one byte more to be sure.
+func (g *Stage) PutReader(ctx context.Context, kind oid.Kind, r io.Reader, size int64, base oid.ID) (oid.ID, error) {
+	if size < 0 {
+		return oid.ID{}, fmt.Errorf("%w: %d bytes", ErrSize, size)
+	}
+	if size > wholeMax {
+		return g.putLarge(ctx, kind, r, size)
+	}
+	payload := make([]byte, size+1)
+	n, err := io.ReadFull(r, payload)
+	if err == nil || int64(n) < size {
+		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%w: announced %d bytes, read %d", ErrSize, size, n)
+		}
+		return oid.ID{}, err
+	}
+	return g.Put(ctx, kind, payload[:size], base)
+}
+
+// putLarge stages the chunks as they come. Nothing says before the end which
+// object they are, so its row waits for Commit.
+func (g *Stage) putLarge(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
+	hasher := g.s.meta.algorithm.NewHasher(kind, size)
+	var chunks []digest
+	var read int64
+	err := g.s.cuts.cut(io.LimitReader(r, size), size, func(raw []byte) error {
+		hasher.Write(raw)
+		read += int64(len(raw))
+		chunks = append(chunks, blake3.Sum256(raw))
+		return g.add(ctx, item{digest: chunks[len(chunks)-1]}, raw)
+	})
+	if err == nil {
+		err = exhausted(r, read, size)
+	}
+	if err != nil {
+		return oid.ID{}, err
+	}
+	id := hasher.Sum()
+	row := object{kind: kind, size: uint64(size), digest: chunks[0]}
+	if len(chunks) > 1 {
+		names := make([]byte, 0, len(chunks)*digestBytes)
+		for _, d := range chunks {
+			names = append(names, d[:]...)
+		}
+		row.form, row.digest = list, blake3.Sum256(names)
+		if err := g.add(ctx, item{digest: row.digest}, names); err != nil {
+			return oid.ID{}, err
+		}
+		chunks = append(chunks, row.digest)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.large[id] = largeFile{row, chunks}
+	return id, nil
+}
+
+// exhausted checks that r had size bytes and has no more.
+func exhausted(r io.Reader, read, size int64) error {
+	if read == size {
+		var more [1]byte
+		n, err := io.ReadFull(r, more[:])
+		if n == 0 && errors.Is(err, io.EOF) {
+			return nil
+		}
+		if n == 0 {
+			return err
+		}
+		read++
+	}
+	return fmt.Errorf("%w: announced %d bytes, read %d", ErrSize, size, read)
+}
+
+// add copies a payload into the batch, and works the batch off when it is full.
+func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
+	g.mu.Lock()
+	if err := g.err; err != nil {
+		g.mu.Unlock()
+		return err
+	}
+	if _, seen := g.seen[it.id]; seen && !it.id.IsZero() {
+		g.mu.Unlock()
+		return nil
+	}
+	if !it.id.IsZero() {
+		g.seen[it.id] = struct{}{}
+	}
+	b := g.batch
+	if b.buf == nil {
+		b.buf = make([]byte, 0, len(payload)+4<<10)
+	}
+	it.from = len(b.buf)
+	b.buf = append(b.buf, payload...)
+	it.to = len(b.buf)
+	b.items = append(b.items, it)
+	b.based = b.based || !it.base.IsZero()
+	if len(b.buf) < batchBytes {
+		g.mu.Unlock()
+		return nil
+	}
+	g.batch = &batch{buf: g.s.buffer()}
+	g.mu.Unlock()
+	return g.workOff(ctx, b)
+}
+
+// workOff works a full batch off. If that fails its payloads are gone, so the
+// stage is done for: Commit must not record without them.
+func (g *Stage) workOff(ctx context.Context, b *batch) error {
+	err := g.work(ctx, b)
+	g.s.buffers.Put(&b.buf)
+	if err != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.err = errors.Join(g.err, err)
+	}
+	return err
+}
+
+func (s *Store) buffer() []byte {
+	if buf, _ := s.buffers.Get().(*[]byte); buf != nil {
+		return (*buf)[:0]
+	}
+	return make([]byte, 0, batchBytes+wholeMax)
+}
+
+// work turns a batch into frames, and begins to write them if they are many.
+func (g *Stage) work(ctx context.Context, b *batch) error {
+	found, err := g.lookUp(ctx, b)
+	if err != nil {
+		return err
+	}
+	l := &load{}
+	for i, it := range b.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := g.s.prepare(l, it, b.buf[it.from:it.to], found[i]); err != nil {
+			return err
+		}
+	}
+	return g.deliver(ctx, l)
+}
+
+// found is what the store has of an item.
+type found struct {
+	object, chunk bool
+	base          digest
+	baseChunk     chunk
+	baseRow       []byte
+}
+
+// lookUp asks the store for the items of a batch. The answer saves work and
+// need not be complete, the transaction that writes decides; so it does not
+// wait for the lock, unless a base is wanted.
+func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
+	out := make([]found, len(b.items))
+	look := func(tx *bolt.Tx) error {
+		return g.s.view(tx, func(v *View) error {
+			for i, it := range b.items {
+				out[i] = v.find(it)
+			}
+			return nil
+		})
+	}
+	if b.based {
+		return out, g.s.transact(ctx, durable.Shared, look)
+	}
+	held, err := durable.TryLock(g.s.lockPath(), durable.Shared)
+	if errors.Is(err, durable.ErrLocked) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, errors.Join(g.s.wrap(g.s.locked(durable.Shared, look)), held.Unlock())
+}
+
+func (v *View) find(it item) (f found) {
+	_, _, err := v.frame(it.digest)
+	f.chunk = err == nil
+	if it.id.IsZero() {
+		return f
+	}
+	if o, err := v.object(it.id); err == nil {
+		f.object = f.chunk && o.digest == it.digest
+	}
+	if f.chunk || it.base.IsZero() {
+		return f
+	}
+	o, err := v.object(it.base)
+	if err != nil || o.form != whole || o.size > wholeMax || o.size == 0 {
+		return f
+	}
+	f.base = o.digest
+	c, row, err := v.frame(f.base)
+	if err == nil && c.base != (digest{}) { // a base is never a delta itself
+		f.base = c.base
+		c, row, err = v.frame(f.base)
+	}
+	if err != nil {
+		return found{}
+	}
+	f.baseChunk, f.baseRow = c, bytes.Clone(row)
+	return f
+}
+
+// prepare adds an item to a load. A base that cannot be read is not used: the
+// item is then kept whole.
+func (s *Store) prepare(l *load, it item, payload []byte, f found) error {
+	if !it.id.IsZero() {
+		row := object{kind: it.kind, size: uint64(len(payload)), digest: it.digest}
+		l.objects = append(l.objects, stagedObject{id: it.id, row: row})
+	}
+	c := stagedChunk{digest: it.digest, raw: uint32(len(payload))}
+	if !f.chunk {
+		c.row, c.base = s.compress(payload, f)
+		l.bytes += len(c.row)
+	}
+	l.chunks = append(l.chunks, c)
+	return nil
+}
+
+func (s *Store) compress(payload []byte, f found) (row []byte, base digest) {
+	if f.baseRow != nil {
+		raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil)
+		if err == nil {
+			if row, delta := s.codecs.encodeDelta(payload, raw); delta {
+				return row, f.base
+			} else {
+				return row, digest{}
+			}
+		}
+	}
+	return s.codecs.encode(payload), digest{}
+}
+
+// Discard forgets what was staged. It waits for a write that is under way;
+// what that has written is swept one day.
+func (g *Stage) Discard() {
+	g.settle()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reset()
+}

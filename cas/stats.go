@@ -1,0 +1,39 @@
+package cas
+
+import "context"
+
+// Stats are the sizes of a store.
+type Stats struct {
+	Objects     int
+	Chunks      int
+	FileBytes   int64 // of the file
+	StoredBytes int64 // of the chunks as they are stored
+	RawBytes    int64 // of the chunks' contents
+}
+
+// Stats counts what is stored. It reads the index, not the contents.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	var st Stats
+	err := s.View(ctx, func(v *View) error {
+		c := v.objects.Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			st.Objects++
+		}
+		c = v.chunks.Cursor()
+		for k, p := c.First(); k != nil; k, p = c.Next() {
+			row, err := decodeChunk(k, p)
+			if err != nil {
+				return err
+			}
+			st.Chunks++
+			st.StoredBytes += int64(row.stored) + 1
+			st.RawBytes += int64(row.raw)
+		}
+		return nil
+	})
+	if err != nil {
+		return Stats{}, err
+	}
+	st.FileBytes, err = fileSize(s.path)
+	return st, err
+}

@@ -1,0 +1,159 @@
+// Package cas is the store: it keeps bytes under their object id in one bbolt
+// file, and gives back exactly those bytes or an error. Beside them it keeps
+// tables of small records whose meaning it does not know.
+//
+// What a [Stage.Commit] or [Store.Update] that returned nil has written
+// survives a power loss; one that failed has left nothing visible. Every byte
+// that is read was verified; damage is reported as [ErrCorrupt], never as a
+// wrong byte and never as a panic. Any number of goroutines and processes may
+// use one file: nothing is locked or open between calls.
+//
+// The package knows no path of a worktree, no session and no git repository.
+// docs/format.md describes the file.
+package cas
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// The conditions a caller can act on.
+var (
+	ErrNotFound    = errors.New("not in the store")
+	ErrCorrupt     = errors.New("the store is damaged")
+	ErrNotStore    = errors.New("not a rewind store")
+	ErrNewerFormat = errors.New("the store was written by a newer rewind")
+	// ErrSize: a reader gave more or fewer bytes than was said.
+	ErrSize = errors.New("the size differs from the one announced")
+	// ErrSwept: a sweep removed, between Put and Commit, something the stage
+	// had found in the store and so had not kept. Nothing was recorded; put
+	// everything into a new stage.
+	ErrSwept = errors.New("swept while it was being staged")
+)
+
+// A Store is a handle on a store file. It holds no lock and no open file, so
+// it need not be closed; goroutines may share it.
+//
+// The functions given to its methods run under the file's lock: they must be
+// short and must not call the Store again, which would wait for itself.
+type Store struct {
+	path   string
+	meta   meta
+	codecs codecs
+	cuts   cutters
+	now    func() time.Time
+	opened func(*bolt.DB) // a test's hook between opening and the transaction
+
+	buffers sync.Pool // of full batches
+}
+
+// Options say how [Open] makes a store that does not exist. The zero value
+// makes none.
+type Options struct {
+	Create    bool
+	Algorithm oid.Algorithm // of a new store's object ids; zero is BLAKE3
+}
+
+// Open checks that there is a store at path and that this program can read it.
+// A missing file is made if the options say so, in one step that neither a
+// crash nor another process can see half done; otherwise [os.ErrNotExist] is
+// reported. A file of a later format gives [ErrNewerFormat], a file of another
+// kind [ErrNotStore], a truncated or altered one [ErrCorrupt].
+func Open(path string, opt *Options) (*Store, error) {
+	if opt == nil {
+		opt = &Options{}
+	}
+	s := &Store{path: path, now: time.Now}
+	if _, err := os.Stat(path); err != nil {
+		if !errors.Is(err, os.ErrNotExist) || !opt.Create {
+			return nil, err
+		}
+		if err := s.create(opt.Algorithm); err != nil {
+			return nil, fmt.Errorf("create store %s: %w", path, err)
+		}
+	}
+	err := s.transact(context.Background(), durable.Shared, func(tx *bolt.Tx) (err error) {
+		s.meta, err = readMeta(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ID returns the random name of this store, which never changes: what was
+// derived from a store names it, to notice that it was replaced.
+func (s *Store) ID() [16]byte { return s.meta.id }
+
+// Algorithm returns the hash function of the store's object ids.
+func (s *Store) Algorithm() oid.Algorithm { return s.meta.algorithm }
+
+// Path returns the path given to [Open].
+func (s *Store) Path() string { return s.path }
+
+// create makes the file beside its place and renames it there, under the lock
+// of the place: a second creator finds it done.
+func (s *Store) create(alg oid.Algorithm) (err error) {
+	if alg == 0 {
+		alg = oid.BLAKE3
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	held, err := durable.Lock(context.Background(), s.lockPath(), durable.Exclusive)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	if _, err := os.Stat(s.path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	m := meta{version: formatVersion, algorithm: alg, created: s.now()}
+	rand.Read(m.id[:])
+	return s.replace(".new", func(db *bolt.DB) error {
+		return db.Update(func(tx *bolt.Tx) error { return format(tx, m) })
+	})
+}
+
+// replace lets fill write a new file and puts it in the store's place. The
+// caller holds the lock. A file that a crash left under the name is removed.
+func (s *Store) replace(suffix string, fill func(*bolt.DB) error) error {
+	name := s.path + suffix
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	db, err := bolt.Open(name, 0o600, &bolt.Options{
+		Timeout:      boltTimeout,
+		FreelistType: bolt.FreelistMapType,
+		PageSize:     pageSize,
+		NoStatistics: true,
+	})
+	if err != nil {
+		return err
+	}
+	err = fill(db)
+	if err == nil {
+		err = db.Sync()
+	}
+	if err = errors.Join(err, db.Close()); err == nil {
+		err = durable.Rename(name, s.path)
+	}
+	if err != nil {
+		os.Remove(name)
+	}
+	return err
+}
+
+func (s *Store) lockPath() string { return s.path + ".lock" }

@@ -1,0 +1,257 @@
+package cas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// seeded returns a source whose seed a failing test prints.
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// text returns n bytes that compress about as source code does.
+func text(r *rand.Rand, n int) []byte {
+	p := make([]byte, 0, n+64)
+	for len(p) < n {
+		p = fmt.Appendf(p, "\tfield%d := compute%d(%q)\n", r.IntN(50), r.IntN(50), "value")
+		if r.IntN(4) == 0 {
+			p = fmt.Appendf(p, "// %x\n", r.Uint64())
+		}
+	}
+	return p[:n]
+}
+
+func noise(r *rand.Rand, n int) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(r.Uint32())
+	}
+	return p
+}
+
+func put(t testing.TB, s *Store, payloads ...[]byte) []oid.ID {
+	t.Helper()
+	g := s.Stage()
+	ids := make([]oid.ID, len(payloads))
+	for i, p := range payloads {
+		id, err := g.Put(t.Context(), oid.Blob, p, oid.ID{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = id
+	}
+	if err := g.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func read(t testing.TB, s *Store, id oid.ID) (payload []byte) {
+	t.Helper()
+	err := s.View(context.Background(), func(v *View) (err error) {
+		_, payload, err = v.Object(id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+func TestWhatWasPutIsReadBack(t *testing.T) {
+	r := seeded(t)
+	sizes := []int{0, 1, 100, wholeMax - 1, wholeMax, wholeMax + 1, 300 << 10, 1<<20 + 7, smallMax, smallMax + 1, 12 << 20}
+	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
+		s, err := Open(filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := s.Stage()
+		want := map[oid.ID][]byte{}
+		for i, n := range sizes {
+			for j, p := range [][]byte{text(r, n), noise(r, n)} {
+				var id oid.ID
+				if (i+j)%2 == 0 {
+					id, err = g.Put(t.Context(), oid.Blob, p, oid.ID{})
+				} else {
+					id, err = g.PutReader(t.Context(), oid.Blob, bytes.NewReader(p), int64(n), oid.ID{})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id != alg.Sum(oid.Blob, p) {
+					t.Fatalf("%v of %d bytes: id %v, want %v", alg, n, id, alg.Sum(oid.Blob, p))
+				}
+				want[id] = p
+			}
+		}
+		if err := g.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for id, p := range want {
+			if got := read(t, s, id); !bytes.Equal(got, p) {
+				t.Errorf("%v: %d bytes came back different", alg, len(p))
+			}
+			err := s.View(t.Context(), func(v *View) error {
+				var w bytes.Buffer
+				if n, err := v.WriteTo(&w, id); err != nil || n != int64(len(p)) || !bytes.Equal(w.Bytes(), p) {
+					t.Errorf("%v: WriteTo gives %d bytes, %v", alg, n, err)
+				}
+				kind, size, err := v.Stat(id)
+				if kind != oid.Blob || size != int64(len(p)) || err != nil || !v.Has(id) {
+					t.Errorf("Stat = %v, %d, %v", kind, size, err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+			t.Errorf("Check = %v, %v", damage, err)
+		}
+	}
+}
+
+func TestAMissingObjectIsNotFound(t *testing.T) {
+	s := newStore(t)
+	id := oid.SHA1.Sum(oid.Blob, []byte("x"))
+	err := s.View(t.Context(), func(v *View) error {
+		if v.Has(id) {
+			t.Error("it is there")
+		}
+		_, _, err := v.Object(id)
+		return err
+	})
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("Object gives %v", err)
+	}
+}
+
+func TestAReaderOfAnotherSizeIsRefused(t *testing.T) {
+	s := newStore(t)
+	for _, size := range []int{10, wholeMax + 5} {
+		for _, off := range []int{-1, 1} {
+			g := s.Stage()
+			_, err := g.PutReader(t.Context(), oid.Blob, bytes.NewReader(make([]byte, size+off)), int64(size), oid.ID{})
+			if !errors.Is(err, ErrSize) {
+				t.Errorf("%d bytes announced as %d: %v", size+off, size, err)
+			}
+		}
+	}
+}
+
+func TestOpeningAMissingFileSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	if _, err := Open(path, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Open gives %v", err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
+		t.Errorf("Open left %v", entries)
+	}
+}
+
+func TestCreatorsAtOnceAgreeOnOneStore(t *testing.T) {
+	for range 10 {
+		path := filepath.Join(t.TempDir(), "store.db")
+		ids := make([][16]byte, 8)
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				s, err := Open(path, &Options{Create: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = s.ID()
+			})
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if id != ids[0] || id == [16]byte{} {
+				t.Fatalf("ids %x", ids)
+			}
+		}
+	}
+}
+
+func TestSameBytesAreStoredOnce(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	p := noise(r, 3<<20)
+	put(t, s, p)
+	before, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := append(append(bytes.Clone(p[:1<<20]), "inserted"...), p[1<<20:]...)
+	put(t, s, p, q)
+	after, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := after.RawBytes - before.RawBytes; after.Objects != 2 || grown > 700<<10 {
+		t.Errorf("an insertion into 3 MiB stored %d bytes, %d objects", grown, after.Objects)
+	}
+}
+
+func TestAnEditIsStoredAsADelta(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	versions := [][]byte{text(r, 20<<10)}
+	ids := put(t, s, versions[0])
+	for i := range 30 {
+		p := bytes.Clone(versions[i])
+		copy(p[r.IntN(len(p)-20):], fmt.Sprintf("edit %d", i))
+		g := s.Stage()
+		id, err := g.Put(t.Context(), oid.Blob, p, ids[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		versions, ids = append(versions, p), append(ids, id)
+	}
+	for i, id := range ids {
+		if !bytes.Equal(read(t, s, id), versions[i]) {
+			t.Fatalf("version %d came back different", i)
+		}
+	}
+	st, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if per := (st.StoredBytes - 6000) / 30; per > 1000 {
+		t.Errorf("an edit takes %d bytes", per)
+	}
+	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+		t.Errorf("Check = %v, %v", damage, err)
+	}
+}

@@ -1,0 +1,240 @@
+package cas
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// ErrBusy is reported by [Store.Sweep] when others wrote to the store again
+// and again while it looked for what is alive.
+var ErrBusy = errors.New("the store is being written to")
+
+// sweepTries bounds how often Live is called.
+const sweepTries = 5
+
+// SweepOptions say what a sweep keeps.
+type SweepOptions struct {
+	// Live calls mark for the id of every object to be kept: whatever a record
+	// leads to, to the end. It may use the store's views, since no lock is
+	// held; it is called again if somebody wrote to the store meanwhile.
+	Live func(mark func(oid.ID)) error
+	// Grace: what was stored or met by a stage less than this ago is kept too,
+	// because it may belong to a snapshot that is being made. Zero is 24 hours.
+	// A negative grace keeps nothing: for a caller who knows that he is alone.
+	Grace time.Duration
+	// Now is the time ages are measured from; zero is the clock's.
+	Now time.Time
+	// DryRun counts and removes nothing.
+	DryRun bool
+}
+
+// A SweepReport counts what a sweep removed, or would remove.
+type SweepReport struct {
+	Objects int
+	Chunks  int
+	Bytes   int64 // of frames; the file shrinks when it is compacted
+}
+
+// Sweep removes the objects that are neither live nor young, and the chunks
+// that no remaining object needs. It is one transaction: a crash leaves all or
+// nothing. A record written while Live ran makes the sweep begin again, so that
+// none can lead to an object that is gone; after several times it gives
+// [ErrBusy] and has removed nothing.
+func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (SweepReport, error) {
+	for range sweepTries {
+		var generation int
+		err := s.transact(ctx, durable.Shared, func(tx *bolt.Tx) error {
+			generation = tx.ID()
+			return nil
+		})
+		if err != nil {
+			return SweepReport{}, err
+		}
+		live := make(marks)
+		if err := opt.Live(live.add); err != nil {
+			return SweepReport{}, err
+		}
+		report, err := s.sweep(ctx, opt, live, generation)
+		if !errors.Is(err, ErrBusy) {
+			return report, err
+		}
+	}
+	return SweepReport{}, fmt.Errorf("sweep %s: %w", s.path, ErrBusy)
+}
+
+// marks is a set of keys by their first eight bytes. Keys are hashes; two that
+// agree in these are both kept, which is harmless, and the set is small.
+type marks map[uint64]struct{}
+
+func (m marks) add(id oid.ID)       { m.put(id.Bytes()) }
+func (m marks) has(key []byte) bool { _, ok := m[prefix(key)]; return ok }
+func (m marks) put(key []byte)      { m[prefix(key)] = struct{}{} }
+
+func prefix(key []byte) uint64 {
+	var p [8]byte
+	copy(p[:], key)
+	return binary.BigEndian.Uint64(p[:])
+}
+
+func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, generation int) (SweepReport, error) {
+	mode := durable.Exclusive
+	if opt.DryRun {
+		mode = durable.Shared
+	}
+	var report SweepReport
+	err := s.transact(ctx, mode, func(tx *bolt.Tx) error {
+		own := 0
+		if tx.Writable() {
+			own = 1 // a writing transaction has the next number
+		}
+		if tx.ID()-own != generation {
+			return ErrBusy
+		}
+		return s.update(tx, func(u *Update) (err error) {
+			w := &sweeper{u: u, live: live, needed: make(marks), before: opt.before(s.now)}
+			report, err = w.run(opt.DryRun)
+			return err
+		})
+	})
+	if err != nil {
+		return SweepReport{}, err
+	}
+	return report, nil
+}
+
+// before returns the unix second from which on things are young. Write times
+// are renewed only every renewSeconds, so they may be that much too old.
+func (opt SweepOptions) before(clock func() time.Time) int64 {
+	now, grace := opt.Now, opt.Grace
+	if now.IsZero() {
+		now = clock()
+	}
+	if grace < 0 {
+		return 1<<63 - 1
+	}
+	if grace == 0 {
+		grace = 24 * time.Hour
+	}
+	return now.Add(-grace).Unix() - renewSeconds
+}
+
+// A sweeper finds what goes, then removes it. Damage anywhere stops it before
+// it has removed anything: what cannot be read cannot be judged.
+type sweeper struct {
+	u      *Update
+	live   marks // of objects
+	needed marks // of chunks
+	before int64
+
+	deadObjects [][]byte
+	deadChunks  [][]byte
+	deadFrames  []uint64
+	bytes       int64
+}
+
+func (w *sweeper) run(dry bool) (SweepReport, error) {
+	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks} {
+		if err := step(); err != nil {
+			return SweepReport{}, err
+		}
+	}
+	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadChunks), Bytes: w.bytes}
+	if dry {
+		return report, nil
+	}
+	return report, w.remove()
+}
+
+func (w *sweeper) findObjects() error {
+	c := w.u.objects.Cursor()
+	for k, p := c.First(); k != nil; k, p = c.Next() {
+		o, err := decodeObject(k, p)
+		if err != nil {
+			return err
+		}
+		if !w.live.has(k) && o.written < w.before {
+			w.deadObjects = append(w.deadObjects, bytes.Clone(k))
+			continue
+		}
+		w.needed.put(o.digest[:])
+		if o.form == whole {
+			continue
+		}
+		digests, err := w.u.digests(o)
+		if err != nil {
+			return fmt.Errorf("object %x: %w", k, err)
+		}
+		for _, d := range digests {
+			w.needed.put(d[:])
+		}
+	}
+	return nil
+}
+
+// findBases adds the bases of the deltas that stay. They are not deltas
+// themselves, so once is enough.
+func (w *sweeper) findBases() error {
+	return w.eachChunk(func(key []byte, c chunk) {
+		if c.base != (digest{}) && w.stays(key, c) {
+			w.needed.put(c.base[:])
+		}
+	})
+}
+
+func (w *sweeper) findChunks() error {
+	return w.eachChunk(func(key []byte, c chunk) {
+		if !w.stays(key, c) {
+			w.deadChunks = append(w.deadChunks, bytes.Clone(key))
+			w.deadFrames = append(w.deadFrames, c.seq)
+			w.bytes += int64(c.stored)
+		}
+	})
+}
+
+// stays also spares a young chunk that no object has yet: it may be of a large
+// object whose end is still being read.
+func (w *sweeper) stays(key []byte, c chunk) bool {
+	return w.needed.has(key) || c.written >= w.before
+}
+
+func (w *sweeper) eachChunk(fn func(key []byte, c chunk)) error {
+	cur := w.u.chunks.Cursor()
+	for k, p := cur.First(); k != nil; k, p = cur.Next() {
+		c, err := decodeChunk(k, p)
+		if err != nil {
+			return err
+		}
+		fn(k, c)
+	}
+	return nil
+}
+
+func (w *sweeper) remove() error {
+	for _, k := range w.deadObjects {
+		if err := w.u.objects.Delete(k); err != nil {
+			return err
+		}
+	}
+	for _, k := range w.deadChunks {
+		if err := w.u.chunks.Delete(k); err != nil {
+			return err
+		}
+	}
+	slices.Sort(w.deadFrames)
+	for _, seq := range w.deadFrames {
+		if err := w.u.data.Delete(seqKey(seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

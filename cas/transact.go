@@ -1,0 +1,226 @@
+package cas
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+const (
+	// boltTimeout is for a foreign program that holds the file without our
+	// lock, such as bbolt's own tool.
+	boltTimeout = 10 * time.Second
+	// mapBytes saves a growing store the first remappings. bbolt lengthens a
+	// small file (sparsely) to what it maps, so this is modest.
+	mapBytes = 1 << 20
+)
+
+// transact opens the file under its lock, runs fn in one transaction and
+// closes the file. Exclusive transactions are committed if fn returns nil.
+func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+	held, err := durable.Lock(ctx, s.lockPath(), mode)
+	if err != nil {
+		return s.wrap(err)
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	return s.wrap(s.locked(mode, fn))
+}
+
+// locked is transact for a caller that holds the lock.
+func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
+	defer f.close(&err)
+	if err := f.begin(); err != nil {
+		return err
+	}
+	if err := s.checkIdentity(f.tx); err != nil {
+		return err
+	}
+	if err := fn(f.tx); err != nil {
+		return err
+	}
+	if !f.writable {
+		return nil
+	}
+	return f.tx.Commit()
+}
+
+// checkIdentity notices a file that is not the one this handle was opened on.
+func (s *Store) checkIdentity(tx *bolt.Tx) error {
+	m, err := readMeta(tx)
+	if err != nil {
+		return err
+	}
+	if s.meta.version != 0 && m.id != s.meta.id {
+		return fmt.Errorf("%w: it was replaced by another store", ErrNotStore)
+	}
+	return nil
+}
+
+// wrap names the store in an error that does not name a file yet.
+func (s *Store) wrap(err error) error {
+	var path *os.PathError
+	if err == nil || errors.As(err, &path) {
+		return err
+	}
+	for _, ours := range []error{ErrCorrupt, ErrNotStore, ErrNewerFormat} {
+		if errors.Is(err, ours) {
+			return fmt.Errorf("%s: %w", s.path, err)
+		}
+	}
+	return err
+}
+
+// A file is the store's file opened for one transaction.
+type file struct {
+	path     string
+	writable bool
+	hook     func(*bolt.DB)
+
+	handle *os.File
+	db     *bolt.DB
+	tx     *bolt.Tx
+}
+
+func (f *file) begin() error {
+	opt := &bolt.Options{
+		Timeout:      boltTimeout,
+		FreelistType: bolt.FreelistMapType,
+		ReadOnly:     !f.writable,
+		OpenFile:     f.open,
+		NoStatistics: true,
+	}
+	if f.writable && runtime.GOOS != "windows" { // there mapping lengthens the file
+		opt.InitialMmapSize = mapBytes
+	}
+	var err error
+	if f.db, err = bolt.Open(f.path, 0o600, opt); err != nil {
+		return f.diagnose(err)
+	}
+	if f.hook != nil {
+		f.hook(f.db)
+	}
+	if f.tx, err = f.db.Begin(f.writable); err != nil {
+		return err
+	}
+	info, err := f.handle.Stat()
+	if err != nil {
+		return err
+	}
+	if f.tx.Size() > info.Size() {
+		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrCorrupt, info.Size(), f.tx.Size())
+	}
+	return nil
+}
+
+// open is what bbolt opens the file with: it never makes one, and refuses an
+// empty one, which bbolt would take for new.
+func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
+	h, err := os.OpenFile(path, flag&^os.O_CREATE, perm)
+	if err != nil {
+		return nil, err
+	}
+	info, err := h.Stat()
+	if err == nil && info.Size() == 0 {
+		err = fmt.Errorf("%w: it is empty", ErrCorrupt)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	f.handle = h
+	return h, nil
+}
+
+// diagnose tells a damaged store from a file that never was one, by bbolt's
+// magic number at one of the places where its two headers can be.
+func (f *file) diagnose(err error) error {
+	var sys *os.PathError
+	if f.handle == nil || errors.Is(err, bolt.ErrTimeout) || errors.As(err, &sys) || errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	var head [pageSize + 64]byte
+	h, oerr := os.Open(f.path)
+	if oerr != nil {
+		return errors.Join(err, oerr)
+	}
+	defer h.Close()
+	n, _ := h.ReadAt(head[:], 0)
+	for _, at := range []int{16, pageSize + 16} {
+		if at+4 <= n && binary.NativeEndian.Uint32(head[at:]) == 0xED0CDAED {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrNotStore, err)
+}
+
+// close ends the transaction and closes the file. It is deferred, and turns a
+// panic that damage has caused into ErrCorrupt.
+func (f *file) close(err *error) {
+	p := recover()
+	mine := p != nil && !fromDisk(p)
+	if p != nil && !mine {
+		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+	}
+	if f.handle != nil {
+		if cerr := f.release(p != nil); *err == nil {
+			*err = cerr
+		}
+	}
+	if mine {
+		panic(p)
+	}
+}
+
+// release gives the file back. After a panic before the transaction had begun
+// bbolt's own locks may still be held, and closing would wait for ever: then
+// only the descriptor is closed, with its lock, and the mapping stays.
+func (f *file) release(panicked bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.handle.Close()
+			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+		}
+	}()
+	if f.db == nil || (panicked && f.tx == nil) {
+		f.handle.Close()
+		return nil
+	}
+	if f.tx != nil {
+		if err := f.tx.Rollback(); err != nil && !errors.Is(err, bolt.ErrTxClosed) {
+			return errors.Join(err, f.db.Close())
+		}
+	}
+	return f.db.Close()
+}
+
+// fromDisk reports whether a panic comes of what is in the file: it was raised
+// in bbolt, which knows no other way to report a damaged page, or by an access
+// to mapped memory that is not there. Any other panic is a mistake in a
+// program, and goes on.
+func fromDisk(p any) bool {
+	if _, fault := p.(interface{ Addr() uintptr }); fault {
+		return true
+	}
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "go.etcd.io/bbolt") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

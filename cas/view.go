@@ -1,0 +1,209 @@
+package cas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A View is the store at one moment. It is valid during the function it was
+// given to, and for the goroutine that runs that.
+type View struct {
+	s       *Store
+	tx      *bolt.Tx
+	objects *bolt.Bucket
+	chunks  *bolt.Bucket
+	data    *bolt.Bucket
+	damage  []error // what an iteration met and had to leave out
+}
+
+// View calls fn with the present state, under the shared lock: writers wait
+// until fn returns. Its error is fn's, or [ErrCorrupt] if the file turns out
+// damaged in the meantime.
+func (s *Store) View(ctx context.Context, fn func(*View) error) error {
+	return s.transact(ctx, durable.Shared, func(tx *bolt.Tx) error {
+		return s.view(tx, fn)
+	})
+}
+
+func (s *Store) view(tx *bolt.Tx, fn func(*View) error) error {
+	v := &View{
+		s: s, tx: tx,
+		objects: tx.Bucket(objectsBucket),
+		chunks:  tx.Bucket(chunksBucket),
+		data:    tx.Bucket(dataBucket),
+	}
+	if v.objects == nil || v.chunks == nil || v.data == nil {
+		return fmt.Errorf("%w: a bucket is missing", ErrCorrupt)
+	}
+	err := fn(v)
+	return errors.Join(append([]error{err}, v.damage...)...)
+}
+
+// Has reports whether the object is stored, its bytes unread.
+func (v *View) Has(id oid.ID) bool {
+	o, err := v.object(id)
+	return err == nil && v.chunks.Get(o.digest[:]) != nil
+}
+
+// Stat returns the kind of an object and its size in bytes, or [ErrNotFound].
+func (v *View) Stat(id oid.ID) (oid.Kind, int64, error) {
+	o, err := v.object(id)
+	return o.kind, int64(o.size), err
+}
+
+// Object returns an object's kind and payload, or [ErrNotFound]. Each chunk is
+// compared with its digest; damage gives [ErrCorrupt] naming the object.
+func (v *View) Object(id oid.ID) (oid.Kind, []byte, error) {
+	o, err := v.object(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	var payload []byte
+	err = v.each(o, func(raw []byte) error {
+		if payload == nil {
+			payload = raw
+			return nil
+		}
+		payload = append(payload, raw...)
+		return nil
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("object %v: %w", id, err)
+	}
+	return o.kind, payload, nil
+}
+
+// WriteTo writes an object's payload to w, chunk by chunk, and returns the
+// number of bytes written. Each chunk is verified before it is written; after
+// an error w has a true beginning of the payload.
+func (v *View) WriteTo(w io.Writer, id oid.ID) (int64, error) {
+	o, err := v.object(id)
+	if err != nil {
+		return 0, err
+	}
+	var written int64
+	var failed error
+	err = v.each(o, func(raw []byte) error {
+		var n int
+		n, failed = w.Write(raw)
+		written += int64(n)
+		return failed
+	})
+	if err != nil && failed == nil {
+		err = fmt.Errorf("object %v: %w", id, err)
+	}
+	return written, err
+}
+
+func (v *View) object(id oid.ID) (object, error) {
+	key := id.Bytes()
+	row := v.objects.Get(key)
+	if row == nil {
+		return object{}, fmt.Errorf("object %v: %w", id, ErrNotFound)
+	}
+	return decodeObject(key, row)
+}
+
+// each calls fn with the object's chunks in order. fn may keep the bytes.
+func (v *View) each(o object, fn func(raw []byte) error) error {
+	digests, err := v.digests(o)
+	if err != nil {
+		return err
+	}
+	var size uint64
+	for _, d := range digests {
+		raw, err := v.chunk(d)
+		if err != nil {
+			return err
+		}
+		if size += uint64(len(raw)); size > o.size {
+			break
+		}
+		if err := fn(raw); err != nil {
+			return err
+		}
+	}
+	if size != o.size {
+		return fmt.Errorf("%w: its chunks have %d bytes, not %d", ErrCorrupt, size, o.size)
+	}
+	return nil
+}
+
+// digests returns the digests of an object's chunks.
+func (v *View) digests(o object) ([]digest, error) {
+	if o.form == whole {
+		return []digest{o.digest}, nil
+	}
+	raw, err := v.chunk(o.digest)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw)%digestBytes != 0 {
+		return nil, fmt.Errorf("%w: a list of chunks has %d bytes", ErrCorrupt, len(raw))
+	}
+	digests := make([]digest, len(raw)/digestBytes)
+	for i := range digests {
+		copy(digests[i][:], raw[i*digestBytes:])
+	}
+	return digests, nil
+}
+
+// chunk returns the verified bytes of a chunk.
+func (v *View) chunk(d digest) ([]byte, error) {
+	c, row, err := v.frame(d)
+	if err != nil {
+		return nil, err
+	}
+	var base []byte
+	if c.base != (digest{}) {
+		b, baseRow, err := v.frame(c.base)
+		if err != nil {
+			return nil, fmt.Errorf("the base of chunk %x: %w", d, err)
+		}
+		if base, err = v.s.expand(c.base, b, baseRow, nil); err != nil {
+			return nil, err
+		}
+	}
+	return v.s.expand(d, c, row, base)
+}
+
+// frame returns the rows of a chunk, the second as it lies in the file.
+func (v *View) frame(d digest) (chunk, []byte, error) {
+	row := v.chunks.Get(d[:])
+	if row == nil {
+		return chunk{}, nil, fmt.Errorf("%w: chunk %x is missing", ErrCorrupt, d)
+	}
+	c, err := decodeChunk(d[:], row)
+	if err != nil {
+		return chunk{}, nil, err
+	}
+	p := v.data.Get(seqKey(c.seq))
+	if uint64(len(p)) != uint64(c.stored)+1 {
+		return chunk{}, nil, fmt.Errorf("%w: the frame of chunk %x has %d bytes, not %d",
+			ErrCorrupt, d, len(p), c.stored+1)
+	}
+	return c, p, nil
+}
+
+// expand decodes a frame and compares the bytes with their digest.
+func (s *Store) expand(d digest, c chunk, row, base []byte) ([]byte, error) {
+	if c.base != (digest{}) && base == nil {
+		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %x", ErrCorrupt, d)
+	}
+	raw, err := s.codecs.decode(row, base, int(c.raw))
+	if err != nil {
+		return nil, fmt.Errorf("chunk %x: %w", d, err)
+	}
+	if blake3.Sum256(raw) != d {
+		return nil, fmt.Errorf("%w: the bytes of chunk %x are not what they were", ErrCorrupt, d)
+	}
+	return raw, nil
+}
