@@ -159,7 +159,7 @@ func (p *parser) content() bool {
 		p.text = append(p.text[:0], p.raw...)
 		return ok
 	case '[':
-		p.text, p.line.entry.Tools = p.text[:0], nil
+		p.text = p.text[:0]
 		return p.array(p.part)
 	}
 	return p.skip()

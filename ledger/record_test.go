@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func TestRecordsSurviveEncoding(t *testing.T) {
+	long, err := oid.Parse(strings.Repeat("ab", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		record Record
+		data   string
+	}{
+		{Record{Kind: Turn, Bindings: []Binding{{"u", id(1)}, {"a", id(2)}, {"b", id(1)}}},
+			`{"v":2,"snapshots":["1","2"],"bindings":[["u",0],["a",1],["b",0]]}`},
+		{Record{Kind: Op, Current: id(1), Undo: id(2)}, `{"v":2,"snapshots":["1","2"],"current":0,"undo":1}`},
+		{Record{Kind: Op, Bindings: []Binding{{"s", id(1)}}, Current: id(1)}, `{"v":2,"snapshots":["1"],"bindings":[["s",0]],"current":0}`},
+		{Record{Kind: Op, Undo: long}, `{"v":2,"snapshots":["` + long.String() + `"],"undo":0}`},
+		{Record{Kind: ForkPending, Current: id(1)}, `{"v":2,"current":"1"}`},
+		{Record{Kind: ForkPending, Current: id(1), Undo: id(2)}, `{"v":2,"current":"1","undo":"2"}`},
+	} {
+		data, err := c.record.Encode()
+		short := strings.NewReplacer(id(1).String(), "1", id(2).String(), "2").Replace(string(data))
+		if err != nil || short != c.data {
+			t.Errorf("encoded %s, want %s, %v", short, c.data, err)
+		}
+		got, err := DecodeRecord(c.record.Kind, data)
+		got.Mentioned = nil
+		if err != nil || !reflect.DeepEqual(got, c.record) {
+			t.Errorf("%s decodes to %v, %v", data, got, err)
+		}
+	}
+}
+
+func TestARecordThatSaysNothingIsNotWritten(t *testing.T) {
+	for _, r := range []Record{
+		{}, {Kind: Turn}, {Kind: Op}, {Kind: ForkPending}, {Kind: ForkPending, Undo: id(1)}, {Kind: Turn, Current: id(1)},
+		{Kind: Turn, Bindings: []Binding{{"", id(1)}}}, {Kind: Turn, Bindings: []Binding{{"e", oid.ID{}}}}, {Kind: "other", Current: id(1)},
+	} {
+		if data, err := r.Encode(); !errors.Is(err, ErrRecord) {
+			t.Errorf("%v: %s, %v", r, data, err)
+		}
+	}
+}
+
+func TestRecordsAreValidByThePeersRules(t *testing.T) {
+	one, two := id(1).String(), id(2).String()
+	for _, c := range []struct {
+		kind Kind
+		data string
+		want string // bindings, current, undo; "" if invalid
+	}{
+		{Turn, `{"v":2,"snapshots":[],"bindings":[]}`, "[]  "},
+		{Turn, `{"v":2,"snapshots":[]}`, ""},
+		{Turn, `{"v":2,"bindings":[]}`, ""},
+		{Turn, `{"v":2,"snapshots":null,"bindings":[]}`, ""},
+		{Turn, `{"v":3,"snapshots":[],"bindings":[]}`, ""},
+		{Turn, `{"v":"2","snapshots":[],"bindings":[]}`, ""},
+		{Turn, `{"V":2,"snapshots":[],"bindings":[]}`, ""},
+		{Turn, `{"v":2.0,"snapshots":["ONE"],"bindings":[["e",0],["f",1],["g",-1],["h",0.5],["i"],[],7,["",0],[3,0],["j",null],["k",0,9]]}`, "[{e ONE} {k ONE}]  "},
+		{Turn, `{"v":2,"snapshots":["HEAD","0000000000000000000000000000000000000000","ONE"],"bindings":[["e",0],["f",1],["g",2]]}`, "[{g ONE}]  "},
+		{Turn, `{"v":2,"snapshots":["ONE"],"bindings":[["e",0]],"current":0}`, "[{e ONE}]  "},
+		{Op, `{"v":2,"snapshots":["ONE","TWO"],"current":1,"undo":0}`, "[] TWO ONE"},
+		{Op, `{"v":2,"snapshots":["ONE"],"current":"0","undo":1e300}`, "[]  "},
+		{Op, `{"v":2,"snapshots":["ONE"],"bindings":{},"current":0}`, "[] ONE "},
+		{Op, `{"v":2,"current":0}`, ""},
+		{ForkPending, `{"v":2,"current":"ONE"}`, "[] ONE "},
+		{ForkPending, `{"v":2,"current":"ONE","undo":"TWO"}`, "[] ONE TWO"},
+		{ForkPending, `{"v":2,"current":""}`, ""},
+		{ForkPending, `{"v":2,"undo":"ONE"}`, ""},
+		{ForkPending, `[]`, ""},
+		{Op, ``, ""}, {Op, `null`, ""}, {Op, `{"v":2,`, ""},
+	} {
+		ids := strings.NewReplacer("ONE", one, "TWO", two)
+		r, err := DecodeRecord(c.kind, []byte(ids.Replace(c.data)))
+		got := fmt.Sprintf("%v %v %v", r.Bindings, r.Current, r.Undo)
+		if want := ids.Replace(c.want); (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("%s %s: %s, %v", c.kind, c.data, got, err)
+		}
+		if err != nil && !errors.Is(err, ErrRecord) {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add("rewind-turn", []byte(`{"v":2,"snapshots":["`+id(1).String()+`"],"bindings":[["e",0]]}`))
+	f.Add("rewind-op", []byte(`{"v":2,"snapshots":["`+id(1).String()+`"],"current":0,"undo":0}`))
+	f.Add("rewind-fork-pending", []byte(`{"v":2,"current":"`+id(1).String()+`"}`))
+	f.Fuzz(func(t *testing.T, kind string, data []byte) {
+		r, err := DecodeRecord(Kind(kind), data)
+		if err != nil {
+			return
+		}
+		again, err := r.Encode()
+		if errors.Is(err, ErrRecord) { // valid, but says nothing
+			return
+		}
+		r2, err := DecodeRecord(Kind(kind), again)
+		r.Mentioned, r2.Mentioned = nil, nil
+		if err != nil || !reflect.DeepEqual(r, r2) {
+			t.Fatalf("%s: %v became %v, %v", data, r, r2, err)
+		}
+	})
+}
