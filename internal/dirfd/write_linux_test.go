@@ -1,0 +1,70 @@
+package dirfd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestAttributesAreCopiedButNotWhatVouchesForBytes(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	put(t, d, "old", "old")
+	path := filepath.Join(root, "old")
+	if err := unix.Setxattr(path, "user.note", []byte("kept"), 0); errors.Is(err, unix.ENOTSUP) {
+		t.Skip("NOT TESTED: no extended attributes on this file system")
+	} else {
+		must(t, err)
+	}
+	// cap_net_raw=ep, version 2 (capabilities(7)); only root may set it.
+	capability := []byte("\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	if err := unix.Setxattr(path, "security.capability", capability, 0); err != nil {
+		t.Logf("NOT TESTED: file capabilities: %v", err)
+	}
+	// user::rw- user:1:r-- group::r-- mask::r-- other::--- in the kernel's form.
+	acl := []byte("\x02\x00\x00\x00\x01\x00\x06\x00\xff\xff\xff\xff\x02\x00\x04\x00\x01\x00\x00\x00\x04\x00\x04\x00\xff\xff\xff\xff\x10\x00\x04\x00\xff\xff\xff\xff\x20\x00\x00\x00\xff\xff\xff\xff")
+	hasACL := unix.Setxattr(path, "system.posix_acl_access", acl, 0) == nil
+	if !hasACL {
+		t.Log("NOT TESTED: access lists")
+	}
+	old, err := d.OpenFile("old")
+	must(t, err)
+	defer old.Close()
+	f, err := d.Create("new", 0o600)
+	must(t, err)
+	f.CopyAttrs(old)
+	must(t, f.Chmod(0o640))
+	must(t, f.Close())
+	buf := make([]byte, 4096)
+	n, err := unix.Listxattr(filepath.Join(root, "new"), buf)
+	must(t, err)
+	got := string(buf[:n])
+	if !strings.Contains(got, "user.note\x00") || strings.Contains(got, "security.capability") || hasACL != strings.Contains(got, "system.posix_acl_access\x00") {
+		t.Errorf("attributes %q", got)
+	}
+	if info, err := os.Stat(filepath.Join(root, "new")); err != nil || info.Mode() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestRenameKeepsItsPromiseWithoutTheKernelsHelp(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	put(t, d, "a", "a")
+	put(t, d, "b", "b")
+	must(t, d.Mkdir("d", 0o755))
+	for from, to := range map[string]string{"a": "b", "b": "d", "d": "a"} {
+		if err := d.renameWithoutHelp(from, to); err != unix.EEXIST {
+			t.Errorf("%s onto %s: %v", from, to, err)
+		}
+	}
+	must(t, d.renameWithoutHelp("a", "c"))
+	must(t, d.renameWithoutHelp("d", "e"))
+	if content(t, root, "c") != "a" || len(names(t, d)) != 3 {
+		t.Errorf("names %q", names(t, d))
+	}
+}

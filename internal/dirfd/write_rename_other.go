@@ -1,0 +1,42 @@
+//go:build !linux && !darwin
+
+package dirfd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// RenameNoReplace renames within the directory. If the new name exists, the
+// error is [io/fs.ErrExist] and nothing changed. A file is linked and
+// unlinked, which keeps that promise where hard links exist; otherwise the
+// name is looked at first, and what another process makes there in that
+// moment may be replaced.
+func (d *Dir) RenameNoReplace(from, to string) error {
+	a, err := d.at("rename", from)
+	if err != nil {
+		return err
+	}
+	b, err := d.at("rename", to)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(a); err == nil && info.Mode().IsRegular() {
+		err := os.Link(a, b)
+		if err == nil {
+			return os.Remove(a)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if _, err := os.Lstat(b); err == nil {
+		return pathError("rename", to, fs.ErrExist)
+	}
+	return os.Rename(a, b)
+}
+
+// Exchange cannot be done in one step here: the error is always
+// [errors.ErrUnsupported].
+func (d *Dir) Exchange(_, b string) error { return pathError("exchange", b, errors.ErrUnsupported) }
