@@ -1,0 +1,178 @@
+// Package apply carries out the steps of a plan in a worktree: it writes,
+// swaps and deletes the user's files.
+//
+// It promises:
+//
+//   - Nothing is lost. A step touches a path only while it holds what the plan
+//     expects, which its maker has recorded; what changed since stays and is
+//     reported. A file is never seen half-written under its own name.
+//   - Nothing outside is touched. No step follows a symbolic link, leaves the
+//     root, writes through a hard link, or writes below a ".git", whatever
+//     other processes rename meanwhile (see internal/dirfd for what systems
+//     other than Linux cannot promise).
+//   - A plan that was cut short can be finished: [Apply] with
+//     [Options.Replay] does what is left.
+//   - A nil error means that everything done survives a loss of power.
+//
+// It knows no store, no snapshot and no git; and not why a step is wanted.
+package apply
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// The reasons for which a step is not carried out; test with [errors.Is] on
+// [Note.Err]. Any other error of a note is the system's or the Source's.
+var (
+	// ErrChanged: the path no longer holds what the plan expects.
+	ErrChanged = errors.New("changed since the plan was made")
+	// ErrUnsafe: the path could lead into a .git or out of the root.
+	ErrUnsafe = errors.New("unsafe path")
+	// ErrBlocked: a directory must go and holds what the plan does not delete.
+	ErrBlocked = errors.New("directory holds files that are not part of the plan")
+	// ErrContent: the Source gave something else than was asked for.
+	ErrContent = errors.New("content does not have its id")
+)
+
+// A Source writes the whole content with an id, that of a file or the target
+// of a symbolic link, to w. It is called by several goroutines at once. If it
+// fails after it wrote, what it wrote is thrown away.
+type Source func(ctx context.Context, id oid.ID, w io.Writer) error
+
+// Options of [Apply]. Alg is required; otherwise the zero value is
+// recommended.
+type Options struct {
+	Alg oid.Algorithm // of the ids in the plan
+
+	// Key makes the names of temporary files. Journal a random one with the
+	// plan and pass it to every run of it: then a run with Replay recognises,
+	// by name, what an earlier one left behind. Empty: a random key.
+	Key string
+
+	// Replay finishes a plan whose earlier run was cut short. A path that
+	// holds what is wanted is done, one that holds what was there is carried
+	// out, and anything else is a conflict; contents decide, because stat data
+	// may not have survived.
+	Replay bool
+
+	// Progress is told, by one goroutine at a time, how many steps are done.
+	Progress func(done, total int)
+
+	// Protected are directories (the store's, say) that nothing is written
+	// into, by whatever path they are reached.
+	Protected []string
+
+	// For tests: hook is called before each change to the file system and
+	// makes it fail; workers and uid are this process's if zero; noExchange
+	// plays a file system without it.
+	hook       func(op, path string) error
+	workers    int
+	uid        int
+	noExchange bool
+}
+
+// A Note says why a path was left as it is.
+type Note struct {
+	Path   string
+	Reason string
+	Err    error `json:"-"` // what Reason was made of
+}
+
+// An Outcome is what became of the steps. Every step that was reached is in
+// exactly one of its fields; a directory that was made but could not be given
+// its permissions is in two.
+type Outcome struct {
+	Written   int    // steps whose path now holds what was wanted there
+	Deleted   int    // steps whose path is now free
+	Kept      []Note // deletions not carried out because a directory holds other files
+	Conflicts []Note // steps not carried out
+}
+
+// Apply carries out the steps, in the order of [Order], below root.
+//
+// A step that cannot be carried out is a note in the outcome and hinders no
+// other. An error means that not all steps were reached: the context was
+// cancelled (its error is returned), or the system has no space or is
+// damaged. Then the outcome tells what was done so far, each path is whole,
+// and Apply with Replay finishes the plan.
+//
+// What is on disk afterwards has the exact permissions, and a modification
+// time greater than before where content changed. Owner, extended attributes
+// and access lists of a replaced file are carried over as far as the system
+// lets us. The last bytes that another process writes through a descriptor it
+// opened before a file was replaced go to the old file, as with any rename.
+func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Options) (Outcome, error) {
+	a, err := newApplier(root, src, opt)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("apply: %w", err)
+	}
+	defer a.root.Close()
+	steps = Order(steps)
+	a.total = len(steps)
+	err = a.run(ctx, steps)
+	err = errors.Join(err, a.closeDirs())
+	if err == nil {
+		err = a.sync()
+	}
+	if err != nil {
+		return a.out, fmt.Errorf("apply: %w", err)
+	}
+	return a.out, nil
+}
+
+type applier struct {
+	Options
+	src   Source
+	root  *dirfd.Dir
+	total int
+	bufs  sync.Pool // *sink
+	guard []dirfd.Stat
+
+	mu     sync.Mutex // guards what follows
+	out    Outcome
+	done   int
+	failed map[string]bool      // directories that were to be made and were not
+	vetted map[string]vetted    // directories that are no .git, by path
+	opened map[string]tree.Mode // directories made writable, and what they were
+	synced map[string]uint64    // directories written to, and their devices
+}
+
+func newApplier(root string, src Source, opt *Options) (*applier, error) {
+	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
+		opened: map[string]tree.Mode{}, synced: map[string]uint64{}}
+	if opt != nil {
+		a.Options = *opt
+	}
+	if a.Key == "" {
+		a.Key = rand.Text()
+	}
+	if a.workers == 0 {
+		a.workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	if a.uid == 0 {
+		a.uid = os.Geteuid()
+	}
+	for _, path := range a.Protected {
+		if d, err := dirfd.Open(path); err == nil {
+			st, err := d.Stat()
+			d.Close()
+			if err == nil {
+				a.guard = append(a.guard, st)
+			}
+		}
+	}
+	var err error
+	a.root, err = dirfd.Open(root)
+	return a, err
+}

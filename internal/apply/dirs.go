@@ -1,0 +1,242 @@
+package apply
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// ownerAll is what a directory's owner needs to work in it.
+const ownerAll tree.Mode = 0o700
+
+// makeWritable gives the owner of a read-only directory leave to work in it,
+// until closeDirs.
+func (p *place) makeWritable() error {
+	st, err := p.dir.Stat()
+	if err != nil || st.Mode&ownerAll == ownerAll || p.a.uid == 0 || int(st.UID) != p.a.uid {
+		return err
+	}
+	dir, _ := split(p.path)
+	p.a.remember(dir, st.Mode.Perm())
+	return p.act("chmod", func() error { return p.dir.ChmodSelf(st.Mode.Perm() | ownerAll) })
+}
+
+func (a *applier) remember(dir string, perm tree.Mode) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.opened[dir]; !ok {
+		a.opened[dir] = perm
+	}
+}
+
+// openUp lets the owner into the directories on a path that deny it. It
+// reports whether it changed anything.
+func (a *applier) openUp(path string) bool {
+	changed := false
+	for i := range len(path) + 1 {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		p, err := a.reachPlain(path[:i])
+		if err != nil {
+			return changed
+		}
+		st, ok, err := p.lstat(p.name)
+		if err == nil && ok && st.Mode.Type() == tree.Dir && st.Mode&ownerAll != ownerAll {
+			a.remember(path[:i], st.Mode.Perm())
+			err = p.act("chmod", func() error { return p.dir.Chmod(p.name, st, st.Mode.Perm()|ownerAll) })
+			changed = changed || err == nil
+		}
+		p.close()
+	}
+	return changed
+}
+
+// reachPlain is reach without another attempt to open up.
+func (a *applier) reachPlain(path string) (*place, error) {
+	dir, name := split(path)
+	d, err := a.openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.vet(dir, d); err != nil {
+		a.release(d)
+		return nil, err
+	}
+	return &place{a: a, path: path, name: name, dir: d}, nil
+}
+
+// closeDirs takes back what makeWritable gave, deepest first. A directory that
+// was changed or removed meanwhile is left as it is.
+func (a *applier) closeDirs() error {
+	var paths []string
+	for path := range a.opened {
+		paths = append(paths, path)
+	}
+	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(b, a) })
+	for _, path := range paths {
+		err := a.closeDir(path, a.opened[path])
+		if fatal(err) {
+			return err
+		}
+		if err != nil && !dirfd.Gone(err) {
+			a.out.Conflicts = append(a.out.Conflicts, note(path, err))
+		}
+	}
+	return nil
+}
+
+func (a *applier) closeDir(path string, perm tree.Mode) error {
+	d, err := a.openDir(path)
+	if err != nil {
+		return err
+	}
+	defer a.release(d)
+	st, err := d.Stat()
+	if err != nil || st.Mode.Perm() != perm|ownerAll {
+		return err
+	}
+	p := &place{a: a, path: path, dir: d}
+	return p.act("chmod", func() error { return d.ChmodSelf(perm) })
+}
+
+// setMode carries out a step for a directory that stays.
+func (a *applier) setMode(s *Step) error {
+	return a.changeMode(s, func(now tree.Mode) bool {
+		return now == s.Have.Mode.Perm() || now == s.Have.Mode.Perm()|ownerAll
+	})
+}
+
+// settleMode gives a directory that was made its permissions. Only what is
+// fatal is an error; the rest is a note.
+func (a *applier) settleMode(s *Step) error {
+	if a.failed[s.Path] {
+		return nil
+	}
+	err := a.changeMode(s, func(tree.Mode) bool { return true })
+	if err != nil && !fatal(err) {
+		a.out.Conflicts = append(a.out.Conflicts, note(s.Path, err))
+		return nil
+	}
+	return err
+}
+
+func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) error {
+	p, err := a.reach(s.Path)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	st, ok, err := p.lstat(p.name)
+	if err != nil {
+		return err
+	}
+	if !ok || st.Mode.Type() != tree.Dir || same(st, p.git) {
+		return fmt.Errorf("%w: no longer a directory", ErrChanged)
+	}
+	want, now := s.Want.Mode.Perm(), st.Mode.Perm()
+	if now != want && !expected(now) {
+		return fmt.Errorf("%w: permissions are %o", ErrChanged, now)
+	}
+	delete(a.opened, s.Path) // from here on the plan's permissions hold
+	if now == want {
+		return nil
+	}
+	return p.act("chmod", func() error { return p.dir.Chmod(p.name, st, want) })
+}
+
+// sync makes everything durable: one call a file system where the system has
+// one, else one a directory.
+func (a *applier) sync() error {
+	done := map[uint64]bool{}
+	for dir, dev := range a.synced {
+		if dirfd.SyncReachesAll && done[dev] {
+			continue
+		}
+		d, err := a.openDir(dir)
+		if dirfd.Gone(err) && !dirfd.SyncReachesAll {
+			continue
+		}
+		if err != nil {
+			continue // another directory on the same device will do
+		}
+		err = d.Sync()
+		a.release(d)
+		if err != nil {
+			return err
+		}
+		done[dev] = true
+	}
+	for dir, dev := range a.synced {
+		if dirfd.SyncReachesAll && !done[dev] {
+			return fmt.Errorf("cannot make %q durable: no directory there can be opened", dir)
+		}
+	}
+	return nil
+}
+
+// survey finds the directories that must give way to a file but hold something
+// that the plan does not delete. They stay whole, with all steps below them.
+func (a *applier) survey(steps []Step) map[string]error {
+	blocked := map[string]error{}
+	var swaps []*Step
+	deleted := map[string]bool{}
+	for i := range steps {
+		if steps[i].swap() {
+			swaps = append(swaps, &steps[i])
+		}
+		if steps[i].Want.absent() {
+			deleted[steps[i].Path] = true
+		}
+	}
+	if a.Replay && len(swaps) > 0 {
+		for path := range maps.Clone(deleted) { // what an earlier run was just deleting
+			dir, _ := split(path)
+			deleted[dir+"/"+(&place{a: a, path: path}).temp(spare)] = true
+		}
+	}
+	for _, s := range swaps {
+		if SafePath(s.Path) != nil {
+			continue
+		}
+		found, err := a.foreign(s.Path, deleted)
+		if err != nil || found == "" {
+			continue // the step itself will say what is wrong
+		}
+		blocked[s.Path] = fmt.Errorf("%w: %q", ErrBlocked, found)
+		for i := range steps {
+			if strings.HasPrefix(steps[i].Path, s.Path+"/") {
+				blocked[steps[i].Path] = keptError{fmt.Errorf("%q stays: %w", s.Path, ErrBlocked)}
+			}
+		}
+	}
+	return blocked
+}
+
+// foreign returns a path below dir that is not among the deleted, or "".
+func (a *applier) foreign(dir string, deleted map[string]bool) (string, error) {
+	d, err := a.root.OpenDir(dir)
+	if err != nil {
+		return "", err
+	}
+	list, err := d.List()
+	d.Close()
+	if err != nil {
+		return "", err
+	}
+	for _, n := range list {
+		path := dir + "/" + n.Name
+		if !deleted[path] {
+			return path, nil
+		}
+		found, err := a.foreign(path, deleted)
+		if found != "" || err != nil && !dirfd.Gone(err) {
+			return found, err
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,122 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// What a step finds at its path.
+type finding int
+
+const (
+	unexpected finding = iota // neither of the two below: a conflict
+	asExpected                // what the plan saw, or what is as good
+	asWanted                  // nothing to do
+)
+
+// look compares what lies at the path with the step. It believes the
+// fingerprint if that still fits; otherwise the content decides, so that a
+// file that was only touched is no conflict: its bytes are recorded.
+func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
+	st, ok, err := p.lstat(p.name)
+	switch {
+	case err != nil:
+		return st, unexpected, err
+	case !ok && s.Want.absent():
+		return st, asWanted, nil
+	case !ok && (s.Have.absent() || p.a.Replay):
+		return st, asExpected, nil
+	case !ok:
+		return st, unexpected, nil
+	case same(st, p.git):
+		return st, unexpected, fmt.Errorf("%w: it is a .git", ErrUnsafe)
+	case !p.a.Replay && !s.Have.absent() && Seen(st) == s.Expect && isMode(st.Mode, s.Have.Mode):
+		return st, asExpected, nil
+	}
+	if yes, err := p.holds(p.name, st, s.Want); yes || err != nil {
+		return st, asWanted, err
+	}
+	if yes, err := p.holds(p.name, st, s.Have); yes || err != nil {
+		return st, asExpected, err
+	}
+	return st, unexpected, nil
+}
+
+// holds reports whether a name, with this stat, is exactly a node: type,
+// permissions and content. Of directories only the type is compared.
+func (p *place) holds(name string, st dirfd.Stat, n Node) (bool, error) {
+	if n.Mode.IsDir() {
+		return st.Mode.Type() == tree.Dir, nil
+	}
+	if n.absent() || !isMode(st.Mode, n.Mode) {
+		return false, nil
+	}
+	id, err := p.id(name, st)
+	return id == n.ID, err
+}
+
+// id returns the id of the content of a file or link. A file that changes
+// while it is read has the zero ID.
+func (p *place) id(name string, st dirfd.Stat) (oid.ID, error) {
+	if st.Mode.Type() == tree.Symlink {
+		target, err := p.dir.Readlink(name)
+		return p.a.Alg.Sum(oid.Blob, []byte(target)), err
+	}
+	f, err := p.dir.OpenFile(name)
+	if err != nil {
+		return oid.ID{}, err
+	}
+	defer f.Close()
+	before, err := f.Stat()
+	if err != nil || before.Mode.Type() != tree.File {
+		return oid.ID{}, err
+	}
+	h := p.a.Alg.NewHasher(oid.Blob, before.Size)
+	n, err := io.Copy(h, io.LimitReader(f, before.Size+1))
+	if err != nil {
+		return oid.ID{}, err
+	}
+	after, err := f.Stat()
+	if err != nil || n != before.Size || !before.Same(&after) || !same(st, after) && st.Ino != 0 {
+		return oid.ID{}, err
+	}
+	return h.Sum(), nil
+}
+
+// moved reports whether a file is still the one that was seen, after a rename,
+// which changes the time of inode change.
+func moved(was, now dirfd.Stat) bool {
+	if was.Mode.Type() == tree.Dir {
+		return now.Mode.Type() == tree.Dir && was.Ino == now.Ino && was.Dev == now.Dev
+	}
+	now.Ctime = was.Ctime
+	return was.Same(&now) && was.Dev == now.Dev
+}
+
+// fatal reports whether an error ends the run: going on would fail everywhere
+// or make things worse.
+func fatal(err error) bool {
+	for _, e := range []error{context.Canceled, context.DeadlineExceeded, syscall.ENOSPC, syscall.EDQUOT,
+		syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errStopped} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// errStopped is what a test's hook returns to play a crash.
+var errStopped = errors.New("stopped")
+
+// exists is [io/fs.ErrExist] without the "not empty" of directories.
+func exists(err error) bool {
+	return errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY)
+}

@@ -1,0 +1,330 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A job is a step that is ready for its last act: the new thing lies whole
+// under the fresh name and only has to take the path's place.
+type job struct {
+	step *Step
+	now  dirfd.Stat // what lies at the path; zero Mode: nothing
+	ours dirfd.Stat // what lies under the fresh name; zero Mode: nothing to do
+}
+
+// step carries out one step. A nil error means that the path now is as wanted.
+func (a *applier) step(ctx context.Context, s *Step) error {
+	if s.Have.Mode.IsDir() && s.Want.Mode.IsDir() {
+		return a.setMode(s)
+	}
+	j, err := a.prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	return a.finish(j)
+}
+
+// prepare does everything of a step that does not need the bytes to be
+// durable first: for a file that is written, all but the last act.
+func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
+	done := job{step: s}
+	p, err := a.open(s.Path)
+	if err != nil {
+		return done, err
+	}
+	defer p.close()
+	if a.Replay {
+		if err := p.recover(s); err != nil {
+			return done, err
+		}
+	}
+	now, found, err := p.look(s)
+	switch {
+	case err != nil || found == asWanted:
+		return done, err
+	case found == unexpected:
+		return done, changed(now)
+	case s.Want.absent():
+		return done, p.remove(now)
+	case s.Want.Mode.IsDir() && now.Mode == 0:
+		return done, p.mkdir(p.name, s)
+	case onlyMode(s, now):
+		return done, p.act("chmod", func() error { return p.dir.Chmod(p.name, now, s.Want.Mode.Perm()) })
+	}
+	if err := p.makeFresh(ctx, s, now); err != nil {
+		return done, errors.Join(err, p.sweep(err))
+	}
+	ours, ok, err := p.lstat(p.temp(fresh))
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
+	}
+	return job{step: s, now: now, ours: ours}, err
+}
+
+// onlyMode reports whether a change of permissions is enough. Permissions
+// belong to all names of a file: one with several, of which some may lie
+// outside the root, is written anew.
+func onlyMode(s *Step, now dirfd.Stat) bool {
+	return s.Want.ID == s.Have.ID && s.Want.Mode.Type() == tree.File && now.Mode.Type() == tree.File && now.Nlink == 1
+}
+
+// finish does the last act of a step.
+func (a *applier) finish(j job) error {
+	if j.ours.Mode == 0 {
+		return nil
+	}
+	p, err := a.open(j.step.Path)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.install(j.now, j.ours); err != nil {
+		return errors.Join(err, p.sweep(err))
+	}
+	return nil
+}
+
+// abandon removes the fresh thing of a job that will not be finished.
+func (a *applier) abandon(j job) {
+	if j.ours.Mode == 0 {
+		return
+	}
+	if p, err := a.open(j.step.Path); err == nil {
+		_ = p.discard(p.temp(fresh))
+		p.close()
+	}
+}
+
+func changed(now dirfd.Stat) error {
+	switch now.Mode.Type() {
+	case tree.Absent:
+		return fmt.Errorf("%w: deleted", ErrChanged)
+	case tree.Dir:
+		return fmt.Errorf("%w: a directory is there", ErrChanged)
+	}
+	return ErrChanged
+}
+
+// sweep removes the unfinished new thing after a failure.
+func (p *place) sweep(cause error) error {
+	if errors.Is(cause, errStopped) {
+		return nil
+	}
+	if err := p.discard(p.temp(fresh)); !dirfd.Gone(err) {
+		return err
+	}
+	return nil
+}
+
+func (p *place) mkdir(name string, s *Step) error {
+	err := p.act("mkdir", func() error { return p.dir.Mkdir(name, s.Want.Mode.Perm()&0o777|ownerAll) })
+	if exists(err) {
+		return changed(dirfd.Stat{Mode: s.Want.Mode})
+	}
+	return err
+}
+
+// makeFresh makes what is wanted under the fresh name: whole, checked, with
+// its permissions, and newer than what it replaces.
+func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) error {
+	switch s.Want.Mode.Type() {
+	case tree.File:
+		return p.writeFile(ctx, s, now)
+	case tree.Symlink:
+		k := p.a.sink(p)
+		defer p.a.bufs.Put(k)
+		if err := k.fill(ctx, s.Want.ID); err != nil {
+			return err
+		}
+		return p.act("symlink", func() error { return p.dir.Symlink(string(k.buf), p.temp(fresh)) })
+	}
+	return p.mkdir(p.temp(fresh), s)
+}
+
+func (p *place) writeFile(ctx context.Context, s *Step, now dirfd.Stat) error {
+	k := p.a.sink(p)
+	defer p.a.bufs.Put(k)
+	k.perm = s.Want.Mode.Perm()
+	err := k.fill(ctx, s.Want.ID)
+	if err == nil {
+		err = k.flush()
+	}
+	if err == nil {
+		err = p.dress(k.file, s, now)
+	}
+	if k.file == nil {
+		return err
+	}
+	return errors.Join(err, k.file.Close())
+}
+
+// dress gives the new file what belongs to the path rather than the content:
+// permissions, and of the file it replaces owner and attributes; and a time of
+// modification that is later, so that no cache and no build takes the new
+// content for the old.
+func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if now.Mode.Type() == tree.File {
+		if st.UID != now.UID || st.GID != now.GID {
+			f.CopyOwner(now)
+		}
+		if old, err := p.dir.OpenFile(p.name); err == nil {
+			f.CopyAttrs(old)
+			old.Close()
+		}
+		if st, err = f.Stat(); err != nil {
+			return err
+		}
+	}
+	if want := s.Want.Mode.Perm(); st.Mode.Perm() != want {
+		if err := p.act("fchmod", func() error { return f.Chmod(want) }); err != nil {
+			return err
+		}
+	}
+	// The clock of files may stand still for some milliseconds, or have been
+	// set back; and a file system may store no more than (even) seconds.
+	for _, more := range []time.Duration{1, time.Microsecond, time.Second, 2 * time.Second} {
+		if now.Mode.Type() != tree.File || st.Mtime > now.Mtime {
+			break
+		}
+		later := now.Mtime + int64(more)
+		if err := p.act("utimes", func() error { return p.dir.SetMtime(p.temp(fresh), later) }); err != nil {
+			return err
+		}
+		if st, err = f.Stat(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// install lets the fresh thing, ours, take the path's place.
+func (p *place) install(now, ours dirfd.Stat) error {
+	if now.Mode == 0 {
+		err := p.rename(p.temp(fresh), p.name)
+		if exists(err) {
+			return fmt.Errorf("%w: something is there now", ErrChanged)
+		}
+		return err
+	}
+	// Making ours may have taken long. This last look also compares the time
+	// of inode change, which the rename below will alter.
+	st, ok, err := p.lstat(p.name)
+	if err != nil || !ok {
+		return errors.Join(err, changed(st))
+	}
+	if !st.Same(&now) && (st.Mode.Type() != tree.Dir || !moved(now, st)) {
+		return changed(st)
+	}
+	if err := p.rename(p.temp(fresh), p.temp(spare)); err != nil {
+		return err
+	}
+	err = p.exchange(p.temp(spare), p.name)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return p.installInTwo(now)
+	case err != nil:
+		return errors.Join(err, p.dropSpare(err, ours))
+	}
+	return p.checkTaken(now, ours)
+}
+
+// checkTaken looks at what the exchange took away. If it is what was expected
+// it goes; otherwise somebody was faster, and it is put back.
+func (p *place) checkTaken(now, ours dirfd.Stat) error {
+	old, ok, err := p.lstat(p.temp(spare))
+	if err != nil || !ok {
+		return errors.Join(err, ErrChanged)
+	}
+	why := changed(old)
+	if moved(now, old) {
+		err := p.discard(p.temp(spare))
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		why = holding(p.dir, p.temp(spare))
+	}
+	if err := p.exchange(p.temp(spare), p.name); err != nil {
+		return p.stranded(errors.Join(why, err))
+	}
+	return errors.Join(why, p.dropSpare(why, ours))
+}
+
+// dropSpare removes our own thing from the spare name, if it is untouched.
+func (p *place) dropSpare(cause error, ours dirfd.Stat) error {
+	if errors.Is(cause, errStopped) {
+		return nil
+	}
+	st, ok, err := p.lstat(p.temp(spare))
+	if err != nil || !ok {
+		return err
+	}
+	if !moved(ours, st) {
+		return p.stranded(ErrChanged)
+	}
+	return p.discard(p.temp(spare))
+}
+
+// stranded says where bytes lie that could not go back to their path.
+func (p *place) stranded(cause error) error {
+	dir, _ := split(p.path)
+	if dir != "" {
+		dir += "/"
+	}
+	return fmt.Errorf("what was there is kept as %q: %w", dir+p.temp(spare), cause)
+}
+
+// installInTwo is install for file systems without an exchange: for a moment
+// there is nothing at the path. The whole new thing lies under the spare name.
+func (p *place) installInTwo(now dirfd.Stat) error {
+	if err := p.rename(p.temp(spare), p.temp(fresh)); err != nil {
+		return err
+	}
+	if err := p.remove(now); err != nil {
+		if kept := (keptError{}); errors.As(err, &kept) {
+			return kept.error
+		}
+		return err
+	}
+	err := p.rename(p.temp(fresh), p.name)
+	if exists(err) {
+		return fmt.Errorf("%w: something is there now", ErrChanged)
+	}
+	return err
+}
+
+// remove frees the path of what was seen there. A file is first moved aside
+// and looked at again; a directory goes only if it is empty.
+func (p *place) remove(now dirfd.Stat) error {
+	if now.Mode.Type() == tree.Dir {
+		err := p.act("rmdir", func() error { return p.dir.Rmdir(p.name) })
+		if errors.Is(err, fs.ErrExist) {
+			return keptError{holding(p.dir, p.name)}
+		}
+		return err
+	}
+	if err := p.rename(p.name, p.temp(spare)); err != nil {
+		return err
+	}
+	old, ok, err := p.lstat(p.temp(spare))
+	if err != nil || !ok {
+		return errors.Join(err, ErrChanged)
+	}
+	if moved(now, old) {
+		return p.discard(p.temp(spare))
+	}
+	if err := p.rename(p.temp(spare), p.name); err != nil {
+		return p.stranded(errors.Join(ErrChanged, err))
+	}
+	return ErrChanged
+}

@@ -1,0 +1,73 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// recover clears up the temporary names that an earlier run of the same step
+// left behind. What lies under fresh is ours. Under spare lies our new thing,
+// or the recorded old one, which both may go; or, if another process was
+// faster than the earlier run and that could not put it back, the bytes of
+// that process, which get back to their path.
+func (p *place) recover(s *Step) error {
+	if _, ok, err := p.lstat(p.temp(fresh)); err != nil {
+		return err
+	} else if ok {
+		if err := p.discard(p.temp(fresh)); err != nil {
+			return err
+		}
+	}
+	st, ok, err := p.lstat(p.temp(spare))
+	if err != nil || !ok {
+		return err
+	}
+	if known, err := p.known(s, st); err != nil {
+		return err
+	} else if known {
+		err := p.discard(p.temp(spare))
+		if err == nil || !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return p.giveBack(s)
+}
+
+// known reports whether what lies under the spare name is recorded.
+func (p *place) known(s *Step, st dirfd.Stat) (bool, error) {
+	if st.Mode.Type() == tree.Dir {
+		return true, nil // it goes only if it is empty
+	}
+	for _, n := range []Node{s.Want, s.Have} {
+		if yes, err := p.holds(p.temp(spare), st, n); yes || err != nil {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// giveBack puts foreign bytes from the spare name back to the path.
+func (p *place) giveBack(s *Step) error {
+	why := fmt.Errorf("%w while an earlier run was cut short", ErrChanged)
+	st, ok, err := p.lstat(p.name)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if err := p.rename(p.temp(spare), p.name); err != nil {
+			return p.stranded(errors.Join(why, err))
+		}
+		return why
+	}
+	if ours, err := p.holds(p.name, st, s.Want); err != nil || !ours {
+		return p.stranded(errors.Join(why, err))
+	}
+	if err := p.exchange(p.temp(spare), p.name); err != nil {
+		return p.stranded(errors.Join(why, err))
+	}
+	return errors.Join(why, p.dropSpare(why, st))
+}

@@ -1,0 +1,127 @@
+package apply_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+)
+
+// hostile are names by which a worktree's .git or the outside was reached in
+// the past, by the vulnerability that taught it.
+var hostile = []struct{ cve, path string }{
+	{"plain", ".git/config"}, {"plain", "a/.git"}, {"plain", ".git"},
+	{"CVE-2014-9390", ".GIT/config"}, {"CVE-2014-9390", ".gIt/hooks/post-checkout"},
+	{"CVE-2014-9390 HFS+", ".g\u200cit/config"}, {"CVE-2014-9390 HFS+", "\u200d.Git"}, {"CVE-2014-9390 HFS+", ".git\ufeff/x"},
+	{"CVE-2014-9390 HFS+", ".git\xff"}, {"CVE-2014-9390 HFS+", ".g\u206fi\u202et"}, {"CVE-2014-9390 HFS+", "sub/.gi\u200ft/x"},
+	{"CVE-2014-9390 NTFS", "git~1/config"}, {"CVE-2014-9390 NTFS", "a/GIT~1"},
+	{"CVE-2019-1352", ".git::$INDEX_ALLOCATION/x"}, {"CVE-2019-1352", ".git:x"}, {"CVE-2019-1352", "GIT~1::$INDEX_ALLOCATION"},
+	{"CVE-2019-1353", ".git ./x"}, {"CVE-2019-1353", ".git ...  "}, {"CVE-2019-1353", ".git."}, {"CVE-2019-1353", "git~1. "},
+	{"CVE-2019-1354", `a\.git\config`}, {"CVE-2019-1354", `.git\hooks\x`}, {"CVE-2019-1354", `x\GIT~1 `},
+	{"traversal", "../x"}, {"traversal", "a/../../x"}, {"traversal", ".."}, {"traversal", "a/./b"}, {"traversal", "."},
+	{"absolute", "/etc/passwd"}, {"absolute", "/"},
+	{"empty component", ""}, {"empty component", "a//b"}, {"empty component", "a/"},
+	{"NUL", "a\x00b"},
+}
+
+var harmless = []string{
+	"a", "a/b", ".gitignore", ".gitmodules", ".github/x", "git", "git~2", "git~10", "xgit~1", "a.git", ".git2", "..git", ".gi", "...", "..a",
+	".git-x", ".git x", "x:.git", ".\u200cfoo", "\xff.git", "a\r\nb", `a\b`, `..\x`, "\u200c", ".g\u0131t", ".g\u0130t",
+}
+
+func TestPathsThatCouldLeadIntoGitAreRefused(t *testing.T) {
+	for _, c := range hostile {
+		if err := apply.SafePath(c.path); !errors.Is(err, apply.ErrUnsafe) {
+			t.Errorf("%s: SafePath(%q) = %v, want ErrUnsafe", c.cve, c.path, err)
+		}
+	}
+	for _, path := range harmless {
+		if err := apply.SafePath(path); err != nil {
+			t.Errorf("SafePath(%q) = %v", path, err)
+		}
+	}
+}
+
+// TestGitRefusesTheSamePaths asks git whether it would take a path into its
+// index, with both protections on: the lists above and random ones.
+func TestGitRefusesTheSamePaths(t *testing.T) {
+	seed := rand.Uint64()
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("seed %d", seed)
+	pieces := []string{".git", "git~1", ".GIT", "g", "i", "t", ".", " ", ":", `\`, "/", "~1", "\u200c", "\ufeff", "\xff", "x", "..", "::$I", "\u206a", "\u2060"}
+	var paths []string
+	for _, c := range hostile {
+		paths = append(paths, c.path)
+	}
+	paths = append(paths, harmless...)
+	for range 4000 {
+		var b strings.Builder
+		for range 1 + rnd.IntN(5) {
+			b.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		paths = append(paths, b.String())
+	}
+	taken := gitTakes(t, paths)
+	for i, path := range paths {
+		if strings.ContainsRune(path, 0) {
+			continue
+		}
+		if safe := apply.SafePath(path) == nil; safe != taken[i] && !(taken[i] && overlooked(path)) {
+			t.Errorf("%q: SafePath accepts: %v, git accepts: %v", path, safe, taken[i])
+		}
+	}
+}
+
+// overlooked reports whether a component begins with a backslash: git 2.39
+// does not look at what follows that one.
+func overlooked(path string) bool { return strings.Contains("/"+path, `/\`) }
+
+// gitTakes puts paths into an index and tells which ones git did not ignore.
+func gitTakes(t *testing.T, paths []string) []bool {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NOT TESTED against git: no git program here")
+	}
+	dir := t.TempDir()
+	git := func(stdin string, args ...string) (string, error) {
+		args = append([]string{"-C", dir, "-c", "core.protectNTFS=true", "-c", "core.protectHFS=true"}, args...)
+		cmd := exec.Command("git", args...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+dir, "LC_ALL=C",
+			"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := git("", "init", "-q"); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+	const blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+	taken := make([]bool, len(paths))
+	for from := 0; from < len(paths); from += 200 {
+		var in strings.Builder
+		part := paths[from:min(from+200, len(paths))]
+		for _, p := range part {
+			if !strings.ContainsRune(p, 0) {
+				in.WriteString("100644 " + blob + "\t" + p + "\x00")
+			}
+		}
+		if out, err := git(in.String(), "update-index", "-z", "--index-info"); err != nil && !strings.Contains(out, "Ignoring path") {
+			t.Fatalf("git update-index: %v: %s", err, out)
+		} else {
+			bad := map[string]bool{}
+			for line := range strings.SplitSeq(out, "\n") {
+				if p, ok := strings.CutPrefix(line, "Ignoring path "); ok {
+					bad[p] = true
+				}
+			}
+			for i, p := range part {
+				taken[from+i] = !bad[p]
+			}
+		}
+	}
+	return taken
+}

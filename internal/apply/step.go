@@ -1,0 +1,211 @@
+package apply
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Node is what lies, or is to lie, at one path. The zero Node is nothing. A
+// directory has no id.
+type Node struct {
+	Mode tree.Mode `json:"mode"`
+	ID   oid.ID    `json:"id,omitzero"`
+}
+
+// A Fingerprint is the stat data by which a file is recognised as unchanged.
+// The zero Fingerprint is that of nothing, or of a path whose stat data are
+// not known; the step's Have tells which.
+type Fingerprint struct {
+	Ino   uint64    `json:"ino"`
+	Size  int64     `json:"size"`  // bytes
+	Mtime int64     `json:"mtime"` // nanoseconds since 1970
+	Ctime int64     `json:"ctime"` // nanoseconds since 1970
+	Mode  tree.Mode `json:"mode"`
+}
+
+// Seen returns the fingerprint of what a stat found.
+func Seen(st dirfd.Stat) Fingerprint {
+	return Fingerprint{Ino: st.Ino, Size: st.Size, Mtime: st.Mtime, Ctime: st.Ctime, Mode: st.Mode}
+}
+
+// A Step is one change at one path: from what the plan's maker saw there to
+// what is wanted. A plan is a slice of steps, at most one a path. Steps are
+// pure data: they can be encoded, shown, counted or thrown away.
+//
+// Whatever Have names must be recorded durably before [Apply] is called: a
+// step overwrites and deletes exactly that.
+//
+// A step whose Have and Want are the same directory is allowed. It changes
+// nothing, and makes sure that a directory without write permission, which a
+// step below it opens for a moment, is closed again even after a crash.
+type Step struct {
+	Path   string      // slash-separated bytes, relative to the root
+	Have   Node        // what is there and recorded; zero: nothing
+	Want   Node        // what is to be there; zero: nothing
+	Expect Fingerprint // what the scan saw there
+}
+
+type stepJSON struct {
+	Path   []byte      `json:"path"` // base64: a path need not be UTF-8
+	Have   Node        `json:"have,omitzero"`
+	Want   Node        `json:"want,omitzero"`
+	Expect Fingerprint `json:"expect,omitzero"`
+}
+
+// MarshalJSON encodes the step; the path as base64, because it need not be
+// UTF-8.
+func (s Step) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stepJSON{[]byte(s.Path), s.Have, s.Want, s.Expect})
+}
+
+// UnmarshalJSON decodes what [Step.MarshalJSON] gives. It checks the nodes;
+// the path is checked when the step is carried out.
+func (s *Step) UnmarshalJSON(p []byte) error {
+	var j stepJSON
+	if err := json.Unmarshal(p, &j); err != nil {
+		return err
+	}
+	for _, n := range []Node{j.Have, j.Want} {
+		if err := n.check(); err != nil {
+			return fmt.Errorf("step at %q: %w", j.Path, err)
+		}
+	}
+	*s = Step{Path: string(j.Path), Have: j.Have, Want: j.Want, Expect: j.Expect}
+	return nil
+}
+
+func (n Node) check() error {
+	var whole bool
+	switch n.Mode.Type() {
+	case tree.File, tree.Symlink:
+		whole = !n.ID.IsZero()
+	case tree.Dir, tree.Nested:
+		whole = n.ID.IsZero()
+	case tree.Absent:
+		whole = n == Node{}
+	}
+	if !whole || n.Mode&^(tree.TypeMask|tree.PermMask) != 0 {
+		return fmt.Errorf("impossible node %o %v", n.Mode, n.ID)
+	}
+	return nil
+}
+
+func (n Node) absent() bool { return n.Mode.Type() == tree.Absent }
+
+// leaf reports whether the node is a file or a symbolic link.
+func (n Node) leaf() bool { return !n.absent() && !n.Mode.IsDir() }
+
+// The ranks of steps: the order in which they are carried out.
+const (
+	clearLeaves  = iota // files that stand where the target holds something else
+	clearDirs           // their directories, deepest first
+	makeDirs            // shallow first
+	writeLeaves         // in any order
+	removeLeaves        // in any order
+	removeDirs          // deepest first
+	setModes            // of directories that stay, deepest first
+)
+
+// Order returns the steps in the order in which they must be carried out:
+// what stands in the way of something wanted is cleared, directories are made
+// (shallow first), files written, then deletions (deepest first), and the
+// permissions of directories last. A deletion that differs from a wanted path
+// in case alone comes first, for file systems that take the two for one.
+func Order(steps []Step) []Step {
+	c := newClearing(steps)
+	type ranked struct {
+		Step
+		rank, depth int
+	}
+	list := make([]ranked, len(steps))
+	for i, s := range steps {
+		r := ranked{Step: s, rank: c.rank(&s), depth: strings.Count(s.Path, "/")}
+		if r.rank != makeDirs {
+			r.depth = -r.depth
+		}
+		list[i] = r
+	}
+	slices.SortFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), strings.Compare(a.Path, b.Path))
+	})
+	out := make([]Step, len(list))
+	for i := range list {
+		out[i] = list[i].Step
+	}
+	return out
+}
+
+// A clearing is the set of paths that must be empty before anything is made:
+// directories that give way to a file or link, and deleted paths that a file
+// system without case takes for a wanted one.
+type clearing map[string]bool
+
+func newClearing(steps []Step) clearing {
+	wanted := map[string]bool{}
+	for i := range steps {
+		if !steps[i].Want.absent() {
+			wanted[fold(steps[i].Path)] = true
+		}
+	}
+	c := clearing{}
+	for i := range steps {
+		s := &steps[i]
+		if s.swap() || s.Want.absent() && wanted[fold(s.Path)] {
+			c[s.Path] = true
+		}
+	}
+	return c
+}
+
+// swap reports whether a directory gives way to a file or link.
+func (s *Step) swap() bool { return s.Have.Mode.IsDir() && s.Want.leaf() }
+
+// fold maps paths that a file system without case takes for one to one string.
+func fold(path string) string { return strings.ToLower(strings.ToUpper(path)) }
+
+// covers reports whether a path is to be cleared, or lies below one that is.
+func (c clearing) covers(path string) bool {
+	for ; path != "" && len(c) > 0; path, _ = split(path) {
+		if c[path] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c clearing) rank(s *Step) int {
+	switch {
+	case s.Want.leaf():
+		return writeLeaves
+	case s.Want.Mode.IsDir() && s.Have.Mode.IsDir():
+		return setModes
+	case s.Want.Mode.IsDir():
+		return makeDirs
+	}
+	clear := c.covers(s.Path)
+	switch {
+	case s.Have.Mode.IsDir() && clear:
+		return clearDirs
+	case s.Have.Mode.IsDir():
+		return removeDirs
+	case clear:
+		return clearLeaves
+	}
+	return removeLeaves
+}
+
+// split parts a path into its directory, empty for the root, and its name.
+func split(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
