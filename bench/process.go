@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A command is one process to run.
+type command struct {
+	name  string
+	args  []string
+	env   []string // added to that of the stage
+	stdin []byte
+	codes []int // exit codes that are no error beside 0
+}
+
+// run runs a command in the stage's worktree and gives its standard output.
+func (st *stage) run(ctx context.Context, c command) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, c.name, c.args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = st.tree, append(st.env, c.env...), bytes.NewReader(c.stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := st.peak.watch(cmd.Process.Pid)
+	err := cmd.Wait()
+	stop()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		for _, code := range c.codes {
+			if exit.ExitCode() == code {
+				return out.Bytes(), nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", c.name, strings.Join(c.args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.Bytes(), nil
+}
+
+// git runs a git command of the stage and gives its output without the last newline.
+func (st *stage) git(ctx context.Context, args ...string) (string, error) {
+	out, err := st.run(ctx, command{name: "git", args: args})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// A peak is the largest memory of the processes of one turn. The kernel's own
+// figure for an ended process (ru_maxrss) cannot be used: it begins with the
+// size of the parent that forked it. So the high-water mark is read while the
+// process runs, in the round that is not timed.
+type peak struct {
+	mu      sync.Mutex // guards the fields below; processes may run side by side
+	watched bool
+	most    int64
+}
+
+// reset forgets what was seen, and begins or ends watching.
+func (p *peak) reset(watched bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watched, p.most = watched, 0
+}
+
+// bytes gives the most that was seen.
+func (p *peak) bytes() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
+// watch looks at a process until the function it gives is called.
+func (p *peak) watch(pid int) (stop func()) {
+	p.mu.Lock()
+	watched := p.watched
+	p.mu.Unlock()
+	if !watched {
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			size := highWater(pid)
+			p.mu.Lock()
+			p.most = max(p.most, size)
+			p.mu.Unlock()
+			select {
+			case <-done:
+				return
+			case <-time.After(300 * time.Microsecond):
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
