@@ -1,0 +1,251 @@
+package gitconf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNotRepository is reported if neither the directory nor any above it, up to
+// a ceiling or the edge of the file system, is a git repository.
+var ErrNotRepository = errors.New("not a git repository")
+
+// ErrBroken is reported for what claims to be a repository but cannot be used:
+// a .git file that points to nothing, or settings that contradict each other.
+// Git refuses it too.
+var ErrBroken = errors.New("broken git repository")
+
+// Discover finds the repository that a directory lies in, as git does: upwards,
+// in each directory looking for .git, a directory or a file that points to one,
+// and for a git directory itself (a bare repository, or the inside of a .git).
+// It does not go up into a directory of GIT_CEILING_DIRECTORIES, nor across the
+// edge of a file system unless GIT_DISCOVERY_ACROSS_FILESYSTEM is true.
+//
+// Its errors are [ErrNotRepository], [ErrBroken], [ErrSyntax] and [ErrValue]
+// for the repository's configuration, and those of the file system.
+func Discover(dir string, opt *Options) (*Layout, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if start, err = filepath.EvalSymlinks(start); err != nil {
+		return nil, err
+	}
+	s := search{opt: opt, start: start}
+	if gitDir := opt.env("GIT_DIR"); gitDir != "" && opt != nil && opt.UseEnv {
+		return s.explicit(gitDir)
+	}
+	found, err := s.upwards()
+	if err != nil {
+		return nil, err
+	}
+	return s.layout(found)
+}
+
+// A search is one discovery. What it finds is where the parts of a repository
+// lie, before its settings are read.
+type search struct {
+	opt   *Options
+	start string
+}
+
+type found struct {
+	top     string // directory that has the .git; "" inside a git directory
+	gitFile string // .git, if it is a file
+	gitDir  string
+	common  string
+	named   bool // by GIT_DIR: whoever did that trusts it
+}
+
+// explicit uses the git directory that the environment names.
+func (s *search) explicit(gitDir string) (*Layout, error) {
+	gitDir = resolve(inside(s.start, gitDir))
+	f := found{top: s.start, gitDir: gitDir, named: true}
+	if target, err := readGitFile(gitDir); err == nil {
+		f.gitDir = target
+	}
+	var ok bool
+	if f.common, ok = s.isGitDir(f.gitDir); !ok {
+		return nil, fmt.Errorf("GIT_DIR %s: %w", gitDir, ErrNotRepository)
+	}
+	return s.layout(f)
+}
+
+func (s *search) upwards() (found, error) {
+	ceiling := s.ceiling()
+	across, _ := parseBool(s.opt.env("GIT_DISCOVERY_ACROSS_FILESYSTEM"))
+	device, err := deviceOf(s.start)
+	if err != nil {
+		return found{}, err
+	}
+	for dir := s.start; ; {
+		f, err := s.look(dir)
+		if err != nil || f.gitDir != "" {
+			return f, err
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir || parent == ceiling {
+			break
+		}
+		if !across {
+			if d, err := deviceOf(parent); err != nil || d != device {
+				break
+			}
+		}
+		dir = parent
+	}
+	return found{}, fmt.Errorf("%s: %w", s.start, ErrNotRepository)
+}
+
+// look looks into one directory; no git directory in the answer means that
+// there is none.
+func (s *search) look(dir string) (found, error) {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Stat(dotGit)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		if common, ok := s.isGitDir(dotGit); ok {
+			return found{top: dir, gitDir: dotGit, common: common}, nil
+		}
+	case info.Mode().IsRegular():
+		target, err := readGitFile(dotGit)
+		if err != nil {
+			return found{}, err
+		}
+		common, ok := s.isGitDir(target)
+		if !ok {
+			return found{}, fmt.Errorf("%s points to %s: %w", dotGit, target, ErrBroken)
+		}
+		return found{top: dir, gitFile: dotGit, gitDir: target, common: common}, nil
+	}
+	if common, ok := s.isGitDir(dir); ok {
+		return found{gitDir: dir, common: common}, nil
+	}
+	return found{}, nil
+}
+
+// ceiling returns the nearest of GIT_CEILING_DIRECTORIES above the start. An
+// empty entry says that those behind it contain no symbolic links.
+func (s *search) ceiling() string {
+	list := s.opt.env("GIT_CEILING_DIRECTORIES")
+	if list == "" {
+		return ""
+	}
+	best, literal := "", false
+	for _, c := range filepath.SplitList(list) {
+		switch {
+		case c == "":
+			literal = true
+			continue
+		case !filepath.IsAbs(c):
+			continue
+		case !literal:
+			c = resolve(c)
+		}
+		c = filepath.Clean(c)
+		if len(c) > len(best) && strings.HasPrefix(s.start, strings.TrimSuffix(c, string(filepath.Separator))+string(filepath.Separator)) {
+			best = c
+		}
+	}
+	return best
+}
+
+// readGitFile reads a .git that is a file: "gitdir: " and a path, relative to
+// where the file lies.
+func readGitFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return "", fmt.Errorf("%s: %w", path, ErrBroken)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(string(data), "gitdir: ")
+	target = strings.TrimRight(target, "\r\n")
+	if !ok || target == "" || strings.IndexByte(target, 0) >= 0 {
+		return "", fmt.Errorf("%s: %w: no \"gitdir: PATH\"", path, ErrBroken)
+	}
+	return resolve(inside(filepath.Dir(path), filepath.FromSlash(target))), nil
+}
+
+// isGitDir reports whether a directory is a git directory, by git's three
+// signs: a HEAD that could be one, objects and refs. The last two lie in the
+// common directory, which is returned.
+func (s *search) isGitDir(dir string) (common string, ok bool) {
+	if !validHead(filepath.Join(dir, "HEAD")) {
+		return "", false
+	}
+	common, err := s.commonDir(dir)
+	if err != nil {
+		return "", false
+	}
+	for _, sub := range []string{s.objects(common), filepath.Join(common, "refs")} {
+		if info, err := os.Stat(sub); err != nil || !info.IsDir() {
+			return "", false
+		}
+	}
+	return common, true
+}
+
+func (s *search) objects(common string) string {
+	if dir := s.opt.env("GIT_OBJECT_DIRECTORY"); dir != "" && s.opt != nil && s.opt.UseEnv {
+		return inside(s.start, dir)
+	}
+	return filepath.Join(common, "objects")
+}
+
+// commonDir follows the file commondir of a linked worktree's git directory.
+func (s *search) commonDir(gitDir string) (string, error) {
+	if dir := s.opt.env("GIT_COMMON_DIR"); dir != "" && s.opt != nil && s.opt.UseEnv {
+		return inside(s.start, dir), nil
+	}
+	data, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitDir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	target := strings.TrimRight(string(data), "\r\n")
+	if target == "" || strings.IndexByte(target, 0) >= 0 {
+		return "", fmt.Errorf("%s: %w: empty commondir", gitDir, ErrBroken)
+	}
+	return filepath.EvalSymlinks(inside(gitDir, filepath.FromSlash(target)))
+}
+
+// validHead reports whether a file could be a HEAD: a link into refs, a
+// symbolic ref into refs, or an object id.
+func validHead(path string) bool {
+	if target, err := os.Readlink(path); err == nil {
+		return strings.HasPrefix(target, "refs/")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) > 1<<16 {
+		return false
+	}
+	text := string(data)
+	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
+		return strings.HasPrefix(strings.TrimLeft(ref, " \t\r\n"), "refs/")
+	}
+	hex := 0
+	for hex < len(text) && strings.IndexByte("0123456789abcdefABCDEF", text[hex]) >= 0 {
+		hex++
+	}
+	return hex >= 40
+}
+
+// inside makes a path absolute that is relative to a directory.
+func inside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,257 @@
+package gitconf
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Layout says where the parts of a repository lie and of what kind they are.
+// All paths are absolute. It is a picture of the moment of [Discover]; it may
+// be shared, and holds no open files.
+type Layout struct {
+	Worktree  string // top of the worktree; "" if there is none (bare, or inside a git directory)
+	GitDir    string // of this worktree
+	CommonDir string // what all worktrees share; GitDir of the main worktree
+	Objects   string // directory of objects
+	IndexFile string
+
+	Algorithm    oid.Algorithm
+	Bare         bool   // core.bare
+	RefStorage   string // "files", "reftable", or another
+	PartialClone bool   // objects may be missing because a remote promised them
+	Shallow      bool   // history is cut off
+
+	// Version is core.repositoryFormatVersion: 0 or 1, of others nothing is
+	// known.
+	Version int64
+
+	// Extensions are the repository's extensions.* in lower case.
+	Extensions map[string]string
+
+	// UnknownExtensions are those, and the version, that mean something about
+	// the repository that this package does not know, sorted. A repository that
+	// has any must not be written to.
+	UnknownExtensions []string
+
+	opt            *Options
+	found          found
+	worktreeConfig bool
+}
+
+// extensions that are known, and the version that makes them valid: git obeys
+// some in version 0 for the sake of old repositories
+// (git-scm.com/docs/repository-version).
+var extensions = map[string]int64{
+	"noop": 0, "preciousobjects": 0, "partialclone": 0, "worktreeconfig": 0,
+	"noop-v1": 1, "objectformat": 1, "refstorage": 1, "relativeworktrees": 1,
+}
+
+// layout reads the settings that belong to the shape of a repository. As in
+// git they count in the repository's own file only, without includes.
+func (s *search) layout(f found) (*Layout, error) {
+	l := &Layout{
+		GitDir: f.gitDir, CommonDir: f.common, Objects: s.objects(f.common),
+		Algorithm: oid.SHA1, RefStorage: "files", Extensions: map[string]string{}, opt: s.opt, found: f,
+	}
+	own, err := s.ownFile(filepath.Join(f.common, "config"), Local)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.format(own); err != nil {
+		return nil, err
+	}
+	if l.worktreeConfig {
+		worktree, err := s.ownFile(filepath.Join(f.gitDir, "config.worktree"), Worktree)
+		if err != nil {
+			return nil, err
+		}
+		own = newConfig(append(own.settings, worktree.settings...), s.opt)
+	}
+	if err := s.place(l, own); err != nil {
+		return nil, err
+	}
+	_, err = os.Stat(filepath.Join(f.common, "shallow"))
+	l.Shallow = err == nil
+	l.IndexFile = filepath.Join(f.gitDir, "index")
+	if s.opt != nil && s.opt.UseEnv {
+		if path := s.opt.env("GIT_INDEX_FILE"); path != "" {
+			l.IndexFile = inside(cmp.Or(l.Worktree, s.start), path)
+		}
+	}
+	return l, nil
+}
+
+func (s *search) ownFile(path string, scope Scope) (*Config, error) {
+	data, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return newConfig(nil, s.opt), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parse(data, path, scope)
+	return newConfig(settings, s.opt), err
+}
+
+// format reads version and extensions.
+func (l *Layout) format(own *Config) (err error) {
+	if l.Version, err = own.Int("core.repositoryformatversion", 0); err != nil {
+		return err
+	}
+	if l.Version < 0 || l.Version > 1 {
+		l.UnknownExtensions = append(l.UnknownExtensions, fmt.Sprintf("version %d", l.Version))
+	}
+	for _, s := range own.settings {
+		if name, ok := strings.CutPrefix(s.Name, "extensions."); ok {
+			l.Extensions[name] = s.Value
+		}
+		if strings.HasPrefix(s.Name, "remote.") && strings.HasSuffix(s.Name, ".promisor") {
+			v, ok := parseBool(s.Value)
+			l.PartialClone = l.PartialClone || s.Bare || ok && v
+		}
+	}
+	for name := range l.Extensions {
+		since, known := extensions[name]
+		if known && since > l.Version || !known && l.Version > 0 {
+			l.UnknownExtensions = append(l.UnknownExtensions, name)
+		}
+	}
+	slices.Sort(l.UnknownExtensions)
+	if l.worktreeConfig, err = own.Bool("extensions.worktreeconfig", false); err != nil {
+		return err
+	}
+	l.PartialClone = l.PartialClone || l.Extensions["partialclone"] != ""
+	if name, ok := l.Extensions["refstorage"]; ok {
+		l.RefStorage, _, _ = strings.Cut(name, ":")
+	}
+	switch name, ok := l.Extensions["objectformat"]; {
+	case !ok || name == "sha1":
+	case name == "sha256":
+		l.Algorithm = oid.SHA256
+	default:
+		return fmt.Errorf("%s: %w: objects are named by %q", l.CommonDir, ErrBroken, name)
+	}
+	return nil
+}
+
+// place finds the worktree. In the git directory of a linked worktree core.bare
+// and core.worktree of the shared file count only if worktrees have files of
+// their own; they belong to the main worktree.
+func (s *search) place(l *Layout, own *Config) error {
+	if l.CommonDir != l.GitDir && !l.worktreeConfig {
+		own = nil
+	}
+	bare, err := own.Bool("core.bare", false)
+	if err != nil {
+		return err
+	}
+	_, known := own.Last("core.bare")
+	tree, isSet := own.String("core.worktree")
+	fromEnv := ""
+	if s.opt != nil && s.opt.UseEnv {
+		fromEnv = s.opt.env("GIT_WORK_TREE")
+	}
+	switch {
+	case fromEnv != "":
+		l.Worktree = resolve(inside(s.start, fromEnv))
+	case isSet && bare:
+		return fmt.Errorf("%s: %w: both core.bare and core.worktree", l.CommonDir, ErrBroken)
+	case isSet:
+		l.Worktree = resolve(inside(l.GitDir, filepath.FromSlash(tree)))
+	case bare:
+		l.Bare = true
+	case l.found.top != "":
+		l.Worktree = l.found.top
+	default:
+		l.Bare = !known
+	}
+	return nil
+}
+
+// branch returns the short name of the branch that is checked out, "" if none
+// is. Where refs are not files it cannot be told, and is "".
+func (l *Layout) branch() string {
+	path := filepath.Join(l.GitDir, "HEAD")
+	text, err := os.Readlink(path)
+	if err != nil {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return ""
+		}
+		ref, ok := strings.CutPrefix(string(data), "ref:")
+		if !ok {
+			return ""
+		}
+		text = strings.TrimSpace(ref)
+	}
+	name, ok := strings.CutPrefix(text, "refs/heads/")
+	if !ok || name == ".invalid" {
+		return ""
+	}
+	return name
+}
+
+// Trusted reports whether the repository belongs to the user, by git's rule
+// (safe.directory in git-config(1)): the git directory, the top of the worktree
+// and the .git file, where they exist, belong to the effective user (for root
+// also to the user in SUDO_UID), or the user's, the machine's or the
+// environment's settings name the repository as safe. Programs that the
+// repository's own settings name must not be run for a repository that is not
+// trusted.
+func (l *Layout) Trusted() bool {
+	f := l.found
+	if f.named {
+		return true
+	}
+	owned := true
+	for _, path := range []string{f.gitFile, f.top, f.gitDir} {
+		owned = owned && (path == "" || ownedByUser(path, l.opt.env("SUDO_UID")))
+	}
+	if owned {
+		return true
+	}
+	c, err := UserConfig(l.opt)
+	if err != nil {
+		return false
+	}
+	name := f.top
+	if name == "" {
+		name = f.gitDir
+	}
+	safe := false
+	for _, dir := range c.Strings("safe.directory") {
+		switch {
+		case dir == "":
+			safe = false // forgets what came before
+		case dir == "*":
+			safe = true
+		default:
+			safe = safe || names(dir, name, l.opt)
+		}
+	}
+	return safe
+}
+
+// names reports whether a value of safe.directory, a path or a path with "/*"
+// for everything below it, names a directory.
+func names(value, dir string, opt *Options) bool {
+	path, err := expand(value, opt.home)
+	if err != nil {
+		return false
+	}
+	path, below := strings.CutSuffix(filepath.ToSlash(path), "/*")
+	path, dir = filepath.ToSlash(resolve(path)), filepath.ToSlash(dir)
+	if below {
+		return strings.HasPrefix(dir, strings.TrimSuffix(path, "/")+"/")
+	}
+	return path == dir
+}

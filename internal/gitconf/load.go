@@ -1,0 +1,327 @@
+package gitconf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/wildmatch"
+)
+
+// Options say where the environment is. The zero value, and nil, are the
+// recommended: the process's own environment, in which a repository chosen by
+// GIT_DIR and the like is ignored.
+type Options struct {
+	// Env looks up an environment variable, "" if it is not set; nil is
+	// [os.Getenv]. The home directory, too, comes from it (HOME).
+	Env func(name string) string
+
+	// UseEnv makes [Discover] obey GIT_DIR, GIT_WORK_TREE, GIT_COMMON_DIR,
+	// GIT_OBJECT_DIRECTORY and GIT_INDEX_FILE. They are inherited by whatever
+	// git runs from a hook or an alias, where they may point to another
+	// repository than the directory given.
+	UseEnv bool
+}
+
+func (o *Options) env(name string) string {
+	if o == nil || o.Env == nil {
+		return os.Getenv(name)
+	}
+	return o.Env(name)
+}
+
+// home returns a user's home directory, the process's user's for "".
+func (o *Options) home(name string) (string, error) {
+	if name != "" {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.HomeDir, nil
+	}
+	if dir := o.env("HOME"); dir != "" {
+		return dir, nil
+	}
+	if o == nil || o.Env == nil {
+		return os.UserHomeDir()
+	}
+	return "", errors.New("no home directory")
+}
+
+const (
+	includeDepthMax = 10       // git's
+	fileBytesMax    = 64 << 20 // a larger one is no configuration
+	systemFile      = "/etc/gitconfig"
+)
+
+// A loader collects settings in the order in which git reads them.
+type loader struct {
+	opt      *Options
+	layout   *Layout // nil outside a repository
+	settings []Setting
+	depth    int
+}
+
+// ReadFile reads one file of git's syntax and what it includes; includes under
+// a condition about a repository are left out. A missing file is
+// [fs.ErrNotExist].
+func ReadFile(path string, opt *Options) (*Config, error) {
+	l := loader{opt: opt}
+	if err := l.file(path, Global); err != nil {
+		return nil, err
+	}
+	return newConfig(l.settings, opt), nil
+}
+
+// UserConfig reads what git reads outside of any repository: the machine's,
+// the user's and the environment's settings. Nobody who merely made a
+// repository can change them.
+func UserConfig(opt *Options) (*Config, error) {
+	l := loader{opt: opt}
+	if err := l.user(); err != nil {
+		return nil, err
+	}
+	if err := l.environment(); err != nil {
+		return nil, err
+	}
+	return newConfig(l.settings, opt), nil
+}
+
+// Config reads all settings in force in the repository: the machine's, the
+// user's, the repository's, the worktree's, the environment's. It reads the
+// files anew at each call.
+func (l *Layout) Config() (*Config, error) {
+	r := loader{opt: l.opt, layout: l}
+	if err := r.user(); err != nil {
+		return nil, err
+	}
+	if err := r.optional(filepath.Join(l.CommonDir, "config"), Local); err != nil {
+		return nil, err
+	}
+	if l.worktreeConfig {
+		if err := r.optional(filepath.Join(l.GitDir, "config.worktree"), Worktree); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.environment(); err != nil {
+		return nil, err
+	}
+	return newConfig(r.settings, l.opt), nil
+}
+
+// user reads the machine's and the user's files.
+func (l *loader) user() error {
+	env := l.opt.env
+	if none, ok := parseBool(env("GIT_CONFIG_NOSYSTEM")); !ok || !none {
+		path := env("GIT_CONFIG_SYSTEM")
+		if path == "" {
+			path = systemFile
+		}
+		if err := l.optional(path, System); err != nil {
+			return err
+		}
+	}
+	var files []string
+	if path := env("GIT_CONFIG_GLOBAL"); path != "" {
+		files = []string{path}
+	} else {
+		home, err := l.opt.home("")
+		if xdg := env("XDG_CONFIG_HOME"); xdg != "" {
+			files = append(files, filepath.Join(xdg, "git", "config"))
+		} else if err == nil {
+			files = append(files, filepath.Join(home, ".config", "git", "config"))
+		}
+		if err == nil {
+			files = append(files, filepath.Join(home, ".gitconfig"))
+		}
+	}
+	for _, path := range files {
+		// As in git, files of a home that may not be read count as missing.
+		if err := l.optional(path, Global); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment reads the settings that are passed down in GIT_CONFIG_COUNT,
+// GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n. GIT_CONFIG_PARAMETERS, in which git
+// passes its -c options to its own children, is not documented and not read.
+func (l *loader) environment() error {
+	count := l.opt.env("GIT_CONFIG_COUNT")
+	if count == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return fmt.Errorf("environment: %w: GIT_CONFIG_COUNT = %q", ErrValue, count)
+	}
+	for i := range n {
+		key := l.opt.env("GIT_CONFIG_KEY_" + strconv.Itoa(i))
+		name, ok := canonical(key)
+		if !ok {
+			return fmt.Errorf("environment: %w: GIT_CONFIG_KEY_%d = %q", ErrValue, i, key)
+		}
+		s := Setting{Name: name, Value: l.opt.env("GIT_CONFIG_VALUE_" + strconv.Itoa(i)), Scope: Command}
+		if err := l.add(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optional reads a file that need not exist.
+func (l *loader) optional(path string, scope Scope) error {
+	err := l.file(path, scope)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return err
+}
+
+func (l *loader) file(path string, scope Scope) error {
+	data, err := readSmall(path)
+	if err != nil {
+		return err
+	}
+	settings, err := parse(data, path, scope)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if err := l.add(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSmall reads a whole file, but not without end.
+func readSmall(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	if err == nil && len(data) > fileBytesMax {
+		err = fmt.Errorf("%s: %w: larger than %d bytes", path, ErrSyntax, fileBytesMax)
+	}
+	return data, err
+}
+
+// add keeps a setting and, if it is an include, reads what it includes.
+func (l *loader) add(s Setting) error {
+	l.settings = append(l.settings, s)
+	rest, isInclude := strings.CutPrefix(s.Name, "include")
+	if !isInclude {
+		return nil
+	}
+	if rest != ".path" {
+		condition, ok := strings.CutPrefix(rest, "if.")
+		if !ok {
+			return nil
+		}
+		if condition, ok = strings.CutSuffix(condition, ".path"); !ok || !l.holds(condition, &s) {
+			return nil
+		}
+	}
+	if s.Bare {
+		return s.fault("no path")
+	}
+	path, err := expand(s.Value, l.opt.home)
+	if err != nil {
+		return s.fault(err.Error())
+	}
+	if !filepath.IsAbs(path) {
+		if s.File == "" {
+			return s.fault("relative to nothing")
+		}
+		path = filepath.Join(filepath.Dir(s.File), path)
+	}
+	if l.depth++; l.depth > includeDepthMax {
+		return s.fault("included too deep")
+	}
+	err = l.optional(path, s.Scope)
+	l.depth--
+	return err
+}
+
+// holds reports whether the condition of an includeIf holds. A condition about
+// remotes (hasconfig) is taken as false: no setting that matters here can
+// depend on where a repository is pushed to. So are conditions not known yet.
+func (l *loader) holds(condition string, s *Setting) bool {
+	if l.layout == nil {
+		return false
+	}
+	kind, pattern, _ := strings.Cut(condition, ":")
+	switch kind {
+	case "gitdir":
+		return l.inGitDir(pattern, s, wildmatch.Exact)
+	case "gitdir/i":
+		return l.inGitDir(pattern, s, wildmatch.Fold)
+	case "onbranch":
+		branch := l.layout.branch()
+		return branch != "" && wildmatch.Compile(below(pattern), wildmatch.Exact).Match([]byte(branch))
+	}
+	return false
+}
+
+// below makes a pattern that ends in a slash match everything below.
+func below(pattern string) string {
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	return pattern
+}
+
+// inGitDir compares the git directory with a pattern. What "./" stands for is
+// compared literally, without wildcards.
+func (l *loader) inGitDir(pattern string, s *Setting, c wildmatch.Case) bool {
+	pattern, err := expand(pattern, l.realHome)
+	if err != nil {
+		return false
+	}
+	literal := ""
+	if rest, ok := strings.CutPrefix(pattern, "./"); ok {
+		file, err := filepath.EvalSymlinks(s.File)
+		if err != nil {
+			return false
+		}
+		literal, pattern = filepath.ToSlash(filepath.Dir(file))+"/", rest
+	} else if !filepath.IsAbs(pattern) {
+		pattern = "**/" + pattern
+	}
+	glob := wildmatch.Compile(below(pattern), c)
+	for _, dir := range []string{resolve(l.layout.GitDir), l.layout.GitDir} {
+		dir = filepath.ToSlash(dir)
+		if len(dir) < len(literal) {
+			continue
+		}
+		head, tail := dir[:len(literal)], dir[len(literal):]
+		if head == literal && glob.Match([]byte(tail)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *loader) realHome(user string) (string, error) {
+	dir, err := l.opt.home(user)
+	return resolve(dir), err
+}
+
+// resolve follows symbolic links where that can be done.
+func resolve(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return path
+}
