@@ -121,6 +121,9 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	steps = Order(steps)
 	a.total = len(steps)
 	err = a.run(ctx, steps)
+	for _, j := range a.left {
+		a.abandon(j) // by now the directory may be back
+	}
 	err = errors.Join(err, a.closeDirs())
 	if err == nil {
 		err = a.sync()
@@ -146,6 +149,7 @@ type applier struct {
 	vetted map[string]vetted    // directories that are no .git, by path
 	opened map[string]tree.Mode // directories made writable, and what they were
 	synced map[string]uint64    // directories written to, and their devices
+	left   []job                // jobs whose directory could not be reached for the last act
 }
 
 func newApplier(root string, src Source, opt *Options) (*applier, error) {

@@ -36,6 +36,9 @@ func (a *applier) step(ctx context.Context, s *Step) error {
 func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 	done := job{step: s}
 	p, err := a.open(s.Path)
+	if s.Want.absent() && dirfd.Gone(err) {
+		return done, nil // the whole directory is gone
+	}
 	if err != nil {
 		return done, err
 	}
@@ -82,6 +85,9 @@ func (a *applier) finish(j job) error {
 	}
 	p, err := a.open(j.step.Path)
 	if err != nil {
+		a.mu.Lock()
+		a.left = append(a.left, j)
+		a.mu.Unlock()
 		return err
 	}
 	defer p.close()
@@ -91,7 +97,8 @@ func (a *applier) finish(j job) error {
 	return nil
 }
 
-// abandon removes the fresh thing of a job that will not be finished.
+// abandon removes the fresh thing of a job that will not be finished, if its
+// directory can be reached.
 func (a *applier) abandon(j job) {
 	if j.ours.Mode == 0 {
 		return

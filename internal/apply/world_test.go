@@ -202,3 +202,11 @@ func paths(notes []apply.Note) []string {
 	slices.Sort(out)
 	return out
 }
+
+func mtimes(stats map[string]dirfd.Stat) map[string]int64 {
+	m := map[string]int64{}
+	for path, st := range stats {
+		m[path] = st.Mtime
+	}
+	return m
+}

@@ -1,0 +1,235 @@
+package apply_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// TestADirectorySwappedForALinkLeadsNowhere has another goroutine swap
+// directories for links, to outside the root and to the .git, while restores
+// run back and forth.
+func TestADirectorySwappedForALinkLeadsNowhere(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	sentinel := world{"f0": file("sentinel"), "f1": file("sentinel"), "e": dir(0o755), "e/f0": file("sentinel")}
+	sentinel.make(t, outside)
+	world{".git": dir(0o755), ".git/f0": file("sentinel"), ".git/e": dir(0o755), ".git/e/f0": file("sentinel")}.make(t, root)
+	git := filepath.Join(root, ".git")
+	gitWas, gitStat := read(t, git)
+	outWas, outStat := read(t, outside)
+
+	must(t, os.Mkdir(filepath.Join(root, "d"), 0o755))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var swaps atomic.Int64
+	rnd := rand.New(rand.NewPCG(1, 2))
+	linger := func() {
+		for range rnd.IntN(100) {
+			runtime.Gosched()
+		}
+	}
+	wg.Go(func() {
+		for targets := []string{outside, ".git", git}; ; {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			d, aside := filepath.Join(root, "d"), filepath.Join(root, "aside")
+			must(t, os.Rename(d, aside))
+			must(t, os.Symlink(targets[int(swaps.Add(1))%len(targets)], d))
+			linger()
+			must(t, os.Remove(d))
+			must(t, os.Rename(aside, d))
+			linger()
+		}
+	})
+	worlds := []world{{"d/e": dir(0o755)}, {"d/e": dir(0o755)}, {}}
+	for i := range 6 {
+		for w := range 2 {
+			worlds[w][fmt.Sprintf("d/f%d", i)] = file(fmt.Sprint("content ", w))
+			worlds[w][fmt.Sprintf("d/e/f%d", i)] = file(fmt.Sprint("content ", w))
+		}
+	}
+	written := 0
+	for i := 0; i < 3000 || swaps.Load() < 1000 && i < 30_000; i++ {
+		to := worlds[i%len(worlds)]
+		from := worlds[(i+2)%len(worlds)]
+		var steps []apply.Step
+		for path, n := range from {
+			if to[path] != n {
+				steps = append(steps, apply.Step{Path: path, Have: n.node(), Want: to[path].node()})
+			}
+		}
+		for path, n := range to {
+			if _, ok := from[path]; !ok {
+				steps = append(steps, apply.Step{Path: path, Want: n.node()})
+			}
+		}
+		out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1, Replay: i%2 == 0})
+		must(t, err)
+		written += out.Written
+	}
+	close(stop)
+	wg.Wait()
+	t.Logf("%d swaps, %d written", swaps.Load(), written)
+	if written < 100 || swaps.Load() < 500 {
+		t.Errorf("too little was tried: %d swaps, %d written", swaps.Load(), written)
+	}
+	for _, c := range []struct {
+		path string
+		w    world
+	}{{outside, outWas}, {git, gitWas}} {
+		same(t, c.path, c.w)
+	}
+	for path, was := range map[string]map[string]int64{outside: mtimes(outStat), git: mtimes(gitStat)} {
+		_, stats := read(t, path)
+		for name, at := range mtimes(stats) {
+			if at != was[name] {
+				t.Errorf("%s/%s was touched", path, name)
+			}
+		}
+	}
+}
+
+// TestReadOnlyDirectoriesAreOpenedAndClosedAgain works as another user if it
+// is run by root, to whom no directory is read-only.
+func TestReadOnlyDirectoriesAreOpenedAndClosedAgain(t *testing.T) {
+	root, uid := t.TempDir(), os.Geteuid()
+	if uid == 0 {
+		uid = 65534
+		must(t, os.Chown(root, uid, uid))
+		must(t, os.Chmod(filepath.Dir(root), 0o755))
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := syscall.Setfsuid(uid); err != nil {
+			t.Skip("NOT TESTED: cannot work as another user: " + err.Error())
+		}
+		defer func() { _ = syscall.Setfsuid(0) }()
+		if _, err := os.Stat(filepath.Join(root, ".")); err != nil {
+			t.Skip("NOT TESTED: the directory for temporary files is closed to others: " + err.Error())
+		}
+	}
+	from := world{"ro": dir(0o555), "ro/f": file("1"), "ro/gone": file("1"), "ro/sub": dir(0o500), "ro/sub/f": file("1"),
+		"shut": dir(0o755), "shut/f": file("1"), "rogone": dir(0o555), "rogone/f": file("1"), "rof": fileMode(0o400, "1"), "xattr": fileMode(0o640, "1")}
+	to := world{"ro": dir(0o555), "ro/f": file("2"), "ro/sub": dir(0o500), "ro/sub/f": file("2"), "ro/new": dir(0o500), "ro/new/f": fileMode(0o400, "2"),
+		"shut": dir(0o300), "shut/f": file("2"), "rof": fileMode(0o444, "2"), "xattr": fileMode(0o640, "2")}
+	from.make(t, root)
+	must(t, unix.Setxattr(filepath.Join(root, "xattr"), "user.note", []byte("kept"), 0))
+	opt := &apply.Options{Alg: oid.SHA1}
+	opt.Alone() // the identity is this thread's
+	opt.As(uid)
+	steps := plan(t, root, to, nil)
+	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+	must(t, err)
+	if len(out.Conflicts)+len(out.Kept) != 0 {
+		t.Errorf("%+v", out)
+	}
+	var value [8]byte
+	if n, err := unix.Getxattr(filepath.Join(root, "xattr"), "user.note", value[:]); err != nil || string(value[:n]) != "kept" {
+		t.Errorf("the attribute is lost: %q, %v", value[:n], err)
+	}
+	// What cannot be listed is reached all the same, and shut again.
+	back := []apply.Step{{Path: "shut/f", Have: to["shut/f"].node(), Want: from["shut/f"].node()}}
+	out, err = apply.Apply(t.Context(), root, back, shelve(from).source, opt)
+	must(t, err)
+	if out.Written != 1 {
+		t.Errorf("%+v", out)
+	}
+	if info, err := os.Stat(filepath.Join(root, "shut")); err != nil || info.Mode().Perm() != 0o300 {
+		t.Errorf("shut: %v, %v", info.Mode(), err)
+	}
+	must(t, os.Chmod(filepath.Join(root, "shut"), 0o755))
+	to["shut"], to["shut/f"] = dir(0o755), file("1")
+	same(t, root, to)
+	for _, path := range []string{"ro", "ro/sub", "ro/new"} { // for the removal by the test's end
+		must(t, os.Chmod(filepath.Join(root, path), 0o755))
+	}
+}
+
+func TestTheOwnerOfAReplacedFileIsKept(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: only root can give files away")
+	}
+	root := t.TempDir()
+	world{"f": file("1")}.make(t, root)
+	must(t, os.Chown(filepath.Join(root, "f"), 65534, 65533))
+	to := world{"f": fileMode(0o4755, "2")}
+	run(t, root, plan(t, root, to, nil), to)
+	same(t, root, to)
+	if _, stats := read(t, root); stats["f"].UID != 65534 || stats["f"].GID != 65533 {
+		t.Errorf("owner %d:%d", stats["f"].UID, stats["f"].GID)
+	}
+}
+
+func TestAMountedFileIsAConflict(t *testing.T) {
+	root := t.TempDir()
+	world{"f": file("1"), "g": file("mounted"), "h": file("1")}.make(t, root)
+	f, g := filepath.Join(root, "f"), filepath.Join(root, "g")
+	if err := unix.Mount(g, f, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("NOT TESTED: cannot mount: %v", err)
+	}
+	defer unix.Unmount(f, unix.MNT_DETACH)
+	to := world{"f": file("2"), "g": file("mounted"), "h": file("2")}
+	out := run(t, root, plan(t, root, to, nil), to)
+	if len(out.Conflicts) != 1 || !errors.Is(out.Conflicts[0].Err, unix.EBUSY) || !strings.Contains(out.Conflicts[0].Reason, "mount point") {
+		t.Errorf("%+v", out)
+	}
+	same(t, root, world{"f": file("mounted"), "g": file("mounted"), "h": file("2")})
+}
+
+func TestPipesAndSocketsAreNotTouched(t *testing.T) {
+	root := t.TempDir()
+	world{"f": file("1"), "d": dir(0o755)}.make(t, root)
+	to := world{"f": file("2"), "new": file("2")}
+	steps := plan(t, root, to, nil)
+	for _, name := range []string{"f", "new", "d/p"} {
+		must(t, os.RemoveAll(filepath.Join(root, name)))
+		must(t, unix.Mkfifo(filepath.Join(root, name), 0o600))
+	}
+	out := run(t, root, steps, to)
+	if got := paths(out.Conflicts); !slices.Equal(got, []string{"f", "new"}) || !slices.Equal(paths(out.Kept), []string{"d"}) {
+		t.Errorf("%+v", out)
+	}
+	for _, name := range []string{"f", "new", "d/p"} {
+		if info, err := os.Lstat(filepath.Join(root, name)); err != nil || info.Mode().Type() != os.ModeNamedPipe {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAGitDirectoryIsKnownByIdentity bind-mounts the .git under another name:
+// an alias as only a file system can make them.
+func TestAGitDirectoryIsKnownByIdentity(t *testing.T) {
+	root := t.TempDir()
+	w := world{".git": dir(0o755), ".git/hooks": dir(0o755), "alias": dir(0o755)}
+	w.make(t, root)
+	if err := unix.Mount(filepath.Join(root, ".git"), filepath.Join(root, "alias"), "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("NOT TESTED: cannot mount: %v", err)
+	}
+	defer unix.Unmount(filepath.Join(root, "alias"), unix.MNT_DETACH)
+	evil := file("evil").node()
+	steps := []apply.Step{{Path: "alias/hooks/post-checkout", Want: evil}, {Path: "alias/x", Want: evil},
+		{Path: "alias", Have: dir(0o755).node(), Want: apply.Node{Mode: tree.Dir | 0o700}}}
+	out := run(t, root, steps, world{"x": file("evil")})
+	if len(out.Conflicts) != 3 {
+		t.Errorf("%+v", out)
+	}
+	must(t, unix.Unmount(filepath.Join(root, "alias"), unix.MNT_DETACH))
+	same(t, root, w)
+}
