@@ -18,10 +18,11 @@ const (
 const (
 	// dictID is written into delta frames, which need one.
 	dictID = 1
-	// deltaMax: a delta must be at most half of the plain frame, or it is not
-	// worth a second read. Text compresses less than eightfold, so a delta
-	// below a sixteenth needs no comparison.
-	deltaSure = 16
+	// deltaShare: a delta is used if it is at most a sixteenth of the raw bytes,
+	// about a quarter of what they compress to. A later edit of the same file
+	// is a delta from the same base and so a little larger; where that ends and
+	// the file is stored whole is near the cheapest place.
+	deltaShare = 16
 )
 
 // codecs are pools: a new zstd encoder costs more than compressing a file.
@@ -49,25 +50,21 @@ func (c *codecs) encode(raw []byte) []byte {
 }
 
 // encodeDelta returns the row for raw as its difference from base, or nil if
-// that is not much smaller than the plain row, which is returned then.
-func (c *codecs) encodeDelta(raw, base []byte) (row []byte, isDelta bool) {
+// that is not small.
+func (c *codecs) encodeDelta(raw, base []byte) []byte {
 	e, _ := c.delta.Get().(*encoder)
 	if e == nil {
 		e = &encoder{z: newEncoder()}
 	}
 	defer c.delta.Put(e)
 	if err := e.z.ResetWithOptions(nil, zstd.WithEncoderDictRaw(dictID, base)); err != nil {
-		return c.encode(raw), false
+		return nil // a base too short to be one
 	}
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecDelta))
-	if len(e.scratch) <= len(raw)/deltaSure {
-		return bytes.Clone(e.scratch), true
+	if len(e.scratch)-1 > len(raw)/deltaShare {
+		return nil
 	}
-	plain := c.encode(raw)
-	if len(e.scratch) > len(plain)/2 {
-		return plain, false
-	}
-	return bytes.Clone(e.scratch), true
+	return bytes.Clone(e.scratch)
 }
 
 // decode returns the raw bytes of a row of the bucket data, size of them. It

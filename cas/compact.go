@@ -3,8 +3,10 @@ package cas
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
+	"syscall"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -49,7 +51,12 @@ func (s *Store) copyTo(dst *bolt.DB) (err error) {
 	if err := s.checkIdentity(src.tx); err != nil {
 		return err
 	}
-	return bolt.Compact(dst, src.db, compactBytes)
+	err = bolt.Compact(dst, src.db, compactBytes)
+	var sys syscall.Errno
+	if err != nil && !errors.As(err, &sys) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err) // such as a key that is too long
+	}
+	return err
 }
 
 func fileSize(path string) (int64, error) {

@@ -321,10 +321,8 @@ func (s *Store) compress(payload []byte, f found) (row []byte, base digest) {
 	if f.baseRow != nil {
 		raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil)
 		if err == nil {
-			if row, delta := s.codecs.encodeDelta(payload, raw); delta {
+			if row = s.codecs.encodeDelta(payload, raw); row != nil {
 				return row, f.base
-			} else {
-				return row, digest{}
 			}
 		}
 	}

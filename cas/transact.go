@@ -184,16 +184,16 @@ func (f *file) close(err *error) {
 
 // release gives the file back. After a panic before the transaction had begun
 // bbolt's own locks may still be held, and closing would wait for ever: then
-// only the descriptor is closed, with its lock, and the mapping stays.
+// the file is unlocked and closed behind its back, and only the mapping stays.
 func (f *file) release(panicked bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.handle.Close()
+			f.abandon()
 			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
 		}
 	}()
 	if f.db == nil || (panicked && f.tx == nil) {
-		f.handle.Close()
+		f.abandon()
 		return nil
 	}
 	if f.tx != nil {
@@ -202,6 +202,12 @@ func (f *file) release(panicked bool) (err error) {
 		}
 	}
 	return f.db.Close()
+}
+
+// abandon ignores errors: bbolt may have closed the file before.
+func (f *file) abandon() {
+	_ = durable.Unlock(f.handle)
+	_ = f.handle.Close()
 }
 
 // fromDisk reports whether a panic comes of what is in the file: it was raised

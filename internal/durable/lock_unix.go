@@ -33,6 +33,10 @@ func lock(f *os.File, mode Mode, wait bool) error {
 	}
 }
 
+// Unlock takes any lock off an open file. Closing the file is not enough while
+// it is mapped into memory: the mapping keeps the description, and so the lock.
+func Unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // SyncDir makes the names in dir durable: files created, renamed and removed.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)

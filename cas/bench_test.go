@@ -1,0 +1,161 @@
+package cas
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// sourceFiles lists the regular files of the tree that REWIND_BENCH_TREE
+// names, or of Go's own source.
+func sourceFiles(b testing.TB) []string {
+	root := os.Getenv("REWIND_BENCH_TREE")
+	if root == "" {
+		root = filepath.Join(runtime.GOROOT(), "src")
+	}
+	var names []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		if err == nil && d.Type().IsRegular() {
+			names = append(names, path)
+		}
+		return nil
+	})
+	if err != nil || len(names) == 0 {
+		b.Skipf("no source tree at %s: %v", root, err)
+	}
+	return names
+}
+
+// BenchmarkFill is a first snapshot: as many goroutines as processors read
+// files and put them, and one commit makes all durable.
+func BenchmarkFill(b *testing.B) {
+	names := sourceFiles(b)
+	for b.Loop() {
+		s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(fill(b, s, names))
+		reportStore(b, s)
+	}
+}
+
+// BenchmarkRefill puts the same files into a store that has them.
+func BenchmarkRefill(b *testing.B) {
+	names := sourceFiles(b)
+	s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	fill(b, s, names)
+	for b.Loop() {
+		b.SetBytes(fill(b, s, names))
+	}
+}
+
+func fill(b *testing.B, s *Store, names []string) int64 {
+	g := s.Stage()
+	var next, total atomic.Int64
+	var peak atomic.Uint64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(len(names)) {
+					return
+				}
+				if i%4000 == 0 {
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					peak.Store(max(peak.Load(), m.HeapAlloc))
+				}
+				p, err := os.ReadFile(names[i])
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				total.Add(int64(len(p)))
+				if _, err := g.Put(b.Context(), oid.Blob, p, oid.ID{}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := g.Commit(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(peak.Load())/(1<<20), "heap-MiB")
+	return total.Load()
+}
+
+func reportStore(b *testing.B, s *Store) {
+	st, err := s.Stats(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(st.RawBytes)/float64(st.StoredBytes), "ratio")
+	b.ReportMetric(float64(st.FileBytes)/float64(st.StoredBytes), "file/stored")
+}
+
+// BenchmarkTurn is one turn of an agent: twenty files of about 10 KB with a
+// line changed, five trees, a record, durable. The store already has 20,000
+// objects.
+func BenchmarkTurn(b *testing.B) {
+	s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	g := s.Stage()
+	for i := range 20000 {
+		if _, err := g.Put(b.Context(), oid.Blob, fmt.Appendf(text(r, 1000), "%d", i), oid.ID{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	files, ids := make([][]byte, 25), make([]oid.ID, 25)
+	for i := range files {
+		size := 10 << 10
+		if i >= 20 {
+			size = 2 << 10
+		}
+		files[i] = text(r, size)
+		if ids[i], err = g.Put(b.Context(), oid.Blob, files[i], oid.ID{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := g.Commit(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	turn := 0
+	for b.Loop() {
+		turn++
+		g := s.Stage()
+		for i, p := range files {
+			copy(p[r.IntN(len(p)-30):], fmt.Sprintf("edit %d\n", turn))
+			if ids[i], err = g.Put(b.Context(), oid.Blob, p, ids[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		err := g.Commit(b.Context(), func(u *Update) error {
+			_, err := u.Table("snapshots").Append(make([]byte, 300))
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
