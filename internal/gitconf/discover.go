@@ -14,8 +14,8 @@ import (
 var ErrNotRepository = errors.New("not a git repository")
 
 // ErrBroken is reported for what claims to be a repository but cannot be used:
-// a .git file that points to nothing, or settings that contradict each other.
-// Git refuses it too.
+// a .git file that points to nothing, or an unknown object format. Git refuses
+// it too.
 var ErrBroken = errors.New("broken git repository")
 
 // Discover finds the repository that a directory lies in, as git does: upwards,

@@ -99,7 +99,12 @@ func (s *search) ownFile(path string, scope Scope) (*Config, error) {
 		return nil, err
 	}
 	settings, err := parse(data, path, scope)
-	return newConfig(settings, s.opt), err
+	if err != nil {
+		return nil, err
+	}
+	c := newConfig(settings, s.opt)
+	_, err = c.Bool("core.bare", false) // must be right even if another file decides
+	return c, err
 }
 
 // format reads version and extensions.
@@ -163,12 +168,10 @@ func (s *search) place(l *Layout, own *Config) error {
 	switch {
 	case fromEnv != "":
 		l.Worktree = resolve(inside(s.start, fromEnv))
-	case isSet && bare:
-		return fmt.Errorf("%s: %w: both core.bare and core.worktree", l.CommonDir, ErrBroken)
+	case bare: // wins over core.worktree; git warns that both make no sense
+		l.Bare = true
 	case isSet:
 		l.Worktree = resolve(inside(l.GitDir, filepath.FromSlash(tree)))
-	case bare:
-		l.Bare = true
 	case l.found.top != "":
 		l.Worktree = l.found.top
 	default:

@@ -261,7 +261,10 @@ func (l *loader) holds(condition string, s *Setting) bool {
 	if l.layout == nil {
 		return false
 	}
-	kind, pattern, _ := strings.Cut(condition, ":")
+	kind, pattern, ok := strings.Cut(condition, ":")
+	if !ok {
+		return false
+	}
 	switch kind {
 	case "gitdir":
 		return l.inGitDir(pattern, s, wildmatch.Exact)
@@ -299,7 +302,7 @@ func (l *loader) inGitDir(pattern string, s *Setting, c wildmatch.Case) bool {
 	} else if !filepath.IsAbs(pattern) {
 		pattern = "**/" + pattern
 	}
-	glob := wildmatch.Compile(below(pattern), c)
+	glob := wildmatch.Compile(below(literal + pattern)[len(literal):], c)
 	for _, dir := range []string{resolve(l.layout.GitDir), l.layout.GitDir} {
 		dir = filepath.ToSlash(dir)
 		if len(dir) < len(literal) {

@@ -1,0 +1,167 @@
+package gitconf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkConfig compares all settings in force in a directory, with their scopes,
+// with git's list.
+func checkConfig(t *testing.T, p *place, dir string) *Config {
+	t.Helper()
+	out, gitErr := p.try(dir, "config", "--list", "-z", "--show-scope")
+	l, err := Discover(p.path(dir), p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Config()
+	if (err != nil) != (gitErr != nil) {
+		t.Fatalf("error %v, git has %v", err, gitErr)
+	}
+	var got strings.Builder
+	scopes := []string{System: "system", Global: "global", Local: "local", Worktree: "worktree", Command: "command"}
+	for _, s := range c.Settings() {
+		fmt.Fprintf(&got, "%s\x00%s", scopes[s.Scope], s.Name)
+		if !s.Bare {
+			got.WriteString("\n" + s.Value)
+		}
+		got.WriteByte(0)
+	}
+	a, b := strings.Split(got.String(), "\x00"), strings.Split(out, "\x00")
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			t.Errorf("in %s, from field %d:\n got %.300q\nwant %.300q", dir, i, a[min(i, len(a)):], b[min(i, len(b)):])
+			break
+		}
+	}
+	return c
+}
+
+func TestLaterScopesWinAsInGit(t *testing.T) {
+	p := newPlace(t)
+	delete(p.env, "GIT_CONFIG_NOSYSTEM")
+	p.env["GIT_CONFIG_SYSTEM"] = p.path("system")
+	p.write("system", "[a]\n\tb = system\n\tsystem = 1\n")
+	p.write("home/.config/git/config", "[a]\n\tb = xdg\n\txdg\n")
+	p.write("home/.gitconfig", "[a]\n\tb = home\n")
+	p.git(".", "init", "-q", "r")
+	p.git("r", "config", "a.b", "local")
+	p.git("r", "config", "extensions.worktreeConfig", "true")
+	p.git("r", "config", "--worktree", "a.b", "worktree")
+	want := func(value string) {
+		t.Helper()
+		if got, _ := checkConfig(t, p, "r").String("A.B"); got != value {
+			t.Errorf("a.b is %q, want %q", got, value)
+		}
+	}
+	want("worktree")
+	p.env["GIT_CONFIG_COUNT"] = "2"
+	p.env["GIT_CONFIG_KEY_0"], p.env["GIT_CONFIG_VALUE_0"] = "a.b", "command"
+	p.env["GIT_CONFIG_KEY_1"], p.env["GIT_CONFIG_VALUE_1"] = "Other.Sub.Key", ""
+	want("command")
+	p.env["XDG_CONFIG_HOME"] = p.path("xdg")
+	p.write("xdg/git/config", "[a]\n\tb = elsewhere\n")
+	want("command")
+	p.env["GIT_CONFIG_GLOBAL"] = p.path("global")
+	want("command")
+	p.write("global", "[a]\n\tglobal = 1\n")
+	p.env["GIT_CONFIG_NOSYSTEM"] = "yes"
+	want("command")
+	p.env["GIT_CONFIG_KEY_0"] = "bad key"
+	checkConfig(t, p, "r")
+	p.env["GIT_CONFIG_COUNT"] = "many"
+	checkConfig(t, p, "r")
+}
+
+func TestIncludesStandWhereTheyAreWritten(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "r")
+	p.write("home/.gitconfig", "[include]\n\tpath = one\n\tpath = missing\n[a]\n\tb = after\n")
+	p.write("home/one", "[a]\n\tb = one\n[include]\n\tpath = ~/sub/two\n")
+	p.write("home/sub/two", "[a]\n\tb = two\n[include]\n\tpath = ../three\n")
+	p.write("home/three", "[a]\n\tb = three\n")
+	if got := checkConfig(t, p, "r").Strings("a.b"); fmt.Sprint(got) != "[one two three after]" {
+		t.Errorf("values %v", got)
+	}
+	p.write("home/three", "[include]\n\tpath = three\n")
+	checkConfig(t, p, "r") // without end: an error on both sides
+	p.write("home/three", "[include]\n\tpath\n")
+	checkConfig(t, p, "r")
+}
+
+func TestConditionsHoldAsInGit(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "-b", "topic/x", "src/Repo")
+	p.git("src/Repo", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
+	p.git("src/Repo", "worktree", "add", "-q", "-b", "linked", "../linked")
+	if err := os.Symlink(p.path("src"), p.path("home/alias")); err != nil {
+		t.Fatal(err)
+	}
+	conditions := []string{
+		"gitdir:" + p.path("src") + "/", "gitdir:" + p.path("src") + "/**", "gitdir:" + p.path("src"), "gitdir:" + p.path("src/Repo") + "/.git",
+		"gitdir:Repo/", "gitdir:repo/", "gitdir/i:repo/", "gitdir/i:REPO/.git", "gitdir:Repo", "gitdir:Re*/", "gitdir:**/.git", "gitdir:~/", "gitdir:~/../src/",
+		"gitdir:~/alias/", "gitdir:./", "gitdir:../", "gitdir:./../src/", "gitdir:" + p.path("home/alias") + "/", "gitdir:src/*/.git", "gitdir:src/*", "gitdir:/**", "gitdir:*",
+		"gitdir:worktrees/", "gitdir:" + p.path("src/Repo") + "/.git/worktrees/", "gitdir:", "gitdir/i:", "gitdir", "onbranch:topic/x", "onbranch:topic/", "onbranch:topic/*", "onbranch:*", "onbranch:**",
+		"onbranch:TOPIC/x", "onbranch:linked", "onbranch:", "unknown:x", "gitdir:./home/", "gitdir:home/",
+	}
+	var global strings.Builder
+	for i, c := range conditions {
+		fmt.Fprintf(&global, "[includeIf %q]\n\tpath = inc%d\n", c, i)
+		p.write(fmt.Sprintf("home/inc%d", i), fmt.Sprintf("[hit]\n\tc%d = %s\n", i, c))
+	}
+	p.write("home/.gitconfig", global.String())
+	for _, dir := range []string{"src/Repo", "src/linked"} {
+		if n := len(checkConfig(t, p, dir).Settings()); n < len(conditions)+10 {
+			t.Errorf("%s: %d settings; too few conditions hold to prove anything", dir, n)
+		}
+	}
+	p.git("src/linked", "checkout", "-q", "--detach")
+	checkConfig(t, p, "src/linked")
+	// A configuration file in the worktree's own directory, for "./".
+	p.write("src/Repo/.git/inc", "[hit]\n\tdot = 1\n")
+	p.git("src/Repo", "config", "includeIf.gitdir:./.path", "inc")
+	p.git("src/Repo", "config", "includeIf.gitdir:./worktrees/.path", "inc")
+	checkConfig(t, p, "src/Repo")
+	checkConfig(t, p, "src/linked")
+}
+
+func TestOneFileCanBeRead(t *testing.T) {
+	p := newPlace(t)
+	p.write("rewind/config", "[rewind]\n\tinclude = build/\n\tinclude = dist/\n[include]\n\tpath = more\n[includeIf \"gitdir:/**\"]\n\tpath = more\n")
+	p.write("rewind/more", "[rewind]\n\tmaxSnapshots = 2k\n")
+	c, err := ReadFile(p.path("rewind/config"), p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Strings("rewind.include"); fmt.Sprint(got) != "[build/ dist/]" {
+		t.Errorf("include %v", got)
+	}
+	if n, err := c.Int("rewind.maxsnapshots", 0); n != 2048 || err != nil || len(c.Strings("rewind.maxSnapshots")) != 1 {
+		t.Errorf("maxSnapshots %d, %v", n, err)
+	}
+	if _, err := ReadFile(p.path("rewind/none"), p.options()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	p.write("rewind/more", "[rewind\n")
+	if _, err := ReadFile(p.path("rewind/config"), p.options()); !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), filepath.FromSlash("rewind/more:1")) {
+		t.Errorf("broken include: %v", err)
+	}
+}
+
+func TestUserConfigIgnoresTheRepository(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/.gitconfig", "[a]\n\tb = mine\n[includeIf \"gitdir:/**\"]\n\tpath = x\n")
+	p.write("home/x", "[a]\n\tb = conditional\n")
+	c, err := UserConfig(p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Strings("a.b"); fmt.Sprint(got) != "[mine]" {
+		t.Errorf("values %v", got)
+	}
+}

@@ -1,0 +1,188 @@
+package gitindex
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A repo is a repository made for one test by the git program.
+type repo struct {
+	t   *testing.T
+	dir string
+	alg oid.Algorithm
+}
+
+func newRepo(t *testing.T, alg oid.Algorithm) *repo {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: no git program, which is the oracle of this test")
+	}
+	r := &repo{t: t, dir: t.TempDir(), alg: alg}
+	r.git("init", "-q", "--object-format="+alg.String())
+	return r
+}
+
+func (r *repo) git(args ...string) string {
+	r.t.Helper()
+	out, err := r.try(args...)
+	if err != nil {
+		r.t.Fatalf("git %q: %v", args, err)
+	}
+	return out
+}
+
+func (r *repo) try(args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+r.dir, "GIT_OPTIONAL_LOCKS=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return string(out), nil
+}
+
+func (r *repo) write(path, content string) {
+	r.t.Helper()
+	full := filepath.Join(r.dir, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// fill writes files that make every kind of path order.
+func (r *repo) fill() {
+	for _, p := range []string{
+		"a", "a-b/c", "a.b", "b/a/c/d", "b/a-/x", "b/a.c", "b/a0", "z", "\xff\xfe", "tab\there", "new\nline",
+		"quote\"d", "über/größe", " lead", "trail ", "deep/" + strings.Repeat("d/", 60) + "f",
+		"long" + strings.Repeat("x", 200), strings.Repeat("y", 250) + "/" + strings.Repeat("z", 250),
+		strings.Repeat(strings.Repeat("p", 200)+"/", 25)[:3800] + "/end",
+	} {
+		r.write(p, "content of "+p)
+	}
+	for i := range 300 {
+		r.write(fmt.Sprintf("many/%02d/f%d", i%17, i), strconv.Itoa(i%40))
+	}
+	r.write("empty", "")
+	r.write("exec", "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(r.dir, "exec"), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(r.dir, "link")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// list gives an index in the words of `git ls-files`, directories of a sparse
+// index included, in the order of the index.
+func list(x *Index) (out []string) {
+	var dir func(path string)
+	dir = func(path string) {
+		d := x.Dir(path)
+		if d == nil {
+			panic("no directory " + path)
+		}
+		if !d.Sparse.IsZero() {
+			out = append(out, fmt.Sprintf("%s\x00S 040000 %v 0", path, d.Sparse))
+			return
+		}
+		prefix := path
+		if path != "" {
+			prefix += "/"
+		}
+		for i := range d.Entries {
+			out = append(out, prefix+d.Entries[i].Name+"\x00"+line(&d.Entries[i]))
+		}
+		for _, name := range d.Dirs {
+			dir(prefix + name)
+		}
+	}
+	if x.Len() > 0 {
+		dir("")
+	}
+	return out
+}
+
+func line(e *Entry) string {
+	tag := "H"
+	switch {
+	case e.Stage > 0:
+		tag = "M"
+	case e.Flags&SkipWorktree != 0:
+		tag = "S"
+	}
+	if e.Flags&AssumeValid != 0 {
+		tag = strings.ToLower(tag)
+	}
+	s := e.Stat
+	flags := 0
+	if e.Flags&AssumeValid != 0 {
+		flags |= 0x8000
+	}
+	if e.Flags&SkipWorktree != 0 {
+		flags |= 0x40000000
+	}
+	if e.Flags&IntentToAdd != 0 {
+		flags |= 0x20000000
+	}
+	flags |= int(e.Stage) << 12
+	return fmt.Sprintf("%s %06o %v %d ctime %d:%d mtime %d:%d dev %d ino %d uid %d gid %d size %d flags %x",
+		tag, e.Mode, e.ID, e.Stage, s.Ctime/1e9, s.Ctime%1e9, s.Mtime/1e9, s.Mtime%1e9, s.Dev, s.Ino, s.UID, s.GID, s.Size, flags)
+}
+
+// gitList asks git for the same. With -z each entry is a NUL-terminated head
+// and six lines of --debug.
+func (r *repo) gitList(sparse bool) map[string]string {
+	args := []string{"ls-files", "-s", "-v", "-z", "--debug"}
+	if sparse {
+		args = append(args, "--sparse")
+	}
+	out := map[string]string{}
+	rest := r.git(args...)
+	for rest != "" {
+		head, after, ok := strings.Cut(rest, "\x00")
+		if !ok {
+			r.t.Fatalf("git ls-files: %q", rest)
+		}
+		meta, path, _ := strings.Cut(head, "\t")
+		var debug []string
+		for range 5 {
+			var l string
+			l, after, _ = strings.Cut(after, "\n")
+			debug = append(debug, l)
+		}
+		rest = after
+		f := strings.NewReplacer(": ", " ", "\t", " ").Replace(strings.Join(debug, " "))
+		f = strings.Join(strings.Fields(f), " ")
+		stage := meta[len(meta)-1:]
+		out[path+"\x00"+stage] = meta + " " + f
+	}
+	return out
+}
+
+// normal drops the bits of flags that git keeps only in memory.
+func normal(s string) string {
+	head, hex, ok := strings.Cut(s, " flags ")
+	if !ok {
+		return s
+	}
+	v, err := strconv.ParseUint(hex, 16, 64)
+	if err != nil {
+		return s
+	}
+	return fmt.Sprintf("%s flags %x", head, v&0x6000b000)
+}
+
