@@ -1,0 +1,78 @@
+package gitbridge
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A StoreSnapshot is a snapshot that the store ref keeps, ours or
+// pi-rewind-hook's.
+type StoreSnapshot struct {
+	ID       oid.ID
+	Tree     oid.ID
+	Overlay  oid.ID    // zero where there is none, and in foreign snapshots
+	Time     time.Time // to the second in foreign snapshots
+	Identity string
+	Native   bool  // made by rewind
+	Err      error // why the commit cannot be read; then only ID is set
+}
+
+// Snapshots yields what the store ref keeps, the newest link of the chain
+// first; pi-rewind-hook may have put the chain into another order than time's.
+// A snapshot whose commit cannot be read is yielded with Err. The sequence ends
+// with an error where the chain itself is broken.
+func (r *Repo) Snapshots(ctx context.Context) iter.Seq2[StoreSnapshot, error] {
+	return func(yield func(StoreSnapshot, error) bool) {
+		tip, err := r.tip()
+		if err != nil {
+			yield(StoreSnapshot{}, fmt.Errorf("%s: %w", StoreRef, err))
+			return
+		}
+		for id, err := range r.chain(ctx, tip) {
+			if err != nil {
+				yield(StoreSnapshot{}, fmt.Errorf("%s: %w", StoreRef, err))
+				return
+			}
+			if !yield(r.storeSnapshot(id), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Repo) storeSnapshot(id oid.ID) StoreSnapshot {
+	c, err := r.commit(id)
+	if err != nil {
+		return StoreSnapshot{ID: id, Err: err}
+	}
+	return StoreSnapshot{ID: id, Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, Identity: c.Identity, Native: c.native}
+}
+
+// chain yields the ids of the snapshots that a keepalive and those before it
+// keep. It ends where a commit is none of these.
+func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
+	return func(yield func(oid.ID, error) bool) {
+		for !tip.IsZero() {
+			k, err := r.commit(tip)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(oid.ID{}, err)
+				return
+			}
+			n := len(k.parents)
+			if k.subject != keepaliveMessage || n == 0 || !yield(k.parents[n-1], nil) {
+				return
+			}
+			tip = oid.ID{}
+			if n > 1 {
+				tip = k.parents[0]
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package gitbridge
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// habits are the settings of a repository that say how git writes into it, so
+// that what we write is no different.
+type habits struct {
+	logAlways bool
+	syncLoose bool
+	syncRefs  bool
+	share     func(path string) error // nil: the umask decides
+}
+
+func (r *Repo) habits() (h habits, err error) {
+	conf, err := r.conf()
+	if err != nil {
+		return h, err
+	}
+	always, _ := conf.String("core.logallrefupdates")
+	h.logAlways = strings.EqualFold(always, "always")
+	h.syncLoose, _ = conf.Bool("core.fsyncobjectfiles", false)
+	components, _ := conf.String("core.fsync")
+	for c := range strings.SplitSeq(components, ",") {
+		name, off := strings.CutPrefix(strings.TrimSpace(c), "-")
+		switch name {
+		case "loose-object":
+			h.syncLoose = !off
+		case "reference":
+			h.syncRefs = !off
+		case "objects", "committed", "added":
+			h.syncLoose = !off
+		case "all":
+			h.syncLoose, h.syncRefs = !off, !off
+		case "none":
+			h.syncLoose, h.syncRefs = false, false
+		}
+	}
+	shared, _ := conf.String("core.sharedrepository")
+	if bits, exact := sharedBits(shared); bits != 0 {
+		h.share = func(path string) error { return share(path, bits, exact) }
+	}
+	return h, nil
+}
+
+// sharedBits reads core.sharedRepository: the permission bits to add, or the
+// exact ones; none where the umask decides.
+func sharedBits(s string) (bits fs.FileMode, exact bool) {
+	switch strings.ToLower(s) {
+	case "group", "true", "yes", "on", "1":
+		return 0o660, false
+	case "all", "world", "everybody", "2":
+		return 0o664, false
+	}
+	n, err := strconv.ParseUint(s, 8, 16)
+	if err != nil || n > 0o777 || n&0o600 != 0o600 {
+		return 0, false // unset, "umask", "false", or nonsense that git refuses
+	}
+	return fs.FileMode(n) &^ 0o111, true
+}
+
+// share gives a new file or directory its permissions: what nobody may write
+// stays so, and a directory may be entered by whoever may read it.
+func share(path string, bits fs.FileMode, exact bool) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	mode := info.Mode()
+	perm := mode.Perm()
+	if perm&0o200 == 0 {
+		bits &^= 0o222
+	}
+	if exact {
+		perm = bits
+	} else {
+		perm |= bits
+	}
+	if mode.IsDir() {
+		perm |= perm & 0o444 >> 2
+		if bits&0o060 != 0 {
+			perm |= fs.ModeSetgid
+		}
+	}
+	if perm == mode&(fs.ModePerm|fs.ModeSetgid) {
+		return nil
+	}
+	return os.Chmod(path, perm)
+}
+
+// sharedIndex reads the file that a split index refers to.
+func (r *Repo) sharedIndex(id oid.ID) ([]byte, error) {
+	name := "sharedindex." + id.String()
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(r.layout.IndexFile), name))
+	if err != nil && r.layout.GitDir != filepath.Dir(r.layout.IndexFile) {
+		return os.ReadFile(filepath.Join(r.layout.GitDir, name))
+	}
+	return data, err
+}

@@ -1,0 +1,149 @@
+package gitbridge
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// git runs the git program in the repository, in an environment in which
+// nothing points elsewhere, and without hooks.
+func (r *Repo) git(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	if !r.hasProgram() {
+		return "", fmt.Errorf("%w, which is not installed: %s", ErrUnsupportedRepository, r.peculiarity())
+	}
+	args = append([]string{"--git-dir=" + r.layout.GitDir, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"}, args...)
+	cmd := exec.CommandContext(ctx, r.program, args...)
+	cmd.Dir = r.layout.GitDir
+	cmd.Stdin = stdin
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG_NOSYSTEM=") || strings.HasPrefix(v, "GIT_CONFIG_GLOBAL=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return out.String(), &programError{args[7], strings.TrimSpace(complaint.String()), err}
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// A programError is what git said when it refused.
+type programError struct {
+	verb, complaint string
+	err             error
+}
+
+// Error gives git's own words.
+func (e *programError) Error() string {
+	return fmt.Sprintf("git %s: %v: %s", e.verb, e.err, e.complaint)
+}
+
+// Unwrap gives how the program ended.
+func (e *programError) Unwrap() error { return e.err }
+
+// peculiarity says why the program is needed.
+func (r *Repo) peculiarity() string {
+	if l := r.layout; len(l.UnknownExtensions) > 0 {
+		return "extensions " + strings.Join(l.UnknownExtensions, ", ")
+	}
+	return "its refs are kept as " + r.layout.RefStorage
+}
+
+// programRef reads a ref through the git program.
+func (r *Repo) programRef(name string) (gitref.Ref, error) {
+	ctx := context.Background() // short, and there is nobody to cancel it
+	ref := gitref.Ref{Name: name}
+	target, err := r.git(ctx, nil, "symbolic-ref", "-q", name)
+	if err == nil {
+		ref.Target = target
+	} else if !ended(err, 1) {
+		return ref, err
+	}
+	out, err := r.git(ctx, nil, "rev-parse", "-q", "--verify", name)
+	switch {
+	case err == nil:
+		ref.ID, err = oid.Parse(out)
+	case ended(err, 1) && ref.Target != "":
+		err = nil
+	case ended(err, 1):
+		err = fmt.Errorf("%s: %w", name, gitref.ErrNotFound)
+	}
+	return ref, err
+}
+
+// ended reports whether the program ended with a code of its own choice.
+func ended(err error, code int) bool {
+	e, ok := err.(*programError)
+	if !ok {
+		return false
+	}
+	exit, ok := e.err.(*exec.ExitError)
+	return ok && exit.ExitCode() == code
+}
+
+// programSwap moves a ref through the git program. Git does not say whether
+// the ref had moved or what else was wrong, so the ref is read again.
+func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
+	digits := func(id oid.ID) string {
+		if id.IsZero() {
+			return strings.Repeat("0", 2*r.Algorithm().Size())
+		}
+		return id.String()
+	}
+	line := fmt.Sprintf("update %s %s %s\n", u.Name, digits(u.New), digits(u.Old))
+	_, err := r.git(ctx, strings.NewReader(line), "update-ref", "-m", u.Message, "--stdin")
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if id, readErr := r.tip(); readErr == nil && id != u.Old {
+		return fmt.Errorf("%w: %w", gitref.ErrMoved, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnsupportedRepository, err)
+}
+
+// programWrite lets the git program take over objects: they are written into a
+// pack in a temporary place, which it reads.
+func (r *Repo) programWrite(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
+	dir, err := os.MkdirTemp("", "rewind-objects-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	db, err := gitodb.Open(dir, r.Algorithm(), nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.WritePack(ctx, ids, source); err != nil {
+		return err
+	}
+	packs, err := filepath.Glob(filepath.Join(dir, "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		return fmt.Errorf("%d packs, not one: %w", len(packs), err)
+	}
+	f, err := os.Open(packs[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	args := []string{"unpack-objects", "-q"}
+	if len(ids) > looseMax {
+		args = []string{"index-pack", "--stdin"}
+	}
+	if _, err := r.git(ctx, f, args...); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsupportedRepository, err)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+// Package gitbridge is a repository as the engine sees it: its objects, its
+// HEAD, its index and settings for reading; and for writing one ref,
+// refs/pi-rewind/store, with the snapshots it keeps.
+//
+// Of the repository nothing else is ever written: no other ref, not HEAD, not
+// the index, not the configuration; and no hook is run. Objects are there
+// before the ref that needs them, and everything may be done again after a
+// crash (docs/decisions/0005-bridge.md).
+//
+// The package knows neither the store nor the files of the worktree.
+package gitbridge
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// StoreRef is the only ref that is written. pi-rewind-hook keeps its snapshots
+// there too.
+const StoreRef = "refs/pi-rewind/store"
+
+// ErrUnsupportedRepository is reported where a repository is made in a way that
+// only the git program knows, and that program is missing or refuses.
+var ErrUnsupportedRepository = errors.New("repository needs the git program")
+
+// ErrMissing is reported for a snapshot of which an object is neither in git
+// nor in the store. The error's text names the object.
+var ErrMissing = errors.New("object is neither in git nor in the store")
+
+// Options say how a repository is used; nil and the zero value are the
+// recommended ones.
+type Options struct {
+	// Program is the git program for what only it can do; "" is the one in
+	// PATH. It is started for no repository of the usual kind.
+	Program string
+}
+
+// A Repo is an open repository. It may be shared by goroutines; any number of
+// processes, git among them, may work in the same repository.
+type Repo struct {
+	layout  *gitconf.Layout
+	db      *gitodb.DB
+	program string
+
+	conf func() (*gitconf.Config, error) // read at the first question
+}
+
+// Open returns the repository that was found. It reads nothing yet.
+func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
+	db, err := gitodb.Open(l.Objects, l.Algorithm, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", l.GitDir, err)
+	}
+	r := &Repo{layout: l, db: db, program: "git"}
+	if opt != nil && opt.Program != "" {
+		r.program = opt.Program
+	}
+	r.conf = sync.OnceValues(l.Config)
+	return r, nil
+}
+
+// Close releases the files that are held.
+func (r *Repo) Close() error { return r.db.Close() }
+
+// Layout says where the repository's parts lie; it must not be changed.
+func (r *Repo) Layout() *gitconf.Layout { return r.layout }
+
+// Algorithm is the repository's hash.
+func (r *Repo) Algorithm() oid.Algorithm { return r.layout.Algorithm }
+
+// Config returns the settings in force, as they were when they were first
+// asked for.
+func (r *Repo) Config() (*gitconf.Config, error) { return r.conf() }
+
+// Has reports whether git has an object. A process that lives long calls
+// [Repo.Refresh] before it asks about a new state of things.
+func (r *Repo) Has(id oid.ID) bool { return r.db.Has(id) }
+
+// Refresh notices packs that were replaced since they were seen.
+func (r *Repo) Refresh() { r.db.Refresh() }
+
+// Read returns an object that git has, verified. The errors are those of
+// [gitodb.DB.Read].
+func (r *Repo) Read(id oid.ID) (oid.Kind, []byte, error) { return r.db.Read(id) }
+
+// Stream opens an object of any size; see [gitodb.DB.Stream].
+func (r *Repo) Stream(id oid.ID) (Object, error) { return r.db.Stream(id) }
+
+// An Object is an object that is read in pieces.
+type Object = gitodb.Object
+
+// A Head is where HEAD is.
+type Head struct {
+	Commit oid.ID // zero before the first commit
+	Branch string // without "refs/heads/"; "" when HEAD is detached
+	Tree   oid.ID // the commit's; zero where the commit cannot be read
+}
+
+// Head returns where the worktree's HEAD is.
+func (r *Repo) Head() (Head, error) {
+	ref, err := r.readRef("HEAD")
+	if err != nil {
+		return Head{}, fmt.Errorf("HEAD: %w", err)
+	}
+	h := Head{Commit: ref.ID, Branch: strings.TrimPrefix(ref.Target, "refs/heads/")}
+	if !h.Commit.IsZero() {
+		if c, err := r.commit(h.Commit); err == nil {
+			h.Tree = c.Tree
+		}
+	}
+	return h, nil
+}
+
+// commit reads and parses a commit that git has.
+func (r *Repo) commit(id oid.ID) (parsed, error) {
+	kind, payload, err := r.db.Read(id)
+	if err != nil {
+		return parsed{}, err
+	}
+	if kind != oid.Commit {
+		return parsed{}, fmt.Errorf("%v: %w: it is a %v", id, ErrMalformed, kind)
+	}
+	c, err := parseCommit(payload, r.Algorithm())
+	if err != nil {
+		return parsed{}, fmt.Errorf("%v: %w", id, err)
+	}
+	return c, nil
+}
+
+// Index reads the worktree's index, nil if there is none. Its errors are those
+// of [gitindex.Decode] and of the system.
+func (r *Repo) Index() (*gitindex.Index, error) {
+	info, err := os.Stat(r.layout.IndexFile) // before it is read: older is safe
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(r.layout.IndexFile)
+	if err != nil {
+		return nil, err
+	}
+	return gitindex.Decode(data, &gitindex.Options{
+		Algorithm: r.Algorithm(),
+		Mtime:     info.ModTime().UnixNano(),
+		Shared:    r.sharedIndex,
+	})
+}
+
+// Identity returns who the snapshots are by, "Name <mail>": the user's own
+// settings, or rewind's name for what is not set. Variables of the environment
+// that an agent may have set for its commits have no say.
+func (r *Repo) Identity() string {
+	name, mail := "", ""
+	if conf, err := r.conf(); err == nil {
+		name, _ = conf.String("user.name")
+		mail, _ = conf.String("user.email")
+	}
+	if name = clean(name); name == "" {
+		name = "rewind"
+	}
+	if mail = clean(mail); mail == "" {
+		mail = "rewind@localhost"
+	}
+	return name + " <" + mail + ">"
+}
+
+// clean drops what may not stand in a name or an address of a commit.
+func clean(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || c == '<' || c == '>' {
+			return -1
+		}
+		return c
+	}, s)
+	return strings.Trim(s, " .,:;\"\\'")
+}
+
+// files reports whether refs are files that we write ourselves.
+func (r *Repo) files() bool {
+	l := r.layout
+	return (l.RefStorage == "" || l.RefStorage == "files") && len(l.UnknownExtensions) == 0
+}
+
+func (r *Repo) readRef(name string) (gitref.Ref, error) {
+	if r.files() {
+		return r.refs(nil).Read(name)
+	}
+	return r.programRef(name)
+}
+
+func (r *Repo) refs(opt *gitref.Options) *gitref.Store {
+	return gitref.Open(r.layout.GitDir, r.layout.CommonDir, r.Algorithm(), opt)
+}
+
+// hasProgram reports whether the git program can be started.
+func (r *Repo) hasProgram() bool {
+	_, err := exec.LookPath(r.program)
+	return err == nil
+}
