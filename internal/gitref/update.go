@@ -294,6 +294,11 @@ func (s *Store) log(u Update) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if s.opt.Share != nil {
+		if err := s.opt.Share(path); err != nil {
+			return err
+		}
+	}
 	line := fmt.Sprintf("%s %s %s %d %s", s.digits(u.Old), s.digits(u.New), s.opt.Committer, u.Time.Unix(), u.Time.Format("-0700"))
 	if m := strings.Join(strings.Fields(u.Message), " "); m != "" {
 		line += "\t" + m

@@ -1,0 +1,136 @@
+package gitbridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+func TestOnlyTheDifferenceIsLookedUpAndWritten(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	files := many(200)
+	first := r.snapshot(b, 1, files)
+	report := r.bridge(b, first)
+	if !report.Packed || report.Looked != 200+7+7+1 || report.Written != report.Looked+2 {
+		t.Errorf("first: %+v", report)
+	}
+	r.wantClean()
+	files = maps.Clone(files)
+	files["d3/e/f3"] = "changed"
+	second := r.snapshot(b, 2, files)
+	if report = r.bridge(b, second); report.Packed || report.Looked != 4 || report.Written != 5 {
+		t.Errorf("second: %+v", report)
+	}
+	r.wantClean()
+	if report = r.bridge(b, second); report != (Report{}) {
+		t.Errorf("again: %+v", report)
+	}
+	if report = r.bridge(r.open(), first); report != (Report{}) {
+		t.Errorf("an earlier one again: %+v", report)
+	}
+	r.wantChain(b, first, second)
+}
+
+func TestWhatHeadHasIsNotLookedUp(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	files := many(100)
+	for name, text := range files {
+		r.write(name, text)
+	}
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "m")
+	r.git("repack", "-q", "-a", "-d")
+	files["new"] = "n"
+	b := r.open()
+	job := r.snapshot(b, 1, files)
+	if report := r.bridge(b, job); report.Looked != 2 {
+		t.Errorf("%+v", report)
+	}
+	h, err := b.Head()
+	if err != nil || h.Branch != "main" || h.Commit.String() != r.git("rev-parse", "HEAD") || h.Tree.String() != r.git("rev-parse", "HEAD^{tree}") {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+func TestGarbageCollectionBetweenSnapshotsLosesNothing(t *testing.T) {
+	both(t, func(t *testing.T, alg oid.Algorithm) {
+		r := newRepo(t, alg)
+		b := r.open()
+		files := many(20)
+		var jobs []Job
+		for n := range 4 {
+			files = maps.Clone(files)
+			files[fmt.Sprintf("d%d/e/f%d", n, n)] = fmt.Sprint("gen ", n)
+			files[fmt.Sprintf("new%d", n)] = "n"
+			jobs = append(jobs, r.snapshot(b, n, files))
+			r.bridge(b, jobs[n])
+			r.git("gc", "-q", "--prune=now")
+			r.wantClean()
+		}
+		r.wantChain(b, jobs...)
+		for id, want := range r.objects {
+			if _, p, err := b.Read(id); err != nil || !bytes.Equal(p, want) {
+				t.Errorf("%v: %v", id, err)
+			}
+		}
+	})
+}
+
+func TestADeletedRefAndItsGarbageAreMadeAgain(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	first := r.snapshot(b, 1, many(10))
+	r.bridge(b, first)
+	r.git("update-ref", "-d", StoreRef)
+	r.git("gc", "-q", "--prune=now")
+	c, _ := DecodeSnapshot(first.Commit, r.alg)
+	second := r.snapshot(b, 2, many(11))
+	second.Complete = []oid.ID{c.Tree} // as somebody would say who does not know
+	r.bridge(b, second)
+	r.bridge(b, first)
+	r.wantClean()
+	r.wantChain(b, second, first)
+}
+
+func TestAMissingObjectIsNamedAndTheRefStays(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	for _, lose := range []func(job Job) oid.ID{
+		func(Job) oid.ID { return r.alg.Sum(oid.Blob, []byte("text 3")) },
+		func(job Job) oid.ID { c, _ := DecodeSnapshot(job.Commit, r.alg); return c.Tree },
+	} {
+		job := r.snapshot(b, 1, many(5))
+		id := lose(job)
+		delete(r.objects, id)
+		_, err := b.Bridge(context.Background(), job)
+		if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), id.String()) {
+			t.Errorf("%v, want ErrMissing and %v", err, id)
+		}
+		if out, err := r.run("rev-parse", "-q", "--verify", StoreRef); err == nil {
+			t.Errorf("the ref is %s", out)
+		}
+	}
+	job := r.snapshot(b, 1, many(5))
+	job.Snapshot = r.alg.Sum(oid.Commit, nil)
+	if _, err := b.Bridge(context.Background(), job); !errors.Is(err, ErrMalformed) {
+		t.Errorf("%v, want ErrMalformed", err)
+	}
+}
+
+func TestGitlinksAreNotFollowed(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	link := tree.Entry{Name: "sub", Mode: tree.GitLink, ID: r.alg.Sum(oid.Commit, []byte("elsewhere"))}
+	c := Commit{Tree: r.put(oid.Tree, tree.Encode([]tree.Entry{link}, r.alg)), Time: epoch, Identity: b.Identity()}
+	p := EncodeSnapshot(c, r.alg)
+	r.bridge(b, Job{Snapshot: r.alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
+	r.wantClean()
+}
