@@ -3,7 +3,6 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,9 +113,4 @@ func open(t testing.TB, text string) *Session {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func random(t testing.TB, seed uint64) *rand.Rand {
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
 }

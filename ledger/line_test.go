@@ -103,6 +103,8 @@ func TestPreviewIsTheFirstLineAndTools(t *testing.T) {
 		{`{"type":"message","message":{"role":"assistant","content":[{"name":"bash","type":"toolCall"},{"type":"toolCall","name":"edit"},{"type":"toolCall","name":"bash"},{"type":"text","name":"no"}]}}`, "", "[bash edit]"},
 		{`{"type":"message","message":{"role":"toolResult","toolName":"bash","content":[{"type":"text","text":"out"}]}}`, "", "[bash]"},
 		{`{"type":"message","message":{"role":"bashExecution","command":"ls"}}`, "ls", "[]"},
+		{`{"type":"message","message":{"content":"old","role":"user","content":[{"text":"new"}]}}`, "new", "[]"},
+		{`{"type":"message","message":{"content":"old"},"message":{"role":"user"}}`, "", "[]"},
 		{`{"type":"compaction","summary":"so far"}`, "so far", "[]"},
 		{`{"type":"session_info","name":"my session"}`, "my session", "[]"},
 	} {
@@ -132,7 +134,7 @@ func (c *cycle) Read(p []byte) (n int, err error) {
 }
 
 func TestAHugeLineCostsOneBuffer(t *testing.T) {
-	const size = 300 << 20
+	const size = 64 << 20
 	for name, body := range map[string]string{"string": strings.Repeat("x", 1<<16), "escapes": strings.Repeat(`\n`, 1<<15)} {
 		src := repeated(`{"type":"message","id":"a","message":{"role":"user","content":"first\nrest`, body, size>>16, `"},"parentId":"b"}`+"\n"+`{"id":"c"}`)
 		var before, after runtime.MemStats

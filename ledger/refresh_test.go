@@ -164,6 +164,23 @@ func TestARewrittenFileIsReadAnew(t *testing.T) {
 	}
 }
 
+func TestAChangeFarFromTheEndsIsSeen(t *testing.T) {
+	s := newScript("")
+	for i := range 100 {
+		s.user(fmt.Sprintf("prompt %03d", i))
+	}
+	session := open(t, s.text())
+	changed := strings.Replace(s.text(), "prompt 050", "promptless", 1)
+	write(t, session.Path(), changed)
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(session.Path(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Refresh(); err != nil || sum(session) != sum(open(t, changed)) {
+		t.Errorf("%v: %s", err, sum(session))
+	}
+}
+
 func TestHeadersAreChecked(t *testing.T) {
 	for text, want := range map[string]error{
 		"":                               ErrNotSession,

@@ -27,15 +27,18 @@ func TestALineageThatRunsInACircleEnds(t *testing.T) {
 	}
 	own := filepath.Join(dir, "own.jsonl")
 	write(t, own, newScript(own).text())
+	beside := write(t, filepath.Join(dir, "beside.jsonl"), newScript(a).text())
 	var sessions Sessions
-	for path, want := range map[string]int{a: 3, b: 3, c: 3, own: 1} {
+	for path, want := range map[string]int{a: 3, b: 3, c: 3, own: 1, beside: 4} {
 		s, err := sessions.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
 		for range sessions.Lineage(s) {
-			n++
+			if n++; n > want {
+				t.Fatalf("%s: the lineage goes on", path)
+			}
 		}
 		if _, ok := sessions.Point(s, "nothing", all); n != want || ok {
 			t.Errorf("%s: %d sessions, %v", path, n, ok)
