@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -190,25 +191,28 @@ func (t *forest) String() string {
 	return fmt.Sprintf("files %q exclude %q global %q fold %v", t.files, t.exclude, t.global, t.fold)
 }
 
-func (t *forest) compare(tb testing.TB, seed uint64) {
+func (t *forest) compare(tb testing.TB, seed uint64) [3]int {
 	want, got := t.git(tb), t.ours()
+	var tally [3]int
 	own := func(dir string) *ignore.File {
 		return ignore.Parse(t.files[dir], &ignore.Options{FoldCase: t.fold})
 	}
 	opt := &ignore.Options{FoldCase: t.fold}
 	root := ignore.NewChain(ignore.Parse(t.global, opt), ignore.Parse(t.exclude, opt))
 	for i, path := range t.asked {
+		tally[want[i]]++
 		if want[i] != got[i] {
-			tb.Errorf("seed %d: %q: git says %d, we say %d\n%v", seed, path, want[i], got[i], t)
+			tb.Fatalf("seed %d: %q: git says %d, we say %d\n%v", seed, path, want[i], got[i], t)
 		}
 		if i >= 100 { // the whole-path decision costs a parse a directory
 			continue
 		}
-		isDir := i < len(t.dirs)-1
+		isDir := slices.Contains(t.dirs, path)
 		if root.Ignored(path, isDir, own) != (want[i] == ignore.Ignored) {
-			tb.Errorf("seed %d: %q: git says %d, Ignored says otherwise\n%v", seed, path, want[i], t)
+			tb.Fatalf("seed %d: %q: git says %d, Ignored says otherwise\n%v", seed, path, want[i], t)
 		}
 	}
+	return tally
 }
 
 // badSeeds once found a difference.
@@ -231,9 +235,18 @@ func TestDecisionsAreGits(t *testing.T) {
 	for _, seed := range badSeeds {
 		randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed)
 	}
+	var tally [3]int
 	for i := 0; i < n/questions && !t.Failed(); i++ {
 		seed := first + uint64(i)
-		randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed)
+		for v, n := range randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed) {
+			tally[v] += n
+		}
+	}
+	t.Logf("none, ignored, included: %d", tally)
+	for v, n := range tally {
+		if n < 100 {
+			t.Errorf("verdict %d came up only %d times: the test tests nothing", v, n)
+		}
 	}
 }
 
