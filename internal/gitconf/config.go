@@ -32,6 +32,10 @@ type Config struct {
 	home     func(user string) (string, error)
 }
 
+// NewConfig returns a Config of settings that come from elsewhere than a file,
+// the weakest first. Their names are in the form of [Setting].
+func NewConfig(settings []Setting) *Config { return newConfig(settings, nil) }
+
 func newConfig(settings []Setting, o *Options) *Config {
 	c := &Config{settings: settings, byName: make(map[string][]int, len(settings)), home: o.home}
 	for i := range settings {
@@ -85,6 +89,18 @@ func (c *Config) Strings(name string) []string {
 	return out
 }
 
+// Keys returns the names that begin with a prefix, each once, in the order in
+// which they first occur. The prefix is in the form of [Setting.Name].
+func (c *Config) Keys(prefix string) []string {
+	var out []string
+	for i, s := range c.Settings() {
+		if strings.HasPrefix(s.Name, prefix) && c.byName[s.Name][0] == i {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
 // Bool returns the value of a yes-or-no setting: true, yes, on, a number that
 // is not 0 and a bare name are true; false, no, off, 0 and the empty value are
 // false. If it is not set, otherwise is returned; if it is neither, otherwise
@@ -101,6 +117,15 @@ func (c *Config) Bool(name string, otherwise bool) (bool, error) {
 		return v, nil
 	}
 	return otherwise, s.fault("no boolean")
+}
+
+// ParseBool reads a value as [Config.Bool] does.
+func ParseBool(value string) (bool, error) {
+	v, ok := parseBool(value)
+	if !ok {
+		return false, fmt.Errorf("%q: %w: no boolean", value, ErrValue)
+	}
+	return v, nil
 }
 
 func parseBool(s string) (value, ok bool) {
@@ -126,6 +151,15 @@ func (c *Config) Int(name string, otherwise int64) (int64, error) {
 		return n, nil
 	}
 	return otherwise, s.fault("no number")
+}
+
+// ParseInt reads a value as [Config.Int] does.
+func ParseInt(value string) (int64, error) {
+	n, ok := parseInt(value)
+	if !ok {
+		return 0, fmt.Errorf("%q: %w: no number", value, ErrValue)
+	}
+	return n, nil
 }
 
 // parseInt reads C's notation of numbers (0x hexadecimal, 0 octal), not Go's.

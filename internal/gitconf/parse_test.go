@@ -178,6 +178,19 @@ func TestPathsAreExpanded(t *testing.T) {
 	}
 }
 
+func TestKeysAreNamedOnce(t *testing.T) {
+	c := parsed(t, "[r]\n\tb = 1\n\ta = 1\n[R]\n\tB = 2\n[r \"s\"]\n\tx\n[rr]\n\ty\n")
+	if got := fmt.Sprint(c.Keys("r.")); got != "[r.b r.a r.s.x]" {
+		t.Errorf("keys %s", got)
+	}
+	if _, err := ParseBool("maybe"); !errors.Is(err, ErrValue) {
+		t.Errorf("ParseBool: %v", err)
+	}
+	if n, err := ParseInt("3k"); n != 3072 || err != nil {
+		t.Errorf("ParseInt: %d, %v", n, err)
+	}
+}
+
 func TestANilConfigHasNoSettings(t *testing.T) {
 	var c *Config
 	if _, ok := c.String("a.b"); ok || len(c.Strings("a.b")) > 0 || len(c.Settings()) > 0 {

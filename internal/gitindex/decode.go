@@ -109,6 +109,7 @@ type record struct {
 	path string
 	at   uint32 // offset of the entry
 	dir  uint32 // in Index.dirs, set by the grouper
+	rank uint32 // in Directory.Entries, set by the grouper
 	base uint8  // 1: the entry lies in the shared file of a split index
 }
 

@@ -185,4 +185,3 @@ func normal(s string) string {
 	}
 	return fmt.Sprintf("%s flags %x", head, v&0x6000b000)
 }
-

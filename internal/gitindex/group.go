@@ -1,6 +1,7 @@
 package gitindex
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -37,14 +38,38 @@ func (g *grouper) group() error {
 	slab := make([]Entry, len(g.records))
 	for i, d := range x.dirs {
 		x.byPath[d.path] = d
-		d.Entries, slab = slab[:0:g.counts[i]], slab[g.counts[i]:]
+		d.Entries, slab = slab[:g.counts[i]:g.counts[i]], slab[g.counts[i]:]
 	}
-	for i := range g.records {
-		if err := g.fill(&g.records[i]); err != nil {
-			return err
+	if err := halves(len(g.records), func(i int) error { return g.fill(&g.records[i]) }); err != nil {
+		return err
+	}
+	if err := g.finish(); err != nil {
+		return err
+	}
+	return halves(len(x.dirs), func(i int) error {
+		x.dirs[i].Digest = x.dirs[i].digest()
+		return nil
+	})
+}
+
+// halves does something n times, half of it beside the other half if it is
+// much, and returns the first error.
+func halves(n int, do func(i int) error) error {
+	run := func(from, to int) error {
+		for i := from; i < to; i++ {
+			if err := do(i); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return g.finish()
+	if n < 1000 {
+		return run(0, n)
+	}
+	second := make(chan error, 1)
+	go func() { second <- run(n/2, n) }()
+	err := run(0, n/2)
+	return cmp.Or(err, <-second)
 }
 
 // add makes a directory known and returns its number. Directories are
@@ -83,6 +108,7 @@ func (g *grouper) place(i int) error {
 	}
 	r.dir = g.open[len(g.open)-1]
 	if name := r.path[at:]; validName(name) {
+		r.rank = uint32(g.counts[r.dir])
 		g.counts[r.dir]++
 	} else if name != "" || at == 0 {
 		return fmt.Errorf("%w: path %q", ErrMalformed, r.path)
@@ -132,9 +158,7 @@ func (g *grouper) fill(r *record) error {
 	if strings.HasSuffix(r.path, "/") {
 		return g.collapse(r, id)
 	}
-	n := len(d.Entries)
-	d.Entries = d.Entries[:n+1]
-	e := &d.Entries[n]
+	e := &d.Entries[r.rank]
 	e.Mode, e.ID = tree.Mode(binary.BigEndian.Uint32(p[24:])), id
 	switch e.Mode.Type() {
 	case tree.File, tree.Symlink, tree.Nested:
@@ -212,7 +236,6 @@ func (g *grouper) finish() error {
 		}
 		// The index sorts "a-b/c" before "a/b"; as names "a" comes first.
 		slices.Sort(d.Dirs)
-		d.Digest = d.digest()
 	}
 	return nil
 }
