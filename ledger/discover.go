@@ -95,9 +95,6 @@ func (d *discovery) failed(path string, err error) bool {
 	return d.yield(Found{Path: path, Err: fmt.Errorf("session: %w", err)})
 }
 
-// headerBufferBytes holds most headers in one read.
-const headerBufferBytes = 4 << 10
-
 // ReadHeader reads the header alone. Errors are those of [Open].
 func ReadHeader(path string) (Header, error) {
 	s := Session{path: path}

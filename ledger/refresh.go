@@ -52,14 +52,14 @@ func (s *Session) refresh(f *os.File, info os.FileInfo) error {
 		s.clear()
 	}
 	for range 3 { // a session that grows meanwhile is caught up with later
-		if err := s.read(f); err != nil {
+		if err := s.read(f, info.Size()); err != nil {
 			return fmt.Errorf("session %s: %w", s.path, err)
 		}
 		var err error
-		if s.resume.info, err = f.Stat(); err != nil {
+		if info, err = f.Stat(); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
-		if s.resume.info.Size() <= s.resume.read {
+		if s.resume.info = info; info.Size() <= s.resume.read {
 			break
 		}
 	}
@@ -82,11 +82,13 @@ func (s *Session) windows(f io.ReaderAt) (head, tail []byte, err error) {
 	return head, tail, err
 }
 
-// read parses from the end of the last whole line to the end of the file.
-func (s *Session) read(f io.ReaderAt) error {
+// read parses from the end of the last whole line to the end of the file,
+// which had size bytes a moment ago.
+func (s *Session) read(f io.ReaderAt, size int64) error {
 	s.dropPending()
 	start := s.resume.offset
-	p := newParser(io.NewSectionReader(f, start, math.MaxInt64-start), start, scanBufferBytes)
+	buffer := int(min(scanBufferBytes, max(headerBufferBytes, size-start)))
+	p := newParser(io.NewSectionReader(f, start, math.MaxInt64-start), start, buffer)
 	p.words = s.words
 	for p.next() {
 		if !p.line.whole {

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	scanBufferBytes = 256 << 10
+	scanBufferBytes   = 256 << 10
+	headerBufferBytes = 4 << 10 // most headers, and what a turn appends
 	// nestingMax bounds the memory that brackets can claim, one byte each.
 	// JSON.parse has no such bound; no session nests a thousandth as deep.
 	nestingMax = 1 << 20
