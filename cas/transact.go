@@ -53,7 +53,7 @@ func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	if !f.writable {
 		return nil
 	}
-	return f.tx.Commit()
+	return f.commit()
 }
 
 // checkIdentity notices a file that is not the one this handle was opened on.
@@ -121,7 +121,29 @@ func (f *file) begin() error {
 	if f.tx.Size() > info.Size() {
 		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrCorrupt, info.Size(), f.tx.Size())
 	}
+	if f.writable {
+		return f.checkFreelist()
+	}
 	return nil
+}
+
+// commit commits, or takes care that nothing can be seen. bbolt ends a commit by
+// writing one of its two headers; if that fails, or cannot be synced, the new
+// header may be in the file all the same. Then the one it replaced, which is
+// older than the other and so out of use, is put back.
+func (f *file) commit() error {
+	size := int64(f.db.Info().PageSize)
+	at := int64(f.tx.ID()%2) * size
+	old := make([]byte, size)
+	if _, err := f.handle.ReadAt(old, at); err != nil {
+		return err
+	}
+	err := f.tx.Commit()
+	if err == nil {
+		return nil
+	}
+	_, back := f.handle.WriteAt(old, at)
+	return errors.Join(err, back, f.handle.Sync())
 }
 
 // open is what bbolt opens the file with: it never makes one, and refuses an

@@ -1,0 +1,142 @@
+package cas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// known returns n bytes that never change: BLAKE3's output for a fixed input.
+func known(n int) []byte {
+	p := make([]byte, n)
+	h := blake3.New()
+	h.WriteString("rewind cut points")
+	h.Digest().Read(p)
+	return p
+}
+
+// The cuts are part of the format. If this test fails the library cuts
+// elsewhere than the stores in use, which would then store everything again.
+func TestCutsAreFrozen(t *testing.T) {
+	for _, c := range []struct {
+		size          int
+		min, max, avg int
+		want          string
+	}{
+		{1 << 20, 16 << 10, 256 << 10, 64 << 10, smallCuts},
+		{12 << 20, 64 << 10, 1 << 20, 256 << 10, largeCuts},
+	} {
+		var cuts cutters
+		var lengths []string
+		var joined []byte
+		p := known(c.size)
+		err := cuts.cut(iotest.HalfReader(bytes.NewReader(p)), int64(c.size), func(raw []byte) error {
+			if last := len(joined)+len(raw) == c.size; (len(raw) < c.min && !last) || len(raw) > c.max {
+				t.Errorf("a chunk of %d bytes", len(raw))
+			}
+			lengths = append(lengths, fmt.Sprint(len(raw)))
+			joined = append(joined, raw...)
+			return nil
+		})
+		if err != nil || !bytes.Equal(joined, p) {
+			t.Fatalf("the chunks are not the content: %v", err)
+		}
+		if avg := c.size / len(lengths); avg < c.avg/2 || avg > c.avg*2 {
+			t.Errorf("chunks of %d bytes on average", avg)
+		}
+		if got := strings.Join(lengths, " "); got != c.want {
+			t.Errorf("%d bytes are cut into\n%s\nwant\n%s", c.size, got, c.want)
+		}
+	}
+}
+
+// The bytes of the rows, as docs/format.md gives them.
+func TestRowsAreFrozen(t *testing.T) {
+	id := oid.SHA1.Sum(oid.Blob, []byte("x")).Bytes()
+	d := blake3.Sum256([]byte("x"))
+	m := meta{version: 1, algorithm: oid.SHA1, id: [16]byte{1, 2, 3}, created: time.Unix(1, 2)}
+	for _, c := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"meta", m.encode(), metaRow},
+		{"object", object{kind: oid.Blob, form: list, written: 7, size: 8, digest: d}.encode(id), objectRow},
+		{"chunk", chunk{seq: 1, raw: 3, stored: 2, written: 7}.encode(d[:]), chunkRow},
+		{"delta", chunk{seq: 1, raw: 3, stored: 2, written: 7, base: d}.encode(d[:]), deltaRow},
+	} {
+		if got := hex.EncodeToString(c.got); got != c.want {
+			t.Errorf("%s = %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestANewerFormatIsNamed(t *testing.T) {
+	s := newStore(t)
+	err := s.transact(t.Context(), durable.Exclusive, func(tx *bolt.Tx) error {
+		m := s.meta
+		m.version = 7
+		return tx.Bucket(metaBucket).Put(metaKey, m.encode())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(s.Path(), nil)
+	if !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 1") {
+		t.Errorf("Open gives %v", err)
+	}
+	if err := s.Update(t.Context(), func(*Update) error { return nil }); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("Update gives %v", err)
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	id := oid.SHA1.Sum(oid.Blob, nil).Bytes()
+	var d digest
+	m := meta{version: 1, algorithm: oid.SHA256}
+	f.Add(id, object{kind: oid.Tree}.encode(id))
+	f.Add(d[:], chunk{}.encode(d[:]))
+	f.Add([]byte{}, m.encode())
+	f.Fuzz(func(t *testing.T, key, row []byte) {
+		if o, err := decodeObject(key, row); err == nil && !bytes.Equal(o.encode(key), row) {
+			t.Errorf("object row %x decodes to %+v", row, o)
+		}
+		if c, err := decodeChunk(key, row); err == nil && !bytes.Equal(c.encode(key), row) {
+			t.Errorf("chunk row %x decodes to %+v", row, c)
+		}
+		if m, err := decodeMeta(row); err == nil && !bytes.Equal(m.encode(), row) {
+			t.Errorf("meta %x decodes to %+v", row, m)
+		}
+		decodeObject(key, seal(key, row)) // past the checksum
+		decodeChunk(key, seal(key, row))
+	})
+}
+
+func FuzzFrame(f *testing.F) {
+	var c codecs
+	base := bytes.Repeat([]byte("a line of text\n"), 50)
+	f.Add(c.encode(base), []byte(nil), 750)
+	f.Add(c.encodeDelta(append(base, 'x'), base), base, 751)
+	f.Add(c.encode([]byte{1, 2, 3}), []byte(nil), 3)
+	f.Fuzz(func(t *testing.T, row, base []byte, size int) {
+		raw, err := c.decode(row, base, int(binary.BigEndian.Uint16([]byte{byte(size >> 8), byte(size)})))
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("error %v", err)
+		}
+		if err == nil && len(raw) != size&0xffff {
+			t.Errorf("%d bytes instead of %d", len(raw), size)
+		}
+	})
+}

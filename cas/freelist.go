@@ -1,0 +1,70 @@
+package cas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// Where bbolt keeps what is read here, in its own byte order, the machine's.
+const (
+	pageHeaderBytes  = 16
+	pageCountAt      = 10 // 16 bits; all ones: the count is the first of the ids
+	metaFreelistAt   = pageHeaderBytes + 32
+	metaHighWaterAt  = pageHeaderBytes + 40
+	metaBytesToRead  = pageHeaderBytes + 56
+	freelistIDsMax   = 1 << 27 // the free pages of a file of 512 GiB
+	firstContentPage = 2
+)
+
+// checkFreelist holds that bbolt's list of free pages names pages of the file,
+// each once. bbolt has no checksum for it, and a writer that trusted a damaged
+// list would write beyond the file's end.
+func (f *file) checkFreelist() error {
+	size := int64(f.db.Info().PageSize)
+	head := make([]byte, metaBytesToRead)
+	if _, err := f.handle.ReadAt(head, int64((f.tx.ID()-1)%2)*size); err != nil {
+		return err
+	}
+	at := int64(binary.NativeEndian.Uint64(head[metaFreelistAt:])) * size
+	highWater := binary.NativeEndian.Uint64(head[metaHighWaterAt:])
+
+	page := io.NewSectionReader(f.handle, at, 1<<62)
+	ids, err := freePages(page)
+	if err != nil {
+		return fmt.Errorf("%w: list of free pages: %w", ErrCorrupt, err)
+	}
+	last := uint64(firstContentPage - 1)
+	for _, id := range ids {
+		if id <= last || id >= highWater {
+			return fmt.Errorf("%w: page %d of %d is listed as free after page %d", ErrCorrupt, id, highWater, last)
+		}
+		last = id
+	}
+	return nil
+}
+
+func freePages(page io.Reader) ([]uint64, error) {
+	var head [pageHeaderBytes]byte
+	if _, err := io.ReadFull(page, head[:]); err != nil {
+		return nil, err
+	}
+	count := uint64(binary.NativeEndian.Uint16(head[pageCountAt:]))
+	if count == 0xFFFF {
+		if err := binary.Read(page, binary.NativeEndian, &count); err != nil {
+			return nil, err
+		}
+	}
+	if count > freelistIDsMax {
+		return nil, fmt.Errorf("%d entries", count)
+	}
+	raw := make([]byte, 8*count)
+	if _, err := io.ReadFull(page, raw); err != nil {
+		return nil, err
+	}
+	ids := make([]uint64, count)
+	for i := range ids {
+		ids[i] = binary.NativeEndian.Uint64(raw[8*i:])
+	}
+	return ids, nil
+}

@@ -1,0 +1,199 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func keep(ids ...oid.ID) func(func(oid.ID)) error {
+	return func(mark func(oid.ID)) error {
+		for _, id := range ids {
+			mark(id)
+		}
+		return nil
+	}
+}
+
+func has(t testing.TB, s *Store, id oid.ID) (is bool) {
+	t.Helper()
+	err := s.View(t.Context(), func(v *View) error { is = v.Has(id); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// later moves the store's clock.
+func later(s *Store, d time.Duration) { s.now = func() time.Time { return time.Now().Add(d) } }
+
+func TestASweepKeepsTheLiveAndTheYoung(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	big, shared := noise(r, 2<<20), noise(r, 1<<20)
+	old := put(t, s, []byte("live"), []byte("dead"), big, append(bytes.Clone(shared), big[:1<<20]...))
+	later(s, 25*time.Hour)
+	young := put(t, s, []byte("young"))
+	met := put(t, s, []byte("met again"))
+	report, err := s.Sweep(t.Context(), SweepOptions{Live: keep(old[0], old[3]), DryRun: true})
+	if err != nil || report.Objects != 2 || !has(t, s, old[1]) {
+		t.Fatalf("dry run: %+v, %v", report, err)
+	}
+	wet, err := s.Sweep(t.Context(), SweepOptions{Live: keep(old[0], old[3])})
+	if err != nil || wet != report {
+		t.Fatalf("sweep: %+v, %v; the dry run said %+v", wet, err, report)
+	}
+	for i, want := range []bool{true, false, false, true} {
+		if has(t, s, old[i]) != want {
+			t.Errorf("object %d: Has = %v", i, !want)
+		}
+	}
+	if !has(t, s, young[0]) || !has(t, s, met[0]) {
+		t.Error("a young object is gone")
+	}
+	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+		t.Errorf("Check = %v, %v", damage, err)
+	}
+	later(s, 50*time.Hour)
+	put(t, s, []byte("met again"))
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep()}); err != nil {
+		t.Fatal(err)
+	}
+	if has(t, s, young[0]) || !has(t, s, met[0]) {
+		t.Error("an object that a stage met again is not young, or an old one is")
+	}
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Objects+st.Chunks != 0 {
+		t.Errorf("without grace %+v is left, %v", st, err)
+	}
+}
+
+func TestASweepKeepsTheBasesOfDeltas(t *testing.T) {
+	s := newStore(t)
+	p := text(seeded(t), 20<<10)
+	base := put(t, s, p)[0]
+	q := append([]byte("one more line\n"), p...)
+	g := s.Stage()
+	id, err := g.Put(t.Context(), oid.Blob, q, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.Sweep(t.Context(), SweepOptions{Live: keep(id), Grace: -1})
+	if err != nil || report.Objects != 1 || report.Chunks != 0 {
+		t.Errorf("sweep: %+v, %v", report, err)
+	}
+	if has(t, s, base) || !bytes.Equal(read(t, s, id), q) {
+		t.Error("the delta lost its base, or the base's object stayed")
+	}
+}
+
+func TestARecordWrittenDuringAMarkIsSeen(t *testing.T) {
+	s := newStore(t)
+	ids := put(t, s, []byte("a"), []byte("b"))
+	calls := 0
+	_, err := s.Sweep(t.Context(), SweepOptions{Grace: -1, Live: func(mark func(oid.ID)) error {
+		calls++
+		if calls == 1 {
+			mark(ids[0])
+			return s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), ids[1].Bytes()) })
+		}
+		return keep(ids...)(mark)
+	}})
+	if err != nil || calls != 2 || !has(t, s, ids[1]) {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	_, err = s.Sweep(t.Context(), SweepOptions{Grace: -1, Live: func(func(oid.ID)) error {
+		return s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), nil) })
+	}})
+	if !errors.Is(err, ErrBusy) || !has(t, s, ids[0]) {
+		t.Errorf("a sweep that is always disturbed: %v", err)
+	}
+}
+
+func TestAStageNoticesThatASweepTookWhatItMet(t *testing.T) {
+	s := newStore(t)
+	payload := noise(seeded(t), wholeMax)
+	id := put(t, s, payload)[0]
+	g := s.Stage()
+	for i := range 20 { // enough that the batch is looked up
+		p := payload
+		if i > 0 {
+			p = noise(seeded(t), wholeMax)
+		}
+		if _, err := g.Put(t.Context(), oid.Blob, p, oid.ID{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	if err := g.Commit(t.Context(), func(*Update) error { called = true; return nil }); !errors.Is(err, ErrSwept) || called {
+		t.Fatalf("Commit gives %v", err)
+	}
+	put(t, s, payload) // a new stage
+	if !bytes.Equal(read(t, s, id), payload) {
+		t.Error("other bytes")
+	}
+}
+
+func TestCompactShrinksTheFileAndWaitersUseTheNewOne(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	var payloads [][]byte
+	for range 300 {
+		payloads = append(payloads, noise(r, 20000))
+	}
+	ids := put(t, s, payloads...)
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[:20]...), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.Stat(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var added [20][]oid.ID
+	for i := range added {
+		wg.Go(func() { added[i] = put(t, s, noise(r, 0), []byte{byte(i)}) })
+	}
+	var before, after int64
+	wg.Go(func() {
+		var err error
+		if before, after, err = s.Compact(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	now, err := os.Stat(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after > before/4 || os.SameFile(old, now) {
+		t.Errorf("%d bytes became %d", before, after)
+	}
+	for i, id := range ids[:20] {
+		if !bytes.Equal(read(t, s, id), payloads[i]) {
+			t.Error("a live object changed")
+		}
+	}
+	for i, ids := range added {
+		if len(ids) != 2 || !bytes.Equal(read(t, s, ids[1]), []byte{byte(i)}) {
+			t.Errorf("what was written beside Compact is lost: %d", i)
+		}
+	}
+	left, err := os.ReadDir(s.Path()[:len(s.Path())-len("/store.db")])
+	if err != nil || len(left) != 2 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
