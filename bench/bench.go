@@ -109,7 +109,7 @@ func runStage(ctx context.Context, o Options, report *Report, p stagePlan) (err 
 	}
 	where := place{dir: filepath.Join(p.dir, "here"), kind: fileSystem(p.dir)}
 	if p.restores {
-		if where, err = restorePlace(ctx, p.dir, corpusBytes(o)); err != nil {
+		if where, err = restorePlace(ctx, p.dir, imageBytes(corpusBytes(o), o.Rounds)); err != nil {
 			return err
 		}
 		defer func() { err = firstError(err, where.leave()) }()

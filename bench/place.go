@@ -14,3 +14,7 @@ func (p place) leave() error {
 	}
 	return p.undo()
 }
+
+// imageBytes is the size of the file system made for a corpus of some bytes: the
+// peers leave thousands of small files for each round. The file is sparse.
+func imageBytes(corpus int64, rounds int) int64 { return 4*corpus + int64(rounds+4)<<28 }

@@ -17,13 +17,13 @@ import (
 // restorePlace makes a place for the workloads that write: an ext4 file system
 // with a journal in a file, if this user may mount one; else memory; else dir.
 // What the disk under it does is then the same on every machine of a kind.
-func restorePlace(ctx context.Context, dir string, corpus int64) (place, error) {
-	p, why := mountExt4(ctx, dir, 3*corpus+512<<20)
+func restorePlace(ctx context.Context, dir string, room int64) (place, error) {
+	p, why := mountExt4(ctx, dir, room)
 	if why == nil {
 		return p, nil
 	}
-	var room unix.Statfs_t
-	if err := unix.Statfs("/dev/shm", &room); err == nil && int64(room.Bavail)*room.Bsize > 3*corpus {
+	var shm unix.Statfs_t
+	if err := unix.Statfs("/dev/shm", &shm); err == nil && int64(shm.Bavail)*shm.Bsize > room {
 		if shm, err := os.MkdirTemp("/dev/shm", "rewind-bench-"); err == nil {
 			kind := fmt.Sprintf("%s in memory (no ext4 of its own: %v)", fileSystem(shm), why)
 			return place{dir: shm, kind: kind, undo: func() error { return os.RemoveAll(shm) }}, nil
@@ -46,7 +46,7 @@ func mountExt4(ctx context.Context, dir string, size int64) (place, error) {
 		return place{}, err
 	}
 	for _, c := range [][]string{
-		{"mkfs.ext4", "-q", "-F", "-O", "has_journal", "-E", "lazy_itable_init=0,lazy_journal_init=0", image},
+		{"mkfs.ext4", "-q", "-F", "-i", "8192", "-O", "has_journal", "-E", "lazy_itable_init=0,lazy_journal_init=0", image},
 		{"mount", "-o", "loop", image, at},
 	} {
 		cmd := exec.CommandContext(ctx, c[0], c[1:]...)
