@@ -25,6 +25,8 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -75,11 +77,13 @@ type Options struct {
 
 	// For tests: hook is called before each change to the file system and
 	// makes it fail; workers and uid are this process's if zero; noExchange
-	// plays a file system without it.
+	// plays a file system without it; noSync saves time where a test does not
+	// play a loss of power.
 	hook       func(op, path string) error
 	workers    int
 	uid        int
 	noExchange bool
+	noSync     bool
 }
 
 // A Note says why a path was left as it is.
@@ -89,7 +93,7 @@ type Note struct {
 	Err    error `json:"-"` // what Reason was made of
 }
 
-// An Outcome is what became of the steps. Every step that was reached is in
+// An Outcome is what became of the steps; notes are in path order. Every step that was reached is in
 // exactly one of its fields; a directory that was made but could not be given
 // its permissions is in two.
 type Outcome struct {
@@ -112,6 +116,9 @@ type Outcome struct {
 // and access lists of a replaced file are carried over as far as the system
 // lets us. The last bytes that another process writes through a descriptor it
 // opened before a file was replaced go to the old file, as with any rename.
+//
+// One Apply at a time may work in a root; other processes may do there what
+// they like.
 func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Options) (Outcome, error) {
 	a, err := newApplier(root, src, opt)
 	if err != nil {
@@ -128,6 +135,9 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	if err == nil {
 		err = a.sync()
 	}
+	byPath := func(a, b Note) int { return strings.Compare(a.Path, b.Path) }
+	slices.SortStableFunc(a.out.Kept, byPath)
+	slices.SortStableFunc(a.out.Conflicts, byPath)
 	if err != nil {
 		return a.out, fmt.Errorf("apply: %w", err)
 	}
@@ -157,6 +167,9 @@ func newApplier(root string, src Source, opt *Options) (*applier, error) {
 		opened: map[string]tree.Mode{}, synced: map[string]uint64{}}
 	if opt != nil {
 		a.Options = *opt
+	}
+	if a.Alg == 0 {
+		return nil, errors.New("no hash algorithm is given")
 	}
 	if a.Key == "" {
 		a.Key = rand.Text()

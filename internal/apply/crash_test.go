@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,7 @@ func crash(t *testing.T, exchange bool, stops ...int) (stopped bool) {
 	steps := plan(t, root, to, nil)
 	opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
 	opt.Alone()
+	opt.NoSync()
 	if !exchange {
 		opt.NoExchange()
 	}
@@ -171,7 +173,15 @@ func TestAWriterWhoSlipsInKeepsTheirBytes(t *testing.T) {
 			if step.name == "create" && s.name == "appends" {
 				continue
 			}
-			t.Run(step.name+"/"+s.name, func(t *testing.T) { slipIn(t, step.to, step.before, s, -1) })
+			for _, exchange := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%s/exchange=%v", step.name, s.name, exchange), func(t *testing.T) {
+					opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+					if !exchange {
+						opt.NoExchange()
+					}
+					slipIn(t, opt, step.to, step.before, s, -1)
+				})
+			}
 		}
 	}
 }
@@ -183,7 +193,9 @@ func TestAWriterWhoSlipsInBeforeACrashKeepsTheirBytes(t *testing.T) {
 				continue
 			}
 			for n := range 6 {
-				t.Run(fmt.Sprintf("%s/%s/%d", step.name, s.name, n), func(t *testing.T) { slipIn(t, step.to, step.before, s, n) })
+				t.Run(fmt.Sprintf("%s/%s/%d", step.name, s.name, n), func(t *testing.T) {
+					slipIn(t, &apply.Options{Alg: oid.SHA1, Key: "key"}, step.to, step.before, s, n)
+				})
 			}
 		}
 	}
@@ -191,7 +203,7 @@ func TestAWriterWhoSlipsInBeforeACrashKeepsTheirBytes(t *testing.T) {
 
 // slipIn lets another process act once, and the run crash after so many more
 // changes (never if negative); then the run is finished.
-func slipIn(t *testing.T, to world, before string, s slip, crashAfter int) {
+func slipIn(t *testing.T, opt *apply.Options, to world, before string, s slip, crashAfter int) {
 	t.Helper()
 	root := t.TempDir()
 	path := filepath.Join(root, "f")
@@ -202,7 +214,7 @@ func slipIn(t *testing.T, to world, before string, s slip, crashAfter int) {
 		must(t, os.Remove(path))
 		steps = plan(t, root, to, nil)
 	}
-	opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+	opt.NoSync()
 	slipped, after := false, 0
 	opt.Hook(func(op, _ string) error {
 		if slipped {
@@ -241,5 +253,26 @@ func slipIn(t *testing.T, to world, before string, s slip, crashAfter int) {
 	}
 	if got, _ := read(t, root); difference(got, s.then) != "" {
 		t.Errorf("crash after %d:\n%s", crashAfter, difference(got, s.then))
+	}
+}
+
+func TestBytesAreDurableBeforeTheyTakeTheirPlace(t *testing.T) {
+	root := t.TempDir()
+	world{"a": file("1"), "b": file("1"), "c": file("1")}.make(t, root)
+	to := world{"a": file("2"), "b": file("2"), "n": file("2")}
+	var ops []string
+	opt := &apply.Options{Alg: oid.SHA1}
+	opt.Hook(func(op, path string) error {
+		ops = append(ops, strings.TrimSpace(op+" "+path))
+		return nil
+	})
+	opt.Alone()
+	_, err := apply.Apply(t.Context(), root, plan(t, root, to, nil), shelve(to).source, opt)
+	must(t, err)
+	want := "create a, write a, create b, write b, create n, write n, sync, " +
+		"rename a, exchange a, discard a, rename b, exchange b, discard b, rename n, rename c, discard c, sync"
+	got := strings.Join(slices.DeleteFunc(ops, func(op string) bool { return strings.HasPrefix(op, "utimes") }), ", ")
+	if got != want {
+		t.Errorf("changes\n%s, want\n%s", got, want)
 	}
 }

@@ -16,9 +16,9 @@ const ownerAll tree.Mode = 0o700
 // makeWritable gives the owner of a read-only directory leave to work in it,
 // until closeDirs.
 func (p *place) makeWritable() error {
-	st, err := p.dir.Stat()
-	if err != nil || st.Mode&ownerAll == ownerAll || p.a.uid == 0 || int(st.UID) != p.a.uid {
-		return err
+	st := p.self
+	if st.Mode&ownerAll == ownerAll || p.a.uid == 0 || int(st.UID) != p.a.uid {
+		return nil
 	}
 	dir, _ := split(p.path)
 	p.a.remember(dir, st.Mode.Perm())
@@ -152,6 +152,14 @@ func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) error {
 // sync makes everything durable: one call a file system where the system has
 // one, else one a directory.
 func (a *applier) sync() error {
+	if a.hook != nil {
+		if err := a.hook("sync", ""); err != nil {
+			return err
+		}
+	}
+	if a.noSync {
+		return nil
+	}
 	done := map[uint64]bool{}
 	for dir, dev := range a.synced {
 		if dirfd.SyncReachesAll && done[dev] {

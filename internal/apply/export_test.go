@@ -15,3 +15,6 @@ func (o *Options) NoExchange() { o.noExchange = true }
 
 // As makes the permissions of another user count.
 func (o *Options) As(uid int) { o.uid = uid }
+
+// NoSync saves the time of syncing.
+func (o *Options) NoSync() { o.noSync = true }

@@ -21,6 +21,7 @@ type place struct {
 	path string
 	name string
 	dir  *dirfd.Dir
+	self dirfd.Stat // of the directory
 	git  dirfd.Stat // of the directory's .git; zero if it has none
 }
 
@@ -52,7 +53,7 @@ func (a *applier) reach(path string) (*place, error) {
 		a.release(d)
 		return nil, err
 	}
-	return &place{a: a, path: path, name: name, dir: d, git: v.git}, nil
+	return &place{a: a, path: path, name: name, dir: d, self: v.self, git: v.git}, nil
 }
 
 func (a *applier) openDir(dir string) (*dirfd.Dir, error) {

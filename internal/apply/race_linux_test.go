@@ -3,6 +3,7 @@ package apply_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,48 +18,29 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// TestADirectorySwappedForALinkLeadsNowhere has another goroutine swap
-// directories for links, to outside the root and to the .git, while restores
-// run back and forth.
+// TestADirectorySwappedForALinkLeadsNowhere has another goroutine swap a
+// directory for links, to outside the root and to the .git, while restores run
+// back and forth.
 func TestADirectorySwappedForALinkLeadsNowhere(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	sentinel := world{"f0": file("sentinel"), "f1": file("sentinel"), "e": dir(0o755), "e/f0": file("sentinel")}
 	sentinel.make(t, outside)
-	world{".git": dir(0o755), ".git/f0": file("sentinel"), ".git/e": dir(0o755), ".git/e/f0": file("sentinel")}.make(t, root)
 	git := filepath.Join(root, ".git")
-	gitWas, gitStat := read(t, git)
-	outWas, outStat := read(t, outside)
-
+	must(t, os.Mkdir(git, 0o755))
+	sentinel.make(t, git)
+	_, outWas := read(t, outside)
+	_, gitWas := read(t, git)
 	must(t, os.Mkdir(filepath.Join(root, "d"), 0o755))
+	var swaps atomic.Int64
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	var swaps atomic.Int64
-	rnd := rand.New(rand.NewPCG(1, 2))
-	linger := func() {
-		for range rnd.IntN(100) {
-			runtime.Gosched()
-		}
-	}
-	wg.Go(func() {
-		for targets := []string{outside, ".git", git}; ; {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			d, aside := filepath.Join(root, "d"), filepath.Join(root, "aside")
-			must(t, os.Rename(d, aside))
-			must(t, os.Symlink(targets[int(swaps.Add(1))%len(targets)], d))
-			linger()
-			must(t, os.Remove(d))
-			must(t, os.Rename(aside, d))
-			linger()
-		}
-	})
+	wg.Go(func() { swap(t, root, []string{outside, ".git", git}, &swaps, stop) })
+
 	worlds := []world{{"d/e": dir(0o755)}, {"d/e": dir(0o755)}, {}}
 	for i := range 6 {
 		for w := range 2 {
@@ -68,20 +50,10 @@ func TestADirectorySwappedForALinkLeadsNowhere(t *testing.T) {
 	}
 	written := 0
 	for i := 0; i < 3000 || swaps.Load() < 1000 && i < 30_000; i++ {
-		to := worlds[i%len(worlds)]
-		from := worlds[(i+2)%len(worlds)]
-		var steps []apply.Step
-		for path, n := range from {
-			if to[path] != n {
-				steps = append(steps, apply.Step{Path: path, Have: n.node(), Want: to[path].node()})
-			}
-		}
-		for path, n := range to {
-			if _, ok := from[path]; !ok {
-				steps = append(steps, apply.Step{Path: path, Want: n.node()})
-			}
-		}
-		out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1, Replay: i%2 == 0})
+		from, to := worlds[(i+2)%len(worlds)], worlds[i%len(worlds)]
+		opt := &apply.Options{Alg: oid.SHA1, Replay: i%2 == 0}
+		opt.NoSync()
+		out, err := apply.Apply(t.Context(), root, between(from, to), shelve(to).source, opt)
 		must(t, err)
 		written += out.Written
 	}
@@ -91,20 +63,57 @@ func TestADirectorySwappedForALinkLeadsNowhere(t *testing.T) {
 	if written < 100 || swaps.Load() < 500 {
 		t.Errorf("too little was tried: %d swaps, %d written", swaps.Load(), written)
 	}
-	for _, c := range []struct {
-		path string
-		w    world
-	}{{outside, outWas}, {git, gitWas}} {
-		same(t, c.path, c.w)
-	}
-	for path, was := range map[string]map[string]int64{outside: mtimes(outStat), git: mtimes(gitStat)} {
-		_, stats := read(t, path)
-		for name, at := range mtimes(stats) {
-			if at != was[name] {
-				t.Errorf("%s/%s was touched", path, name)
-			}
+	for path, was := range map[string]map[string]dirfd.Stat{outside: outWas, git: gitWas} {
+		same(t, path, sentinel)
+		if _, now := read(t, path); !maps.Equal(now, was) {
+			t.Errorf("%s was touched", path)
 		}
 	}
+}
+
+// swap puts links to the targets in the place of root/d for moments, in turn.
+func swap(t *testing.T, root string, targets []string, swaps *atomic.Int64, stop <-chan struct{}) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	linger := func() {
+		for range rnd.IntN(100) {
+			runtime.Gosched()
+		}
+	}
+	d, aside := filepath.Join(root, "d"), filepath.Join(root, "aside")
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		target := targets[int(swaps.Add(1))%len(targets)]
+		if err := errors.Join(os.Rename(d, aside), os.Symlink(target, d)); err != nil {
+			t.Error(err)
+			return
+		}
+		linger()
+		if err := errors.Join(os.Remove(d), os.Rename(aside, d)); err != nil {
+			t.Error(err)
+			return
+		}
+		linger()
+	}
+}
+
+// between returns steps without fingerprints from one world to another.
+func between(from, to world) []apply.Step {
+	var steps []apply.Step
+	for path, i := range from {
+		if to[path] != i {
+			steps = append(steps, apply.Step{Path: path, Have: i.node(), Want: to[path].node()})
+		}
+	}
+	for path, i := range to {
+		if _, ok := from[path]; !ok {
+			steps = append(steps, apply.Step{Path: path, Want: i.node()})
+		}
+	}
+	return steps
 }
 
 // TestReadOnlyDirectoriesAreOpenedAndClosedAgain works as another user if it
@@ -232,4 +241,67 @@ func TestAGitDirectoryIsKnownByIdentity(t *testing.T) {
 	}
 	must(t, unix.Unmount(filepath.Join(root, "alias"), unix.MNT_DETACH))
 	same(t, root, w)
+}
+
+// TestCaseOnlyRenames works in a directory in which the file system takes
+// names that differ in case for one (ext4's casefold), if it can make one.
+func TestCaseOnlyRenames(t *testing.T) {
+	for _, folds := range []bool{false, true} {
+		root := t.TempDir()
+		if folds && !foldCase(t, root) {
+			t.Skip("NOT TESTED: this file system cannot take README for readme")
+		}
+		from := world{"README": file("1"), "Dir": dir(0o755), "Dir/File": file("1"), "same": file("1")}
+		to := world{"readme": file("1"), "dir": dir(0o755), "dir/file": file("2"), "same": file("1")}
+		from.make(t, root)
+		out := run(t, root, plan(t, root, to, nil), to)
+		if len(out.Conflicts)+len(out.Kept) != 0 {
+			t.Errorf("folds %v: %+v", folds, out)
+		}
+		same(t, root, to)
+	}
+}
+
+// foldCase makes a directory ignore case.
+func foldCase(t *testing.T, root string) bool {
+	f, err := os.Open(root)
+	must(t, err)
+	defer f.Close()
+	const casefold = 0x40000000 // FS_CASEFOLD_FL
+	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, casefold) == nil
+}
+
+// TestAFullDiskStopsTheRunAndReplayFinishesIt has a file system of its own
+// that is too small, and then is not.
+func TestAFullDiskStopsTheRunAndReplayFinishesIt(t *testing.T) {
+	root := t.TempDir()
+	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("NOT TESTED: cannot mount: %v", err)
+	}
+	defer unix.Unmount(root, unix.MNT_DETACH)
+	from, to := world{"old": file("old")}, world{}
+	for i := range 40 {
+		from[fmt.Sprintf("f%02d", i)] = file("old")
+		to[fmt.Sprintf("f%02d", i)] = file(strings.Repeat("new ", 5000))
+	}
+	from.make(t, root)
+	steps := plan(t, root, to, nil)
+	opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	got, _ := read(t, root)
+	for path, i := range got {
+		if i != from[path] && i != to[path] {
+			t.Errorf("%q holds %.20q", path, i.data)
+		}
+	}
+	must(t, unix.Mount("tmpfs", root, "tmpfs", unix.MS_REMOUNT, "size=4m"))
+	opt.Replay = true
+	out, err = apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+	if err != nil || out.Written+out.Deleted != len(steps) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	same(t, root, to)
 }

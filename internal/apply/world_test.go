@@ -33,7 +33,7 @@ func dir(perm tree.Mode) item             { return item{tree.Dir | perm, ""} }
 
 func (i item) node() apply.Node {
 	n := apply.Node{Mode: i.mode}
-	if !i.mode.IsDir() {
+	if !i.mode.IsDir() && i.mode != 0 {
 		n.ID = oid.SHA1.Sum(oid.Blob, []byte(i.data))
 	}
 	return n
@@ -201,12 +201,4 @@ func paths(notes []apply.Note) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-func mtimes(stats map[string]dirfd.Stat) map[string]int64 {
-	m := map[string]int64{}
-	for path, st := range stats {
-		m[path] = st.Mtime
-	}
-	return m
 }
