@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -28,7 +27,15 @@ type Job struct {
 	// the store ref and HEAD keep. One that git lost is harmless as long as it
 	// lost its root too.
 	Complete []oid.ID
+
+	// Repair asks for every object, even of a snapshot that is in the chain,
+	// and begins a new chain where the newest link of the old one is broken.
+	Repair bool
 }
+
+// ErrBroken is reported where the newest link of the chain cannot be read, as
+// after a loss of power: nothing is appended to what git would call corrupt.
+var ErrBroken = errors.New(StoreRef + " is broken")
 
 // A Report says what a bridge did.
 type Report struct {
@@ -50,7 +57,7 @@ const patience = 30 * time.Second
 // appends the snapshot to the chain of the store ref. It may be called again
 // after any failure or crash, and by many processes at once; a snapshot that is
 // in the chain already is left as it is. The errors are ErrMissing,
-// ErrMalformed, ErrUnsupportedRepository, those of gitodb and gitref, the
+// ErrBroken, ErrMalformed, ErrUnsupportedRepository, those of gitodb and gitref, the
 // context's, and those of the system; the snapshot in the store is not touched.
 func (r *Repo) Bridge(ctx context.Context, job Job) (Report, error) {
 	report, err := r.bridge(ctx, &job)
@@ -89,8 +96,16 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err != nil {
 		return report, false, err
 	}
+	last := tip
+	if err := r.sound(tip); err != nil {
+		if !w.job.Repair {
+			return report, false, err
+		}
+		last = oid.ID{}
+	}
 	// A snapshot whose commit git lacks cannot be in the chain.
-	if r.db.Has(w.job.Snapshot) && r.kept(ctx, tip, w.job.Snapshot) {
+	kept := r.db.Has(w.job.Snapshot) && r.kept(ctx, tip, w.job.Snapshot)
+	if kept && !w.job.Repair {
 		return report, false, nil
 	}
 	ids, looked, err := r.missing(ctx, w.job, c.Tree, r.whole(tip, w.job))
@@ -103,11 +118,22 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		}
 	}
 	report = Report{Written: len(ids), Looked: looked, Packed: len(ids) > looseMax}
-	if err := w.write(ctx, ids); err != nil {
+	if err := w.write(ctx, ids, w.source); err != nil || kept {
 		return report, false, err
 	}
-	report.Keepalive, again, err = w.append(ctx, c, tip)
+	report.Keepalive, again, err = w.append(ctx, c, tip, last)
 	return report, again, err
+}
+
+// sound reports whether the head of the chain can be read.
+func (r *Repo) sound(tip oid.ID) error {
+	if tip.IsZero() {
+		return nil
+	}
+	if _, err := r.commit(tip); err != nil {
+		return fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return nil
 }
 
 // tip returns where the store ref points to, zero if there is none yet.
@@ -138,6 +164,9 @@ func (r *Repo) kept(ctx context.Context, tip, snapshot oid.ID) bool {
 
 // whole lists the trees that git has whole because something keeps them.
 func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
+	if job.Repair {
+		return nil
+	}
 	if k, err := r.commit(tip); err == nil && k.subject == keepaliveMessage && len(k.parents) > 0 {
 		if s, err := r.commit(k.parents[len(k.parents)-1]); err == nil {
 			trees = append(trees, s.Tree)
@@ -154,87 +183,15 @@ func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
 	return trees
 }
 
-// A writer writes the objects of one job and moves the ref.
-type writer struct {
-	r    *Repo
-	job  *Job
-	db   *gitodb.DB // the same database, with the repository's settings
-	refs *gitref.Store
-}
-
-func (r *Repo) writer(job *Job) (*writer, error) {
-	w := &writer{r: r, job: job}
-	s, err := r.habits()
-	if err != nil {
-		return nil, err
-	}
-	w.refs = r.refs(&gitref.Options{Patience: patience, LogAlways: s.logAlways, Committer: r.Identity(), Sync: s.syncRefs, Share: s.share})
-	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{Sync: s.syncLoose, Share: s.share})
-	return w, err
-}
-
-// write writes objects, which git lacks.
-func (w *writer) write(ctx context.Context, ids []oid.ID) error {
-	switch {
-	case len(ids) == 0:
-		return nil
-	case len(w.r.layout.UnknownExtensions) > 0:
-		return w.r.programWrite(ctx, ids, w.source)
-	case len(ids) > looseMax:
-		return w.db.WritePack(ctx, ids, w.source)
-	}
-	for _, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		o, err := w.source(id)
-		if err != nil {
-			return err
-		}
-		if err := w.db.WriteLoose(id, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// source gives an object to write.
-func (w *writer) source(id oid.ID) (Object, error) {
-	switch {
-	case id == w.job.Snapshot:
-		return gitodb.Payload(oid.Commit, w.job.Commit), nil
-	case id == w.r.emptyTree():
-		return gitodb.Payload(oid.Tree, nil), nil
-	}
-	var o Object
-	var err error
-	if w.job.Open != nil {
-		o, err = w.job.Open(id)
-	} else {
-		var kind oid.Kind
-		var payload []byte
-		kind, payload, err = w.job.Load(id)
-		o = gitodb.Payload(kind, payload)
-	}
-	if err == nil {
-		return o, nil
-	}
-	// It may be in git in a way that cannot be freshened: in a pack of
-	// unreachable objects, or in files of somebody else.
-	if o, gitErr := w.r.db.Stream(id); gitErr == nil {
-		return o, nil
-	}
-	return Object{}, fmt.Errorf("%w: %v: %w", ErrMissing, id, err)
-}
-
 // append puts the snapshot at the head of the chain. Whoever else did so
 // meanwhile is not lost: the ref is read again and the snapshot goes on top.
-// It gives up, for the caller to try again, where the chain was replaced.
-func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, again bool, err error) {
+// It gives up, for the caller to try again, where the chain was replaced. The
+// ref is at tip; last is the same, or zero to begin a new chain.
+func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid.ID, again bool, err error) {
 	for {
-		payload := encodeKeepalive(w.job.Snapshot, c, tip, w.r.Algorithm())
+		payload := encodeKeepalive(w.job.Snapshot, c, last, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)
-		if err := w.writeKeepalive(ctx, id, payload); err != nil {
+		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
 		}
 		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
@@ -254,7 +211,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 		if !w.r.follows(now, tip) {
 			return oid.ID{}, true, nil
 		}
-		tip = now
+		tip, last = now, now
 	}
 }
 
@@ -271,20 +228,4 @@ func (r *Repo) follows(tip, earlier oid.ID) bool {
 		tip = k.parents[0]
 	}
 	return false
-}
-
-func (w *writer) writeKeepalive(ctx context.Context, id oid.ID, payload []byte) error {
-	if len(w.r.layout.UnknownExtensions) == 0 {
-		return w.db.WriteLoose(id, gitodb.Payload(oid.Commit, payload))
-	}
-	return w.r.programWrite(ctx, []oid.ID{id}, func(oid.ID) (Object, error) {
-		return gitodb.Payload(oid.Commit, payload), nil
-	})
-}
-
-func (w *writer) swap(ctx context.Context, u gitref.Update) error {
-	if w.r.files() {
-		return w.refs.CompareAndSwap(ctx, u)
-	}
-	return w.r.programSwap(ctx, u)
 }
