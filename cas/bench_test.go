@@ -1,6 +1,7 @@
 package cas
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -158,4 +159,39 @@ func BenchmarkTurn(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkDelta stores source files with one line changed, against the file
+// before the change.
+func BenchmarkDelta(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var c codecs
+	var olds, news [][]byte
+	for _, name := range sourceFiles(b) {
+		p, err := os.ReadFile(name)
+		if err != nil || len(p) < 200 || len(p) > wholeMax || filepath.Ext(name) != ".go" || r.IntN(4) != 0 {
+			continue
+		}
+		lines := bytes.SplitAfter(p, []byte("\n"))
+		lines[r.IntN(len(lines))] = fmt.Appendf(nil, "\tvalue%d := compute(%d)\n", r.Uint32(), r.Uint32())
+		olds, news = append(olds, p), append(news, bytes.Join(lines, nil))
+	}
+	var raw, plain, delta, kept int
+	for i := range olds {
+		raw += len(news[i])
+		plain += len(c.encode(news[i]))
+		if row := c.encodeDelta(news[i], olds[i]); row != nil {
+			delta += len(row)
+			kept++
+		}
+	}
+	i := 0
+	for b.Loop() {
+		c.encodeDelta(news[i%len(news)], olds[i%len(news)])
+		i++
+	}
+	b.ReportMetric(float64(raw)/float64(len(news)), "raw-B/file")
+	b.ReportMetric(float64(plain)/float64(len(news)), "plain-B/file")
+	b.ReportMetric(float64(delta)/float64(kept), "delta-B/edit")
+	b.ReportMetric(100*float64(kept)/float64(len(news)), "%deltas")
 }

@@ -23,6 +23,9 @@ const (
 	// is a delta from the same base and so a little larger; where that ends and
 	// the file is stored whole is near the cheapest place.
 	deltaShare = 16
+	// deltaSmall bytes are allowed for a file so small that this is less; there
+	// the delta must be at most half of the plain frame.
+	deltaSmall = 160
 )
 
 // codecs are pools: a new zstd encoder costs more than compressing a file.
@@ -61,10 +64,14 @@ func (c *codecs) encodeDelta(raw, base []byte) []byte {
 		return nil // a base too short to be one
 	}
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecDelta))
-	if len(e.scratch)-1 > len(raw)/deltaShare {
-		return nil
+	size := len(e.scratch) - 1
+	switch {
+	case size <= len(raw)/deltaShare:
+		return bytes.Clone(e.scratch)
+	case size <= deltaSmall && size <= len(c.encode(raw))/2:
+		return bytes.Clone(e.scratch)
 	}
-	return bytes.Clone(e.scratch)
+	return nil
 }
 
 // decode returns the raw bytes of a row of the bucket data, size of them. It

@@ -162,7 +162,7 @@ func TestATruncatedStoreGivesNoWrongByte(t *testing.T) {
 func TestAFlippedBitGivesNoWrongByte(t *testing.T) {
 	sm := newSample(t)
 	r := seeded(t)
-	n := 150
+	n := 60
 	if s := os.Getenv("REWIND_FLIPS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
@@ -183,7 +183,7 @@ func TestAFlippedBitGivesNoWrongByte(t *testing.T) {
 func TestAnOverwrittenPageGivesNoWrongByte(t *testing.T) {
 	sm := newSample(t)
 	r := seeded(t)
-	for page := range min(len(sm.file)/4096, 100) {
+	for page := range min(len(sm.file)/4096, 60) {
 		file := bytes.Clone(sm.file)
 		switch page % 3 {
 		case 0:

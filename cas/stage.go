@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
@@ -226,24 +228,38 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	l := &load{}
-	for i, it := range b.items {
-		if err := ctx.Err(); err != nil {
-			return err
+	l := &load{chunks: make([]stagedChunk, len(b.items))}
+	for _, it := range b.items {
+		if !it.id.IsZero() {
+			row := object{kind: it.kind, size: uint64(it.to - it.from), digest: it.digest}
+			l.objects = append(l.objects, stagedObject{id: it.id, row: row})
 		}
-		if err := g.s.prepare(l, it, b.buf[it.from:it.to], found[i]); err != nil {
-			return err
-		}
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(b.items)+3)/4) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(b.items)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				l.chunks[i] = g.s.prepare(b.items[i], b.buf, found[i])
+			}
+		})
+	}
+	workers.Wait()
+	for i := range l.chunks {
+		l.bytes += len(l.chunks[i].row)
+	}
+	if err := ctx.Err(); err != nil {
+		return err // some frames were not made
 	}
 	return g.deliver(ctx, l)
 }
 
 // found is what the store has of an item.
 type found struct {
-	object, chunk bool
-	base          digest
-	baseChunk     chunk
-	baseRow       []byte
+	chunk     bool // the very bytes
+	base      digest
+	baseChunk chunk
+	baseRow   []byte
 }
 
 // lookUp asks the store for the items of a batch. The answer saves work and
@@ -273,17 +289,12 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 }
 
 func (v *View) find(it item) (f found) {
-	_, _, err := v.frame(it.digest)
-	f.chunk = err == nil
-	if it.id.IsZero() {
-		return f
+	if it.base.IsZero() {
+		_, _, err := v.frame(it.digest)
+		return found{chunk: err == nil}
 	}
-	if o, err := v.object(it.id); err == nil {
-		f.object = f.chunk && o.digest == it.digest
-	}
-	if f.chunk || it.base.IsZero() {
-		return f
-	}
+	// What has a base is a new version, most likely: a delta is made sooner than
+	// two more pages are read to see whether it is needed.
 	o, err := v.object(it.base)
 	if err != nil || o.form != whole || o.size > wholeMax || o.size == 0 {
 		return f
@@ -301,32 +312,25 @@ func (v *View) find(it item) (f found) {
 	return f
 }
 
-// prepare adds an item to a load. A base that cannot be read is not used: the
-// item is then kept whole.
-func (s *Store) prepare(l *load, it item, payload []byte, f found) error {
-	if !it.id.IsZero() {
-		row := object{kind: it.kind, size: uint64(len(payload)), digest: it.digest}
-		l.objects = append(l.objects, stagedObject{id: it.id, row: row})
-	}
+// prepare makes the frame of an item, unless the store has it. A base that
+// cannot be read is not used: the item is then kept whole.
+func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
+	payload := buf[it.from:it.to]
 	c := stagedChunk{digest: it.digest, raw: uint32(len(payload))}
-	if !f.chunk {
-		c.row, c.base = s.compress(payload, f)
-		l.bytes += len(c.row)
+	if f.chunk {
+		return c
 	}
-	l.chunks = append(l.chunks, c)
-	return nil
-}
-
-func (s *Store) compress(payload []byte, f found) (row []byte, base digest) {
 	if f.baseRow != nil {
-		raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil)
-		if err == nil {
-			if row = s.codecs.encodeDelta(payload, raw); row != nil {
-				return row, f.base
-			}
+		if raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil); err == nil {
+			c.row = s.codecs.encodeDelta(payload, raw)
 		}
 	}
-	return s.codecs.encode(payload), digest{}
+	if c.row != nil {
+		c.base = f.base
+		return c
+	}
+	c.row = s.codecs.encode(payload)
+	return c
 }
 
 // Discard forgets what was staged. It waits for a write that is under way;

@@ -3,6 +3,7 @@ package cas
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -48,11 +49,11 @@ func text(r *rand.Rand, n int) []byte {
 }
 
 func noise(r *rand.Rand, n int) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = byte(r.Uint32())
+	p := make([]byte, 0, n+8)
+	for len(p) < n {
+		p = binary.LittleEndian.AppendUint64(p, r.Uint64())
 	}
-	return p
+	return p[:n]
 }
 
 func put(t testing.TB, s *Store, payloads ...[]byte) []oid.ID {
