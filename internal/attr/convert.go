@@ -34,7 +34,7 @@ var (
 type Config struct {
 	AutoCRLF AutoCRLF          // core.autocrlf
 	EOL      EOL               // core.eol
-	SafeCRLF SafeCRLF          // core.safecrlf
+	SafeCRLF bool              // core.safecrlf is true; that it is "warn" has no effect here
 	Filters  map[string]Filter // filter.<name>.*
 }
 
@@ -56,16 +56,6 @@ const (
 	EOLNative EOL = iota
 	EOLLF
 	EOLCRLF
-)
-
-// SafeCRLF is core.safecrlf.
-type SafeCRLF uint8
-
-// The values of core.safecrlf; only SafeTrue has an effect here.
-const (
-	SafeWarn SafeCRLF = iota
-	SafeFalse
-	SafeTrue
 )
 
 // A Filter is the part of a filter driver that works on the way into the
@@ -110,7 +100,7 @@ func (cfg *Config) Conversion(a Attrs) Conversion {
 	v := Conversion{
 		lines: cfg.lineRule(a),
 		ident: a.Ident.State == Set,
-		safe:  cfg.SafeCRLF == SafeTrue,
+		safe:  cfg.SafeCRLF,
 		crlf:  cfg.checksOutCRLF(),
 	}
 	if a.Filter.State == Valued {

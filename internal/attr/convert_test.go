@@ -226,7 +226,7 @@ func randomSample(r *rand.Rand, i int) sample {
 
 func randomConfig(r *rand.Rand) (*attr.Config, []string) {
 	cfg := &attr.Config{
-		AutoCRLF: attr.AutoCRLF(r.IntN(3)), EOL: attr.EOL(r.IntN(3)), SafeCRLF: attr.SafeCRLF(r.IntN(3)), Filters: filters(),
+		AutoCRLF: attr.AutoCRLF(r.IntN(3)), EOL: attr.EOL(r.IntN(3)), SafeCRLF: r.IntN(3) == 0, Filters: filters(),
 	}
 	if cfg.AutoCRLF == attr.AutoInput && cfg.EOL == attr.EOLCRLF {
 		cfg.EOL = attr.EOLLF // git refuses the pair
@@ -234,7 +234,7 @@ func randomConfig(r *rand.Rand) (*attr.Config, []string) {
 	args := []string{
 		"-c", "core.autocrlf=" + [...]string{"false", "true", "input"}[cfg.AutoCRLF],
 		"-c", "core.eol=" + [...]string{"native", "lf", "crlf"}[cfg.EOL],
-		"-c", "core.safecrlf=" + [...]string{"warn", "false", "true"}[cfg.SafeCRLF],
+		"-c", "core.safecrlf=" + map[bool]string{false: pick(r, []string{"warn", "false"}), true: "true"}[cfg.SafeCRLF],
 	}
 	for name, f := range cfg.Filters {
 		args = append(args, "-c", "filter."+name+".smudge=cat")

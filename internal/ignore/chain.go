@@ -58,7 +58,7 @@ func (c *Chain) With(f *File) *Chain {
 	if f == nil || f.Empty() {
 		return c
 	}
-	l := level{file: f, base: len(c.path), paths: len(f.paths) > 0, globs: f.paths2}
+	l := level{file: f, base: len(c.path), paths: len(f.paths) > 0, globs: f.pathGlobs}
 	return &Chain{
 		levels: slices.Insert(slices.Clone(c.levels), 0, l),
 		path:   c.path,
@@ -195,10 +195,11 @@ func lastGlob(list []glob, path, name []byte, isDir bool, best int32) int32 {
 	return best
 }
 
-// Ignored decides about a whole path (slash-separated, relative to the root of
-// which c is the chain) with the directories above it: what lies in an ignored
-// directory is ignored. own returns the ignore file of a directory ("" is the
-// root), nil if it has none; it is not asked about ignored directories.
+// Ignored decides about a whole path with the directories above it: what lies
+// in an ignored directory is ignored. c is the chain of the root, before its own
+// ignore file; path is relative to the root, with slashes and no empty names.
+// own returns the ignore file of a directory ("" is the root), nil if it has
+// none; it is not asked about ignored directories.
 func (c *Chain) Ignored(path string, isDir bool, own func(dir string) *File) bool {
 	for at := 0; ; {
 		c = c.With(own(strings.TrimSuffix(path[:at], "/")))

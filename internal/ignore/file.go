@@ -42,12 +42,12 @@ type File struct {
 	fold    bool
 	digest  uint64
 
-	names    map[string]places   // a name
-	suffixes map[byte][]ending   // "*.ext", by the last byte, last rule first
-	globs    []glob              // other patterns of a name, last rule first
-	paths    map[string]places   // a path, relative to the file's directory
-	dirs     map[string]struct{} // the directories in which or below which paths has something, ending with a slash
-	paths2   []glob              // other patterns of a path, last rule first
+	names     map[string]places   // a name
+	suffixes  map[byte][]ending   // "*.ext", by the last byte, last rule first
+	globs     []glob              // other patterns of a name, last rule first
+	paths     map[string]places   // a path, relative to the file's directory
+	dirs      map[string]struct{} // the directories in which or below which paths has something, ending with a slash
+	pathGlobs []glob              // other patterns of a path, last rule first
 }
 
 // places are the highest rules that match: a directory, and anything else.
@@ -84,7 +84,7 @@ func Parse(data []byte, opt *Options) *File {
 		}
 	}
 	slices.Reverse(f.globs)
-	slices.Reverse(f.paths2)
+	slices.Reverse(f.pathGlobs)
 	for _, list := range f.suffixes {
 		slices.Reverse(list)
 	}
@@ -145,7 +145,7 @@ func (f *File) add(pattern string, sum hash.Hash) {
 	case rule.Basename:
 		f.globs = append(f.globs, glob{rule, place})
 	default:
-		f.paths2 = append(f.paths2, glob{rule, place})
+		f.pathGlobs = append(f.pathGlobs, glob{rule, place})
 	}
 }
 

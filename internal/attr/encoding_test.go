@@ -1,0 +1,86 @@
+package attr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestEncodingTablesAreGits sends every byte that we take in a single-byte
+// encoding through git.
+func TestEncodingTablesAreGits(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: no git on this machine to compare with")
+	}
+	root := t.TempDir()
+	git := func(args ...string) []byte {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+root)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	git("init", "-q")
+	var rules bytes.Buffer
+	want := map[string][]byte{}
+	for i, name := range singleBytes {
+		var raw, text []byte
+		for c := range 256 {
+			if s, err := toUTF8(name, []byte{byte(c)}); err == nil {
+				raw = append(raw, byte(c))
+				text = append(text, s...)
+			}
+		}
+		if len(raw) < 128 {
+			t.Errorf("%s: takes %d bytes only", name, len(raw))
+		}
+		file := fmt.Sprintf("f%d", i)
+		fmt.Fprintf(&rules, "%s -text working-tree-encoding=%s\n", file, name)
+		want[file] = text
+		if err := os.WriteFile(filepath.Join(root, file), raw, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".gitattributes"), rules.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	git("add", ".")
+	for file, text := range want {
+		if got := git("cat-file", "blob", ":"+file); !bytes.Equal(got, text) {
+			t.Errorf("%s (%s): git has %q, we %q", file, rules.Bytes(), got, text)
+		}
+	}
+}
+
+// FuzzParse holds that no bytes make Parse or Lookup panic.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("[attr]m text=auto n\n[attr]n m -eol\n\"\\141\\\"\" m !x\n"), "a/b")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		c := NewChain(nil).With(Parse(data, &Options{Macros: true}))
+		a := c.Lookup(name)
+		c.Enter(name).Lookup(name)
+		v := (&Config{}).Conversion(a)
+		v.Clean(context.Background(), Input{Path: name, Raw: data})
+	})
+}
+
+// FuzzPackets holds that whatever a filter sends is packets or an error.
+func FuzzPackets(f *testing.F) {
+	f.Add([]byte("0008abc\n0000"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := newPacketReader(bytes.NewReader(data)).lines(); err != nil && !errors.Is(err, errProtocol) {
+			t.Error(err)
+		}
+		if _, err := newPacketReader(bytes.NewReader(data)).content(); err != nil && !errors.Is(err, errProtocol) {
+			t.Error(err)
+		}
+	})
+}
