@@ -35,7 +35,8 @@ type Options struct {
 }
 
 // Run measures and gives the report. It fails if any contender fails, or does
-// not do what it says. Only the directory of the options is written to.
+// not do what it says; the report then has the workloads that were finished
+// before. Only the directory of the options is written to.
 func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if o, err = o.filled(); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	report = &Report{Time: time.Now().UTC(), System: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.NumCPU(), Rounds: o.Rounds}
 	for _, restores := range []bool{false, true} {
 		if err := runStage(ctx, o, report, stagePlan{dir, restores}); err != nil {
-			return nil, err
+			return report, err
 		}
 	}
 	return report, nil

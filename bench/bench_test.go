@@ -115,9 +115,12 @@ func TestASnapshotThatRecordsNothingFails(t *testing.T) {
 }
 
 func TestARestoreThatDoesNothingFails(t *testing.T) {
-	_, err := Run(context.Background(), Options{Binary: fakeRewind(t, "restore"), Files: 64, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"restore-1"}})
+	report, err := Run(context.Background(), Options{Binary: fakeRewind(t, "restore"), Files: 64, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"edit-1", "restore-1"}})
 	if err == nil || !strings.Contains(err.Error(), "restore-1: rewind: check: ") {
 		t.Errorf("got %v", err)
+	}
+	if report == nil || len(report.Results) != 1 || report.Results[0].Workload != "edit-1" {
+		t.Errorf("lost what was finished before: %+v", report)
 	}
 }
 

@@ -39,10 +39,10 @@ func Main(ctx context.Context, binary string, args []string, stdout, stderr io.W
 		return fmt.Errorf("%w: no format %q", ErrUsage, *format)
 	}
 	report, err := Run(ctx, o)
-	if err != nil {
-		return err
+	if report != nil && len(report.Results) > 0 {
+		err = firstError(err, write(report, stdout))
 	}
-	return write(report, stdout)
+	return err
 }
 
 // ErrUsage is reported by [Main] for arguments that it does not know.
