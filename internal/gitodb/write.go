@@ -47,18 +47,9 @@ func (d *DB) WriteLoose(id oid.ID, o Object) (err error) {
 	if isLoose(path) {
 		return nil
 	}
-	dir := filepath.Dir(path)
-	switch err := os.Mkdir(dir, 0o777); {
-	case err == nil:
-		if err := d.share(dir); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrExist):
-		return err
-	}
-	t, err := createTemp(dir, "tmp_obj_")
+	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
 	if err != nil {
-		return err
+		return fmt.Errorf("write %v: %w", id, err)
 	}
 	defer t.abandon()
 	if err := d.deflateLoose(t.f, id, o); err != nil {
@@ -72,13 +63,6 @@ func (d *DB) WriteLoose(id oid.ID, o Object) (err error) {
 func isLoose(path string) bool {
 	st, err := os.Lstat(path)
 	return err == nil && st.Mode().IsRegular() && st.Size() > 0
-}
-
-func (d *DB) share(path string) error {
-	if d.opt.Share == nil {
-		return nil
-	}
-	return d.opt.Share(path)
 }
 
 func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
@@ -135,16 +119,36 @@ type temp struct {
 }
 
 // createTemp makes a file that nobody may write to later, under a name that
-// git's prune recognises and removes, should we not come to it.
-func createTemp(dir, prefix string) (*temp, error) {
+// git's prune recognises and removes, should we not come to it. The directory
+// is made if need be; most are there.
+func (d *DB) createTemp(dir, prefix string) (*temp, error) {
 	for range 100 {
 		path := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36))
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
-		if !errors.Is(err, fs.ErrExist) {
-			return &temp{f, path}, err
+		switch {
+		case err == nil:
+			return &temp{f, path}, nil
+		case errors.Is(err, fs.ErrNotExist):
+			if err := d.mkdir(dir); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("no name is free in %s", dir)
+}
+
+// mkdir makes a directory of the database, which others may make at once.
+func (d *DB) mkdir(dir string) error {
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil && d.opt.Share != nil {
+		err = d.opt.Share(dir)
+	}
+	return err
 }
 
 // install closes the file and gives it its name. Who came first wins: both

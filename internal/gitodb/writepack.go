@@ -11,8 +11,6 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -41,17 +39,9 @@ func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (err er
 		return nil
 	}
 	dir := filepath.Join(d.dir, "pack")
-	switch err := os.Mkdir(dir, 0o777); {
-	case err == nil:
-		if err := d.share(dir); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrExist):
-		return err
-	}
-	t, err := createTemp(dir, "tmp_pack_")
+	t, err := d.createTemp(dir, "tmp_pack_")
 	if err != nil {
-		return err
+		return fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
 	w := &packWriter{db: d, hash: newHash(d.alg)}
@@ -188,7 +178,7 @@ func (w *packWriter) finish(t *temp, dir string) error {
 	if _, err := t.f.Write(sum); err != nil {
 		return err
 	}
-	x, err := createTemp(dir, "tmp_idx_")
+	x, err := w.db.createTemp(dir, "tmp_idx_")
 	if err != nil {
 		return err
 	}
