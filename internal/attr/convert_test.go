@@ -338,7 +338,7 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 // REWIND_FUZZ_BATCHES is the number of batches of 250 files.
 func TestConversionsAreGits(t *testing.T) {
 	needGit(t)
-	batches := envN(t, "REWIND_FUZZ_BATCHES", 4)
+	batches := envN(t, "REWIND_FUZZ_BATCHES", 2)
 	first := rand.Uint64() >> 1
 	t.Logf("first seed %d", first)
 	changed, refused := 0, 0

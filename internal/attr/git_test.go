@@ -189,7 +189,7 @@ var badSeeds = []uint64{}
 func TestAttributesAreGits(t *testing.T) {
 	needGit(t)
 	const questions = 400
-	n := envN(t, "REWIND_FUZZ_N", 12_000)
+	n := envN(t, "REWIND_FUZZ_N", 8_000)
 	first := rand.Uint64() >> 1
 	t.Logf("first seed %d", first)
 	for _, seed := range badSeeds {

@@ -223,7 +223,7 @@ var badSeeds = []uint64{}
 func TestDecisionsAreGits(t *testing.T) {
 	needGit(t)
 	const questions = 2000
-	n := 60_000
+	n := 40_000
 	if s := os.Getenv("REWIND_FUZZ_N"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
