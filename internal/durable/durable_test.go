@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -48,7 +50,7 @@ func TestAFailedWriteLeavesTheOldFile(t *testing.T) {
 func TestExclusiveMeansAloneAmongGoroutines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var wg sync.WaitGroup
-	n := 0 // the race detector sees it if two hold the lock
+	var n atomic.Int64 // an update is lost if two hold the lock at once
 	for range 20 {
 		wg.Go(func() {
 			for range 20 {
@@ -57,7 +59,9 @@ func TestExclusiveMeansAloneAmongGoroutines(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				n++
+				seen := n.Load()
+				runtime.Gosched()
+				n.Store(seen + 1)
 				if err := held.Unlock(); err != nil {
 					t.Error(err)
 				}
@@ -65,8 +69,8 @@ func TestExclusiveMeansAloneAmongGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n != 400 {
-		t.Errorf("counted %d, want 400", n)
+	if n.Load() != 400 {
+		t.Errorf("counted %d, want 400", n.Load())
 	}
 }
 
