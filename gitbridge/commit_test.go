@@ -164,19 +164,3 @@ func TestSyncingFollowsCoreFsync(t *testing.T) {
 		}
 	}
 }
-
-func TestTheIndexIsReadIfThereIsOne(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	if x, err := r.open().Index(); x != nil || err != nil {
-		t.Errorf("%v, %v", x, err)
-	}
-	r.write("a/f", "1")
-	r.git("add", "-A")
-	for range 2 {
-		x, err := r.open().Index()
-		if err != nil || x.Len() != 1 || len(x.Dir("a").Find("f")) != 1 {
-			t.Errorf("%v", err)
-		}
-		r.git("update-index", "--split-index")
-	}
-}

@@ -3,11 +3,8 @@ package gitbridge
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // habits are the settings of a repository that say how git writes into it, so
@@ -93,14 +90,4 @@ func share(path string, bits fs.FileMode, exact bool) error {
 		return nil
 	}
 	return os.Chmod(path, perm)
-}
-
-// sharedIndex reads the file that a split index refers to.
-func (r *Repo) sharedIndex(id oid.ID) ([]byte, error) {
-	name := "sharedindex." + id.String()
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(r.layout.IndexFile), name))
-	if err != nil && r.layout.GitDir != filepath.Dir(r.layout.IndexFile) {
-		return os.ReadFile(filepath.Join(r.layout.GitDir, name))
-	}
-	return data, err
 }

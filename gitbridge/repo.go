@@ -1,5 +1,5 @@
 // Package gitbridge is a repository as the engine sees it: its objects, its
-// HEAD, its index and settings for reading; and for writing one ref,
+// HEAD and its settings for reading; and for writing one ref,
 // refs/pi-rewind/store, with the snapshots it keeps.
 //
 // Of the repository nothing else is ever written: no other ref, not HEAD, not
@@ -13,13 +13,11 @@ package gitbridge
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -135,27 +133,6 @@ func (r *Repo) commit(id oid.ID) (parsed, error) {
 		return parsed{}, fmt.Errorf("%v: %w", id, err)
 	}
 	return c, nil
-}
-
-// Index reads the worktree's index, nil if there is none. Its errors are those
-// of [gitindex.Decode] and of the system.
-func (r *Repo) Index() (*gitindex.Index, error) {
-	info, err := os.Stat(r.layout.IndexFile) // before it is read: older is safe
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(r.layout.IndexFile)
-	if err != nil {
-		return nil, err
-	}
-	return gitindex.Decode(data, &gitindex.Options{
-		Algorithm: r.Algorithm(),
-		Mtime:     info.ModTime().UnixNano(),
-		Shared:    r.sharedIndex,
-	})
 }
 
 // Identity returns who the snapshots are by, "Name <mail>": the user's own
