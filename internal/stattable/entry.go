@@ -26,6 +26,9 @@ type Entry struct{ p []byte }
 
 func (e Entry) raw() EntryFlags { return EntryFlags(binary.LittleEndian.Uint16(e.p[entFlags:])) }
 
+// IsZero reports whether this is no entry.
+func (e Entry) IsZero() bool { return e.p == nil }
+
 // Flags returns the entry's flags.
 func (e Entry) Flags() EntryFlags { return e.raw() &^ (hasGit | hasRaw | longIDs) }
 
@@ -93,3 +96,6 @@ func (e Entry) Item() Item {
 	}
 	return it
 }
+
+// SameAs reports whether the entry is what encoding the item would give.
+func (e Entry) SameAs(it *Item) bool { return e.Item() == *it }

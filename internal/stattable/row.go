@@ -24,7 +24,8 @@ const (
 	Ambiguous RowFlags = 1 << iota // the listing is too young to be trusted: list again
 	Retry                          // something in it was skipped that may work now: list again
 	DotGit                         // it has a ".git": ask whether it is a repository
-	IsNested                       // it was recorded as a nested repository
+	HasKeptOut                     // an entry has [KeptOut]
+	AllWanted                      // of a repository's root: its index wants everything on disk
 	hasTree
 	hasOverlay
 	long // its own ids have 32 bytes
@@ -41,6 +42,9 @@ const (
 	KeptOut                          // kept out of the git tree by policy
 	AbsentNow                        // in the git tree only, not on disk
 	IsDir                            // a directory: its own row has its stat data
+	Rule                             // an ignore or attributes file that is in force
+	Ignored                          // the ignore rules leave it out; it is here for another reason
+	OutOfGit                         // no part of it may be in the git tree
 	hasGit
 	hasRaw
 	longIDs
@@ -87,8 +91,11 @@ type Item struct {
 	Raw          oid.ID // of the bytes on disk
 }
 
-// A Note is a path that was left out, and why.
-type Note struct{ Name, Reason string }
+// A Note is a name that was left out, and why.
+type Note struct {
+	Name, Reason string
+	Kept         bool // only the git tree lacks it; the overlay has it
+}
 
 // A Row is the encoded state of one directory. It is immutable and may be
 // shared. The zero Row is no row.
@@ -131,6 +138,10 @@ func Encode(dir string, h *Head, items []Item, notes []Note) Row {
 	}
 	le.PutUint32(p[offNotes:], uint32(len(p)))
 	for _, n := range notes {
+		p = append(p, 0)
+		if n.Kept {
+			p[len(p)-1] = 1
+		}
 		p = le.AppendUint16(p, uint16(len(n.Name)))
 		p = append(p, n.Name...)
 		p = le.AppendUint16(p, uint16(len(n.Reason)))
@@ -232,6 +243,10 @@ func checkEntry(p []byte) int {
 }
 
 func cutNote(p []byte) (Note, []byte, bool) {
+	if len(p) < 1 {
+		return Note{}, nil, false
+	}
+	kept, p := p[0] != 0, p[1:]
 	var part [2]string
 	for i := range part {
 		if len(p) < 2 {
@@ -243,11 +258,14 @@ func cutNote(p []byte) (Note, []byte, bool) {
 		}
 		part[i], p = string(p[2:2+n]), p[2+n:]
 	}
-	return Note{part[0], part[1]}, p, true
+	return Note{part[0], part[1], kept}, p, true
 }
 
 // IsZero reports whether this is no row.
 func (r Row) IsZero() bool { return r.p == nil }
+
+// Equal reports whether two rows are the same bytes.
+func (r Row) Equal(o Row) bool { return bytes.Equal(r.p, o.p) }
 
 // Flags returns the row's flags.
 func (r Row) Flags() RowFlags {

@@ -30,7 +30,7 @@ func sample(alg oid.Algorithm) (Head, []Item, []Note) {
 		{Name: "unborn", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Raw: b},
 		{Name: "link", Mode: tree.Symlink, GitMode: tree.GitSymlink, Git: b, Raw: b},
 	}
-	return head, items, []Note{{"skipped", "permission denied"}, {"", ""}}
+	return head, items, []Note{{"skipped", "permission denied", false}, {"", "", true}}
 }
 
 func items(r Row) []Item {

@@ -1,0 +1,218 @@
+package worktree
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// release counts one subdirectory, or the visit itself, as finished, and
+// finishes every directory for which it was the last.
+func (w *worker) release(n *node) error {
+	for n != nil && n.pending.Add(-1) == 0 {
+		if err := w.finish(n); err != nil {
+			return err
+		}
+		n.report()
+		w.done()
+		n = n.parent
+	}
+	return nil
+}
+
+// finish makes the trees and the row of a directory, after all below it.
+func (w *worker) finish(n *node) error {
+	if n.gone {
+		if !n.row.IsZero() {
+			w.scan.seen[n.rowNumber] = false
+		}
+		return nil
+	}
+	if n.kept == nil && len(n.reports) == 0 {
+		w.tell(n, n.row)
+		return nil
+	}
+	if n.kept == nil {
+		n.kept = unpack(n.row)
+	}
+	n.kept.merge(n.reports)
+	if err := w.encode(n); err != nil {
+		return err
+	}
+	head := &n.kept.head
+	head.Tree, head.Overlay = n.tree, n.overlay
+	if (n.parent == nil || n.nestedRoot()) && n.realm.wantsAll() {
+		head.Flags |= stattable.AllWanted
+	}
+	row := stattable.Encode(n.path, head, n.kept.items, n.kept.notes)
+	w.tell(n, row)
+	w.mu.Lock()
+	if !row.Equal(n.row) {
+		w.result.rows[n.path] = row
+	}
+	if n.all || w.force.above[n.path] {
+		w.result.unsaved[n.path] = true
+	}
+	w.mu.Unlock()
+	n.kept = nil
+	return nil
+}
+
+// unpack makes the contents of a directory of which only subdirectories
+// changed.
+func unpack(row stattable.Row) *contents {
+	c := &contents{head: row.Head(), notes: row.Notes()}
+	for rest := row.Entries(); !rest.Empty(); {
+		var e stattable.Entry
+		e, rest = rest.Cut()
+		c.items = append(c.items, e.Item())
+	}
+	return c
+}
+
+// merge puts the news of the subdirectories into the contents.
+func (c *contents) merge(reports []report) {
+	if len(reports) == 0 {
+		return
+	}
+	at := make(map[string]int, len(c.items))
+	for i := range c.items {
+		at[c.items[i].Name] = i
+	}
+	for i := range reports {
+		r := &reports[i]
+		slot, had := at[r.item.Name]
+		switch {
+		case r.gone && r.note.Name != "":
+			c.notes = append(c.notes, r.note)
+			c.head.Flags |= stattable.Retry
+		case r.gone:
+			c.head.Flags |= stattable.Ambiguous
+		case had:
+			c.items[slot] = r.item
+		default:
+			c.items = append(c.items, r.item)
+		}
+		if r.gone && had {
+			c.items[slot].Name = "" // to be dropped
+		}
+	}
+	c.items = slices.DeleteFunc(c.items, func(it stattable.Item) bool { return it.Name == "" })
+}
+
+// tell adds what must be named at every scan to the result.
+func (w *worker) tell(n *node, row stattable.Row) {
+	notes := row.Notes()
+	var kept []string
+	if row.Flags()&stattable.HasKeptOut != 0 {
+		for rest := row.Entries(); !rest.Empty(); {
+			var e stattable.Entry
+			if e, rest = rest.Cut(); e.Flags()&stattable.KeptOut != 0 {
+				kept = append(kept, join(n.path, e.Name()))
+			}
+		}
+	}
+	if len(notes) == 0 && len(kept) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.result.KeptOut = append(w.result.KeptOut, kept...)
+	for _, note := range notes {
+		w.result.Skipped = append(w.result.Skipped, Skip{Path: join(n.path, note.Name), Reason: note.Reason, Kept: note.Kept})
+	}
+}
+
+// encode makes the git tree and the overlay of a directory.
+func (w *worker) encode(n *node) (err error) {
+	items := n.kept.items
+	slices.SortFunc(items, func(a, b stattable.Item) int { return strings.Compare(a.Name, b.Name) })
+	old := stattable.Head{}
+	if !n.row.IsZero() {
+		old = n.row.Head()
+	}
+	w.entries = w.entries[:0]
+	if n.inGit {
+		for i := range items {
+			if it := &items[i]; !it.Git.IsZero() {
+				w.entries = append(w.entries, tree.Entry{Name: it.Name, Mode: it.GitMode, ID: it.Git})
+			}
+		}
+	}
+	if n.tree, err = w.saveTree(w.entries, old.Tree); err != nil {
+		return err
+	}
+	w.entries = w.entries[:0]
+	for i := range items {
+		if items[i].Flags&stattable.KeptOut != 0 {
+			n.kept.head.Flags |= stattable.HasKeptOut
+		}
+		e, ok, err := w.overlayEntry(n, &items[i])
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.entries = append(w.entries, e)
+		}
+	}
+	n.overlay, err = w.saveTree(w.entries, old.Overlay)
+	return err
+}
+
+// overlayEntry returns what the overlay says of an item, if tree and umask do
+// not say it all.
+func (w *worker) overlayEntry(n *node, it *stattable.Item) (e tree.Entry, ok bool, err error) {
+	e = tree.Entry{Name: it.Name, Mode: it.Mode, ID: it.Raw}
+	inTree := n.inGit && !it.Git.IsZero()
+	base := it.GitMode.Base(w.cfg.Umask)
+	switch {
+	case it.Flags&stattable.AbsentNow != 0:
+		return tree.Entry{Name: it.Name}, inTree, nil
+	case it.Flags&stattable.IsDir == 0:
+		if it.Mode.Type() == tree.Symlink {
+			e.Mode = tree.Symlink
+		}
+		return e, !inTree || base != e.Mode || it.Git != it.Raw, nil
+	case it.Flags&stattable.Ignored != 0 && !inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
+		return e, false, nil // entered in vain
+	case inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == base.Perm():
+		return e, false, nil
+	}
+	if e.ID.IsZero() {
+		e.ID, err = w.emptyTree()
+	}
+	return e, true, err
+}
+
+// saveTree keeps a tree, or returns the zero id for one without entries.
+func (w *worker) saveTree(entries []tree.Entry, base oid.ID) (oid.ID, error) {
+	if len(entries) == 0 {
+		return oid.ID{}, nil
+	}
+	tree.Sort(entries)
+	w.payload = w.payload[:0]
+	for _, e := range entries {
+		w.payload = tree.Append(w.payload, e, w.cfg.Algorithm)
+	}
+	w.count.Trees++
+	return w.cfg.Save.Tree(w.ctx, w.payload, base)
+}
+
+// emptyTree keeps the tree without entries, which stands for an empty
+// directory.
+func (w *worker) emptyTree() (oid.ID, error) {
+	w.mu.Lock()
+	id := w.emptyID
+	w.mu.Unlock()
+	if !id.IsZero() {
+		return id, nil
+	}
+	id, err := w.cfg.Save.Tree(w.ctx, nil, oid.ID{})
+	w.mu.Lock()
+	w.emptyID = id
+	w.mu.Unlock()
+	return id, err
+}

@@ -1,0 +1,212 @@
+package worktree
+
+import (
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+const (
+	triesMax      = 3
+	smallBytesMax = 1 << 20 // read whole before it is given to the Saver
+	bufBytesMin   = 1 << 17
+
+	refusedReason = "git refuses the name"
+	torn          = "kept changing while it was read"
+)
+
+// A candidate is a file or link that is recorded if it is still there.
+type candidate struct {
+	name      string
+	old       *stattable.Item // of the row, nil if it has none
+	tracked   tracked
+	isTracked bool
+	ignored   bool // by the rules
+	forced    bool // recorded in spite of them
+	rule      bool // a rule file that is in force here
+	sameAttrs bool // the attributes are those of the row
+	into      *contents
+}
+
+// capture records one file. It reports false if there was nothing to record:
+// it is gone, left out with a note, or no file any more.
+func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
+	a := attempt{worker: w, n: n, dir: dir, candidate: c}
+	for try := 1; ; try++ {
+		a.last = try == triesMax
+		notes := len(c.into.notes)
+		w.count.Stats++
+		var err error
+		if a.st, err = dir.Lstat(c.name); err != nil {
+			if !dirfd.Gone(err) {
+				w.leaveOut(c, reason(err))
+			}
+			return false, nil
+		}
+		switch a.st.Mode.Type() {
+		case tree.File, tree.Symlink:
+		case tree.Dir:
+			w.leaveOut(c, "changed its type during the scan")
+			return false, nil
+		default:
+			return false, nil
+		}
+		var ok bool
+		if a.it, ok = w.place(n, c, &a.st); !ok {
+			return false, nil
+		}
+		end := recorded
+		if !w.reuse(n, c, &a.st, &a.it) && !w.seed(n, c, &a.st, &a.it) {
+			if end, err = a.read(); err != nil {
+				return false, err
+			}
+		}
+		if end == recorded {
+			w.finishItem(n, c, &a.st, a.it)
+		}
+		if end != moved {
+			return end == recorded, nil
+		}
+		c.into.notes = c.into.notes[:notes]
+	}
+}
+
+// leaveOut names a path that cannot be recorded now; the next scan tries again.
+func (w *worker) leaveOut(c *candidate, why string) {
+	c.into.head.Flags |= stattable.Retry
+	w.note(c.into, stattable.Note{Name: c.name, Reason: why})
+}
+
+func (w *worker) note(into *contents, note stattable.Note) { into.notes = append(into.notes, note) }
+
+// place begins the item of a file: where it goes. False: nowhere.
+func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, bool) {
+	it := stattable.Item{Name: c.name, Mode: st.Mode}
+	if c.isTracked {
+		it.Flags |= stattable.Tracked
+	}
+	if c.rule || c.old != nil && c.old.Flags&stattable.Rule != 0 {
+		it.Flags |= stattable.Rule
+	}
+	place, why := Usual, ""
+	if !c.isTracked && w.cfg.Policy != nil {
+		place, why = w.cfg.Policy.Place(join(n.path, c.name), false, c.ignored, st.Size)
+	}
+	needed := c.forced || it.Flags&stattable.Rule != 0
+	switch {
+	case place == Nowhere && !needed:
+		w.leaveOut(c, why)
+		return it, false
+	case c.ignored && place != Overlay && !needed:
+		return it, false
+	case c.ignored:
+		it.Flags |= stattable.Ignored
+	case place != Usual:
+		it.Flags |= stattable.KeptOut
+	}
+	if n.inGit && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
+		it.Flags |= stattable.OutOfGit
+	}
+	return it, true
+}
+
+// inGit reports whether an item belongs into the git tree.
+func inGit(n *node, it *stattable.Item) bool {
+	return n.inGit && it.Flags&(stattable.Ignored|stattable.KeptOut|stattable.OutOfGit) == 0
+}
+
+// reuse takes the ids of the row, if the file is as the row has it.
+func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
+	o := c.old
+	if o == nil || o.Flags&stattable.Young != 0 || o.Raw.IsZero() || !sameStat(o, st) {
+		return false
+	}
+	git := inGit(n, it)
+	if git {
+		if !c.sameAttrs {
+			if _, identity := w.conversion(n, c.name); !identity {
+				return false
+			}
+		}
+		if o.Flags&stattable.Converted != 0 && (!c.sameAttrs || o.Git.IsZero()) {
+			return false
+		}
+	}
+	if w.cfg.Recheck && !(w.has(o.Raw) && (o.Git.IsZero() || w.has(o.Git))) {
+		return false
+	}
+	it.Raw = o.Raw
+	if git {
+		it.Git = o.Raw
+		if o.Flags&stattable.Converted != 0 {
+			it.Git, it.Flags = o.Git, it.Flags|stattable.Converted
+		} else if wasInGit := !o.Git.IsZero(); !wasInGit && c.sameAttrs {
+			if _, identity := w.conversion(n, c.name); !identity {
+				return false // it was kept out of git when its row was written
+			}
+		}
+	}
+	return true
+}
+
+func sameStat(o *stattable.Item, st *dirfd.Stat) bool {
+	return o.Mode == st.Mode && o.Ino == st.Ino && o.Size == st.Size && o.Mtime == st.Mtime && o.Ctime == st.Ctime
+}
+
+func (s *scan) has(id oid.ID) bool { return s.cfg.Has != nil && s.cfg.Has(id) }
+
+// seed takes the id of the index, if git saw the file as it is now.
+func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
+	e := c.tracked.entry
+	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 || e.Mode.Type() != st.Mode.Type() {
+		return false
+	}
+	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
+	if !e.StatMatches(now, w.cfg.Settings.Index) || n.realm.index.Racy(e, w.slack) {
+		return false
+	}
+	if st.Mode.Type() == tree.File {
+		if _, identity := w.conversion(n, c.name); !identity {
+			return false
+		}
+	}
+	if !w.has(e.ID) {
+		return false
+	}
+	it.Raw = e.ID
+	if inGit(n, it) {
+		it.Git = e.ID
+	}
+	return true
+}
+
+// finishItem completes an item and adds it to the directory.
+func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.Item) {
+	it.Mode, it.Ino, it.Size, it.Mtime, it.Ctime = st.Mode, st.Ino, st.Size, st.Mtime, st.Ctime
+	it.GitMode = w.gitMode(st.Mode, c)
+	if w.young(st) {
+		it.Flags |= stattable.Young
+	}
+	if it.Flags&stattable.OutOfGit != 0 {
+		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Kept: true})
+	}
+	c.into.items = append(c.into.items, it)
+}
+
+// gitMode is the mode of a file in the git tree: where the file system cannot
+// be trusted to tell, the index does.
+func (w *worker) gitMode(mode tree.Mode, c *candidate) tree.Mode {
+	set := &w.cfg.Settings
+	was := c.tracked.mode
+	switch {
+	case mode.Type() == tree.File && set.NoSymlinks && c.isTracked && was == tree.GitSymlink:
+		return tree.GitSymlink
+	case mode.Type() == tree.File && set.NoFileMode && c.isTracked && was.Type() == tree.File:
+		return was.Git()
+	case mode.Type() == tree.File && set.NoFileMode:
+		return tree.GitFile
+	}
+	return mode.Git()
+}

@@ -1,0 +1,26 @@
+package worktree
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// coarseNow reads the clock that file systems stamp files with. The precise
+// clock runs up to a tick ahead of it.
+func coarseNow() int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &ts) != nil {
+		return time.Now().UnixNano() - int64(slackLocal)
+	}
+	return ts.Nano()
+}
+
+// boot names this run of the system. The stat table is not synced: after a
+// power loss its rows may be of different ages.
+func boot() string {
+	p, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(p))
+}

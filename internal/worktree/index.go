@@ -1,0 +1,224 @@
+package worktree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// directory returns what the index holds in a directory, nil if nothing. What
+// a sparse index holds as one tree is given as if its files were entries, not
+// wanted on disk.
+func (s *scan) directory(r *realm, path string) (*gitindex.Directory, error) {
+	if err := r.load(); err != nil || r.index == nil {
+		return nil, err
+	}
+	id, dir, err := s.sparse(r, r.inside(path))
+	if err != nil || id.IsZero() {
+		return dir, err
+	}
+	entries, err := s.objectTree(id)
+	if err != nil {
+		return nil, err
+	}
+	dir = &gitindex.Directory{Digest: mixID(1, id)}
+	for _, e := range entries {
+		if e.Mode.Type() == tree.Dir {
+			dir.Dirs = append(dir.Dirs, e.Name)
+			continue
+		}
+		dir.Entries = append(dir.Entries, gitindex.Entry{Name: e.Name, Mode: e.Mode, ID: e.ID, Flags: gitindex.SkipWorktree})
+	}
+	slices.Sort(dir.Dirs)
+	return dir, nil
+}
+
+// inside turns a path of the worktree into one of the repository.
+func (r *realm) inside(path string) string {
+	if r.path == "" {
+		return path
+	}
+	return path[min(len(path), len(r.path)+1):]
+}
+
+// sparse returns the tree that stands for a directory in a sparse index, or
+// that is a part of such a tree; zero where the index has entries.
+func (s *scan) sparse(r *realm, path string) (oid.ID, *gitindex.Directory, error) {
+	dir := r.index.Dir(path)
+	if dir != nil {
+		return dir.Sparse, dir, nil
+	}
+	if !r.index.Sparse || path == "" {
+		return oid.ID{}, nil, nil
+	}
+	above, name := "", path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		above, name = path[:i], path[i+1:]
+	}
+	id, _, err := s.sparse(r, above)
+	if err != nil || id.IsZero() {
+		return oid.ID{}, nil, err
+	}
+	entries, err := s.objectTree(id)
+	for _, e := range entries {
+		if e.Name == name && e.Mode.Type() == tree.Dir {
+			return e.ID, nil, nil
+		}
+	}
+	return oid.ID{}, nil, err
+}
+
+// objectTree reads a tree of the repository.
+func (s *scan) objectTree(id oid.ID) ([]tree.Entry, error) {
+	if s.cfg.Load == nil {
+		return nil, fmt.Errorf("tree %v of the sparse index: no objects at hand", id)
+	}
+	payload, err := s.cfg.Load(oid.Tree, id)
+	if err != nil {
+		return nil, fmt.Errorf("tree of the sparse index: %w", err)
+	}
+	entries, err := tree.Decode(payload, s.cfg.Algorithm)
+	if err != nil {
+		return nil, fmt.Errorf("tree of the sparse index: %w", err)
+	}
+	return entries, nil
+}
+
+// A tracked is what a listing must know of a name that the index has.
+type tracked struct {
+	mode  tree.Mode       // of the git tree
+	id    oid.ID          // an earlier content
+	entry *gitindex.Entry // nil if the index was not decoded, or of a conflict
+	skip  bool            // not wanted on disk
+}
+
+// known is what the index has in one directory: as the index says it, or, if
+// the index has not changed, as the row remembers it.
+type known struct {
+	digest uint64
+	dir    *gitindex.Directory
+	row    map[string]stattable.Item
+}
+
+// indexDigest returns the digest of the index entries in a directory, from the
+// row if that can be believed.
+func (s *scan) indexDigest(n *node) (uint64, error) {
+	if n.noIndex {
+		return 0, nil
+	}
+	if n.realm.trusted && !n.row.IsZero() {
+		return n.row.Head().Index, nil
+	}
+	dir, err := s.directory(n.realm, n.path)
+	if err != nil || dir == nil {
+		return 0, err
+	}
+	return dir.Digest, nil
+}
+
+// known returns what the index has in a directory. Old are the row's entries.
+func (s *scan) known(n *node, old map[string]stattable.Item) (k *known, err error) {
+	k = &known{}
+	if n.noIndex {
+		return k, nil
+	}
+	if n.realm.trusted && !n.row.IsZero() {
+		k.digest, k.row = n.row.Head().Index, old
+		return k, nil
+	}
+	if k.dir, err = s.directory(n.realm, n.path); k.dir != nil {
+		k.digest = k.dir.Digest
+	}
+	return k, err
+}
+
+// file says what the index has under a name that is no directory in it.
+func (k *known) file(name string) (tracked, bool) {
+	if it, ok := k.row[name]; ok && it.Flags&stattable.Tracked != 0 && (it.Flags&stattable.IsDir == 0 || it.GitMode == tree.GitLink) {
+		return tracked{mode: it.GitMode, id: it.Git, skip: it.Flags&stattable.AbsentNow != 0 && !it.Git.IsZero()}, true
+	}
+	entries := k.dir.Find(name)
+	if len(entries) == 0 {
+		return tracked{}, false
+	}
+	for i := range entries { // of a conflict "ours" counts, as for git
+		if entries[i].Stage == 2 {
+			return trackedBy(&entries[i]), true
+		}
+	}
+	return trackedBy(&entries[0]), true
+}
+
+func trackedBy(e *gitindex.Entry) tracked {
+	t := tracked{mode: e.Mode, id: e.ID}
+	if e.Stage == 0 {
+		t.entry = e
+		t.skip = e.Flags&gitindex.SkipWorktree != 0 && e.Flags&gitindex.IntentToAdd == 0
+	}
+	return t
+}
+
+// holds reports whether the index has something below a subdirectory.
+func (k *known) holds(name string) bool {
+	if it, ok := k.row[name]; ok && it.Flags&stattable.Tracked != 0 && it.Flags&stattable.IsDir != 0 && it.GitMode != tree.GitLink {
+		return true
+	}
+	if k.dir == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(k.dir.Dirs, name)
+	return found
+}
+
+// names are all names that the index has in the directory.
+func (k *known) names() []string {
+	var out []string
+	for name, it := range k.row {
+		if it.Flags&stattable.Tracked != 0 {
+			out = append(out, name)
+		}
+	}
+	if k.dir != nil {
+		for i := range k.dir.Entries {
+			out = append(out, k.dir.Entries[i].Name)
+		}
+		out = append(out, k.dir.Dirs...)
+	}
+	return out
+}
+
+// absentTree makes the git tree of a directory that is not on disk: of what the
+// index does not want on disk. It is zero if that is nothing.
+func (w *worker) absentTree(r *realm, path string) (oid.ID, error) {
+	if err := r.load(); err != nil || r.index == nil {
+		return oid.ID{}, err
+	}
+	if id, _, err := w.sparse(r, r.inside(path)); err != nil || !id.IsZero() {
+		return id, err
+	}
+	dir, err := w.directory(r, path)
+	if err != nil || dir == nil {
+		return oid.ID{}, err
+	}
+	var entries []tree.Entry
+	for i := range dir.Entries {
+		if t := trackedBy(&dir.Entries[i]); t.skip {
+			entries = append(entries, tree.Entry{Name: dir.Entries[i].Name, Mode: t.mode, ID: t.id})
+		}
+	}
+	for _, name := range dir.Dirs {
+		id, err := w.absentTree(r, join(path, name))
+		if err != nil {
+			return oid.ID{}, err
+		}
+		if !id.IsZero() {
+			entries = append(entries, tree.Entry{Name: name, Mode: tree.GitDir, ID: id})
+		}
+	}
+	return w.saveTree(entries, oid.ID{})
+}

@@ -1,0 +1,365 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// memory is a Saver that keeps everything in memory.
+type memory struct {
+	alg oid.Algorithm
+	mu  sync.Mutex
+	got map[oid.ID][]byte
+	err error // of the next call
+}
+
+func (m *memory) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) (oid.ID, error) {
+	p := make([]byte, size)
+	if _, err := io.ReadFull(r, p); err != nil {
+		return oid.ID{}, err
+	}
+	return m.put(oid.Blob, p)
+}
+
+func (m *memory) Tree(ctx context.Context, p []byte, base oid.ID) (oid.ID, error) {
+	return m.put(oid.Tree, bytes.Clone(p))
+}
+
+func (m *memory) put(kind oid.Kind, p []byte) (oid.ID, error) {
+	id := m.alg.Sum(kind, p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.got[id] = p
+	return id, m.err
+}
+
+// A place is a directory that is scanned, with the store and table of its scans.
+type place struct {
+	t     testing.TB
+	dir   string
+	git   bool
+	alg   oid.Algorithm
+	store *memory
+	table string
+	now   int64 // of the clock in tests that set it; else 0
+}
+
+func newPlace(t testing.TB) *place {
+	t.Helper()
+	p := &place{t: t, dir: t.TempDir(), alg: oid.SHA1, table: filepath.Join(t.TempDir(), "stat.db")}
+	p.store = &memory{alg: p.alg, got: map[oid.ID][]byte{}}
+	return p
+}
+
+// newRepo makes a place that is a git repository.
+func newRepo(t testing.TB) *place {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NOT TESTED: the git program is missing, and it is what this is compared with")
+	}
+	p := newPlace(t)
+	p.git = true
+	p.run("init", "-q", ".")
+	return p
+}
+
+func (p *place) env() []string {
+	return append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME="+filepath.Dir(p.table),
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+}
+
+func (p *place) run(args ...string) string {
+	p.t.Helper()
+	out, err := p.try(p.dir, args...)
+	if err != nil {
+		p.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+func (p *place) try(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, p.env()
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// oracle is the tree that git makes of the worktree with a copy of the index.
+func (p *place) oracle() (string, error) {
+	p.t.Helper()
+	copied := filepath.Join(p.dir, ".git", "oracle-index")
+	os.Remove(copied)
+	if data, err := os.ReadFile(filepath.Join(p.dir, ".git", "index")); err == nil {
+		p.must(os.WriteFile(copied, data, 0o600))
+	}
+	for _, args := range [][]string{{"add", "-A", "."}, {"write-tree"}} {
+		cmd := exec.Command("git", append([]string{"-c", "advice.addEmbeddedRepo=false"}, args...)...)
+		cmd.Dir, cmd.Env = p.dir, append(p.env(), "GIT_INDEX_FILE="+copied)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("%v: %s", err, stderr.Bytes())
+		}
+		if args[0] == "write-tree" {
+			return strings.TrimSpace(string(out)), nil
+		}
+	}
+	return "", nil
+}
+
+func (p *place) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) path(rel string) string { return filepath.Join(p.dir, rel) }
+
+// write makes a file with its directories.
+func (p *place) write(rel, data string) {
+	p.t.Helper()
+	p.must(os.MkdirAll(filepath.Dir(p.path(rel)), 0o755))
+	p.must(os.WriteFile(p.path(rel), []byte(data), 0o644))
+}
+
+// config is the Config of the place, with what the bridge would find out.
+func (p *place) config() *Config {
+	p.t.Helper()
+	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, Table: stattable.Load(p.table), Save: p.store, Has: p.store.has}
+	cfg.Nested = func(_ context.Context, dir string) (*Repo, error) { return p.nested(dir) }
+	if p.now != 0 {
+		cfg.Now = func() int64 { return p.now }
+	}
+	if p.git {
+		cfg.Repo = p.repo(p.dir)
+		cfg.Has, cfg.Load = p.gitHas(), p.load
+	}
+	return cfg
+}
+
+func (m *memory) has(id oid.ID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.got[id]
+	return ok
+}
+
+// gitHas knows the objects of git and of the store.
+func (p *place) gitHas() func(oid.ID) bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(p.run("cat-file", "--batch-all-objects", "--batch-check=%(objectname)")) {
+		all[strings.TrimSpace(line)] = true
+	}
+	return func(id oid.ID) bool { return all[id.String()] || p.store.has(id) }
+}
+
+func (p *place) load(kind oid.Kind, id oid.ID) ([]byte, error) {
+	cmd := exec.Command("git", "cat-file", kind.String(), id.String())
+	cmd.Dir, cmd.Env = p.dir, p.env()
+	return cmd.Output()
+}
+
+// repo describes the repository at a directory as the bridge would.
+func (p *place) repo(dir string) Repo {
+	gitDir, err := p.try(dir, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		p.t.Fatal(gitDir)
+	}
+	var r Repo
+	r.Head, _ = oid.Parse(first(p.try(dir, "rev-parse", "-q", "--verify", "HEAD")))
+	exclude, _ := os.ReadFile(filepath.Join(gitDir, "info", "exclude"))
+	r.Ignore = ignore.NewChain(ignore.Parse(exclude, nil))
+	r.Clean = &attr.Config{Filters: map[string]attr.Filter{}}
+	switch first(p.try(dir, "config", "core.autocrlf")) {
+	case "true":
+		r.Clean.AutoCRLF = attr.AutoTrue
+	case "input":
+		r.Clean.AutoCRLF = attr.AutoInput
+	}
+	if clean := first(p.try(dir, "config", "filter.f.clean")); clean != "" {
+		r.Clean.Filters["f"] = attr.Filter{Clean: clean, Required: first(p.try(dir, "config", "filter.f.required")) == "true"}
+	}
+	file := filepath.Join(gitDir, "index")
+	d, err := dirfd.Open(gitDir)
+	p.must(err)
+	defer d.Close()
+	r.IndexStat, _ = d.Lstat("index")
+	r.Index = func() (*gitindex.Index, error) {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		p.must(err)
+		return gitindex.Decode(data, &gitindex.Options{Algorithm: p.alg, Mtime: r.IndexStat.Mtime})
+	}
+	return r
+}
+
+func first(s string, err error) string {
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+func (p *place) nested(dir string) (*Repo, error) {
+	top, err := p.try(p.path(dir), "rev-parse", "--show-toplevel")
+	real, _ := filepath.EvalSymlinks(p.path(dir))
+	if err != nil || top != real {
+		return nil, nil
+	}
+	r := p.repo(p.path(dir))
+	return &r, nil
+}
+
+// scan scans with the table that is there, and saves it.
+func (p *place) scan(change ...func(*Config)) *Result {
+	p.t.Helper()
+	cfg := p.config()
+	for _, f := range change {
+		f(cfg)
+	}
+	r, err := Scan(context.Background(), cfg)
+	p.must(err)
+	p.must(r.SaveTable("store", r.State.Tree))
+	return r
+}
+
+// gitTree is the git tree of a result, by git's name for one without entries.
+func (p *place) gitTree(r *Result) string {
+	if r.State.Tree.IsZero() {
+		return p.alg.Sum(oid.Tree, nil).String()
+	}
+	return r.State.Tree.String()
+}
+
+func (p *place) loadTree(id oid.ID) ([]byte, error) {
+	p.store.mu.Lock()
+	data, ok := p.store.got[id]
+	p.store.mu.Unlock()
+	if ok {
+		return data, nil
+	}
+	if p.git {
+		return p.load(oid.Tree, id)
+	}
+	return nil, fmt.Errorf("no tree %v", id)
+}
+
+// recorded is what a result holds: mode and content by path.
+func (p *place) recorded(r *Result) map[string]string {
+	p.t.Helper()
+	out := map[string]string{}
+	for c, err := range tree.Walk(r.State, p.alg, p.loadTree) {
+		p.must(err)
+		if c.To.Mode.Type() == tree.Absent {
+			continue
+		}
+		mode := c.To.Mode
+		if mode.Type() == tree.Nested {
+			mode = tree.Dir | mode.Perm()
+		}
+		out[c.Path] = fmt.Sprintf("%o %v", mode, c.To.ID)
+	}
+	return out
+}
+
+// onDisk is what lies in the place, in the same form, without any ".git".
+func (p *place) onDisk() map[string]string {
+	p.t.Helper()
+	out := map[string]string{}
+	p.must(filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == p.dir {
+			return err
+		}
+		if e.Name() == ".git" {
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		rel, _ := filepath.Rel(p.dir, path)
+		var st syscall.Stat_t
+		p.must(syscall.Lstat(path, &st))
+		id := oid.ID{}
+		mode := tree.Mode(st.Mode)
+		switch mode.Type() {
+		case tree.File:
+			data, err := os.ReadFile(path)
+			p.must(err)
+			id = p.alg.Sum(oid.Blob, data)
+		case tree.Symlink:
+			target, err := os.Readlink(path)
+			p.must(err)
+			id, mode = p.alg.Sum(oid.Blob, []byte(target)), tree.Symlink
+		case tree.Dir:
+		default:
+			return nil
+		}
+		out[rel] = fmt.Sprintf("%o %v", mode, id)
+		return nil
+	}))
+	return out
+}
+
+// checkDisk checks that everything on disk is recorded exactly, but the
+// expected exceptions, and nothing else.
+func (p *place) checkDisk(r *Result, except ...string) {
+	p.t.Helper()
+	got, want := p.recorded(r), p.onDisk()
+	for _, path := range except {
+		if _, ok := got[path]; ok {
+			p.t.Errorf("%s is recorded", path)
+		}
+		maps.DeleteFunc(want, func(k, _ string) bool { return k == path || strings.HasPrefix(k, path+"/") })
+	}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		if got[path] != want[path] {
+			p.t.Errorf("%s: recorded %q, on disk %q", path, got[path], want[path])
+		}
+		delete(got, path)
+	}
+	for path, what := range got {
+		p.t.Errorf("%s: recorded %q, not on disk", path, what)
+	}
+}
+
+// checkGit checks the git tree against git's own.
+func (p *place) checkGit(r *Result) {
+	p.t.Helper()
+	want, err := p.oracle()
+	p.must(err)
+	if got := p.gitTree(r); got != want {
+		var names []string
+		for c, err := range tree.Walk(tree.State{Tree: r.State.Tree}, p.alg, p.loadTree) {
+			p.must(err)
+			names = append(names, fmt.Sprintf("%06o %v\t%s", c.To.Git.Mode, c.To.Git.ID, c.Path))
+		}
+		p.t.Errorf("tree %s, git says %s\ngot\n%s\ngit\n%s", got, want, strings.Join(names, "\n"), p.run("ls-tree", "-r", "-t", want))
+	}
+}

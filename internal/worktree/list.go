@@ -1,0 +1,365 @@
+package worktree
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A listing decides, name by name, what of a directory is recorded.
+type listing struct {
+	*worker
+	n         *node
+	dir       *dirfd.Dir
+	into      *contents
+	old       map[string]stattable.Item // the row's entries
+	known     *known
+	rules     *ignore.Chain
+	sameAttrs bool // the attributes are those of the row
+	kids      []*node
+	seen      map[string]bool // names of the index that are on disk; nil if none can be missing
+}
+
+// list looks at a directory afresh.
+func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
+	names, err := dir.List()
+	if err != nil {
+		return w.unreadable(n, err)
+	}
+	w.count.Listed++
+	l := &listing{worker: w, n: n, dir: dir, old: oldItems(n.row)}
+	if err := l.prepare(names, st); err != nil {
+		return err
+	}
+	for i := range names {
+		if err := l.name(&names[i]); err != nil {
+			return err
+		}
+	}
+	if err := l.absent(); err != nil {
+		return err
+	}
+	l.checkRules()
+	n.kept = l.into
+	for _, c := range l.kids {
+		c.settle()
+	}
+	w.descend(n, l.kids)
+	return nil
+}
+
+// prepare finds out which rules and which index entries hold here.
+func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
+	n := l.n
+	n.ignoreFile, n.attrFile = ruleFile{}, ruleFile{}
+	dotGit := false
+	for i := range names {
+		switch names[i].Name {
+		case gitName:
+			dotGit = true
+		case ignoreName:
+			n.ignoreFile.onDisk = regular(l.dir, &names[i])
+		case attrName:
+			n.attrFile.onDisk = regular(l.dir, &names[i])
+		}
+	}
+	if dotGit && n.parent != nil {
+		if err := l.resolve(n); err != nil {
+			return err
+		}
+	}
+	var err error
+	if l.known, err = l.scan.known(n, l.old); err != nil {
+		return err
+	}
+	l.into = &contents{head: l.head(n, st), items: make([]stattable.Item, 0, len(names))}
+	l.into.head.Index = l.known.digest
+	if dotGit && n.parent != nil {
+		l.into.head.Flags |= stattable.DotGit
+	}
+	l.sameAttrs = !n.row.IsZero() && n.row.Head().Attrs == n.attrs
+	if err := l.ownRules(); err != nil {
+		return err
+	}
+	if l.known.dir != nil && (len(l.known.dir.Entries) > 0 || len(l.known.dir.Dirs) > 0) || l.known.row != nil {
+		l.seen = make(map[string]bool, len(names))
+	}
+	return nil
+}
+
+// ownRules brings the directory's own rule files into force.
+func (l *listing) ownRules() error {
+	n := l.n
+	for _, f := range []struct {
+		file *ruleFile
+		name string
+	}{{&n.ignoreFile, ignoreName}, {&n.attrFile, attrName}} {
+		if t, ok := l.known.file(f.name); ok && !f.file.onDisk && t.skip && t.mode.Type() == tree.File {
+			f.file.id = t.id
+		}
+	}
+	if n.ignored || n.all {
+		n.ignoreFile = ruleFile{} // git reads no rules in an ignored directory
+	}
+	had := n.attrFile
+	l.rules, _ = l.chains(n, l.dir)
+	n.rulesOut, n.attrsOut = n.rules, n.attrs
+	if n.ignoreFile != (ruleFile{}) {
+		n.rulesOut = mixID(n.rules, n.ignoreFile.id)
+	}
+	if n.attrFile != (ruleFile{}) {
+		n.attrsOut = mixID(n.attrs, n.attrFile.id)
+	}
+	if it := l.old[attrName]; it.Flags&stattable.Rule != 0 || had != (ruleFile{}) {
+		l.sameAttrs = l.sameAttrs && it.Flags&stattable.Rule != 0 && it.Raw == n.attrFile.id
+	}
+	return nil
+}
+
+// name decides about one name on disk.
+func (l *listing) name(f *dirfd.Name) error {
+	name := f.Name
+	if compose := l.cfg.Settings.Compose; compose != nil {
+		name = compose(name)
+	}
+	if name == gitName {
+		return nil
+	}
+	kind := f.Type
+	if kind == 0 {
+		st, err := l.dir.Lstat(name)
+		if err != nil {
+			return nil // gone meanwhile, or the file system refuses: then listing said nothing of it
+		}
+		kind = st.Mode.Type()
+	}
+	if l.cfg.Settings.FoldCase {
+		name = l.spelling(name)
+	}
+	switch kind {
+	case tree.Dir:
+		l.subdirectory(name)
+		return nil
+	case tree.File, tree.Symlink:
+		return l.file(name, kind)
+	}
+	return nil // pipes, sockets and devices are out of scope, as in git
+}
+
+// file decides about a file or a link, and captures it.
+func (l *listing) file(name string, kind tree.Mode) error {
+	f := candidate{name: name, sameAttrs: l.sameAttrs, into: l.into}
+	f.tracked, f.isTracked = l.known.file(name)
+	if l.seen != nil {
+		l.seen[name] = true
+	}
+	if !f.isTracked {
+		f.ignored = l.n.ignored || l.rules.Match(name, false) == ignore.Ignored
+		if l.n.all || l.force.paths[join(l.n.path, name)] {
+			f.forced = true
+		}
+	}
+	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName)
+	if f.ignored && !f.forced && !f.rule && l.cfg.Policy == nil {
+		return nil
+	}
+	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
+		f.old = &it
+	}
+	_, err := l.capture(l.n, l.dir, &f)
+	return err
+}
+
+// subdirectory decides whether a directory is entered, and how.
+func (l *listing) subdirectory(name string) {
+	n, c := l.n, &node{}
+	n.child(c, name)
+	link, isLink := l.known.file(name)
+	isLink = isLink && link.mode == tree.GitLink
+	holds := l.known.holds(name)
+	c.held, c.noIndex = isLink || holds, !holds
+	if l.seen != nil {
+		l.seen[name] = true
+	}
+	switch {
+	case isLink:
+		c.link, c.inGit = link.id, false
+	case holds:
+		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
+	default:
+		if !l.enter(c) {
+			return
+		}
+	}
+	if c.host && l.cfg.Settings.refused(name, false) {
+		c.host, c.inGit = false, false
+		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Kept: true})
+	}
+	l.kids = append(l.kids, c)
+}
+
+// enter decides about a directory of which the index has nothing.
+func (l *listing) enter(c *node) bool {
+	if l.force.paths[c.path] {
+		c.all = true
+	}
+	c.ignored = !c.all && (l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored)
+	if c.all {
+		if l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored {
+			c.host, c.inGit = false, false
+		}
+		return true
+	}
+	place, why := Usual, ""
+	if l.cfg.Policy != nil {
+		place, why = l.cfg.Policy.Place(c.path, true, c.ignored, 0)
+	}
+	forced := l.force.above[c.path]
+	switch {
+	case place == Nowhere && !forced:
+		l.note(l.into, stattable.Note{Name: c.name, Reason: why})
+		return false
+	case place == Overlay && !c.ignored:
+		c.host, c.inGit = false, false
+	}
+	return !c.ignored || place == Overlay || forced
+}
+
+// absent records what the index has and the disk has not: in the git tree, if
+// it is not wanted on disk; else only as a name that the index knows.
+func (l *listing) absent() error {
+	if l.known.row != nil {
+		if err := l.missing(); err != nil {
+			return err
+		}
+	}
+	if l.known.dir == nil {
+		return nil
+	}
+	last := ""
+	for i := range l.known.dir.Entries {
+		e := &l.known.dir.Entries[i]
+		if l.seen[e.Name] || e.Name == last {
+			continue
+		}
+		last = e.Name
+		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
+		if t := trackedBy(e); t.skip && l.n.inGit {
+			it.Git = t.id
+		}
+		l.into.items = append(l.into.items, absentItem(it))
+	}
+	return l.absentDirs()
+}
+
+// missing is [listing.absent] for names that only the row knows. What was
+// there until now may be unwanted on disk, which only the index can tell.
+func (l *listing) missing() (err error) {
+	var lost []stattable.Item
+	for name, it := range l.known.row {
+		if it.Flags&stattable.Tracked != 0 && !l.seen[name] {
+			lost = append(lost, it)
+		}
+	}
+	isNew := func(it stattable.Item) bool { return it.Flags&stattable.AbsentNow == 0 }
+	if !l.n.realm.wantsAll() && slices.ContainsFunc(lost, isNew) {
+		l.known.row = nil
+		l.known.dir, err = l.directory(l.n.realm, l.n.path)
+		return err
+	}
+	for _, it := range lost {
+		if isNew(it) {
+			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
+		}
+		l.into.items = append(l.into.items, absentItem(it))
+	}
+	return nil
+}
+
+func (l *listing) absentDirs() error {
+	for _, name := range l.known.dir.Dirs {
+		if l.seen[name] {
+			continue
+		}
+		var id oid.ID
+		if l.n.inGit {
+			var err error
+			if id, err = l.absentTree(l.n.realm, join(l.n.path, name)); err != nil {
+				return err
+			}
+		}
+		it := stattable.Item{Name: name, GitMode: tree.GitDir, Git: id, Flags: stattable.Tracked | stattable.IsDir}
+		l.into.items = append(l.into.items, absentItem(it))
+	}
+	return nil
+}
+
+// absentItem makes an item of a name that is not on disk.
+func absentItem(it stattable.Item) stattable.Item {
+	it.Mode, it.Flags = tree.Absent, it.Flags|stattable.AbsentNow
+	if it.Flags&stattable.IsDir == 0 {
+		it.Raw = it.Git
+	}
+	if (it.Name == attrName || it.Name == ignoreName) && !it.Git.IsZero() {
+		it.Flags |= stattable.Rule
+	}
+	return it
+}
+
+// checkRules makes the next scan list the directory again if a rule file was
+// changed between being read for its rules and being captured.
+func (l *listing) checkRules() {
+	for i := range l.into.items {
+		it := &l.into.items[i]
+		if it.Flags&stattable.Rule == 0 {
+			continue
+		}
+		want := l.n.ignoreFile
+		if it.Name == attrName {
+			want = l.n.attrFile
+		}
+		if it.Raw != want.id {
+			l.into.head.Flags |= stattable.Ambiguous
+		}
+	}
+}
+
+// oldItems returns the entries of a row by name, nil if there is no row.
+func oldItems(row stattable.Row) map[string]stattable.Item {
+	if row.IsZero() {
+		return nil
+	}
+	old := map[string]stattable.Item{}
+	for rest := row.Entries(); !rest.Empty(); {
+		var e stattable.Entry
+		e, rest = rest.Cut()
+		it := e.Item()
+		old[it.Name] = it
+	}
+	return old
+}
+
+// spelling returns a name as the index spells it, if the file system takes
+// both for one (core.ignoreCase).
+func (l *listing) spelling(name string) string {
+	names := l.known.names()
+	if slices.Contains(names, name) {
+		return name
+	}
+	for _, other := range names {
+		if !strings.EqualFold(name, other) {
+			continue
+		}
+		a, errA := l.dir.Lstat(name)
+		b, errB := l.dir.Lstat(other)
+		if errA == nil && errB == nil && a.Same(&b) {
+			return other
+		}
+	}
+	return name
+}

@@ -1,0 +1,181 @@
+package worktree
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A node is one directory in a scan. One worker visits it; the worker that
+// finishes the last of its subdirectories finishes it.
+type node struct {
+	parent     *node
+	path, name string
+	realm      *realm
+	inherited
+
+	was       stattable.Entry // what the row of the parent says; none if the parent was listed
+	link      oid.ID          // the commit that the git tree has in its place
+	host      bool            // its own entry may be in the git tree
+	held      bool            // the index has it, as a gitlink or for what lies in it
+	row       stattable.Row   // of the last scan; zero if there is none
+	rowNumber int
+	kept      *contents      // nil as long as the row holds
+	gone      bool           // not recorded
+	asked     bool           // its ".git" was resolved
+	note      stattable.Note // why it is gone, if that is to be named
+
+	rulesOut, attrsOut uint64 // digests for its subdirectories
+	ignoreFile         ruleFile
+	attrFile           ruleFile
+	once               sync.Once // guards the two chains, see worker.chains
+	ignores            *ignore.Chain
+	attributes         *attr.Chain
+
+	pending atomic.Int32 // subdirectories not yet finished, and 1 for the visit itself
+	mu      sync.Mutex
+	reports []report // of subdirectories, where they are news
+
+	mode          tree.Mode
+	tree, overlay oid.ID // when finished
+}
+
+// inherited is what a directory is told by the one above it. All of it is part
+// of the digest that a row is bound to, except what the index digest covers.
+type inherited struct {
+	rules, attrs uint64 // digests of what is in force
+	inGit        bool   // what is in it may be in the git tree
+	ignored      bool   // it is here in spite of the rules: take what is named, not the rest
+	all          bool   // it was named itself: take everything
+	nested       bool   // it is, or is in, a nested repository
+	noIndex      bool   // the index has nothing in it
+}
+
+func (h *inherited) digest() uint64 {
+	var flags uint64
+	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	return mix(h.rules, flags)
+}
+
+// contents is what a directory holds itself, when its row does not say it.
+type contents struct {
+	head  stattable.Head
+	items []stattable.Item
+	notes []stattable.Note
+}
+
+// A report tells a directory of one of its subdirectories.
+type report struct {
+	item stattable.Item
+	gone bool
+	note stattable.Note
+}
+
+// A ruleFile says where the rules of a directory's own file are.
+type ruleFile struct {
+	onDisk bool
+	id     oid.ID // in the index only; after reading: of the bytes that are in force
+}
+
+// child makes the node of a subdirectory. The caller fills in what is special.
+func (n *node) child(c *node, name string) {
+	c.parent, c.name, c.path, c.realm = n, name, join(n.path, name), n.realm
+	c.host = n.inGit
+	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested}
+	c.pending.Store(1)
+}
+
+// settle fixes the digest of a child after its flags are known.
+func (n *node) settle() { n.rules = n.inherited.digest() }
+
+// report tells the parent what became of a finished directory, unless that is
+// what the parent's row says already.
+func (n *node) report() {
+	p := n.parent
+	if p == nil {
+		return
+	}
+	r := report{gone: n.gone, note: n.note}
+	r.item = n.item()
+	if !n.gone && !n.was.IsZero() && n.was.SameAs(&r.item) {
+		return
+	}
+	p.mu.Lock()
+	p.reports = append(p.reports, r)
+	p.mu.Unlock()
+}
+
+// item is the entry of a directory in the row of its parent.
+func (n *node) item() stattable.Item {
+	it := stattable.Item{Name: n.name, Mode: n.mode, GitMode: tree.GitDir, Git: n.tree, Raw: n.overlay, Flags: stattable.IsDir}
+	if n.nestedRoot() {
+		it.Mode = tree.Nested | n.mode.Perm()
+	}
+	if n.nestedRoot() || !n.link.IsZero() {
+		it.GitMode, it.Git = tree.GitLink, n.link
+	}
+	if !n.host {
+		it.Git = oid.ID{}
+		it.Flags |= stattable.OutOfGit
+	}
+	if n.ignored {
+		it.Flags |= stattable.Ignored
+	}
+	if n.held {
+		it.Flags |= stattable.Tracked
+	}
+	return it
+}
+
+func (n *node) nestedRoot() bool { return n.parent != nil && n.realm != n.parent.realm }
+
+// head begins the head of a directory's row.
+func (s *scan) head(n *node, st *dirfd.Stat) stattable.Head {
+	h := stattable.Head{Mode: st.Mode, Ino: st.Ino, Mtime: st.Mtime, Ctime: st.Ctime, Rules: n.rules, Attrs: n.attrs}
+	if s.young(st) {
+		h.Flags |= stattable.Ambiguous
+	}
+	if n.parent == nil || n.nestedRoot() {
+		h.IndexKey = n.realm.key
+	}
+	return h
+}
+
+// mix folds a number into a digest. Digests guard against accidents only.
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * 0x9e3779b97f4a7c15
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	return h ^ h>>32
+}
+
+// mixID folds an object id into a digest; the zero id changes it too.
+func mixID(h uint64, id oid.ID) uint64 {
+	var buf [32]byte
+	p := id.Append(buf[:0])
+	for i := 0; i+8 <= len(p) && i < 16; i += 8 {
+		var v uint64
+		for _, b := range p[i : i+8] {
+			v = v<<8 | uint64(b)
+		}
+		h = mix(h, v)
+	}
+	return mix(h, uint64(len(p)))
+}
+
+func mixString(h uint64, s string) uint64 {
+	for i := range len(s) {
+		h = mix(h, uint64(s[i]))
+	}
+	return mix(h, uint64(len(s)))
+}

@@ -1,0 +1,211 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// An attempt is one look at a candidate, and its reading between two looks.
+type attempt struct {
+	*worker
+	*candidate
+	n    *node
+	dir  *dirfd.Dir
+	st   dirfd.Stat
+	it   stattable.Item
+	last bool // there will be no other
+}
+
+// An ending says how an attempt ended.
+type ending uint8
+
+const (
+	moved    ending = iota // changed under our eyes: try again
+	recorded               // the item is complete
+	leftOut                // a note says why
+)
+
+// read reads a file or a link. After the last attempt it does not end as moved.
+func (a *attempt) read() (ending, error) {
+	if a.st.Mode.Type() == tree.Symlink {
+		return a.readLink()
+	}
+	f, err := a.dir.OpenFile(a.name)
+	if err != nil {
+		if dirfd.Gone(err) || errors.Is(err, syscall.ELOOP) {
+			return a.giveUp(reason(err)) // the next look at it decides
+		}
+		a.leaveOut(a.candidate, reason(err))
+		return leftOut, nil
+	}
+	defer f.Close()
+	a.count.Opened++
+	before, err := f.Stat()
+	if err != nil || before.Mode.Type() != tree.File {
+		return a.giveUp(torn)
+	}
+	if a.cfg.sleep != nil {
+		a.cfg.sleep(join(a.n.path, a.name))
+	}
+	whole, err := a.keep(f, &before)
+	if err != nil {
+		return moved, err
+	}
+	after, err := f.Stat()
+	if err == nil && whole && before.Same(&after) {
+		a.st = before
+		return recorded, nil
+	}
+	if !a.last || a.it.Raw.IsZero() {
+		return a.giveUp(torn)
+	}
+	a.st = before
+	a.it.Flags |= stattable.Young
+	a.unstable(join(a.n.path, a.name))
+	return recorded, nil
+}
+
+// giveUp ends an attempt that led to nothing.
+func (a *attempt) giveUp(why string) (ending, error) {
+	if !a.last {
+		return moved, nil
+	}
+	a.leaveOut(a.candidate, why)
+	return leftOut, nil
+}
+
+func (a *attempt) readLink() (ending, error) {
+	target, err := a.dir.Readlink(a.name)
+	if err != nil {
+		return a.giveUp(reason(err))
+	}
+	after, err := a.dir.Lstat(a.name)
+	if err != nil || !a.st.Same(&after) {
+		if !a.last {
+			return moved, nil
+		}
+		a.it.Flags |= stattable.Young
+		a.unstable(join(a.n.path, a.name))
+	}
+	a.count.ReadBytes += int64(len(target))
+	a.it.Git, a.it.Flags = oid.ID{}, a.it.Flags&^stattable.Converted
+	a.it.Raw, err = a.cfg.Save.Blob(a.ctx, strings.NewReader(target), int64(len(target)), a.base())
+	if inGit(a.n, &a.it) {
+		a.it.Git = a.it.Raw
+	}
+	return recorded, err
+}
+
+func (s *scan) unstable(path string) {
+	s.mu.Lock()
+	s.result.Unstable = append(s.result.Unstable, path)
+	s.mu.Unlock()
+}
+
+// base is an earlier content of the file.
+func (c *candidate) base() oid.ID {
+	if c.old != nil {
+		return c.old.Raw
+	}
+	return c.tracked.id
+}
+
+// keep gives the content of a file to the Saver. It sets the item's ids, and
+// reports whether as many bytes were there as the file's size said.
+func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
+	it := &a.it
+	it.Git, it.Raw, it.Flags = oid.ID{}, oid.ID{}, it.Flags&^stattable.Converted
+	git, identity := inGit(a.n, it), true
+	var v attr.Conversion
+	if git {
+		v, identity = a.conversion(a.n, a.name)
+	}
+	r := &fileReader{ctx: a.ctx, f: f}
+	defer func() { a.count.ReadBytes += r.n }()
+	if st.Size > smallBytesMax && identity {
+		it.Raw, err = a.cfg.Save.Blob(a.ctx, io.LimitReader(r, st.Size), st.Size, a.base())
+		if r.err != nil || r.n < st.Size {
+			it.Raw = oid.ID{}
+			return false, a.ctx.Err()
+		}
+		if git {
+			it.Git = it.Raw
+		}
+		return true, err
+	}
+	raw, whole := a.readWhole(r, st.Size)
+	if r.err != nil {
+		return false, a.ctx.Err()
+	}
+	if it.Raw, err = a.blob(raw, a.base()); err != nil || !git {
+		return whole, err
+	}
+	it.Git = it.Raw
+	if !identity {
+		err = a.convert(v, raw)
+	}
+	return whole, err
+}
+
+// readWhole reads up to size bytes into the worker's buffer.
+func (w *worker) readWhole(r *fileReader, size int64) (raw []byte, whole bool) {
+	if int64(cap(w.buf)) < size {
+		w.buf = make([]byte, max(size, bufBytesMin))
+	}
+	n, _ := io.ReadFull(r, w.buf[:size])
+	return w.buf[:n], int64(n) == size
+}
+
+func (w *worker) blob(p []byte, base oid.ID) (oid.ID, error) {
+	return w.cfg.Save.Blob(w.ctx, bytes.NewReader(p), int64(len(p)), base)
+}
+
+// convert sets the id of git's form of a file.
+func (a *attempt) convert(v attr.Conversion, raw []byte) error {
+	a.it.Flags |= stattable.Converted
+	cleaned, err := a.clean(a.n, a.candidate, v, raw)
+	switch {
+	case a.ctx.Err() != nil:
+		return a.ctx.Err()
+	case err != nil:
+		a.it.Git = oid.ID{}
+		a.into.head.Flags |= stattable.Retry
+		a.note(a.into, stattable.Note{Name: a.name, Reason: err.Error(), Kept: true})
+		return nil
+	case bytes.Equal(cleaned, raw):
+		return nil
+	}
+	a.it.Git, err = a.blob(cleaned, oid.ID{})
+	return err
+}
+
+// A fileReader remembers its own errors, so that they are told from the
+// Saver's, and stops when the scan does.
+type fileReader struct {
+	ctx context.Context
+	f   *dirfd.File
+	n   int64
+	err error
+}
+
+func (r *fileReader) Read(p []byte) (int, error) {
+	if r.err = r.ctx.Err(); r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.f.Read(p)
+	r.n += int64(n)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}

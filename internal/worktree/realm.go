@@ -1,0 +1,139 @@
+package worktree
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+)
+
+// A realm is the part of the worktree that one repository rules: all of it, or
+// a nested repository.
+type realm struct {
+	repo       *Repo
+	path       string // of its root
+	ignores    *ignore.Chain
+	attributes *attr.Chain
+	clean      *attr.Config
+	plain      bool // without an attribute nothing is converted
+
+	key     uint64 // of the index file; 0 if it may change without a trace
+	trusted bool   // the rows' index digests were made from this very file
+
+	once      sync.Once
+	index     *gitindex.Index
+	err       error
+	allWanted atomic.Bool // no entry is marked skip-worktree, as far as is known
+}
+
+// enterRealm makes a directory the root of a repository's realm.
+func (s *scan) enterRealm(n *node, repo *Repo) error {
+	r := &realm{repo: repo, path: n.path, ignores: repo.Ignore, attributes: repo.Attr, clean: repo.Clean}
+	if r.ignores == nil {
+		r.ignores = ignore.NewChain()
+	}
+	if r.attributes == nil {
+		r.attributes = attr.NewChain(nil)
+	}
+	if r.clean == nil {
+		r.clean = &attr.Config{}
+	}
+	r.plain = r.clean.Conversion(attr.Attrs{}).Identity()
+	n.realm, n.noIndex = r, repo.Index == nil
+	n.row = s.row(n)
+	if !s.young(&repo.IndexStat) {
+		r.key = indexKey(&repo.IndexStat)
+	}
+	r.trusted = !n.row.IsZero() && r.key != 0 && n.row.Head().IndexKey == r.key
+	r.allWanted.Store(r.trusted && n.row.Flags()&stattable.AllWanted != 0)
+	n.nested = n.parent != nil
+	n.inGit = !n.nested
+	n.ignored, n.all = false, n.all && !n.nested
+	n.rules, n.attrs = s.rulesDigest(r), s.attrsDigest(r)
+	n.settle()
+	return nil
+}
+
+// row returns what the table knows of a directory, if it may be believed.
+func (s *scan) row(n *node) stattable.Row {
+	row, number, ok := s.cfg.Table.Row(n.path)
+	if !ok {
+		return stattable.Row{}
+	}
+	n.rowNumber, s.seen[number] = number, true
+	return row
+}
+
+func indexKey(st *dirfd.Stat) uint64 {
+	h := mixString(uint64(st.Mode), boot())
+	for _, v := range []uint64{st.Ino, uint64(st.Size), uint64(st.Mtime), uint64(st.Ctime)} {
+		h = mix(h, v)
+	}
+	return max(h, 1)
+}
+
+// rulesDigest covers everything outside the tree that decides what is recorded
+// and how, besides conversions.
+func (s *scan) rulesDigest(r *realm) uint64 {
+	set := &s.cfg.Settings
+	h := mix(TreeFunction, uint64(s.cfg.Umask))
+	h = mix(h, uint64(s.cfg.Algorithm))
+	h = mixString(h, fmt.Sprint(set.NoFileMode, set.NoSymlinks, set.FoldCase, set.AllowNTFS, set.ProtectHFS, set.Compose != nil))
+	if s.cfg.Policy != nil {
+		h = mix(h, s.cfg.Policy.Digest())
+	}
+	return mix(h, r.ignores.Digest())
+}
+
+// attrsDigest covers everything outside the tree that decides on conversions.
+func (s *scan) attrsDigest(r *realm) uint64 {
+	h := mixString(r.attributes.Digest(), fmt.Sprintf("%+v", *r.clean))
+	if s.cfg.Filter != nil {
+		h++
+	}
+	return h
+}
+
+// load decodes the index, once.
+func (r *realm) load() error {
+	r.once.Do(func() {
+		if r.repo.Index != nil {
+			r.index, r.err = r.repo.Index()
+		}
+		if r.index != nil {
+			r.allWanted.Store(wantsAll(r.index, ""))
+		}
+	})
+	return r.err
+}
+
+// wantsAll reports whether nothing in the index is left out of the disk on
+// purpose. As long as that is known, a name that the index has and the disk
+// has not is simply deleted.
+func (r *realm) wantsAll() bool { return r.repo.Index == nil || r.allWanted.Load() }
+
+func wantsAll(x *gitindex.Index, path string) bool {
+	dir := x.Dir(path)
+	if dir == nil {
+		return true
+	}
+	if !dir.Sparse.IsZero() {
+		return false
+	}
+	for i := range dir.Entries {
+		if dir.Entries[i].Flags&gitindex.SkipWorktree != 0 {
+			return false
+		}
+	}
+	for _, name := range dir.Dirs {
+		if !wantsAll(x, join(path, name)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package worktree
+
+import (
+	"errors"
+	"io"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+const (
+	gitName    = ".git"
+	ignoreName = ".gitignore"
+	attrName   = ".gitattributes"
+
+	ruleBytesMax = 100 << 20 // git leaves larger rule files out
+)
+
+// chains returns the rules in force in a directory. They are worked out when
+// something there has to be decided, not before: usually never. Dir is the
+// open directory, or nil.
+func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
+	n.once.Do(func() {
+		if n.parent == nil || n.nestedRoot() {
+			n.ignores, n.attributes = n.realm.ignores, n.realm.attributes
+		} else {
+			i, a := w.chains(n.parent, nil)
+			n.ignores, n.attributes = i.Enter(n.name), a.Enter(n.name)
+		}
+		if data, ok := w.ruleBytes(n, dir, ignoreName, &n.ignoreFile); ok {
+			opt := ignore.Options{FoldCase: w.cfg.Settings.FoldCase}
+			n.ignores = n.ignores.With(ignore.Parse(data, &opt))
+		}
+		if data, ok := w.ruleBytes(n, dir, attrName, &n.attrFile); ok {
+			opt := attr.Options{FoldCase: w.cfg.Settings.FoldCase, Macros: n.path == n.realm.path}
+			n.attributes = n.attributes.With(attr.Parse(data, &opt))
+		}
+	})
+	return n.ignores, n.attributes
+}
+
+// ruleBytes reads a rule file, on disk or else from the index, and sets the id
+// of what was read. A file that cannot be read has no rules; capturing it will
+// say why.
+func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([]byte, bool) {
+	if f.onDisk {
+		data, err := w.readRules(n, dir, name)
+		if err != nil {
+			f.id = oid.ID{}
+			return nil, false
+		}
+		f.id = w.cfg.Algorithm.Sum(oid.Blob, data)
+		return data, true
+	}
+	if f.id.IsZero() || w.cfg.Load == nil {
+		return nil, false
+	}
+	data, err := w.cfg.Load(oid.Blob, f.id)
+	return data, err == nil && len(data) <= ruleBytesMax
+}
+
+func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error) {
+	if dir == nil && n.parent == nil {
+		dir = w.root
+	}
+	if dir == nil {
+		var err error
+		if dir, err = w.root.OpenDir(n.path); err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+	}
+	f, err := dir.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w.count.Opened++
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File || st.Size > ruleBytesMax {
+		return nil, errors.Join(err, dirfd.ErrNotPlain)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, ruleBytesMax))
+	w.count.ReadBytes += int64(len(data))
+	return data, err
+}
+
+// regular reports whether a listed name is a regular file: git follows no link
+// to find rules.
+func regular(dir *dirfd.Dir, f *dirfd.Name) bool {
+	if f.Type != 0 {
+		return f.Type == tree.File
+	}
+	st, err := dir.Lstat(f.Name)
+	return err == nil && st.Mode.Type() == tree.File
+}
+
+// conversion says how git's form of a file is made; usually it is the file.
+func (w *worker) conversion(n *node, name string) (v attr.Conversion, identity bool) {
+	if n.nested || !n.inGit {
+		return v, true
+	}
+	_, a := w.chains(n, nil)
+	if n.realm.plain && !a.Converts() {
+		return v, true
+	}
+	v = n.realm.clean.Conversion(a.Lookup(name))
+	return v, v.Identity()
+}
+
+// clean makes git's form of a file.
+func (w *worker) clean(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
+	in := attr.Input{Path: join(n.path, c.name), Raw: raw, Run: w.cfg.Filter}
+	if c.isTracked && w.cfg.Load != nil {
+		in.IndexHasCR = func() (bool, error) {
+			id, err := w.indexed(n, c)
+			if err != nil || id.IsZero() {
+				return false, err
+			}
+			blob, err := w.cfg.Load(oid.Blob, id)
+			return err == nil && attr.HasCRLF(blob), err
+		}
+	}
+	return v.Clean(w.ctx, in)
+}
+
+// indexed returns the id that the index has for a file: the row knows only
+// what the file was when it was last scanned.
+func (w *worker) indexed(n *node, c *candidate) (oid.ID, error) {
+	if c.tracked.entry != nil {
+		return c.tracked.entry.ID, nil
+	}
+	dir, err := w.directory(n.realm, n.path)
+	if err != nil || dir == nil {
+		return oid.ID{}, err
+	}
+	k := known{dir: dir}
+	t, _ := k.file(c.name)
+	return t.id, nil
+}

@@ -1,0 +1,237 @@
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+const (
+	slackLocal   = 20 * time.Millisecond
+	slackUnknown = 2 * time.Second
+	workersMin   = 2
+	workersMax   = 16
+	progressStep = 100 * time.Millisecond
+)
+
+// Scan looks at a worktree. What is wrong with a single path is in the result;
+// an error is the root that cannot be read, an index that cannot, an error of
+// the Saver, or that of the context.
+func Scan(ctx context.Context, cfg *Config) (*Result, error) {
+	root, err := dirfd.Open(cfg.Root)
+	if err != nil {
+		return nil, fmt.Errorf("scan: %w", err)
+	}
+	defer root.Close()
+	s := newScan(cfg, root)
+	if err := s.run(ctx); err != nil {
+		return nil, fmt.Errorf("scan: %w", err)
+	}
+	return s.finished(), nil
+}
+
+// A scan is the state that the workers share.
+type scan struct {
+	cfg    *Config
+	root   *dirfd.Dir
+	cutoff int64         // what was touched at this time or later is young
+	slack  time.Duration // the grain of the file system's timestamps
+	force  forced
+	seen   []bool // by row number; each is written by the one worker that has the row
+
+	mu      sync.Mutex
+	wake    *sync.Cond
+	stack   []*node // directories to visit
+	open    int     // directories not yet finished
+	err     error   // the first fatal one
+	result  *Result // rows and lists are added under mu
+	count   Counters
+	last    *node // the root
+	emptyID oid.ID
+}
+
+func newScan(cfg *Config, root *dirfd.Dir) *scan {
+	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
+	s.wake = sync.NewCond(&s.mu)
+	if s.slack == 0 {
+		if s.slack = slackUnknown; root.Local() {
+			s.slack = slackLocal
+		}
+	}
+	now := cfg.Now
+	if now == nil {
+		now = coarseNow
+	}
+	s.cutoff = now() - int64(s.slack)
+	s.seen = make([]bool, cfg.Table.Len())
+	s.result = &Result{table: cfg.Table, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
+	return s
+}
+
+// young reports whether something may change again without a trace in its
+// stat data.
+func (s *scan) young(st *dirfd.Stat) bool { return max(st.Mtime, st.Ctime) >= s.cutoff }
+
+func (s *scan) run(ctx context.Context) error {
+	n := &node{host: true}
+	s.last = n
+	if err := s.enterRealm(n, &s.cfg.Repo); err != nil {
+		return err
+	}
+	n.pending.Store(1)
+	s.push([]*node{n})
+	workers := s.cfg.Workers
+	if workers == 0 {
+		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
+	}
+	stop := context.AfterFunc(ctx, func() { s.fail(ctx.Err()) })
+	defer stop()
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() { s.work(ctx) })
+	}
+	s.watch(&all)
+	return s.err
+}
+
+// watch waits for the workers and reports progress meanwhile.
+func (s *scan) watch(all *sync.WaitGroup) {
+	if s.cfg.Progress == nil {
+		all.Wait()
+		return
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	tick := time.NewTicker(progressStep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			s.mu.Lock()
+			count := s.count
+			s.mu.Unlock()
+			s.cfg.Progress(count)
+		}
+	}
+}
+
+// work takes directories from the stack until all are finished.
+func (s *scan) work(ctx context.Context) {
+	w := &worker{scan: s, ctx: ctx}
+	for n := s.take(w); n != nil; n = s.take(w) {
+		if err := w.visit(n); err != nil {
+			s.fail(err)
+			return
+		}
+		if err := w.release(n); err != nil {
+			s.fail(err)
+			return
+		}
+	}
+}
+
+// take returns the next directory, nil when there is nothing more to do. It
+// also collects what the worker counted.
+func (s *scan) take(w *worker) *node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count.add(&w.count)
+	w.count = Counters{}
+	for len(s.stack) == 0 && s.open > 0 && s.err == nil {
+		s.wake.Wait()
+	}
+	if len(s.stack) == 0 || s.err != nil {
+		return nil
+	}
+	n := s.stack[len(s.stack)-1]
+	s.stack = s.stack[:len(s.stack)-1]
+	return n
+}
+
+func (s *scan) push(nodes []*node) {
+	if len(nodes) == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.stack = append(s.stack, nodes...)
+	s.open += len(nodes)
+	s.mu.Unlock()
+	if len(nodes) == 1 {
+		s.wake.Signal()
+	} else {
+		s.wake.Broadcast()
+	}
+}
+
+// done counts a directory as finished.
+func (s *scan) done() {
+	s.mu.Lock()
+	s.open--
+	idle := s.open == 0
+	s.mu.Unlock()
+	if idle {
+		s.wake.Broadcast()
+	}
+}
+
+func (s *scan) fail(err error) {
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	s.mu.Unlock()
+	s.wake.Broadcast()
+}
+
+// finished returns the result after the last worker has stopped.
+func (s *scan) finished() *Result {
+	r := s.result
+	r.State = tree.State{Tree: s.last.tree, Overlay: s.last.overlay, Umask: s.cfg.Umask}
+	r.Counters = s.count
+	slices.SortFunc(r.Skipped, func(a, b Skip) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Reason, b.Reason))
+	})
+	slices.Sort(r.Unstable)
+	slices.Sort(r.Nested)
+	slices.Sort(r.KeptOut)
+	return r
+}
+
+func (c *Counters) add(o *Counters) {
+	c.Dirs += o.Dirs
+	c.Listed += o.Listed
+	c.Stats += o.Stats
+	c.Opened += o.Opened
+	c.ReadBytes += o.ReadBytes
+	c.Trees += o.Trees
+}
+
+// forced is the set of paths to capture whatever the rules say.
+type forced struct {
+	paths map[string]bool // the paths themselves
+	above map[string]bool // the directories on the way to them
+}
+
+func newForced(paths []string) forced {
+	f := forced{paths: map[string]bool{}, above: map[string]bool{}}
+	for _, p := range paths {
+		f.paths[p] = true
+		for i := strings.LastIndexByte(p, '/'); i >= 0; i = strings.LastIndexByte(p[:i], '/') {
+			f.above[p[:i]] = true
+		}
+		f.above[""] = true
+	}
+	return f
+}

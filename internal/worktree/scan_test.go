@@ -1,0 +1,54 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestACleanCheckoutIsNotRead(t *testing.T) {
+	p := newRepo(t)
+	for _, f := range []string{"a", "d/b", "d/e/c"} {
+		p.write(f, f)
+	}
+	p.run("add", "-A")
+	old := time.Now().Add(-time.Hour)
+	for _, f := range []string{"a", "d/b", "d/e/c"} {
+		p.must(os.Chtimes(p.path(f), old, old))
+	}
+	time.Sleep(60 * time.Millisecond)
+	p.run("update-index", "--refresh")
+	r := p.scan()
+	p.checkGit(r)
+	p.checkDisk(r)
+	if r.Counters.Opened != 0 || r.Counters.Dirs != 3 {
+		t.Errorf("counters %+v", r.Counters)
+	}
+	if !r.State.Overlay.IsZero() {
+		t.Errorf("overlay %v: %v", r.State.Overlay, p.recorded(r))
+	}
+}
+
+func TestUnchangedFilesAreNotOpenedAndUnchangedDirectoriesNotListed(t *testing.T) {
+	p := newPlace(t)
+	for _, f := range []string{"a", "d/b", "d/e/c", "d/e/.gitignore"} {
+		p.write(f, f)
+	}
+	time.Sleep(60 * time.Millisecond)
+	first := p.scan()
+	second := p.scan()
+	if c := second.Counters; c.Opened != 0 || c.Listed != 0 || c.Trees != 0 || c.Stats != 4 || c.Dirs != 3 {
+		t.Errorf("counters %+v", c)
+	}
+	if first.State != second.State {
+		t.Errorf("states %+v, %+v", first.State, second.State)
+	}
+	p.write("d/b", "changed, not created")
+	third := p.scan()
+	if c := third.Counters; c.Opened != 1 || c.Listed != 0 {
+		t.Errorf("counters %+v", c)
+	}
+	p.checkDisk(third)
+}

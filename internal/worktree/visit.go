@@ -1,0 +1,261 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A worker is one goroutine of a scan with what it reuses between directories.
+type worker struct {
+	*scan
+	ctx     context.Context
+	count   Counters
+	changed []int             // entries of the row that must be looked at closely
+	kids    []stattable.Entry // subdirectories the row has
+	buf     []byte            // of files
+	payload []byte            // of trees
+	entries []tree.Entry
+}
+
+// visit looks at one directory: whether its row still holds, and if not, what
+// it holds now. Its subdirectories are left on the stack.
+func (w *worker) visit(n *node) error {
+	w.count.Dirs++
+	dir := w.root
+	if n.parent != nil {
+		var err error
+		if dir, err = w.root.OpenDir(n.path); err != nil {
+			return w.unreadable(n, err)
+		}
+		defer dir.Close()
+		n.row = w.row(n)
+	}
+	st, err := dir.Stat()
+	if err != nil {
+		return w.unreadable(n, err)
+	}
+	n.mode = st.Mode
+	if n.parent != nil && st.Ino != 0 && st.Ino == w.cfg.Skip.Ino && st.Dev == w.cfg.Skip.Dev {
+		n.gone = true
+		return nil
+	}
+	if w.believed(n, &st) {
+		ok, err := w.compare(n, dir, &st)
+		if ok || err != nil {
+			return err
+		}
+	}
+	return w.list(n, dir, &st)
+}
+
+// unreadable leaves a directory out, with the reason if it is still there. The
+// root cannot be left out.
+func (w *worker) unreadable(n *node, err error) error {
+	if n.parent == nil {
+		return err
+	}
+	n.gone = true
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENOTDIR):
+		n.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
+	default:
+		n.note = stattable.Note{Name: n.name, Reason: reason(err)}
+	}
+	return nil
+}
+
+// believed reports whether the names in a directory are those of its row.
+func (w *worker) believed(n *node, st *dirfd.Stat) bool {
+	return !n.row.IsZero() && n.row.SameDir(st) && n.row.Flags()&(stattable.Ambiguous|stattable.Retry) == 0 &&
+		!w.cfg.Recheck && !n.all && !w.force.above[n.path]
+}
+
+// compare looks at every file the row has. It reports false if the directory
+// must be listed after all.
+func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) {
+	if n.row.Flags()&stattable.DotGit != 0 {
+		if err := w.resolve(n); err != nil {
+			return false, err
+		}
+	}
+	head := n.row.Head()
+	index, err := w.indexDigest(n)
+	if err != nil || head.Rules != n.rules || head.Attrs != n.attrs || head.Index != index {
+		return false, err
+	}
+	if !w.look(n, dir) {
+		return false, nil
+	}
+	newKey := (n.parent == nil || n.nestedRoot()) && head.IndexKey != n.realm.key
+	if len(w.changed) > 0 || newKey {
+		if ok, err := w.refresh(n, dir, st); !ok || err != nil {
+			return false, err
+		}
+	} else {
+		n.tree, n.overlay = head.Tree, head.Overlay
+	}
+	w.descend(n, w.kidsOf(n))
+	return true, nil
+}
+
+// look compares the files with the row; w.changed and w.kids tell what it
+// found. False: a rule file or a name is not what it was.
+func (w *worker) look(n *node, dir *dirfd.Dir) bool {
+	var st dirfd.Stat
+	w.changed, w.kids = w.changed[:0], w.kids[:0]
+	n.rulesOut, n.attrsOut = n.rules, n.attrs
+	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
+		var e stattable.Entry
+		e, rest = rest.Cut()
+		flags := e.Flags()
+		if flags&stattable.Rule != 0 {
+			n.obey(e.Name(), e.Raw(), flags&stattable.AbsentNow == 0)
+		}
+		if flags&stattable.AbsentNow != 0 {
+			continue
+		}
+		if flags&stattable.IsDir != 0 {
+			w.kids = append(w.kids, e)
+			continue
+		}
+		w.count.Stats++
+		err := dir.LstatRaw(e.CName(), &st)
+		if err == nil && e.Same(&st) && flags&stattable.Young == 0 {
+			continue
+		}
+		if err != nil || flags&stattable.Rule != 0 {
+			return false
+		}
+		w.changed = append(w.changed, i)
+	}
+	return true
+}
+
+// obey lets a rule file of the directory count for what lies below it.
+func (n *node) obey(name string, id oid.ID, onDisk bool) {
+	if name == ignoreName {
+		n.rulesOut = mixID(n.rules, id)
+		n.ignoreFile = ruleFile{onDisk: onDisk, id: id}
+		return
+	}
+	n.attrsOut = mixID(n.attrs, id)
+	n.attrFile = ruleFile{onDisk: onDisk, id: id}
+}
+
+// refresh makes the contents of a directory from its row, reading again the
+// entries in w.changed. False: one of them is gone or of another type.
+func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) {
+	c := &contents{head: w.head(n, st), notes: n.row.Notes()}
+	c.head.Flags |= n.row.Flags() & stattable.DotGit
+	c.head.Index = n.row.Head().Index
+	next := w.changed
+	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
+		var e stattable.Entry
+		e, rest = rest.Cut()
+		it := e.Item()
+		if len(next) == 0 || next[0] != i {
+			c.items = append(c.items, it)
+			continue
+		}
+		next = next[1:]
+		f := candidate{name: it.Name, old: &it, ignored: it.Flags&stattable.Ignored != 0, sameAttrs: true, into: c}
+		if it.Flags&stattable.Tracked != 0 {
+			f.tracked, f.isTracked = tracked{mode: it.GitMode, id: it.Git}, true
+		}
+		c.notes = slices.DeleteFunc(c.notes, func(note stattable.Note) bool { return note.Name == it.Name })
+		ok, err := w.capture(n, dir, &f)
+		if !ok || err != nil {
+			return false, err
+		}
+	}
+	n.kept = c
+	return true, nil
+}
+
+// kidsOf makes nodes of the subdirectories that the row has.
+func (w *worker) kidsOf(n *node) []*node {
+	if len(w.kids) == 0 {
+		return nil
+	}
+	nodes := make([]node, len(w.kids))
+	out := make([]*node, len(w.kids))
+	for i, e := range w.kids {
+		c, flags := &nodes[i], e.Flags()
+		n.child(c, e.Name())
+		c.was, c.held = e, flags&stattable.Tracked != 0
+		c.host = c.host && flags&stattable.OutOfGit == 0
+		c.inGit = c.host
+		c.ignored = flags&stattable.Ignored != 0
+		c.noIndex = !c.held
+		if c.held && e.Item().GitMode == tree.GitLink {
+			c.link, c.inGit, c.noIndex = e.Git(), false, true
+		}
+		c.settle()
+		out[i] = c
+	}
+	return out
+}
+
+// descend leaves the subdirectories of a directory to the workers.
+func (w *worker) descend(n *node, kids []*node) {
+	n.pending.Add(int32(len(kids)))
+	w.push(kids)
+}
+
+// resolve asks whether a directory with a ".git" is a repository. If it is, a
+// realm of its own begins there.
+func (w *worker) resolve(n *node) error {
+	if n.parent == nil || w.cfg.Nested == nil || n.asked {
+		return nil
+	}
+	n.asked = true
+	repo, err := w.cfg.Nested(w.ctx, n.path)
+	if err != nil {
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		w.skip(Skip{Path: n.path, Reason: "nested repository: " + reason(err), Kept: true})
+		return nil
+	}
+	if repo == nil || n.held && n.link.IsZero() {
+		return nil // git takes it for a plain directory, as it has files of it in its index
+	}
+	head := repo.Head
+	if !head.IsZero() && len(head.Bytes()) != w.cfg.Algorithm.Size() {
+		head = oid.ID{}
+	}
+	if !head.IsZero() {
+		n.link = head
+	} else if n.link.IsZero() && n.host && w.cfg.Repo.Index != nil {
+		w.skip(Skip{Path: n.path, Reason: "nested repository without a commit that git could name", Kept: true})
+	}
+	w.mu.Lock()
+	w.result.Nested = append(w.result.Nested, n.path)
+	w.mu.Unlock()
+	return w.enterRealm(n, repo)
+}
+
+func (s *scan) skip(k Skip) {
+	s.mu.Lock()
+	s.result.Skipped = append(s.result.Skipped, k)
+	s.mu.Unlock()
+}
+
+// reason is the sentence that a skipped path carries: without the path, which
+// stands beside it.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

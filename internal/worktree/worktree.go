@@ -1,0 +1,170 @@
+// Package worktree looks at a worktree and says what it holds: the scan.
+//
+// It promises: the git tree of a result is what a copy of the index, git add -A
+// and git write-tree would give (tree function 1, docs/decisions/0003-scan.md),
+// and the overlay over it is exactly what was on disk; every path is recorded
+// or named with the reason why it is not; an unchanged file is not opened and
+// an unchanged directory not listed; and a file that changed since the last
+// scan is read again, even within one tick of the file system's clock. It
+// follows no link, leaves the root nowhere, and writes nothing into it.
+//
+// It knows neither where bytes are kept nor where git's files lie: both come
+// as functions and values in the [Config].
+package worktree
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// TreeFunction is the number of the rules by which a worktree becomes a tree.
+const TreeFunction = 1
+
+// A Saver keeps what a scan reads. It is called by many goroutines at once. Its
+// errors end the scan.
+type Saver interface {
+	// Blob keeps exactly size bytes of r and returns their id. Base is an
+	// earlier content of the same path, or zero. An error of r is returned as
+	// it is.
+	Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) (oid.ID, error)
+
+	// Tree keeps a tree or an overlay and returns its id. The payload belongs
+	// to the caller again when Tree returns.
+	Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error)
+}
+
+// A Repo is a repository as its worktree is seen by a scan. The zero Repo is a
+// directory without one.
+type Repo struct {
+	Head   oid.ID // the commit it is on, zero if there is none yet; for nested ones
+	Ignore *ignore.Chain
+	Attr   *attr.Chain
+	Clean  *attr.Config
+
+	// IndexStat is of the index file, the zero Stat if it has none. Index
+	// decodes it; it is called at most once, and only if IndexStat differs
+	// from what the last scan saw or something new must be looked up.
+	IndexStat dirfd.Stat
+	Index     func() (*gitindex.Index, error)
+}
+
+// Settings are what git's configuration says about looking at files. The zero
+// value is git's default on Linux.
+type Settings struct {
+	NoFileMode bool // core.fileMode=false
+	NoSymlinks bool // core.symlinks=false
+	FoldCase   bool // core.ignoreCase
+	AllowNTFS  bool // core.protectNTFS=false
+	ProtectHFS bool // core.protectHFS
+	Index      gitindex.StatRule
+
+	// Compose gives the form in which git records a name (core.precomposeUnicode);
+	// nil: as it is on disk.
+	Compose func(name string) string
+}
+
+// A Place says where a path goes.
+type Place uint8
+
+// The places a [Policy] can name.
+const (
+	Usual   Place = iota // as the ignore rules say
+	Overlay              // kept, but not in the git tree; of an ignored directory: look inside
+	Nowhere              // left out, and named with the reason
+)
+
+// A Policy decides about what the index does not know: opted-in ignored files,
+// secrets, exclusions, sizes.
+type Policy interface {
+	// Place decides about one path. Size is 0 for directories. The reason is
+	// for Nowhere.
+	Place(path string, isDir, ignored bool, size int64) (p Place, reason string)
+
+	// Digest is equal for policies that decide equally.
+	Digest() uint64
+}
+
+// A Config says what to scan and how. Root, Algorithm, Table and Save are
+// needed; of everything else the zero value is the recommended one.
+type Config struct {
+	Root      string
+	Algorithm oid.Algorithm
+	Umask     tree.Mode
+	Repo      Repo
+	Settings  Settings
+	Policy    Policy
+	Table     *stattable.Table
+	Save      Saver
+
+	// Has reports whether a content or tree is kept already, by the store or
+	// by git. Nil: nothing is, except what a row of the table names. With
+	// Recheck rows are not believed either, and every id is asked for.
+	Has     func(oid.ID) bool
+	Recheck bool
+
+	// Load returns an object of the repository: a tree of a sparse index, a
+	// rule file that is in the index only, the blob that end-of-line rules
+	// depend on. Nil: there are none.
+	Load func(kind oid.Kind, id oid.ID) ([]byte, error)
+
+	// Filter runs a configured clean filter; nil: filters are not run.
+	Filter func(ctx context.Context, f attr.Filter, path string, raw []byte) ([]byte, error)
+
+	// Nested resolves the repository of a directory below the root that has a
+	// ".git"; nil if that is no repository. Nil function: there are none.
+	Nested func(ctx context.Context, dir string) (*Repo, error)
+
+	// Force names paths that are captured into the overlay whatever the rules
+	// say; what lies below a named directory is meant too.
+	Force []string
+
+	// Skip is the directory of the store, known by device and inode. It is
+	// never entered.
+	Skip dirfd.Stat
+
+	Workers  int               // 0: one a core, 2 to 16
+	Progress func(Counters)    // called now and then while the scan runs
+	Now      func() int64      // the clock that stamps files, in ns; nil: the kernel's
+	Slack    time.Duration     // 0: what the file system needs
+	sleep    func(path string) // tests: between the stat and the read of a file
+}
+
+// A Skip is a path that was left out, and why.
+type Skip struct {
+	Path, Reason string
+	Kept         bool // only the git tree lacks it; the overlay has it
+}
+
+// Counters count the work of a scan.
+type Counters struct {
+	Dirs      int64 // directories entered
+	Listed    int64 // directories listed
+	Stats     int64 // files looked at
+	Opened    int64 // files opened
+	ReadBytes int64
+	Trees     int64 // trees and overlays given to the Saver
+}
+
+// A Result is what a worktree held.
+type Result struct {
+	State    tree.State
+	Skipped  []Skip   // sorted by path
+	Unstable []string // kept changing while they were read; recorded as last read
+	Nested   []string // nested repositories
+	KeptOut  []string // kept out of the git tree by policy
+	Counters Counters
+
+	table   *stattable.Table
+	rows    map[string]stattable.Row // of this scan, where they differ from the table's
+	unsaved map[string]bool          // rows that hold for this scan only
+	seen    []bool                   // the table's rows that are still true, by number
+}
