@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/bench"
+)
+
+func benchCommand(a *app) *cobra.Command {
+	var opt bench.Options
+	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		opt.Binary = self
+		opt.Progress = func(line string) { fmt.Fprintln(a.err, line) }
+		report, err := bench.Run(c.Context(), opt)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(report)
+			return nil
+		}
+		return report.Table(a.out)
+	})
+	f := c.Flags()
+	f.StringVar(&opt.Corpus, "corpus", "", "a `directory` to copy and work on (default: generate one)")
+	f.IntVar(&opt.Files, "files", 0, "how many files to generate (default 10000)")
+	f.Uint64Var(&opt.Seed, "seed", 0, "of the generated files")
+	f.IntVar(&opt.Rounds, "rounds", 0, "measured rounds (default 7)")
+	f.StringSliceVar(&opt.Workloads, "workloads", nil, "only these `names` (default: all)")
+	f.StringVar(&opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure")
+	return a.jsonFlag(c)
+}

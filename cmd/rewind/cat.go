@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func catCommand(a *app) *cobra.Command {
+	return verb("cat ID:PATH", "Print a file of a snapshot", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		id, path, ok := strings.Cut(args[0], ":")
+		if !ok {
+			return usagef("%s: write ID:PATH", c.CommandPath())
+		}
+		s, err := e.Resolve(ctx, id)
+		if err != nil {
+			return err
+		}
+		return ignoreClosed(e.Cat(ctx, s, path, a.out))
+	})
+}
+
+func exportCommand(a *app) *cobra.Command {
+	return verb("export ID DIR", "Write what a snapshot holds into a new directory", cobra.ExactArgs(2), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		s, err := e.Resolve(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		r, err := e.Export(ctx, s, args[1])
+		if err != nil {
+			return err
+		}
+		a.progress.clear()
+		for _, n := range r.Conflicts {
+			fmt.Fprintf(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
+		}
+		fmt.Fprintf(a.out, "wrote %d into %s\n", r.Written, args[1])
+		return outcome(r)
+	})
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func diffCommand(a *app) *cobra.Command {
+	var stat, nameStatus, patch bool
+	c := verb("diff [FROM [TO]] [-- PATH...]", "Show what changed: since the last snapshot, since FROM, or from FROM to TO", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		ids, paths, err := splitPaths(c, args, 2)
+		if err != nil {
+			return err
+		}
+		if paths, err = a.inside(paths); err != nil {
+			return err
+		}
+		from, to, err := diffSides(ctx, e, ids)
+		if err != nil {
+			return err
+		}
+		d, err := e.Diff(ctx, from, to, paths)
+		if err != nil {
+			return err
+		}
+		a.progress.clear()
+		if a.json {
+			return a.printDiffJSON(ctx, d, stat)
+		}
+		return a.paged(func(w io.Writer, color bool) error {
+			switch {
+			case nameStatus:
+				printNames(w, d.Changes)
+				return nil
+			case stat:
+				return printStat(ctx, w, d, color)
+			}
+			return printPatch(ctx, w, d, color)
+		})
+	})
+	f := c.Flags()
+	f.BoolVar(&stat, "stat", false, "only how many lines changed in each file")
+	f.BoolVar(&nameStatus, "name-status", false, "only A, M, D or T and the path")
+	f.BoolVar(&patch, "patch", false, "unified diff, as git prints it (the default)")
+	c.MarkFlagsMutuallyExclusive("stat", "name-status", "patch")
+	return a.jsonFlag(c)
+}
+
+// splitPaths separates what stands before "--" from the paths behind it.
+func splitPaths(c *cobra.Command, args []string, most int) (before, paths []string, err error) {
+	before = args
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		before, paths = args[:n], args[n:]
+	}
+	if len(before) > most {
+		return nil, nil, usagef("%s: too many arguments (put paths after --)", c.CommandPath())
+	}
+	return before, paths, nil
+}
+
+// diffSides resolves the ids of a diff. Without any, it is from the last
+// snapshot to the worktree; to is nil for the worktree.
+func diffSides(ctx context.Context, e *engine.Engine, ids []string) (from, to *engine.Snapshot, err error) {
+	if len(ids) == 0 {
+		ids = []string{"@"}
+	}
+	if from, err = e.Resolve(ctx, ids[0]); err != nil || len(ids) == 1 {
+		return from, nil, err
+	}
+	to, err = e.Resolve(ctx, ids[1])
+	return from, to, err
+}
+
+type changeJSON struct {
+	pathJSON
+	Status  string `json:"status"`
+	OldMode string `json:"old_mode,omitempty"`
+	NewMode string `json:"new_mode,omitempty"`
+	Added   *int   `json:"added,omitempty"`
+	Removed *int   `json:"removed,omitempty"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+func newChangeJSON(c engine.Change) changeJSON {
+	out := changeJSON{pathJSON: newPathJSON(c.Path), Status: string(c.Status())}
+	if c.From.Mode != 0 {
+		out.OldMode = fmt.Sprintf("%06o", c.From.Mode)
+	}
+	if c.To.Mode != 0 {
+		out.NewMode = fmt.Sprintf("%06o", c.To.Mode)
+	}
+	return out
+}
+
+func changesJSON(list []engine.Change) []changeJSON {
+	out := make([]changeJSON, 0, len(list))
+	for _, c := range list {
+		out = append(out, newChangeJSON(c))
+	}
+	return out
+}
+
+func (a *app) printDiffJSON(ctx context.Context, d *engine.Difference, stat bool) error {
+	list := changesJSON(d.Changes)
+	for i, c := range d.Changes {
+		if !stat {
+			break
+		}
+		l, err := compare(ctx, d, c)
+		if err != nil {
+			return err
+		}
+		list[i].Binary = l.binary
+		if !l.binary {
+			list[i].Added, list[i].Removed = &l.added, &l.removed
+		}
+	}
+	a.printJSON(struct {
+		Changes []changeJSON `json:"changes"`
+	}{list})
+	return nil
+}
+
+// printNames prints a letter and a path for each change.
+func printNames(w io.Writer, list []engine.Change) {
+	for _, c := range list {
+		suffix := ""
+		if c.To.Dir() || c.To.Mode == 0 && c.From.Dir() {
+			suffix = "/"
+		}
+		fmt.Fprintf(w, "%c\t%s%s\n", c.Status(), quote(c.Path), suffix)
+	}
+}
+
+func (a *app) printNames(list []engine.Change) { printNames(a.out, list) }

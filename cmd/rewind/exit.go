@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// The exit codes of docs/cli.md.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitUnknown = 3
+	exitDamaged = 4
+	exitPartial = 5
+)
+
+// errPartial ends a command that did what it could and named the rest.
+var errPartial = errors.New("done in part")
+
+// errDifferent ends a diff that was asked to tell by its exit code.
+var errDamageFound = errors.New("damage was found")
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func (u usageError) Unwrap() error { return u.error }
+
+var exits = []struct {
+	err  error
+	code int
+}{
+	{errPartial, exitPartial},
+	{errDamageFound, exitDamaged},
+	{engine.ErrNoSnapshot, exitUnknown},
+	{engine.ErrAmbiguous, exitUnknown},
+	{engine.ErrDamaged, exitDamaged},
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if errors.As(err, &usageError{}) {
+		return exitUsage
+	}
+	for _, e := range exits {
+		if errors.Is(err, e.err) {
+			return e.code
+		}
+	}
+	return exitFailed
+}
+
+// isSilent reports errors of which the command has said all there is to say.
+func isSilent(err error) bool {
+	return errors.Is(err, errPartial) || errors.Is(err, errDamageFound)
+}
+
+// sentence is what a person reads of an error.
+func sentence(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the deadline has passed; nothing was recorded"
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return "interrupted; " + err.Error()
+	}
+	return err.Error()
+}

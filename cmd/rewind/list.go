@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func listCommand(a *app) *cobra.Command {
+	var opt engine.ListOptions
+	c := verb("list", "List snapshots, newest first", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		if opt.Limit < 0 {
+			return usagef("--limit %d is negative", opt.Limit)
+		}
+		list, err := e.List(ctx, &opt)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(struct {
+				Snapshots []recordJSON `json:"snapshots"`
+			}{recordsJSON(list)})
+			return nil
+		}
+		a.printList(list, opt.All)
+		return nil
+	})
+	f := c.Flags()
+	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store")
+	f.StringVar(&opt.Session, "session", "", "only those of this conversation")
+	f.IntVar(&opt.Limit, "limit", 0, "at most `N`")
+	return a.jsonFlag(c)
+}
+
+func (a *app) printList(list []*engine.Snapshot, all bool) {
+	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	for _, s := range list {
+		where := ""
+		if all && s.Where != "." {
+			where = s.Where
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join([]string{short(s.ID), s.Time.Local().Format(time.DateTime), age(time.Since(s.Time)), oneLine(describe(s)), where}, "\t"), "\t "))
+	}
+	w.Flush()
+}
+
+// describe says in a few words what a snapshot was taken for.
+func describe(s *engine.Snapshot) string {
+	if l := s.Label(); l != "" {
+		return l
+	}
+	for _, p := range s.Points {
+		if p.Trigger != "" {
+			return "(" + p.Trigger + ")"
+		}
+	}
+	return ""
+}
+
+// oneLine keeps labels, which come from prompts, from breaking a table.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
+	if r := []rune(s); len(r) > 72 {
+		return string(r[:71]) + "…"
+	}
+	return s
+}
+
+type recordJSON struct {
+	ID       string         `json:"id"`
+	Tree     string         `json:"tree"`
+	Overlay  string         `json:"overlay,omitempty"`
+	Time     time.Time      `json:"time"`
+	Worktree string         `json:"worktree"`
+	Branch   string         `json:"branch,omitempty"`
+	Head     string         `json:"head,omitempty"`
+	Label    string         `json:"label,omitempty"`
+	Points   []engine.Point `json:"points"`
+	Skipped  []noteJSON     `json:"skipped"`
+}
+
+func newRecordJSON(s *engine.Snapshot) recordJSON {
+	points := s.Points
+	if points == nil {
+		points = []engine.Point{}
+	}
+	return recordJSON{
+		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: idText(s.Overlay), Time: s.Time, Worktree: s.Where,
+		Branch: s.Branch, Head: idText(s.Head), Label: s.Label(), Points: points, Skipped: notesJSON(s.Skipped),
+	}
+}
+
+func recordsJSON(list []*engine.Snapshot) []recordJSON {
+	out := make([]recordJSON, 0, len(list))
+	for _, s := range list {
+		out = append(out, newRecordJSON(s))
+	}
+	return out
+}
+
+func showCommand(a *app) *cobra.Command {
+	c := verb("show ID", "Show one snapshot and what it changed", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		s, err := e.Resolve(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		before, err := e.Before(ctx, s)
+		if err != nil {
+			return err
+		}
+		d, err := e.Diff(ctx, before, s, nil)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(struct {
+				recordJSON
+				Changes []changeJSON `json:"changes"`
+			}{newRecordJSON(s), changesJSON(d.Changes)})
+			return nil
+		}
+		a.printRecord(s)
+		fmt.Fprintln(a.out)
+		a.printNames(d.Changes)
+		return nil
+	})
+	return a.jsonFlag(c)
+}
+
+func (a *app) printRecord(s *engine.Snapshot) {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(a.out, "%-9s %s\n", name, value)
+		}
+	}
+	line("snapshot", s.ID.String())
+	line("tree", s.Tree.String())
+	line("overlay", idText(s.Overlay))
+	line("time", s.Time.Local().Format(time.RFC3339Nano))
+	line("branch", s.Branch)
+	line("head", idText(s.Head))
+	if s.Where != "." {
+		line("worktree", s.Where)
+	}
+	for _, p := range s.Points {
+		line("label", oneLine(p.Label))
+		line("session", oneLine(p.Session))
+		line("entry", oneLine(p.Entry))
+		line("trigger", oneLine(p.Trigger))
+	}
+	for _, n := range s.Skipped {
+		line("skipped", quote(n.Path)+": "+n.Reason)
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// colored reports whether output to w may have colours: a terminal, unless
+// NO_COLOR is set (no-color.org) or the terminal is a dumb one.
+func colored(w any) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// paged gives print a writer: the pager where the output is a terminal
+// ($REWIND_PAGER, else $PAGER, else less; none if that is empty or "cat"), else
+// the output itself. A reader who leaves early is no error.
+func (a *app) paged(print func(w io.Writer, color bool) error) error {
+	color := colored(a.out)
+	command := pagerCommand()
+	if !isTerminal(a.out) || command == "" {
+		return ignoreClosed(print(a.out, color))
+	}
+	pager := exec.Command("sh", "-c", command)
+	pager.Stdout, pager.Stderr = a.out, a.err
+	pager.Env = os.Environ()
+	if os.Getenv("LESS") == "" {
+		pager.Env = append(pager.Env, "LESS=FRX")
+	}
+	in, err := pager.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := pager.Start(); err != nil {
+		return ignoreClosed(print(a.out, color))
+	}
+	printed := print(in, color)
+	in.Close()
+	pager.Wait()
+	return ignoreClosed(printed)
+}
+
+func pagerCommand() string {
+	for _, name := range []string{"REWIND_PAGER", "PAGER"} {
+		if v, ok := os.LookupEnv(name); ok {
+			if v = strings.TrimSpace(v); v == "cat" {
+				return ""
+			}
+			return v
+		}
+	}
+	if _, err := exec.LookPath("less"); err != nil {
+		return ""
+	}
+	return "less"
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}

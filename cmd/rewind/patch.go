@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// The colours git uses by default.
+const (
+	bold, red, green, cyan, reset = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
+)
+
+// printPatch prints a unified diff as git does: `git apply` accepts it, but for
+// directories and permissions that git cannot hold, which are named in
+// comments before the patch of the file.
+func printPatch(ctx context.Context, w io.Writer, d *engine.Difference, color bool) error {
+	for _, c := range d.Changes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		parts := []engine.Change{c}
+		if c.Status() == 'T' { // git shows a change of type as a deletion and an addition
+			parts = []engine.Change{{Path: c.Path, From: c.From}, {Path: c.Path, To: c.To}}
+		}
+		for _, part := range parts {
+			if err := printFile(ctx, w, d, part, color); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.Change, color bool) error {
+	if c.From.Dir() || c.To.Dir() {
+		printDirectory(w, c)
+		return nil
+	}
+	l, err := compare(ctx, d, c)
+	if err != nil {
+		return err
+	}
+	var head bytes.Buffer
+	header(&head, c, l)
+	paint(w, head.Bytes(), bold, color)
+	for line := range bytes.Lines(l.hunks) {
+		paint(w, line, lineColor(line[0]), color)
+	}
+	return nil
+}
+
+// printDirectory names a change of a directory, which a patch cannot hold.
+func printDirectory(w io.Writer, c engine.Change) {
+	switch c.Status() {
+	case 'A':
+		fmt.Fprintf(w, "# new directory %s mode %04o\n", quote(c.Path), c.To.Mode&07777)
+	case 'D':
+		fmt.Fprintf(w, "# deleted directory %s\n", quote(c.Path))
+	default:
+		fmt.Fprintf(w, "# directory %s mode %04o to %04o\n", quote(c.Path), c.From.Mode&07777, c.To.Mode&07777)
+	}
+}
+
+// header prints what git prints before the hunks of a file.
+func header(w io.Writer, c engine.Change, l lines) {
+	a, b := patchName("a/", c.Path), patchName("b/", c.Path)
+	if old, new := exact(c.From), exact(c.To); old != new && gitMode(c.From) == gitMode(c.To) {
+		fmt.Fprintf(w, "# permissions %04o to %04o of %s\n", old, new, quote(c.Path))
+	}
+	same := bytes.Equal(l.old, l.new) && c.From.Mode != 0 && c.To.Mode != 0
+	if same && gitMode(c.From) == gitMode(c.To) {
+		return
+	}
+	fmt.Fprintf(w, "diff --git %s %s\n", a, b)
+	switch {
+	case c.From.Mode == 0:
+		fmt.Fprintf(w, "new file mode %06o\n", gitMode(c.To))
+		a = "/dev/null"
+	case c.To.Mode == 0:
+		fmt.Fprintf(w, "deleted file mode %06o\n", gitMode(c.From))
+		b = "/dev/null"
+	case gitMode(c.From) != gitMode(c.To):
+		fmt.Fprintf(w, "old mode %06o\nnew mode %06o\n", gitMode(c.From), gitMode(c.To))
+	}
+	if same {
+		return
+	}
+	fmt.Fprintf(w, "index %s..%s", indexID(c.From), indexID(c.To))
+	if c.From.Mode != 0 && gitMode(c.From) == gitMode(c.To) {
+		fmt.Fprintf(w, " %06o", gitMode(c.To))
+	}
+	fmt.Fprintln(w)
+	switch {
+	case l.binary:
+		fmt.Fprintf(w, "Binary files %s and %s differ\n", a, b)
+	case len(l.hunks) > 0:
+		fmt.Fprintf(w, "--- %s\n+++ %s\n", tabbed(a), tabbed(b))
+	}
+}
+
+// exact is the mode with every permission bit, gitMode what git keeps of it.
+func exact(s engine.Side) uint32 { return s.Mode & 07777 }
+
+func gitMode(s engine.Side) uint32 {
+	switch {
+	case s.Mode == 0:
+		return 0
+	case s.Link():
+		return 0120000
+	case s.Mode&0100 != 0:
+		return 0100755
+	}
+	return 0100644
+}
+
+func indexID(s engine.Side) string {
+	if s.ID.IsZero() {
+		return "0000000"
+	}
+	return s.ID.String()[:7]
+}
+
+// patchName quotes a path as git does in patches.
+func patchName(prefix string, p engine.Path) string {
+	q := quote(p)
+	if strings.HasPrefix(q, `"`) {
+		return `"` + prefix + q[1:]
+	}
+	return prefix + q
+}
+
+// tabbed marks a name with a space by a tab behind it, as git does, so that
+// patch programs know where it ends.
+func tabbed(name string) string {
+	if strings.Contains(name, " ") && !strings.HasPrefix(name, `"`) {
+		return name + "\t"
+	}
+	return name
+}
+
+func lineColor(first byte) string {
+	switch first {
+	case '+':
+		return green
+	case '-':
+		return red
+	case '@':
+		return cyan
+	}
+	return ""
+}
+
+// paint writes lines in a colour, which ends before each line's end.
+func paint(w io.Writer, text []byte, code string, color bool) {
+	if !color || code == "" {
+		w.Write(text)
+		return
+	}
+	for line := range bytes.Lines(text) {
+		body := bytes.TrimSuffix(line, []byte("\n"))
+		fmt.Fprintf(w, "%s%s%s", code, body, reset)
+		w.Write(line[len(body):])
+	}
+}
+
+// printStat prints how many lines changed in each file, and the sum.
+func printStat(ctx context.Context, w io.Writer, d *engine.Difference, color bool) error {
+	type row struct {
+		name  string
+		lines lines
+	}
+	var rows []row
+	width, added, removed := 0, 0, 0
+	for _, c := range d.Changes {
+		if c.From.Dir() || c.To.Dir() {
+			continue
+		}
+		l, err := compare(ctx, d, c)
+		if err != nil {
+			return err
+		}
+		l.old, l.new, l.hunks = nil, nil, nil
+		rows = append(rows, row{quote(c.Path), l})
+		width = max(width, len(rows[len(rows)-1].name))
+		added, removed = added+l.added, removed+l.removed
+	}
+	for _, r := range rows {
+		if r.lines.binary {
+			fmt.Fprintf(w, " %-*s | Bin\n", width, r.name)
+			continue
+		}
+		fmt.Fprintf(w, " %-*s | %d ", width, r.name, r.lines.added+r.lines.removed)
+		plus, minus := bars(r.lines.added, r.lines.removed)
+		paint(w, []byte(plus), green, color)
+		paint(w, []byte(minus), red, color)
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, " %s changed, %s(+), %s(-)\n", count(len(rows), "file"), count(added, "insertion"), count(removed, "deletion"))
+	return nil
+}
+
+// bars draws plus and minus signs in proportion, at most 40 together.
+func bars(added, removed int) (string, string) {
+	const most = 40
+	if sum := added + removed; sum > most {
+		a, r := added*most/sum, removed*most/sum
+		added, removed = max(a, min(added, 1)), max(r, min(removed, 1))
+	}
+	return strings.Repeat("+", added), strings.Repeat("-", removed)
+}

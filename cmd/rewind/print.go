@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// printJSON prints the one object of a --json command.
+func (a *app) printJSON(v any) {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	// A value of our own types always encodes; a closed pipe is the reader's choice.
+	_ = enc.Encode(v)
+}
+
+// A pathJSON is a path in JSON: readable, and with its bytes beside it where
+// they are not UTF-8.
+type pathJSON struct {
+	Path    string `json:"path"`
+	PathB64 []byte `json:"path_b64,omitempty"`
+}
+
+func newPathJSON(p engine.Path) pathJSON {
+	if utf8.ValidString(string(p)) {
+		return pathJSON{Path: string(p)}
+	}
+	return pathJSON{Path: strings.ToValidUTF8(string(p), "\uFFFD"), PathB64: []byte(p)}
+}
+
+type noteJSON struct {
+	pathJSON
+	Reason string `json:"reason"`
+}
+
+// notesJSON never returns nil, so that an empty list is [] in JSON.
+func notesJSON(notes []engine.Note) []noteJSON {
+	out := make([]noteJSON, 0, len(notes))
+	for _, n := range notes {
+		out = append(out, noteJSON{newPathJSON(n.Path), n.Reason})
+	}
+	return out
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}
+
+// idText is empty for the zero id, so that the field is left out.
+func idText(id oid.ID) string { return id.String() }
+
+// short is the part of an id that a person reads and types.
+func short(id oid.ID) string {
+	s := id.String()
+	return s[:min(len(s), 12)]
+}
+
+// quote shows a path on one line: as it is, or in double quotes with escapes
+// where it holds anything that would not print.
+func quote(p engine.Path) string {
+	s := string(p)
+	q := strconv.Quote(s)
+	if q == `"`+s+`"` && utf8.ValidString(s) {
+		return s
+	}
+	return q
+}
+
+// count puts a number before a noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size shows bytes for a person.
+func size(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, prefixes := float64(n), "KMGTPE"
+	i := -1
+	for v >= unit && i < len(prefixes)-1 {
+		v /= unit
+		i++
+	}
+	return fmt.Sprintf("%.1f %ciB", v, prefixes[i])
+}
+
+// age says how long ago something was.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// restoring is what restore, undo and redo have in common.
+type restoring struct {
+	yes, dry bool
+	plan     func(context.Context, *engine.Engine) (*engine.Plan, error)
+	carryOut func(context.Context, *engine.Engine) (*engine.Restored, error)
+}
+
+func restoreCommand(a *app) *cobra.Command {
+	var r restoring
+	c := verb("restore ID [-- PATH...]", "Put a recorded state back", cobra.MinimumNArgs(1), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		ids, paths, err := splitPaths(c, args, 1)
+		if err != nil {
+			return err
+		}
+		if len(ids) != 1 {
+			return usagef("%s: which snapshot?", c.CommandPath())
+		}
+		opt := &engine.RestoreOptions{}
+		if opt.Paths, err = a.inside(paths); err != nil {
+			return err
+		}
+		s, err := e.Resolve(ctx, ids[0])
+		if err != nil {
+			return err
+		}
+		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
+		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
+			return e.Restore(ctx, s.ID, opt)
+		}
+		return a.restore(ctx, e, &r)
+	})
+	return a.restoreFlags(c, &r)
+}
+
+func undoCommand(a *app) *cobra.Command {
+	return a.historyCommand("undo", "Take back the last restore, or roll back one that was interrupted", (*engine.Engine).Undo)
+}
+
+func redoCommand(a *app) *cobra.Command {
+	return a.historyCommand("redo", "Take back the last undo", (*engine.Engine).Redo)
+}
+
+func (a *app) historyCommand(name, short string, do func(*engine.Engine, context.Context) (*engine.Restored, error)) *cobra.Command {
+	r := restoring{
+		plan: func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
+			return e.PlanUndo(ctx, name == "redo")
+		},
+		carryOut: func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return do(e, ctx) },
+	}
+	c := verb(name, short, cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		return a.restore(ctx, e, &r)
+	})
+	return a.restoreFlags(c, &r)
+}
+
+func (a *app) restoreFlags(c *cobra.Command, r *restoring) *cobra.Command {
+	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&r.dry, "dry-run", false, "tell what would change, and change nothing")
+	return a.jsonFlag(c)
+}
+
+// restore plans, asks where a person is there to ask, carries out and reports.
+func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error {
+	begin := time.Now()
+	if r.dry {
+		plan, err := r.plan(ctx, e)
+		if err != nil {
+			return err
+		}
+		return a.printPlan(plan, time.Since(begin))
+	}
+	if !r.yes {
+		if !a.interactive() || a.json {
+			return usagef("this changes files: say --yes, or --dry-run to see what it would do")
+		}
+		ok, err := a.ask(ctx, e, r)
+		if err != nil || !ok {
+			return err
+		}
+	}
+	begin = time.Now()
+	done, err := r.carryOut(ctx, e)
+	if err != nil {
+		return err
+	}
+	return a.printRestored(done, time.Since(begin))
+}
+
+// ask shows the plan on the terminal and waits for an answer.
+func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, error) {
+	plan, err := r.plan(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	a.progress.clear()
+	if len(plan.Changes) == 0 {
+		fmt.Fprintln(a.err, "nothing to change")
+		return false, nil
+	}
+	const shown = 20
+	printNames(a.err, plan.Changes[:min(len(plan.Changes), shown)])
+	if more := len(plan.Changes) - shown; more > 0 {
+		fmt.Fprintf(a.err, "… and %s more (--dry-run shows all)\n", count(more, "path"))
+	}
+	for _, k := range plan.Kept {
+		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
+	}
+	fmt.Fprintf(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(a.in).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case line := <-answer:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, nil
+		}
+		fmt.Fprintln(a.err, "nothing was changed")
+		return false, nil
+	}
+}
+
+type restoredJSON struct {
+	ID        string       `json:"id"`
+	Undo      string       `json:"undo,omitempty"`
+	DryRun    bool         `json:"dry_run,omitempty"`
+	Changes   []changeJSON `json:"changes,omitempty"`
+	Written   int          `json:"written"`
+	Deleted   int          `json:"deleted"`
+	Kept      []noteJSON   `json:"kept"`
+	Conflicts []noteJSON   `json:"conflicts"`
+	ElapsedMS float64      `json:"elapsed_ms"`
+}
+
+func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
+	a.progress.clear()
+	// Seen from the worktree, a plan's additions are files it writes.
+	written, deleted := 0, 0
+	for _, c := range p.Changes {
+		if c.Status() == 'D' {
+			deleted++
+		} else {
+			written++
+		}
+	}
+	if a.json {
+		a.printJSON(restoredJSON{ID: p.Target.ID.String(), DryRun: true, Changes: changesJSON(p.Changes), Written: written, Deleted: deleted,
+			Kept: notesJSON(p.Kept), Conflicts: notesJSON(nil), ElapsedMS: milliseconds(took)})
+		return nil
+	}
+	a.printNames(p.Changes)
+	for _, k := range p.Kept {
+		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
+	}
+	fmt.Fprintf(a.err, "would write %d and delete %d; nothing was changed\n", written, deleted)
+	return nil
+}
+
+func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
+	a.progress.clear()
+	for _, k := range r.Kept {
+		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
+	}
+	for _, k := range r.Conflicts {
+		fmt.Fprintf(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
+	}
+	if a.json {
+		a.printJSON(restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
+			Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), ElapsedMS: milliseconds(took)})
+	} else {
+		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), short(r.Undo))
+	}
+	return outcome(r)
+}
+
+// outcome is how a command ends that wrote files.
+func outcome(r *engine.Restored) error {
+	switch {
+	case r.Damaged:
+		return errDamageFound
+	case len(r.Conflicts) > 0:
+		return errPartial
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// app is what the commands share: the flags before the verb and the engine.
+type app struct {
+	stdio
+	dir      string
+	force    bool
+	noGit    bool
+	json     bool
+	deadline time.Duration
+	engine   *engine.Engine
+	progress progress
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "rewind",
+		Short:         "A time machine for the working directory of coding agents",
+		Long:          "rewind records the exact state of all files of a directory and puts any\nrecorded state back, without ever losing a byte. It needs no set-up: run\n\"rewind snapshot\" in any directory, with git or without.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          checked(cobra.NoArgs),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       version(),
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := root.PersistentFlags()
+	f.StringVarP(&a.dir, "dir", "C", ".", "work in this `directory` instead of the current one")
+	f.BoolVar(&a.force, "force", false, "also work in /, the home directory, or a directory that holds the store")
+	f.BoolVar(&a.noGit, "no-git", false, "leave git out, even inside a repository")
+	root.AddCommand(
+		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
+		restoreCommand(a), undoCommand(a), redoCommand(a),
+		statusCommand(a), verifyCommand(a), pruneCommand(a), syncCommand(a),
+		catCommand(a), exportCommand(a), benchCommand(a),
+	)
+	return root
+}
+
+// verb makes a command whose arguments are checked and whose mistakes are
+// usage errors.
+func verb(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: checked(args), RunE: f}
+}
+
+// checked makes what is wrong with the arguments a usage error.
+func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, list []string) error {
+		if err := args(c, list); err != nil {
+			return usageError{fmt.Errorf("%s: %w", c.CommandPath(), err)}
+		}
+		return nil
+	}
+}
+
+// jsonFlag adds --json.
+func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object on standard output and nothing else there")
+	return c
+}
+
+// open finds the worktree; the context ends at the deadline, if there is one.
+func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
+	ctx := c.Context()
+	if a.deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.deadline)
+		context.AfterFunc(ctx, cancel)
+	}
+	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Progress: a.progress.start(a.err)})
+	if err != nil {
+		return nil, nil, err
+	}
+	a.engine = e
+	for _, w := range e.Warnings() {
+		fmt.Fprintf(a.err, "rewind: warning: %s\n", w)
+	}
+	return ctx, e, nil
+}
+
+func (a *app) close() {
+	if a.engine != nil {
+		a.engine.Close()
+	}
+	a.progress.clear()
+}
+
+// inside turns paths as typed into paths below the worktree.
+func (a *app) inside(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		abs := p
+		if !filepath.IsAbs(p) {
+			base, err := filepath.Abs(a.dir)
+			if err != nil {
+				return nil, err
+			}
+			if real, err := filepath.EvalSymlinks(base); err == nil {
+				base = real
+			}
+			abs = filepath.Join(base, p)
+		}
+		rel, err := filepath.Rel(a.engine.Root(), abs)
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return nil, usagef("path %q is outside the worktree %s", p, a.engine.Root())
+		}
+		out = append(out, filepath.ToSlash(rel))
+	}
+	return out, nil
+}

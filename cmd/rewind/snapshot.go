@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func snapshotCommand(a *app) *cobra.Command {
+	var opt engine.SnapshotOptions
+	var dry bool
+	c := verb("snapshot", "Record the state of all files", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		begin := time.Now()
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		var r *engine.Recorded
+		if dry {
+			r, err = e.Preview(ctx)
+		} else {
+			r, err = e.Snapshot(ctx, &opt)
+		}
+		if err != nil {
+			return err
+		}
+		a.printSnapshot(r, dry, time.Since(begin))
+		if len(r.Skipped) > 0 {
+			return errPartial
+		}
+		return nil
+	})
+	f := c.Flags()
+	f.StringVarP(&opt.Label, "message", "m", "", "a `label` for the snapshot")
+	f.StringVar(&opt.Session, "session", "", "the `id` of the conversation it belongs to")
+	f.StringVar(&opt.Entry, "entry", "", "the `id` of the conversation's entry")
+	f.StringVar(&opt.Trigger, "trigger", "", "what caused it: turn, prompt, tool, …")
+	f.DurationVar(&a.deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
+	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
+	return a.jsonFlag(c)
+}
+
+// printSnapshot reports a snapshot: as JSON, or as a sentence on the terminal.
+func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
+	a.progress.clear()
+	for _, n := range r.Skipped {
+		fmt.Fprintf(a.err, "skipped: %s: %s\n", quote(n.Path), n.Reason)
+	}
+	for _, n := range r.Unstable {
+		fmt.Fprintf(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
+	}
+	if r.Bridge != nil {
+		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+	}
+	if a.json {
+		a.printJSON(snapshotJSON{
+			ID: idText(r.ID), Tree: r.Tree.String(), Overlay: idText(r.Overlay), Reused: r.Reused, Changed: r.Changed,
+			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Bridged: r.Bridge == nil, ElapsedMS: milliseconds(took),
+		})
+		return
+	}
+	switch {
+	case dry:
+		fmt.Fprintf(a.out, "would record tree %s, %s changed since the last snapshot\n", r.Tree, count(r.Changed, "path"))
+	case r.Reused:
+		fmt.Fprintf(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
+	default:
+		fmt.Fprintf(a.out, "%s  %s changed, %s\n", short(r.ID), count(r.Changed, "path"), took.Round(time.Millisecond))
+	}
+}
+
+type snapshotJSON struct {
+	ID        string     `json:"id,omitempty"`
+	Tree      string     `json:"tree"`
+	Overlay   string     `json:"overlay,omitempty"`
+	Reused    bool       `json:"reused"`
+	Changed   int        `json:"changed"`
+	Skipped   []noteJSON `json:"skipped"`
+	Unstable  []noteJSON `json:"unstable,omitempty"`
+	Bridged   bool       `json:"bridged"`
+	ElapsedMS float64    `json:"elapsed_ms"`
+}
+
+func syncCommand(a *app) *cobra.Command {
+	return verb("sync", "Bring into git what is not there yet, and finish what a crash left", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		if _, err := e.Recover(ctx); err != nil {
+			return err
+		}
+		return e.Sync(ctx)
+	})
+}

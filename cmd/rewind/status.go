@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func statusCommand(a *app) *cobra.Command {
+	c := verb("status", "Show the store, what was left out, and what is unfinished", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		st, err := e.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(newStatusJSON(st))
+			return nil
+		}
+		a.printStatus(st)
+		return nil
+	})
+	return a.jsonFlag(c)
+}
+
+type statusJSON struct {
+	*engine.Status
+	Skipped []noteJSON `json:"skipped"`
+}
+
+func newStatusJSON(st *engine.Status) statusJSON {
+	return statusJSON{Status: st, Skipped: notesJSON(st.Skipped)}
+}
+
+func (a *app) printStatus(st *engine.Status) {
+	kind := "without git"
+	if st.Git {
+		kind = "git repository"
+	}
+	fmt.Fprintf(a.out, "worktree   %s (%s)\n", st.Root, kind)
+	if st.StoreBytes == 0 {
+		fmt.Fprintln(a.out, "store      none yet: \"rewind snapshot\" makes it")
+		return
+	}
+	fmt.Fprintf(a.out, "store      %s, %s, %s\n", st.Store, size(st.StoreBytes), count(int(st.Objects), "object"))
+	others := ""
+	if st.Total > st.Snapshots {
+		others = fmt.Sprintf(" (and %d of other worktrees)", st.Total-st.Snapshots)
+	}
+	fmt.Fprintf(a.out, "snapshots  %d%s\n", st.Snapshots, others)
+	if !st.Last.IsZero() {
+		fmt.Fprintf(a.out, "last       %s, %s\n", short(st.Last), age(time.Since(st.LastTime)))
+	}
+	fmt.Fprintf(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
+	for _, n := range st.Skipped {
+		fmt.Fprintf(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
+	}
+	if st.Pending > 0 {
+		fmt.Fprintf(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
+	}
+	if op := st.Unfinished; op != nil {
+		fmt.Fprintf(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo rolls it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
+	}
+}
+
+func verifyCommand(a *app) *cobra.Command {
+	c := verb("verify", "Read back everything that snapshots need and compare it with its ids", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		v, err := e.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		a.progress.clear()
+		for _, d := range v.Damaged {
+			fmt.Fprintf(a.err, "damaged: %s (snapshot %s, %s): %s\n", d.ID, short(d.Snapshot), quote(d.Path), d.Reason)
+		}
+		if a.json {
+			a.printJSON(v)
+		} else {
+			fmt.Fprintf(a.out, "%s, %s, %s read: %s\n", count(v.Snapshots, "snapshot"), count(v.Objects, "object"), size(v.Bytes), verdict(len(v.Damaged)))
+		}
+		if len(v.Damaged) > 0 {
+			return errDamageFound
+		}
+		return nil
+	})
+	return a.jsonFlag(c)
+}
+
+func verdict(damaged int) string {
+	if damaged == 0 {
+		return "all whole"
+	}
+	return count(damaged, "object") + " damaged"
+}
+
+func pruneCommand(a *app) *cobra.Command {
+	var opt engine.PruneOptions
+	var days int
+	c := verb("prune", "Drop snapshots beyond the limits and give the disk space back", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		if days < 0 || opt.MaxSnapshots < 0 || opt.Grace < 0 {
+			return usagef("limits cannot be negative")
+		}
+		opt.MaxAge = time.Duration(days) * 24 * time.Hour
+		p, err := e.Prune(ctx, &opt)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(struct {
+				DryRun  bool         `json:"dry_run,omitempty"`
+				Dropped []recordJSON `json:"dropped"`
+				Objects int64        `json:"objects"`
+				Freed   int64        `json:"freed_bytes"`
+			}{opt.DryRun, recordsJSON(p.Dropped), p.Objects, p.Freed})
+			return nil
+		}
+		if opt.DryRun {
+			a.printList(p.Dropped, true)
+			fmt.Fprintf(a.out, "would drop %s and %s, about %s\n", count(len(p.Dropped), "snapshot"), count(int(p.Objects), "object"), size(p.Freed))
+			return nil
+		}
+		fmt.Fprintf(a.out, "dropped %s and %s, gave back %s\n", count(len(p.Dropped), "snapshot"), count(int(p.Objects), "object"), size(p.Freed))
+		return nil
+	})
+	f := c.Flags()
+	f.IntVar(&opt.MaxSnapshots, "max-snapshots", 0, "keep at most `N` of each worktree (default: the setting rewind.maxSnapshots)")
+	f.IntVar(&days, "max-age-days", 0, "drop what is older than `N` days (default: the setting rewind.maxAgeDays)")
+	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h)")
+	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go, and change nothing")
+	return a.jsonFlag(c)
+}

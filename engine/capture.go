@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// captureOptions say how the worktree is looked at.
+type captureOptions struct {
+	dry   bool     // keep nothing: ids and trees only
+	force []string // ignored files that are captured all the same
+}
+
+// A capture is what one scan found: a snapshot that is not recorded yet.
+type capture struct {
+	e       *Engine
+	time    time.Time
+	state   tree.State
+	skipped []Note
+	nested  []NestedAt
+	rules   Rules
+	head    gitbridge.Head
+	last    *Snapshot // the worktree's newest snapshot when the scan began
+	result  *worktree.Result
+	stage   *cas.Stage // nil when dry
+	trees   forest     // when dry
+
+	mu        sync.Mutex   // guards nested
+	close     func() error // ends the filters that the scan started
+	rechecked bool         // the stat table was not trusted: what was missing was read again
+}
+
+// capture scans the worktree. Contents go into a stage of the store, which the
+// caller commits or discards; on a dry run nothing is kept.
+func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
+	c := &capture{e: e, time: e.now(), trees: forest{}}
+	w, err := c.prepare(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	rules := e.readOutside()
+	c.rules = rules.record(e.alg)
+	cfg, err := c.config(ctx, rules, w, opt)
+	if err != nil {
+		return nil, err
+	}
+	c.result, err = worktree.Scan(ctx, cfg)
+	if c.close != nil {
+		err = errors.Join(err, c.close())
+	}
+	if err != nil {
+		c.discard()
+		return nil, err
+	}
+	c.state = c.result.State
+	if c.state.Tree.IsZero() { // nothing at all: that too is a tree
+		if c.state.Tree, err = cfg.Save.Tree(ctx, nil, oid.ID{}); err != nil {
+			c.discard()
+			return nil, err
+		}
+	}
+	for _, s := range c.result.Skipped {
+		c.skipped = append(c.skipped, Note{Path: Path(s.Path), Reason: s.Reason})
+	}
+	if c.stage == nil {
+		return c, nil
+	}
+	if c.last == nil || !slices.Equal(c.rules.Ignore, c.last.Rules.Ignore) || c.rules.Exclude != c.last.Rules.Exclude {
+		err = rules.keep(ctx, c.stage)
+	}
+	return c, err
+}
+
+// prepare reads what the store knows of the worktree, and opens a stage.
+func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRecord, err error) {
+	if !opt.dry {
+		store, err := c.e.needStore()
+		if err != nil {
+			return w, err
+		}
+		c.stage = store.Stage()
+	}
+	known := false
+	err = c.e.view(ctx, func(v *cas.View) error {
+		if w, known, err = c.e.worktree(v); err != nil {
+			return err
+		}
+		c.last, err = c.e.last(v)
+		return err
+	})
+	if err == nil && c.e.repo != nil {
+		c.head, err = c.e.repo.Head()
+	}
+	if !known {
+		w.Umask = chooseUmask(c.e.root)
+	}
+	if err != nil {
+		c.discard()
+	}
+	return w, err
+}
+
+// config says how to scan.
+func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
+	e := c.e
+	table := stattable.Load(filepath.Join(e.table, tableFile))
+	c.rechecked = !c.bound(table)
+	cfg := &worktree.Config{
+		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
+		Table:   table,
+		Recheck: c.rechecked,
+		Has:     func(id oid.ID) bool { return e.kept(ctx, id) },
+		Load:    func(kind oid.Kind, id oid.ID) ([]byte, error) { return e.payload(ctx, kind, id) },
+		Save:    c.saver(),
+		Force:   opt.force,
+		Nested:  c.nestedRepository(rules),
+		Skip:    storeStat(e.dir),
+		Policy:  e.conf.policy(),
+	}
+	cfg.Repo.Ignore = rules.chain(rules.exclude)
+	if e.opt.Progress != nil {
+		cfg.Progress = func(n worktree.Counters) {
+			e.opt.Progress(Progress{Step: "scan", Done: int(n.Stats), Bytes: n.ReadBytes})
+		}
+	}
+	if e.repo == nil {
+		return cfg, nil
+	}
+	cfg.Settings = e.scanSettings()
+	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
+	cfg.Filter, c.close = e.filterRunner()
+	var err error
+	cfg.Repo.Index, cfg.Repo.IndexStat, err = readIndex(e.repo.Layout())
+	return cfg, err
+}
+
+// bound reports whether everything that the table's rows name is kept: it
+// agrees with a snapshot that the store has.
+func (c *capture) bound(t *stattable.Table) bool {
+	store := c.e.opened()
+	b := t.Bound()
+	return store != nil && c.last != nil && b.Store == storeName(store) && b.Snapshot == c.last.ID
+}
+
+// storeName is the store's random id as the stat table has it.
+func storeName(s *cas.Store) string {
+	id := s.ID()
+	return hex.EncodeToString(id[:])
+}
+
+// kept reports whether the store or git has an object.
+func (e *Engine) kept(ctx context.Context, id oid.ID) bool {
+	if e.repo != nil && e.repo.Has(id) {
+		return true
+	}
+	found := false
+	// A store that cannot be read has nothing: then the file is read again.
+	_ = e.view(ctx, func(v *cas.View) error {
+		found = v.Has(id)
+		return nil
+	})
+	return found
+}
+
+// usualUmasks are tried in this order; where none explains the root
+// directory's permissions, the first is taken.
+var usualUmasks = []tree.Mode{022, 002, 077, 027, 007}
+
+// chooseUmask finds the umask that explains the root directory's permissions.
+func chooseUmask(root string) tree.Mode {
+	if info, err := os.Stat(root); err == nil {
+		for _, u := range usualUmasks {
+			if tree.Mode(info.Mode().Perm()) == 0777&^u {
+				return u
+			}
+		}
+	}
+	return usualUmasks[0]
+}
+
+// snapshot makes the record of the capture, without an id.
+func (c *capture) snapshot() *Snapshot {
+	return &Snapshot{
+		Tree: c.state.Tree, Overlay: c.state.Overlay, Umask: c.state.Umask, Time: c.time, Where: c.e.key,
+		Branch: c.head.Branch, Head: c.head.Commit, Rules: c.rules, Skipped: c.skipped, Nested: c.nested,
+	}
+}
+
+// discard drops what was staged and is not committed.
+func (c *capture) discard() {
+	if c.stage != nil {
+		c.stage.Discard()
+	}
+}
+
+// saveTable keeps what the scan saw for the next one. That is a cache: failing
+// to write it costs time, so only a caller's own cancellation is an error.
+func (c *capture) saveTable(id oid.ID) error {
+	err := c.result.SaveTable(storeName(c.e.opened()), id)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// onDisk reports whether there is anything at a path that the scan left out.
+func (c *capture) onDisk(path string) bool {
+	_, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path)))
+	return err == nil
+}
+
+// fingerprint is what the scan saw at a path, for a restore to expect.
+func (c *capture) fingerprint(path string) apply.Fingerprint {
+	seen, ok := c.result.Lookup(path)
+	if !ok {
+		return apply.Fingerprint{}
+	}
+	return apply.Fingerprint{Mode: seen.Stat.Mode, Ino: seen.Stat.Ino, Size: seen.Stat.Size, Mtime: seen.Stat.Mtime, Ctime: seen.Stat.Ctime}
+}
+
+func (c *capture) unstable() []Note {
+	var out []Note
+	for _, p := range c.result.Unstable {
+		out = append(out, Note{Path: Path(p), Reason: "it kept changing while it was read; its last whole state was kept"})
+	}
+	return out
+}
+
+// files is how many paths the scan found.
+func (c *capture) files() int { return int(c.result.Counters.Stats) }
+
+// unchanged reports whether a snapshot has what the capture found.
+func (c *capture) unchanged(s *Snapshot) bool {
+	return s != nil && s.State() == c.state && slices.Equal(s.Skipped, c.skipped)
+}

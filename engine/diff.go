@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Side is what one side of a change holds at its path.
+type Side struct {
+	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
+	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
+}
+
+// Dir reports whether the side holds a directory.
+func (s Side) Dir() bool { return tree.Mode(s.Mode).IsDir() }
+
+// Link reports whether the side holds a symbolic link, whose content is its target.
+func (s Side) Link() bool { return tree.Mode(s.Mode).Type() == tree.Symlink }
+
+// A Change is one path at which two states differ.
+type Change struct {
+	Path Path `json:"path"`
+	From Side `json:"from,omitzero"`
+	To   Side `json:"to,omitzero"`
+}
+
+// Status returns git's letter: A added, D deleted, M modified (content or
+// permissions), T another type.
+func (c Change) Status() byte {
+	from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
+	switch {
+	case from == 0:
+		return 'A'
+	case to == 0:
+		return 'D'
+	case from.Type() != to.Type():
+		return 'T'
+	}
+	return 'M'
+}
+
+func newChange(c tree.Change) Change {
+	return Change{
+		Path: Path(c.Path),
+		From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
+		To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
+	}
+}
+
+// A Difference is the list of changes between two states, and a way to read
+// the bytes of both sides. A side that is the worktree is read from disk.
+type Difference struct {
+	Changes []Change
+
+	e       *Engine
+	present bool // the To side is the worktree
+}
+
+// Diff compares two snapshots; with to nil, a snapshot with the worktree as it
+// is now. With from nil it compares from nothing. Only the given paths, if any.
+func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
+	sel, err := newSelection(&RestoreOptions{Paths: paths})
+	if err != nil {
+		return nil, err
+	}
+	d := &Difference{e: e, present: to == nil}
+	var a, b tree.State
+	var extra forest
+	if to != nil {
+		b = to.State()
+	} else {
+		c, err := e.capture(ctx, captureOptions{dry: true})
+		if err != nil {
+			return nil, err
+		}
+		b, extra = c.state, c.trees
+	}
+	if a.Umask = b.Umask; from != nil {
+		a = from.State()
+	}
+	for c, err := range tree.Diff(a, b, e.alg, e.loader(ctx, extra)) {
+		if err != nil {
+			return nil, err
+		}
+		if sel.match(c.Path) {
+			d.Changes = append(d.Changes, newChange(c))
+		}
+	}
+	return d, nil
+}
+
+// Read returns the bytes of one side of a change: the To side if new is set.
+// The target of a symbolic link is its content; a side that holds a directory
+// or nothing has no bytes. A file of the worktree is read as it is now, and an
+// error if it is gone.
+func (d *Difference) Read(ctx context.Context, c Change, new bool) ([]byte, error) {
+	side := c.From
+	if new {
+		side = c.To
+	}
+	if side.Mode == 0 || side.Dir() {
+		return nil, nil
+	}
+	if !new || !d.present {
+		var buf bytes.Buffer
+		err := d.e.write(ctx, &buf, side.ID)
+		return buf.Bytes(), err
+	}
+	name := filepath.Join(d.e.root, filepath.FromSlash(string(c.Path)))
+	if side.Link() {
+		target, err := os.Readlink(name)
+		return []byte(target), err
+	}
+	return os.ReadFile(name)
+}
+
+// Cat writes the content of a file (or a link's target) of a snapshot.
+func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
+	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.loader(ctx, nil))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: snapshot %v has no path %q", ErrNoSnapshot, s.ID, path)
+	}
+	if n.Mode.IsDir() {
+		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
+	}
+	return e.write(ctx, w, n.ID)
+}

@@ -1,0 +1,199 @@
+// Package engine records the state of a worktree and puts recorded states
+// back. It is the only package that joins the store (cas), the repository
+// (gitbridge), the session ledger (ledger) and the worktree's files
+// (internal/worktree, internal/apply); it is also the public Go API.
+//
+// It promises what README.md promises: what a restore overwrites or deletes is
+// in a durable snapshot first; a snapshot id exists only if every path was
+// recorded or is named as skipped; nothing of the user's git is touched but
+// one ref, refs/pi-rewind/store. It prints nothing and asks nothing.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// The conditions a caller may want to tell apart. Errors of the methods wrap
+// them; test with [errors.Is].
+var (
+	ErrNoSnapshot  = errors.New("no such snapshot")
+	ErrAmbiguous   = errors.New("ambiguous snapshot id")
+	ErrDamaged     = errors.New("damaged")
+	ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
+	ErrRefused     = errors.New("refused")
+	ErrNothing     = errors.New("nothing to do")
+)
+
+// Options say how to open a worktree. The zero value is right for a person at
+// a shell.
+type Options struct {
+	Force    bool                // also protect "/", the home directory, or a directory above the store
+	NoGit    bool                // leave git out even inside a repository
+	UseEnv   bool                // obey GIT_DIR and friends, which otherwise are ignored
+	Getenv   func(string) string // environment; nil: the process's
+	Progress func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
+}
+
+// Progress says how far a long step is.
+type Progress struct {
+	Step        string // "scan", "restore", "verify"
+	Done, Total int    // files; Total is 0 while unknown
+	Bytes       int64  // read or written so far
+}
+
+// An Engine is one worktree with its store. It may be used by many goroutines,
+// and many processes may have one on the same worktree; it holds no lock
+// between calls. Close it when done.
+type Engine struct {
+	root  string          // absolute, symbolic links resolved
+	key   string          // names the worktree in the store
+	alg   oid.Algorithm   // of every id
+	repo  *gitbridge.Repo // nil without git
+	dir   string          // where the store lies
+	table string          // where the stat table and the operation lock lie
+	opt   Options
+	conf  *settings
+	git   *gitconf.Config // the repository's configuration; nil without git
+	now   func() time.Time
+
+	mu    sync.Mutex // guards store
+	store *cas.Store // nil until it exists
+}
+
+// Open finds the worktree that dir belongs to. In a git repository that is the
+// whole git worktree, however deep dir lies; elsewhere the nearest directory
+// at or above dir that has snapshots, or dir itself. Nothing is created.
+func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	e := &Engine{now: time.Now}
+	if opt != nil {
+		e.opt = *opt
+	}
+	if e.opt.Getenv == nil {
+		e.opt.Getenv = os.Getenv
+	}
+	dir, err := realDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.locate(dir); err != nil {
+		return nil, err
+	}
+	if e.conf, err = e.loadSettings(); err != nil {
+		return nil, err
+	}
+	if err := e.allowed(); err != nil {
+		return nil, err
+	}
+	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Root returns the worktree's directory, absolute and without symbolic links.
+func (e *Engine) Root() string { return e.root }
+
+// Algorithm returns the hash behind the worktree's ids.
+func (e *Engine) Algorithm() oid.Algorithm { return e.alg }
+
+// Close releases what the engine holds. Nothing unwritten is lost by it.
+func (e *Engine) Close() error {
+	if e.repo != nil {
+		return e.repo.Close()
+	}
+	return nil
+}
+
+// realDir makes dir absolute and resolves its symbolic links.
+func realDir(dir string) (string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", dir)
+	}
+	return real, nil
+}
+
+// The files beside one another in the store's directory.
+const (
+	storeFile = "store.db"
+	tableFile = "stat.db"
+	lockFile  = "operation.lock"
+)
+
+// openStore opens the store if it exists, or makes it.
+func (e *Engine) openStore(create bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		return nil
+	}
+	if create {
+		if err := os.MkdirAll(e.dir, 0o700); err != nil {
+			return err
+		}
+	}
+	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
+	if err != nil {
+		return storeError(err)
+	}
+	if s.Algorithm() != e.alg {
+		return fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)
+	}
+	e.store = s
+	return nil
+}
+
+// storeError turns the store's conditions into the engine's.
+func storeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, cas.ErrNewerFormat):
+		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
+	case errors.Is(err, cas.ErrCorrupt), errors.Is(err, cas.ErrNotStore):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// opened returns the store, nil if there is none yet.
+func (e *Engine) opened() *cas.Store {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.store
+}
+
+// lockOperations keeps other processes from changing the worktree's files
+// until the lock is released. It waits for whoever holds it.
+func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
+	if err := os.MkdirAll(e.table, 0o700); err != nil {
+		return nil, err
+	}
+	return durable.Lock(ctx, filepath.Join(e.table, lockFile), durable.Exclusive)
+}

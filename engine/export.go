@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Export writes what a snapshot holds into a directory, which must be empty or
+// not exist. Nested repositories come as plain directories. The paths that
+// could not be written are in the result.
+func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(there) > 0 {
+		return nil, fmt.Errorf("%w: %s is not empty", ErrRefused, dir)
+	}
+	var steps []apply.Step
+	for c, err := range tree.Walk(s.State(), e.alg, e.loader(ctx, nil)) {
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, apply.Step{Path: c.Path, Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID}})
+	}
+	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
+	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
+	return restored(s, out), err
+}

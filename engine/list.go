@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// ListOptions choose snapshots. The zero value is all of this worktree.
+type ListOptions struct {
+	All     bool   // of every worktree that shares the store
+	Session string // only those with a point of this session; empty: any
+	Limit   int    // at most so many; 0: all
+}
+
+// List returns snapshots, newest first.
+func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
+	if opt == nil {
+		opt = &ListOptions{}
+	}
+	var out []*Snapshot
+	err := e.view(ctx, func(v *cas.View) error {
+		for s, err := range snapshots(v) {
+			if err != nil {
+				return err
+			}
+			if !opt.All && s.Where != e.key || !s.of(opt.Session) {
+				continue
+			}
+			out = append(out, s)
+			if opt.Limit > 0 && len(out) == opt.Limit {
+				break
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// of reports whether the snapshot has a point of the session.
+func (s *Snapshot) of(session string) bool {
+	for _, p := range s.Points {
+		if p.Session == session {
+			return true
+		}
+	}
+	return session == ""
+}
+
+// snapshots yields every snapshot of a store, newest first.
+func snapshots(v *cas.View) iter.Seq2[*Snapshot, error] {
+	return func(yield func(*Snapshot, error) bool) {
+		for key, value := range v.Table(tableSnapshots).Backward() {
+			s, err := decodeSnapshot(value)
+			if err != nil {
+				err = fmt.Errorf("%w: snapshot record %x: %w", ErrDamaged, key, err)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// view reads the store if there is one; without one there is nothing to read.
+func (e *Engine) view(ctx context.Context, f func(*cas.View) error) error {
+	s := e.opened()
+	if s == nil {
+		return nil
+	}
+	return storeError(s.View(ctx, f))
+}
+
+// Find returns the snapshot with exactly this id, of any worktree of the store.
+func (e *Engine) Find(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		found, err = find(v, id)
+		return err
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
+	}
+	return found, err
+}
+
+// find looks a snapshot up by its id, nil if there is none.
+func find(v *cas.View, id oid.ID) (*Snapshot, error) {
+	seq, err := v.Table(tableByID).Value(id.Bytes())
+	if errors.Is(err, cas.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value, err := v.Table(tableSnapshots).Value(seq)
+	if err != nil {
+		return nil, fmt.Errorf("%w: snapshot %v: %w", ErrDamaged, id, err)
+	}
+	s, err := decodeSnapshot(value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: record of snapshot %v: %w", ErrDamaged, id, err)
+	}
+	return s, nil
+}
+
+// Resolve turns what a person types into a snapshot: a whole id, a unique
+// prefix of at least four digits, "@" for the worktree's last snapshot, "@~N"
+// for the one N before it.
+func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
+	if rest, ok := strings.CutPrefix(text, "@"); ok {
+		return e.resolveBack(ctx, text, rest)
+	}
+	if id, err := oid.Parse(text); err == nil {
+		return e.Find(ctx, id)
+	}
+	if len(text) < 4 || strings.Trim(text, "0123456789abcdefABCDEF") != "" {
+		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, @, nor @~N", ErrNoSnapshot, text)
+	}
+	return e.resolvePrefix(ctx, strings.ToLower(text))
+}
+
+func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot, error) {
+	back := 0
+	if rest != "" {
+		n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
+		if err != nil || n < 0 || rest[0] != '~' {
+			return nil, fmt.Errorf("%w: %q is not @ or @~N", ErrNoSnapshot, text)
+		}
+		back = n
+	}
+	list, err := e.List(ctx, &ListOptions{Limit: back + 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) <= back {
+		return nil, fmt.Errorf("%w: %s (this worktree has %d)", ErrNoSnapshot, text, len(list))
+	}
+	return list[back], nil
+}
+
+func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, error) {
+	var matches []*Snapshot
+	err := e.view(ctx, func(v *cas.View) error {
+		for s, err := range snapshots(v) {
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(s.ID.String(), prefix) {
+				matches = append(matches, s)
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(matches) == 0:
+		return nil, fmt.Errorf("%w: %s", ErrNoSnapshot, prefix)
+	case len(matches) > 1:
+		return nil, fmt.Errorf("%w: %s begins %d ids, among them %v and %v", ErrAmbiguous, prefix, len(matches), matches[0].ID, matches[1].ID)
+	}
+	return matches[0], nil
+}
+
+// A worktreeRecord is what the store knows of a worktree.
+type worktreeRecord struct {
+	Root  Path      `json:"root"`          // where it was last seen
+	Umask tree.Mode `json:"umask"`         // of all its snapshots
+	Last  oid.ID    `json:"last,omitzero"` // its newest snapshot
+}
+
+// worktree returns the record of this worktree; ok is false if it has none.
+func (e *Engine) worktree(v *cas.View) (w worktreeRecord, ok bool, err error) {
+	value, err := v.Table(tableWorktrees).Value([]byte(e.key))
+	if errors.Is(err, cas.ErrNotFound) {
+		return w, false, nil
+	}
+	if err != nil {
+		return w, false, err
+	}
+	if err := json.Unmarshal(value, &w); err != nil {
+		return w, false, fmt.Errorf("%w: record of worktree %q: %w", ErrDamaged, e.key, err)
+	}
+	return w, true, nil
+}
+
+// worktrees returns every worktree that shares the store, by key.
+func worktrees(v *cas.View) (map[string]worktreeRecord, error) {
+	all := map[string]worktreeRecord{}
+	for key, value := range v.Table(tableWorktrees).All() {
+		var w worktreeRecord
+		if err := json.Unmarshal(value, &w); err != nil {
+			return nil, fmt.Errorf("%w: record of worktree %q: %w", ErrDamaged, key, err)
+		}
+		all[string(key)] = w
+	}
+	return all, nil
+}
+
+func (e *Engine) putWorktree(u *cas.Update, w worktreeRecord) error {
+	value, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return u.Table(tableWorktrees).Put([]byte(e.key), value)
+}
+
+// last returns the worktree's newest snapshot, nil if it has none.
+func (e *Engine) last(v *cas.View) (*Snapshot, error) {
+	w, ok, err := e.worktree(v)
+	if err != nil || !ok || w.Last.IsZero() {
+		return nil, err
+	}
+	return find(v, w.Last)
+}
+
+// A pendingRow is a snapshot that is not in git yet.
+type pendingRow struct {
+	seq []byte
+	id  oid.ID
+}
+
+// pending returns the snapshots that are not in git yet, oldest first.
+func (e *Engine) pending(ctx context.Context) (rows []pendingRow, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		for key, value := range v.Table(tablePending).All() {
+			id, err := oid.FromBytes(value)
+			if err != nil {
+				return fmt.Errorf("%w: pending row %x", ErrDamaged, key)
+			}
+			rows = append(rows, pendingRow{seq: key, id: id})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// Before returns the snapshot of the same worktree that came before s, nil if
+// s is its first.
+func (e *Engine) Before(ctx context.Context, s *Snapshot) (before *Snapshot, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		seen := false
+		for other, err := range snapshots(v) {
+			if err != nil {
+				return err
+			}
+			if seen && other.Where == s.Where {
+				before = other
+				return nil
+			}
+			seen = seen || other.ID == s.ID
+		}
+		return nil
+	})
+	return before, err
+}

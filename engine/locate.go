@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+
+	"github.com/zeebo/blake3"
+)
+
+// locate finds root, repository and store of a directory, which is real.
+func (e *Engine) locate(dir string) error {
+	if !e.opt.NoGit {
+		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: e.opt.Getenv, UseEnv: e.opt.UseEnv})
+		if err == nil {
+			return e.locateRepository(dir, layout)
+		}
+		if !errors.Is(err, gitconf.ErrNotRepository) {
+			return err
+		}
+	}
+	return e.locateDirectory(dir)
+}
+
+func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
+	if l.Bare || l.Worktree == "" {
+		return fmt.Errorf("%w: %s is a bare repository, which has no files to record", ErrRefused, l.GitDir)
+	}
+	if within(l.CommonDir, dir) && within(l.Worktree, l.CommonDir) {
+		return fmt.Errorf("%w: %s is inside a git directory", ErrRefused, dir)
+	}
+	repo, err := gitbridge.Open(l, nil)
+	if err != nil {
+		return err
+	}
+	root, err := realDir(l.Worktree)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(l.CommonDir, l.GitDir)
+	if err != nil {
+		return err
+	}
+	e.repo, e.root, e.alg, e.key = repo, root, l.Algorithm, filepath.ToSlash(rel)
+	e.dir = filepath.Join(l.CommonDir, "rewind")
+	e.table = filepath.Join(l.GitDir, "rewind")
+	return nil
+}
+
+// locateDirectory chooses, among dir and the directories above it, the nearest
+// that has a store; dir itself if none has.
+func (e *Engine) locateDirectory(dir string) error {
+	state, err := e.stateDir()
+	if err != nil {
+		return err
+	}
+	e.root, e.alg, e.key = dir, oid.BLAKE3, "."
+	for at := dir; ; at = filepath.Dir(at) {
+		place := storePlace(state, at)
+		if _, err := os.Stat(filepath.Join(place, storeFile)); err == nil {
+			e.root = at
+			break
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	e.dir = storePlace(state, e.root)
+	e.table = e.dir
+	return nil
+}
+
+// stateDir is where stores of directories without git lie.
+func (e *Engine) stateDir() (string, error) {
+	if d := e.opt.Getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "rewind"), nil
+	}
+	home := e.home()
+	if home == "" {
+		return "", errors.New("neither XDG_STATE_HOME nor HOME says where to keep the store")
+	}
+	return filepath.Join(home, ".local", "state", "rewind"), nil
+}
+
+func (e *Engine) home() string {
+	if h := e.opt.Getenv("HOME"); filepath.IsAbs(h) {
+		return h
+	}
+	return e.opt.Getenv("USERPROFILE")
+}
+
+// storePlace names the folder of a directory's store: readable, and unique by
+// a hash of the real path.
+func storePlace(state, root string) string {
+	sum := blake3.Sum256([]byte(root))
+	return filepath.Join(state, placeName(filepath.Base(root))+"-"+hex.EncodeToString(sum[:8]))
+}
+
+func placeName(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return r
+		}
+		return '_'
+	}, s)
+	return clean[:min(len(clean), 40)]
+}
+
+// allowed refuses worktrees that are almost surely a mistake: recording a home
+// directory or a whole system fills disks, and restoring it is worse.
+func (e *Engine) allowed() error {
+	if e.opt.Force || e.conf.force {
+		return nil
+	}
+	if e.root == filepath.Dir(e.root) {
+		return fmt.Errorf("%w: %s is the root of the file system (use --force if you mean it)", ErrRefused, e.root)
+	}
+	if home, err := filepath.EvalSymlinks(e.home()); err == nil && home == e.root {
+		return fmt.Errorf("%w: %s is your home directory (use --force if you mean it)", ErrRefused, e.root)
+	}
+	if e.repo == nil && within(e.root, e.dir) {
+		return fmt.Errorf("%w: %s holds rewind's own store at %s (use --force if you mean it)", ErrRefused, e.root, e.dir)
+	}
+	return nil
+}
+
+// within reports whether path is dir or lies below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

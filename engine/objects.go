@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// object reads an object from the store, else from git.
+func (e *Engine) object(ctx context.Context, id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	if s := e.opened(); s != nil {
+		err = s.View(ctx, func(v *cas.View) error {
+			kind, payload, err = v.Object(id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return kind, payload, storeError(err)
+		}
+	}
+	if e.repo != nil {
+		return e.fromGit(id)
+	}
+	return 0, nil, fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
+}
+
+// payload reads an object of a certain kind.
+func (e *Engine) payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte, error) {
+	kind, p, err := e.object(ctx, id)
+	if err == nil && kind != want {
+		err = fmt.Errorf("%w: object %v is a %v, not a %v", ErrDamaged, id, kind, want)
+	}
+	return p, err
+}
+
+func (e *Engine) fromGit(id oid.ID) (oid.Kind, []byte, error) {
+	kind, payload, err := e.repo.Read(id)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
+	}
+	return kind, payload, nil
+}
+
+// write streams a blob, from the store or from git.
+func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
+	if s := e.opened(); s != nil {
+		err := s.View(ctx, func(v *cas.View) error {
+			_, err := v.WriteTo(w, id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return storeError(err)
+		}
+	}
+	_, payload, err := e.object(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, bytes.NewReader(payload))
+	return err
+}
+
+// A forest is the trees of a capture that is not recorded, by id.
+type forest map[oid.ID][]byte
+
+// loader returns trees from extra, the store and git, in that order, and
+// remembers them: one operation meets the same directories more than once.
+func (e *Engine) loader(ctx context.Context, extra forest) tree.Loader {
+	seen := make(forest)
+	empty := e.alg.Sum(oid.Tree, nil)
+	return func(id oid.ID) ([]byte, error) {
+		if id == empty {
+			return nil, nil
+		}
+		if p, ok := extra[id]; ok {
+			return p, nil
+		}
+		if p, ok := seen[id]; ok {
+			return p, nil
+		}
+		p, err := e.payload(ctx, oid.Tree, id)
+		if err != nil {
+			return nil, err
+		}
+		seen[id] = p
+		return p, nil
+	}
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Plan is the list of changes that a restore will make. It holds no
+// resources: it can be shown, counted, or thrown away.
+type Plan struct {
+	Target  *Snapshot `json:"target"`  // what will be restored
+	Changes []Change  `json:"changes"` // in path order
+	Kept    []Note    `json:"kept"`    // paths that the target does not have and that stay all the same
+
+	steps []apply.Step
+	force []string // ignored files that stand where the target has a file
+}
+
+// planner compares the present with a target.
+type planner struct {
+	e       *Engine
+	load    tree.Loader
+	present *capture
+	target  *Snapshot
+	paths   *selection
+	cover   *coverage
+	plan    Plan
+	kept    string        // the last kept path: what lies below it stays unmentioned
+	parents []tree.Change // directories that are not selected, but that something selected may need
+}
+
+// plan finds what must change so that the present becomes the target, within
+// the selected paths.
+//
+// A path is deleted only if the target's snapshot could have contained it and
+// did not: one that the target's own ignore rules excluded, that it skipped,
+// or that lies in a repository made since, stays.
+func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, paths *selection) (*Plan, error) {
+	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, target: target, paths: paths}
+	p.plan.Target = target
+	p.cover = newCoverage(ctx, e, target, p.load)
+	for c, err := range tree.Diff(present.state, target.State(), e.alg, p.load) {
+		if err != nil {
+			return nil, err
+		}
+		if err := p.add(c); err != nil {
+			return nil, err
+		}
+	}
+	p.plan.steps = apply.Order(p.plan.steps)
+	return &p.plan, nil
+}
+
+// add takes one difference into the plan, or keeps the path.
+func (p *planner) add(c tree.Change) error {
+	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") {
+		return nil
+	}
+	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
+		p.parents = p.parents[:len(p.parents)-1]
+	}
+	if !p.paths.match(c.Path) {
+		if c.To.Mode.IsDir() && !c.From.Mode.IsDir() {
+			p.parents = append(p.parents, c)
+		}
+		return nil
+	}
+	if c.To.Mode.Type() == tree.Absent {
+		return p.remove(c)
+	}
+	if c.From.Mode.Type() == tree.Absent && p.present.onDisk(c.Path) && !c.To.Mode.IsDir() {
+		p.plan.force = append(p.plan.force, c.Path)
+	}
+	for _, dir := range p.parents {
+		p.step(dir)
+	}
+	p.parents = nil
+	p.step(c)
+	return nil
+}
+
+// remove plans the deletion of a path, unless the target could not have held it.
+func (p *planner) remove(c tree.Change) error {
+	if c.To.Git.Name != "" {
+		return nil // sparse then, on disk now: the target's tree has it
+	}
+	reason, err := p.cover.keeps(c.Path, c.From)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		p.kept = c.Path
+		p.plan.Kept = append(p.plan.Kept, Note{Path: Path(c.Path), Reason: reason})
+		return nil
+	}
+	p.step(c)
+	return nil
+}
+
+func (p *planner) step(c tree.Change) {
+	s := apply.Step{
+		Path: c.Path,
+		Have: apply.Node{Mode: c.From.Mode, ID: c.From.ID},
+		Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID},
+	}
+	if c.From.Mode.Type() != tree.Absent {
+		s.Expect = p.present.fingerprint(c.Path)
+	}
+	p.plan.steps = append(p.plan.steps, s)
+	p.plan.Changes = append(p.plan.Changes, newChange(c))
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// builtinSecrets is what the pattern "builtin" of rewind.secrets stands for:
+// names under which keys and passwords usually lie.
+const builtinSecrets = `.env
+.env.*
+!.env.example
+!.env.sample
+!.env.template
+*.pem
+*.key
+*.p12
+*.pfx
+*.jks
+*.keystore
+id_rsa
+id_dsa
+id_ecdsa
+id_ed25519
+.netrc
+.npmrc
+.pypirc
+.htpasswd
+credentials
+credentials.json
+service-account*.json
+secrets.y*ml
+*.tfvars
+*.kdbx
+`
+
+// policy is what the settings say about paths that the index does not know.
+// Patterns have gitignore's syntax and are relative to the worktree.
+type policy struct {
+	include, exclude, secrets *ignore.Chain
+	maxFileSize               int64
+	digest                    uint64
+}
+
+// policy returns what the settings say, nil if they say nothing.
+func (s *settings) policy() worktree.Policy {
+	if len(s.include)+len(s.exclude)+len(s.secrets) == 0 && s.maxFileSize == 0 {
+		return nil
+	}
+	p := &policy{maxFileSize: s.maxFileSize}
+	p.include, p.exclude, p.secrets = chainOf(s.include), chainOf(s.exclude), chainOf(s.secrets)
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q %q %q %d", s.include, s.exclude, s.secrets, s.maxFileSize)
+	p.digest = h.Sum64()
+	return p
+}
+
+func chainOf(patterns []string) *ignore.Chain {
+	text := strings.Join(patterns, "\n")
+	text = strings.ReplaceAll("\n"+text+"\n", "\nbuiltin\n", "\n"+builtinSecrets)
+	return ignore.NewChain(ignore.Parse([]byte(text), nil))
+}
+
+// Place decides about one path, as [worktree.Policy] says.
+func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
+	matches := func(c *ignore.Chain) bool { return c.Ignored(path, isDir, noFile) }
+	switch {
+	case matches(p.exclude):
+		return worktree.Nowhere, "left out by rewind.exclude"
+	case !isDir && p.maxFileSize > 0 && size > p.maxFileSize:
+		return worktree.Nowhere, fmt.Sprintf("larger than rewind.maxFileSize (%d bytes)", p.maxFileSize)
+	case ignored && (matches(p.include) || isDir && p.mayInclude(path)):
+		return worktree.Overlay, ""
+	case !ignored && !isDir && matches(p.secrets):
+		return worktree.Overlay, ""
+	}
+	return worktree.Usual, ""
+}
+
+// mayInclude reports whether something below an ignored directory could be
+// opted in. Looking into a directory for nothing costs time only.
+func (p *policy) mayInclude(string) bool { return p.include.Digest() != 0 }
+
+// Digest is equal for policies that decide equally.
+func (p *policy) Digest() uint64 { return p.digest }
+
+func noFile(string) *ignore.File { return nil }

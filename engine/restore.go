@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// RestoreOptions say how far a restore, undo or redo goes.
+type RestoreOptions struct {
+	Paths []string // limit to these paths, directories or glob patterns, below the worktree; empty: everything
+}
+
+// A Restored says what a restore did.
+type Restored struct {
+	ID        oid.ID // the snapshot that was restored
+	Undo      oid.ID // the snapshot of the state before, to which Undo returns
+	Written   int    // files, links and directories made or changed
+	Deleted   int
+	Kept      []Note // paths the snapshot does not have and that stay, with the reason
+	Conflicts []Note // paths that could not be restored; what was there is still there
+	Damaged   bool   // among the conflicts are contents that could not be read back
+}
+
+// Plan tells what Restore would do now, and changes nothing.
+func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Plan, error) {
+	target, err := e.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := newSelection(opt)
+	if err != nil {
+		return nil, err
+	}
+	present, err := e.capture(ctx, captureOptions{dry: true})
+	if err != nil {
+		return nil, err
+	}
+	return e.plan(ctx, present, target, paths)
+}
+
+// Restore makes the worktree what it was at a snapshot.
+//
+// The order is the guarantee: a durable snapshot of the present, the durable
+// operation with its plan, the changes (each checked against what the plan
+// expects, so that an edit made meanwhile is a conflict and survives), one
+// sync, and the operation's end. After a crash anywhere the next command
+// finishes what was begun, and [Engine.Undo] takes it back.
+func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Restored, error) {
+	target, err := e.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.operate(ctx, &Operation{Kind: "restore"}, target, opt)
+}
+
+// operate carries out an operation whose kind (and, for undo and redo, what it
+// reverts) is given.
+func (e *Engine) operate(ctx context.Context, op *Operation, target *Snapshot, opt *RestoreOptions) (*Restored, error) {
+	paths, err := newSelection(opt)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := e.lockOperations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock.Unlock()
+	if op.Kind != "undo" {
+		if err := e.recoverLocked(ctx); err != nil {
+			return nil, err
+		}
+	}
+	undo, plan, err := e.prepare(ctx, target, paths)
+	if err != nil {
+		return nil, err
+	}
+	op.From, op.To, op.Paths = undo.ID, target.ID, paths.patterns()
+	if err := e.begin(ctx, op, plan.steps); err != nil {
+		return nil, err
+	}
+	out, err := e.apply(ctx, op, plan.steps, false)
+	if err != nil {
+		return nil, fmt.Errorf("restore stopped half-way, the next command finishes it and undo takes it back: %w", err)
+	}
+	r := restored(target, out)
+	r.Undo, r.Kept = undo.ID, append(plan.Kept, r.Kept...)
+	return r, nil
+}
+
+// restored says what the steps of a plan came to.
+func restored(target *Snapshot, out apply.Outcome) *Restored {
+	r := &Restored{ID: target.ID, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+	for _, c := range out.Conflicts {
+		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
+	}
+	return r
+}
+
+// prepare records the present and plans. Ignored files that the plan would
+// overwrite are recorded too: then the present is recorded a second time.
+func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection) (*Snapshot, *Plan, error) {
+	opt := captureOptions{}
+	for {
+		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
+		if err != nil {
+			return nil, nil, err
+		}
+		// Git comes second: the undo must stand before anything is changed, and
+		// it stands in the store. What fails here is tried again later.
+		_ = e.bridge(ctx)
+		plan, err := e.plan(ctx, present, target, paths)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(plan.force) == 0 || opt.force != nil {
+			return undo.Snapshot, plan, nil
+		}
+		opt.force = plan.force
+	}
+}
+
+// begin makes the operation durable before anything is changed.
+func (e *Engine) begin(ctx context.Context, op *Operation, steps []apply.Step) (err error) {
+	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
+	stage := e.opened().Stage()
+	defer stage.Discard()
+	journal, err := encodeSteps(steps)
+	if err != nil {
+		return err
+	}
+	if op.Plan, err = stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
+		return err
+	}
+	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
+		if err := e.abandon(u); err != nil {
+			return err
+		}
+		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
+			return err
+		}
+		return op.put(u)
+	}))
+}
+
+// abandon ends an operation that was left unfinished: an undo is about to
+// take it back, and whatever else begins has finished it before.
+func (e *Engine) abandon(u *cas.Update) error {
+	ops, err := operations(&u.View, e.key)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if op.Ended.IsZero() {
+			op.Ended, op.Partial = e.now(), true
+			if err := op.put(u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// apply carries out the steps and ends the operation.
+func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (apply.Outcome, error) {
+	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
+	out, err := apply.Apply(ctx, e.root, steps, source, &apply.Options{
+		Alg:       e.alg,
+		Replay:    replay,
+		Key:       op.Key,
+		Protected: e.protected(),
+		Progress:  e.progress("restore"),
+	})
+	if err != nil {
+		return out, err
+	}
+	op.Ended, op.Partial = e.now(), len(out.Conflicts) > 0
+	return out, storeError(e.opened().Update(ctx, op.put))
+}
+
+// protected are the directories that no step writes into: the store, and
+// whatever of git's own lies where a worktree could reach it.
+func (e *Engine) protected() []string {
+	dirs := []string{e.dir, e.table}
+	if e.repo != nil {
+		l := e.repo.Layout()
+		dirs = append(dirs, l.GitDir, l.CommonDir, l.Objects)
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
+}
+
+// progress adapts the caller's progress function to a counting step.
+func (e *Engine) progress(step string) func(done, total int) {
+	if e.opt.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { e.opt.Progress(Progress{Step: step, Done: done, Total: total}) }
+}
+
+func notes(from []apply.Note) []Note {
+	var to []Note
+	for _, n := range from {
+		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
+	}
+	return to
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+)
+
+// settings are the rewind.* values in force: the environment wins over the
+// repository's git configuration, which wins over the user's own file.
+type settings struct {
+	force        bool
+	include      []string // patterns of ignored files that are recorded all the same
+	exclude      []string // patterns of files that are left out
+	secrets      []string // patterns of untracked files that stay out of git objects
+	maxFileSize  int64    // bytes; 0: no limit
+	maxSnapshots int      // 0: no limit
+	maxAgeDays   int      // 0: no limit
+	builtin      bool     // without git: leave out dependency and cache directories
+	warnings     []string // settings that are unknown or malformed, once each
+}
+
+// known lists every setting by its name in lower case, as git's configuration
+// has names, and says how it is taken over.
+var known = map[string]func(s *settings, c *gitconf.Config, name string) error{
+	"force":        boolean(func(s *settings) *bool { return &s.force }),
+	"builtin":      boolean(func(s *settings) *bool { return &s.builtin }),
+	"include":      patterns(func(s *settings) *[]string { return &s.include }),
+	"exclude":      patterns(func(s *settings) *[]string { return &s.exclude }),
+	"secrets":      patterns(func(s *settings) *[]string { return &s.secrets }),
+	"maxfilesize":  number(func(s *settings, n int64) { s.maxFileSize = n }),
+	"maxsnapshots": number(func(s *settings, n int64) { s.maxSnapshots = int(n) }),
+	"maxagedays":   number(func(s *settings, n int64) { s.maxAgeDays = int(n) }),
+}
+
+// environment names the variable of each setting.
+var environment = map[string]string{
+	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
+	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+}
+
+// loadSettings reads every source, the weakest first. A malformed or unknown
+// setting is a warning; only a repository's configuration that cannot be read
+// is an error, because git's own rules stand there too.
+func (e *Engine) loadSettings() (*settings, error) {
+	s := &settings{builtin: true}
+	opt := &gitconf.Options{Env: e.opt.Getenv}
+	user, err := gitconf.ReadFile(e.userConfig(), opt)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.warn(err.Error())
+	}
+	s.apply(user)
+	if e.repo != nil {
+		if e.git, err = e.repo.Config(); err != nil {
+			return nil, err
+		}
+		s.apply(e.git)
+	}
+	s.apply(e.environmentConfig())
+	return s, nil
+}
+
+// environmentConfig gives the variables of the environment the form of a
+// configuration.
+func (e *Engine) environmentConfig() *gitconf.Config {
+	var list []gitconf.Setting
+	for variable, name := range environment {
+		value := e.opt.Getenv(variable)
+		if value == "" {
+			continue
+		}
+		for _, v := range filepath.SplitList(value) {
+			list = append(list, gitconf.Setting{Name: "rewind." + name, Value: v, Scope: gitconf.Command})
+		}
+	}
+	return gitconf.NewConfig(list)
+}
+
+// userConfig is the user's own file, for all repositories and directories.
+func (e *Engine) userConfig() string {
+	if d := e.opt.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "rewind", "config")
+	}
+	return filepath.Join(e.home(), ".config", "rewind", "config")
+}
+
+// apply takes over the rewind.* settings of one source.
+func (s *settings) apply(c *gitconf.Config) {
+	done := map[string]bool{}
+	for _, setting := range c.Settings() {
+		name, ours := strings.CutPrefix(setting.Name, "rewind.")
+		if !ours || done[name] {
+			continue
+		}
+		done[name] = true
+		take, ok := known[name]
+		if !ok {
+			s.warn("unknown setting " + setting.Name)
+			continue
+		}
+		if err := take(s, c, setting.Name); err != nil {
+			s.warn(fmt.Sprintf("setting %s is ignored: %v", setting.Name, err))
+		}
+	}
+}
+
+func (s *settings) warn(text string) {
+	if !slices.Contains(s.warnings, text) {
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+func boolean(field func(*settings) *bool) func(*settings, *gitconf.Config, string) error {
+	return func(s *settings, c *gitconf.Config, name string) (err error) {
+		*field(s), err = c.Bool(name, *field(s))
+		return err
+	}
+}
+
+func patterns(field func(*settings) *[]string) func(*settings, *gitconf.Config, string) error {
+	return func(s *settings, c *gitconf.Config, name string) error {
+		for _, v := range c.Strings(name) {
+			if strings.ContainsAny(v, "\n\x00") {
+				return fmt.Errorf("%q is not one line", v)
+			}
+			*field(s) = append(*field(s), v)
+		}
+		return nil
+	}
+}
+
+func number(store func(*settings, int64)) func(*settings, *gitconf.Config, string) error {
+	return func(s *settings, c *gitconf.Config, name string) error {
+		n, err := c.Int(name, 0)
+		if err == nil && n < 0 {
+			err = fmt.Errorf("%d is negative", n)
+		}
+		if err == nil {
+			store(s, n)
+		}
+		return err
+	}
+}
+
+// Warnings returns one sentence for each setting that is unknown or malformed.
+func (e *Engine) Warnings() []string { return slices.Clone(e.conf.warnings) }

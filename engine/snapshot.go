@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// SnapshotOptions say what a snapshot is taken for.
+type SnapshotOptions struct {
+	Label   string // a name for people; empty: none
+	Session string // the conversation it belongs to
+	Entry   string // the conversation's entry
+	Trigger string // what caused it: "turn", "prompt", …
+}
+
+// A Recorded is the outcome of a snapshot.
+type Recorded struct {
+	*Snapshot
+	Reused   bool   // the worktree was as the last snapshot has it; nothing new was made
+	Changed  int    // paths that differ from the worktree's last snapshot
+	Unstable []Note // files that kept changing while they were read; the last whole read was kept
+	Bridge   error  // not nil: the snapshot stands in the store, but is not in git yet
+}
+
+// Snapshot records the state of the worktree.
+//
+// The order is the guarantee: contents and trees, then the record that makes
+// the snapshot, in one durable transaction with the last of the contents;
+// then the stat table; then git. A crash before the record leaves contents
+// that nobody refers to, and nothing else; a failure to reach git leaves the
+// snapshot in the store, and the next command tries again.
+//
+// A worktree that is as its last snapshot has it gives that snapshot.
+func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded, error) {
+	if opt == nil {
+		opt = &SnapshotOptions{}
+	}
+	if _, err := e.Recover(ctx); err != nil {
+		return nil, err
+	}
+	r, c, err := e.record(ctx, captureOptions{}, Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger})
+	if err != nil {
+		return nil, err
+	}
+	if r.Changed, err = e.changed(ctx, c); err != nil {
+		return nil, err
+	}
+	r.Bridge = e.bridge(ctx)
+	return r, nil
+}
+
+// Preview tells what tree a snapshot would have now, and writes nothing.
+func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
+	c, err := e.capture(ctx, captureOptions{dry: true})
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorded{Snapshot: c.snapshot(), Unstable: c.unstable()}
+	if c.unchanged(c.last) {
+		r.ID, r.Reused = c.last.ID, true
+	}
+	r.Changed, err = e.changed(ctx, c)
+	return r, err
+}
+
+// record captures and commits. If a sweep removed something in between, it
+// begins again: then nothing was recorded.
+func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Recorded, c *capture, err error) {
+	for range sweptTries {
+		if c, err = e.capture(ctx, opt); err != nil {
+			return nil, nil, err
+		}
+		r = &Recorded{Unstable: c.unstable()}
+		r.Snapshot, r.Reused, err = e.commit(ctx, c, p)
+		c.discard()
+		if !errors.Is(err, cas.ErrSwept) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, c, nil
+}
+
+// sweptTries is how often a snapshot begins again because of a sweep. One
+// sweep can hit it once; a second at the same moment is already unlikely.
+const sweptTries = 5
+
+// commit makes the capture a snapshot, or finds that it is the last one, for
+// which nothing is written but what it was taken for.
+func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, reused bool, err error) {
+	p.Time = c.time
+	if c.unchanged(c.last) && !c.rechecked {
+		err = e.addPoint(ctx, c.last, p)
+		return c.last, true, errors.Join(err, c.saveTable(c.last.ID))
+	}
+	s = c.snapshot()
+	s.Points = []Point{p}
+	payload := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, Identity: e.identity()}, e.alg)
+	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
+		return nil, false, storeError(err)
+	}
+	err = c.stage.Commit(ctx, func(u *cas.Update) error {
+		last, err := e.last(&u.View)
+		if err != nil {
+			return err
+		}
+		if c.unchanged(last) { // another process recorded the same state meanwhile
+			s, reused = last, true
+			return s.addPoint(u, p)
+		}
+		return e.append(u, s)
+	})
+	if err != nil {
+		return nil, false, storeError(err)
+	}
+	return s, reused, c.saveTable(s.ID)
+}
+
+// append writes the record of a new snapshot and what points to it.
+func (e *Engine) append(u *cas.Update, s *Snapshot) error {
+	value, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	seq, err := u.Table(tableSnapshots).Append(value)
+	if err != nil {
+		return err
+	}
+	if err := u.Table(tableByID).Put(s.ID.Bytes(), seqKey(seq)); err != nil {
+		return err
+	}
+	if e.repo != nil {
+		if err := u.Table(tablePending).Put(seqKey(seq), s.ID.Bytes()); err != nil {
+			return err
+		}
+	}
+	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
+}
+
+// addPoint says of an existing snapshot what else it was taken for, if that is
+// anything new.
+func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
+	if s.knows(p) {
+		return nil
+	}
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		current, err := find(&u.View, s.ID)
+		if err != nil {
+			return err
+		}
+		if current == nil {
+			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
+		}
+		*s = *current
+		return s.addPoint(u, p)
+	}))
+}
+
+func (s *Snapshot) addPoint(u *cas.Update, p Point) error {
+	if s.knows(p) {
+		return nil
+	}
+	s.Points = append(s.Points, p)
+	value, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	seq, err := u.Table(tableByID).Value(s.ID.Bytes())
+	if err != nil {
+		return err
+	}
+	return u.Table(tableSnapshots).Put(seq, value)
+}
+
+// knows reports whether a point says nothing new. What merely triggered a
+// snapshot of a state that was there already is not worth a record.
+func (s *Snapshot) knows(p Point) bool {
+	if p.same(Point{Trigger: p.Trigger}) {
+		return true
+	}
+	return slices.ContainsFunc(s.Points, p.same)
+}
+
+// changed counts the paths that differ from the worktree's last snapshot
+// before the capture.
+func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
+	if c.last == nil {
+		return c.files(), nil
+	}
+	n := 0
+	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, e.loader(ctx, c.trees)) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// errNoStore is what reading commands meet before the first snapshot.
+var errNoStore = fmt.Errorf("%w: nothing has been recorded here yet", ErrNoSnapshot)
+
+// needStore returns the store, made if it is not there yet.
+func (e *Engine) needStore() (*cas.Store, error) {
+	if err := e.openStore(true); err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			return nil, fmt.Errorf("the store cannot be made in %s: %w", e.dir, err)
+		}
+		return nil, err
+	}
+	return e.opened(), nil
+}

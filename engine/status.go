@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Status is what there is to know of a worktree without scanning it.
+type Status struct {
+	Root       string     `json:"root"`
+	Git        bool       `json:"git"`           // the worktree belongs to a git repository
+	Store      string     `json:"store"`         // the store's file
+	StoreBytes int64      `json:"store_bytes"`   // of that file on disk; 0: not made yet
+	Objects    int64      `json:"objects"`       // in the store
+	Snapshots  int        `json:"snapshots"`     // of this worktree
+	Total      int        `json:"total"`         // of all worktrees that share the store
+	Last       oid.ID     `json:"last,omitzero"` // this worktree's newest snapshot
+	LastTime   time.Time  `json:"last_time,omitzero"`
+	Skipped    []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
+	Pending    int        `json:"pending"`           // snapshots that are not in git yet
+	Unfinished *Operation `json:"unfinished,omitempty"`
+	Undo       int        `json:"undo"` // operations that undo can take back
+	Redo       int        `json:"redo"` // undos that redo can take back
+	Warnings   []string   `json:"warnings,omitempty"`
+}
+
+// Status reads what there is to know without scanning the worktree, and
+// changes nothing: it does not finish an unfinished operation, it names it.
+func (e *Engine) Status(ctx context.Context) (*Status, error) {
+	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Warnings: e.Warnings()}
+	s := e.opened()
+	if s == nil {
+		return st, nil
+	}
+	stats, err := s.Stats(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	st.StoreBytes, st.Objects = stats.FileBytes, int64(stats.Objects)
+	err = e.view(ctx, func(v *cas.View) error { return e.count(v, st) })
+	if err != nil {
+		return nil, err
+	}
+	rows, err := e.pending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.Pending = len(rows)
+	h, err := e.history(ctx)
+	st.Unfinished, st.Undo, st.Redo = h.open, len(h.undo), len(h.redo)
+	return st, err
+}
+
+func (e *Engine) count(v *cas.View, st *Status) error {
+	for s, err := range snapshots(v) {
+		if err != nil {
+			return err
+		}
+		st.Total++
+		if s.Where == e.key {
+			st.Snapshots++
+		}
+	}
+	last, err := e.last(v)
+	if err != nil || last == nil {
+		return err
+	}
+	st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
+	return nil
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Damage is an object that cannot be read back, and what needs it.
+type Damage struct {
+	ID       oid.ID `json:"id"`
+	Reason   string `json:"reason"`
+	Snapshot oid.ID `json:"snapshot,omitzero"` // the newest snapshot that needs it
+	Path     Path   `json:"path,omitempty"`    // where it lies there
+}
+
+// A Verified says what a verification read and what it found wrong.
+type Verified struct {
+	Snapshots int      `json:"snapshots"`
+	Objects   int      `json:"objects"` // read back and compared with their ids
+	Bytes     int64    `json:"bytes"`
+	Damaged   []Damage `json:"damaged"`
+}
+
+// Verify reads back every object that any snapshot needs, from the store or
+// from git, and compares it with its id. It changes nothing. Contents that a
+// sparse checkout does not have on disk, and that git may fetch later, are not
+// asked for.
+func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
+	out := &Verified{Damaged: []Damage{}}
+	all, err := e.List(ctx, &ListOptions{All: true})
+	if err != nil {
+		return nil, err
+	}
+	r := newReach(e, e.loader(ctx, nil))
+	for _, s := range all {
+		out.Snapshots++
+		for o, err := range r.snapshot(s) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err == nil {
+				err = e.verifyObject(ctx, o, out)
+			}
+			if err != nil {
+				out.Damaged = append(out.Damaged, Damage{ID: o.id, Reason: err.Error(), Snapshot: s.ID, Path: Path(o.path)})
+			}
+			if e.opt.Progress != nil && out.Objects%256 == 0 {
+				e.opt.Progress(Progress{Step: "verify", Done: out.Objects, Bytes: out.Bytes})
+			}
+		}
+	}
+	return out, nil
+}
+
+// verifyObject reads one object and compares it with its id.
+func (e *Engine) verifyObject(ctx context.Context, o object, out *Verified) error {
+	kind, size, err := e.stat(ctx, o.id)
+	if err != nil {
+		return err
+	}
+	if kind != o.kind {
+		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.kind)
+	}
+	h := e.alg.NewHasher(kind, size)
+	if err := e.write(ctx, h, o.id); err != nil {
+		return err
+	}
+	if h.Sum() != o.id {
+		return fmt.Errorf("%w: its bytes have the id %v", ErrDamaged, h.Sum())
+	}
+	out.Objects++
+	out.Bytes += size
+	return nil
+}
+
+// stat returns the kind and size of an object of the store or of git.
+func (e *Engine) stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int64, err error) {
+	if s := e.opened(); s != nil {
+		err = s.View(ctx, func(v *cas.View) error {
+			kind, size, err = v.Stat(id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return kind, size, storeError(err)
+		}
+	}
+	kind, payload, err := e.object(ctx, id)
+	return kind, int64(len(payload)), err
+}
