@@ -2,7 +2,9 @@ package cas
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -26,6 +28,8 @@ const (
 	// deltaSmall bytes are allowed for a file so small that this is less; there
 	// the delta must be at most half of the plain frame.
 	deltaSmall = 160
+	// deltaFrom: less is stored whole, a delta's row being longer by a digest.
+	deltaFrom = 128
 )
 
 // codecs are pools: a new zstd encoder costs more than compressing a file.
@@ -55,15 +59,19 @@ func (c *codecs) encode(raw []byte) []byte {
 // encodeDelta returns the row for raw as its difference from base, or nil if
 // that is not small.
 func (c *codecs) encodeDelta(raw, base []byte) []byte {
+	if len(raw) < deltaFrom {
+		return nil
+	}
 	e, _ := c.delta.Get().(*encoder)
 	if e == nil {
 		e = &encoder{z: newEncoder()}
 	}
 	defer c.delta.Put(e)
-	if err := e.z.ResetWithOptions(nil, zstd.WithEncoderDictRaw(dictID, base)); err != nil {
-		return nil // a base too short to be one
+	frame := bytes.NewBuffer(append(e.scratch[:0], codecDelta))
+	if !e.patch(frame, raw, base) {
+		return nil
 	}
-	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecDelta))
+	e.scratch = frame.Bytes()
 	size := len(e.scratch) - 1
 	switch {
 	case size <= len(raw)/deltaShare:
@@ -72,6 +80,16 @@ func (c *codecs) encodeDelta(raw, base []byte) []byte {
 		return bytes.Clone(e.scratch)
 	}
 	return nil
+}
+
+// patch writes the frame of raw with base as dictionary. The stream interface
+// is used because EncodeAll would build the dictionary's table a second time.
+func (e *encoder) patch(w io.Writer, raw, base []byte) bool {
+	if err := e.z.ResetWithOptions(w, zstd.WithEncoderDictRaw(dictID, base)); err != nil {
+		return false // a base too short to be one
+	}
+	_, err := e.z.Write(raw)
+	return errors.Join(err, e.z.Close()) == nil
 }
 
 // decode returns the raw bytes of a row of the bucket data, size of them. It

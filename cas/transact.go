@@ -68,8 +68,12 @@ func (s *Store) checkIdentity(tx *bolt.Tx) error {
 	return nil
 }
 
-// wrap names the store in an error that does not name a file yet.
+// wrap names the store in an error that does not name a file yet. A row that
+// bbolt takes for a bucket is damage: we keep no buckets in buckets.
 func (s *Store) wrap(err error) error {
+	if errors.Is(err, bolt.ErrIncompatibleValue) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
 	var path *os.PathError
 	if err == nil || errors.As(err, &path) {
 		return err
