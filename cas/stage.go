@@ -23,7 +23,7 @@ const (
 	batchBytes = 1 << 20
 	// loadBytes of frames are written at once, while the next are being made:
 	// this bounds a stage's memory, whatever is put into it.
-	loadBytes = 16 << 20
+	loadBytes = 10 << 20
 )
 
 // A Stage collects objects, hashed and compressed outside of any lock, until
