@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-
-	"github.com/zeebo/blake3"
 )
 
 // locate finds root, repository and store of a directory, which is real.
@@ -99,8 +96,8 @@ func (e *Engine) home() string {
 // storePlace names the folder of a directory's store: readable, and unique by
 // a hash of the real path.
 func storePlace(state, root string) string {
-	sum := blake3.Sum256([]byte(root))
-	return filepath.Join(state, placeName(filepath.Base(root))+"-"+hex.EncodeToString(sum[:8]))
+	sum := oid.BLAKE3.Sum(oid.Blob, []byte(root)).String()
+	return filepath.Join(state, placeName(filepath.Base(root))+"-"+sum[:16])
 }
 
 func placeName(s string) string {

@@ -155,11 +155,18 @@ func (l *level) match(path, name []byte, isDir bool) int32 {
 	if f.suffixes != nil && len(name) > 0 {
 		best = lastEnding(f.suffixes[name[len(name)-1]], name, isDir, best)
 	}
-	best = lastGlob(f.globs, name, name, isDir, best)
+	best = lastGlob(f.globs, subject{name, name, isDir}, best)
 	if l.paths {
 		best = max(best, f.paths[string(path)].of(isDir))
 	}
-	return lastGlob(l.globs, path, name, isDir, best)
+	return lastGlob(l.globs, subject{path, name, isDir}, best)
+}
+
+// A subject is what a glob is asked about: the name, and the path from the
+// directory of the rule's file.
+type subject struct {
+	path, name []byte
+	isDir      bool
 }
 
 func (p places) of(isDir bool) int32 {
@@ -182,13 +189,13 @@ func lastEnding(list []ending, name []byte, isDir bool, best int32) int32 {
 	return best
 }
 
-func lastGlob(list []glob, path, name []byte, isDir bool, best int32) int32 {
+func lastGlob(list []glob, s subject, best int32) int32 {
 	for i := range list {
 		g := &list[i]
 		if g.place <= best {
 			break
 		}
-		if (isDir || !g.rule.DirOnly) && g.rule.Match(path, name) {
+		if (s.isDir || !g.rule.DirOnly) && g.rule.Match(s.path, s.name) {
 			return g.place
 		}
 	}

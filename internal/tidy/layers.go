@@ -22,15 +22,16 @@ var layers = map[string]string{
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable internal/gitindex",
 	"internal/apply":    "internal/oid internal/tree internal/dirfd",
-	"internal/gitconf":  "",
+	"internal/gitconf":  "internal/oid internal/wildmatch",
 	"internal/gitindex": "internal/oid internal/tree",
 	"internal/gitodb":   "internal/oid internal/durable",
 	"internal/gitref":   "internal/oid internal/durable",
 	"gitbridge": "internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
 		"internal/oid internal/tree",
-	"cas":    "internal/oid internal/durable",
-	"ledger": "internal/oid internal/durable",
-	"engine": "cas gitbridge ledger internal/oid internal/tree internal/wildmatch internal/ignore " +
+	"gitbridge/foreign": "gitbridge internal/gitindex internal/gitref internal/oid internal/tree",
+	"cas":               "internal/oid internal/durable",
+	"ledger":            "internal/oid internal/durable",
+	"engine": "cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/wildmatch internal/ignore " +
 		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref",
 	"internal/rpc":  "engine internal/oid",
@@ -54,7 +55,7 @@ var outside = map[string]string{
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitodb internal/gitref cas bench fuzz",
 	"golang.org/x/sync":                     "internal/worktree internal/apply cas engine bench",
-	"golang.org/x/text":                     "internal/attr internal/gitconf",
+	"golang.org/x/text":                     "internal/attr engine",
 	"github.com/spf13/cobra":                "cmd/rewind",
 	"github.com/schollz/progressbar/v3":     "cmd/rewind",
 	"github.com/charmbracelet/colorprofile": "cmd/rewind",
