@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,6 +155,19 @@ func (c *capture) bound(t *stattable.Table) bool {
 	store := c.e.opened()
 	b := t.Bound()
 	return store != nil && c.last != nil && b.Store == storeName(store) && b.Snapshot == c.last.ID
+}
+
+// relies holds that what the capture took over unread is still kept: the
+// snapshot that the stat table agrees with. A prune may have come in between.
+func (c *capture) relies(v *cas.View) error {
+	if c.rechecked {
+		return nil
+	}
+	s, err := find(v, c.last.ID)
+	if err == nil && s == nil {
+		err = fmt.Errorf("%w: snapshot %v was pruned during the scan", cas.ErrSwept, c.last.ID)
+	}
+	return err
 }
 
 // storeName is the store's random id as the stat table has it.

@@ -30,7 +30,6 @@ type coverage struct {
 	skipped map[string]bool
 	nested  map[string]oid.ID        // nested repository → its info/exclude
 	chains  map[string]*ignore.Chain // by directory
-	outside []*ignore.File
 }
 
 func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loader) *coverage {

@@ -119,6 +119,9 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 			s, reused = last, true
 			return s.addPoint(u, p)
 		}
+		if err := c.relies(&u.View); err != nil {
+			return err
+		}
 		return e.append(u, s)
 	})
 	if err != nil {
@@ -207,9 +210,6 @@ func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
 	}
 	return n, nil
 }
-
-// errNoStore is what reading commands meet before the first snapshot.
-var errNoStore = fmt.Errorf("%w: nothing has been recorded here yet", ErrNoSnapshot)
 
 // needStore returns the store, made if it is not there yet.
 func (e *Engine) needStore() (*cas.Store, error) {
