@@ -1,6 +1,7 @@
 package gitodb
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -65,8 +66,11 @@ func isLoose(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Size() > 0
 }
 
+// deflateLoose writes what a loose object's file holds. The deflater gives its
+// output in pieces of some 250 bytes, so they are gathered.
 func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
-	z := d.deflater(w)
+	out := bufio.NewWriterSize(w, int(min(64<<10, o.Size+64)))
+	z := d.deflater(out)
 	defer d.deflate.Put(z)
 	head := append([]byte(o.Kind.String()), ' ')
 	head = append(strconv.AppendInt(head, o.Size, 10), 0)
@@ -76,7 +80,10 @@ func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
 	if err := d.copyVerified(z, id, o); err != nil {
 		return err
 	}
-	return z.Close()
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // copyVerified copies a payload and checks its size and id.
