@@ -3,6 +3,7 @@ package gitbridge
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,7 +108,8 @@ func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if id, readErr := r.tip(); readErr == nil && id != u.Old {
+	ref, readErr := r.programRef(u.Name)
+	if (readErr == nil || errors.Is(readErr, gitref.ErrNotFound)) && ref.ID != u.Old {
 		return fmt.Errorf("%w: %w", gitref.ErrMoved, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnsupportedRepository, err)

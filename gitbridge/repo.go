@@ -2,8 +2,9 @@
 // HEAD and its settings for reading; and for writing one ref,
 // refs/pi-rewind/store, with the snapshots it keeps.
 //
-// Of the repository nothing else is ever written: no other ref, not HEAD, not
-// the index, not the configuration; and no hook is run. Objects are there
+// Of the repository nothing else is ever written: no other ref (but one that a
+// user asks for, see [Repo.CreateRef]), not HEAD, not the index, not the
+// configuration; and no hook is run. Objects are there
 // before the ref that needs them, and everything may be done again after a
 // crash (docs/decisions/0005-bridge.md).
 //
