@@ -189,7 +189,7 @@ func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
 // ref is at tip; last is the same, or zero to begin a new chain.
 func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid.ID, again bool, err error) {
 	for {
-		payload := encodeKeepalive(w.job.Snapshot, c, last, w.r.Algorithm())
+		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, last, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)
 		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -56,23 +57,51 @@ func (r *Repo) storeSnapshot(id oid.ID) StoreSnapshot {
 // keep. It ends where a commit is none of these.
 func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
 	return func(yield func(oid.ID, error) bool) {
+		for link, err := range r.links(ctx, tip) {
+			if err != nil {
+				yield(oid.ID{}, err)
+				return
+			}
+			for _, id := range slices.Backward(link.kept) {
+				if !yield(id, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A link is one keepalive of the chain.
+type link struct {
+	id   oid.ID
+	last oid.ID   // the link before, zero for the first
+	kept []oid.ID // its snapshots, the oldest first: one, or several that were folded into it
+}
+
+// links yields the keepalives of a chain, the newest first. It ends where a
+// commit is none.
+func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
+	return func(yield func(link, error) bool) {
 		for !tip.IsZero() {
 			k, err := r.commit(tip)
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(oid.ID{}, err)
+				yield(link{}, err)
 				return
 			}
-			n := len(k.parents)
-			if k.subject != keepaliveMessage || n == 0 || !yield(k.parents[n-1], nil) {
+			if k.subject != keepaliveMessage || len(k.parents) == 0 {
 				return
 			}
-			tip = oid.ID{}
-			if n > 1 {
-				tip = k.parents[0]
+			l := link{id: tip, kept: k.parents}
+			if len(k.parents) > 1 {
+				l.last, l.kept = k.parents[0], k.parents[1:]
 			}
+			if !yield(l, nil) {
+				return
+			}
+			tip = l.last
 		}
 	}
 }

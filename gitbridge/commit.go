@@ -43,14 +43,16 @@ func EncodeSnapshot(c Commit, alg oid.Algorithm) []byte {
 	return append(head, "\n"+snapshotMessage+"\n"...)
 }
 
-// encodeKeepalive returns the payload of the commit that keeps a snapshot and,
-// through its first parent, all earlier ones. It follows from both alone, so
-// that doing it again after a crash makes the same object.
-func encodeKeepalive(snapshot oid.ID, c Commit, last oid.ID, alg oid.Algorithm) []byte {
+// encodeKeepalive returns the payload of the commit that keeps snapshots, the
+// newest of which is c, and through its first parent all earlier ones. It
+// follows from these alone, so that doing it again after a crash makes the same
+// object. The first link of a chain keeps one snapshot only: a first parent
+// that is no link would be taken for one.
+func encodeKeepalive(snapshots []oid.ID, c Commit, last oid.ID, alg oid.Algorithm) []byte {
 	c.Tree = oid.ID{}
-	parents := []oid.ID{last, snapshot}
-	if last.IsZero() {
-		parents = parents[1:]
+	parents := snapshots
+	if !last.IsZero() {
+		parents = append([]oid.ID{last}, snapshots...)
 	}
 	return append(appendHead(nil, c, parents, alg), "\n"+keepaliveMessage+"\n"...)
 }

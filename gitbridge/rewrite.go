@@ -7,48 +7,102 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
+// foldMax is how many snapshots one link of a folded chain keeps. Commits of
+// so many parents exist in the field; every tool has met them.
+const foldMax = 64
+
 // Rewrite drops snapshots from the chain of the store ref: those that keep does
 // not approve. The others stay, in their order, and so do snapshots appended by
-// others meanwhile. Where keep approves nothing, nothing is dropped; where a
-// snapshot cannot be read, the chain is left alone. No object is deleted: what
-// nothing refers to any longer goes with git's next collection. Rewrite returns
-// what was dropped.
-func (r *Repo) Rewrite(ctx context.Context, keep func(StoreSnapshot) bool) ([]oid.ID, error) {
+// others meanwhile; what stays is folded, as by [Repo.Fold]. Where keep
+// approves nothing, nothing is dropped; where a snapshot cannot be read, the
+// chain is left alone. No object is deleted: what nothing refers to any longer
+// goes with git's next collection. Rewrite returns what was dropped.
+func (r *Repo) Rewrite(ctx context.Context, keep func(StoreSnapshot) bool) (dropped []oid.ID, err error) {
+	err = r.rework(ctx, "rewrite", func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error) {
+		var kept []StoreSnapshot
+		kept, dropped, err = r.sift(ctx, tip, keep)
+		if err != nil || len(dropped) == 0 || len(kept) == 0 {
+			dropped = nil
+			return tip, err
+		}
+		return w.fold(ctx, kept, oid.ID{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return dropped, nil
+}
+
+// Fold makes the chain of the store ref short: its newest links, which keep one
+// snapshot each, become links that keep many. What is folded already is left as
+// it is, so that folding now and then costs little however long the chain is. A
+// snapshot of another program stays the last parent of a link, where readers
+// that know only links of one snapshot find it. No snapshot is dropped.
+func (r *Repo) Fold(ctx context.Context) error {
+	return r.rework(ctx, "fold", func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error) {
+		var loose []StoreSnapshot
+		for l, err := range r.links(ctx, tip) {
+			if err != nil {
+				return tip, fmt.Errorf("%w: %w", ErrBroken, err)
+			}
+			if len(l.kept) > 1 || l.last.IsZero() {
+				if len(loose) < 2 {
+					return tip, nil
+				}
+				slices.Reverse(loose)
+				return w.fold(ctx, loose, l.id)
+			}
+			s := r.storeSnapshot(l.kept[0])
+			if s.Err != nil {
+				return tip, fmt.Errorf("%w: %w", ErrBroken, s.Err)
+			}
+			loose = append(loose, s)
+		}
+		return tip, nil
+	})
+}
+
+// rework replaces the chain by what change makes of it, again and again until
+// nobody else has moved the ref in between.
+func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	w, err := r.writer(nil)
 	if err != nil {
-		return nil, fmt.Errorf("rewrite %s: %w", StoreRef, err)
+		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 	}
 	defer w.db.Close()
 	for {
-		dropped, err := w.rewrite(ctx, keep)
-		if !errors.Is(err, gitref.ErrMoved) || ctx.Err() != nil {
-			if err != nil {
-				return nil, fmt.Errorf("rewrite %s: %w", StoreRef, err)
+		tip, err := r.tip()
+		if err == nil {
+			var head oid.ID
+			if head, err = change(ctx, w, tip); err == nil && head != tip {
+				err = w.swap(ctx, gitref.Update{Name: StoreRef, Old: tip, New: head, Message: what, Time: time.Now()})
 			}
-			return dropped, nil
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, gitref.ErrMoved) || ctx.Err() != nil {
+			return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 		}
 	}
 }
 
-func (w *writer) rewrite(ctx context.Context, keep func(StoreSnapshot) bool) (dropped []oid.ID, err error) {
-	tip, err := w.r.tip()
-	if err != nil {
-		return nil, err
-	}
-	var kept []StoreSnapshot
-	for id, err := range w.r.chain(ctx, tip) {
+// sift divides the snapshots of a chain; those to keep are the oldest first.
+func (r *Repo) sift(ctx context.Context, tip oid.ID, keep func(StoreSnapshot) bool) (kept []StoreSnapshot, dropped []oid.ID, err error) {
+	for id, err := range r.chain(ctx, tip) {
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrBroken, err)
 		}
-		s := w.r.storeSnapshot(id)
+		s := r.storeSnapshot(id)
 		if s.Err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrBroken, s.Err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrBroken, s.Err)
 		}
 		if keep(s) {
 			kept = append(kept, s)
@@ -56,22 +110,34 @@ func (w *writer) rewrite(ctx context.Context, keep func(StoreSnapshot) bool) (dr
 			dropped = append(dropped, id)
 		}
 	}
-	if len(dropped) == 0 || len(kept) == 0 {
-		return nil, nil
-	}
-	var head oid.ID
-	var ids []oid.ID
+	slices.Reverse(kept)
+	return kept, dropped, nil
+}
+
+// fold writes links that keep the snapshots, the oldest first, on top of the
+// link base, and returns the newest. Without a base the first link keeps one.
+func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.ID) (head oid.ID, err error) {
+	alg := w.r.Algorithm()
 	links := commits{}
-	for _, s := range slices.Backward(kept) { // the oldest first
-		p := encodeKeepalive(s.ID, Commit{Time: s.Time, Identity: s.Identity}, head, w.r.Algorithm())
-		head = w.r.Algorithm().Sum(oid.Commit, p)
+	var ids, group []oid.ID
+	head = base
+	for i, s := range snapshots {
+		group = append(group, s.ID)
+		if s.Native && len(group) < foldMax && i < len(snapshots)-1 && !head.IsZero() {
+			continue
+		}
+		p := encodeKeepalive(group, Commit{Time: s.Time, Identity: s.Identity}, head, alg)
+		head, group = alg.Sum(oid.Commit, p), nil
 		links[head] = p
 		if !w.r.db.Freshen(head) {
 			ids = append(ids, head)
 		}
 	}
-	if err := w.write(ctx, ids, links.source); err != nil {
-		return nil, err
+	if empty := w.r.emptyTree(); !w.r.db.Freshen(empty) {
+		nothing := func(oid.ID) (Object, error) { return gitodb.Payload(oid.Tree, nil), nil }
+		if err := w.write(ctx, []oid.ID{empty}, nothing); err != nil {
+			return oid.ID{}, err
+		}
 	}
-	return dropped, w.swap(ctx, gitref.Update{Name: StoreRef, Old: tip, New: head, Message: "rewrite", Time: time.Now()})
+	return head, w.write(ctx, ids, links.source)
 }
