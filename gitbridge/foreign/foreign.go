@@ -104,9 +104,10 @@ type Limits struct {
 // Options choose checkpoints; nil and the zero value are all.
 type Options struct {
 	Kinds []Kind // only these; empty: every one
-	// SessionFiles are session files, in which tallow says more about its
-	// checkpoints than in git.
-	SessionFiles []string
+	// Session returns the file of a session, "" if it is not known; tallow says
+	// there more about its checkpoints than in git. May be nil. What cannot be
+	// read there is as if it were not said.
+	Session func(id string) string
 }
 
 // reader is one pass over a repository.
@@ -114,7 +115,7 @@ type reader struct {
 	repo  *gitbridge.Repo
 	alg   oid.Algorithm
 	opt   Options
-	turns map[string]tallowTurn // tallow's entries, by ref
+	turns map[string]map[string]tallowTurn // tallow's entries: by session, by ref
 }
 
 // places are where checkpoints lie, with the kinds that may lie there.
@@ -133,15 +134,12 @@ var places = []struct {
 // sequence ends with an error only where the repository itself cannot be read
 // or the context ends.
 func All(ctx context.Context, repo *gitbridge.Repo, opt *Options) iter.Seq2[Checkpoint, error] {
-	r := &reader{repo: repo, alg: repo.Algorithm(), turns: map[string]tallowTurn{}}
+	r := &reader{repo: repo, alg: repo.Algorithm(), turns: map[string]map[string]tallowTurn{}}
 	if opt != nil {
 		r.opt = *opt
 	}
 	return func(yield func(Checkpoint, error) bool) {
 		if r.wants(Hook) && !r.store(ctx, yield) {
-			return
-		}
-		if r.wants(Tallow) && !r.readSessions(ctx, yield) {
 			return
 		}
 		for _, p := range places {

@@ -27,7 +27,7 @@ func FuzzCheckpoint(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, ref, message string) {
 		for _, p := range places {
-			r := &reader{alg: oid.SHA1, turns: map[string]tallowTurn{}}
+			r := &reader{alg: oid.SHA1, turns: map[string]map[string]tallowTurn{}}
 			c := Checkpoint{Ref: ref, Commit: id, Tree: id}
 			p.read(r, &c, gitbridge.RawCommit{Tree: id, Parents: []oid.ID{id, id}, Message: message})
 			if c.Kind == "" && c.Err == nil {

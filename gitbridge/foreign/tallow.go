@@ -3,7 +3,6 @@ package foreign
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ func (r *reader) tallow(c *Checkpoint, raw gitbridge.RawCommit) {
 	c.Kind, c.Session, c.Trigger = Tallow, m[1], "turn"
 	c.Turn, _ = strconv.Atoi(m[2]) // nine digits
 	c.Limits.FreshIndex = true
-	turn, told := r.turns[c.Ref]
+	turn, told := r.session(c.Session)[c.Ref]
 	if subject, _, _ := strings.Cut(raw.Message, "\n"); subject != fmt.Sprintf("tallow rewind: turn %d", c.Turn) {
 		c.Limits.Incomplete = true
 		c.Head = c.Commit
@@ -69,30 +68,32 @@ func (t tallowTurn) label() string {
 	}
 }
 
-// readSessions reads what session files say; false: the caller wants no more.
-func (r *reader) readSessions(ctx context.Context, yield func(Checkpoint, error) bool) bool {
-	for _, path := range r.opt.SessionFiles {
-		if err := ctx.Err(); err != nil {
-			yield(Checkpoint{}, err)
-			return false
-		}
-		if err := r.readSession(path); err != nil && !yield(Checkpoint{Kind: Tallow, Err: err}, nil) {
-			return false
-		}
+// session returns what a session's file says, read once.
+func (r *reader) session(id string) map[string]tallowTurn {
+	turns, known := r.turns[id]
+	if !known && r.opt.Session != nil {
+		turns = map[string]tallowTurn{}
+		// What is missing is the description, and the word of tallow that it
+		// fell back to the commit; that shows in git too.
+		_ = readTurns(r.opt.Session(id), turns)
+		r.turns[id] = turns
 	}
-	return true
+	return turns
 }
 
-func (r *reader) readSession(path string) error {
+func readTurns(path string, turns map[string]tallowTurn) error {
+	if path == "" {
+		return nil
+	}
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return errors.Join(err, fmt.Errorf("%s: %w: no regular file", path, ErrMalformed))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s: %w: no regular file", path, ErrMalformed))
-	}
-	return scanTurns(f, r.turns)
+	return scanTurns(f, turns)
 }
 
 // lineBytesMax bounds a line that is looked at; tallow's are far shorter.
