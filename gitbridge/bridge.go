@@ -33,8 +33,9 @@ type Job struct {
 	Repair bool
 }
 
-// ErrBroken is reported where the newest link of the chain cannot be read, as
-// after a loss of power: nothing is appended to what git would call corrupt.
+// ErrBroken is reported where the store ref, or the newest link of its chain,
+// cannot be read, as after a loss of power: nothing is appended to what git
+// would call corrupt.
 var ErrBroken = errors.New(StoreRef + " is broken")
 
 // A Report says what a bridge did.
@@ -93,6 +94,9 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again bool, err error) {
 	r := w.r
 	tip, err := r.tip()
+	if errors.Is(err, ErrBroken) && w.job.Repair {
+		tip, err = oid.ID{}, nil
+	}
 	if err != nil {
 		return report, false, err
 	}
@@ -141,6 +145,9 @@ func (r *Repo) tip() (oid.ID, error) {
 	ref, err := r.readRef(StoreRef)
 	if errors.Is(err, gitref.ErrNotFound) {
 		return oid.ID{}, nil
+	}
+	if errors.Is(err, gitref.ErrCorrupt) {
+		err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return ref.ID, err
 }
@@ -194,7 +201,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid
 		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
 		}
-		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
+		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time, Repair: w.job.Repair}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {
 			return id, false, err

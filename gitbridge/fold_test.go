@@ -2,6 +2,7 @@ package gitbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -132,4 +133,23 @@ func TestAFoldThatRacesASnapshotLosesNeither(t *testing.T) {
 	}
 	r.wantChain(b, jobs...)
 	r.wantClean()
+}
+
+func TestARefThatIsNoIDIsNamedAndRepairedOnRequest(t *testing.T) {
+	for _, text := range []string{"", "\x00\x00\x00", "not an id\n"} {
+		r := newRepo(t, oid.SHA1)
+		b := r.open()
+		first, second := r.snapshot(b, 1, many(2)), r.snapshot(b, 2, many(3))
+		r.bridge(b, first)
+		r.write(".git/"+StoreRef, text)
+		if _, err := b.Bridge(context.Background(), second); !errors.Is(err, ErrBroken) {
+			t.Errorf("%q: %v, want ErrBroken", text, err)
+		}
+		for _, j := range []Job{first, second} {
+			j.Repair = true
+			r.bridge(b, j)
+		}
+		r.wantChain(b, first, second)
+		r.wantClean()
+	}
 }

@@ -21,6 +21,7 @@ type Update struct {
 	New     oid.ID    // of an object that exists; zero is refused
 	Message string    // for the reflog, if there is one
 	Time    time.Time // for the reflog
+	Repair  bool      // a broken ref counts as one that does not exist
 }
 
 // CompareAndSwap moves a ref if it still has the old value. The errors are
@@ -45,7 +46,11 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 		return err
 	}
 	defer l.release()
-	if err := s.expect(u.Name, u.Old); err != nil {
+	err = s.expect(u.Name, u.Old)
+	if errors.Is(err, ErrCorrupt) && u.Repair && u.Old.IsZero() {
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	if u.Old.IsZero() {
