@@ -103,8 +103,11 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		c.last, err = c.e.last(v)
 		return err
 	})
-	if err == nil && c.e.repo != nil {
-		c.head, err = c.e.repo.Head()
+	if c.e.repo != nil {
+		// A process that lives long must see what git has packed meanwhile. A
+		// broken HEAD is git's trouble: what it named is then not recorded.
+		c.e.repo.Refresh()
+		c.head, _ = c.e.repo.Head()
 	}
 	if !known {
 		w.Umask = chooseUmask(c.e.root)
@@ -141,7 +144,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	if e.repo == nil {
 		return cfg, nil
 	}
-	cfg.Settings = e.scanSettings()
+	cfg.Settings, cfg.Size = e.scanSettings(), e.repo.Size
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
 	cfg.Filter, c.close = e.filterRunner()
 	var err error

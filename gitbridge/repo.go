@@ -85,11 +85,11 @@ func (r *Repo) Config() (*gitconf.Config, error) { return r.conf() }
 // [Repo.Refresh] before it asks about a new state of things.
 func (r *Repo) Has(id oid.ID) bool { return r.db.Has(id) }
 
-// Size returns the size of a file's content that git has; ok is false where it
-// has none of that id. The content itself is not read.
+// Size returns the size of an object that git has; ok is false where it has
+// none of that id. The object itself is not read.
 func (r *Repo) Size(id oid.ID) (size int64, ok bool) {
-	kind, size, err := r.db.Size(id)
-	return size, err == nil && kind == oid.Blob
+	size, err := r.db.Length(id)
+	return size, err == nil
 }
 
 // Refresh notices packs that were replaced since they were seen.

@@ -168,6 +168,24 @@ func (d *DB) Size(id oid.ID) (oid.Kind, int64, error) {
 	return kind, size, nil
 }
 
+// Length returns an object's size from its header alone, without its kind: a
+// delta's kind is known only at the end of its chain, which Length does not
+// walk. The payload is not verified.
+func (d *DB) Length(id oid.ID) (size int64, err error) {
+	err = d.try(id, func(at place) (err error) {
+		if at.pack != nil {
+			size, err = d.packedLength(at.pack, at.off)
+		} else {
+			_, size, err = d.looseSize(at.loose)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("object %v: %w", id, err)
+	}
+	return size, nil
+}
+
 // Freshen renews the age of an object that is about to be referred to again, as
 // git does, so that no "git gc" prunes it before the reference is there. It
 // returns false where the object must be written: it is not there, or its file

@@ -124,6 +124,9 @@ func (r *repo) wantAll(d *DB, ids map[oid.ID]string) {
 		if !d.Has(id) || k.String() != kind || r.alg.Sum(k, p) != id {
 			r.t.Errorf("%v: a %v, want %s", id, k, kind)
 		}
+		if n, err := d.Length(id); n != int64(len(p)) || err != nil {
+			r.t.Errorf("Length(%v) = %d, %v, want %d", id, n, err, len(p))
+		}
 		if k2, n, err := d.Size(id); k2 != k || n != int64(len(p)) || err != nil {
 			r.t.Errorf("Size(%v) = %v, %d, %v, want %v, %d", id, k2, n, err, k, len(p))
 		}

@@ -232,6 +232,19 @@ func (d *DB) inflateEntry(p *pack, f *os.File, e entry) ([]byte, error) {
 	return out, z.end()
 }
 
+// packedLength returns the size of an object without unpacking it.
+func (d *DB) packedLength(p *pack, off int64) (int64, error) {
+	f, err := p.open()
+	if err != nil {
+		return 0, err
+	}
+	e, err := p.entry(f, off)
+	if err == nil && (e.kind == offsetDelta || e.kind == refDelta) {
+		return d.deltaResult(p, f, e)
+	}
+	return e.size, err
+}
+
 // packedSize returns the kind and size of an object without unpacking it.
 func (d *DB) packedSize(p *pack, off int64) (oid.Kind, int64, error) {
 	f, err := p.open()
@@ -262,12 +275,29 @@ func (d *DB) packedSize(p *pack, off int64) (oid.Kind, int64, error) {
 	return 0, 0, fmt.Errorf("%w: its chain of deltas has no end", ErrCorrupt)
 }
 
+// headBytes is how much of a deflated entry nearly always gives its first bytes.
+const headBytes = 256
+
+// inflateHead fills head with the first bytes of an entry. It reads little at
+// first: of most entries only these few bytes are ever wanted.
+func (d *DB) inflateHead(p *pack, f *os.File, e entry, head []byte) error {
+	var err error
+	for _, most := range []int64{headBytes, math.MaxInt64} {
+		size := min(most, p.size-e.data)
+		z := d.inflater(io.NewSectionReader(f, e.data, size))
+		err = z.fill(head)
+		d.inflate.Put(z)
+		if err == nil || size < most {
+			return err
+		}
+	}
+	return err
+}
+
 // deltaResult reads from a delta's head the size of what it makes.
 func (d *DB) deltaResult(p *pack, f *os.File, e entry) (int64, error) {
-	z := d.inflater(io.NewSectionReader(f, e.data, p.size-e.data))
-	defer d.inflate.Put(z)
 	head := make([]byte, min(e.size, 16))
-	if err := z.fill(head); err != nil {
+	if err := d.inflateHead(p, f, e, head); err != nil {
 		return 0, err
 	}
 	_, rest, ok := deltaSize(head)
