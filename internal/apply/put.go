@@ -91,7 +91,7 @@ func (a *applier) finish(j job) error {
 		return err
 	}
 	defer p.close()
-	if err := p.install(j.now, j.ours); err != nil {
+	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))
 	}
 	return nil
@@ -215,8 +215,9 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 	return nil
 }
 
-// install lets the fresh thing, ours, take the path's place.
-func (p *place) install(now, ours dirfd.Stat) error {
+// install lets the fresh thing of a job take the path's place.
+func (p *place) install(j job) error {
+	now, ours := j.now, j.ours
 	if now.Mode == 0 {
 		err := p.rename(p.temp(fresh), p.name)
 		if exists(err) {
@@ -226,12 +227,17 @@ func (p *place) install(now, ours dirfd.Stat) error {
 	}
 	// Making ours may have taken long. This last look also compares the time
 	// of inode change, which the rename below will alter.
+	// A step for another name of the same file alters that time too, so if it
+	// differs the content decides.
 	st, ok, err := p.lstat(p.name)
 	if err != nil || !ok {
 		return errors.Join(err, changed(st))
 	}
 	if !st.Same(&now) && (st.Mode.Type() != tree.Dir || !moved(now, st)) {
-		return changed(st)
+		var found finding
+		if now, found, err = p.look(j.step); err != nil || found != asExpected || now.Mode == 0 {
+			return errors.Join(err, changed(now))
+		}
 	}
 	if err := p.rename(p.temp(fresh), p.temp(spare)); err != nil {
 		return err
