@@ -15,6 +15,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -59,7 +60,16 @@ func benchConfig(b *testing.B) *Config {
 		}
 		return gitindex.Decode(data, &gitindex.Options{Mtime: st.Mtime})
 	}}
-	return &Config{Root: root, Algorithm: oid.SHA1, Umask: 0o022, Repo: repo, Save: hashing{oid.SHA1}, Has: func(oid.ID) bool { return true }}
+	objects, err := gitodb.Open(filepath.Join(root, ".git", "objects"), oid.SHA1, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { objects.Close() })
+	size := func(id oid.ID) (int64, bool) {
+		_, n, err := objects.Size(id)
+		return n, err == nil
+	}
+	return &Config{Root: root, Algorithm: oid.SHA1, Umask: 0o022, Repo: repo, Save: hashing{oid.SHA1}, Has: objects.Has, Size: size}
 }
 
 type bareDir struct {

@@ -1,6 +1,8 @@
 package worktree
 
 import (
+	"time"
+
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -27,6 +29,7 @@ type candidate struct {
 	forced    bool // recorded in spite of them
 	rule      bool // a rule file that is in force here
 	sameAttrs bool // the attributes are those of the row
+	sameIndex bool // the index has here what it had when the row was written
 	into      *contents
 }
 
@@ -123,32 +126,40 @@ func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item
 	if o == nil || o.Flags&stattable.Young != 0 || o.Raw.IsZero() || !sameStat(o, st) {
 		return false
 	}
-	git := inGit(n, it)
-	if git {
-		if !c.sameAttrs {
-			if _, identity := w.conversion(n, c.name); !identity {
-				return false
-			}
-		}
-		if o.Flags&stattable.Converted != 0 && (!c.sameAttrs || o.Git.IsZero()) {
-			return false
-		}
-	}
 	if w.cfg.Recheck && !(w.has(o.Raw) && (o.Git.IsZero() || w.has(o.Git))) {
 		return false
 	}
-	it.Raw = o.Raw
-	if git {
-		it.Git = o.Raw
-		if o.Flags&stattable.Converted != 0 {
-			it.Git, it.Flags = o.Git, it.Flags|stattable.Converted
-		} else if wasInGit := !o.Git.IsZero(); !wasInGit && c.sameAttrs {
-			if _, identity := w.conversion(n, c.name); !identity {
-				return false // it was kept out of git when its row was written
-			}
+	git, flags := oid.ID{}, stattable.EntryFlags(0)
+	if inGit(n, it) {
+		var ok bool
+		if git, flags, ok = w.reuseGit(n, c, st); !ok {
+			return false
 		}
 	}
+	it.Raw, it.Git, it.Flags = o.Raw, git, it.Flags|flags
 	return true
+}
+
+// reuseGit works out the id that the git tree has for a file whose bytes are
+// those of the row. Not ok: they must be read to tell.
+func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, flags stattable.EntryFlags, ok bool) {
+	o := c.old
+	converted := o.Flags&stattable.Converted != 0
+	if converted && c.sameAttrs && c.sameIndex && !o.Git.IsZero() {
+		return o.Git, stattable.Converted, true
+	}
+	if e := w.clean(n, c, st); e != nil && (converted || e.ID != o.Raw) {
+		return e.ID, stattable.Converted, true
+	}
+	if converted {
+		return git, 0, false
+	}
+	if !c.sameAttrs || o.Git.IsZero() { // new rules, or it was out of git when its row was written
+		if _, identity := w.conversion(n, c.name); !identity {
+			return git, 0, false
+		}
+	}
+	return o.Raw, 0, true
 }
 
 func sameStat(o *stattable.Item, st *dirfd.Stat) bool {
@@ -157,22 +168,52 @@ func sameStat(o *stattable.Item, st *dirfd.Stat) bool {
 
 func (s *scan) has(id oid.ID) bool { return s.cfg.Has != nil && s.cfg.Has(id) }
 
-// seed takes the id of the index, if git saw the file as it is now.
-func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
-	e := c.tracked.entry
+// matches reports whether the index saw the file as it is now.
+func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 || e.Mode.Type() != st.Mode.Type() {
 		return false
 	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
-	if !e.StatMatches(now, w.cfg.Settings.Index) || n.realm.index.Racy(e, w.slack) {
+	return e.StatMatches(now, w.cfg.Settings.Index) && !n.realm.index.Racy(e, w.slack)
+}
+
+// clean returns the index entry of a file that git takes for unchanged: then
+// git add leaves its id alone, even if the rules for conversions are others
+// now. That is so if the entry is not racy by git's own rule too, which is in
+// whole seconds.
+func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
+	e := c.tracked.entry
+	if e == nil && c.isTracked && !c.sameAttrs {
+		if dir, err := w.directory(n.realm, n.path); err == nil {
+			t, _ := (&known{dir: dir}).file(c.name)
+			e = t.entry
+		}
+	}
+	second := int64(time.Second)
+	if !w.matches(n, e, st) || e.Stat.Mtime/second >= n.realm.index.Mtime/second || !w.has(e.ID) {
+		return nil
+	}
+	return e
+}
+
+// seed takes the id of the index, if git saw the file as it is now.
+func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
+	e := c.tracked.entry
+	if !w.matches(n, e, st) {
 		return false
 	}
 	if st.Mode.Type() == tree.File {
-		if _, identity := w.conversion(n, c.name); !identity {
+		shrinks, identity := w.shrinks(n, c.name)
+		if size, ok := w.size(e.ID); !shrinks || !ok || size != st.Size {
 			return false
 		}
-	}
-	if !w.has(e.ID) {
+		if !identity {
+			if w.clean(n, c, st) == nil {
+				return false
+			}
+			it.Flags |= stattable.Converted
+		}
+	} else if !w.has(e.ID) {
 		return false
 	}
 	it.Raw = e.ID
@@ -180,6 +221,13 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 		it.Git = e.ID
 	}
 	return true
+}
+
+func (s *scan) size(id oid.ID) (int64, bool) {
+	if s.cfg.Size == nil {
+		return 0, false
+	}
+	return s.cfg.Size(id)
 }
 
 // finishItem completes an item and adds it to the directory.

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -114,6 +115,10 @@ func (p *place) oracle() (string, error) {
 	os.Remove(copied)
 	if data, err := os.ReadFile(filepath.Join(p.dir, ".git", "index")); err == nil {
 		p.must(os.WriteFile(copied, data, 0o600))
+		// With a new time git would believe stat data that are as young as the index.
+		if st, err := os.Stat(filepath.Join(p.dir, ".git", "index")); err == nil {
+			p.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
+		}
 	}
 	for _, args := range [][]string{{"add", "-A", "."}, {"write-tree"}} {
 		cmd := exec.Command("git", append([]string{"-c", "advice.addEmbeddedRepo=false"}, args...)...)
@@ -157,7 +162,7 @@ func (p *place) config() *Config {
 	}
 	if p.git {
 		cfg.Repo = p.repo(p.dir)
-		cfg.Has, cfg.Load = p.gitHas(), p.load
+		cfg.Has, cfg.Size, cfg.Load = p.gitHas(), p.sizes(), p.load
 	}
 	return cfg
 }
@@ -176,6 +181,17 @@ func (p *place) gitHas() func(oid.ID) bool {
 		all[strings.TrimSpace(line)] = true
 	}
 	return func(id oid.ID) bool { return all[id.String()] || p.store.has(id) }
+}
+
+// sizes knows the sizes of git's objects.
+func (p *place) sizes() func(oid.ID) (int64, bool) {
+	objects, err := gitodb.Open(p.path(".git/objects"), p.alg, nil)
+	p.must(err)
+	p.t.Cleanup(func() { objects.Close() })
+	return func(id oid.ID) (int64, bool) {
+		_, n, err := objects.Size(id)
+		return n, err == nil
+	}
 }
 
 func (p *place) load(kind oid.Kind, id oid.ID) ([]byte, error) {

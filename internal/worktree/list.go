@@ -21,6 +21,7 @@ type listing struct {
 	known     *known
 	rules     *ignore.Chain
 	sameAttrs bool // the attributes are those of the row
+	sameIndex bool // and so are the index entries
 	kids      []*node
 	seen      map[string]bool // names of the index that are on disk; nil if none can be missing
 }
@@ -82,7 +83,10 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 	if dotGit && n.parent != nil {
 		l.into.head.Flags |= stattable.DotGit
 	}
-	l.sameAttrs = !n.row.IsZero() && n.row.Head().Attrs == n.attrs
+	if !n.row.IsZero() {
+		head := n.row.Head()
+		l.sameAttrs, l.sameIndex = head.Attrs == n.attrs, head.Index == l.known.digest
+	}
 	if err := l.ownRules(); err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ func (l *listing) name(f *dirfd.Name) error {
 
 // file decides about a file or a link, and captures it.
 func (l *listing) file(name string, kind tree.Mode) error {
-	f := candidate{name: name, sameAttrs: l.sameAttrs, into: l.into}
+	f := candidate{name: name, sameAttrs: l.sameAttrs, sameIndex: l.sameIndex, into: l.into}
 	f.tracked, f.isTracked = l.known.file(name)
 	if l.seen != nil {
 		l.seen[name] = true

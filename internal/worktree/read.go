@@ -132,7 +132,7 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	}
 	r := &fileReader{ctx: a.ctx, f: f}
 	defer func() { a.count.ReadBytes += r.n }()
-	if st.Size > smallBytesMax && identity {
+	if st.Size > smallBytesMax && identity && a.clean(a.n, a.candidate, st) == nil {
 		it.Raw, err = a.cfg.Save.Blob(a.ctx, io.LimitReader(r, st.Size), st.Size, a.base())
 		if r.err != nil || r.n < st.Size {
 			it.Raw = oid.ID{}
@@ -150,8 +150,16 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	if it.Raw, err = a.blob(raw, a.base()); err != nil || !git {
 		return whole, err
 	}
-	it.Git = it.Raw
-	if !identity {
+	o := a.old
+	switch e := a.clean(a.n, a.candidate, st); {
+	case e != nil && (e.ID != it.Raw || !identity):
+		it.Git, it.Flags = e.ID, it.Flags|stattable.Converted
+	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex:
+		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
+	case identity:
+		it.Git = it.Raw
+	default:
+		it.Git = it.Raw
 		err = a.convert(v, raw)
 	}
 	return whole, err
@@ -173,7 +181,7 @@ func (w *worker) blob(p []byte, base oid.ID) (oid.ID, error) {
 // convert sets the id of git's form of a file.
 func (a *attempt) convert(v attr.Conversion, raw []byte) error {
 	a.it.Flags |= stattable.Converted
-	cleaned, err := a.clean(a.n, a.candidate, v, raw)
+	cleaned, err := a.gitForm(a.n, a.candidate, v, raw)
 	switch {
 	case a.ctx.Err() != nil:
 		return a.ctx.Err()

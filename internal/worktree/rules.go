@@ -110,8 +110,20 @@ func (w *worker) conversion(n *node, name string) (v attr.Conversion, identity b
 	return v, v.Identity()
 }
 
-// clean makes git's form of a file.
-func (w *worker) clean(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
+// shrinks reports whether whatever git makes of a file is shorter unless it is
+// the same, and whether it is the same for certain.
+func (w *worker) shrinks(n *node, name string) (shrinks, identity bool) {
+	if _, identity := w.conversion(n, name); identity {
+		return true, true
+	}
+	_, a := w.chains(n, nil)
+	attrs := a.Lookup(name)
+	free := func(v attr.Value) bool { return v.State != attr.Valued }
+	return free(attrs.Filter) && free(attrs.Encoding), false
+}
+
+// gitForm makes git's form of a file.
+func (w *worker) gitForm(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
 	in := attr.Input{Path: join(n.path, c.name), Raw: raw, Run: w.cfg.Filter}
 	if c.isTracked && w.cfg.Load != nil {
 		in.IndexHasCR = func() (bool, error) {

@@ -167,7 +167,7 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 			continue
 		}
 		next = next[1:]
-		f := candidate{name: it.Name, old: &it, ignored: it.Flags&stattable.Ignored != 0, sameAttrs: true, into: c}
+		f := candidate{name: it.Name, old: &it, ignored: it.Flags&stattable.Ignored != 0, sameAttrs: true, sameIndex: true, into: c}
 		if it.Flags&stattable.Tracked != 0 {
 			f.tracked, f.isTracked = tracked{mode: it.GitMode, id: it.Git}, true
 		}

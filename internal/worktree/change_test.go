@@ -1,0 +1,358 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+func TestARewriteInTheSameTickIsSeen(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	p.write("d/b", "two")
+	st, err := os.Stat(p.path("a"))
+	p.must(err)
+	p.now = st.ModTime().UnixNano() // as if the clock stood still
+	p.scan()
+	// A rewrite that leaves no trace at all: the row is told that it saw it.
+	cfg := p.config()
+	row, _, ok := cfg.Table.Row("")
+	if !ok {
+		t.Fatal("no row")
+	}
+	for rest := row.Entries(); !rest.Empty(); {
+		e, more := rest.Cut()
+		if rest = more; e.Name() == "a" && e.Flags()&1 == 0 {
+			t.Error("the entry is trusted")
+		}
+	}
+	if r := p.scan(); r.Counters.Opened != 2 || r.Counters.Listed != 2 {
+		t.Errorf("counters %+v", r.Counters)
+	}
+	p.now += int64(time.Hour)
+	p.scan()
+	if r := p.scan(); r.Counters.Opened != 0 || r.Counters.Listed != 0 {
+		t.Errorf("counters %+v", r.Counters)
+	}
+}
+
+func TestASameSizeRewriteWithTheOldMtimeIsSeen(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	p.age("a")
+	time.Sleep(50 * time.Millisecond)
+	p.scan()
+	p.write("a", "two")
+	p.age("a")
+	p.checkDisk(p.scan())
+}
+
+func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "0")
+	reads := 0
+	r := p.scan(func(c *Config) {
+		c.sleep = func(path string) {
+			if reads++; reads < 3 {
+				p.write("a", strings.Repeat("x", reads))
+			}
+		}
+	})
+	if reads != 3 || len(r.Unstable) != 0 {
+		t.Errorf("%d reads, unstable %v", reads, r.Unstable)
+	}
+	p.checkDisk(r)
+}
+
+func TestAFileThatKeepsChangingIsNamedUnstableAndReadAgainNextTime(t *testing.T) {
+	for _, big := range []int{0, 2 << 20} {
+		p := newPlace(t)
+		data := strings.Repeat("x", big)
+		p.write("a", data)
+		r := p.scan(func(c *Config) {
+			c.sleep = func(string) {
+				data += "x"
+				p.write("a", data)
+			}
+		})
+		if !slices.Equal(r.Unstable, []string{"a"}) || len(r.Skipped) != 0 {
+			t.Errorf("unstable %v, skipped %v", r.Unstable, r.Skipped)
+		}
+		time.Sleep(50 * time.Millisecond)
+		p.checkDisk(p.scan())
+	}
+}
+
+func TestALargeFileThatShrinksWhileItIsReadIsSkippedWithAReason(t *testing.T) {
+	p := newPlace(t)
+	size := 4 << 20
+	p.write("a", strings.Repeat("x", size))
+	r := p.scan(func(c *Config) {
+		c.sleep = func(string) {
+			size /= 2
+			p.must(os.Truncate(p.path("a"), int64(size)))
+		}
+	})
+	if len(r.Skipped)+len(r.Unstable) == 0 {
+		t.Errorf("neither skipped nor unstable: %v", p.recorded(r))
+	}
+	p.checkDisk(p.scan())
+}
+
+func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("b", "2")
+	r := p.scan(func(c *Config) {
+		c.sleep = func(path string) {
+			if path == "a" {
+				p.rm("a")
+				p.write("a/c", "now a directory")
+			}
+		}
+	})
+	if _, ok := p.recorded(r)["b"]; !ok || len(r.Skipped) > 1 {
+		t.Errorf("recorded %v, skipped %v", p.recorded(r), r.Skipped)
+	}
+	p.checkDisk(p.scan())
+}
+
+func TestWhatCannotBeReadIsSkippedWithAReasonAndTriedAgain(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: root can read everything")
+	}
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "2")
+	p.write("c", "3")
+	p.must(os.Chmod(p.path("a"), 0))
+	p.must(os.Chmod(p.path("d"), 0))
+	r := p.settled()
+	want := []Skip{{Path: "a", Reason: "permission denied"}, {Path: "d", Reason: "permission denied"}}
+	if !slices.Equal(r.Skipped, want) {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+	p.must(os.Chmod(p.path("a"), 0o644))
+	p.must(os.Chmod(p.path("d"), 0o755))
+	p.checkDisk(p.settled())
+}
+
+func TestPipesAndSocketsAreOutOfScope(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.must(syscall.Mkfifo(p.path("pipe"), 0o600))
+	r := p.settled()
+	p.checkDisk(r)
+	if len(r.Skipped) != 0 {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+}
+
+func TestExactModesAndEmptyDirectoriesAreInTheOverlay(t *testing.T) {
+	p := newPlace(t)
+	p.write("plain/a", "1")
+	if r := p.settled(); !r.State.Overlay.IsZero() {
+		t.Errorf("overlay %v", p.recorded(r))
+	}
+	p.write("odd/a", "1")
+	p.must(os.Chmod(p.path("odd"), 0o2700))
+	p.must(os.Chmod(p.path("odd/a"), 0o4711))
+	p.must(os.MkdirAll(p.path("empty/deep"), 0o755))
+	r := p.settled()
+	p.checkDisk(r)
+	p.must(os.Chmod(p.path("odd/a"), 0o644))
+	p.checkDisk(p.settled())
+	p.rm("empty/deep")
+	p.checkDisk(p.settled())
+}
+
+func TestTheStoresOwnDirectoryIsNeverEntered(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("state/store.db", "2")
+	d, err := dirfd.Open(p.path("state"))
+	p.must(err)
+	defer d.Close()
+	st, err := d.Stat()
+	p.must(err)
+	r := p.settled(func(c *Config) { c.Skip = st })
+	p.checkDisk(r, "state")
+}
+
+// rules is a policy for tests.
+type rules struct{ number uint64 }
+
+func (r rules) Digest() uint64 { return r.number }
+
+func (r rules) Place(path string, isDir, ignored bool, size int64) (Place, string) {
+	switch {
+	case r.number > 1:
+		return Usual, ""
+	case size > 1000:
+		return Nowhere, "too large"
+	case strings.HasSuffix(path, ".env"), ignored && (path == "out" || path == "out/keep"):
+		return Overlay, ""
+	case path == "tmp":
+		return Nowhere, "excluded"
+	}
+	return Usual, ""
+}
+
+func TestThePolicyDecidesAboutWhatTheIndexDoesNotKnow(t *testing.T) {
+	p := newRepo(t)
+	p.write(".gitignore", "out\n")
+	p.write("x.env", "tracked")
+	p.run("add", "-A")
+	p.write("y.env", "secret")
+	p.write("d/z.env", "secret")
+	p.write("out/keep", "1")
+	p.write("out/drop", "2")
+	p.write("tmp/a", "3")
+	p.write("large", strings.Repeat("x", 2000))
+	policy := func(c *Config) { c.Policy = rules{1} }
+	r := p.settled(policy)
+	p.checkDisk(r, "out/drop", "tmp", "large")
+	if !slices.Equal(r.KeptOut, []string{"d/z.env", "y.env"}) || p.scan(policy).KeptOut[1] != "y.env" {
+		t.Errorf("kept out %v", r.KeptOut)
+	}
+	want := []Skip{{Path: "large", Reason: "too large"}, {Path: "tmp", Reason: "excluded"}}
+	if !slices.Equal(r.Skipped, want) {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+	for c, err := range tree.Walk(tree.State{Tree: r.State.Tree}, p.alg, p.loadTree) {
+		p.must(err)
+		if strings.HasSuffix(c.Path, "y.env") || strings.HasSuffix(c.Path, "z.env") || strings.HasPrefix(c.Path, "out") {
+			t.Errorf("%s is in the git tree", c.Path)
+		}
+	}
+	p.write("out/keep", "changed")
+	p.write("y.env", "changed")
+	p.write("large", "small now")
+	p.checkDisk(p.settled(policy), "out/drop", "tmp")
+	p.checkDisk(p.settled(func(c *Config) { c.Policy = rules{2} }), "out")
+}
+
+func TestForcedPathsAreCapturedThisOnce(t *testing.T) {
+	p := newRepo(t)
+	p.write(".gitignore", "*.o\nout\n")
+	p.write("d/a.o", "1")
+	p.write("d/b.o", "2")
+	p.write("out/x/c", "3")
+	p.write("out/x/d.o", "4")
+	p.write("out/y", "5")
+	before := p.settled()
+	p.checkDisk(before, "d/a.o", "d/b.o", "out")
+	r := p.settled(func(c *Config) { c.Force = []string{"d/a.o", "out/x", "gone"} })
+	p.checkDisk(r, "d/b.o", "out/y")
+	p.checkGit(r)
+	if e, ok := r.Lookup("out/x/d.o"); !ok || e.Raw != p.alg.Sum(oid.Blob, []byte("4")) {
+		t.Errorf("Lookup = %+v, %v", e, ok)
+	}
+	if after := p.settled(); after.State != before.State {
+		t.Errorf("afterwards %+v, before %+v", after.State, before.State)
+	}
+}
+
+func TestLookupSaysWhatTheScanSaw(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "2")
+	p.scan()
+	for range 2 {
+		r := p.scan()
+		e, ok := r.Lookup("d/b")
+		if !ok || e.Stat.Size != 1 || e.Raw != p.alg.Sum(oid.Blob, []byte("2")) || e.Stat.Mode != tree.File|0o644 {
+			t.Errorf("Lookup(d/b) = %+v, %v", e, ok)
+		}
+		if d, ok := r.Lookup("d"); !ok || d.Stat.Mode != tree.Dir|0o755 || d.Stat.Ino == 0 {
+			t.Errorf("Lookup(d) = %+v, %v", d, ok)
+		}
+		if _, ok := r.Lookup(""); !ok {
+			t.Error("no root")
+		}
+		for _, path := range []string{"x", "a/b", "d/b/c", "d/c", "e/f"} {
+			if e, ok := r.Lookup(path); ok {
+				t.Errorf("Lookup(%s) = %+v", path, e)
+			}
+		}
+	}
+	p.rm("d")
+	if e, ok := p.scan().Lookup("d/b"); ok {
+		t.Errorf("Lookup of what is gone = %+v", e)
+	}
+}
+
+func TestRecheckReadsWhatTheStoreHasLost(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "2")
+	time.Sleep(50 * time.Millisecond)
+	want := p.scan().State
+	recheck := func(c *Config) { c.Recheck = true }
+	if r := p.scan(recheck); r.Counters.Opened != 0 || r.State != want {
+		t.Errorf("counters %+v", r.Counters)
+	}
+	p.store.got = map[oid.ID][]byte{}
+	r := p.scan(recheck)
+	if r.Counters.Opened != 2 || r.State != want {
+		t.Errorf("counters %+v", r.Counters)
+	}
+	p.checkDisk(r)
+}
+
+func TestADamagedTableIsNoHindrance(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "2")
+	want := p.scan().State
+	data, err := os.ReadFile(p.table)
+	p.must(err)
+	for i := 0; i < len(data); i += 97 {
+		data[i] ^= 0x55
+	}
+	p.must(os.WriteFile(p.table, data, 0o600))
+	for range 3 {
+		if r := p.scan(); r.State != want {
+			t.Errorf("state %+v, want %+v", r.State, want)
+		}
+	}
+}
+
+func TestAnErrorOfTheSaverEndsTheScan(t *testing.T) {
+	p := newPlace(t)
+	p.write("d/a", "1")
+	p.store.err = errors.New("disk full")
+	if _, err := Scan(context.Background(), p.config()); !errors.Is(err, p.store.err) {
+		t.Errorf("Scan = %v", err)
+	}
+}
+
+func TestACancelledScanStops(t *testing.T) {
+	p := newPlace(t)
+	p.write("d/a", "1")
+	ctx, cancel := context.WithCancel(context.Background())
+	cfg := p.config()
+	cfg.sleep = func(string) { cancel() }
+	if _, err := Scan(ctx, cfg); !errors.Is(err, context.Canceled) {
+		t.Errorf("Scan = %v", err)
+	}
+}
+
+func TestARootThatIsMissingIsAnError(t *testing.T) {
+	p := newPlace(t)
+	p.dir = p.path("missing")
+	if _, err := Scan(context.Background(), p.config()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Scan = %v", err)
+	}
+}
