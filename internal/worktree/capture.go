@@ -42,7 +42,8 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 		notes := len(c.into.notes)
 		w.count.Stats++
 		var err error
-		if a.st, err = dir.Lstat(c.name); err != nil {
+		w.cname = append(append(w.cname[:0], c.name...), 0)
+		if err = dir.LstatRaw(&w.cname[0], &a.st); err != nil {
 			if !dirfd.Gone(err) {
 				w.leaveOut(c, reason(err))
 			}

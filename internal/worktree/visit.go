@@ -21,6 +21,7 @@ type worker struct {
 	changed []int             // entries of the row that must be looked at closely
 	kids    []stattable.Entry // subdirectories the row has
 	buf     []byte            // of files
+	cname   []byte            // of a name, NUL-terminated
 	payload []byte            // of trees
 	entries []tree.Entry
 }
