@@ -59,6 +59,28 @@ func (v *View) Stat(id oid.ID) (oid.Kind, int64, error) {
 	return o.kind, int64(o.size), err
 }
 
+// Stored returns how many bytes of frames an object takes up. What it shares
+// with others counts for each of them.
+func (v *View) Stored(id oid.ID) (int64, error) {
+	o, err := v.object(id)
+	if err != nil {
+		return 0, err
+	}
+	digests, err := v.digests(o)
+	if err != nil {
+		return 0, fmt.Errorf("object %v: %w", id, err)
+	}
+	var n int64
+	for _, d := range digests {
+		c, err := decodeChunk(d[:], v.chunks.Get(d[:]))
+		if err != nil {
+			return 0, fmt.Errorf("object %v: %w", id, err)
+		}
+		n += int64(c.stored)
+	}
+	return n, nil
+}
+
 // Object returns an object's kind and payload, or [ErrNotFound]. Each chunk is
 // compared with its digest; damage gives [ErrCorrupt] naming the object.
 func (v *View) Object(id oid.ID) (oid.Kind, []byte, error) {

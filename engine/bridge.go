@@ -1,54 +1,85 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Sync brings into git every snapshot that is not there yet. Every snapshot
-// does so; Sync is for when that failed. It does nothing without git.
-func (e *Engine) Sync(ctx context.Context) error { return e.bridge(ctx) }
+// foldEvery is after how many snapshots the chain in git is folded.
+const foldEvery = 256
 
-// bridge brings every pending snapshot into git, oldest first.
+// bridge brings every pending snapshot into git, oldest first, and takes out
+// of the ref what a prune or purge has dropped.
 func (e *Engine) bridge(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
 	}
 	rows, err := e.pending(ctx)
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if err := e.bridgeOne(ctx, row.id); err != nil {
-			return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", row.id, err)
+		if err := e.bridgeOne(ctx, row.id, false); err != nil {
+			return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", row.id, hint(err))
 		}
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+	if err := e.settle(ctx, rows); err != nil {
+		return err
+	}
+	return e.dropRefs(ctx)
+}
+
+// hint adds to a failure of the bridge what a person can do about it.
+func hint(err error) error {
+	if errors.Is(err, gitbridge.ErrBroken) {
+		return fmt.Errorf("%w (rewind sync repairs it)", err)
+	}
+	return err
+}
+
+// settle forgets what was pending and is in git now.
+func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fold := false
+	err := e.opened().Update(ctx, func(u *cas.Update) error {
 		for _, row := range rows {
+			fold = fold || len(row.seq) == 8 && binary.BigEndian.Uint64(row.seq)%foldEvery == 0
 			if err := u.Table(tablePending).Delete(row.seq); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	})
+	if err == nil && fold {
+		// A long chain costs git time and nothing else: the next fold is
+		// another chance.
+		_ = e.repo.Fold(ctx)
+	}
+	return storeError(err)
 }
 
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
 // snapshot that was pruned before it reached git needs no bridge.
-func (e *Engine) bridgeOne(ctx context.Context, id oid.ID) error {
-	_, err := e.Find(ctx, id)
-	if errors.Is(err, ErrNoSnapshot) {
-		return nil
-	}
-	if err != nil {
+func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
+	var s *Snapshot
+	err := e.view(ctx, func(v *cas.View) (err error) {
+		s, err = find(v, id)
+		return err
+	})
+	if err != nil || s == nil || s.ID != id {
 		return err
 	}
-	_, payload, err := e.object(ctx, id)
+	payload, err := e.payload(ctx, oid.Commit, id)
 	if err != nil {
 		return err
 	}
@@ -56,6 +87,54 @@ func (e *Engine) bridgeOne(ctx context.Context, id oid.ID) error {
 		Snapshot: id,
 		Commit:   payload,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
+		Open:     func(id oid.ID) (gitbridge.Object, error) { return e.stream(ctx, id) },
+		Repair:   repair,
 	})
 	return err
+}
+
+// streamBytes is from what size on a content is passed on in pieces.
+const streamBytes = 1 << 20
+
+// stream opens an object of the store, which need not fit into memory.
+func (e *Engine) stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
+	kind, size, err := e.stat(ctx, id)
+	if err != nil {
+		return gitbridge.Object{}, err
+	}
+	if size < streamBytes {
+		_, payload, err := e.object(ctx, id)
+		return gitbridge.Object{Kind: kind, Size: size, Data: io.NopCloser(bytes.NewReader(payload))}, err
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(e.write(ctx, w, id)) }()
+	return gitbridge.Object{Kind: kind, Size: size, Data: r}, nil
+}
+
+// dropRefs takes out of the ref the snapshots that the store has dropped. It
+// drops by name: what others append meanwhile stays.
+func (e *Engine) dropRefs(ctx context.Context) error {
+	gone := map[oid.ID]bool{}
+	err := e.view(ctx, func(v *cas.View) error {
+		for key := range v.Table(tableDropped).All() {
+			if id, err := oid.FromBytes(key); err == nil {
+				gone[id] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	if _, err := e.repo.Rewrite(ctx, func(s gitbridge.StoreSnapshot) bool { return !gone[s.ID] }); err != nil {
+		return hint(err)
+	}
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		for id := range gone {
+			if err := u.Table(tableDropped).Delete(id.Bytes()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }

@@ -37,6 +37,10 @@ const (
 	tableWorktrees  = "worktrees"    // key → worktree
 	tablePending    = "pending"      // sequence → id of a snapshot that is not in git yet
 	tablePins       = "pins"         // name → snapshot id
+	tableDropped    = "dropped"      // id of a snapshot that the store dropped and the ref still has
+	tableRenamed    = "renamed"      // id that a snapshot had before a purge → its id now
+	tableNotices    = "notices"      // what was said once → when and of what
+	tablePlaces     = "places"       // directory in which an agent's sessions lie → what it is
 )
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,84 +11,109 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// PruneOptions say what may go. The zero value takes the settings
-// rewind.maxSnapshots and rewind.maxAgeDays, and drops nothing if neither is set.
+// PruneOptions say what may go. The zero value takes the settings, and drops
+// nothing if they set no limit.
 type PruneOptions struct {
-	MaxSnapshots int           // keep at most so many of each worktree; 0: the setting
-	MaxAge       time.Duration // drop what is older; 0: the setting
+	MaxSnapshots int           // keep at most so many of each worktree, beside those that are pinned; 0: the setting
+	MaxAge       time.Duration // drop what nobody referred to for so long; 0: the setting
+	MaxStoreSize int64         // bytes; drop the oldest until the store is no larger; 0: the setting
+	ThinDays     int           // of the days before today keep one an hour, of those before so many days one a day; 0: the setting
 	Grace        time.Duration // contents younger than this stay; 0: 24 hours
+	Session      string        // the conversation at hand, for the scan mode ancestor-only
+	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found
+	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
 	DryRun       bool
 }
 
 // A Pruned says what a prune dropped or, on a dry run, would drop.
 type Pruned struct {
-	Dropped []*Snapshot
-	Objects int64 // contents that went with them
-	Freed   int64 // bytes of the store's file given back to the system
+	Dropped []*Snapshot    // ours, newest first
+	Foreign []oid.ID       // snapshots of pi-rewind-hook that the ref kept
+	Kept    map[string]int // why the others stay → how many
+	Ledgers int            // session files that were read
+	Objects int64          // contents that went with them
+	Freed   int64          // bytes of the store's file given back to the system
+	Bridge  error          // not nil: the ref still keeps what was dropped; the next command tries again
 }
 
 // Prune drops snapshots beyond the limits and the contents that only they
-// needed, and gives the disk space back. The newest snapshot of a worktree,
-// pinned and labelled snapshots, and whatever undo and redo need stay always.
+// needed, and gives the disk space back. What stays whatever the limits say,
+// and why, is in docs/decisions/0009-retention.md. A snapshot that anything
+// took up while Prune looked around stays. If a ledger cannot be looked at
+// nothing is dropped: [ErrUnseen].
 func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) {
-	if opt == nil {
-		opt = &PruneOptions{}
-	}
+	p := e.limits(opt)
 	s := e.opened()
 	if s == nil {
-		return &Pruned{}, nil
+		return &Pruned{Kept: map[string]int{}}, nil
 	}
-	if !opt.DryRun {
+	if !p.DryRun {
 		if _, err := e.Recover(ctx); err != nil {
 			return nil, err
 		}
 	}
-	out, err := e.drop(ctx, s, opt)
+	out, err := e.choose(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	report, err := s.Sweep(ctx, cas.SweepOptions{Live: e.live(ctx, s, out.Dropped), Grace: opt.Grace, Now: e.now(), DryRun: opt.DryRun})
-	if err != nil {
-		return nil, storeError(err)
+	if !p.DryRun {
+		if err := e.drop(ctx, out); err != nil {
+			return nil, err
+		}
+		out.Bridge = e.bridge(ctx)
 	}
-	out.Objects = int64(report.Objects)
-	if opt.DryRun {
-		out.Freed = report.Bytes
-		return out, nil
-	}
-	before, after, err := s.Compact(ctx)
-	out.Freed = before - after
-	return out, storeError(err)
+	return out, e.sweep(ctx, p, out)
 }
 
-// drop chooses what goes and removes its records.
-func (e *Engine) drop(ctx context.Context, s *cas.Store, opt *PruneOptions) (*Pruned, error) {
-	out := &Pruned{}
-	choose := func(v *cas.View) error {
-		keep, err := e.needed(v)
+// limits completes what the caller asked for by what the settings say.
+func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
+	p := PruneOptions{}
+	if opt != nil {
+		p = *opt
+	}
+	if p.MaxSnapshots == 0 {
+		p.MaxSnapshots = e.conf.maxSnapshots
+	}
+	if p.MaxAge == 0 {
+		p.MaxAge = time.Duration(e.conf.maxAgeDays) * 24 * time.Hour
+	}
+	if p.MaxStoreSize == 0 {
+		p.MaxStoreSize = e.conf.maxStoreSize
+	}
+	if p.ThinDays == 0 {
+		p.ThinDays = e.conf.thinDays
+	}
+	return &p
+}
+
+// drop removes the records of what was chosen, unless something took it up
+// meanwhile, and notes that the ref is to let go of it too.
+func (e *Engine) drop(ctx context.Context, out *Pruned) error {
+	if len(out.Dropped)+len(out.Foreign) == 0 {
+		return nil
+	}
+	chosen := out.Dropped
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		needed, err := e.needed(&u.View)
 		if err != nil {
 			return err
 		}
-		out.Dropped, err = e.beyond(v, opt, keep)
-		return err
-	}
-	if opt.DryRun {
-		return out, storeError(s.View(ctx, choose))
-	}
-	return out, storeError(s.Update(ctx, func(u *cas.Update) error {
-		if err := choose(&u.View); err != nil {
-			return err
-		}
-		for _, snap := range out.Dropped {
-			id := snap.ID.Bytes()
-			seq, err := u.Table(tableByID).Value(id)
+		out.Dropped = nil
+		for _, snap := range chosen {
+			now, err := find(&u.View, snap.ID)
 			if err != nil {
 				return err
 			}
-			if err := u.Table(tableSnapshots).Delete(seq); err != nil {
+			if now == nil || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
+				continue
+			}
+			if err := e.forget(u, snap.ID); err != nil {
 				return err
 			}
-			if err := u.Table(tableByID).Delete(id); err != nil {
+			out.Dropped = append(out.Dropped, snap)
+		}
+		for _, id := range out.Foreign {
+			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
 				return err
 			}
 		}
@@ -95,65 +121,49 @@ func (e *Engine) drop(ctx context.Context, s *cas.Store, opt *PruneOptions) (*Pr
 	}))
 }
 
-// needed returns the snapshots that stay whatever the limits say.
-func (e *Engine) needed(v *cas.View) (map[oid.ID]bool, error) {
-	keep := map[oid.ID]bool{}
-	for _, value := range v.Table(tablePins).All() {
-		if id, err := oid.FromBytes(value); err == nil {
-			keep[id] = true
-		}
-	}
-	worktrees, err := worktrees(v)
+// forget removes the record of a snapshot.
+func (e *Engine) forget(u *cas.Update, id oid.ID) error {
+	seq, err := u.Table(tableByID).Value(id.Bytes())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for key, w := range worktrees {
-		keep[w.Last] = true
-		ops, err := operations(v, key)
-		if err != nil {
-			return nil, err
-		}
-		for _, op := range replay(ops).needed() {
-			keep[op.From], keep[op.To] = true, true
+	for _, table := range []string{tableSnapshots, tablePending} {
+		if err := u.Table(table).Delete(seq); err != nil {
+			return err
 		}
 	}
-	return keep, nil
+	if err := u.Table(tableByID).Delete(id.Bytes()); err != nil || e.repo == nil {
+		return err
+	}
+	return u.Table(tableDropped).Put(id.Bytes(), []byte{1})
 }
 
-// beyond returns the snapshots over the limits that nothing keeps.
-func (e *Engine) beyond(v *cas.View, opt *PruneOptions, keep map[oid.ID]bool) ([]*Snapshot, error) {
-	most, age := opt.MaxSnapshots, opt.MaxAge
-	if most == 0 {
-		most = e.conf.maxSnapshots
+// sweep removes the contents that nothing needs any more.
+func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error {
+	s := e.opened()
+	gone := map[oid.ID]bool{}
+	for _, d := range out.Dropped {
+		gone[d.ID] = true
 	}
-	if age == 0 {
-		age = time.Duration(e.conf.maxAgeDays) * 24 * time.Hour
+	report, err := s.Sweep(ctx, cas.SweepOptions{Live: e.live(ctx, gone), Grace: p.Grace, Now: e.now(), DryRun: p.DryRun})
+	if err != nil {
+		return storeError(err)
 	}
-	var out []*Snapshot
-	seen := map[string]int{}
-	for s, err := range snapshots(v) {
-		if err != nil {
-			return nil, err
-		}
-		seen[s.Where]++
-		over := most > 0 && seen[s.Where] > most || age > 0 && e.now().Sub(s.Time) > age
-		if over && !keep[s.ID] && s.Label() == "" {
-			out = append(out, s)
-		}
+	out.Objects, out.Freed = int64(report.Objects), report.Bytes
+	if p.DryRun || report.Objects+report.Chunks == 0 {
+		return nil
 	}
-	return out, nil
+	before, after, err := s.Compact(ctx)
+	out.Freed = before - after
+	return storeError(err)
 }
 
 // live marks every object that a snapshot, an operation's journal or a rule
 // needs, except for snapshots about to be dropped.
-func (e *Engine) live(ctx context.Context, s *cas.Store, dropped []*Snapshot) func(func(oid.ID)) error {
-	gone := map[oid.ID]bool{}
-	for _, d := range dropped {
-		gone[d.ID] = true
-	}
+func (e *Engine) live(ctx context.Context, gone map[oid.ID]bool) func(func(oid.ID)) error {
 	return func(mark func(oid.ID)) error {
 		var keep []*Snapshot
-		err := s.View(ctx, func(v *cas.View) error {
+		err := e.view(ctx, func(v *cas.View) error {
 			for _, value := range v.Table(tableOperations).All() {
 				var op Operation
 				if err := json.Unmarshal(value, &op); err != nil {
@@ -174,10 +184,10 @@ func (e *Engine) live(ctx context.Context, s *cas.Store, dropped []*Snapshot) fu
 		if err != nil {
 			return err
 		}
-		r := newReach(e, e.loader(ctx, nil))
+		r := newReach(e, e.trees(ctx))
 		for _, snap := range keep {
 			for o, err := range r.snapshot(snap) {
-				if err != nil {
+				if err = errors.Join(err, ctx.Err()); err != nil {
 					return err
 				}
 				mark(o.id)

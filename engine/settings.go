@@ -21,6 +21,12 @@ type settings struct {
 	maxFileSize  int64    // bytes; 0: no limit
 	maxSnapshots int      // 0: no limit
 	maxAgeDays   int      // 0: no limit
+	maxStoreSize int64    // bytes; 0: no limit
+	thinDays     int      // after today, keep one an hour for so many days, then one a day; 0: keep all
+	pinLabeled   bool     // snapshots of labelled entries are never dropped
+	scanMode     string   // of whose sessions a prune may drop snapshots
+	startupMs    int64    // how long a prune at the start of a program may look at sessions; 0: no limit
+	agentDirs    []string // directories of agents, beside those that are known anyway
 	builtin      bool     // without git: leave out dependency and cache directories
 	warnings     []string // settings that are unknown or malformed, once each
 }
@@ -36,19 +42,45 @@ var known = map[string]func(s *settings, c *gitconf.Config, name string) error{
 	"maxfilesize":  number(func(s *settings, n int64) { s.maxFileSize = n }),
 	"maxsnapshots": number(func(s *settings, n int64) { s.maxSnapshots = int(n) }),
 	"maxagedays":   number(func(s *settings, n int64) { s.maxAgeDays = int(n) }),
+	"maxstoresize": number(func(s *settings, n int64) { s.maxStoreSize = n }),
+	"thin":         number(func(s *settings, n int64) { s.thinDays = int(n) }),
+
+	"pinlabeledentries": boolean(func(s *settings) *bool { return &s.pinLabeled }),
+	"scanmode":          scanModes,
+	"startupbudgetms":   number(func(s *settings, n int64) { s.startupMs = n }),
+	"agentdir":          patterns(func(s *settings) *[]string { return &s.agentDirs }),
+}
+
+// The scan modes. Both read every ledger that can be found, because what none
+// of them refers to may go; ancestor-only spares what the session at hand and
+// those it was forked from do not refer to.
+const (
+	scanSessions  = "repo-sessions"
+	scanAncestors = "ancestor-only"
+)
+
+func scanModes(s *settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	if v != scanSessions && v != scanAncestors {
+		return fmt.Errorf("%q is neither %s nor %s", v, scanSessions, scanAncestors)
+	}
+	s.scanMode = v
+	return nil
 }
 
 // environment names the variable of each setting.
 var environment = map[string]string{
 	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
 	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
+	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir",
 }
 
 // loadSettings reads every source, the weakest first. A malformed or unknown
 // setting is a warning; only a repository's configuration that cannot be read
 // is an error, because git's own rules stand there too.
 func (e *Engine) loadSettings() (*settings, error) {
-	s := &settings{builtin: true}
+	s := &settings{builtin: true, scanMode: scanSessions}
 	opt := &gitconf.Options{Env: e.opt.Getenv}
 	user, err := gitconf.ReadFile(e.userConfig(), opt)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -149,3 +181,13 @@ func number(store func(*settings, int64)) func(*settings, *gitconf.Config, strin
 
 // Warnings returns one sentence for each setting that is unknown or malformed.
 func (e *Engine) Warnings() []string { return slices.Clone(e.conf.warnings) }
+
+// ParseSize reads a number of bytes as a setting has it: k, m and g behind it
+// stand for powers of 1024.
+func ParseSize(text string) (int64, error) {
+	n, err := gitconf.ParseInt(text)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("%d is negative", n)
+	}
+	return n, err
+}

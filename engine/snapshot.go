@@ -132,6 +132,18 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 
 // append writes the record of a new snapshot and what points to it.
 func (e *Engine) append(u *cas.Update, s *Snapshot) error {
+	if err := e.appendRecord(u, s, true); err != nil {
+		return err
+	}
+	if err := e.rememberPlaces(u); err != nil {
+		return err
+	}
+	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
+}
+
+// appendRecord writes the record alone; pending says that git, if there is
+// one, does not have the snapshot yet.
+func (e *Engine) appendRecord(u *cas.Update, s *Snapshot, pending bool) error {
 	value, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -140,15 +152,10 @@ func (e *Engine) append(u *cas.Update, s *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := u.Table(tableByID).Put(s.ID.Bytes(), seqKey(seq)); err != nil {
+	if err := u.Table(tableByID).Put(s.ID.Bytes(), seqKey(seq)); err != nil || !pending || e.repo == nil {
 		return err
 	}
-	if e.repo != nil {
-		if err := u.Table(tablePending).Put(seqKey(seq), s.ID.Bytes()); err != nil {
-			return err
-		}
-	}
-	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
+	return u.Table(tablePending).Put(seqKey(seq), s.ID.Bytes())
 }
 
 // addPoint says of an existing snapshot what else it was taken for, if that is

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func pruneCommand(a *app) *cobra.Command {
+	var opt engine.PruneOptions
+	var days int
+	var budget byteSize
+	c := verb("prune", "Drop snapshots beyond the limits and give the disk space back", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		if days < 0 || opt.MaxSnapshots < 0 || opt.Grace < 0 || opt.ThinDays < 0 {
+			return usagef("limits cannot be negative")
+		}
+		opt.MaxAge, opt.MaxStoreSize = time.Duration(days)*24*time.Hour, int64(budget)
+		p, err := e.Prune(ctx, &opt)
+		if err != nil {
+			return err
+		}
+		if p.Bridge != nil {
+			fmt.Fprintf(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
+		}
+		if a.json {
+			a.printJSON(newPrunedJSON(p, opt.DryRun))
+			return nil
+		}
+		a.printPruned(p, opt.DryRun)
+		return nil
+	})
+	f := c.Flags()
+	f.IntVar(&opt.MaxSnapshots, "max-snapshots", 0, "keep at most `N` of each worktree (default: the setting rewind.maxSnapshots)")
+	f.IntVar(&days, "max-age-days", 0, "drop what nobody referred to for `N` days (default: the setting rewind.maxAgeDays)")
+	f.Var(&budget, "max-store-size", "drop the oldest until the store has at most so many `bytes`, such as 500m (default: the setting rewind.maxStoreSize)")
+	f.IntVar(&opt.ThinDays, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
+	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h)")
+	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
+	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found")
+	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")
+	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go and why the rest stays, and change nothing")
+	return a.jsonFlag(c)
+}
+
+type prunedJSON struct {
+	DryRun  bool           `json:"dry_run,omitempty"`
+	Dropped []recordJSON   `json:"dropped"`
+	Foreign []string       `json:"foreign"`
+	Kept    map[string]int `json:"kept"`
+	Ledgers int            `json:"ledgers"`
+	Objects int64          `json:"objects"`
+	Freed   int64          `json:"freed_bytes"`
+	Bridged bool           `json:"bridged"`
+}
+
+func newPrunedJSON(p *engine.Pruned, dry bool) prunedJSON {
+	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil}
+	for _, id := range p.Foreign {
+		out.Foreign = append(out.Foreign, id.String())
+	}
+	return out
+}
+
+func (a *app) printPruned(p *engine.Pruned, dry bool) {
+	done, freed := "dropped", "gave back"
+	if dry {
+		a.printList(p.Dropped, true)
+		done, freed = "would drop", "about"
+	}
+	fmt.Fprintf(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
+	if n := len(p.Foreign); n > 0 {
+		fmt.Fprintf(a.out, "  of these %d made by pi-rewind-hook\n", n)
+	}
+	var reasons []string
+	for why := range p.Kept {
+		reasons = append(reasons, why)
+	}
+	slices.SortFunc(reasons, func(x, y string) int {
+		if d := p.Kept[y] - p.Kept[x]; d != 0 {
+			return d
+		}
+		return len(x) - len(y)
+	})
+	for _, why := range reasons {
+		fmt.Fprintf(a.out, "kept %5d  %s\n", p.Kept[why], why)
+	}
+	if p.Ledgers > 0 {
+		fmt.Fprintf(a.out, "read %s\n", count(p.Ledgers, "session file"))
+	}
+}
+
+// A byteSize is a number of bytes, with k, m or g behind it as in git.
+type byteSize int64
+
+// String gives the number.
+func (b *byteSize) String() string { return fmt.Sprint(int64(*b)) }
+
+// Type names the value in the help.
+func (b *byteSize) Type() string { return "bytes" }
+
+// Set reads the number.
+func (b *byteSize) Set(text string) error {
+	n, err := engine.ParseSize(text)
+	*b = byteSize(n)
+	return err
+}
