@@ -30,3 +30,16 @@ func mapFile(path string) (data []byte, unmap func() error, err error) {
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
 }
+
+// mapOpen maps the first bytes of an open file for reading; nil where that is
+// not possible, which is no error: the file can be read in the usual way.
+func mapOpen(f *os.File, size int64) (data []byte, unmap func() error) {
+	if size <= 0 || size != int64(int(size)) {
+		return nil, nil
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil
+	}
+	return data, func() error { return unix.Munmap(data) }
+}

@@ -30,6 +30,9 @@ type pack struct {
 	mu   sync.Mutex // held while the file is opened
 	file *os.File
 	size int64 // of the file without its trailer
+
+	data  []byte       // the file mapped; nil where that cannot be
+	unmap func() error // of data
 }
 
 // Types of entries in a pack beside those of [oid.Kind].
@@ -59,7 +62,24 @@ func (p *pack) open() (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%s.pack: %w", p.path, err), f.Close())
 	}
 	p.file = f
+	p.data, p.unmap = mapOpen(f, p.size)
 	return f, nil
+}
+
+// ReadAt reads from the pack, which is open. From the map it costs no system
+// call, of which looking at heads alone would make two an object.
+func (p *pack) ReadAt(b []byte, off int64) (n int, err error) {
+	if p.data == nil || off < 0 || off >= int64(len(p.data)) {
+		return p.file.ReadAt(b, off)
+	}
+	err = guard(func() error {
+		n = copy(b, p.data[off:])
+		return nil
+	})
+	if err == nil && n < len(b) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func (p *pack) check(f *os.File) error {
@@ -91,6 +111,9 @@ func (p *pack) check(f *os.File) error {
 
 func (p *pack) close() error {
 	var errs []error
+	if p.unmap != nil {
+		errs = append(errs, p.unmap())
+	}
 	if p.file != nil {
 		errs = append(errs, p.file.Close())
 	}
@@ -109,13 +132,13 @@ type entry struct {
 }
 
 // entry reads the head of the object at an offset.
-func (p *pack) entry(f *os.File, off int64) (entry, error) {
+func (p *pack) entry(off int64) (entry, error) {
 	bad := fmt.Errorf("%w: a broken head in %s.pack at %d", ErrCorrupt, p.path, off)
 	var buf [64]byte
 	if off < 12 || off >= p.size {
 		return entry{}, bad
 	}
-	n, err := f.ReadAt(buf[:min(int64(len(buf)), p.size-off)], off)
+	n, err := p.ReadAt(buf[:min(int64(len(buf)), p.size-off)], off)
 	if err != nil && err != io.EOF {
 		return entry{}, err
 	}
@@ -205,7 +228,7 @@ func (d *DB) chain(p *pack, f *os.File, off int64) (deltas []entry, b base, err 
 		if b, ok := d.bases.load(baseKey{p, off}); ok {
 			return deltas, b, nil
 		}
-		e, err := p.entry(f, off)
+		e, err := p.entry(off)
 		if err != nil {
 			return nil, base{}, err
 		}
@@ -234,26 +257,24 @@ func (d *DB) inflateEntry(p *pack, f *os.File, e entry) ([]byte, error) {
 
 // packedLength returns the size of an object without unpacking it.
 func (d *DB) packedLength(p *pack, off int64) (int64, error) {
-	f, err := p.open()
-	if err != nil {
+	if _, err := p.open(); err != nil {
 		return 0, err
 	}
-	e, err := p.entry(f, off)
+	e, err := p.entry(off)
 	if err == nil && (e.kind == offsetDelta || e.kind == refDelta) {
-		return d.deltaResult(p, f, e)
+		return d.deltaResult(p, e)
 	}
 	return e.size, err
 }
 
 // packedSize returns the kind and size of an object without unpacking it.
 func (d *DB) packedSize(p *pack, off int64) (oid.Kind, int64, error) {
-	f, err := p.open()
-	if err != nil {
+	if _, err := p.open(); err != nil {
 		return 0, 0, err
 	}
 	size := int64(-1)
 	for range deltaDepthMax + 1 {
-		e, err := p.entry(f, off)
+		e, err := p.entry(off)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -261,7 +282,7 @@ func (d *DB) packedSize(p *pack, off int64) (oid.Kind, int64, error) {
 		if size < 0 {
 			size = e.size
 			if delta {
-				size, err = d.deltaResult(p, f, e)
+				size, err = d.deltaResult(p, e)
 			}
 			if err != nil {
 				return 0, 0, err
@@ -280,11 +301,11 @@ const headBytes = 256
 
 // inflateHead fills head with the first bytes of an entry. It reads little at
 // first: of most entries only these few bytes are ever wanted.
-func (d *DB) inflateHead(p *pack, f *os.File, e entry, head []byte) error {
+func (d *DB) inflateHead(p *pack, e entry, head []byte) error {
 	var err error
 	for _, most := range []int64{headBytes, math.MaxInt64} {
 		size := min(most, p.size-e.data)
-		z := d.inflater(io.NewSectionReader(f, e.data, size))
+		z := d.inflater(io.NewSectionReader(p, e.data, size))
 		err = z.fill(head)
 		d.inflate.Put(z)
 		if err == nil || size < most {
@@ -295,9 +316,9 @@ func (d *DB) inflateHead(p *pack, f *os.File, e entry, head []byte) error {
 }
 
 // deltaResult reads from a delta's head the size of what it makes.
-func (d *DB) deltaResult(p *pack, f *os.File, e entry) (int64, error) {
+func (d *DB) deltaResult(p *pack, e entry) (int64, error) {
 	head := make([]byte, min(e.size, 16))
-	if err := d.inflateHead(p, f, e, head); err != nil {
+	if err := d.inflateHead(p, e, head); err != nil {
 		return 0, err
 	}
 	_, rest, ok := deltaSize(head)

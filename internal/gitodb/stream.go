@@ -51,7 +51,7 @@ func (d *DB) streamPacked(p *pack, off int64) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	e, err := p.entry(f, off)
+	e, err := p.entry(off)
 	if err != nil || e.kind == offsetDelta || e.kind == refDelta || e.size < streamBytesMin {
 		return Object{}, err
 	}

@@ -31,6 +31,7 @@ const Format = 1
 
 const (
 	lockWait    = time.Second // a writer holds the file for milliseconds
+	mapBytes    = 64 << 20    // of address space, not memory
 	fillPercent = 0.95        // rows are mostly written once, in order
 	keyBytesMax = bolt.MaxKeySize
 )
@@ -201,7 +202,12 @@ func (t *Table) whole(changed map[string]Row, removed []string) map[string]Row {
 
 func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err error) {
 	defer guard(&err)()
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{
+		Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
+		// While a table is first filled the map would grow step by step, and
+		// bbolt would copy every page that it has loaded at each step.
+		InitialMmapSize: mapBytes,
+	})
 	if err != nil {
 		return fmt.Errorf("stat table: %w", err)
 	}
