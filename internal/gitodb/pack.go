@@ -133,10 +133,10 @@ type entry struct {
 
 // entry reads the head of the object at an offset.
 func (p *pack) entry(off int64) (entry, error) {
-	bad := fmt.Errorf("%w: a broken head in %s.pack at %d", ErrCorrupt, p.path, off)
+	bad := func() error { return fmt.Errorf("%w: a broken head in %s.pack at %d", ErrCorrupt, p.path, off) }
 	var buf [64]byte
 	if off < 12 || off >= p.size {
-		return entry{}, bad
+		return entry{}, bad()
 	}
 	n, err := p.ReadAt(buf[:min(int64(len(buf)), p.size-off)], off)
 	if err != nil && err != io.EOF {
@@ -147,7 +147,7 @@ func (p *pack) entry(off int64) (entry, error) {
 	at := 0
 	for shift := 4; head[at]&0x80 != 0; shift += 7 {
 		if at++; at >= len(head) || shift > 53 {
-			return entry{}, bad
+			return entry{}, bad()
 		}
 		e.size |= int64(head[at]&0x7f) << shift
 	}
@@ -157,26 +157,26 @@ func (p *pack) entry(off int64) (entry, error) {
 	case offsetDelta:
 		back, n := offsetBack(head[at:])
 		if n == 0 || back <= 0 || back >= off {
-			return entry{}, bad
+			return entry{}, bad()
 		}
 		e.base, at = off-back, at+n
 	case refDelta:
 		size := p.alg.Size()
 		if at+size > len(head) {
-			return entry{}, bad
+			return entry{}, bad()
 		}
 		id, err := oid.FromBytes(head[at : at+size])
 		base, ok := p.find(id)
 		if err != nil || !ok {
-			return entry{}, bad
+			return entry{}, bad()
 		}
 		e.base, at = base, at+size
 	default:
-		return entry{}, bad
+		return entry{}, bad()
 	}
 	e.data = off + int64(at)
 	if e.data >= p.size || e.size/inflateRatioMax > p.size-e.data {
-		return entry{}, bad
+		return entry{}, bad()
 	}
 	return e, nil
 }
