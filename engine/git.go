@@ -19,7 +19,9 @@ import (
 )
 
 // scanSettings takes over what git's configuration says about looking at
-// files. A malformed value counts as git's default and is a warning.
+// files. A malformed value counts as git's default and is a warning. By
+// core.trustctime and core.checkStat git may be told to overlook edits: they
+// are not obeyed, which may cost the first scan some reading.
 func (e *Engine) scanSettings() worktree.Settings {
 	flag := func(name string, otherwise bool) bool {
 		v, err := e.git.Bool(name, otherwise)
@@ -34,10 +36,6 @@ func (e *Engine) scanSettings() worktree.Settings {
 		FoldCase:   flag("core.ignorecase", false),
 		AllowNTFS:  !flag("core.protectntfs", true),
 		ProtectHFS: flag("core.protecthfs", false),
-		Index:      gitindex.StatRule{NoCtime: !flag("core.trustctime", true)},
-	}
-	if v, _ := e.git.String("core.checkstat"); strings.EqualFold(v, "minimal") {
-		s.Index.Minimal = true
 	}
 	if flag("core.precomposeunicode", false) {
 		s.Compose = norm.NFC.String

@@ -28,7 +28,8 @@ const (
 	AllWanted                       // of a repository's root: its index wants everything on disk
 	hasTree
 	hasOverlay
-	long // its own ids have 32 bytes
+	long  // its own ids have 32 bytes
+	Hides // the index has something that stands for another kind of thing here, or for none: the entries do not tell what
 )
 
 // EntryFlags say what is known of an entry.

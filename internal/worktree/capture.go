@@ -175,7 +175,7 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 		return false
 	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
-	return e.StatMatches(now, w.cfg.Settings.Index) && !n.realm.index.Racy(e, w.slack)
+	return e.StatMatches(now, gitindex.StatRule{}) && !n.realm.index.Racy(e, w.slack)
 }
 
 // clean returns the index entry of a file that git takes for unchanged: then

@@ -127,7 +127,7 @@ func (s *scan) known(n *node, old map[string]stattable.Item) (k *known, err erro
 	if n.noIndex {
 		return k, nil
 	}
-	if n.realm.trusted && !n.row.IsZero() {
+	if n.realm.trusted && !n.row.IsZero() && n.row.Flags()&stattable.Hides == 0 {
 		k.digest, k.row = n.row.Head().Index, old
 		return k, nil
 	}

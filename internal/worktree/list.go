@@ -159,6 +159,9 @@ func (l *listing) name(f *dirfd.Name) error {
 func (l *listing) file(name string, kind tree.Mode) error {
 	f := candidate{name: name, sameAttrs: l.sameAttrs, sameIndex: l.sameIndex, into: l.into}
 	f.tracked, f.isTracked = l.known.file(name)
+	if l.known.holds(name) || f.tracked.mode == tree.GitLink {
+		l.into.head.Flags |= stattable.Hides
+	}
 	if l.seen != nil {
 		l.seen[name] = true
 	}
@@ -184,7 +187,10 @@ func (l *listing) subdirectory(name string) {
 	n, c := l.n, &node{}
 	n.child(c, name)
 	link, isLink := l.known.file(name)
-	isLink = isLink && link.mode == tree.GitLink
+	if isLink && link.mode != tree.GitLink {
+		isLink = false
+		l.into.head.Flags |= stattable.Hides
+	}
 	holds := l.known.holds(name)
 	c.held, c.noIndex = isLink || holds, !holds
 	if l.seen != nil {
@@ -255,6 +261,8 @@ func (l *listing) absent() error {
 		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
 		if t := trackedBy(e); t.skip && l.n.inGit {
 			it.Git = t.id
+		} else if e.Mode == tree.GitLink {
+			l.into.head.Flags |= stattable.Hides
 		}
 		l.into.items = append(l.into.items, absentItem(it))
 	}
@@ -277,6 +285,9 @@ func (l *listing) missing() (err error) {
 		return err
 	}
 	for _, it := range lost {
+		if isNew(it) && it.GitMode == tree.GitLink {
+			l.into.head.Flags |= stattable.Hides
+		}
 		if isNew(it) {
 			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
 		}

@@ -156,7 +156,7 @@ func (n *node) obey(name string, id oid.ID, onDisk bool) {
 // entries in w.changed. False: one of them is gone or of another type.
 func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) {
 	c := &contents{head: w.head(n, st), notes: n.row.Notes()}
-	c.head.Flags |= n.row.Flags() & stattable.DotGit
+	c.head.Flags |= n.row.Flags() & (stattable.DotGit | stattable.Hides)
 	c.head.Index = n.row.Head().Index
 	next := w.changed
 	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {

@@ -65,7 +65,6 @@ type Settings struct {
 	FoldCase   bool // core.ignoreCase
 	AllowNTFS  bool // core.protectNTFS=false
 	ProtectHFS bool // core.protectHFS
-	Index      gitindex.StatRule
 
 	// Compose gives the form in which git records a name (core.precomposeUnicode);
 	// nil: as it is on disk.
