@@ -234,9 +234,27 @@ func (c *capture) saveTable(id oid.ID) error {
 	return nil
 }
 
-// onDisk reports whether there is anything at a path that the scan left out.
-func (c *capture) onDisk(path string) bool {
-	_, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path)))
+// inTheWay reports whether something that the scan left out stands where a
+// plan wants something else than a directory that is there already.
+func (c *capture) inTheWay(change tree.Change) bool {
+	info, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(change.Path)))
+	return err == nil && !(change.To.Mode.IsDir() && info.IsDir())
+}
+
+// directory returns the directory at a path that the scan left out, because it
+// is ignored; nothing if there is none.
+func (c *capture) directory(path string) apply.Node {
+	info, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path)))
+	if err != nil || !info.IsDir() {
+		return apply.Node{}
+	}
+	return apply.Node{Mode: tree.Dir | tree.Mode(info.Mode().Perm())}
+}
+
+// isRepository reports whether a directory has a ".git" of its own. A gitlink
+// that is not checked out has none.
+func (c *capture) isRepository(path string) bool {
+	_, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path), ".git"))
 	return err == nil
 }
 

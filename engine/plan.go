@@ -28,6 +28,8 @@ type planner struct {
 	paths   *selection
 	cover   *coverage
 	plan    Plan
+	made    made // what the operation that is taken back brought; nil unless one is
+	met     map[string]bool
 	kept    string        // the last kept path: what lies below it stays unmentioned
 	parents []tree.Change // directories that are not selected, but that something selected may need
 }
@@ -37,9 +39,10 @@ type planner struct {
 //
 // A path is deleted only if the target's snapshot could have contained it and
 // did not: one that the target's own ignore rules excluded, that it skipped,
-// or that lies in a repository made since, stays.
-func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, paths *selection) (*Plan, error) {
-	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, target: target, paths: paths}
+// or that lies in a repository made since, stays. But what an operation brought
+// goes when it is taken back.
+func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, paths *selection, brought made) (*Plan, error) {
+	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, target: target, paths: paths, made: brought, met: map[string]bool{}}
 	p.plan.Target = target
 	p.cover = newCoverage(ctx, e, target, p.load)
 	for c, err := range tree.Diff(present.state, target.State(), e.alg, p.load) {
@@ -50,13 +53,24 @@ func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, p
 			return nil, err
 		}
 	}
+	p.unseen()
 	p.plan.steps = apply.Order(p.plan.steps)
 	return &p.plan, nil
 }
 
+// unseen finds what the operation that is taken back brought and the scan left
+// out, because it is ignored now: it has to be recorded before it can go.
+func (p *planner) unseen() {
+	for _, path := range p.made.unseen(p.e.root, p.met) {
+		if p.paths.match(path) {
+			p.plan.force = append(p.plan.force, path)
+		}
+	}
+}
+
 // add takes one difference into the plan, or keeps the path.
 func (p *planner) add(c tree.Change) error {
-	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") {
+	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.made.has(c) {
 		return nil
 	}
 	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
@@ -71,7 +85,7 @@ func (p *planner) add(c tree.Change) error {
 	if c.To.Mode.Type() == tree.Absent {
 		return p.remove(c)
 	}
-	if c.From.Mode.Type() == tree.Absent && p.present.onDisk(c.Path) && !c.To.Mode.IsDir() {
+	if c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c) {
 		p.plan.force = append(p.plan.force, c.Path)
 	}
 	for _, dir := range p.parents {
@@ -84,10 +98,8 @@ func (p *planner) add(c tree.Change) error {
 
 // remove plans the deletion of a path, unless the target could not have held it.
 func (p *planner) remove(c tree.Change) error {
-	if c.To.Git.Name != "" {
-		return nil // sparse then, on disk now: the target's tree has it
-	}
-	reason, err := p.cover.keeps(c.Path, c.From)
+	p.met[c.Path] = true
+	reason, err := p.reason(c)
 	if err != nil {
 		return err
 	}
@@ -100,6 +112,24 @@ func (p *planner) remove(c tree.Change) error {
 	return nil
 }
 
+// reason tells why a path must stay although the target does not have it on
+// disk, or "" if it may go.
+func (p *planner) reason(c tree.Change) (string, error) {
+	if c.From.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) {
+		c.From.Mode = tree.Dir | c.From.Mode.Perm()
+	}
+	switch {
+	case c.From.Mode.Type() != tree.Nested && p.made.has(c):
+		return "", nil
+	case c.To.Git.Name != "":
+		return keptOutside, nil
+	}
+	return p.cover.keeps(c.Path, c.From)
+}
+
+// keptOutside is why a file stays that a sparse checkout did not have on disk.
+const keptOutside = "the snapshot has it in its git tree, outside of the sparse checkout"
+
 func (p *planner) step(c tree.Change) {
 	s := apply.Step{
 		Path: c.Path,
@@ -108,6 +138,8 @@ func (p *planner) step(c tree.Change) {
 	}
 	if c.From.Mode.Type() != tree.Absent {
 		s.Expect = p.present.fingerprint(c.Path)
+	} else if c.To.Mode.IsDir() {
+		s.Have = p.present.directory(c.Path)
 	}
 	p.plan.steps = append(p.plan.steps, s)
 	p.plan.Changes = append(p.plan.Changes, newChange(c))

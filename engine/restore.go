@@ -36,15 +36,32 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 	if err != nil {
 		return nil, err
 	}
+	return e.preview(ctx, target, opt, 0)
+}
+
+// preview plans without recording anything. Reverts is the operation that
+// would be taken back, 0 if none.
+func (e *Engine) preview(ctx context.Context, target *Snapshot, opt *RestoreOptions, reverts uint64) (*Plan, error) {
 	paths, err := newSelection(opt)
 	if err != nil {
 		return nil, err
 	}
-	present, err := e.capture(ctx, captureOptions{dry: true})
+	brought, err := e.broughtBy(ctx, reverts)
 	if err != nil {
 		return nil, err
 	}
-	return e.plan(ctx, present, target, paths)
+	o := captureOptions{dry: true}
+	for {
+		present, err := e.capture(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := e.plan(ctx, present, target, paths, brought)
+		if err != nil || len(plan.force) == 0 || o.force != nil {
+			return plan, err
+		}
+		o.force = plan.force
+	}
 }
 
 // Restore makes the worktree what it was at a snapshot.
@@ -79,7 +96,11 @@ func (e *Engine) operate(ctx context.Context, op *Operation, target *Snapshot, o
 			return nil, err
 		}
 	}
-	undo, plan, err := e.prepare(ctx, target, paths)
+	brought, err := e.broughtBy(ctx, op.Reverts)
+	if err != nil {
+		return nil, err
+	}
+	undo, plan, err := e.prepare(ctx, target, paths, brought)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +127,9 @@ func restored(target *Snapshot, out apply.Outcome) *Restored {
 }
 
 // prepare records the present and plans. Ignored files that the plan would
-// overwrite are recorded too: then the present is recorded a second time.
-func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection) (*Snapshot, *Plan, error) {
+// overwrite or delete are recorded too: then the present is recorded a second
+// time.
+func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection, brought made) (*Snapshot, *Plan, error) {
 	opt := captureOptions{}
 	for {
 		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
@@ -117,7 +139,7 @@ func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection
 		// Git comes second: the undo must stand before anything is changed, and
 		// it stands in the store. What fails here is tried again later.
 		_ = e.bridge(ctx)
-		plan, err := e.plan(ctx, present, target, paths)
+		plan, err := e.plan(ctx, present, target, paths, brought)
 		if err != nil {
 			return nil, nil, err
 		}

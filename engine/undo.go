@@ -35,7 +35,11 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Plan(ctx, op.From, &RestoreOptions{Paths: texts(op.Paths)})
+	target, err := e.Find(ctx, op.From)
+	if err != nil {
+		return nil, err
+	}
+	return e.preview(ctx, target, &RestoreOptions{Paths: texts(op.Paths)}, op.Seq)
 }
 
 func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {

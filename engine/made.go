@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// made is what an operation brought to paths where there was nothing before:
+// what it was, by path. Taking the operation back takes it away again,
+// whatever the rules say, unless it was changed since.
+type made map[string]apply.Node
+
+// broughtBy reads from the journal of an operation what it made, nil for the
+// operation 0.
+func (e *Engine) broughtBy(ctx context.Context, seq uint64) (made, error) {
+	if seq == 0 {
+		return nil, nil
+	}
+	var op Operation
+	err := e.view(ctx, func(v *cas.View) error {
+		value, err := v.Table(tableOperations).Value(seqKey(seq))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(value, &op); err != nil {
+			return fmt.Errorf("%w: operation record %d", ErrDamaged, seq)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, journal, err := e.object(ctx, op.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("the %s to take back: %w", op.Kind, err)
+	}
+	steps, err := decodeSteps(journal)
+	if err != nil {
+		return nil, fmt.Errorf("the %s to take back: %w", op.Kind, err)
+	}
+	brought := made{}
+	for i := range steps {
+		if s := &steps[i]; s.Have.Mode.Type() == tree.Absent {
+			brought[s.Path] = s.Want
+		}
+	}
+	return brought, nil
+}
+
+// has reports whether what a change would delete is as the operation made it.
+func (m made) has(c tree.Change) bool {
+	n, ok := m[c.Path]
+	return ok && (n.Mode == c.From.Mode && n.ID == c.From.ID || n.Mode.IsDir() && c.From.Mode.IsDir())
+}
+
+// unseen returns the paths that were not met in the plan, and are there: files,
+// links and empty directories. A directory with something in it goes only if
+// all that is in it does.
+func (m made) unseen(root string, met map[string]bool) []string {
+	var out []string
+	for path, n := range m {
+		if met[path] {
+			continue
+		}
+		name := filepath.Join(root, filepath.FromSlash(path))
+		info, err := os.Lstat(name)
+		if err != nil || info.IsDir() != n.Mode.IsDir() {
+			continue
+		}
+		if info.IsDir() {
+			if list, err := os.ReadDir(name); err != nil || len(list) > 0 {
+				continue
+			}
+		}
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	return out
+}
