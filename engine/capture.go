@@ -93,6 +93,9 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		if err != nil {
 			return w, err
 		}
+		if err := c.e.adopt(ctx); err != nil {
+			return w, err
+		}
 		c.stage = store.Stage()
 	}
 	known := false

@@ -30,6 +30,8 @@ type coverage struct {
 	skipped map[string]bool
 	nested  map[string]oid.ID        // nested repository → its info/exclude
 	chains  map[string]*ignore.Chain // by directory
+	texts   map[oid.ID][]byte        // of today's rules, for a target that has no others
+	sparse  tree.State               // the last commit, if a sparse checkout may have hidden some of it from the target
 }
 
 func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loader) *coverage {
@@ -40,6 +42,9 @@ func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loa
 	for _, n := range target.Nested {
 		c.nested[string(n.Path)] = n.Exclude
 	}
+	if target.Source != nil {
+		c.assume()
+	}
 	return c
 }
 
@@ -48,6 +53,9 @@ func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loa
 func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if present.Mode.Type() == tree.Nested {
 		return keptNested, nil
+	}
+	if reason, err := c.limits(p, present); reason != "" || err != nil {
+		return reason, err
 	}
 	for at := p; at != "." && at != ""; at = path.Dir(at) {
 		if c.skipped[at] {
@@ -137,12 +145,16 @@ func (c *coverage) file(p string) (*ignore.File, error) {
 }
 
 func (c *coverage) compile(id oid.ID) (*ignore.File, error) {
-	kind, data, err := c.e.object(c.ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if kind != oid.Blob {
-		return nil, errors.New("an ignore file is not a blob")
+	data, ok := c.texts[id]
+	if !ok {
+		kind, text, err := c.e.object(c.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if kind != oid.Blob {
+			return nil, errors.New("an ignore file is not a blob")
+		}
+		data = text
 	}
 	return ignore.Parse(data, &ignore.Options{FoldCase: c.target.Rules.Fold}), nil
 }

@@ -85,11 +85,13 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	if a.Umask = b.Umask; from != nil {
 		a = from.State()
 	}
+	view := viewOf(from, to)
 	for c, err := range tree.Diff(a, b, e.alg, e.loader(ctx, extra)) {
 		if err != nil {
 			return nil, err
 		}
-		if sel.match(c.Path) {
+		c, known := view.of(c)
+		if known && !view.unknown(c) && sel.match(c.Path) {
 			d.Changes = append(d.Changes, newChange(c))
 		}
 	}

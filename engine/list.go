@@ -16,23 +16,54 @@ import (
 
 // ListOptions choose snapshots. The zero value is all of this worktree.
 type ListOptions struct {
-	All     bool   // of every worktree that shares the store
-	Session string // only those with a point of this session; empty: any
-	Limit   int    // at most so many; 0: all
+	All     bool       // of every worktree that shares the store, and the checkpoints of other systems
+	Session string     // only those with a point of this session; empty: any
+	Limit   int        // at most so many; 0: all
+	Skipped func(Note) // told of each ref that is no checkpoint after all; may be nil
 }
 
-// List returns snapshots, newest first.
+// List returns snapshots, newest first. Where the store has none, as after it
+// was deleted, they are those that the store ref keeps.
 func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
 	if opt == nil {
 		opt = &ListOptions{}
 	}
+	out, err := e.records(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if !opt.All {
+		if empty, err := e.empty(ctx); err != nil || !empty {
+			return out, err
+		}
+	}
+	beside, err := e.beside(ctx, opt.Skipped)
+	for _, s := range beside {
+		if (opt.All || !s.foreign()) && s.of(opt.Session) {
+			out = append(out, s)
+		}
+	}
+	if len(beside) > 0 {
+		newestFirst(out)
+	}
+	if opt.Limit > 0 && len(out) > opt.Limit {
+		out = out[:opt.Limit]
+	}
+	return out, err
+}
+
+// records returns those of the store's snapshots that the options choose. Of
+// an unknown worktree are those whose records were lost, and they may be of
+// this one; imported ones are of none.
+func (e *Engine) records(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
 	var out []*Snapshot
 	err := e.view(ctx, func(v *cas.View) error {
 		for s, err := range snapshots(v) {
 			if err != nil {
 				return err
 			}
-			if !opt.All && s.Where != e.key || !s.of(opt.Session) {
+			here := s.Where == e.key || s.Where == "" && !s.foreign()
+			if !opt.All && !here || !s.of(opt.Session) {
 				continue
 			}
 			out = append(out, s)
@@ -79,8 +110,21 @@ func (e *Engine) view(ctx context.Context, f func(*cas.View) error) error {
 	return storeError(s.View(ctx, f))
 }
 
-// Find returns the snapshot with exactly this id, of any worktree of the store.
-func (e *Engine) Find(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
+// Find returns the snapshot with exactly this id: of any worktree of the
+// store, or a checkpoint of another system by its commit.
+func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
+	found, err := e.recorded(ctx, id)
+	if !errors.Is(err, ErrNoSnapshot) {
+		return found, err
+	}
+	if found, other := e.outsider(ctx, id); found != nil || other != nil {
+		return found, other
+	}
+	return e.imported(ctx, id, err)
+}
+
+// recorded returns the snapshot of which the store has the record.
+func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
 	err = e.view(ctx, func(v *cas.View) error {
 		found, err = find(v, id)
 		return err
@@ -89,6 +133,21 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (found *Snapshot, err erro
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
 	return found, err
+}
+
+// imported returns the snapshot that was made of a checkpoint, or the given
+// error.
+func (e *Engine) imported(ctx context.Context, id oid.ID, otherwise error) (*Snapshot, error) {
+	all, err := e.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.Source != nil && s.Source.Commit == id {
+			return s, nil
+		}
+	}
+	return nil, otherwise
 }
 
 // find looks a snapshot up by its id, nil if there is none.
@@ -159,6 +218,9 @@ func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, e
 		}
 		return nil
 	})
+	if err == nil && len(matches) == 0 {
+		matches, err = e.resolveBeside(ctx, prefix)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -168,6 +230,22 @@ func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, e
 		return nil, fmt.Errorf("%w: %s begins %d ids, among them %v and %v", ErrAmbiguous, prefix, len(matches), matches[0].ID, matches[1].ID)
 	}
 	return matches[0], nil
+}
+
+// resolveBeside returns what git has under ids with a prefix, and what was
+// imported from there.
+func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*Snapshot, err error) {
+	beside, err := e.beside(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.stored(ctx)
+	for _, s := range append(beside, records...) {
+		if s.Source != nil && strings.HasPrefix(s.Source.Commit.String(), prefix) {
+			matches = append(matches, s)
+		}
+	}
+	return matches, err
 }
 
 // A worktreeRecord is what the store knows of a worktree.
@@ -244,8 +322,11 @@ func (e *Engine) pending(ctx context.Context) (rows []pendingRow, err error) {
 }
 
 // Before returns the snapshot of the same worktree that came before s, nil if
-// s is its first.
+// s is its first; of a checkpoint, the one of the same system before it.
 func (e *Engine) Before(ctx context.Context, s *Snapshot) (before *Snapshot, err error) {
+	if s.foreign() {
+		return e.beforeOutsider(ctx, s)
+	}
 	err = e.view(ctx, func(v *cas.View) error {
 		seen := false
 		for other, err := range snapshots(v) {

@@ -15,6 +15,9 @@ type Plan struct {
 	Changes []Change  `json:"changes"` // in path order
 	Kept    []Note    `json:"kept"`    // paths that the target does not have and that stay all the same
 
+	// Conflicts are paths that cannot be restored from what the target has.
+	Conflicts []Note `json:"conflicts,omitempty"`
+
 	steps []apply.Step
 	force []string // ignored files that stand where the target has a file
 }
@@ -45,9 +48,14 @@ func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, p
 	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, target: target, paths: paths, made: brought, met: map[string]bool{}}
 	p.plan.Target = target
 	p.cover = newCoverage(ctx, e, target, p.load)
+	view := viewOf(nil, target)
 	for c, err := range tree.Diff(present.state, target.State(), e.alg, p.load) {
 		if err != nil {
 			return nil, err
+		}
+		c, known := view.of(c)
+		if !known {
+			continue
 		}
 		if err := p.add(c); err != nil {
 			return nil, err
@@ -85,6 +93,10 @@ func (p *planner) add(c tree.Change) error {
 	if c.To.Mode.Type() == tree.Absent {
 		return p.remove(c)
 	}
+	if view := viewOf(nil, p.target); view.to && converted(c.From) {
+		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: keptConverted})
+		return nil
+	}
 	if c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c) {
 		p.plan.force = append(p.plan.force, c.Path)
 	}
@@ -105,6 +117,9 @@ func (p *planner) remove(c tree.Change) error {
 	}
 	if reason != "" {
 		p.kept = c.Path
+		if reason == keptNotGits && p.cover.inNested(c.Path) {
+			return nil // of a repository inside the worktree git says nothing
+		}
 		p.plan.Kept = append(p.plan.Kept, Note{Path: Path(c.Path), Reason: reason})
 		return nil
 	}

@@ -19,13 +19,15 @@ type Snapshot struct {
 	Overlay oid.ID     `json:"overlay,omitzero"`  // what a git tree cannot hold
 	Umask   tree.Mode  `json:"umask"`             // permissions of what the overlay does not name
 	Time    time.Time  `json:"time"`              // when the scan began
-	Where   string     `json:"worktree"`          // the worktree's key in the store: "." is the main one
+	Where   string     `json:"worktree"`          // the worktree's key in the store: "." is the main one; "": not known
 	Branch  string     `json:"branch,omitempty"`  // full ref name; empty when detached or without git
 	Head    oid.ID     `json:"head,omitzero"`     // the commit HEAD named
 	Rules   Rules      `json:"rules"`             // what the snapshot could have contained
 	Skipped []Note     `json:"skipped,omitempty"` // paths that are not, or not wholly, in it
 	Nested  []NestedAt `json:"nested,omitempty"`  // repositories inside the worktree
 	Points  []Point    `json:"points,omitempty"`  // what it was taken for, oldest first
+	Source  *Source    `json:"source,omitempty"`  // set where rewind did not record it, or the record was lost
+	Limits  *Limits    `json:"limits,omitempty"`  // what it could not have contained for that reason
 }
 
 // State returns what the snapshot holds, as a tree with its overlay.

@@ -113,7 +113,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, target *Snapshot, o
 		return nil, fmt.Errorf("restore stopped half-way, the next command finishes it and undo takes it back: %w", err)
 	}
 	r := restored(target, out)
-	r.Undo, r.Kept = undo.ID, append(plan.Kept, r.Kept...)
+	r.Undo, r.Kept, r.Conflicts = undo.ID, append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
 }
 

@@ -110,7 +110,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 	if s.Label() != "" {
 		return keepLabel
 	}
-	if why := e.pinnedBy(refs.live[s.ID]); why != "" {
+	if why := e.pinnedBy(refs.about(s)); why != "" {
 		return why
 	}
 	ofNone := true
@@ -123,7 +123,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 			return keepUnseen
 		}
 	}
-	_, referred := refs.live[s.ID]
+	referred := refs.about(s) != ledger.Reference{}
 	if refs.scanned == nil || refs.scanned[s.ID] || ofNone && !referred {
 		return ""
 	}

@@ -268,6 +268,20 @@ func (l *lineage) mark(scanned map[oid.ID]bool) {
 	}
 }
 
+// about returns what sessions say of a snapshot, also under the id of the
+// checkpoint that it was imported from.
+func (r *references) about(s *Snapshot) ledger.Reference {
+	ref := r.live[s.ID]
+	if s.Source != nil && s.Source.Commit != s.ID {
+		was := r.live[s.Source.Commit]
+		ref.Reasons |= was.Reasons
+		if was.Time.After(ref.Time) {
+			ref.Time = was.Time
+		}
+	}
+	return ref
+}
+
 // latest returns when anything last referred to a snapshot.
 func (r *references) latest(s *Snapshot) time.Time {
 	at := s.Time
@@ -276,7 +290,7 @@ func (r *references) latest(s *Snapshot) time.Time {
 			at = p.Time
 		}
 	}
-	if ref := r.live[s.ID]; ref.Time.After(at) {
+	if ref := r.about(s); ref.Time.After(at) {
 		at = ref.Time
 	}
 	return at

@@ -20,6 +20,7 @@ type SnapshotOptions struct {
 	Session string // the conversation it belongs to
 	Entry   string // the conversation's entry
 	Trigger string // what caused it: "turn", "prompt", …
+	Layout  string // also write it in the form of this system, one of [ImportKinds]; empty: none
 }
 
 // A Recorded is the outcome of a snapshot.
@@ -29,6 +30,8 @@ type Recorded struct {
 	Changed  int    // paths that differ from the worktree's last snapshot
 	Unstable []Note // files that kept changing while they were read; the last whole read was kept
 	Bridge   error  // not nil: the snapshot stands in the store, but is not in git yet
+	Ref      string // what keeps it in the form of the other system that was asked for
+	Layout   error  // not nil: it could not be written in that form
 }
 
 // Snapshot records the state of the worktree.
@@ -44,10 +47,15 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if opt == nil {
 		opt = &SnapshotOptions{}
 	}
+	kind, err := e.layoutKind(opt.Layout)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := e.Recover(ctx); err != nil {
 		return nil, err
 	}
-	r, c, err := e.record(ctx, captureOptions{}, Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger})
+	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger}
+	r, c, err := e.record(ctx, captureOptions{}, p)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +63,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		return nil, err
 	}
 	r.Bridge = e.bridge(ctx)
+	if kind != "" {
+		r.Ref, r.Layout = e.writeLayout(ctx, kind, r.Snapshot, p)
+	}
 	return r, nil
 }
 

@@ -31,7 +31,7 @@ type Verified struct {
 // asked for.
 func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 	out := &Verified{Damaged: []Damage{}}
-	all, err := e.List(ctx, &ListOptions{All: true})
+	all, err := e.stored(ctx)
 	if err != nil {
 		return nil, err
 	}

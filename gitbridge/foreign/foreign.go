@@ -181,6 +181,19 @@ func (r *reader) store(ctx context.Context, yield func(Checkpoint, error) bool) 
 	return true
 }
 
+// HookSnapshot returns the snapshot of pi-rewind-hook that a commit is, whether
+// the store ref still keeps it or not.
+func HookSnapshot(repo *gitbridge.Repo, commit oid.ID) (Checkpoint, bool) {
+	raw, err := repo.ReadCommit(commit)
+	if err != nil || raw.Native || len(raw.Parents) > 0 || raw.Message != hookSnapshotMessage {
+		return Checkpoint{}, false
+	}
+	r := &reader{repo: repo, alg: repo.Algorithm()}
+	c := Checkpoint{Kind: Hook, Ref: gitbridge.StoreRef, Commit: commit, Tree: raw.Tree, Time: raw.Time,
+		Identity: raw.Identity, Limits: Limits{FreshIndex: true}}
+	return c, r.missing(c.Tree) == nil
+}
+
 // place yields the checkpoints below a prefix; false: the caller wants no more.
 func (r *reader) place(ctx context.Context, prefix string, read func(*reader, *Checkpoint, gitbridge.RawCommit), yield func(Checkpoint, error) bool) bool {
 	refs, err := r.repo.Refs(ctx, prefix)

@@ -19,9 +19,11 @@ const sharedPrefix = "refs/pi-checkpoints/"
 
 // First lines of messages.
 const (
-	hookMessage     = "rewind backup"
-	piRewindMessage = "pi-rewind:"
-	checkpointPi    = "checkpoint:"
+	hookMessage = "rewind backup"
+	// that of pi-rewind-hook since 1.8, and of our own snapshots
+	hookSnapshotMessage = "pi rewind snapshot\n"
+	piRewindMessage     = "pi-rewind:"
+	checkpointPi        = "checkpoint:"
 )
 
 // filteredNames are the names that pi-rewind and checkpoint-pi leave out, where

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/ledger"
+)
+
+// A Source says where a snapshot comes from that has no record of the usual
+// kind: a checkpoint of another system, or a snapshot of ours of which git has
+// the commit and the store nothing any more.
+type Source struct {
+	Kind   string `json:"kind"`          // the system; "rewind" for our own
+	Ref    string `json:"ref,omitempty"` // one of those that keep it, or kept it
+	Commit oid.ID `json:"commit"`        // in git
+}
+
+// ownKind is the source of a snapshot whose record is lost.
+const ownKind = "rewind"
+
+// foreign reports whether another system made the snapshot.
+func (s *Snapshot) foreign() bool { return s.Source != nil && s.Source.Kind != ownKind }
+
+// outsiders reads what git has and the store does not.
+type outsiders struct {
+	e     *Engine
+	rules Rules
+	umask tree.Mode
+}
+
+// outsiders prepares to read what git has beside the store.
+func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
+	o := &outsiders{e: e, rules: e.readOutside().record(e.alg), umask: chooseUmask(e.root)}
+	return o, e.view(ctx, func(v *cas.View) error {
+		w, ok, err := e.worktree(v)
+		if ok {
+			o.umask = w.Umask
+		}
+		return err
+	})
+}
+
+// known returns the commits that the store has a record of.
+func (e *Engine) known(ctx context.Context) (map[oid.ID]bool, error) {
+	all, err := e.stored(ctx)
+	known := map[oid.ID]bool{}
+	for _, s := range all {
+		known[s.ID] = true
+		if s.Source != nil {
+			known[s.Source.Commit] = true
+		}
+	}
+	return known, err
+}
+
+// checkpoints returns those of other systems that were not imported, newest
+// first. One that several refs keep is one snapshot with a point for each.
+// Those that cannot be used are told to skipped, by their names.
+func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipped func(Note)) ([]*Snapshot, error) {
+	known, err := o.e.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Snapshot
+	byCommit := map[oid.ID]*Snapshot{}
+	for c, err := range foreign.All(ctx, o.e.repo, &foreign.Options{Kinds: kinds, Session: o.e.sessionFile()}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case c.Err != nil:
+			if skipped != nil {
+				skipped(Note{Path: Path(c.Ref), Reason: c.Err.Error()})
+			}
+			continue
+		case known[c.Commit]:
+			continue
+		}
+		s := o.snapshot(c)
+		if same, ok := byCommit[c.Commit]; ok {
+			same.join(s)
+			continue
+		}
+		byCommit[c.Commit] = s
+		list = append(list, s)
+	}
+	newestFirst(list)
+	return list, nil
+}
+
+// snapshot makes a record of a checkpoint.
+func (o *outsiders) snapshot(c foreign.Checkpoint) *Snapshot {
+	l := &Limits{GitOnly: true, FreshIndex: c.Limits.FreshIndex, Incomplete: c.Limits.Incomplete, Names: c.Limits.Names}
+	for _, p := range c.Limits.Paths {
+		l.Paths = append(l.Paths, Path(p))
+	}
+	return &Snapshot{
+		ID: c.Commit, Tree: c.Tree, Umask: o.umask, Time: c.Time, Branch: c.Branch, Head: c.Head, Rules: o.rules,
+		Points: []Point{{Label: c.Label, Session: c.Session, Entry: c.Entry, Trigger: c.Trigger, Time: c.Time}},
+		Source: &Source{Kind: string(c.Kind), Ref: c.Ref, Commit: c.Commit}, Limits: l,
+	}
+}
+
+// join adds what another ref says of the same commit. What either could not
+// have contained, both could not.
+func (s *Snapshot) join(t *Snapshot) {
+	s.Points = append(s.Points, t.Points...)
+	if t.Time.After(s.Time) {
+		s.Time = t.Time
+	}
+	l, m := s.Limits, t.Limits
+	l.FreshIndex, l.Incomplete = l.FreshIndex || m.FreshIndex, l.Incomplete || m.Incomplete
+	if len(l.Names) == 0 {
+		l.Names = m.Names
+	}
+	l.Paths = append(l.Paths, m.Paths...)
+}
+
+// lost returns the snapshots of ours that the store ref keeps and the store
+// has no record of, newest first.
+func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
+	known, err := o.e.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Snapshot
+	for c, err := range o.e.repo.Snapshots(ctx) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			break // of a chain that is broken, what can be read counts
+		}
+		if c.Native && c.Err == nil && !known[c.ID] {
+			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time}))
+		}
+	}
+	return list, nil
+}
+
+// rebuild makes a record from the commit alone. The umask is the worktree's
+// own, the rules are those of today; the overlay may be gone.
+func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *Snapshot {
+	s := &Snapshot{
+		ID: id, Tree: c.Tree, Overlay: c.Overlay, Umask: o.umask, Time: c.Time, Rules: o.rules,
+		Source: &Source{Kind: ownKind, Ref: gitbridge.StoreRef, Commit: id},
+	}
+	if !s.Overlay.IsZero() && !o.e.whole(ctx, s) {
+		s.Limits = &Limits{GitOnly: true, Overlay: s.Overlay}
+		s.Overlay = oid.ID{}
+	}
+	return s
+}
+
+// whole reports whether everything that a snapshot's overlay needs is there.
+func (e *Engine) whole(ctx context.Context, s *Snapshot) bool {
+	r := newReach(e, e.loader(ctx, nil))
+	whole := true
+	r.tree("", s.Overlay, true, func(o object, err error) bool {
+		whole = whole && err == nil && e.kept(ctx, o.id)
+		return whole
+	})
+	return whole
+}
+
+// outsider returns the snapshot that git has under an id, nil if it has none.
+func (e *Engine) outsider(ctx context.Context, id oid.ID) (*Snapshot, error) {
+	if e.repo == nil || !e.repo.Has(id) {
+		return nil, nil
+	}
+	o, err := e.outsiders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if kind, payload, err := e.repo.Read(id); err == nil && kind == oid.Commit {
+		if c, err := gitbridge.DecodeSnapshot(payload, e.alg); err == nil {
+			return o.rebuild(ctx, id, c), nil
+		}
+	}
+	if c, ok := foreign.HookSnapshot(e.repo, id); ok { // a ledger names many of them
+		return o.snapshot(c), nil
+	}
+	list, err := o.checkpoints(ctx, nil, nil)
+	if i := slices.IndexFunc(list, func(s *Snapshot) bool { return s.ID == id }); i >= 0 {
+		return list[i], err
+	}
+	return nil, err
+}
+
+// beside returns all that git has beside the store, newest first.
+func (e *Engine) beside(ctx context.Context, skipped func(Note)) ([]*Snapshot, error) {
+	if e.repo == nil {
+		return nil, nil
+	}
+	o, err := e.outsiders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := o.lost(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others, err := o.checkpoints(ctx, nil, skipped)
+	list := append(lost, others...)
+	newestFirst(list)
+	return list, err
+}
+
+// newestFirst sorts by time; what has the same time keeps its order.
+func newestFirst(list []*Snapshot) {
+	slices.SortStableFunc(list, func(a, b *Snapshot) int { return b.Time.Compare(a.Time) })
+}
+
+// beforeOutsider returns the checkpoint of the same system, conversation and
+// branch that came before s.
+func (e *Engine) beforeOutsider(ctx context.Context, s *Snapshot) (*Snapshot, error) {
+	list, err := e.beside(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	session := func(s *Snapshot) string {
+		if len(s.Points) == 0 {
+			return ""
+		}
+		return s.Points[0].Session
+	}
+	for _, t := range list {
+		if t.Time.Before(s.Time) && t.Source.Kind == s.Source.Kind && t.Branch == s.Branch && session(t) == session(s) {
+			return t, nil
+		}
+	}
+	return nil, nil
+}
+
+// sessionFile returns the function that finds the file of a session among
+// those of every agent's directory that is known. They are looked at when it
+// is first asked.
+func (e *Engine) sessionFile() func(id string) string {
+	var files map[string]string
+	return func(id string) string {
+		if files == nil {
+			files = map[string]string{}
+			for f := range ledger.Discover(ledger.Places{AgentDirs: e.tallowHomes()}) {
+				if f.Err == nil {
+					files[f.Header.ID] = f.Path
+				}
+			}
+		}
+		return files[id]
+	}
+}
+
+// tallowHomes are the directories that tallow keeps its sessions under.
+func (e *Engine) tallowHomes() (dirs []string) {
+	add := func(dir string) {
+		if filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	add(e.opt.Getenv("TALLOW_CODING_AGENT_DIR"))
+	add(e.opt.Getenv("PI_CODING_AGENT_DIR"))
+	add(filepath.Join(e.home(), ".tallow"))
+	text, err := os.ReadFile(filepath.Join(e.home(), ".config", "tallow-work-dirs"))
+	if err != nil || len(text) > 1<<20 {
+		return dirs
+	}
+	for line := range strings.Lines(string(text)) { // directory:home
+		if _, home, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			add(home)
+		}
+	}
+	return dirs
+}
+
+var errOutsider = errors.New("git has only a part of it")
+
+// complete reports an object that a checkpoint needs and that is gone.
+func (e *Engine) complete(ctx context.Context, r *reach, s *Snapshot) error {
+	for o, err := range r.snapshot(s) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("%w: %w", errOutsider, err)
+		case o.kind != oid.Commit && o.path != "" && !e.kept(ctx, o.id):
+			return fmt.Errorf("%w: %v %v (%s) is missing", errOutsider, o.kind, o.id, o.path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// ImportOptions say what to import. The zero value is everything.
+type ImportOptions struct {
+	From   string // only of this system; "": of every one, see [ImportKinds]
+	DryRun bool   // tell what would be imported, and write nothing
+}
+
+// An Imported says what an import did or, on a dry run, would do.
+type Imported struct {
+	Snapshots []*Snapshot // new ones, newest first; on a dry run with the checkpoints' own ids
+	Skipped   []Note      // refs that are no checkpoints, or not whole ones, with the reason
+	Bridge    error       // not nil: they stand in the store, but git does not keep all of them yet
+}
+
+// ImportKinds returns the names of the systems whose checkpoints can be
+// imported, and in whose form a snapshot can be written.
+func ImportKinds() (names []string) {
+	for _, k := range foreign.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+// Import takes over the checkpoints of other systems: each becomes a snapshot
+// of ours, with the same tree and time, which our ref keeps, so that it stays
+// when they drop theirs. Nothing of theirs is changed. Doing it again imports
+// what came since. An unknown system is [ErrRefused].
+//
+// An imported snapshot is listed beside those of all worktrees, and never is
+// the last one ("@") of any.
+func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, error) {
+	if opt == nil {
+		opt = &ImportOptions{}
+	}
+	var kinds []foreign.Kind
+	if opt.From != "" {
+		k, err := foreign.ParseKind(opt.From)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		kinds = []foreign.Kind{k}
+	}
+	out := &Imported{}
+	if e.repo == nil {
+		return out, nil
+	}
+	if !opt.DryRun {
+		if _, err := e.Recover(ctx); err != nil {
+			return nil, err
+		}
+	}
+	o, err := e.outsiders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	skip := func(n Note) { out.Skipped = append(out.Skipped, n) }
+	list, err := o.checkpoints(ctx, kinds, skip)
+	if err != nil {
+		return nil, err
+	}
+	r := newReach(e, e.loader(ctx, nil))
+	for _, s := range list {
+		if err := e.complete(ctx, r, s); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			skip(Note{Path: Path(s.Source.Ref), Reason: err.Error()})
+			r = newReach(e, r.load) // what is missing must be missed again
+			continue
+		}
+		out.Snapshots = append(out.Snapshots, s)
+	}
+	if opt.DryRun || len(out.Snapshots) == 0 {
+		return out, nil
+	}
+	if err := e.takeOver(ctx, out); err != nil {
+		return nil, err
+	}
+	out.Bridge = e.bridge(ctx)
+	return out, nil
+}
+
+// takeOver makes snapshots of the checkpoints and records them in one
+// transaction, the oldest first. Their commits follow from the checkpoints
+// alone, so that doing it twice makes nothing new.
+func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
+	store, err := e.needStore()
+	if err != nil {
+		return err
+	}
+	if err := e.adopt(ctx); err != nil {
+		return err
+	}
+	stage := store.Stage()
+	defer stage.Discard()
+	if err := e.readOutside().keep(ctx, stage); err != nil {
+		return storeError(err)
+	}
+	var made []*Snapshot
+	for _, s := range out.Snapshots {
+		c := gitbridge.Commit{Tree: s.Tree, Time: apart(s.Time, s.ID), Identity: e.signer(s.ID)}
+		payload := gitbridge.EncodeSnapshot(c, e.alg)
+		if _, err := gitbridge.DecodeSnapshot(payload, e.alg); err != nil { // a time beyond the calendar
+			out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: err.Error()})
+			continue
+		}
+		if s.ID, err = stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
+			return storeError(err)
+		}
+		made = append(made, s)
+	}
+	out.Snapshots = nil
+	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
+		for i := len(made) - 1; i >= 0; i-- {
+			s := made[i]
+			known, err := find(&u.View, s.ID)
+			if err != nil {
+				return err
+			}
+			if known != nil { // another process was first
+				continue
+			}
+			if err := e.appendRecord(u, s, true); err != nil {
+				return err
+			}
+			out.Snapshots = append([]*Snapshot{s}, out.Snapshots...)
+		}
+		return nil
+	}))
+}
+
+// apart gives a checkpoint's time, in its last digits, what tells it from
+// another of the same files and the same moment: most systems know the second
+// alone. The record keeps the time as it was.
+func apart(t time.Time, id oid.ID) time.Time {
+	unit := time.Second
+	if t.Nanosecond() != 0 {
+		unit = time.Millisecond
+	}
+	n := binary.BigEndian.Uint32(id.Bytes())
+	return t.Truncate(unit).Add(time.Duration(n) % unit)
+}
+
+// signer is who a checkpoint is by.
+func (e *Engine) signer(commit oid.ID) string {
+	if c, err := e.repo.ReadCommit(commit); err == nil {
+		return c.Identity
+	}
+	return e.identity()
+}
+
+// adopt gives a store without any record, which was deleted and is new again,
+// records of the snapshots that the store ref keeps.
+func (e *Engine) adopt(ctx context.Context) error {
+	if e.repo == nil {
+		return nil
+	}
+	if empty, err := e.empty(ctx); err != nil || !empty {
+		return err
+	}
+	o, err := e.outsiders(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := o.lost(ctx)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	stage := e.opened().Stage()
+	defer stage.Discard()
+	if err := e.readOutside().keep(ctx, stage); err != nil {
+		return storeError(err)
+	}
+	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
+		for range u.Table(tableSnapshots).All() {
+			return nil // another process was first
+		}
+		for i := len(list) - 1; i >= 0; i-- {
+			if err := e.appendRecord(u, list[i], false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// empty reports whether the store has no record of any snapshot.
+func (e *Engine) empty(ctx context.Context) (bool, error) {
+	empty := true
+	err := e.view(ctx, func(v *cas.View) error {
+		for range v.Table(tableSnapshots).All() {
+			empty = false
+			break
+		}
+		return nil
+	})
+	return empty, err
+}
