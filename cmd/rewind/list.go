@@ -21,6 +21,7 @@ func listCommand(a *app) *cobra.Command {
 		if opt.Limit < 0 {
 			return usagef("--limit %d is negative", opt.Limit)
 		}
+		opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
 		list, err := e.List(ctx, &opt)
 		if err != nil {
 			return err
@@ -35,7 +36,7 @@ func listCommand(a *app) *cobra.Command {
 		return nil
 	})
 	f := c.Flags()
-	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store")
+	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, and the checkpoints of other systems")
 	f.StringVar(&opt.Session, "session", "", "only those of this conversation")
 	f.IntVar(&opt.Limit, "limit", 0, "at most `N`")
 	return a.jsonFlag(c)
@@ -46,7 +47,7 @@ func (a *app) printList(list []*engine.Snapshot, all bool) {
 	for _, s := range list {
 		where := ""
 		if all && s.Where != "." {
-			where = s.Where
+			where = s.Where + system(s) // what is imported is of no worktree
 		}
 		fmt.Fprintln(w, strings.TrimRight(strings.Join([]string{short(s.ID), s.Time.Local().Format(time.DateTime), age(time.Since(s.Time)), oneLine(describe(s)), where}, "\t"), "\t "))
 	}
@@ -86,6 +87,8 @@ type recordJSON struct {
 	Label    string         `json:"label,omitempty"`
 	Points   []engine.Point `json:"points"`
 	Skipped  []noteJSON     `json:"skipped"`
+	Source   *sourceJSON    `json:"source,omitempty"`
+	Limits   []string       `json:"limits,omitempty"`
 }
 
 func newRecordJSON(s *engine.Snapshot) recordJSON {
@@ -96,6 +99,7 @@ func newRecordJSON(s *engine.Snapshot) recordJSON {
 	return recordJSON{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: idText(s.Overlay), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: idText(s.Head), Label: s.Label(), Points: points, Skipped: notesJSON(s.Skipped),
+		Source: newSourceJSON(s.Source), Limits: limits(s),
 	}
 }
 
@@ -155,6 +159,10 @@ func (a *app) printRecord(s *engine.Snapshot) {
 	if s.Where != "." {
 		line("worktree", s.Where)
 	}
+	if s.Source != nil {
+		line("source", s.Source.Kind+" "+s.Source.Ref)
+		line("commit", s.Source.Commit.String())
+	}
 	for _, p := range s.Points {
 		line("label", oneLine(p.Label))
 		line("session", oneLine(p.Session))
@@ -163,5 +171,8 @@ func (a *app) printRecord(s *engine.Snapshot) {
 	}
 	for _, n := range s.Skipped {
 		line("skipped", quote(n.Path)+": "+n.Reason)
+	}
+	for _, l := range limits(s) {
+		line("limit", l)
 	}
 }

@@ -124,9 +124,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 	if more := len(plan.Changes) - shown; more > 0 {
 		fmt.Fprintf(a.err, "… and %s more (--dry-run shows all)\n", count(more, "path"))
 	}
-	for _, k := range plan.Kept {
-		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
-	}
+	a.printKept(plan.Kept, plan.Conflicts)
 	fmt.Fprintf(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
 	answer := make(chan string, 1)
 	go func() {
@@ -143,6 +141,16 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 		}
 		fmt.Fprintln(a.err, "nothing was changed")
 		return false, nil
+	}
+}
+
+// printKept names what stays or stayed as it is, and why.
+func (a *app) printKept(kept, conflicts []engine.Note) {
+	for _, k := range kept {
+		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
+	}
+	for _, k := range conflicts {
+		fmt.Fprintf(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
 	}
 }
 
@@ -171,25 +179,18 @@ func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	}
 	if a.json {
 		a.printJSON(restoredJSON{ID: p.Target.ID.String(), DryRun: true, Changes: changesJSON(p.Changes), Written: written, Deleted: deleted,
-			Kept: notesJSON(p.Kept), Conflicts: notesJSON(nil), ElapsedMS: milliseconds(took)})
+			Kept: notesJSON(p.Kept), Conflicts: notesJSON(p.Conflicts), ElapsedMS: milliseconds(took)})
 		return nil
 	}
 	a.printNames(p.Changes)
-	for _, k := range p.Kept {
-		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
-	}
+	a.printKept(p.Kept, p.Conflicts)
 	fmt.Fprintf(a.err, "would write %d and delete %d; nothing was changed\n", written, deleted)
 	return nil
 }
 
 func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.progress.clear()
-	for _, k := range r.Kept {
-		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
-	}
-	for _, k := range r.Conflicts {
-		fmt.Fprintf(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
-	}
+	a.printKept(r.Kept, r.Conflicts)
 	if a.json {
 		a.printJSON(restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
 			Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), ElapsedMS: milliseconds(took)})

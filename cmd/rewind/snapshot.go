@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,9 @@ func snapshotCommand(a *app) *cobra.Command {
 	var dry bool
 	c := verb("snapshot", "Record the state of all files", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
+		if err := kindOf("--layout", opt.Layout); err != nil {
+			return err
+		}
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -28,7 +32,7 @@ func snapshotCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Skipped) > 0 {
+		if len(r.Skipped) > 0 || r.Layout != nil {
 			return errPartial
 		}
 		return nil
@@ -39,6 +43,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.Entry, "entry", "", "the `id` of the conversation's entry")
 	f.StringVar(&opt.Trigger, "trigger", "", "what caused it: turn, prompt, tool, …")
 	f.DurationVar(&a.deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
+	f.StringVar(&opt.Layout, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
 	return a.jsonFlag(c)
 }
@@ -46,19 +51,20 @@ func snapshotCommand(a *app) *cobra.Command {
 // printSnapshot reports a snapshot: as JSON, or as a sentence on the terminal.
 func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	a.progress.clear()
-	for _, n := range r.Skipped {
-		fmt.Fprintf(a.err, "skipped: %s: %s\n", quote(n.Path), n.Reason)
-	}
+	a.printSkipped(r.Skipped)
 	for _, n := range r.Unstable {
 		fmt.Fprintf(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
 	}
 	if r.Bridge != nil {
 		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
+	if r.Layout != nil {
+		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Layout)
+	}
 	if a.json {
 		a.printJSON(snapshotJSON{
 			ID: idText(r.ID), Tree: r.Tree.String(), Overlay: idText(r.Overlay), Reused: r.Reused, Changed: r.Changed,
-			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Bridged: r.Bridge == nil, ElapsedMS: milliseconds(took),
+			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Bridged: r.Bridge == nil, Ref: r.Ref, ElapsedMS: milliseconds(took),
 		})
 		return
 	}
@@ -81,6 +87,7 @@ type snapshotJSON struct {
 	Skipped   []noteJSON `json:"skipped"`
 	Unstable  []noteJSON `json:"unstable,omitempty"`
 	Bridged   bool       `json:"bridged"`
+	Ref       string     `json:"ref,omitempty"`
 	ElapsedMS float64    `json:"elapsed_ms"`
 }
 
