@@ -93,9 +93,6 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		if err != nil {
 			return w, err
 		}
-		if err := c.e.adopt(ctx); err != nil {
-			return w, err
-		}
 		c.stage = store.Stage()
 	}
 	known := false
@@ -111,6 +108,9 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		// broken HEAD is git's trouble: what it named is then not recorded.
 		c.e.repo.Refresh()
 		c.head, _ = c.e.repo.Head()
+	}
+	if err == nil && !known && !opt.dry {
+		err = c.e.adopt(ctx)
 	}
 	if !known {
 		w.Umask = chooseUmask(c.e.root)

@@ -216,6 +216,22 @@ func (e *Engine) beside(ctx context.Context, skipped func(Note)) ([]*Snapshot, e
 	return list, err
 }
 
+// orphans returns the snapshots that the store ref keeps, if the store has no
+// record of any.
+func (e *Engine) orphans(ctx context.Context) ([]*Snapshot, error) {
+	if e.repo == nil {
+		return nil, nil
+	}
+	if empty, err := e.empty(ctx); err != nil || !empty {
+		return nil, err
+	}
+	o, err := e.outsiders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.lost(ctx)
+}
+
 // newestFirst sorts by time; what has the same time keeps its order.
 func newestFirst(list []*Snapshot) {
 	slices.SortStableFunc(list, func(a, b *Snapshot) int { return b.Time.Compare(a.Time) })

@@ -32,14 +32,14 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	if !opt.All {
-		if empty, err := e.empty(ctx); err != nil || !empty {
-			return out, err
-		}
+	var beside []*Snapshot
+	if opt.All {
+		beside, err = e.beside(ctx, opt.Skipped)
+	} else {
+		beside, err = e.orphans(ctx)
 	}
-	beside, err := e.beside(ctx, opt.Skipped)
 	for _, s := range beside {
-		if (opt.All || !s.foreign()) && s.of(opt.Session) {
+		if s.of(opt.Session) {
 			out = append(out, s)
 		}
 	}
