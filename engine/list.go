@@ -150,10 +150,14 @@ func (e *Engine) imported(ctx context.Context, id oid.ID, otherwise error) (*Sna
 	return nil, otherwise
 }
 
-// find looks a snapshot up by its id, nil if there is none.
+// find looks a snapshot up by its id, also by one that it had before a purge;
+// nil if there is none.
 func find(v *cas.View, id oid.ID) (*Snapshot, error) {
 	seq, err := v.Table(tableByID).Value(id.Bytes())
 	if errors.Is(err, cas.ErrNotFound) {
+		if now := renamed(v, id); !now.IsZero() && now != id {
+			return find(v, now)
+		}
 		return nil, nil
 	}
 	if err != nil {

@@ -29,6 +29,7 @@ type Recorded struct {
 	Reused   bool   // the worktree was as the last snapshot has it; nothing new was made
 	Changed  int    // paths that differ from the worktree's last snapshot
 	Unstable []Note // files that kept changing while they were read; the last whole read was kept
+	Exposed  []Path // files that look like secrets and are in git objects now; told once
 	Bridge   error  // not nil: the snapshot stands in the store, but is not in git yet
 	Ref      string // what keeps it in the form of the other system that was asked for
 	Layout   error  // not nil: it could not be written in that form
@@ -61,6 +62,11 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	if r.Changed, err = e.changed(ctx, c); err != nil {
 		return nil, err
+	}
+	if !r.Reused {
+		if r.Exposed, err = e.exposed(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	r.Bridge = e.bridge(ctx)
 	if kind != "" {

@@ -23,8 +23,9 @@ type Status struct {
 	Skipped    []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
 	Pending    int        `json:"pending"`           // snapshots that are not in git yet
 	Unfinished *Operation `json:"unfinished,omitempty"`
-	Undo       int        `json:"undo"` // operations that undo can take back
-	Redo       int        `json:"redo"` // undos that redo can take back
+	Undo       int        `json:"undo"`              // operations that undo can take back
+	Redo       int        `json:"redo"`              // undos that redo can take back
+	Exposed    []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects: rewind.secrets keeps them out
 	Warnings   []string   `json:"warnings,omitempty"`
 }
 
@@ -50,6 +51,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	st.Pending = len(rows)
+	if len(e.conf.secrets) == 0 {
+		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
+			return nil, err
+		}
+	}
 	h, err := e.history(ctx)
 	st.Unfinished, st.Undo, st.Redo = h.open, len(h.undo), len(h.redo)
 	return st, err

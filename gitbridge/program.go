@@ -35,7 +35,7 @@ func (r *Repo) git(ctx context.Context, stdin io.Reader, args ...string) (string
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return out.String(), &programError{args[7], strings.TrimSpace(complaint.String()), err}
+		return out.String(), &programError{args[7], strings.Join(strings.Fields(complaint.String()), " "), err}
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -70,7 +70,7 @@ func (r *Repo) programRef(name string) (gitref.Ref, error) {
 	if err == nil {
 		ref.Target = target
 	} else if !ended(err, 1) {
-		return ref, err
+		return ref, unsupported(err)
 	}
 	out, err := r.git(ctx, nil, "rev-parse", "-q", "--verify", name)
 	switch {
@@ -80,8 +80,18 @@ func (r *Repo) programRef(name string) (gitref.Ref, error) {
 		err = nil
 	case ended(err, 1):
 		err = fmt.Errorf("%s: %w", name, gitref.ErrNotFound)
+	default:
+		err = unsupported(err)
 	}
 	return ref, err
+}
+
+// unsupported says that the program refuses too.
+func unsupported(err error) error {
+	if errors.Is(err, ErrUnsupportedRepository) {
+		return err
+	}
+	return fmt.Errorf("%w, and that refuses: %w", ErrUnsupportedRepository, err)
 }
 
 // ended reports whether the program ended with a code of its own choice.

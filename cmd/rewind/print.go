@@ -107,3 +107,16 @@ func age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
 }
+
+// paths names paths in one line, the first few of many.
+func paths(list []engine.Path) string {
+	var names []string
+	for i, p := range list {
+		if i == 5 {
+			names = append(names, fmt.Sprintf("%d more", len(list)-i))
+			break
+		}
+		names = append(names, quote(p))
+	}
+	return strings.Join(names, ", ")
+}

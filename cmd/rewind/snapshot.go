@@ -61,10 +61,11 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	if r.Layout != nil {
 		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Layout)
 	}
+	a.printExposed(r.Exposed)
 	if a.json {
 		a.printJSON(snapshotJSON{
 			ID: idText(r.ID), Tree: r.Tree.String(), Overlay: idText(r.Overlay), Reused: r.Reused, Changed: r.Changed,
-			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Bridged: r.Bridge == nil, Ref: r.Ref, ElapsedMS: milliseconds(took),
+			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref, ElapsedMS: milliseconds(took),
 		})
 		return
 	}
@@ -78,17 +79,26 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	}
 }
 
+// printExposed says once what a store's owner should know.
+func (a *app) printExposed(list []engine.Path) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once; \"rewind status\" repeats it.\n", paths(list))
+}
+
 type snapshotJSON struct {
-	ID        string     `json:"id,omitempty"`
-	Tree      string     `json:"tree"`
-	Overlay   string     `json:"overlay,omitempty"`
-	Reused    bool       `json:"reused"`
-	Changed   int        `json:"changed"`
-	Skipped   []noteJSON `json:"skipped"`
-	Unstable  []noteJSON `json:"unstable,omitempty"`
-	Bridged   bool       `json:"bridged"`
-	Ref       string     `json:"ref,omitempty"`
-	ElapsedMS float64    `json:"elapsed_ms"`
+	ID        string        `json:"id,omitempty"`
+	Tree      string        `json:"tree"`
+	Overlay   string        `json:"overlay,omitempty"`
+	Reused    bool          `json:"reused"`
+	Changed   int           `json:"changed"`
+	Skipped   []noteJSON    `json:"skipped"`
+	Unstable  []noteJSON    `json:"unstable,omitempty"`
+	Exposed   []engine.Path `json:"exposed,omitempty"`
+	Bridged   bool          `json:"bridged"`
+	Ref       string        `json:"ref,omitempty"`
+	ElapsedMS float64       `json:"elapsed_ms"`
 }
 
 func syncCommand(a *app) *cobra.Command {

@@ -61,6 +61,9 @@ func (a *app) printStatus(st *engine.Status) {
 	for _, n := range st.Skipped {
 		fmt.Fprintf(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
 	}
+	if len(st.Exposed) > 0 {
+		fmt.Fprintf(a.out, "secrets    %s in git objects (git config rewind.secrets builtin keeps such files out, rewind purge removes them)\n", paths(st.Exposed))
+	}
 	if st.Pending > 0 {
 		fmt.Fprintf(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
 	}

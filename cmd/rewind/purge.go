@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func purgeCommand(a *app) *cobra.Command {
+	var yes, dry bool
+	c := verb("purge PATH...", "Remove the content of paths from every snapshot, the store and our ref", cobra.MinimumNArgs(1), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		if !yes && !dry {
+			return usagef("a purge cannot be undone: --dry-run tells what would go, --yes does it")
+		}
+		list, err := a.inside(args)
+		if err != nil {
+			return err
+		}
+		p, err := e.Purge(ctx, list, dry)
+		if err != nil {
+			return err
+		}
+		if p.Bridge != nil {
+			fmt.Fprintf(a.err, "rewind: gone from the store, but not from our ref yet: %v\n", p.Bridge)
+		}
+		if a.json {
+			a.printJSON(newPurgedJSON(p, dry))
+		} else {
+			a.printPurged(p, dry)
+		}
+		if p.Bridge != nil {
+			return errPartial
+		}
+		return nil
+	})
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do it: what is purged cannot be restored")
+	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would go, and change nothing")
+	return a.jsonFlag(c)
+}
+
+type purgedJSON struct {
+	DryRun    bool       `json:"dry_run,omitempty"`
+	Paths     []pathJSON `json:"paths"`
+	Snapshots int        `json:"snapshots"`
+	Freed     int64      `json:"freed_bytes"`
+	Shared    int        `json:"shared"`
+	Bridged   bool       `json:"bridged"`
+	Git       gitJSON    `json:"git"`
+}
+
+type gitJSON struct {
+	Objects int        `json:"objects"`
+	Expire  string     `json:"prune_expire,omitempty"`
+	Reflog  bool       `json:"reflog"`
+	Tracked []pathJSON `json:"tracked"`
+}
+
+func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
+	return purgedJSON{
+		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Bridged: p.Bridge == nil,
+		Git: gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
+	}
+}
+
+func pathsJSON(list []engine.Path) []pathJSON {
+	out := make([]pathJSON, 0, len(list))
+	for _, p := range list {
+		out = append(out, newPathJSON(p))
+	}
+	return out
+}
+
+func (a *app) printPurged(p *engine.Purged, dry bool) {
+	if p.Snapshots == 0 {
+		fmt.Fprintln(a.out, "no snapshot has any of these paths")
+		return
+	}
+	for _, path := range p.Paths {
+		fmt.Fprintf(a.out, "%s\n", quote(path))
+	}
+	if dry {
+		fmt.Fprintf(a.out, "would be removed from %s\n", count(p.Snapshots, "snapshot"))
+		return
+	}
+	fmt.Fprintf(a.out, "removed from %s, gave back %s\n", count(p.Snapshots, "snapshot"), size(p.Freed))
+	if p.Shared > 0 {
+		fmt.Fprintf(a.out, "%s stay, because other paths have the same\n", count(p.Shared, "content"))
+	}
+	g := p.Git
+	if len(g.Tracked) > 0 {
+		fmt.Fprintf(a.out, "HEAD's commit has %s: git's own history keeps it\n", paths(g.Tracked))
+	}
+	if g.Objects == 0 {
+		return
+	}
+	fmt.Fprintf(a.out, "git still has %s of them in its object database, and deletes what nothing else refers to with a gc once it is older than gc.pruneExpire (%s); at once:\n", count(g.Objects, "content"), g.Expire)
+	if g.Reflog {
+		fmt.Fprintln(a.out, "  git reflog expire --expire=now refs/pi-rewind/store")
+	}
+	fmt.Fprintln(a.out, "  git gc --prune=now")
+	fmt.Fprintln(a.out, "what was pushed, cloned or bundled before has them too; the file in the worktree is untouched, and recorded again unless rewind.exclude or .gitignore names it")
+}

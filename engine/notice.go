@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// noticeSecrets is the notice of files that look like secrets in git objects.
+const noticeSecrets = "secrets"
+
+// noticeMax is how many paths a notice names.
+const noticeMax = 20
+
+// exposed returns, once in the life of a store, the untracked paths of a new
+// snapshot that the built-in list takes for secrets and that are in git objects
+// now. Only with rewind.secrets unset: who set it has decided.
+func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
+	if e.repo == nil || len(e.conf.secrets) > 0 {
+		return nil, nil
+	}
+	if said, err := e.notice(ctx, noticeSecrets); err != nil || said != nil {
+		return nil, err
+	}
+	var before oid.ID
+	if c.last != nil {
+		before = c.last.Tree
+	}
+	found, err := e.likeSecrets(ctx, before, c)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	value, err := json.Marshal(found)
+	if err != nil {
+		return nil, err
+	}
+	return found, storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		return u.Table(tableNotices).Put([]byte(noticeSecrets), value)
+	}))
+}
+
+// likeSecrets lists the files of the capture's git tree that differ from the
+// tree before, that HEAD's commit does not have, and that look like secrets.
+func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]Path, error) {
+	looks, load := chainOf([]string{"builtin"}), e.loader(ctx, c.trees)
+	if before.IsZero() {
+		before = c.head.Tree
+	}
+	var found []Path
+	for change, err := range tree.Diff(tree.State{Tree: before}, tree.State{Tree: c.state.Tree}, e.alg, load) {
+		if err != nil {
+			return nil, err
+		}
+		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !looks.Ignored(change.Path, false, noFile) {
+			continue
+		}
+		_, tracked, err := tree.Lookup(tree.State{Tree: c.head.Tree}, change.Path, e.alg, load)
+		if err != nil {
+			return nil, err
+		}
+		if !tracked && !slices.Contains(found, Path(change.Path)) {
+			found = append(found, Path(change.Path))
+		}
+		if len(found) == noticeMax {
+			break
+		}
+	}
+	return found, nil
+}
+
+// notice returns the paths that a notice named, nil if it was not given yet.
+func (e *Engine) notice(ctx context.Context, name string) (paths []Path, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		value, err := v.Table(tableNotices).Value([]byte(name))
+		if err != nil {
+			return nil // not given, or not readable: giving it again does no harm
+		}
+		_ = json.Unmarshal(value, &paths)
+		return nil
+	})
+	return paths, err
+}

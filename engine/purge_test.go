@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// inFile reports whether bytes stand in a file; contents of tests are random
+// enough not to be compressed, and short enough for one frame.
+func inFile(t *testing.T, path string, text string) bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(data, []byte(text))
+}
+
+const secret = "q7Zk-P3xV9-wB2mT-8LrNd"
+
+func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e := p.open()
+		ctx := context.Background()
+		var old []oid.ID
+		p.write("keys/a.key", secret)
+		p.write("keys/b.txt", "kept")
+		old = append(old, p.snap(e, "one", nil).ID)
+		p.write("only/deep/b.key", secret+"2")
+		old = append(old, p.snap(e, "two", &SnapshotOptions{Session: "s", Entry: "e"}).ID)
+		p.must(os.RemoveAll(filepath.Join(p.dir, "only")))
+		p.must(os.Remove(filepath.Join(p.dir, "keys/a.key")))
+		old = append(old, p.snap(e, "three", nil).ID)
+		if _, err := e.Restore(ctx, old[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		var hook oid.ID
+		if git {
+			hook = p.hookWith("keys/a.key", secret)
+		}
+		before := p.records(e)
+		if !inFile(t, filepath.Join(e.dir, storeFile), secret) {
+			t.Fatal("the store's file never had it readable: this test proves nothing")
+		}
+		dry, err := e.Purge(ctx, []string{"*.key"}, true)
+		p.must(err)
+		if !slices.Equal(p.records(e), before) || dry.Snapshots == 0 {
+			t.Errorf("a dry run did something: %+v", dry)
+		}
+		out, err := e.Purge(ctx, []string{"*.key"}, false)
+		p.must(err)
+		if out.Bridge != nil || out.Snapshots != dry.Snapshots || !slices.Equal(out.Paths, []Path{"keys/a.key", "only/deep/b.key"}) {
+			t.Errorf("%+v, announced %+v", out, dry)
+		}
+		if inFile(t, filepath.Join(e.dir, storeFile), secret) {
+			t.Error("the store's file has it still")
+		}
+		if git {
+			p.gitForgot(e, hook)
+		}
+		// Every old id finds its snapshot, without the path and with a note of it.
+		for i, id := range old {
+			s, err := e.Find(ctx, id)
+			p.must(err)
+			var buf bytes.Buffer
+			if err := e.Cat(ctx, s, "keys/a.key", &buf); err == nil {
+				t.Errorf("snapshot %d has %q", i, &buf)
+			}
+			buf.Reset()
+			if err := e.Cat(ctx, s, "keys/b.txt", &buf); err != nil || buf.String() != "kept" {
+				t.Errorf("snapshot %d: %v, %q", i, err, &buf)
+			}
+		}
+		if s, _ := e.Find(ctx, old[1]); len(s.Points) != 1 || s.Points[0].Entry != "e" || s.ID == old[1] {
+			t.Errorf("%+v", s)
+		}
+		// The file in the worktree stays, also through a restore and an undo.
+		if p.read("keys/a.key") != secret {
+			t.Fatal("the worktree was touched")
+		}
+		if _, err := e.Restore(ctx, old[1], nil); err != nil || p.read("keys/a.key") != secret || p.read("file") != "two" {
+			t.Errorf("%v: %q, %q", err, p.read("keys/a.key"), p.read("file"))
+		}
+		if _, err := e.Undo(ctx); err != nil || p.read("file") != "one" {
+			t.Errorf("%v: %q", err, p.read("file"))
+		}
+		if _, err := e.Undo(ctx); err != nil || p.read("file") != "three" {
+			t.Errorf("%v: %q", err, p.read("file"))
+		}
+		if git {
+			p.wantClean(e)
+		}
+	}
+}
+
+// hookWith appends a snapshot of pi-rewind-hook's that has one more file.
+func (p *place) hookWith(name, text string) oid.ID {
+	p.t.Helper()
+	p.write(name, text)
+	p.git("add", "-A")
+	tree := p.git("write-tree")
+	p.git("rm", "-r", "-q", "--cached", ".")
+	snapshot := p.git("commit-tree", tree, "-m", "pi rewind snapshot")
+	empty := p.git("hash-object", "-w", "-t", "tree", "/dev/null")
+	old := p.git("rev-parse", gitbridge.StoreRef)
+	p.git("update-ref", gitbridge.StoreRef, p.git("commit-tree", empty, "-p", old, "-p", snapshot, "-m", "pi rewind store"), old)
+	id, err := oid.Parse(snapshot)
+	p.must(err)
+	return id
+}
+
+// gitForgot checks that a collection takes the purged contents, and that the
+// snapshot of another program is found under its old id.
+func (p *place) gitForgot(e *Engine, hook oid.ID) {
+	p.t.Helper()
+	blob := e.alg.Sum(oid.Blob, []byte(secret)).String()
+	if out := p.git("rev-list", "--objects", "--all"); strings.Contains(out, blob) {
+		p.t.Error("a ref has it still")
+	}
+	p.git("reflog", "expire", "--expire=now", "--all")
+	p.git("gc", "-q", "--prune=now")
+	if out, err := p.tryGit("cat-file", "-e", blob); err == nil {
+		p.t.Errorf("git has it still %s", out)
+	}
+	s, err := e.Find(context.Background(), hook)
+	p.must(err)
+	if got := p.inRef(e); s.ID == hook || !has(got, s.ID) || has(got, hook) {
+		p.t.Errorf("%v became %v, the ref keeps %v", hook, s.ID, got)
+	}
+}
+
+func TestAPurgeSaysWhatGitKeeps(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("tracked.key", secret)
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	p.git("config", "core.logAllRefUpdates", "always")
+	p.git("config", "gc.pruneExpire", "3.days.ago")
+	e := p.open()
+	p.snap(e, "two", nil)
+	out, err := e.Purge(context.Background(), []string{"tracked.key"}, false)
+	p.must(err)
+	want := Remains{Objects: 1, Expire: "3.days.ago", Reflog: true, Tracked: []Path{"tracked.key"}}
+	if out.Git.Objects != want.Objects || out.Git.Expire != want.Expire || !out.Git.Reflog || !slices.Equal(out.Git.Tracked, want.Tracked) {
+		t.Errorf("%+v, want %+v", out.Git, want)
+	}
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Remains is what git may still have of purged contents, and for how long.
+// All of it is empty without git.
+type Remains struct {
+	Objects int    // purged contents that are in git's object database now
+	Expire  string // gc.pruneExpire: how long git keeps objects that nothing refers to
+	Reflog  bool   // the store ref has a reflog, which refers to the old snapshots
+	Tracked []Path // purged paths that HEAD's commit has: then git's own history keeps them
+}
+
+// remains looks at what git still has of a purge.
+func (e *Engine) remains(ctx context.Context, p *purge) Remains {
+	var r Remains
+	if e.repo == nil {
+		return r
+	}
+	e.repo.Refresh()
+	for id := range p.blobs {
+		if e.repo.Has(id) {
+			r.Objects++
+		}
+	}
+	if r.Expire, _ = e.git.String("gc.pruneexpire"); r.Expire == "" {
+		r.Expire = "2.weeks.ago"
+	}
+	log := filepath.Join(e.repo.Layout().CommonDir, "logs", filepath.FromSlash(gitbridge.StoreRef))
+	if _, err := os.Stat(log); err == nil {
+		r.Reflog = true
+	}
+	head, err := e.repo.Head()
+	if err != nil || head.Tree.IsZero() {
+		return r
+	}
+	for path := range p.removed {
+		if n, _, err := tree.Lookup(tree.State{Tree: head.Tree}, path, e.alg, e.trees(ctx)); err == nil && n.Git.Name != "" {
+			r.Tracked = append(r.Tracked, Path(path))
+		}
+	}
+	return r
+}
+
+// finish makes the purge physical: the ref lets go of the old snapshots, and
+// the store's file is written anew without the contents.
+func (p *purge) finish(ctx context.Context, out *Purged) error {
+	e := p.e
+	out.Bridge = e.bridge(ctx)
+	s := e.opened()
+	// No grace: these contents are to go now. A snapshot that is being made
+	// meanwhile and relied on one of them notices, and begins again.
+	_, err := s.Sweep(ctx, cas.SweepOptions{Live: e.live(ctx, nil), Grace: -1, Now: e.now()})
+	if err != nil {
+		return storeError(err)
+	}
+	before, after, err := s.Compact(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	out.Freed = before - after
+	return e.view(ctx, func(v *cas.View) error {
+		for id := range p.blobs {
+			if v.Has(id) {
+				out.Shared++
+			}
+		}
+		return nil
+	})
+}
+
+// below reports whether something below a directory may be selected.
+func (s *selection) below(dir string) bool {
+	for i, text := range s.texts {
+		if s.globs[i] != nil || dir == "" || len(text) > len(dir) && text[:len(dir)+1] == dir+"/" {
+			return true
+		}
+	}
+	return false
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func TestSyncPutsBackWhatGitLost(t *testing.T) {
+	losses := map[string]func(p *place){
+		"the ref, and a collection": func(p *place) {
+			p.git("update-ref", "-d", gitbridge.StoreRef)
+			p.git("gc", "-q", "--prune=now")
+		},
+		"the ref's text": func(p *place) { p.write(".git/"+gitbridge.StoreRef, "") },
+		"the ref, which names a tree": func(p *place) {
+			p.write(".git/"+gitbridge.StoreRef, p.git("hash-object", "-w", "-t", "tree", "/dev/null")+"\n")
+		},
+		"the ref, which names nothing": func(p *place) { p.write(".git/"+gitbridge.StoreRef, strings.Repeat("12", 20)+"\n") },
+		"loose objects": func(p *place) {
+			for _, dir := range []string{"0", "1", "2", "3", "4", "5", "6", "7"} {
+				found, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", dir+"?", "*"))
+				p.must(err)
+				for _, path := range found {
+					p.must(os.Remove(path))
+				}
+			}
+		},
+		"all objects": func(p *place) { p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "objects", "pack"))); removeLoose(p) },
+	}
+	for name, lose := range losses {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, true)
+			e := p.open()
+			var want []oid.ID
+			for _, text := range []string{"one", "two", "three"} {
+				p.write("d/"+text, text)
+				want = append(want, p.snap(e, text, nil).ID)
+			}
+			lose(p)
+			e = p.open()
+			p.must(e.Sync(context.Background()))
+			p.must(e.Sync(context.Background())) // nothing is left to do
+			got := p.inRef(e)
+			if len(got) != len(want) || slices.ContainsFunc(want, func(id oid.ID) bool { return !has(got, id) }) {
+				t.Errorf("the ref keeps %v, want %v", got, want)
+			}
+			p.wantClean(e)
+			p.git("gc", "-q", "--prune=now")
+			p.wantClean(e)
+		})
+	}
+}
+
+func removeLoose(p *place) {
+	found, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "??"))
+	p.must(err)
+	for _, dir := range found {
+		p.must(os.RemoveAll(dir))
+	}
+}
+
+func TestABrokenHeadDoesNotBlockSnapshots(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.write(".git/refs/heads/main", "garbage\n")
+	two := p.snap(p.open(), "two", nil)
+	p.write(".git/refs/heads/main", strings.Repeat("ab", 20)+"\n")
+	three := p.snap(p.open(), "three", nil)
+	if got := p.inRef(e); !has(got, two.ID) || !has(got, three.ID) {
+		t.Errorf("the ref keeps %v", got)
+	}
+}
+
+func TestARepositoryThatOnlyGitKnowsLeavesSnapshotsPending(t *testing.T) {
+	p := newPlace(t, true)
+	p.snap(p.open(), "one", nil)
+	config := p.read(".git/config")
+	p.write(".git/config", strings.Replace(config, "repositoryformatversion = 0", "repositoryformatversion = 1", 1)+"[extensions]\n\tfutureThing = true\n")
+	p.write("file", "two")
+	r, err := p.open().Snapshot(context.Background(), nil)
+	p.must(err)
+	if !errors.Is(r.Bridge, gitbridge.ErrUnsupportedRepository) || !strings.Contains(strings.ToLower(r.Bridge.Error()), "futurething") {
+		t.Errorf("%v does not name the extension", r.Bridge)
+	}
+	p.write("file", "three")
+	if _, err := p.open().Restore(context.Background(), r.ID, nil); err != nil || p.read("file") != "two" {
+		t.Errorf("%v, %q", err, p.read("file"))
+	}
+	p.write(".git/config", config)
+	e := p.open()
+	p.must(e.Sync(context.Background()))
+	if len(p.inRef(e)) != 3 {
+		t.Errorf("%d snapshots in the ref, want 3", len(p.inRef(e)))
+	}
+	p.wantClean(e)
+}
+
+// TestHelperSnapshot is not a test: it is the process that the next one kills.
+func TestHelperSnapshot(t *testing.T) {
+	dir := os.Getenv("REWIND_TEST_SNAPSHOT")
+	if dir == "" {
+		t.Skip("only a helper of TestASnapshotKilledBeforeTheRefIsBroughtInByTheNext")
+	}
+	e, err := Open(context.Background(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Snapshot(context.Background(), nil)
+	t.Fatalf("not killed: %v", err)
+}
+
+func TestASnapshotKilledBeforeTheRefIsBroughtInByTheNext(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	first := p.snap(e, "one", nil)
+	p.write("file", "two")
+	// While somebody holds the lock, the process waits between store and ref.
+	lock := ".git/" + gitbridge.StoreRef + ".lock"
+	p.write(lock, "")
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestHelperSnapshot$")
+	cmd.Env = append(os.Environ(), "REWIND_TEST_SNAPSHOT="+p.dir, "HOME="+p.home)
+	p.must(cmd.Start())
+	for begin := time.Now(); len(p.records(e)) < 2; time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("the helper recorded nothing")
+		}
+	}
+	p.must(cmd.Process.Kill())
+	_ = cmd.Wait()
+	p.must(os.Remove(filepath.Join(p.dir, lock)))
+	if got := p.inRef(e); !slices.Equal(got, []oid.ID{first.ID}) {
+		t.Fatalf("the ref keeps %v before the next command", got)
+	}
+	third := p.snap(p.open(), "three", nil)
+	got, all := p.inRef(e), p.records(e)
+	if len(got) != 3 || !slices.Equal(got, all) || got[0] != third.ID {
+		t.Errorf("the ref keeps %v, the store %v", got, all)
+	}
+	p.wantClean(e)
+}
+
+func TestObjectsThatGitWasAboutToPruneAreFreshened(t *testing.T) {
+	// The content is in git, unreferenced and old; the next gc would take it.
+	p := newPlace(t, true)
+	p.write("file", "old")
+	blob := p.git("hash-object", "-w", "file")
+	path := filepath.Join(p.dir, ".git", "objects", blob[:2], blob[2:])
+	old := time.Now().Add(-1000 * time.Hour)
+	p.must(os.Chtimes(path, old, old))
+	e := p.open()
+	p.snap(e, "old", nil)
+	info, err := os.Stat(path)
+	p.must(err)
+	if time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("the object is still as old as %v", info.ModTime())
+	}
+	p.wantClean(e)
+}
