@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/rpc"
+)
+
+// protocolVersion is the highest version of docs/protocol.md spoken here.
+const protocolVersion = 1
+
+// The error codes of docs/protocol.md beside those of JSON-RPC.
+const (
+	codeNotInitialized = -32002
+	codeNoVersion      = 10
+)
+
+func serveCommand(a *app) *cobra.Command {
+	var stdio bool
+	c := verb("serve --stdio", "Serve one program over standard input and output (docs/protocol.md)", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+		if !stdio {
+			return usagef("%s: say --stdio", c.CommandPath())
+		}
+		// A client that is gone must end the work between two steps of it, not
+		// the process in the middle of one.
+		signal.Ignore(syscall.SIGPIPE)
+		s := &service{app: a}
+		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
+		if errors.Is(err, rpc.ErrGone) {
+			return nil
+		}
+		return err
+	})
+	c.Flags().BoolVar(&stdio, "stdio", false, "read requests from standard input and answer on standard output")
+	return c
+}
+
+// A service carries out the requests of one client. The worktree is opened for
+// each request, so that each sees the settings, the branch and the store as
+// they are then.
+type service struct {
+	app  *app
+	open func(context.Context, func(engine.Progress)) (*engine.Engine, error) // nil before initialize
+}
+
+// A call is one request with the worktree open.
+type call struct {
+	*rpc.Request
+	engine *engine.Engine
+	begun  time.Time
+}
+
+// methods lists what docs/protocol.md does.
+var methods = map[string]func(context.Context, *call) (any, error){
+	"snapshot": callSnapshot,
+	"preview":  callPreview,
+	"plan":     callPlan,
+	"planUndo": func(ctx context.Context, c *call) (any, error) { return callPlanUndo(ctx, c, false) },
+	"planRedo": func(ctx context.Context, c *call) (any, error) { return callPlanUndo(ctx, c, true) },
+	"restore":  callRestore,
+	"undo":     func(ctx context.Context, c *call) (any, error) { return restored(c)(c.engine.Undo(ctx)) },
+	"redo":     func(ctx context.Context, c *call) (any, error) { return restored(c)(c.engine.Redo(ctx)) },
+	"list":     callList,
+	"show":     callShow,
+	"diff":     callDiff,
+	"exists":   callExists,
+	"points":   callPoints,
+	"pin":      callPin,
+	"prune":    callPrune,
+	"status":   callStatus,
+	"sync":     callSync,
+}
+
+// handle carries out one request.
+func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
+	if r.Method == "initialize" {
+		return s.initialize(ctx, r)
+	}
+	method, ok := methods[r.Method]
+	if !ok {
+		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: fmt.Sprintf("there is no method %q", r.Method), Data: exitData{exitUsage}}
+	}
+	if s.open == nil {
+		return nil, &rpc.Error{Code: codeNotInitialized, Message: "initialize comes first", Data: exitData{exitUsage}}
+	}
+	c := &call{Request: r, begun: time.Now()}
+	var err error
+	if c.engine, err = s.open(ctx, c.progress()); err != nil {
+		return nil, answer(ctx, err)
+	}
+	defer c.engine.Close()
+	result, err := method(ctx, c)
+	return result, answer(ctx, err)
+}
+
+type exitData struct {
+	Exit int `json:"exit"`
+}
+
+// answer turns an error into the one of the protocol.
+func answer(ctx context.Context, err error) error {
+	var chosen *rpc.Error
+	if err == nil || errors.As(err, &chosen) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return err
+	}
+	code := exitCode(err)
+	if code == exitUsage {
+		return &rpc.Error{Code: rpc.CodeParams, Message: err.Error(), Data: exitData{exitUsage}}
+	}
+	return &rpc.Error{Code: code, Message: sentence(ctx, err), Data: exitData{code}}
+}
+
+// initialize settles the protocol version and the worktree.
+func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
+	p := struct {
+		Protocol     *int
+		Dir          string
+		Force, NoGit bool
+	}{Dir: s.app.dir, Force: s.app.force, NoGit: s.app.noGit}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Protocol != nil && *p.Protocol < 1 {
+		return nil, &rpc.Error{Code: codeNoVersion, Message: fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", *p.Protocol, protocolVersion), Data: exitData{exitFailed}}
+	}
+	open := func(ctx context.Context, progress func(engine.Progress)) (*engine.Engine, error) {
+		return engine.Open(ctx, p.Dir, &engine.Options{Force: p.Force, NoGit: p.NoGit, Progress: progress})
+	}
+	e, err := open(ctx, nil)
+	if err != nil {
+		return nil, answer(ctx, err)
+	}
+	defer e.Close()
+	st, err := e.Status(ctx)
+	if err != nil {
+		return nil, answer(ctx, err)
+	}
+	s.open = open
+	warnings := append([]string{}, st.Warnings...)
+	return struct {
+		Protocol  int      `json:"protocol"`
+		Version   string   `json:"version"`
+		Root      string   `json:"root"`
+		Git       bool     `json:"git"`
+		Branch    string   `json:"branch,omitempty"`
+		Algorithm string   `json:"algorithm"`
+		Store     string   `json:"store"`
+		Warnings  []string `json:"warnings"`
+	}{protocolVersion, version(), st.Root, st.Git, e.Branch(), e.Algorithm().String(), st.Store, warnings}, nil
+}
+
+// progressEvery keeps notifications from being work of their own.
+const progressEvery = 100 * time.Millisecond
+
+// progress returns a function that tells the client how far the request is.
+func (c *call) progress() func(engine.Progress) {
+	var mu sync.Mutex
+	last := c.begun
+	return func(p engine.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if now.Sub(last) < progressEvery {
+			return
+		}
+		last = now
+		c.Notify("progress", struct {
+			ID    json.RawMessage `json:"id"`
+			Step  string          `json:"step"`
+			Done  int             `json:"done"`
+			Total int             `json:"total,omitempty"`
+			Bytes int64           `json:"bytes,omitempty"`
+		}{c.ID, p.Step, p.Done, p.Total, p.Bytes})
+	}
+}
+
+// warn tells the client of something that did not stop the request.
+func (c *call) warn(message string) {
+	c.Notify("warning", struct {
+		Message string `json:"message"`
+	}{message})
+}
+
+// printed returns what the command line prints with --json: the objects of the
+// protocol are the same, and made in one place.
+func printed(print func(a *app) error) (json.RawMessage, error) {
+	var out bytes.Buffer
+	a := &app{stdio: stdio{out: &out, err: io.Discard}, json: true}
+	if err := print(a); err != nil && !isSilent(err) {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/rpc"
+)
+
+func callSnapshot(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		Label, Session, Entry, Trigger string
+		DeadlineMs                     float64
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.DeadlineMs > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(p.DeadlineMs*float64(time.Millisecond)))
+		defer cancel()
+	}
+	r, err := c.engine.Snapshot(ctx, &engine.SnapshotOptions{Label: p.Label, Session: p.Session, Entry: p.Entry, Trigger: p.Trigger})
+	if err != nil {
+		return nil, err
+	}
+	if r.Bridge != nil {
+		c.warn(r.Bridge.Error())
+	}
+	return recorded(c, r, false)
+}
+
+func callPreview(ctx context.Context, c *call) (any, error) {
+	r, err := c.engine.Preview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return recorded(c, r, true)
+}
+
+func recorded(c *call, r *engine.Recorded, dry bool) (any, error) {
+	return printed(func(a *app) error {
+		a.printSnapshot(r, dry, time.Since(c.begun))
+		return nil
+	})
+}
+
+// target is the part that plan and restore have in common.
+func target(ctx context.Context, c *call) (*engine.Snapshot, *engine.RestoreOptions, error) {
+	var p struct {
+		ID    string
+		Paths []string
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, nil, err
+	}
+	s, err := c.engine.Resolve(ctx, p.ID)
+	return s, &engine.RestoreOptions{Paths: p.Paths}, err
+}
+
+func callPlan(ctx context.Context, c *call) (any, error) {
+	s, opt, err := target(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.engine.Plan(ctx, s.ID, opt)
+	if err != nil {
+		return nil, err
+	}
+	return planned(c, plan)
+}
+
+func callPlanUndo(ctx context.Context, c *call, redo bool) (any, error) {
+	plan, err := c.engine.PlanUndo(ctx, redo)
+	if err != nil {
+		return nil, err
+	}
+	return planned(c, plan)
+}
+
+// planned is the plan with the branches on which it was recorded and would be
+// carried out.
+func planned(c *call, plan *engine.Plan) (any, error) {
+	text, err := printed(func(a *app) error { return a.printPlan(plan, time.Since(c.begun)) })
+	if err != nil {
+		return nil, err
+	}
+	object := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &object); err != nil {
+		return nil, err
+	}
+	for name, ref := range map[string]string{"branch": plan.Target.Branch, "here": c.engine.Branch()} {
+		if ref == "" {
+			continue
+		}
+		if object[name], err = json.Marshal(ref); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
+}
+
+func callRestore(ctx context.Context, c *call) (any, error) {
+	s, opt, err := target(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return restored(c)(c.engine.Restore(ctx, s.ID, opt))
+}
+
+// restored turns the outcome of a restore, undo or redo into a result.
+func restored(c *call) func(*engine.Restored, error) (any, error) {
+	return func(r *engine.Restored, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return printed(func(a *app) error { return a.printRestored(r, time.Since(c.begun)) })
+	}
+}
+
+func callList(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		All     bool
+		Session string
+		Limit   int
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	list, err := c.engine.List(ctx, &engine.ListOptions{All: p.All, Session: p.Session, Limit: max(0, p.Limit)})
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Snapshots []recordJSON `json:"snapshots"`
+	}{recordsJSON(list)}, nil
+}
+
+func callShow(ctx context.Context, c *call) (any, error) {
+	s, _, err := target(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.engine.Before(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.engine.Diff(ctx, before, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		recordJSON
+		Changes []changeJSON `json:"changes"`
+	}{newRecordJSON(s), changesJSON(d.Changes)}, nil
+}
+
+func callDiff(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		From, To, Format string
+		Paths            []string
+		MaxBytes         int
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.From == "" {
+		p.From = "@"
+	}
+	ids := []string{p.From}
+	if p.To != "" {
+		ids = append(ids, p.To)
+	}
+	from, to, err := diffSides(ctx, c.engine, ids)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.engine.Diff(ctx, from, to, p.Paths)
+	if err != nil {
+		return nil, err
+	}
+	switch p.Format {
+	case "", "names", "stat":
+		return printed(func(a *app) error { return a.printDiffJSON(ctx, d, p.Format == "stat") })
+	case "patch":
+		return patchOf(ctx, d, p.MaxBytes)
+	}
+	return nil, &rpc.Error{Code: rpc.CodeParams, Message: `format is "names", "stat" or "patch"`, Data: exitData{exitUsage}}
+}
+
+// patchOf prints file after file until there is enough.
+func patchOf(ctx context.Context, d *engine.Difference, most int) (any, error) {
+	out := struct {
+		Patch     string `json:"patch"`
+		Truncated bool   `json:"truncated,omitempty"`
+	}{}
+	var text bytes.Buffer
+	for _, change := range d.Changes {
+		part := *d
+		part.Changes = []engine.Change{change}
+		if err := printPatch(ctx, &text, &part, false); err != nil {
+			return nil, err
+		}
+		if most > 0 && text.Len() > most {
+			out.Truncated = true
+			text.Truncate(bytes.LastIndexByte(text.Bytes()[:most], '\n') + 1)
+			break
+		}
+	}
+	out.Patch = text.String()
+	return out, nil
+}
+
+// parseIDs takes whole ids; what is none cannot exist.
+func parseIDs(texts []string) []oid.ID {
+	var ids []oid.ID
+	for _, text := range texts {
+		if id, err := oid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func callExists(ctx context.Context, c *call) (any, error) {
+	var p struct{ IDs []string }
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	ids, err := c.engine.Existing(ctx, parseIDs(p.IDs))
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		IDs []oid.ID `json:"ids"`
+	}{ids}, nil
+}
+
+func callPoints(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		File, Leaf string
+		Entries    []string
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	found, err := c.engine.Points(ctx, p.File, p.Leaf, p.Entries)
+	if err != nil {
+		return nil, err
+	}
+	type state struct {
+		Current string `json:"current,omitempty"`
+		Undo    string `json:"undo,omitempty"`
+	}
+	out := struct {
+		Points map[string]oid.ID `json:"points"`
+		state
+		Pending *state `json:"pending,omitempty"`
+	}{Points: found.Points, state: state{idText(found.Current), idText(found.Undo)}}
+	if !found.PendingCurrent.IsZero() {
+		out.Pending = &state{idText(found.PendingCurrent), idText(found.PendingUndo)}
+	}
+	return out, nil
+}
+
+func callPin(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		ID, Name string
+		Remove   bool
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Remove {
+		return nil, c.engine.Unpin(ctx, p.Name)
+	}
+	s, err := c.engine.Resolve(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.engine.Pin(ctx, p.Name, s.ID)
+}
+
+func callPrune(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		MaxSnapshots    int
+		MaxAgeDays      float64
+		Session         string
+		DryRun, Startup bool
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.MaxSnapshots < 0 || p.MaxAgeDays < 0 {
+		return nil, usagef("limits cannot be negative")
+	}
+	age := time.Duration(p.MaxAgeDays * float64(24*time.Hour))
+	out, err := c.engine.Prune(ctx, &engine.PruneOptions{MaxSnapshots: p.MaxSnapshots, MaxAge: age, Session: p.Session, DryRun: p.DryRun, Startup: p.Startup})
+	if err != nil {
+		return nil, err
+	}
+	return newPrunedJSON(out, p.DryRun), nil
+}
+
+func callStatus(ctx context.Context, c *call) (any, error) {
+	st, err := c.engine.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newStatusJSON(st), nil
+}
+
+func callSync(ctx context.Context, c *call) (any, error) {
+	if _, err := c.engine.Recover(ctx); err != nil {
+		return nil, err
+	}
+	return nil, c.engine.Sync(ctx)
+}
