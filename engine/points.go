@@ -7,49 +7,38 @@ import (
 	"github.com/seed-82afce7a/rewind/ledger"
 )
 
-// SessionPoints is what a Pi session file says about snapshots. It names only
-// snapshots that can be restored; a zero id means that none is said.
-type SessionPoints struct {
-	Points  map[string]oid.ID // by entry, also through the sessions it was forked from
-	Current oid.ID            // the files at the leaf
-	Undo    oid.ID            // the way back from the last restore, at the leaf
-
-	// What the session left for the child of its last fork to begin with.
-	PendingCurrent, PendingUndo oid.ID
-}
-
 // Points reads a Pi session file and, for entries that it does not bind, the
-// sessions it was forked from. It looks for the given entries, nil: for every
-// entry of the file; the branch of leaf, "": of the file's last entry, decides
-// about Current and Undo. The file may be open in Pi; what Pi has not written
-// yet is not seen.
-func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (*SessionPoints, error) {
+// sessions it was forked from. At says which snapshots belong to the given
+// entries (nil: to every entry of the file), and the files and the way back
+// from the last restore on the branch of leaf ("": of the file's last entry);
+// pending what the session left for the child of its last fork to begin with.
+// Only snapshots that can be restored are named. The file may be open in Pi;
+// what Pi has not written yet is not seen.
+func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (at, pending ledger.Record, err error) {
 	var sessions ledger.Sessions
 	s, err := sessions.Open(file)
 	if err != nil {
-		return nil, err
+		return at, pending, err
 	}
 	exists := func(id oid.ID) bool { return e.exists(ctx, id) }
-	out := &SessionPoints{Points: map[string]oid.ID{}}
 	for _, entry := range entriesOf(s, entries) {
 		if id, ok := sessions.Point(s, entry, exists); ok {
-			out.Points[entry] = id
+			at.Bindings = append(at.Bindings, ledger.Binding{Entry: entry, Snapshot: id})
 		}
 	}
 	if last, ok := s.Leaf(); ok && leaf == "" {
 		leaf = last.ID
 	}
 	state := s.State(leaf)
-	pending, _ := s.Pending()
-	for _, said := range []struct{ from, to *oid.ID }{
-		{&state.Current, &out.Current}, {&state.Undo, &out.Undo},
-		{&pending.Current, &out.PendingCurrent}, {&pending.Undo, &out.PendingUndo},
-	} {
-		if exists(*said.from) {
-			*said.to = *said.from
+	at.Current, at.Undo = state.Current, state.Undo
+	left, _ := s.Pending()
+	pending.Current, pending.Undo = left.Current, left.Undo
+	for _, id := range []*oid.ID{&at.Current, &at.Undo, &pending.Current, &pending.Undo} {
+		if !exists(*id) {
+			*id = oid.ID{}
 		}
 	}
-	return out, ctx.Err()
+	return at, pending, ctx.Err()
 }
 
 // entriesOf returns the entries to look for: those given, or all of the file.

@@ -248,7 +248,7 @@ func callPoints(ctx context.Context, c *call) (any, error) {
 	if err := c.Decode(&p); err != nil {
 		return nil, err
 	}
-	found, err := c.engine.Points(ctx, p.File, p.Leaf, p.Entries)
+	at, pending, err := c.engine.Points(ctx, p.File, p.Leaf, p.Entries)
 	if err != nil {
 		return nil, err
 	}
@@ -260,9 +260,12 @@ func callPoints(ctx context.Context, c *call) (any, error) {
 		Points map[string]oid.ID `json:"points"`
 		state
 		Pending *state `json:"pending,omitempty"`
-	}{Points: found.Points, state: state{idText(found.Current), idText(found.Undo)}}
-	if !found.PendingCurrent.IsZero() {
-		out.Pending = &state{idText(found.PendingCurrent), idText(found.PendingUndo)}
+	}{Points: map[string]oid.ID{}, state: state{idText(at.Current), idText(at.Undo)}}
+	for _, b := range at.Bindings {
+		out.Points[b.Entry] = b.Snapshot
+	}
+	if !pending.Current.IsZero() {
+		out.Pending = &state{idText(pending.Current), idText(pending.Undo)}
 	}
 	return out, nil
 }
