@@ -89,14 +89,29 @@ func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 			return nil, err
 		}
 		if len(entries) > 0 {
-			if last := entries[len(entries)-1]; Compare(last, e) >= 0 || last.Name == e.Name {
+			if last := entries[len(entries)-1]; Compare(last, e) >= 0 {
 				return nil, fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
+			}
+			if e.Mode.Type() == Dir && hasName(entries, e.Name) {
+				return nil, fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
 			}
 		}
 		entries = append(entries, e)
 		rest = rest[n:]
 	}
 	return entries, nil
+}
+
+// hasName reports whether entries in order, all before that of a directory of
+// this name, have the name too. Between the two may lie "name.txt", say, for a
+// directory sorts as if its name ended in a slash.
+func hasName(entries []Entry, name string) bool {
+	for i := len(entries) - 1; i >= 0 && strings.HasPrefix(entries[i].Name, name); i-- {
+		if entries[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func decodeEntry(p []byte, alg oid.Algorithm) (Entry, int, error) {

@@ -57,18 +57,19 @@ func TestMalformedTreesAreRefused(t *testing.T) {
 	good := Entry{"a", GitFile, blob("1")}
 	enc := func(e ...Entry) []byte { return Encode(e, alg) }
 	for name, p := range map[string][]byte{
-		"cut short":    enc(good)[:20],
-		"duplicate":    enc(good, good),
-		"same name":    enc(Entry{"a", GitFile, blob("1")}, Entry{"a", Dir, blob("2")}),
-		"wrong order":  enc(Entry{"b", GitFile, blob("1")}, good),
-		"slash":        enc(Entry{"a/b", GitFile, blob("1")}),
-		"dot dot":      enc(Entry{"..", Dir, blob("1")}),
-		"empty name":   enc(Entry{"", Dir, blob("1")}),
-		"null id":      enc(Entry{"a", GitFile, oid.ID{}}),
-		"a fifo":       enc(Entry{"a", 0010644, blob("1")}),
-		"no mode":      []byte(" a\x00" + string(make([]byte, 20))),
-		"not octal":    []byte("10x644 a\x00" + string(make([]byte, 20))),
-		"only letters": []byte("hello"),
+		"cut short":        enc(good)[:20],
+		"duplicate":        enc(good, good),
+		"same name":        enc(Entry{"a", GitFile, blob("1")}, Entry{"a", Dir, blob("2")}),
+		"same name, apart": enc(Entry{"a", GitSymlink, blob("1")}, Entry{"a-b", GitFile, blob("1")}, Entry{"a.c", GitFile, blob("1")}, Entry{"a", Dir, blob("2")}),
+		"wrong order":      enc(Entry{"b", GitFile, blob("1")}, good),
+		"slash":            enc(Entry{"a/b", GitFile, blob("1")}),
+		"dot dot":          enc(Entry{"..", Dir, blob("1")}),
+		"empty name":       enc(Entry{"", Dir, blob("1")}),
+		"null id":          enc(Entry{"a", GitFile, oid.ID{}}),
+		"a fifo":           enc(Entry{"a", 0010644, blob("1")}),
+		"no mode":          []byte(" a\x00" + string(make([]byte, 20))),
+		"not octal":        []byte("10x644 a\x00" + string(make([]byte, 20))),
+		"only letters":     []byte("hello"),
 	} {
 		if got, err := Decode(p, alg); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %v, %v, want ErrMalformed", name, got, err)
