@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,4 +71,49 @@ func (p *place) giveBack(s *Step) error {
 		return p.stranded(errors.Join(why, err))
 	}
 	return errors.Join(why, p.dropSpare(why, st))
+}
+
+// Clear removes what a run of these steps that was cut short left beside their
+// paths, and goes no further: for who takes the run back instead of finishing
+// it. Bytes of another process that the run had taken away by mistake get back
+// to their path; the notes name where that could not be, and what else could
+// not be removed. Options are those of the run.
+func Clear(ctx context.Context, root string, steps []Step, opt *Options) ([]Note, error) {
+	a, err := newApplier(root, nil, opt)
+	if err != nil {
+		return nil, fmt.Errorf("clear: %w", err)
+	}
+	defer a.root.Close()
+	var notes []Note
+	err = each(ctx, len(steps), 1, func(i int) error {
+		err := a.clear(&steps[i])
+		if fatal(err) {
+			return err
+		}
+		if err != nil && !dirfd.Gone(err) {
+			notes = append(notes, note(steps[i].Path, err))
+		}
+		return nil
+	})
+	if err = errors.Join(err, a.closeDirs()); err != nil {
+		return notes, fmt.Errorf("clear: %w", err)
+	}
+	return notes, nil
+}
+
+func (a *applier) clear(s *Step) error {
+	if err := SafePath(s.Path); err != nil {
+		return nil // nothing was made beside it
+	}
+	p, err := a.reach(s.Path)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for _, role := range []string{fresh, spare} {
+		if _, there, err := p.lstat(p.temp(role)); there || err != nil {
+			return errors.Join(err, p.makeWritable(), p.recover(s))
+		}
+	}
+	return nil
 }
