@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -240,25 +242,44 @@ func (c *capture) saveTable(id oid.ID) error {
 // inTheWay reports whether something that the scan left out stands where a
 // plan wants something else than a directory that is there already.
 func (c *capture) inTheWay(change tree.Change) bool {
-	info, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(change.Path)))
-	return err == nil && !(change.To.Mode.IsDir() && info.IsDir())
+	st, ok := c.lstat(change.Path)
+	return ok && !(change.To.Mode.IsDir() && st.Mode.IsDir())
 }
 
 // directory returns the directory at a path that the scan left out, because it
 // is ignored; nothing if there is none.
 func (c *capture) directory(path string) apply.Node {
-	info, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path)))
-	if err != nil || !info.IsDir() {
+	st, ok := c.lstat(path)
+	if !ok || !st.Mode.IsDir() {
 		return apply.Node{}
 	}
-	return apply.Node{Mode: tree.Dir | tree.Mode(info.Mode().Perm())}
+	return apply.Node{Mode: st.Mode}
+}
+
+// lstat looks at a path, and not through a symbolic link on the way to it;
+// false if nothing is there.
+func (c *capture) lstat(path string) (st dirfd.Stat, ok bool) {
+	at, err := dirfd.Open(c.e.root)
+	if err != nil {
+		return st, false
+	}
+	defer at.Close()
+	dir := parent(path)
+	if dir != "" {
+		if at, err = at.OpenDir(dir); err != nil {
+			return st, false
+		}
+		defer at.Close()
+	}
+	st, err = at.Lstat(strings.TrimPrefix(path[len(dir):], "/"))
+	return st, err == nil
 }
 
 // isRepository reports whether a directory has a ".git" of its own. A gitlink
 // that is not checked out has none.
 func (c *capture) isRepository(path string) bool {
-	_, err := os.Lstat(filepath.Join(c.e.root, filepath.FromSlash(path), ".git"))
-	return err == nil
+	_, ok := c.lstat(path + "/.git")
+	return ok
 }
 
 // fingerprint is what the scan saw at a path, for a restore to expect.

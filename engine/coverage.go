@@ -167,3 +167,9 @@ func parent(p string) string {
 	}
 	return p[:i]
 }
+
+// hadGit reports whether a repository lay at a path.
+func (c *coverage) hadGit(path string) bool {
+	_, ok := c.nested[path]
+	return ok
+}

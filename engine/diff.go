@@ -127,7 +127,7 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) ([]byte, erro
 func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
 	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.loader(ctx, nil))
 	if err != nil {
-		return err
+		return treeError(err)
 	}
 	if !ok {
 		return fmt.Errorf("%w: snapshot %v has no path %q", ErrNoSnapshot, s.ID, path)

@@ -28,11 +28,11 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	var steps []apply.Step
 	for c, err := range tree.Walk(s.State(), e.alg, e.loader(ctx, nil)) {
 		if err != nil {
-			return nil, err
+			return nil, treeError(err)
 		}
 		steps = append(steps, apply.Step{Path: c.Path, Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID}})
 	}
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
-	return restored(s, out), err
+	return restored(&Operation{To: s.ID}, out), err
 }

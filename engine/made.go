@@ -2,13 +2,11 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -18,33 +16,12 @@ import (
 // whatever the rules say, unless it was changed since.
 type made map[string]apply.Node
 
-// broughtBy reads from the journal of an operation what it made, nil for the
-// operation 0.
-func (e *Engine) broughtBy(ctx context.Context, seq uint64) (made, error) {
-	if seq == 0 {
-		return nil, nil
-	}
-	var op Operation
-	err := e.view(ctx, func(v *cas.View) error {
-		value, err := v.Table(tableOperations).Value(seqKey(seq))
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(value, &op); err != nil {
-			return fmt.Errorf("%w: operation record %d", ErrDamaged, seq)
-		}
-		return nil
-	})
-	if err != nil {
+// broughtBy reads from the journal of an operation what it made. Without the
+// journal more is kept when the operation is taken back, and nothing is lost.
+func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
+	steps, err := e.steps(ctx, op)
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return nil, err
-	}
-	_, journal, err := e.object(ctx, op.Plan)
-	if err != nil {
-		return nil, fmt.Errorf("the %s to take back: %w", op.Kind, err)
-	}
-	steps, err := decodeSteps(journal)
-	if err != nil {
-		return nil, fmt.Errorf("the %s to take back: %w", op.Kind, err)
 	}
 	brought := made{}
 	for i := range steps {

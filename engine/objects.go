@@ -91,3 +91,11 @@ func (e *Engine) loader(ctx context.Context, extra forest) tree.Loader {
 		return p, nil
 	}
 }
+
+// treeError makes a tree that cannot be one a damage.
+func treeError(err error) error {
+	if errors.Is(err, tree.ErrMalformed) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}

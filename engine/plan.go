@@ -27,11 +27,9 @@ type planner struct {
 	e       *Engine
 	load    tree.Loader
 	present *capture
-	target  *Snapshot
-	paths   *selection
+	aim
 	cover   *coverage
 	plan    Plan
-	made    made // what the operation that is taken back brought; nil unless one is
 	met     map[string]bool
 	kept    string        // the last kept path: what lies below it stays unmentioned
 	parents []tree.Change // directories that are not selected, but that something selected may need
@@ -44,14 +42,14 @@ type planner struct {
 // did not: one that the target's own ignore rules excluded, that it skipped,
 // or that lies in a repository made since, stays. But what an operation brought
 // goes when it is taken back.
-func (e *Engine) plan(ctx context.Context, present *capture, target *Snapshot, paths *selection, brought made) (*Plan, error) {
-	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, target: target, paths: paths, made: brought, met: map[string]bool{}}
-	p.plan.Target = target
-	p.cover = newCoverage(ctx, e, target, p.load)
-	view := viewOf(nil, target)
-	for c, err := range tree.Diff(present.state, target.State(), e.alg, p.load) {
+func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, error) {
+	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, aim: to, met: map[string]bool{}}
+	p.plan.Target = to.target
+	p.cover = newCoverage(ctx, e, to.target, p.load)
+	view := viewOf(nil, to.target)
+	for c, err := range tree.Diff(present.state, to.target.State(), e.alg, p.load) {
 		if err != nil {
-			return nil, err
+			return nil, treeError(err)
 		}
 		c, known := view.of(c)
 		if !known {
@@ -84,7 +82,7 @@ func (p *planner) add(c tree.Change) error {
 	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
 		p.parents = p.parents[:len(p.parents)-1]
 	}
-	if !p.paths.match(c.Path) {
+	if !p.paths.match(c.Path) && !p.brought(c) {
 		if c.To.Mode.IsDir() && !c.From.Mode.IsDir() {
 			p.parents = append(p.parents, c)
 		}
@@ -105,7 +103,19 @@ func (p *planner) add(c tree.Change) error {
 	}
 	p.parents = nil
 	p.step(c)
+	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
+		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path + "/.git"), Reason: lostGit})
+	}
 	return nil
+}
+
+// lostGit is why a repository inside the worktree is not whole again.
+const lostGit = "a repository's own files are not recorded: its other files are back, as a plain directory"
+
+// brought reports whether a directory is to go that the operation that is
+// taken back made on the way to something selected.
+func (p *planner) brought(c tree.Change) bool {
+	return c.To.Mode.Type() == tree.Absent && c.From.Mode.IsDir() && p.made.has(c)
 }
 
 // remove plans the deletion of a path, unless the target could not have held it.

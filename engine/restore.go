@@ -36,27 +36,29 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 	if err != nil {
 		return nil, err
 	}
-	return e.preview(ctx, target, opt, 0)
-}
-
-// preview plans without recording anything. Reverts is the operation that
-// would be taken back, 0 if none.
-func (e *Engine) preview(ctx context.Context, target *Snapshot, opt *RestoreOptions, reverts uint64) (*Plan, error) {
 	paths, err := newSelection(opt)
 	if err != nil {
 		return nil, err
 	}
-	brought, err := e.broughtBy(ctx, reverts)
-	if err != nil {
-		return nil, err
-	}
+	return e.preview(ctx, aim{target: target, paths: paths})
+}
+
+// An aim is what an operation is to reach.
+type aim struct {
+	target *Snapshot
+	paths  *selection
+	made   made // what the operation that is taken back brought; nil unless one is
+}
+
+// preview plans without recording anything.
+func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 	o := captureOptions{dry: true}
 	for {
 		present, err := e.capture(ctx, o)
 		if err != nil {
 			return nil, err
 		}
-		plan, err := e.plan(ctx, present, target, paths, brought)
+		plan, err := e.plan(ctx, present, to)
 		if err != nil || len(plan.force) == 0 || o.force != nil {
 			return plan, err
 		}
@@ -76,12 +78,6 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	return e.operate(ctx, &Operation{Kind: "restore"}, target, opt)
-}
-
-// operate carries out an operation whose kind (and, for undo and redo, what it
-// reverts) is given.
-func (e *Engine) operate(ctx context.Context, op *Operation, target *Snapshot, opt *RestoreOptions) (*Restored, error) {
 	paths, err := newSelection(opt)
 	if err != nil {
 		return nil, err
@@ -91,35 +87,35 @@ func (e *Engine) operate(ctx context.Context, op *Operation, target *Snapshot, o
 		return nil, err
 	}
 	defer unlock.Unlock()
-	if op.Kind != "undo" {
-		if err := e.recoverLocked(ctx); err != nil {
-			return nil, err
-		}
+	if _, err := e.recoverLocked(ctx); err != nil {
+		return nil, err
 	}
-	brought, err := e.broughtBy(ctx, op.Reverts)
+	return e.operate(ctx, &Operation{Kind: "restore"}, aim{target: target, paths: paths})
+}
+
+// operate carries out an operation whose kind (and, for undo and redo, what it
+// reverts) is given. The operation lock is held.
+func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored, error) {
+	undo, plan, err := e.prepare(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	undo, plan, err := e.prepare(ctx, target, paths, brought)
-	if err != nil {
-		return nil, err
-	}
-	op.From, op.To, op.Paths = undo.ID, target.ID, paths.patterns()
+	op.From, op.To, op.Paths = undo.ID, to.target.ID, to.paths.patterns()
 	if err := e.begin(ctx, op, plan.steps); err != nil {
 		return nil, err
 	}
 	out, err := e.apply(ctx, op, plan.steps, false)
 	if err != nil {
-		return nil, fmt.Errorf("restore stopped half-way, the next command finishes it and undo takes it back: %w", err)
+		return nil, fmt.Errorf("%s stopped half-way, the next command finishes it and undo takes it back: %w", op.Kind, err)
 	}
-	r := restored(target, out)
-	r.Undo, r.Kept, r.Conflicts = undo.ID, append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
+	r := restored(op, out)
+	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
 }
 
-// restored says what the steps of a plan came to.
-func restored(target *Snapshot, out apply.Outcome) *Restored {
-	r := &Restored{ID: target.ID, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+// restored says what the steps of an operation came to.
+func restored(op *Operation, out apply.Outcome) *Restored {
+	r := &Restored{ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
 		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
 	}
@@ -129,7 +125,7 @@ func restored(target *Snapshot, out apply.Outcome) *Restored {
 // prepare records the present and plans. Ignored files that the plan would
 // overwrite or delete are recorded too: then the present is recorded a second
 // time.
-func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection, brought made) (*Snapshot, *Plan, error) {
+func (e *Engine) prepare(ctx context.Context, to aim) (*Snapshot, *Plan, error) {
 	opt := captureOptions{}
 	for {
 		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
@@ -139,7 +135,7 @@ func (e *Engine) prepare(ctx context.Context, target *Snapshot, paths *selection
 		// Git comes second: the undo must stand before anything is changed, and
 		// it stands in the store. What fails here is tried again later.
 		_ = e.bridge(ctx)
-		plan, err := e.plan(ctx, present, target, paths, brought)
+		plan, err := e.plan(ctx, present, to)
 		if err != nil {
 			return nil, nil, err
 		}

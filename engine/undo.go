@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -13,7 +14,9 @@ import (
 // Undo is an operation of its own: Redo takes it back, and what was there in
 // between is recorded. [ErrNothing] if there is nothing to take back.
 //
-// An unfinished operation is rolled back by Undo, not finished first.
+// An unfinished restore or redo is rolled back by Undo, not finished first. An
+// unfinished undo is finished, and that is all: whoever says undo again after
+// an interruption does not mean one more.
 func (e *Engine) Undo(ctx context.Context) (*Restored, error) {
 	return e.revert(ctx, "undo")
 }
@@ -31,43 +34,102 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	if redo {
 		kind = "redo"
 	}
-	op, err := e.reverted(ctx, kind)
+	_, to, err := e.reverted(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	target, err := e.Find(ctx, op.From)
-	if err != nil {
-		return nil, err
-	}
-	return e.preview(ctx, target, &RestoreOptions{Paths: texts(op.Paths)}, op.Seq)
+	return e.preview(ctx, to)
 }
 
 func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
-	op, err := e.reverted(ctx, kind)
+	if e.opened() == nil {
+		return nil, nothingTo(kind)
+	}
+	unlock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	target, err := e.Find(ctx, op.From)
-	if err != nil {
-		return nil, err
-	}
-	return e.operate(ctx, &Operation{Kind: kind, Reverts: op.Seq}, target, &RestoreOptions{Paths: texts(op.Paths)})
-}
-
-// reverted returns the operation that an undo or redo takes back.
-func (e *Engine) reverted(ctx context.Context, kind string) (*Operation, error) {
+	defer unlock.Unlock()
 	h, err := e.history(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if h.open != nil && (kind == "redo" || h.open.Kind == "undo") {
+		done, err := e.recoverLocked(ctx)
+		if err != nil || kind == "undo" {
+			return done, err
+		}
+		h.open = nil
+	}
+	op, to, err := e.reverted(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	left, err := e.clear(ctx, h.open)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.operate(ctx, &Operation{Kind: kind, Reverts: op.Seq}, to)
+	if err == nil {
+		r.Conflicts = append(r.Conflicts, left...)
+	}
+	return r, err
+}
+
+// reverted returns the operation that an undo or redo takes back, and where
+// that leads.
+func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to aim, err error) {
+	h, err := e.history(ctx)
+	if err != nil {
+		return nil, to, err
 	}
 	list := h.undo
 	if kind == "redo" {
 		list = h.redo
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: there is no restore to %s", ErrNothing, kind)
+		return nil, to, nothingTo(kind)
 	}
-	return list[len(list)-1], nil
+	op = list[len(list)-1]
+	if to.target, err = e.Find(ctx, op.From); err != nil {
+		return nil, to, err
+	}
+	if to.paths, err = newSelection(&RestoreOptions{Paths: texts(op.Paths)}); err != nil {
+		return nil, to, err
+	}
+	to.made, err = e.broughtBy(ctx, op)
+	return op, to, err
+}
+
+func nothingTo(kind string) error {
+	return fmt.Errorf("%w: there is no restore to %s", ErrNothing, kind)
+}
+
+// clear removes what an unfinished operation that is taken back has left
+// beside the files it was about to change. The notes name what could not go.
+func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
+	if open == nil {
+		return nil, nil
+	}
+	steps, err := e.steps(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	left, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
+	return notes(left), err
+}
+
+// steps returns the plan of an operation.
+func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error) {
+	_, journal, err := e.object(ctx, op.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
+	}
+	steps, err := decodeSteps(journal)
+	if err != nil {
+		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
+	}
+	return steps, nil
 }
 
 // Recover finishes an operation that a crash left unfinished. Every method
@@ -83,26 +145,29 @@ func (e *Engine) Recover(ctx context.Context) (finished []oid.ID, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock.Unlock()) }()
-	return []oid.ID{h.open.To}, e.recoverLocked(ctx)
+	done, err := e.recoverLocked(ctx)
+	if done != nil {
+		finished = []oid.ID{done.ID}
+	}
+	return finished, err
 }
 
-// recoverLocked finishes what is unfinished; the operation lock is held, so
-// whoever began it is dead.
-func (e *Engine) recoverLocked(ctx context.Context) error {
+// recoverLocked finishes what is unfinished and says what came of it; nil if
+// there is nothing. The operation lock is held, so whoever began it is dead.
+func (e *Engine) recoverLocked(ctx context.Context) (*Restored, error) {
 	h, err := e.history(ctx)
 	if err != nil || h.open == nil {
-		return err
+		return nil, err
 	}
-	_, journal, err := e.object(ctx, h.open.Plan)
+	steps, err := e.steps(ctx, h.open)
 	if err != nil {
-		return fmt.Errorf("unfinished %s: %w", h.open.Kind, err)
+		return nil, err
 	}
-	steps, err := decodeSteps(journal)
+	out, err := e.apply(ctx, h.open, steps, true)
 	if err != nil {
-		return fmt.Errorf("unfinished %s: %w", h.open.Kind, err)
+		return nil, fmt.Errorf("the %s that was interrupted is not finished yet: %w", h.open.Kind, err)
 	}
-	_, err = e.apply(ctx, h.open, steps, true)
-	return err
+	return restored(h.open, out), nil
 }
 
 func texts(paths []Path) []string {
