@@ -197,8 +197,9 @@ func (e *Engine) outsider(ctx context.Context, id oid.ID) (*Snapshot, error) {
 	return nil, err
 }
 
-// beside returns all that git has beside the store, newest first.
-func (e *Engine) beside(ctx context.Context, skipped func(Note)) ([]*Snapshot, error) {
+// beside returns all that git has beside the store, newest first; told asks
+// the session ledgers what they say about it.
+func (e *Engine) beside(ctx context.Context, told bool, skipped func(Note)) ([]*Snapshot, error) {
 	if e.repo == nil {
 		return nil, nil
 	}
@@ -211,6 +212,9 @@ func (e *Engine) beside(ctx context.Context, skipped func(Note)) ([]*Snapshot, e
 		return nil, err
 	}
 	others, err := o.checkpoints(ctx, nil, skipped)
+	if err == nil && told {
+		err = o.bind(ctx, others)
+	}
 	list := append(lost, others...)
 	newestFirst(list)
 	return list, err
@@ -240,7 +244,7 @@ func newestFirst(list []*Snapshot) {
 // beforeOutsider returns the checkpoint of the same system, conversation and
 // branch that came before s.
 func (e *Engine) beforeOutsider(ctx context.Context, s *Snapshot) (*Snapshot, error) {
-	list, err := e.beside(ctx, nil)
+	list, err := e.beside(ctx, false, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -287,5 +288,76 @@ func TestAnImpossibleTimeIsSkipped(t *testing.T) {
 	}
 	if r, err := e.Snapshot(context.Background(), nil); err != nil || r.Bridge != nil {
 		t.Errorf("a snapshot afterwards: %v, %v", r, err)
+	}
+}
+
+// The commits of pi-rewind-hook say nothing; its ledger says what they are for.
+func TestTheLedgerTellsWhatAHooksSnapshotsAreFor(t *testing.T) {
+	p := newPeers(t)
+	p.write("a", "1")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "first")
+	id := p.git("commit-tree", "HEAD^{tree}", "-m", "pi rewind snapshot")
+	empty := p.git("hash-object", "-t", "tree", "-w", "/dev/null")
+	p.git("update-ref", "refs/pi-rewind/store", p.git("commit-tree", empty, "-p", id, "-m", "pi rewind store"))
+	agent := t.TempDir()
+	t.Setenv("PI_CODING_AGENT_DIR", agent)
+	lines := strings.NewReplacer("DIR", p.dir, "ID", id).Replace(`{"type":"session","version":3,"id":"s1","timestamp":"2026-03-04T05:06:07Z","cwd":"DIR"}
+{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-03-04T05:06:08Z","message":{"role":"user","content":"fix the parser"}}
+{"type":"message","id":"00000002","parentId":"00000001","timestamp":"2026-03-04T05:06:09Z","message":{"role":"assistant","content":[]}}
+{"type":"custom","customType":"rewind-turn","data":{"v":2,"snapshots":["ID"],"bindings":[["00000001",0],["00000002",0]]},"id":"00000003","parentId":"00000002","timestamp":"2026-03-04T05:06:10Z"}
+`)
+	sessions := filepath.Join(agent, "sessions", "--x--")
+	if err := errors.Join(os.MkdirAll(sessions, 0o700), os.WriteFile(filepath.Join(sessions, "s_s1.jsonl"), []byte(lines), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	e := p.open()
+	list, err := e.List(context.Background(), &engine.ListOptions{All: true, Session: "s1"})
+	if err != nil || len(list) != 1 || list[0].Label() != "fix the parser" || len(list[0].Points) != 2 || list[0].Points[1].Entry != "00000002" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	done, err := e.Import(context.Background(), &engine.ImportOptions{From: "pi-rewind-hook"})
+	if err != nil || len(done.Snapshots) != 1 || done.Snapshots[0].Label() != "fix the parser" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if dropped, err := e.Prune(context.Background(), nil); err != nil || len(dropped.Dropped) != 0 {
+		t.Errorf("prune: %+v, %v", dropped, err)
+	}
+}
+
+// Many processes may import at once: each checkpoint is imported once.
+func TestImportsAtOnceMakeEachSnapshotOnce(t *testing.T) {
+	p := newPeers(t)
+	p.write("a", "1")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "first")
+	for _, ms := range []string{"1772600767001", "1772600767002", "1772600767003"} {
+		p.write("a", ms)
+		p.hook(ms)
+	}
+	var wg sync.WaitGroup
+	made := make([]int, 8)
+	for i := range made {
+		e := p.open()
+		wg.Go(func() {
+			done, err := e.Import(context.Background(), nil)
+			if err != nil || done.Bridge != nil {
+				t.Errorf("%+v, %v", done, err)
+				return
+			}
+			made[i] = len(done.Snapshots)
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, n := range made {
+		sum += n
+	}
+	all, err := p.open().List(context.Background(), &engine.ListOptions{All: true})
+	if err != nil || sum != 3 || len(all) != 3 {
+		t.Errorf("%d imported, %d listed, %v: want 3", sum, len(all), err)
+	}
+	if out := p.git("fsck", "--strict", "--full"); strings.Contains(out, "missing") {
+		t.Error(out)
 	}
 }

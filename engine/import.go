@@ -71,6 +71,9 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	if err != nil {
 		return nil, err
 	}
+	if err := o.bind(ctx, list); err != nil {
+		return nil, err
+	}
 	r := newReach(e, e.loader(ctx, nil))
 	for _, s := range list {
 		if err := e.complete(ctx, r, s); err != nil {

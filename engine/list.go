@@ -34,7 +34,7 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	}
 	var beside []*Snapshot
 	if opt.All {
-		beside, err = e.beside(ctx, opt.Skipped)
+		beside, err = e.beside(ctx, true, opt.Skipped)
 	} else {
 		beside, err = e.orphans(ctx)
 	}
@@ -239,7 +239,7 @@ func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, e
 // resolveBeside returns what git has under ids with a prefix, and what was
 // imported from there.
 func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*Snapshot, err error) {
-	beside, err := e.beside(ctx, nil)
+	beside, err := e.beside(ctx, false, nil)
 	if err != nil {
 		return nil, err
 	}

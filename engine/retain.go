@@ -107,7 +107,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 
 // bound tells whether labels or conversations hold a snapshot of ours.
 func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
-	if s.Label() != "" {
+	if s.Label() != "" && !s.foreign() { // a prompt is no name that somebody gave
 		return keepLabel
 	}
 	if why := e.pinnedBy(refs.about(s)); why != "" {
