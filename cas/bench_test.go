@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +22,11 @@ import (
 func sourceFiles(b testing.TB) []string {
 	root := os.Getenv("REWIND_BENCH_TREE")
 	if root == "" {
-		root = filepath.Join(runtime.GOROOT(), "src")
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			b.Skipf("no tree to read: REWIND_BENCH_TREE is not set, and go env GOROOT: %v", err)
+		}
+		root = filepath.Join(strings.TrimSpace(string(out)), "src")
 	}
 	var names []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"strconv"
@@ -163,7 +162,7 @@ func TestALargeStageFlushesItself(t *testing.T) {
 	}
 	for i, id := range ids {
 		if !bytes.Equal(read(t, s, id), all[i]) {
-			t.Fatal(fmt.Sprintf("object %d came back different", i))
+			t.Fatalf("object %d came back different", i)
 		}
 	}
 }

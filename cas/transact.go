@@ -12,6 +12,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
@@ -71,7 +72,7 @@ func (s *Store) checkIdentity(tx *bolt.Tx) error {
 // wrap names the store in an error that does not name a file yet. A row that
 // bbolt takes for a bucket is damage: we keep no buckets in buckets.
 func (s *Store) wrap(err error) error {
-	if errors.Is(err, bolt.ErrIncompatibleValue) {
+	if errors.Is(err, bolterrors.ErrIncompatibleValue) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	var path *os.PathError
@@ -172,7 +173,7 @@ func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
 // magic number at one of the places where its two headers can be.
 func (f *file) diagnose(err error) error {
 	var sys *os.PathError
-	if f.handle == nil || errors.Is(err, bolt.ErrTimeout) || errors.As(err, &sys) || errors.Is(err, ErrCorrupt) {
+	if f.handle == nil || errors.Is(err, bolterrors.ErrTimeout) || errors.As(err, &sys) || errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	var head [pageSize + 64]byte
@@ -223,7 +224,7 @@ func (f *file) release(panicked bool) (err error) {
 		return nil
 	}
 	if f.tx != nil {
-		if err := f.tx.Rollback(); err != nil && !errors.Is(err, bolt.ErrTxClosed) {
+		if err := f.tx.Rollback(); err != nil && !errors.Is(err, bolterrors.ErrTxClosed) {
 			return errors.Join(err, f.db.Close())
 		}
 	}

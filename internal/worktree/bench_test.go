@@ -75,7 +75,6 @@ func benchConfig(b *testing.B) *Config {
 type bareDir struct {
 	path  string
 	names []byte // NUL-terminated
-	subs  []int
 }
 
 // collect lists the tree once, the way a table would know it.
