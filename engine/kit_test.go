@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -252,3 +253,18 @@ func (s *session) save(p *place) {
 }
 
 func has(ids []oid.ID, id oid.ID) bool { return slices.Contains(ids, id) }
+
+// pinAll gives a name to each snapshot that is to be pinned by one.
+func pinAll(why map[oid.ID]string) func(*cas.Update) error {
+	return func(u *cas.Update) error {
+		for id, reason := range why {
+			if reason != "pin" {
+				continue
+			}
+			if err := u.Table(tablePins).Put([]byte(id.String()), id.Bytes()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -211,7 +212,9 @@ func (p *purge) foreign(ctx context.Context) (changed []replaced, err error) {
 		}
 		r, err := p.rewrite(ctx, &Snapshot{
 			ID: s.ID, Tree: s.Tree, Umask: umask, Time: s.Time, Rules: rules,
-			Points: []Point{{Trigger: "pi-rewind-hook", Time: s.Time}},
+			Points: []Point{{Time: s.Time}},
+			Source: &Source{Kind: string(foreign.Hook), Ref: gitbridge.StoreRef, Commit: s.ID},
+			Limits: &Limits{GitOnly: true, FreshIndex: true},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("snapshot %v: %w", s.ID, err)

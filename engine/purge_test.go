@@ -67,22 +67,7 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		if git {
 			p.gitForgot(e, hook)
 		}
-		// Every old id finds its snapshot, without the path and with a note of it.
-		for i, id := range old {
-			s, err := e.Find(ctx, id)
-			p.must(err)
-			var buf bytes.Buffer
-			if err := e.Cat(ctx, s, "keys/a.key", &buf); err == nil {
-				t.Errorf("snapshot %d has %q", i, &buf)
-			}
-			buf.Reset()
-			if err := e.Cat(ctx, s, "keys/b.txt", &buf); err != nil || buf.String() != "kept" {
-				t.Errorf("snapshot %d: %v, %q", i, err, &buf)
-			}
-		}
-		if s, _ := e.Find(ctx, old[1]); len(s.Points) != 1 || s.Points[0].Entry != "e" || s.ID == old[1] {
-			t.Errorf("%+v", s)
-		}
+		p.wantWithout(e, old)
 		// The file in the worktree stays, also through a restore and an undo.
 		if p.read("keys/a.key") != secret {
 			t.Fatal("the worktree was touched")
@@ -99,6 +84,27 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		if git {
 			p.wantClean(e)
 		}
+	}
+}
+
+// wantWithout checks that every old id finds its snapshot, without the path.
+func (p *place) wantWithout(e *Engine, old []oid.ID) {
+	p.t.Helper()
+	ctx := context.Background()
+	for i, id := range old {
+		s, err := e.Find(ctx, id)
+		p.must(err)
+		var buf bytes.Buffer
+		if err := e.Cat(ctx, s, "keys/a.key", &buf); err == nil {
+			p.t.Errorf("snapshot %d has %q", i, &buf)
+		}
+		buf.Reset()
+		if err := e.Cat(ctx, s, "keys/b.txt", &buf); err != nil || buf.String() != "kept" {
+			p.t.Errorf("snapshot %d: %v, %q", i, err, &buf)
+		}
+	}
+	if s, _ := e.Find(ctx, old[1]); len(s.Points) != 1 || s.Points[0].Entry != "e" || s.ID == old[1] {
+		p.t.Errorf("%+v", s)
 	}
 }
 

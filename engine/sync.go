@@ -25,7 +25,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 	if err != nil && !errors.Is(err, gitbridge.ErrBroken) {
 		return err
 	}
-	lost, err := e.lost(ctx)
+	lost, all, err := e.lost(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,6 +34,9 @@ func (e *Engine) Sync(ctx context.Context) error {
 			return fmt.Errorf("snapshot %v is in the store, but not whole in git: %w", id, err)
 		}
 	}
+	if err := e.repo.Rebuild(ctx, all); err != nil {
+		return err
+	}
 	if err := e.bridge(ctx); err != nil {
 		return err
 	}
@@ -41,12 +44,12 @@ func (e *Engine) Sync(ctx context.Context) error {
 }
 
 // lost returns the snapshots of the store that the ref does not keep, or of
-// which git lacks an object, the oldest first.
-func (e *Engine) lost(ctx context.Context) ([]oid.ID, error) {
+// which git lacks an object, the oldest first; and all that the store has.
+func (e *Engine) lost(ctx context.Context) (lost, stored []oid.ID, err error) {
 	kept := map[oid.ID]bool{}
 	for s, err := range e.repo.Snapshots(ctx) {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		if err != nil {
 			break // what lies behind a broken link is kept by nothing
@@ -55,9 +58,8 @@ func (e *Engine) lost(ctx context.Context) ([]oid.ID, error) {
 	}
 	all, err := e.stored(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []oid.ID
 	r := newReach(e, e.trees(ctx))
 	for _, s := range slices.Backward(all) {
 		whole := kept[s.ID]
@@ -66,13 +68,13 @@ func (e *Engine) lost(ctx context.Context) ([]oid.ID, error) {
 			return ctx.Err() == nil
 		})
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
-		if !whole {
-			out = append(out, s.ID)
+		if stored = append(stored, s.ID); !whole {
+			lost = append(lost, s.ID)
 		}
 	}
-	return out, nil
+	return lost, stored, nil
 }
 
 // stored returns every snapshot that the store has a record of, newest first.

@@ -42,7 +42,7 @@ func TestSyncPutsBackWhatGitLost(t *testing.T) {
 			p := newPlace(t, true)
 			e := p.open()
 			var want []oid.ID
-			for _, text := range []string{"one", "two", "three"} {
+			for _, text := range []string{"one", "two", "three", "four", "five", "six"} {
 				p.write("d/"+text, text)
 				want = append(want, p.snap(e, text, nil).ID)
 			}

@@ -67,6 +67,38 @@ func (r *Repo) Fold(ctx context.Context) error {
 	})
 }
 
+// Rebuild makes a chain anew where links of the old one are lost: it keeps the
+// snapshots given, whose commits git must have, and what can still be read of
+// the old chain, by their times. A whole chain that has them all is left alone.
+func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID) error {
+	return r.rework(ctx, "rebuild", func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error) {
+		whole, seen := true, map[oid.ID]bool{}
+		var all []StoreSnapshot
+		take := func(s StoreSnapshot) {
+			if !seen[s.ID] && s.Err == nil {
+				all = append(all, s)
+			}
+			seen[s.ID] = true
+			whole = whole && s.Err == nil
+		}
+		for id, err := range r.chain(ctx, tip) {
+			if whole = whole && err == nil; err != nil {
+				break
+			}
+			take(r.storeSnapshot(id))
+		}
+		for _, id := range snapshots {
+			whole = whole && seen[id]
+			take(r.storeSnapshot(id))
+		}
+		if ctx.Err() != nil || whole || len(all) == 0 {
+			return tip, ctx.Err()
+		}
+		slices.SortStableFunc(all, func(a, b StoreSnapshot) int { return a.Time.Compare(b.Time) })
+		return w.fold(ctx, all, oid.ID{})
+	})
+}
+
 // rework replaces the chain by what change makes of it, again and again until
 // nobody else has moved the ref in between.
 func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
@@ -79,10 +111,14 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 	defer w.db.Close()
 	for {
 		tip, err := r.tip()
+		repair := errors.Is(err, ErrBroken) && what == "rebuild"
+		if repair {
+			tip, err = oid.ID{}, nil
+		}
 		if err == nil {
 			var head oid.ID
 			if head, err = change(ctx, w, tip); err == nil && head != tip {
-				err = w.swap(ctx, gitref.Update{Name: StoreRef, Old: tip, New: head, Message: what, Time: time.Now()})
+				err = w.swap(ctx, gitref.Update{Name: StoreRef, Old: tip, New: head, Message: what, Time: time.Now(), Repair: repair})
 			}
 		}
 		if err == nil {

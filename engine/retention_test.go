@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func TestAPruneKeepsWhatAnySessionOfTheRepositoryNeeds(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("file", "zero")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "zero")
+	linked := filepath.Join(filepath.Dir(p.dir), "linked")
+	p.git("worktree", "add", "-q", linked)
+	standard := filepath.Join(p.home, ".pi", "agent")
+	elsewhere := filepath.Join(p.home, "elsewhere")
+	p.must(errors.Join(os.MkdirAll(standard, 0o755), os.MkdirAll(elsewhere, 0o755)))
+
+	// One session in the usual place, one in a linked worktree, in an agent
+	// directory that only that agent's environment names.
+	e := p.open()
+	s := p.session(standard, "s1", p.dir, "")
+	p.env["PI_CODING_AGENT_DIR"] = elsewhere
+	f := p.openAt(linked)
+	s2 := p.session(elsewhere, "s2", linked, "")
+	hook := p.hook("by another program")
+	s2.turn(hook)
+	var ids []oid.ID
+	for i := range 8 {
+		at, in, name := e, s, "s1"
+		if i%2 == 1 {
+			at, in, name = f, s2, "s2"
+		}
+		r := p.snap(at, fmt.Sprint(i), &SnapshotOptions{Session: name})
+		ids = append(ids, r.ID)
+		in.turn(r.ID)
+	}
+	delete(p.env, "PI_CODING_AGENT_DIR")
+	s.op(ids[0], ids[2])
+	s2.pending(ids[1])
+	unknown := p.hook("by another program, in a ledger that is not here")
+	s.save(p)
+	s2.save(p)
+
+	// A session whose ledger is nowhere: its snapshot stays.
+	lost := p.snap(e, "lost", &SnapshotOptions{Session: "s9"}).ID
+	last := p.snap(e, "last", nil).ID
+
+	e = p.open()
+	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	left, ref := p.records(e), p.inRef(e)
+	for name, id := range map[string]oid.ID{"current": ids[0], "undo": ids[2], "fork-pending": ids[1], "newest of the linked worktree": ids[7], "unseen": lost, "newest": last} {
+		if !has(left, id) || !has(ref, id) {
+			t.Errorf("%s went", name)
+		}
+	}
+	if len(left) != 6 {
+		t.Errorf("%d are left: %v", len(left), out.Kept)
+	}
+	// The hook's own: one is dead by the ledger that names it and limits say
+	// so (its group keeps one), the other is in no ledger.
+	if !has(ref, unknown) {
+		t.Error("a snapshot of another program went that no ledger names")
+	}
+	if out.Ledgers != 2 || out.Kept[keepUnseen] != 1 || out.Kept[keepForeign] != 1 {
+		t.Errorf("%+v", out)
+	}
+	out = p.prune(e, &PruneOptions{MaxAge: time.Nanosecond, Grace: -1, Unseen: true})
+	if has(p.inRef(e), hook) || !has(p.inRef(e), unknown) || !slices.Equal(out.Foreign, []oid.ID{hook}) || has(p.records(e), lost) {
+		t.Errorf("%+v", out)
+	}
+	p.git("gc", "-q", "--prune=now")
+	p.wantClean(e)
+}
+
+func TestAnUnreadableLedgerKeepsWhatItNamesOrStopsThePrune(t *testing.T) {
+	p := newPlace(t, true)
+	agent := filepath.Join(p.home, ".pi", "agent")
+	e := p.open()
+	var ids []oid.ID
+	for i := range 5 {
+		ids = append(ids, p.snap(e, fmt.Sprint(i), nil).ID)
+	}
+	dir := filepath.Join(agent, "sessions", "x")
+	p.must(os.MkdirAll(dir, 0o755))
+	file := filepath.Join(dir, "broken.jsonl")
+	p.must(os.WriteFile(file, []byte("\x00\x01{{{"+ids[1].String()+"\n"), 0o600))
+	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	if left := p.records(e); !slices.Equal(left, []oid.ID{ids[4], ids[1]}) || out.Kept[keepUnread] != 1 {
+		t.Errorf("%v are left, %+v", left, out)
+	}
+	if os.Getuid() == 0 {
+		p.must(errors.Join(os.Remove(file), os.Symlink(filepath.Join(dir, "gone"), file)))
+	} else {
+		p.must(os.Chmod(file, 0))
+	}
+	if _, err := e.Prune(context.Background(), &PruneOptions{MaxAge: time.Nanosecond}); !errors.Is(err, ErrUnseen) {
+		t.Errorf("%v, want ErrUnseen", err)
+	}
+	if len(p.records(e)) != 2 {
+		t.Error("something went all the same")
+	}
+}
+
+func TestTheStartupBudgetEndsAPruneThatDropsNothing(t *testing.T) {
+	p := newPlace(t, true)
+	agent := filepath.Join(p.home, ".pi", "agent")
+	e := p.open()
+	for i := range 4 {
+		p.snap(e, fmt.Sprint(i), nil)
+	}
+	p.session(agent, "s", p.dir, "").save(p)
+	p.git("config", "rewind.startupBudgetMs", "1")
+	p.git("config", "rewind.maxSnapshots", "1")
+	e = p.open()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // as if the time were over
+	if _, err := e.choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, ErrUnseen) && !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if len(p.records(e)) != 4 {
+		t.Error("something went")
+	}
+	p.prune(e, nil) // no budget where nobody waits
+	if len(p.records(e)) != 1 {
+		t.Errorf("%d are left", len(p.records(e)))
+	}
+}
+
+func TestAncestorOnlyLeavesOtherConversationsAlone(t *testing.T) {
+	p := newPlace(t, true)
+	agent := filepath.Join(p.home, ".pi", "agent")
+	p.git("config", "rewind.scanMode", "ancestor-only")
+	e := p.open()
+	parent := p.session(agent, "parent", p.dir, "")
+	child := p.session(agent, "child", p.dir, parent.path)
+	other := p.session(agent, "other", p.dir, "")
+	ids := map[string][]oid.ID{}
+	for i := range 3 {
+		for _, s := range []*session{parent, child, other} {
+			r := p.snap(e, fmt.Sprint(s.id, i), &SnapshotOptions{Session: s.id})
+			s.turn(r.ID)
+			ids[s.id] = append(ids[s.id], r.ID)
+		}
+	}
+	for _, s := range []*session{parent, child, other} {
+		s.save(p)
+	}
+	p.snap(e, "last", nil)
+	p.prune(e, &PruneOptions{MaxAge: time.Nanosecond, Session: "child", Grace: -1})
+	left := p.records(e)
+	for i := range 3 {
+		newest := i == 2 // what the session ended with stays
+		if has(left, ids["parent"][i]) != newest || has(left, ids["child"][i]) != newest || !has(left, ids["other"][i]) {
+			t.Errorf("%d: parent %v, child %v, other %v", i, has(left, ids["parent"][i]), has(left, ids["child"][i]), has(left, ids["other"][i]))
+		}
+	}
+}
+
+func TestLabelledEntriesArePinnedIfTheUserWants(t *testing.T) {
+	for _, pin := range []string{"true", "false"} {
+		p := newPlace(t, true)
+		p.git("config", "rewind.pinLabeledEntries", pin)
+		e := p.open()
+		s := p.session(filepath.Join(p.home, ".pi", "agent"), "s", p.dir, "")
+		marked := p.snap(e, "marked", nil).ID
+		s.label(s.turn(marked))
+		s.turn(p.snap(e, "next", nil).ID)
+		s.save(p)
+		p.snap(e, "last", nil)
+		p.prune(e, &PruneOptions{MaxAge: time.Nanosecond, Grace: -1})
+		if got := has(p.records(e), marked); fmt.Sprint(got) != pin {
+			t.Errorf("pinLabeledEntries=%s: kept %v", pin, got)
+		}
+	}
+}
+
+func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	now := time.Date(2026, 3, 20, 15, 30, 0, 0, time.UTC)
+	times := []string{
+		"2026-03-10T08:00", "2026-03-10T09:59", "2026-03-12T23:00", // days
+		"2026-03-18T10:01", "2026-03-18T10:40", "2026-03-18T11:00", // hours
+		"2026-03-20T00:00", "2026-03-20T00:01", "2026-03-20T15:29", // today
+	}
+	var kept []string
+	for i, text := range times {
+		at, err := time.Parse("2006-01-02T15:04", text)
+		p.must(err)
+		e.now = func() time.Time { return at }
+		p.snap(e, fmt.Sprint(i), nil)
+	}
+	e.now = func() time.Time { return now }
+	p.prune(e, &PruneOptions{ThinDays: 3})
+	all, err := e.stored(context.Background())
+	p.must(err)
+	for _, s := range slices.Backward(all) {
+		kept = append(kept, s.Time.UTC().Format("2006-01-02T15:04"))
+	}
+	want := slices.DeleteFunc(slices.Clone(times), func(s string) bool { return s == times[0] || s == times[3] })
+	if !slices.Equal(kept, want) {
+		t.Errorf("kept %v\nwant %v", kept, want)
+	}
+}
+
+func TestTheStoreFitsIntoItsBudget(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	r := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 200<<10)
+	var ids []oid.ID
+	for range 20 {
+		for i := range noise {
+			noise[i] = byte(r.Uint32())
+		}
+		ids = append(ids, p.snap(e, string(noise), nil).ID)
+	}
+	dry := p.prune(e, &PruneOptions{MaxStoreSize: 2 << 20, Grace: -1, DryRun: true})
+	if len(p.records(e)) != 20 || dry.Freed < 1<<20 {
+		t.Errorf("a dry run: %d left, %d bytes", len(p.records(e)), dry.Freed)
+	}
+	out := p.prune(e, &PruneOptions{MaxStoreSize: 2 << 20, Grace: -1})
+	info, err := os.Stat(filepath.Join(e.dir, storeFile))
+	p.must(err)
+	left := p.records(e)
+	if info.Size() > 2<<20 || len(left) < 5 || left[0] != ids[19] || left[len(left)-1] != ids[20-len(left)] {
+		t.Errorf("%d bytes with %d snapshots, the oldest dropped first; freed %d", info.Size(), len(left), out.Freed)
+	}
+	if len(out.Dropped) != len(dry.Dropped) {
+		t.Errorf("the dry run said %d, it were %d", len(dry.Dropped), len(out.Dropped))
+	}
+	if _, err := e.Restore(context.Background(), left[len(left)-1], nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRandomPrunesKeepTheUnionOfAllLiveSets draws sessions, snapshots, pins and
+// limits, and compares what is left with a computation of its own.
+func TestRandomPrunesKeepTheUnionOfAllLiveSets(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 6 {
+		p := newPlace(t, true)
+		agents := []string{filepath.Join(p.home, ".pi", "agent"), filepath.Join(p.home, "other")}
+		p.git("config", "rewind.agentDir", agents[1])
+		e := p.open()
+		o := &oracle{place: p, r: r, why: map[oid.ID]string{}, state: map[*session][3]oid.ID{}}
+		for i := range 4 {
+			o.sessions = append(o.sessions, p.session(agents[i%2], fmt.Sprint("s", i), p.dir, ""))
+		}
+		for i := range 25 {
+			o.turn(e, i)
+		}
+		p.must(e.opened().Update(context.Background(), pinAll(o.why)))
+		o.judge()
+		n := r.IntN(5) + 1
+		p.prune(e, &PruneOptions{MaxSnapshots: n, Grace: -1})
+		left, ref := p.records(e), p.inRef(e)
+		for id, why := range o.why {
+			if !has(left, id) || !has(ref, id) {
+				t.Errorf("seed %d: %v went, but %s", seed, id, why)
+			}
+		}
+		if len(left) > len(o.why)+n || len(ref) != len(left) {
+			t.Errorf("seed %d: %d left, %d in the ref; %d must stay, limit %d", seed, len(left), len(ref), len(o.why), n)
+		}
+		p.git("gc", "-q", "--prune=now")
+		p.wantClean(e)
+	}
+}
+
+// An oracle draws turns and knows what has to stay, and why.
+type oracle struct {
+	*place
+	r        *rand.Rand
+	sessions []*session
+	ids      []oid.ID
+	why      map[oid.ID]string
+	state    map[*session][3]oid.ID // current and undo of the last op, newest point
+}
+
+func (o *oracle) turn(e *Engine, i int) {
+	s := o.sessions[o.r.IntN(len(o.sessions))]
+	opt := &SnapshotOptions{Session: s.id}
+	if o.r.IntN(10) == 0 {
+		opt.Label = "label"
+	}
+	id := o.snap(e, fmt.Sprint(i), opt).ID
+	if o.ids = append(o.ids, id); opt.Label != "" {
+		o.why[id] = "label"
+	}
+	s.turn(id)
+	now := o.state[s]
+	now[2] = id
+	switch o.r.IntN(5) {
+	case 0:
+		back := o.ids[o.r.IntN(len(o.ids))]
+		s.op(back, id)
+		now = [3]oid.ID{back, id, back}
+	case 1:
+		s.pending(id)
+	}
+	o.state[s] = now
+	if o.r.IntN(6) == 0 {
+		o.why[o.ids[o.r.IntN(len(o.ids))]] = "pin"
+	}
+}
+
+// judge closes the sessions.
+func (o *oracle) judge() {
+	for _, s := range o.sessions {
+		for _, id := range []oid.ID{o.state[s][0], o.state[s][1], o.state[s][2], lastPending(s)} {
+			if !id.IsZero() {
+				o.why[id] = "session " + s.id
+			}
+		}
+		s.save(o.place)
+	}
+	o.why[o.ids[len(o.ids)-1]] = "last"
+}
+
+func lastPending(s *session) (id oid.ID) {
+	for _, line := range s.lines {
+		if strings.Contains(line, `"rewind-fork-pending"`) {
+			_, rest, _ := strings.Cut(line, `"current":"`)
+			id, _ = oid.Parse(rest[:strings.IndexByte(rest, '"')])
+		}
+	}
+	return id
+}
