@@ -1,0 +1,166 @@
+// What is recorded, asked and put back in the flows of every day.
+
+import assert from "node:assert/strict";
+import { ALL, bindings, CODE, flow, KEEP, UNDO } from "./flow.ts";
+import { Pi } from "./rpc.ts";
+import { readSession } from "./sandbox.ts";
+
+flow("every user message and every turn gets its point", async ({ pi }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  const { entries } = await pi.state();
+  const bound = bindings(entries);
+  const points = entries.filter((e) => e.message?.role === "user" || e.message?.role === "assistant");
+  assert.equal(points.length, 6);
+  for (const p of points) assert.ok(bound.has(p.id), `${p.message?.role} ${p.id} has no point`);
+  const ids = points.map((p) => bound.get(p.id));
+  assert.notEqual(ids[0], ids[1], "the tool of the first turn changed the files");
+  assert.equal(ids[1], ids[2], "the second turn changed nothing");
+  assert.equal(ids[2], ids[3], "nor did the user before his second message");
+  assert.match(pi.status.get("rewind") ?? "", /6 points \/ 3 snapshots/);
+  assert.equal(entries.filter((e) => e.customType === "rewind-turn").flatMap((e) => e.data?.bindings ?? []).length, 6, "each is bound once");
+});
+
+flow("fork and Restore all puts the files back to the message", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  pi.answer(ALL);
+  const result = await pi.fork("P2 edit");
+  assert.equal(result["cancelled"], false);
+  assert.deepEqual(pi.dialogs.at(-1)?.options, [KEEP, ALL, CODE]);
+  assert.equal(box.read("notes.txt"), "one\n");
+  const { entries } = await pi.state();
+  assert.equal(entries.filter((e) => e.customType === "rewind-op").length, 1, "the child takes over once");
+});
+
+flow("fork with Conversation only leaves the files alone", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  pi.answer(KEEP);
+  assert.equal((await pi.fork("P2 edit"))["cancelled"], false);
+  assert.equal(box.read("notes.txt"), "two\n");
+  const { entries } = await pi.state();
+  assert.ok(!entries.some((e) => JSON.stringify(e.message?.content)?.includes("P2 edit")));
+});
+
+flow("Code only keeps the conversation", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  const before = (await pi.state()).file;
+  pi.answer(CODE);
+  assert.equal((await pi.fork("P2 edit"))["cancelled"], true);
+  assert.equal(box.read("notes.txt"), "one\n");
+  const state = await pi.state();
+  assert.equal(state.file, before);
+  assert.ok(state.entries.some((e) => JSON.stringify(e.message?.content)?.includes("P2 edit")));
+});
+
+flow("undo crosses into the child of a fork, and of a fork of it", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  pi.answer(ALL);
+  await pi.fork("P2 edit");
+  assert.equal(box.read("notes.txt"), "one\n");
+  pi.answer(UNDO);
+  await pi.fork("P1 create");
+  assert.deepEqual(pi.dialogs.at(-1)?.options, [KEEP, ALL, CODE, UNDO]);
+  assert.equal(box.read("notes.txt"), "two\n");
+});
+
+flow("Esc in the dialog cancels the fork", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  pi.answer(undefined);
+  assert.equal((await pi.fork("P1 create"))["cancelled"], true);
+  assert.equal(box.read("notes.txt"), "one\n");
+  assert.ok(pi.noted("Rewind cancelled"));
+});
+
+flow("the tree restores, keeps, undoes and cancels", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  await pi.prompt("P3 more");
+  const second = (await pi.user("P2 edit")).id;
+  pi.answer("Cancel navigation");
+  assert.equal((await pi.drive("d:nav", { id: second }))["cancelled"], true);
+  assert.deepEqual(pi.dialogs.at(-1)?.options, ["Keep current files", "Restore files to that point", "Cancel navigation"]);
+  pi.answer("Keep current files");
+  await pi.drive("d:nav", { id: second });
+  assert.equal(box.read("notes.txt"), "two\n");
+  pi.answer("Restore files to that point");
+  await pi.drive("d:nav", { id: (await pi.user("P1 create")).id });
+  assert.equal(box.read("notes.txt"), undefined);
+  assert.equal(box.read("more.txt"), undefined);
+  pi.answer(UNDO);
+  assert.equal((await pi.drive("d:nav", { id: second }))["cancelled"], true);
+  assert.equal(box.read("notes.txt"), "two\n");
+  assert.equal(box.read("more.txt"), "more\n");
+});
+
+flow("a branch summary is a point", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  pi.answer("Restore files to that point");
+  await pi.drive("d:nav", { id: (await pi.user("P2 edit")).id, summarize: true });
+  const { entries } = await pi.state();
+  const summary = entries.find((e) => e.type === "branch_summary");
+  assert.ok(summary && bindings(entries).has(summary.id));
+  assert.equal(box.read("notes.txt"), "one\n");
+});
+
+flow("a compaction is a point of the files as they are", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  box.write("mine.txt", "edited by hand\n");
+  await pi.request({ type: "compact" });
+  const { entries } = await pi.state();
+  const compaction = entries.find((e) => e.type === "compaction");
+  const id = compaction && bindings(entries).get(compaction.id);
+  assert.ok(id);
+  assert.equal(box.rewind("cat", `${id}:mine.txt`), "edited by hand\n");
+}, { settings: { compaction: { keepRecentTokens: 1 } } });
+
+flow("a session that is resumed has its points and makes no snapshot twice", async ({ pi, box, version }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  await pi.stop();
+  const before = box.git("rev-parse", "refs/pi-rewind/store");
+  const again = new Pi(version, box, ["--session", box.sessions()[0] as string]);
+  try {
+    await again.state();
+    assert.match(again.status.get("rewind") ?? "", /6 points \/ 3 snapshots/);
+    assert.equal(box.git("rev-parse", "refs/pi-rewind/store"), before);
+    again.answer(ALL);
+    await again.fork("P2 edit");
+    assert.equal(box.read("notes.txt"), "one\n");
+    again.settled();
+  } finally {
+    await again.stop();
+  }
+});
+
+flow("reload keeps the points and asks once", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  await pi.drive("d:reload");
+  pi.answer("Restore files to that point");
+  await pi.drive("d:nav", { id: (await pi.user("P2 edit")).id });
+  assert.equal(box.read("notes.txt"), "one\n");
+});
+
+flow("the user's git is not touched", async ({ pi, box }) => {
+  box.write("staged.txt", "staged\n");
+  box.git("add", "staged.txt");
+  const before = [box.git("status", "--porcelain"), box.git("rev-parse", "HEAD"), box.git("ls-files", "-s"), box.git("for-each-ref", "refs/heads")];
+  await pi.prompt("P1 create");
+  pi.answer("Restore files to that point");
+  await pi.drive("d:nav", { id: (await pi.user("P1 create")).id });
+  assert.deepEqual([box.git("status", "--porcelain"), box.git("rev-parse", "HEAD"), box.git("ls-files", "-s"), box.git("for-each-ref", "refs/heads")], before);
+  box.git("fsck", "--strict");
+});
+
+flow("the ledger is in the file when Pi ends", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.stop();
+  const bound = bindings(readSession(box.sessions()[0] as string));
+  assert.equal(bound.size, 3);
+});

@@ -1,0 +1,114 @@
+// The ledger: custom entries of a session that bind its entries to snapshots.
+// pi-rewind-hook wrote these records first; each extension reads the other's.
+
+export const TURN = "rewind-turn";
+export const OP = "rewind-op";
+export const FORK_PENDING = "rewind-fork-pending";
+
+/** An entry of a session, as far as the ledger looks at it. */
+export interface LedgerEntry {
+  id: string;
+  type: string;
+  customType?: string;
+  data?: unknown;
+}
+
+export interface TurnRecord {
+  v: 2;
+  snapshots: string[];
+  bindings: [entry: string, snapshot: number][];
+}
+
+export interface OpRecord {
+  v: 2;
+  snapshots: string[];
+  bindings?: [entry: string, snapshot: number][];
+  current?: number;
+  undo?: number;
+}
+
+export interface PendingRecord {
+  v: 2;
+  current: string;
+  undo?: string;
+}
+
+/** What the files were after an operation, and the way back. */
+export interface FileState {
+  current?: string | undefined;
+  undo?: string | undefined;
+}
+
+class Snapshots {
+  readonly list: string[] = [];
+
+  index(id: string): number {
+    const at = this.list.indexOf(id);
+    return at >= 0 ? at : this.list.push(id) - 1;
+  }
+}
+
+/** Makes the record of bindings, in the order of events. */
+export function turnRecord(pairs: Iterable<readonly [entry: string, snapshot: string]>): TurnRecord {
+  const snapshots = new Snapshots();
+  const bindings: [string, number][] = [];
+  for (const [entry, snapshot] of pairs) bindings.push([entry, snapshots.index(snapshot)]);
+  return { v: 2, snapshots: snapshots.list, bindings };
+}
+
+/** Makes the record of an operation; undefined if it would say nothing. */
+export function opRecord(state: FileState, bound: readonly string[] = [], to?: string): OpRecord | undefined {
+  const snapshots = new Snapshots();
+  const record: OpRecord = { v: 2, snapshots: snapshots.list };
+  if (state.current) record.current = snapshots.index(state.current);
+  if (state.undo) record.undo = snapshots.index(state.undo);
+  const target = to ?? state.current;
+  if (target && bound.length > 0) record.bindings = bound.map((entry) => [entry, snapshots.index(target)]);
+  return snapshots.list.length > 0 ? record : undefined;
+}
+
+export function pendingRecord(current: string, undo?: string): PendingRecord {
+  return undo ? { v: 2, current, undo } : { v: 2, current };
+}
+
+/** Reads the bindings of all entries; a later one overrides an earlier one. */
+export function bindings(entries: Iterable<LedgerEntry>): Map<string, string> {
+  const bound = new Map<string, string>();
+  for (const entry of entries) {
+    const data = record(entry, TURN) ?? record(entry, OP);
+    if (!data || !Array.isArray(data.bindings)) continue;
+    for (const pair of data.bindings as unknown[]) {
+      if (!Array.isArray(pair) || typeof pair[0] !== "string") continue;
+      const id = at(data.snapshots, pair[1]);
+      if (id) bound.set(pair[0], id);
+    }
+  }
+  return bound;
+}
+
+/** Reads the state at the end of a branch; the last record that says it counts. */
+export function fileState(branch: Iterable<LedgerEntry>): FileState {
+  const state: FileState = {};
+  for (const entry of branch) {
+    const data = record(entry, OP);
+    if (!data) continue;
+    state.current = at(data.snapshots, data.current) ?? state.current;
+    state.undo = at(data.snapshots, data.undo) ?? state.undo;
+  }
+  return state;
+}
+
+/** Returns the data of a valid record of the kind, undefined for anything else. */
+function record(entry: LedgerEntry, kind: string): Record<string, unknown> | undefined {
+  if (entry.type !== "custom" || entry.customType !== kind) return undefined;
+  const data = entry.data;
+  if (typeof data !== "object" || data === null) return undefined;
+  const fields = data as Record<string, unknown>;
+  return fields["v"] === 2 && Array.isArray(fields["snapshots"]) ? fields : undefined;
+}
+
+function at(snapshots: unknown, index: unknown): string | undefined {
+  if (!Array.isArray(snapshots) || typeof index !== "number") return undefined;
+  const id: unknown = snapshots[index];
+  return typeof id === "string" && id !== "" ? id : undefined;
+}

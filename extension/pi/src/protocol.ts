@@ -1,0 +1,70 @@
+// The results of `rewind serve --stdio` that the extension uses, as
+// docs/protocol.md has them.
+
+export interface Initialized {
+  protocol: number;
+  version: string;
+  root: string;
+  git: boolean;
+  branch?: string;
+  warnings: string[];
+}
+
+export interface Note {
+  path: string;
+  reason: string;
+}
+
+export interface Recorded {
+  id: string;
+  reused: boolean;
+  changed: number;
+  skipped: Note[];
+  bridged: boolean;
+}
+
+export interface Change {
+  path: string;
+  status: "A" | "D" | "M" | "T";
+  added?: number;
+  removed?: number;
+  binary?: boolean;
+}
+
+/** A restore, undo or redo that was carried out, or that would be. */
+export interface Restored {
+  id: string;
+  undo?: string;
+  changes?: Change[];
+  written: number;
+  deleted: number;
+  kept: Note[];
+  conflicts: Note[];
+  /** Branch of the snapshot and branch of now; both absent without git. */
+  branch?: string;
+  here?: string;
+}
+
+export interface Point {
+  label?: string;
+  session?: string;
+  entry?: string;
+  trigger?: string;
+  time: string;
+}
+
+export interface SnapshotRecord {
+  id: string;
+  time: string;
+  branch?: string;
+  label?: string;
+  points: Point[];
+  skipped: Note[];
+}
+
+export interface Points {
+  points: Record<string, string>;
+  current?: string;
+  undo?: string;
+  pending?: { current: string; undo?: string };
+}

@@ -1,0 +1,181 @@
+// Session is what the extension knows of the Pi session it was loaded for. The
+// flows (fork, tree, browser) work through it.
+
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { RewindError } from "./client.ts";
+import { type FileState, fileState, FORK_PENDING, type LedgerEntry, OP, opRecord, pendingRecord } from "./ledger.ts";
+import { type BindableEntry, Points } from "./points.ts";
+import type { Points as PointsResult, Recorded, Restored } from "./protocol.ts";
+import { Server } from "./server.ts";
+import type { Settings } from "./settings.ts";
+import { Status } from "./status.ts";
+
+export type Level = "info" | "warning" | "error";
+
+export class Session {
+  readonly pi: ExtensionAPI;
+  readonly settings: Settings;
+  readonly server: Server;
+  readonly status: Status;
+  readonly points: Points;
+  readonly id: string;
+  /** What a navigation that is under way did to the files; written when it is through. */
+  navigated: FileState | undefined;
+  /** Set while the browser navigates: it has asked already. */
+  asked = false;
+  /** Whether the agent runs, as far as its events have come through. */
+  running = false;
+  private ctx: ExtensionContext;
+  private closed = false;
+  private warned = "";
+  private skipped = new Set<string>();
+
+  constructor(pi: ExtensionAPI, ctx: ExtensionContext, settings: Settings) {
+    this.pi = pi;
+    this.ctx = ctx;
+    this.settings = settings;
+    this.id = ctx.sessionManager.getSessionId();
+    this.status = new Status(settings.silentCheckpoints);
+    this.server = new Server({ settings, dir: ctx.cwd, sessionDir: ctx.sessionManager.getSessionDir(), warn: (message) => this.warn(message) });
+    this.points = new Points({
+      entries: () => this.ctx.sessionManager.getEntries() as readonly BindableEntry[],
+      append: (kind, data) => this.append(kind, data),
+      changed: (bound) => {
+        this.status.count(bound);
+        this.show();
+      },
+    });
+  }
+
+  /** Takes the context of the newest event: an older one may be stale. */
+  use(ctx: ExtensionContext): this {
+    this.ctx = ctx;
+    return this;
+  }
+
+  show(): void {
+    if (this.closed) return;
+    if (this.server.off) this.status.clear(this.ctx);
+    else this.status.show(this.ctx);
+  }
+
+  /** Tells the user something that went well; silent mode leaves it out. */
+  info(message: string): void {
+    if (!this.settings.silentCheckpoints) this.say(message, "info");
+  }
+
+  warn(message: string): void {
+    if (message === this.warned) return; // once is enough, the footer goes on saying it
+    this.warned = message;
+    this.say(message.startsWith("Rewind") ? message : `Rewind: ${message}`, "warning");
+  }
+
+  say(message: string, level: Level): void {
+    if (this.closed) return;
+    if (this.ctx.hasUI) this.ctx.ui.notify(message, level);
+    else if (level !== "info") process.stderr.write(`${message}\n`);
+  }
+
+  /** Records the files. Never throws: a failure is a warning, and the answer undefined. */
+  async snapshot(trigger: string, more: { label?: string; entry?: string; timeoutMs?: number } = {}): Promise<string | undefined> {
+    if (this.server.off || this.closed) return undefined;
+    const timeoutMs = more.timeoutMs ?? this.settings.snapshotTimeoutMs;
+    const params = { trigger, session: this.id, label: more.label, entry: more.entry, deadlineMs: timeoutMs };
+    try {
+      const recorded = await this.server.request<Recorded>("snapshot", params, { timeoutMs: timeoutMs + 5_000 });
+      this.worked();
+      this.nameSkipped(recorded);
+      return recorded.id;
+    } catch (error) {
+      this.failed("snapshot failed", error);
+      return undefined;
+    }
+  }
+
+  /** The snapshot of an entry that can be restored: bound here, or in a session this one was forked from. */
+  async resolve(entry: string): Promise<string | undefined> {
+    const own = this.points.all.get(entry);
+    if (own && (await this.exists(own))) return own;
+    const file = this.ctx.sessionManager.getHeader()?.parentSession;
+    if (!file) return undefined;
+    const found = await this.server.request<PointsResult>("points", { file, entries: [entry] });
+    return found.points[entry];
+  }
+
+  async exists(id: string): Promise<boolean> {
+    const { ids } = await this.server.request<{ ids: string[] }>("exists", { ids: [id] });
+    return ids.includes(id);
+  }
+
+  /** The way back from the last restore on this branch, if it still exists. */
+  async undoable(): Promise<string | undefined> {
+    const { undo } = fileState(this.ctx.sessionManager.getBranch() as LedgerEntry[]);
+    return undo && (await this.exists(undo)) ? undo : undefined;
+  }
+
+  /** Writes into the ledger what the files are now, and binds entries to that. */
+  record(state: FileState, bound: readonly string[] = []): void {
+    const record = opRecord(state, bound);
+    if (!record) return;
+    this.append(OP, record);
+    this.points.reload();
+  }
+
+  /** Leaves for the child of the fork that is about to happen what the files are. */
+  handOver(current: string, undo: string | undefined): void {
+    this.append(FORK_PENDING, pendingRecord(current, undo));
+  }
+
+  /** Writes down a navigation that never got through, or was not told of. */
+  settleNavigation(): void {
+    const state = this.navigated;
+    this.navigated = undefined;
+    if (state?.undo) this.record(state);
+  }
+
+  /** Reports what a restore could not do. */
+  report(restored: Restored): void {
+    this.worked();
+    const names = restored.conflicts.map((c) => `${c.path} (${c.reason})`);
+    if (names.length > 0) this.say(`Rewind: not restored, what is there stays: ${some(names)}`, "warning");
+  }
+
+  failed(what: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.status.failed(`${what}: ${message}`);
+    if (!this.server.off) this.warn(`Rewind: ${what} (${message})`);
+    this.show();
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.server.close();
+  }
+
+  private worked(): void {
+    this.status.failed(undefined);
+    this.warned = "";
+    this.show();
+  }
+
+  private nameSkipped(recorded: Recorded): void {
+    const fresh = recorded.skipped.filter((n) => !this.skipped.has(n.path));
+    for (const n of fresh) this.skipped.add(n.path);
+    if (fresh.length > 0) this.info(`Rewind: not in the snapshots, and never deleted: ${some(fresh.map((n) => `${n.path} (${n.reason})`))}`);
+  }
+
+  private append(kind: string, data: object): void {
+    if (this.closed) return;
+    this.pi.appendEntry(kind, data);
+  }
+}
+
+/** Joins the first few names and counts the others. */
+export function some(names: readonly string[], most = 5): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+export function reason(error: unknown): string {
+  return error instanceof RewindError || error instanceof Error ? error.message : String(error);
+}
