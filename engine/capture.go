@@ -139,6 +139,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 		Nested:  c.nestedRepository(rules),
 		Skip:    storeStat(e.dir),
 		Policy:  e.conf.policy(),
+		Room:    e.room(),
 	}
 	cfg.Repo.Ignore = rules.chain(rules.exclude)
 	if e.opt.Progress != nil {

@@ -3,7 +3,10 @@ package engine
 import (
 	"fmt"
 	"hash/fnv"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
@@ -89,3 +92,24 @@ func (p *policy) mayInclude(string) bool { return p.include.Digest() != 0 }
 func (p *policy) Digest() uint64 { return p.digest }
 
 func noFile(string) *ignore.File { return nil }
+
+// room returns the function that says whether the store takes in one more new
+// content of a file that the index does not know; nil: it always does. What is
+// tracked is taken in however full the store is.
+func (e *Engine) room() func(size int64) string {
+	limit := e.conf.maxStoreSize
+	if limit == 0 {
+		return nil
+	}
+	var used atomic.Int64
+	if info, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
+		used.Store(info.Size())
+	}
+	return func(size int64) string {
+		if used.Add(size) <= limit {
+			return ""
+		}
+		used.Add(-size)
+		return fmt.Sprintf("the store has no room for it (rewind.maxStoreSize: %d bytes; rewind prune makes room)", limit)
+	}
+}

@@ -63,6 +63,10 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 		}
 		end := recorded
 		if !w.reuse(n, c, &a.st, &a.it) && !w.seed(n, c, &a.st, &a.it) {
+			if why := w.full(c, a.st.Size); why != "" {
+				w.leaveOut(c, why)
+				return false, nil
+			}
 			if end, err = a.read(); err != nil {
 				return false, err
 			}
@@ -75,6 +79,14 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 		}
 		c.into.notes = c.into.notes[:notes]
 	}
+}
+
+// full says why there is no room for a new content, "" if there is.
+func (w *worker) full(c *candidate, size int64) string {
+	if w.cfg.Room == nil || c.isTracked || c.forced || c.rule {
+		return ""
+	}
+	return w.cfg.Room(size)
 }
 
 // leaveOut names a path that cannot be recorded now; the next scan tries again.

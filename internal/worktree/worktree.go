@@ -104,6 +104,11 @@ type Config struct {
 	Table     *stattable.Table
 	Save      Saver
 
+	// Room says why the new content of a file that the index does not know is
+	// not to be taken in, "" if it is: then it is left out, with that reason.
+	// It is called by several goroutines. Nil: everything is.
+	Room func(size int64) (reason string)
+
 	// Has reports whether a content or tree is kept already, by the store or
 	// by git. Nil: nothing is, except what a row of the table names. With
 	// Recheck rows are not believed either, and every id is asked for.

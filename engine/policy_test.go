@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// gitHas reports whether any object of the repository has these bytes.
+func (p *place) gitHas(e *Engine, text string) bool {
+	p.t.Helper()
+	id := e.alg.Sum(oid.Blob, []byte(text)).String()
+	listed := strings.Contains(p.git("rev-list", "--objects", "--all"), id)
+	_, err := p.tryGit("cat-file", "-e", id)
+	return listed || err == nil
+}
+
+func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
+	p := newPlace(t, true)
+	p.write(".gitignore", "*.db\n.env\nout/\n")
+	p.write("file", "tracked")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	p.git("config", "--add", "rewind.include", ".env")
+	p.git("config", "--add", "rewind.include", "out/fixtures/")
+	p.git("config", "rewind.secrets", "builtin")
+	files := map[string]string{
+		".env": "TOKEN=1", "out/fixtures/a/b.json": "fixture", "keys/server.pem": "-----BEGIN", "deep/er/.env.local": "LOCAL=1",
+	}
+	for name, text := range files {
+		p.write(name, text)
+	}
+	p.write("out/build.o", "not included")
+	p.write("local.db", "not included either")
+	p.must(os.Chmod(filepath.Join(p.dir, "keys/server.pem"), 0o600))
+	e := p.open()
+	first := p.snap(e, "one", nil)
+	if len(first.Skipped) > 0 || len(first.Exposed) > 0 {
+		t.Errorf("%+v, %v", first.Skipped, first.Exposed)
+	}
+	for name := range files {
+		p.write(name, "changed "+name)
+	}
+	p.must(os.RemoveAll(filepath.Join(p.dir, "out")))
+	second := p.snap(e, "two", nil)
+	if second.Changed < 5 {
+		t.Errorf("%d paths changed", second.Changed)
+	}
+	if _, err := e.Restore(context.Background(), first.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if p.read(name) != text {
+			t.Errorf("%s is %q after the restore", name, p.read(name))
+		}
+	}
+	if info, _ := os.Stat(filepath.Join(p.dir, "keys/server.pem")); info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's mode is %v", info.Mode())
+	}
+	if _, err := e.Undo(context.Background()); err != nil || p.read(".env") != "changed .env" || p.exists("out/fixtures/a/b.json") {
+		t.Errorf("%v after the undo: %q", err, p.read(".env"))
+	}
+	if _, err := e.Redo(context.Background()); err != nil || p.read("out/fixtures/a/b.json") != "fixture" {
+		t.Errorf("%v after the redo", err)
+	}
+	for name, text := range files {
+		if p.gitHas(e, text) || p.gitHas(e, "changed "+name) {
+			t.Errorf("%s is in git", name)
+		}
+	}
+	if strings.Contains(p.git("ls-tree", "-r", "--name-only", first.Tree.String()), "server.pem") {
+		t.Error("the git tree names the key")
+	}
+	p.wantClean(e)
+}
+
+func TestWhatTheSettingsLeaveOutIsNamedAndNeverDeleted(t *testing.T) {
+	p := newPlace(t, true)
+	p.git("config", "rewind.exclude", "data/")
+	p.git("config", "rewind.maxFileSize", "1k")
+	e := p.open()
+	p.write("small", "before")
+	first := p.snap(e, "one", nil)
+	p.write("data/set.csv", "1,2,3")
+	p.write("big", strings.Repeat("x", 2000))
+	p.write("small", "after")
+	p.write("new", "n")
+	r := p.snap(e, "two", nil)
+	var named []string
+	for _, s := range r.Skipped {
+		named = append(named, string(s.Path))
+	}
+	if !slices.Equal(named, []string{"big", "data"}) {
+		t.Errorf("named %v", r.Skipped)
+	}
+	for _, id := range []oid.ID{first.ID, r.ID} {
+		if _, err := e.Restore(context.Background(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !p.exists("data/set.csv") || len(p.read("big")) != 2000 {
+			t.Error("a path that was left out was touched")
+		}
+	}
+	if p.read("small") != "after" || !p.exists("new") {
+		t.Error("the rest was not restored")
+	}
+	if p.gitHas(e, "1,2,3") || p.gitHas(e, strings.Repeat("x", 2000)) {
+		t.Error("git has what was left out")
+	}
+}
+
+func TestAFileThatGrewBeyondTheLimitIsNotOverwrittenUnseen(t *testing.T) {
+	// The target has a small version of a file that is now too large to be
+	// taken in: what is overwritten must be in the undo all the same.
+	p := newPlace(t, true)
+	p.git("config", "rewind.maxFileSize", "1k")
+	e := p.open()
+	p.write("f", "small")
+	first := p.snap(e, "one", nil)
+	large := strings.Repeat("precious", 1000)
+	p.write("f", large)
+	r, err := e.Restore(context.Background(), first.ID, nil)
+	p.must(err)
+	if p.read("f") == "small" {
+		if _, err := e.Undo(context.Background()); err != nil || p.read("f") != large {
+			t.Errorf("%v: the large version is lost", err)
+		}
+	} else if p.read("f") != large || len(r.Conflicts)+len(r.Kept) == 0 {
+		t.Errorf("neither restored nor named: %+v", r)
+	}
+}
+
+func TestAFullStoreTakesInNoNewFilesButEveryTrackedOne(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("tracked", "one")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	p.git("config", "rewind.maxStoreSize", "300k")
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.write("huge", strings.Repeat("y", 1<<20))
+	p.write("tiny", "tiny")
+	p.write("tracked", strings.Repeat("z", 1<<20))
+	r := p.snap(p.open(), "two", nil)
+	if len(r.Skipped) != 1 || r.Skipped[0].Path != "huge" || !strings.Contains(r.Skipped[0].Reason, "rewind.maxStoreSize") {
+		t.Errorf("skipped %+v", r.Skipped)
+	}
+	p.git("config", "--unset", "rewind.maxStoreSize")
+	if r = p.snap(p.open(), "three", nil); len(r.Skipped) != 0 {
+		t.Errorf("skipped %+v without the limit", r.Skipped)
+	}
+}
+
+func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("tracked.pem", "public")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	e := p.open()
+	p.write("tracked.pem", "changed")
+	if r := p.snap(e, "one", nil); len(r.Exposed) > 0 {
+		t.Errorf("%v: tracked files are in git by the user's own will", r.Exposed)
+	}
+	p.write(".env", "TOKEN=1")
+	p.write("sub/id_rsa", "-----BEGIN")
+	p.write(".env.example", "TOKEN=")
+	if r := p.snap(e, "two", nil); !slices.Equal(r.Exposed, []Path{".env", "sub/id_rsa"}) {
+		t.Errorf("%v", r.Exposed)
+	}
+	if !p.gitHas(e, "TOKEN=1") {
+		t.Error("the notice was for nothing")
+	}
+	p.write("other.pem", "x")
+	if r := p.snap(p.open(), "three", nil); len(r.Exposed) > 0 {
+		t.Errorf("%v was said a second time", r.Exposed)
+	}
+	st, err := p.open().Status(context.Background())
+	if err != nil || len(st.Exposed) != 2 {
+		t.Errorf("%v, %v", err, st.Exposed)
+	}
+	p.git("config", "rewind.secrets", "builtin")
+	if st, _ = p.open().Status(context.Background()); len(st.Exposed) != 0 {
+		t.Errorf("status still names %v", st.Exposed)
+	}
+}
