@@ -32,6 +32,14 @@ const ownKind = "rewind"
 // foreign reports whether another system made the snapshot.
 func (s *Snapshot) foreign() bool { return s.Source != nil && s.Source.Kind != ownKind }
 
+// from is what the commit says of where an import comes from.
+func (s *Snapshot) from() string {
+	if !s.foreign() {
+		return ""
+	}
+	return s.Source.Kind + " " + s.Source.Commit.String()
+}
+
 // outsiders reads what git has and the store does not.
 type outsiders struct {
 	e     *Engine
@@ -142,7 +150,7 @@ func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
 			break // of a chain that is broken, what can be read counts
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
-			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time}))
+			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, From: c.From}))
 		}
 	}
 	return list, nil
@@ -154,6 +162,17 @@ func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) 
 	s := &Snapshot{
 		ID: id, Tree: c.Tree, Overlay: c.Overlay, Umask: o.umask, Time: c.Time, Rules: o.rules,
 		Source: &Source{Kind: ownKind, Ref: gitbridge.StoreRef, Commit: id},
+	}
+	if kind, commit, ok := strings.Cut(c.From, " "); ok {
+		// What it could not have contained was in the record.
+		s.Source.Kind, s.Limits = "other", &Limits{GitOnly: true, Incomplete: true}
+		if k, err := foreign.ParseKind(kind); err == nil {
+			s.Source.Kind = string(k)
+		}
+		if was, err := oid.Parse(commit); err == nil {
+			s.Source.Commit = was
+		}
+		return s
 	}
 	if !s.Overlay.IsZero() && !o.e.whole(ctx, s) {
 		s.Limits = &Limits{GitOnly: true, Overlay: s.Overlay}
@@ -212,6 +231,9 @@ func (e *Engine) beside(ctx context.Context, told bool, skipped func(Note)) ([]*
 		return nil, err
 	}
 	others, err := o.checkpoints(ctx, nil, skipped)
+	others = slices.DeleteFunc(others, func(s *Snapshot) bool { // an import of it is there
+		return slices.ContainsFunc(lost, func(l *Snapshot) bool { return l.Source.Commit == s.ID })
+	})
 	if err == nil && told {
 		err = o.bind(ctx, others)
 	}
@@ -220,8 +242,8 @@ func (e *Engine) beside(ctx context.Context, told bool, skipped func(Note)) ([]*
 	return list, err
 }
 
-// orphans returns the snapshots that the store ref keeps, if the store has no
-// record of any.
+// orphans returns the snapshots of ours that the store ref keeps, if the store
+// has no record of any.
 func (e *Engine) orphans(ctx context.Context) ([]*Snapshot, error) {
 	if e.repo == nil {
 		return nil, nil
@@ -233,7 +255,8 @@ func (e *Engine) orphans(ctx context.Context) ([]*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.lost(ctx)
+	list, err := o.lost(ctx)
+	return slices.DeleteFunc(list, (*Snapshot).foreign), err
 }
 
 // newestFirst sorts by time; what has the same time keeps its order.

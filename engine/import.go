@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -114,7 +112,7 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 	}
 	var made []*Snapshot
 	for _, s := range out.Snapshots {
-		c := gitbridge.Commit{Tree: s.Tree, Time: apart(s.Time, s.ID), Identity: e.signer(s.ID)}
+		c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.ID), From: s.from()}
 		payload := gitbridge.EncodeSnapshot(c, e.alg)
 		if _, err := gitbridge.DecodeSnapshot(payload, e.alg); err != nil { // a time beyond the calendar
 			out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: err.Error()})
@@ -143,18 +141,6 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		}
 		return nil
 	}))
-}
-
-// apart gives a checkpoint's time, in its last digits, what tells it from
-// another of the same files and the same moment: most systems know the second
-// alone. The record keeps the time as it was.
-func apart(t time.Time, id oid.ID) time.Time {
-	unit := time.Second
-	if t.Nanosecond() != 0 {
-		unit = time.Millisecond
-	}
-	n := binary.BigEndian.Uint32(id.Bytes())
-	return t.Truncate(unit).Add(time.Duration(n) % unit)
 }
 
 // signer is who a checkpoint is by.

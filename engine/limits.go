@@ -139,7 +139,7 @@ func (c *coverage) assume() {
 	for _, text := range append(slices.Clone(outside.ignore), outside.exclude) {
 		c.texts[c.e.alg.Sum(oid.Blob, text)] = text
 	}
-	if l := c.target.Limits; l == nil || !l.FreshIndex {
+	if l := c.target.Limits; l == nil || !l.FreshIndex || c.e.repo == nil {
 		return
 	}
 	// The file stays when a sparse checkout is turned off.

@@ -245,7 +245,7 @@ func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*S
 	}
 	records, err := e.stored(ctx)
 	for _, s := range append(beside, records...) {
-		if s.Source != nil && strings.HasPrefix(s.Source.Commit.String(), prefix) {
+		if s.Source != nil && (strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix)) {
 			matches = append(matches, s)
 		}
 	}

@@ -167,7 +167,7 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 		p.removed[path] = true
 		n.Skipped = append(n.Skipped, Note{Path: Path(path), Reason: noteOfPurge})
 	}
-	commit := gitbridge.Commit{Tree: n.Tree, Overlay: n.Overlay, Time: n.Time, Identity: p.signer(ctx, s.ID)}
+	commit := gitbridge.Commit{Tree: n.Tree, Overlay: n.Overlay, Time: n.Time, Identity: p.signer(ctx, s.ID), From: n.from()}
 	if p.dry {
 		return &replaced{old: s.ID}, nil
 	}

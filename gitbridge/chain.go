@@ -18,8 +18,9 @@ type StoreSnapshot struct {
 	Overlay  oid.ID    // zero where there is none, and in foreign snapshots
 	Time     time.Time // to the second in foreign snapshots
 	Identity string
-	Native   bool  // made by rewind
-	Err      error // why the commit cannot be read; then only ID is set
+	From     string // of an import: the system and the commit it was there
+	Native   bool   // made by rewind
+	Err      error  // why the commit cannot be read; then only ID is set
 }
 
 // Snapshots yields what the store ref keeps, the newest link of the chain
@@ -50,7 +51,7 @@ func (r *Repo) storeSnapshot(id oid.ID) StoreSnapshot {
 	if err != nil {
 		return StoreSnapshot{ID: id, Err: err}
 	}
-	return StoreSnapshot{ID: id, Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, Identity: c.Identity, Native: c.native}
+	return StoreSnapshot{ID: id, Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, Identity: c.Identity, From: c.From, Native: c.native}
 }
 
 // chain yields the ids of the snapshots that a keepalive and those before it

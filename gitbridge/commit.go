@@ -27,11 +27,13 @@ type Commit struct {
 	Overlay  oid.ID // zero where a git tree holds everything
 	Time     time.Time
 	Identity string // "Name <mail>"
+	From     string // of an import: the system and the commit it was there; one line, usually ""
 }
 
 // EncodeSnapshot returns the payload of a snapshot's commit object, whose id is
 // the snapshot's: a commit without parents that carries its time in nanoseconds
-// and the overlay in a header of its own, which git keeps and does not read.
+// and the overlay in a header of its own, which git keeps and does not read,
+// and in another one what it was imported from.
 // It is the same with and without git; docs/decisions/0005-bridge.md has it.
 func EncodeSnapshot(c Commit, alg oid.Algorithm) []byte {
 	overlay := "-"
@@ -40,6 +42,9 @@ func EncodeSnapshot(c Commit, alg oid.Algorithm) []byte {
 	}
 	head := appendHead(nil, c, nil, alg)
 	head = fmt.Appendf(head, "rewind %d %s\n", c.Time.UnixNano(), overlay)
+	if c.From != "" {
+		head = fmt.Appendf(head, "rewind-from %s\n", c.From)
+	}
 	return append(head, "\n"+snapshotMessage+"\n"...)
 }
 
@@ -111,6 +116,8 @@ func parseCommit(payload []byte, alg oid.Algorithm) (c parsed, err error) {
 		case key == "rewind" && stamp != "" && !c.native:
 			err = c.parseHeader(value, alg)
 			c.native = true
+		case key == "rewind-from" && c.native && c.From == "":
+			c.From = value
 		}
 		if err != nil {
 			return parsed{}, err
