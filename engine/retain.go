@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -185,13 +184,9 @@ func (e *Engine) needed(v *cas.View) (map[oid.ID]string, error) {
 			keep[id] = why
 		}
 	}
-	for name, value := range v.Table(tablePins).All() {
+	for _, value := range v.Table(tablePins).All() {
 		if id, err := oid.FromBytes(value); err == nil {
-			why := keepPin
-			if strings.HasPrefix(string(name), "session/") {
-				why = keepSession
-			}
-			add(id, why)
+			add(id, keepPin)
 		}
 	}
 	worktrees, err := worktrees(v)

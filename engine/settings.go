@@ -181,13 +181,3 @@ func number(store func(*settings, int64)) func(*settings, *gitconf.Config, strin
 
 // Warnings returns one sentence for each setting that is unknown or malformed.
 func (e *Engine) Warnings() []string { return slices.Clone(e.conf.warnings) }
-
-// ParseSize reads a number of bytes as a setting has it: k, m and g behind it
-// stand for powers of 1024.
-func ParseSize(text string) (int64, error) {
-	n, err := gitconf.ParseInt(text)
-	if err == nil && n < 0 {
-		err = fmt.Errorf("%d is negative", n)
-	}
-	return n, err
-}

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +111,12 @@ func (b *byteSize) Type() string { return "bytes" }
 
 // Set reads the number.
 func (b *byteSize) Set(text string) error {
-	n, err := engine.ParseSize(text)
-	*b = byteSize(n)
-	return err
+	digits := strings.TrimRight(text, "kKmMgG")
+	shift, ok := map[string]int{"": 0, "k": 10, "m": 20, "g": 30}[strings.ToLower(text[len(digits):])]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !ok || n < 0 || n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is no number of bytes", text)
+	}
+	*b = byteSize(n << shift)
+	return nil
 }

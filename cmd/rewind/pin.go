@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+func pinCommand(a *app) *cobra.Command {
+	var remove bool
+	c := verb("pin [ID NAME]", "Name a snapshot that no prune drops; without arguments, list them", pinArgs(&remove), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		switch {
+		case remove:
+			return e.Unpin(ctx, args[0])
+		case len(args) == 2:
+			s, err := e.Resolve(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return e.Pin(ctx, args[1], s.ID)
+		}
+		pins, err := e.Pins(ctx)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			a.printJSON(map[string]any{"pins": pins})
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(pins)) {
+			fmt.Fprintf(a.out, "%s  %s\n", short(pins[name]), oneLine(name))
+		}
+		return nil
+	})
+	c.Flags().BoolVar(&remove, "remove", false, "take a name away: pin --remove NAME")
+	return a.jsonFlag(c)
+}
+
+// pinArgs checks the arguments, which depend on --remove.
+func pinArgs(remove *bool) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if *remove && len(args) != 1 {
+			return fmt.Errorf("--remove takes the NAME alone")
+		}
+		if !*remove && len(args) != 0 && len(args) != 2 {
+			return fmt.Errorf("takes an ID and a NAME, or nothing")
+		}
+		return nil
+	}
+}
