@@ -38,6 +38,7 @@ var layers = map[string]string{
 	"cmd/rewind":    "engine internal/oid internal/rpc bench",
 	"bench":         "",
 	"fuzz":          "*",
+	"fuzz/exact":    "*",
 	"internal/tidy": "",
 }
 
@@ -53,7 +54,7 @@ var outside = map[string]string{
 	"github.com/go-git/go-git/v5":           "internal/gitconf internal/gitodb",
 	"github.com/go-git/go-billy/v5":         "internal/gitconf internal/gitodb",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitodb internal/gitref cas bench fuzz",
+		"internal/apply internal/gitodb internal/gitref cas bench fuzz fuzz/exact",
 	"golang.org/x/sync":                     "internal/worktree internal/apply cas engine bench",
 	"golang.org/x/text":                     "internal/attr engine",
 	"github.com/spf13/cobra":                "cmd/rewind",

@@ -1,0 +1,267 @@
+//go:build !windows
+
+package exact
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asNobody is a world of a user without rights; skipped where the test cannot
+// have two users.
+func asNobody(t *testing.T) *world {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root can run a program as another user")
+	}
+	w := newRepo(t)
+	w.byNobody()
+	return w
+}
+
+// oneSentence fails unless a command failed and said why in one line.
+func (w *world) oneSentence(f finished, words ...string) {
+	w.Helper()
+	lines := strings.Count(f.errors, "\n")
+	if f.code != 1 || lines != 1 || strings.Contains(f.errors, "goroutine") {
+		w.Fatalf("exited with %d and said, in %d lines: %s", f.code, lines, f.errors)
+	}
+	for _, word := range words {
+		if !strings.Contains(f.errors, word) {
+			w.Errorf("the sentence does not say %q: %s", word, f.errors)
+		}
+	}
+}
+
+// TestAnUnreadableFileIsNamedAndKept holds that what the user may not read is
+// skipped by name, that the snapshot is as good as it can be otherwise, and
+// that a restore deletes nothing of it, readable by then or not.
+func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	d := throughCommand{}
+	w.write("secret.txt", "root's\n")
+	w.write("closed/x.txt", "root's\n")
+	w.write("list/x.txt", "root's\n") // a directory that may be entered but not listed
+	w.write("own.txt", "closed by its owner\n")
+	w.handOver()
+	for path, perm := range map[string]os.FileMode{"secret.txt": 0o600, "closed": 0o700, "list": 0o711} {
+		w.must(os.Chown(w.path(path), 0, 0))
+		w.chmod(path, perm)
+	}
+	w.chmod("own.txt", 0o000)
+	then := w.look()
+	f := w.rewind("snapshot", "--json")
+	if f.code != 5 || f.ID == "" {
+		t.Fatalf("the snapshot exited with %d: %s", f.code, f.errors)
+	}
+	w.same("the snapshot named as skipped", pathsOf(f.Skipped), []string{"closed", "list", "own.txt", "secret.txt"})
+	for _, s := range f.Skipped {
+		if !strings.Contains(s.Reason, "denied") {
+			t.Errorf("%s: %s", s.path(), s.Reason)
+		}
+	}
+	churn(w)
+	w.giveUp("secret.txt", "closed", "list")
+	w.write("secret.txt", "now readable\n")
+	w.chmod("own.txt", 0o644)
+	now := w.look()
+	o := d.restore(w, f.ID)
+	want := state{files: then.files.with(now.files, "secret.txt", "closed", "list", "own.txt"), git: now.git, outside: now.outside}
+	w.is("restore", want)
+	w.same("the restore named as kept", o.kept, []string{"closed", "list", "own.txt", "secret.txt"})
+	d.undo(w)
+	w.is("undo", now)
+}
+
+// giveUp lets the user have what was root's alone.
+func (w *world) giveUp(paths ...string) {
+	w.Helper()
+	for _, path := range paths {
+		w.must(os.Chown(w.path(path), w.user, w.user))
+		if info, err := os.Stat(w.path(path)); err == nil && info.IsDir() {
+			w.chmod(path, 0o755)
+		}
+	}
+	w.handOver()
+}
+
+// TestAnUnwritableDirectoryIsAConflict holds that a restore which may not
+// write somewhere says so, does all the rest, and loses nothing.
+func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	w.write("theirs/x.txt", "then\n")
+	w.write("theirs/gone.txt", "then\n")
+	w.handOver()
+	then := w.look()
+	id, _ := throughCommand{}.snapshot(w)
+	churn(w)
+	w.write("theirs/x.txt", "now\n")
+	w.remove("theirs/gone.txt")
+	w.handOver()
+	w.must(os.Chown(w.path("theirs"), 0, 0))
+	now := w.look()
+	f := w.rewind("restore", id, "--yes", "--json")
+	if f.code != 5 {
+		t.Fatalf("the restore exited with %d: %s", f.code, f.errors)
+	}
+	w.same("the restore named as conflicts", pathsOf(f.Conflicts), []string{"theirs/gone.txt", "theirs/x.txt"})
+	w.is("restore", state{files: then.files.with(now.files, "theirs"), git: now.git, outside: now.outside})
+	w.clean("undo", throughCommand{}.undo(w))
+	w.is("undo", now)
+}
+
+// TestClosedDirectoriesAreRestoredByTheirOwner holds that a directory without
+// write permission, and one without any, is no obstacle for its owner, and has
+// its permissions afterwards.
+func TestClosedDirectoriesAreRestoredByTheirOwner(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	for _, dir := range []string{"ro", "ro/deep", "gone"} {
+		w.write(dir+"/x.txt", "then\n")
+		w.write(dir+"/y.txt", "then\n")
+	}
+	w.handOver()
+	for _, dir := range []string{"ro/deep", "ro", "gone"} {
+		w.chmod(dir, 0o500)
+	}
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", w.root).Run() })
+	w.prove(throughCommand{}, func() {
+		w.write("ro/deep/x.txt", "now\n")
+		w.remove("ro/y.txt", "gone")
+		w.write("ro/new/z.txt", "now\n")
+		w.handOver()
+		w.chmod("ro/new", 0o500)
+	}, nil)
+}
+
+// TestAReadOnlyGitDirectoryIsOneSentence holds it for who may not write there.
+func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	w.must(os.Chown(w.path(".git"), 0, 0))
+	before := w.look()
+	w.oneSentence(w.rewind("snapshot", "--json"), "permission denied")
+	w.untouched("snapshot", before)
+	w.must(os.Chown(w.path(".git"), w.user, w.user))
+	id, _ := throughCommand{}.snapshot(w)
+	churn(w)
+	w.handOver()
+	now := w.look()
+	for _, path := range []string{".git/rewind/store.db", ".git/rewind"} {
+		w.must(os.Chown(w.path(path), 0, 0))
+		w.chmod(path, 0o755)
+	}
+	w.oneSentence(w.rewind("restore", id, "--yes"), "permission denied")
+	w.untouched("restore", now)
+}
+
+// TestFourLevelsOfUndoWithEditsInBetween walks four restores back and forth.
+func TestFourLevelsOfUndoWithEditsInBetween(t *testing.T) {
+	for _, d := range []driver{throughEngine{}, throughCommand{}} {
+		t.Run(fmt.Sprintf("%T", d), func(t *testing.T) {
+			t.Parallel()
+			w := newRepo(t)
+			var ids []string
+			var recorded []state
+			for g := range 5 {
+				crowd(w, 60, g)
+				id, _ := d.snapshot(w)
+				ids, recorded = append(ids, id), append(recorded, w.look())
+			}
+			var before []state // each restore
+			for level, target := range []int{0, 3, 1, 2} {
+				w.write(fmt.Sprintf("edit%d.txt", level), "between")
+				w.write("a.txt", fmt.Sprint(level))
+				before = append(before, w.look())
+				w.clean("restore", d.restore(w, ids[target]))
+				w.is("restore", recorded[target])
+			}
+			var after []state // what each redo must give: as it was before its undo
+			for level := 3; level >= 0; level-- {
+				w.write("dir/b.txt", fmt.Sprint("edited before undo ", level))
+				after = append(after, w.look())
+				w.clean("undo", d.undo(w))
+				w.is(fmt.Sprint("undo of level ", level), before[level])
+			}
+			if f := w.rewind("undo", "--yes"); f.code != 1 {
+				t.Fatalf("a fifth undo exited with %d", f.code)
+			}
+			for _, s := range slices.Backward(after) {
+				w.clean("redo", d.redo(w))
+				w.is("redo", s)
+			}
+			if f := w.rewind("redo", "--yes"); f.code != 1 {
+				t.Fatalf("a fifth redo exited with %d", f.code)
+			}
+			w.clean("undo", d.undo(w))
+			w.is("undo after the redos", after[1]) // as it was before the last redo
+			w.sound()
+		})
+	}
+}
+
+// TestAFullDiskIsOneSentenceAndNoLoss fills the file system before a snapshot
+// and before a restore: each says so, nothing is lost, and with space again
+// all is as it should be.
+func TestAFullDiskIsOneSentenceAndNoLoss(t *testing.T) {
+	w := newWorld(t)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m,mode=755", "none", w.root).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no file system can be mounted: %v %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", w.root).Run() })
+	usual(w)
+	w.write(".gitignore", "fill\n")
+	for i := range 40 {
+		w.write(fmt.Sprintf("data/%d", i), noise(100<<10, uint64(i+1)))
+	}
+	d := throughCommand{}
+	before := w.look()
+	w.fill(1 << 20)
+	w.oneSentence(w.rewind("snapshot", "--json"), "no space")
+	w.remove("fill")
+	w.untouched("the failed snapshot", before)
+	id, _ := d.snapshot(w)
+	then := w.look()
+
+	w.remove("data")
+	now := w.look()
+	for _, left := range []int64{0, 300 << 10, 2 << 20} { // before, and in the middle
+		w.fill(left)
+		w.oneSentence(w.rewind("restore", id, "--yes"), "no space")
+		w.remove("fill")
+		d.snapshot(w) // finishes what was begun
+		if got := w.look(); differences(got.files, now.files) != "" {
+			w.is("the command after the restore that failed", then)
+			w.clean("undo", d.undo(w))
+			w.is("undo", now)
+		}
+	}
+	w.clean("restore", d.restore(w, id))
+	w.is("restore", then)
+	w.sound()
+}
+
+// fill leaves only so much space on the worktree's file system.
+func (w *world) fill(left int64) {
+	w.Helper()
+	f, err := os.Create(filepath.Join(w.root, "fill"))
+	w.must(err)
+	defer f.Close()
+	block := make([]byte, 64<<10)
+	size := int64(0)
+	for {
+		n, err := f.Write(block)
+		size += int64(n)
+		if err != nil {
+			break
+		}
+	}
+	w.must(f.Truncate(max(size-left, 0)))
+}
