@@ -34,6 +34,7 @@ var (
 	ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
+	ErrUnfinished  = errors.New("stopped half-way") // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at

@@ -106,7 +106,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	}
 	out, err := e.apply(ctx, op, plan.steps, false)
 	if err != nil {
-		return nil, fmt.Errorf("%s stopped half-way, the next command finishes it and undo takes it back: %w", op.Kind, err)
+		return nil, fmt.Errorf("%s %w: the next command finishes it, undo takes it back: %w", op.Kind, ErrUnfinished, err)
 	}
 	r := restored(op, out)
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)

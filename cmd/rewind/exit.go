@@ -65,10 +65,12 @@ func isSilent(err error) bool {
 // sentence is what a person reads of an error.
 func sentence(ctx context.Context, err error) string {
 	switch {
+	case errors.Is(err, engine.ErrUnfinished):
+		return err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the deadline has passed; nothing was recorded"
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return "interrupted; " + err.Error()
+		return "interrupted; nothing was recorded or changed"
 	}
 	return err.Error()
 }
