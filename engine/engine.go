@@ -183,8 +183,10 @@ func storeError(err error) error {
 	return err
 }
 
-// opened returns the store, nil if there is none yet.
+// opened returns the store, nil if there is none yet. Another process may have
+// made it since.
 func (e *Engine) opened() *cas.Store {
+	_ = e.openStore(false)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.store

@@ -97,8 +97,8 @@ func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, 
 	}
 	defer dir.Close()
 	st, err := dir.Lstat(filepath.Base(l.IndexFile))
-	if os.IsNotExist(err) {
-		return nil, dirfd.Stat{}, nil
+	if os.IsNotExist(err) { // nothing was added yet
+		return func() (*gitindex.Index, error) { return nil, nil }, dirfd.Stat{}, nil
 	}
 	if err != nil {
 		return nil, dirfd.Stat{}, err

@@ -11,10 +11,11 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// made is what an operation brought to paths where there was nothing before:
-// what it was, by path. Taking the operation back takes it away again,
-// whatever the rules say, unless it was changed since.
-type made map[string]apply.Node
+// made is what an operation brought to paths where there was nothing before,
+// and to directories whose permissions it changed: its steps, by path. Taking
+// the operation back takes that away again, whatever the rules say, unless it
+// was changed since.
+type made map[string]apply.Step
 
 // broughtBy reads from the journal of an operation what it made. Without the
 // journal more is kept when the operation is taken back, and nothing is lost.
@@ -25,8 +26,9 @@ func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
 	}
 	brought := made{}
 	for i := range steps {
-		if s := &steps[i]; s.Have.Mode.Type() == tree.Absent {
-			brought[s.Path] = s.Want
+		s := steps[i]
+		if s.Have.Mode.Type() == tree.Absent || s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && s.Have.Mode != s.Want.Mode {
+			brought[s.Path] = s
 		}
 	}
 	return brought, nil
@@ -34,8 +36,11 @@ func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
 
 // has reports whether what a change would delete is as the operation made it.
 func (m made) has(c tree.Change) bool {
-	n, ok := m[c.Path]
-	return ok && (n.Mode == c.From.Mode && n.ID == c.From.ID || n.Mode.IsDir() && c.From.Mode.IsDir())
+	s, ok := m[c.Path]
+	if !ok || s.Have.Mode.Type() != tree.Absent {
+		return false
+	}
+	return s.Want.Mode == c.From.Mode && s.Want.ID == c.From.ID || s.Want.Mode.IsDir() && c.From.Mode.IsDir()
 }
 
 // unseen returns the paths that were not met in the plan, and are there: files,
@@ -43,13 +48,13 @@ func (m made) has(c tree.Change) bool {
 // all that is in it does.
 func (m made) unseen(root string, met map[string]bool) []string {
 	var out []string
-	for path, n := range m {
-		if met[path] {
+	for path, s := range m {
+		if met[path] || s.Have.Mode.Type() != tree.Absent {
 			continue
 		}
 		name := filepath.Join(root, filepath.FromSlash(path))
 		info, err := os.Lstat(name)
-		if err != nil || info.IsDir() != n.Mode.IsDir() {
+		if err != nil || info.IsDir() != s.Want.Mode.IsDir() {
 			continue
 		}
 		if info.IsDir() {

@@ -30,9 +30,10 @@ type planner struct {
 	aim
 	cover   *coverage
 	plan    Plan
-	met     map[string]bool
-	kept    string        // the last kept path: what lies below it stays unmentioned
-	parents []tree.Change // directories that are not selected, but that something selected may need
+	met     map[string]bool // paths that differ
+	stepped map[string]bool // those that have a step
+	kept    string          // the last kept path: what lies below it stays unmentioned
+	parents []tree.Change   // directories that are not selected, but that something selected may need
 }
 
 // plan finds what must change so that the present becomes the target, within
@@ -43,7 +44,7 @@ type planner struct {
 // or that lies in a repository made since, stays. But what an operation brought
 // goes when it is taken back.
 func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, error) {
-	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, aim: to, met: map[string]bool{}}
+	p := &planner{e: e, load: e.loader(ctx, present.trees), present: present, aim: to, met: map[string]bool{}, stepped: map[string]bool{}}
 	p.plan.Target = to.target
 	p.cover = newCoverage(ctx, e, to.target, p.load)
 	view := viewOf(nil, to.target)
@@ -65,17 +66,24 @@ func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, err
 }
 
 // unseen finds what the operation that is taken back brought and the scan left
-// out, because it is ignored now: it has to be recorded before it can go.
+// out, because it is ignored now: it has to be recorded before it can go. The
+// permissions of ignored directories are in the journal alone.
 func (p *planner) unseen() {
 	for _, path := range p.made.unseen(p.e.root, p.met) {
 		if p.paths.match(path) {
 			p.plan.force = append(p.plan.force, path)
 		}
 	}
+	for path, s := range p.made {
+		if s.Have.Mode.IsDir() && !p.stepped[path] && p.paths.match(path) && p.present.directory(path).Mode == s.Want.Mode {
+			p.plan.steps = append(p.plan.steps, apply.Step{Path: path, Have: s.Want, Want: s.Have})
+		}
+	}
 }
 
 // add takes one difference into the plan, or keeps the path.
 func (p *planner) add(c tree.Change) error {
+	p.met[c.Path] = true
 	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.made.has(c) {
 		return nil
 	}
@@ -120,7 +128,6 @@ func (p *planner) brought(c tree.Change) bool {
 
 // remove plans the deletion of a path, unless the target could not have held it.
 func (p *planner) remove(c tree.Change) error {
-	p.met[c.Path] = true
 	reason, err := p.reason(c)
 	if err != nil {
 		return err
@@ -166,6 +173,7 @@ func (p *planner) step(c tree.Change) {
 	} else if c.To.Mode.IsDir() {
 		s.Have = p.present.directory(c.Path)
 	}
+	p.stepped[c.Path] = true
 	p.plan.steps = append(p.plan.steps, s)
 	p.plan.Changes = append(p.plan.Changes, newChange(c))
 }

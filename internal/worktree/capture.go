@@ -122,7 +122,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	case place != Usual:
 		it.Flags |= stattable.KeptOut
 	}
-	if n.inGit && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
+	if n.inGit && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
 	}
 	return it, true
@@ -247,6 +247,9 @@ func (s *scan) size(id oid.ID) (int64, bool) {
 func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.Item) {
 	it.Mode, it.Ino, it.Size, it.Mtime, it.Ctime = st.Mode, st.Ino, st.Size, st.Mtime, st.Ctime
 	it.GitMode = w.gitMode(st.Mode, c)
+	if c.isTracked && it.GitMode != c.tracked.mode {
+		c.into.head.Flags |= stattable.Hides // where modes are not trusted, the index's will count again
+	}
 	if w.young(st) {
 		it.Flags |= stattable.Young
 	}

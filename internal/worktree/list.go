@@ -162,9 +162,6 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	if l.known.holds(name) || f.tracked.mode == tree.GitLink {
 		l.into.head.Flags |= stattable.Hides
 	}
-	if l.seen != nil {
-		l.seen[name] = true
-	}
 	if !f.isTracked {
 		f.ignored = l.n.ignored || l.rules.Match(name, false) == ignore.Ignored
 		if l.n.all || l.force.paths[join(l.n.path, name)] {
@@ -178,8 +175,19 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
 		f.old = &it
 	}
-	_, err := l.capture(l.n, l.dir, &f)
+	ok, err := l.capture(l.n, l.dir, &f)
+	if ok {
+		l.see(name)
+	}
 	return err
+}
+
+// see notes that a name is on disk: what the index has under it counts no more.
+// A file that is left out hides nothing.
+func (l *listing) see(name string) {
+	if l.seen != nil {
+		l.seen[name] = true
+	}
 }
 
 // subdirectory decides whether a directory is entered, and how.
@@ -193,14 +201,13 @@ func (l *listing) subdirectory(name string) {
 	}
 	holds := l.known.holds(name)
 	c.held, c.noIndex = isLink || holds, !holds
-	if l.seen != nil {
-		l.seen[name] = true
-	}
+	l.see(name)
 	switch {
 	case isLink:
 		c.link, c.inGit = link.id, false
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
+		c.all = c.all || l.force.paths[c.path]
 	default:
 		if !l.enter(c) {
 			return

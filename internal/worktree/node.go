@@ -128,7 +128,7 @@ func (n *node) item() stattable.Item {
 		it.Git = oid.ID{}
 		it.Flags |= stattable.OutOfGit
 	}
-	if n.ignored {
+	if n.ignored && !n.all {
 		it.Flags |= stattable.Ignored
 	}
 	if n.held {

@@ -132,7 +132,7 @@ func (w *worker) gitForm(n *node, c *candidate, v attr.Conversion, raw []byte) (
 				return false, err
 			}
 			blob, err := w.cfg.Load(oid.Blob, id)
-			return err == nil && attr.HasCRLF(blob), err
+			return err == nil && attr.HasCRLF(blob), nil // what is not there, or no blob, has none, as for git
 		}
 	}
 	return v.Clean(w.ctx, in)

@@ -93,7 +93,7 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	if err != nil || head.Rules != n.rules || head.Attrs != n.attrs || head.Index != index {
 		return false, err
 	}
-	if !w.look(n, dir) {
+	if !w.look(n, dir) || len(w.changed) > 0 && n.row.Flags()&stattable.Hides != 0 {
 		return false, nil
 	}
 	newKey := (n.parent == nil || n.nestedRoot()) && head.IndexKey != n.realm.key
@@ -109,7 +109,8 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 }
 
 // look compares the files with the row; w.changed and w.kids tell what it
-// found. False: a rule file or a name is not what it was.
+// found. False: a rule file or a name is not what it was, or the index may have
+// something else below a directory that is not on disk.
 func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 	var st dirfd.Stat
 	w.changed, w.kids = w.changed[:0], w.kids[:0]
@@ -122,6 +123,9 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 			n.obey(e.Name(), e.Raw(), flags&stattable.AbsentNow == 0)
 		}
 		if flags&stattable.AbsentNow != 0 {
+			if flags&stattable.IsDir != 0 && !n.realm.trusted {
+				return false // the index digest says nothing of what lies in it
+			}
 			continue
 		}
 		if flags&stattable.IsDir != 0 {
