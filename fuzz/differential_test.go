@@ -1,0 +1,268 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// taken is a snapshot with what was on disk when it was taken.
+type taken struct {
+	snap     *engine.Snapshot
+	recorded picture // what the snapshot holds, checked against the disk
+	outside  int     // the rules outside the tree that were in force
+}
+
+const stepsPerWorld = 60
+
+// TestDifferential compares with git, step by step, what the engine makes of
+// random repositories. It ends after REWIND_FUZZ_STEPS steps, or else after
+// about 25 seconds; REWIND_FUZZ_SEED is the seed of the first repository, and
+// REWIND_FUZZ_KEEP a new directory to make it in, to look at it afterwards.
+func TestDifferential(t *testing.T) {
+	needGit(t)
+	steps, seed := number("REWIND_FUZZ_STEPS", 0), uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix())*1000))
+	deadline := time.Now().Add(bounded(25 * time.Second))
+	t.Logf("seed %d", seed)
+	for done, failed := 0, 0; ; seed++ {
+		if steps > 0 && done >= steps || steps == 0 && time.Now().After(deadline) || failed > 20 {
+			t.Logf("%d steps, %d failed repositories, next seed %d", done, failed, seed)
+			return
+		}
+		n := stepsPerWorld
+		if steps > 0 {
+			n = min(n, steps-done)
+		}
+		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n) })
+		if done += n; !ok {
+			failed++
+		}
+	}
+}
+
+func needGit(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NOT TESTED: the git program is missing, and it is what this is compared with")
+	}
+}
+
+// number reads a number from the environment.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// bounded is the time for a random test; -short has less of it.
+func bounded(d time.Duration) time.Duration {
+	if testing.Short() {
+		return d / 5
+	}
+	return d
+}
+
+// runWorld makes one repository and changes it n times.
+func runWorld(t *testing.T, seed uint64, n int) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if keep := os.Getenv("REWIND_FUZZ_KEEP"); keep != "" {
+		dir = keep
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, dir, seed)
+	defer func() { _ = w.long.Close() }()
+	w.check()
+	for range n {
+		if w.one(3) {
+			w.operate()
+		} else {
+			w.edit()
+		}
+		for w.one(4) {
+			w.edit()
+		}
+		if w.one(6) {
+			time.Sleep(25 * time.Millisecond) // let everything grow old enough to be believed
+		}
+		w.check()
+		if w.one(8) {
+			w.travel()
+		}
+	}
+	w.finish()
+}
+
+// check compares the state of the worktree with what git makes of it.
+func (w *world) check() {
+	w.t.Helper()
+	ctx, e := w.t.Context(), w.long
+	if w.one(2) {
+		e = w.open()
+		defer func() { w.must(e.Close()) }()
+	}
+	var r *engine.Recorded
+	var err error
+	preview := w.one(2)
+	if preview {
+		r, err = e.Preview(ctx)
+	} else {
+		r, err = e.Snapshot(ctx, nil)
+	}
+	w.note("-- preview %v fresh %v", preview, e != w.long)
+	if err != nil {
+		w.fail("%v", err)
+	}
+	if r.Bridge != nil {
+		w.fail("bridge: %v", r.Bridge)
+	}
+	if len(r.Unstable) > 0 {
+		w.fail("unstable: %v", r.Unstable)
+	}
+	want := w.expected()
+	if got := r.Tree.String(); got != want.tree {
+		w.fail("tree %s, git's %s\n%s\nskipped %v, git failed %q", got, want.tree, w.explain(e, r, want), r.Skipped, want.failed)
+	}
+	w.compareSkipped(r, want)
+	if !preview && w.one(5) {
+		w.examine(e, r.Snapshot)
+	}
+}
+
+// explain shows where two trees differ.
+func (w *world) explain(e *engine.Engine, r *engine.Recorded, want expectation) string {
+	if _, err := e.Snapshot(w.t.Context(), nil); err != nil {
+		return err.Error()
+	}
+	cmd := exec.Command("git", "diff-tree", "-r", "-t", r.Tree.String(), want.tree)
+	cmd.Dir, cmd.Env = w.root, w.environ("GIT_ALTERNATE_OBJECT_DIRECTORIES="+w.scratch)
+	out, _ := cmd.CombinedOutput()
+	return string(out)
+}
+
+// compareSkipped holds the skipped paths to those because of which git fails.
+func (w *world) compareSkipped(r *engine.Recorded, want expectation) {
+	w.t.Helper()
+	beneath := func(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
+	for _, s := range r.Skipped {
+		if refused(string(s.Path)) {
+			continue // git fails only if there is anything to add
+		}
+		if !slices.ContainsFunc(want.failed, func(f string) bool { return beneath(f, string(s.Path)) }) {
+			w.fail("%q is skipped (%s), git failed at %q", s.Path, s.Reason, want.failed)
+		}
+	}
+	for _, f := range want.failed {
+		if slices.Contains(want.links, f) {
+			continue // the tree keeps the commit that the index has
+		}
+		if !slices.ContainsFunc(r.Skipped, func(s engine.Note) bool { return beneath(f, string(s.Path)) }) {
+			w.fail("git fails at %q, skipped is only %v", f, r.Skipped)
+		}
+	}
+}
+
+// examine compares what a snapshot holds with the disk, byte for byte, and
+// keeps it for a restore.
+func (w *world) examine(e *engine.Engine, s *engine.Snapshot) {
+	w.t.Helper()
+	disk, got := w.picture(w.root), w.export(e, s)
+	for path, what := range got {
+		if disk[path] != what {
+			w.fail("%q is recorded as %.80q, and is %.80q", path, what, disk[path])
+		}
+	}
+	var rest []string
+	for path := range disk.recordable() {
+		if _, ok := got[path]; !ok && !inNested(s, path) && !refused(path) {
+			rest = append(rest, path)
+		}
+	}
+	w.allIgnored(rest)
+	w.allTrackedNested(s, got)
+	w.taken = append(w.taken, taken{s, got, w.outside})
+}
+
+// export returns what a snapshot holds.
+func (w *world) export(e *engine.Engine, s *engine.Snapshot) picture {
+	w.t.Helper()
+	out := filepath.Join(w.dir, "export")
+	w.must(os.RemoveAll(out))
+	r, err := e.Export(w.t.Context(), s, out)
+	w.must(err)
+	w.allowed(r, nil)
+	return w.picture(out)
+}
+
+// refused reports whether a path has a name that git refuses: it is recorded,
+// but not written.
+func refused(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return slices.Contains(refusedNames, name) })
+}
+
+func inNested(s *engine.Snapshot, path string) bool {
+	return slices.ContainsFunc(s.Nested, func(n engine.NestedAt) bool { return strings.HasPrefix(path, string(n.Path)+"/") })
+}
+
+// allIgnored asks git whether it ignores every one of these paths.
+func (w *world) allIgnored(paths []string) {
+	w.t.Helper()
+	if len(paths) == 0 {
+		return
+	}
+	slices.Sort(paths)
+	out, _ := w.tryGit(strings.Join(paths, "\x00")+"\x00", "check-ignore", "-z", "--stdin", "--no-index")
+	ignored := strings.Split(out, "\x00")
+	for _, p := range paths {
+		if !slices.Contains(ignored, p) {
+			w.fail("%q is not in the snapshot, and git does not ignore it (%.200q)", p, out)
+		}
+	}
+}
+
+// allTrackedNested asks git what the repositories inside hold.
+func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
+	w.t.Helper()
+	for _, n := range s.Nested {
+		out, err := w.tryGit("", "-C", string(n.Path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+		if err != nil {
+			w.fail("ls-files in %q: %v %s", n.Path, err, out)
+		}
+		for p := range strings.SplitSeq(out, "\x00") {
+			full := string(n.Path) + "/" + strings.TrimSuffix(p, "/")
+			if st, err := os.Lstat(w.path(full)); p == "" || err != nil || st.IsDir() || !w.onDisk(full) {
+				continue
+			}
+			if _, ok := got[full]; !ok {
+				w.fail("%q of a nested repository is not recorded", full)
+			}
+		}
+	}
+}
+
+// finish holds the repository as a whole: git finds every object.
+func (w *world) finish() {
+	w.t.Helper()
+	if out, err := w.tryGit("", "fsck", "--connectivity-only", "--no-dangling"); err != nil && !strings.Contains(out, "cache-tree") && !strings.Contains(out, "index") {
+		w.fail("fsck: %v %s", err, out)
+	}
+	for _, s := range w.taken {
+		if out := w.git("rev-parse", s.snap.ID.String()+"^{tree}"); out != s.snap.Tree.String() {
+			w.fail("snapshot %v has the tree %s in git, not %v", s.snap.ID, out, s.snap.Tree)
+		}
+	}
+	if v, err := w.long.Verify(w.t.Context()); err != nil || len(v.Damaged) > 0 {
+		w.fail("verify: %v %+v", err, v)
+	}
+}

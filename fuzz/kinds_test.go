@@ -1,0 +1,76 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// A kind is what of a repository is chosen once.
+type kind struct {
+	Format   string // sha1 or sha256
+	Layout   string // plain, linked, separate, submodule
+	Version  int    // of the index
+	Split    bool
+	Case     bool // core.ignoreCase: then no two names differ by case only
+	Filters  bool
+	Encoding bool
+	Nested   bool
+	Sparse   bool
+}
+
+// build makes the repository and its first files.
+func (w *world) build() {
+	k := &w.kind
+	k.Format = pick(w, []string{"sha1", "sha1", "sha1", "sha256"})
+	k.Layout = pick(w, []string{"plain", "plain", "plain", "linked", "separate"})
+	k.Version = pick(w, []int{2, 3, 4})
+	k.Split, k.Case = w.one(6), w.one(8)
+	k.Filters, k.Encoding, k.Nested, k.Sparse = w.one(8), w.one(5), w.one(4), w.one(4)
+	w.root = filepath.Join(w.dir, "tree")
+	w.layout()
+	for _, c := range [][2]string{
+		{"index.version", fmt.Sprint(k.Version)}, {"core.splitIndex", fmt.Sprint(k.Split)}, {"core.ignoreCase", fmt.Sprint(k.Case)},
+		{"advice.detachedHead", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"}, {"core.fsync", "none"},
+	} {
+		w.git("config", c[0], c[1])
+	}
+	if k.Filters {
+		w.git("config", "filter.up.clean", "tr a-z A-Z")
+		w.git("config", "filter.bad.clean", "false")
+		w.git("config", "filter.need.clean", `d=$(cat; echo x); case "$d" in *FAIL*) exit 1;; esac; printf %s "${d%x}" | tr a b`)
+		w.git("config", "filter.need.required", "true")
+	}
+	for range 3 + w.rng.IntN(12) {
+		w.edit()
+	}
+	if w.one(2) {
+		_, _ = w.tryGit("", "add", "-A", "--ignore-errors")
+		_, _ = w.tryGit("", "commit", "-qm", "first")
+	}
+}
+
+// layout runs git init, in one of the ways in which a worktree finds its
+// repository.
+func (w *world) layout() {
+	init := func(dir string, more ...string) {
+		w.must(os.MkdirAll(dir, 0o755))
+		w.root = dir
+		w.git(append([]string{"init", "-q", "--object-format=" + w.kind.Format}, more...)...)
+	}
+	tree := w.root
+	switch w.kind.Layout {
+	case "linked":
+		init(filepath.Join(w.dir, "main"))
+		w.git("commit", "-q", "--allow-empty", "-m", "root")
+		w.git("worktree", "add", "-q", tree)
+		w.root = tree
+	case "separate": // as a submodule has it: a file .git, and core.worktree
+		init(tree, "--separate-git-dir="+filepath.Join(w.dir, "repo"))
+		w.git("config", "core.worktree", "../tree")
+	default:
+		init(tree)
+	}
+}

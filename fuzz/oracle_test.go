@@ -1,0 +1,206 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An expectation is what git makes of the worktree.
+type expectation struct {
+	tree   string
+	failed []string // paths that make git add fail
+	links  []string // those of them that are submodules in the index, or pipes
+}
+
+// expected is the oracle: a copy of the index, git add -A, git write-tree. The
+// copy differs from the index in what the three differences of the design say:
+// no entry is assumed to be unchanged, none that is on disk is not wanted
+// there, and what makes git add fail is left out of the tree. The stat data of
+// an entry are cleared in it too unless they are the file's to the nanosecond
+// and clearly older than the index: git compares whole seconds, and would miss
+// edits. The copy is as old as the index, so that git knows which entries it
+// must not believe.
+func (w *world) expected() expectation {
+	copied := filepath.Join(w.gitDir, "oracle-index")
+	defer os.Remove(copied)
+	index := filepath.Join(w.gitDir, "index")
+	data, err := os.ReadFile(index)
+	if err == nil {
+		st, err := os.Stat(index)
+		w.must(err)
+		w.must(os.WriteFile(copied, data, 0o600))
+		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
+		if bytes.Contains(data, []byte("link\x00")) || bytes.Contains(data, []byte("sdir\x00")) {
+			if out, err := w.oracleGit(copied, "update-index", "--no-split-index", "--force-write-index"); err != nil {
+				w.fail("the copied index: %v %s", err, out)
+			}
+			data, err = os.ReadFile(copied)
+			w.must(err)
+		}
+		w.must(os.WriteFile(copied, w.forget(data, st.ModTime()), 0o600))
+		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
+	}
+	return w.addAll(copied)
+}
+
+// fatalPath finds the file because of which git gave up.
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'(.*?)' is missing)`)
+
+// failedPath finds a file that git left out.
+var failedPath = regexp.MustCompile(`(?s)error: (?:unable to add '(.*?)' to index(?:\n|$)|'([^\n]*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
+
+// addAll runs git add -A until it comes to an end.
+func (w *world) addAll(index string) expectation {
+	var x expectation
+	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
+	for {
+		out, err := w.oracleGit(index, args...)
+		if err == nil {
+			break
+		}
+		m := fatalPath.FindStringSubmatch(out)
+		if m == nil {
+			for _, f := range failedPath.FindAllStringSubmatch(out, -1) {
+				x.failed = append(x.failed, f[1]+f[2]+f[3])
+				if f[3] != "" {
+					x.links = append(x.links, f[3])
+				}
+			}
+			if len(x.failed) == 0 || strings.Contains(out, "fatal:") {
+				w.fail("git add -A: %v\n%s", err, out)
+			}
+			break
+		}
+		p := strings.Join(m[1:], "")
+		if len(args) == 4 {
+			args = append(args, "--", ".")
+		}
+		args = append(args, ":(exclude,top,literal)"+p)
+		x.failed = append(x.failed, p)
+		if len(x.failed) > 40 {
+			w.fail("git add -A: %s", out)
+		}
+	}
+	for _, p := range x.failed {
+		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); strings.HasPrefix(mode, "160000") {
+			x.links = append(x.links, p)
+		} else {
+			_, _ = w.oracleGit(index, "rm", "-r", "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
+		}
+	}
+	out, err := w.oracleGit(index, "write-tree")
+	if err != nil {
+		w.fail("git write-tree: %v\n%s", err, out)
+	}
+	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
+	return x
+}
+
+// oracleGit runs git on the copied index, with another place for new objects.
+func (w *world) oracleGit(index string, args ...string) (string, error) {
+	more := []string{"-c", "core.splitIndex=false", "-c", "index.sparse=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "-c", "core.untrackedCache=false"}
+	cmd := exec.Command("git", append(more, args...)...)
+	cmd.Dir = w.root
+	cmd.Env = w.environ("GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+w.scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(w.common, "objects"))
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// forget clears in an index what git would believe instead of looking.
+func (w *world) forget(data []byte, written time.Time) []byte {
+	size := w.hashSize()
+	version := binary.BigEndian.Uint32(data[4:])
+	at, path := 12, []byte(nil)
+	for range binary.BigEndian.Uint32(data[8:]) {
+		start := at
+		at += 40 + size
+		flags := binary.BigEndian.Uint16(data[at:]) &^ 0x8000 // assume-unchanged
+		binary.BigEndian.PutUint16(data[at:], flags)
+		at += 2
+		more := -1
+		if flags&0x4000 != 0 {
+			more, at = at, at+2
+		}
+		if version == 4 {
+			drop, n := varint(data[at:])
+			at += n
+			path = path[:len(path)-drop]
+		} else {
+			path = path[:0]
+		}
+		end := at + bytes.IndexByte(data[at:], 0)
+		path = append(path, data[at:end]...)
+		at = end + 1
+		if version != 4 {
+			at = start + (end-start+8)&^7
+		}
+		if more >= 0 && data[more]&0x40 != 0 && w.onDisk(string(path)) {
+			data[more] &^= 0x40 // skip-worktree
+		}
+		if !bytes.Equal(data[start:start+16], w.times(string(path), written)) {
+			clear(data[start : start+16])
+		}
+	}
+	body := data[:len(data)-size]
+	if size == 32 {
+		sum := sha256.Sum256(body)
+		return append(body, sum[:]...)
+	}
+	sum := sha1.Sum(body)
+	return append(body, sum[:]...)
+}
+
+// grain is how far apart two writes must be to be told apart (decision 0003).
+const grain = 20 * time.Millisecond
+
+// times gives ctime and mtime of a path the form that they have in an index;
+// nothing if the path is too young for an index written then.
+func (w *world) times(rel string, written time.Time) []byte {
+	var st syscall.Stat_t
+	if syscall.Lstat(w.path(rel), &st) != nil {
+		return nil
+	}
+	var out []byte
+	for _, t := range []syscall.Timespec{st.Ctim, st.Mtim} {
+		if t.Nano()+int64(grain) >= written.UnixNano() {
+			return nil
+		}
+		out = binary.BigEndian.AppendUint32(out, uint32(t.Sec))
+		out = binary.BigEndian.AppendUint32(out, uint32(t.Nsec))
+	}
+	return out
+}
+
+// varint decodes the number before a path in an index of version 4.
+func varint(data []byte) (value, n int) {
+	c := data[0]
+	value, n = int(c&0x7f), 1
+	for c&0x80 != 0 {
+		c = data[n]
+		value = (value+1)<<7 | int(c&0x7f)
+		n++
+	}
+	return value, n
+}
+
+// onDisk reports whether there is a file or link at a path, not through a link.
+func (w *world) onDisk(rel string) bool {
+	for at := filepath.Dir(rel); at != "."; at = filepath.Dir(at) {
+		if st, err := os.Lstat(w.path(at)); err != nil || !st.IsDir() {
+			return false
+		}
+	}
+	_, err := os.Lstat(w.path(rel))
+	return err == nil
+}

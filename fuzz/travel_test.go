@@ -1,0 +1,149 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// travel restores an earlier snapshot, compares, undoes, compares, and at
+// times redoes.
+func (w *world) travel() {
+	w.t.Helper()
+	if len(w.taken) == 0 {
+		return
+	}
+	s := pick(w, w.taken)
+	e := w.long
+	if w.one(2) {
+		e = w.open()
+		defer func() { w.must(e.Close()) }()
+	}
+	before, mine := w.picture(w.root), w.mine()
+	w.note("restore %v", s.snap.ID)
+	r, err := e.Restore(w.t.Context(), s.snap.ID, nil)
+	if err != nil {
+		w.fail("restore: %v", err)
+	}
+	w.allowed(r, before)
+	restored := w.picture(w.root)
+	undo, err := e.Find(w.t.Context(), r.Undo)
+	w.must(err)
+	w.compareRestored(s, r, states{before, restored, w.export(e, undo)})
+	w.note("undo")
+	u, err := e.Undo(w.t.Context())
+	if err != nil {
+		w.fail("undo: %v", err)
+	}
+	w.allowed(u, nil)
+	after := w.picture(w.root)
+	if d := before.differs(after); d != "" {
+		w.fail("undo did not bring back:\n  %s\nrestore %+v\nundo %+v", d, r, u)
+	}
+	if w.one(2) {
+		w.note("redo")
+		again, err := e.Redo(w.t.Context())
+		if err != nil {
+			w.fail("redo: %v", err)
+		}
+		w.allowed(again, before)
+		if d := restored.differs(w.picture(w.root)); d != "" {
+			w.fail("redo did not bring back:\n  %s\nredo %+v", d, again)
+		}
+	}
+	if now := w.mine(); !maps.Equal(mine, now) {
+		w.fail("restore touched the user's git: %q, before %q", now, mine)
+	}
+	w.check()
+}
+
+// allowed holds the conflicts of a restore to the three that there have to be:
+// a pipe in the way, an ignored file in a directory that should be a file, and
+// a name that some file system takes for ".git".
+func (w *world) allowed(r *engine.Restored, before picture) {
+	w.t.Helper()
+	for _, c := range r.Conflicts {
+		pipe := false
+		for at := string(c.Path); at != "."; at = path.Dir(at) {
+			pipe = pipe || strings.HasPrefix(before[at], "p")
+		}
+		if !pipe && !strings.Contains(c.Reason, "holds files that are not part of the plan") && !strings.Contains(c.Reason, "can lead into a .git") {
+			w.fail("conflicts %v", r.Conflicts)
+		}
+	}
+}
+
+// states are what was before and after a restore, and what its undo snapshot
+// holds.
+type states struct{ before, now, undo picture }
+
+// compareRestored holds a restore to its promise: everything the snapshot has
+// is there, and what is there besides was there before, is unchanged, was
+// named, and could not have been in the snapshot.
+func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
+	w.t.Helper()
+	before, now := was.before, was.now
+	for p, what := range s.recorded {
+		if now[p] != what && !blocked(r, p) {
+			w.fail("after the restore %q is %.80q, not %.80q; %+v", p, now[p], what, r)
+		}
+	}
+	var extra []string
+	for p, what := range now.recordable() {
+		if _, ok := s.recorded[p]; ok {
+			continue
+		}
+		if was, ok := before[p]; ok && was != what {
+			w.fail("the restore changed %q to %.80q from %.80q, and the snapshot does not have it", p, what, was)
+		}
+		if reason, ok := named(r, p); ok {
+			if strings.HasPrefix(reason, "ignored") {
+				extra = append(extra, p)
+			}
+			continue
+		}
+		if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() && namedBelow(r, p) {
+			continue
+		}
+		if _, recorded := was.undo[p]; !recorded {
+			continue // ignored now: left alone
+		}
+		w.fail("%q stayed unmentioned: %+v", p, r)
+	}
+	if s.outside == w.outside && !w.nested && !slices.ContainsFunc(extra, func(p string) bool { return path.Base(p) == ".gitignore" }) {
+		w.allIgnored(extra)
+	}
+}
+
+// named returns why a path was kept, if the restore says so.
+func named(r *engine.Restored, p string) (string, bool) {
+	for at := p; at != "."; at = path.Dir(at) {
+		for _, n := range r.Kept {
+			if string(n.Path) == at {
+				return n.Reason, true
+			}
+		}
+	}
+	return "", false
+}
+
+// blocked reports whether a path could not be restored because of a file that
+// stays.
+func blocked(r *engine.Restored, p string) bool {
+	for at := p; at != "."; at = path.Dir(at) {
+		if slices.ContainsFunc(r.Conflicts, func(n engine.Note) bool { return string(n.Path) == at }) {
+			return true
+		}
+	}
+	return false
+}
+
+func namedBelow(r *engine.Restored, p string) bool {
+	return slices.ContainsFunc(r.Kept, func(n engine.Note) bool { return strings.HasPrefix(string(n.Path), p+"/") })
+}

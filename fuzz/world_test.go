@@ -1,0 +1,159 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A world is one repository with its worktree, made and changed at random from
+// a seed.
+type world struct {
+	t    testing.TB
+	rng  *rand.Rand
+	seed uint64
+
+	dir     string // everything lies below it
+	root    string // the worktree
+	gitDir  string
+	common  string
+	home    string
+	scratch string // where the oracle's objects go, so that they are not the repository's
+
+	kind    kind
+	outside int      // counts the changes of rules outside the tree
+	log     []string // what was done, newest last
+	nested  bool     // there was a repository inside
+
+	long  *engine.Engine // used for many steps
+	taken []taken        // snapshots that can be restored
+}
+
+func newWorld(t testing.TB, dir string, seed uint64) *world {
+	t.Helper()
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed, dir: dir}
+	w.home, w.scratch = filepath.Join(dir, "home"), filepath.Join(dir, "scratch")
+	for _, d := range []string{w.home, w.scratch} {
+		w.must(os.MkdirAll(d, 0o755))
+	}
+	w.build()
+	w.gitDir = w.git("rev-parse", "--absolute-git-dir")
+	w.common = w.git("rev-parse", "--path-format=absolute", "--git-common-dir")
+	w.long = w.open()
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.fail("%v", err)
+	}
+}
+
+// fail ends the world with what is needed to see it again.
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	from := max(0, len(w.log)-60)
+	w.t.Fatalf("%s\nseed %d step %d in %s, %+v, last of it:\n  %s", fmt.Sprintf(format, args...), w.seed, len(w.log), w.root, w.kind, strings.Join(w.log[from:], "\n  "))
+}
+
+func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+// open opens the worktree anew.
+func (w *world) open() *engine.Engine {
+	w.t.Helper()
+	e, err := engine.Open(w.t.Context(), w.root, &engine.Options{Getenv: w.getenv})
+	w.must(err)
+	return e
+}
+
+// reopen is for what an engine reads only once: git's configuration.
+func (w *world) reopen() {
+	w.must(w.long.Close())
+	w.long = w.open()
+}
+
+func (w *world) getenv(name string) string {
+	switch name {
+	case "HOME":
+		return w.home
+	case "PATH":
+		return os.Getenv("PATH")
+	case "GIT_CONFIG_NOSYSTEM":
+		return "1"
+	}
+	return ""
+}
+
+func (w *world) environ(more ...string) []string {
+	return append([]string{
+		"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
+		"GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
+	}, more...)
+}
+
+// git runs git in the worktree; it must succeed.
+func (w *world) git(args ...string) string {
+	w.t.Helper()
+	out, err := w.tryGit("", args...)
+	if err != nil {
+		w.fail("git %q: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// tryGit is for what may fail, like adding a name that git refuses.
+func (w *world) tryGit(stdin string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = w.root, w.environ("GIT_LITERAL_PATHSPECS=1"), strings.NewReader(stdin)
+	if args[0] == "check-ignore" || args[0] == "stash" {
+		cmd.Env = w.environ()
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if slices.Contains(args, "-z") {
+		cmd.Stderr = nil // the output is a list
+	}
+	err := cmd.Run()
+	return strings.TrimSuffix(out.String(), "\n"), err
+}
+
+func (w *world) path(rel string) string { return filepath.Join(w.root, rel) }
+
+// one in n times it is true.
+func (w *world) one(n int) bool { return w.rng.IntN(n) == 0 }
+
+func pick[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
+
+// outer paths are what a user has besides the worktree, and nobody but git may
+// touch.
+func (w *world) mine() map[string]string {
+	got := map[string]string{}
+	for _, f := range []string{
+		filepath.Join(w.gitDir, "index"), filepath.Join(w.gitDir, "HEAD"), filepath.Join(w.common, "config"),
+		filepath.Join(w.common, "packed-refs"), filepath.Join(w.common, "info", "exclude"), filepath.Join(w.common, "refs", "stash"),
+	} {
+		data, err := os.ReadFile(f)
+		got[f] = fmt.Sprint(string(data), os.IsNotExist(err))
+	}
+	heads := filepath.Join(w.common, "refs", "heads")
+	_ = filepath.WalkDir(heads, func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, _ := os.ReadFile(p)
+			got[p] = string(data)
+		}
+		return nil
+	})
+	return got
+}
