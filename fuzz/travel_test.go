@@ -63,15 +63,19 @@ func (w *world) travel() {
 	w.check()
 }
 
-// allowed holds the conflicts of a restore to the three that there have to be:
-// a pipe in the way, an ignored file in a directory that should be a file, and
-// a name that some file system takes for ".git".
+// allowed holds the conflicts of a restore to those that there have to be: a
+// pipe in the way, an ignored file in a directory that should be a file, a name
+// that some file system takes for ".git", and the .git of a repository that is
+// gone.
 func (w *world) allowed(r *engine.Restored, before picture) {
 	w.t.Helper()
 	for _, c := range r.Conflicts {
 		pipe := false
 		for at := string(c.Path); at != "."; at = path.Dir(at) {
 			pipe = pipe || strings.HasPrefix(before[at], "p")
+		}
+		if path.Base(string(c.Path)) == ".git" {
+			continue
 		}
 		if !pipe && !strings.Contains(c.Reason, "holds files that are not part of the plan") && !strings.Contains(c.Reason, "can lead into a .git") {
 			w.fail("conflicts %v", r.Conflicts)
