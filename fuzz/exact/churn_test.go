@@ -89,7 +89,7 @@ func TestASnapshotSucceedsWhileFilesChange(t *testing.T) {
 	defer c.end()
 	var ids []string
 	unstable := map[string][]string{}
-	for range 12 {
+	for range times(12) {
 		f := w.rewind("snapshot", "--json")
 		if f.code != 0 && f.code != 5 || f.ID == "" {
 			t.Fatalf("the snapshot exited with %d: %s%s", f.code, f.out, f.errors)
@@ -168,7 +168,7 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 	c := &churner{w: w}
 	c.start()
 	defer c.end()
-	for range 8 {
+	for range times(8) {
 		churn(w)
 		f := w.rewind("restore", id, "--yes", "--json")
 		if f.code != 0 && f.code != 5 {
@@ -216,7 +216,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 	inside, err := os.OpenRoot(w.root) // this test must not follow the links either
 	w.must(err)
 	defer inside.Close()
-	for range 15 {
+	for range times(15) {
 		for i := range 40 {
 			_ = inside.WriteFile(fmt.Sprintf("aside/treasure%d", i), bytes.Repeat([]byte("now"), i), 0o644)
 		}

@@ -175,10 +175,11 @@ func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 			w.write("out/a", "precious")
 			w.remove("out/b")
 		}},
-		"empty directory over file": {func(w *world) { w.write("out", "then") }, func(w *world) { w.remove("out"); w.mkdir("out") }},
-		"file over empty directory": {func(w *world) { w.mkdir("out") }, func(w *world) { w.remove("out"); w.write("out", "precious") }},
-		"permissions":               {func(w *world) { w.write("out", "then"); w.chmod("out", 0o600) }, func(w *world) { w.chmod("out", 0o640) }},
-		"directory permissions":     {func(w *world) { w.write("out/a", "then"); w.chmod("out", 0o700) }, func(w *world) { w.chmod("out", 0o755) }},
+		"empty directory over file":     {func(w *world) { w.write("out", "then") }, func(w *world) { w.remove("out"); w.mkdir("out") }},
+		"file over empty directory":     {func(w *world) { w.mkdir("out") }, func(w *world) { w.remove("out"); w.write("out", "precious") }},
+		"permissions":                   {func(w *world) { w.write("out", "then"); w.chmod("out", 0o600) }, func(w *world) { w.chmod("out", 0o640) }},
+		"empty directory's permissions": {func(w *world) { w.mkdir("out"); w.chmod("out", 0o700) }, func(w *world) { w.chmod("out", 0o755) }},
+		"directory permissions":         {func(w *world) { w.write("out/a", "then"); w.chmod("out", 0o700) }, func(w *world) { w.chmod("out", 0o755) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

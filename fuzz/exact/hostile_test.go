@@ -262,3 +262,31 @@ func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {
 	}
 	_ = os.Remove(w.path("a"))
 }
+
+// TestNamesLikeGitAreRecordedAndNeverWritten holds that a file whose name some
+// file system takes for .git is in the snapshot, named as kept out of git, and
+// that a restore names it as a conflict and leaves what is there.
+func TestNamesLikeGitAreRecordedAndNeverWritten(t *testing.T) {
+	t.Parallel()
+	w := newRepo(t)
+	names := []string{".GIT", "git~1", "sub/.git ."}
+	for _, name := range names {
+		w.write(name, "then "+name)
+	}
+	then := w.look()
+	f := w.rewind("snapshot", "--json")
+	w.same("the snapshot named as skipped", pathsOf(f.Skipped), slices.Clone(names))
+	churn(w)
+	for _, name := range names {
+		w.write(name, "now")
+	}
+	now := w.look()
+	r := w.rewind("restore", f.ID, "--yes", "--json")
+	w.same("the restore named as conflicts", pathsOf(r.Conflicts), slices.Clone(names))
+	w.is("restore", state{files: then.files.with(now.files, names...), git: now.git, outside: now.outside})
+	for _, name := range names {
+		if got := w.cat(f.ID, name); got != "then "+name {
+			t.Errorf("cat %s gave %q", name, got)
+		}
+	}
+}

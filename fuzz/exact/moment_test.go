@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,7 +68,7 @@ func TestAKilledRestoreIsFinishedOrTakenBack(t *testing.T) {
 	took := time.Since(began)
 	d.restore(w, ids[1])
 	at, cut := 1, 0
-	for round := range 30 {
+	for round := range times(30) {
 		cmd := w.command("restore", ids[1-at], "--yes")
 		w.must(cmd.Start())
 		time.Sleep(time.Duration(rng.Int64N(int64(took * 11 / 10))))
@@ -79,8 +80,17 @@ func TestAKilledRestoreIsFinishedOrTakenBack(t *testing.T) {
 	}
 	w.sound()
 	if cut < 5 {
-		t.Errorf("only %d of 30 restores were cut short", cut)
+		t.Errorf("only %d of %d restores were cut short", cut, times(30))
 	}
+}
+
+// times is how often a test of chance is repeated: n times, or as many times
+// more as the environment says.
+func times(n int) int {
+	if f, err := strconv.Atoi(os.Getenv("REWIND_TEST_TIMES")); err == nil && f > 0 {
+		return n * f
+	}
+	return n
 }
 
 // after lets one command follow a killed restore from one state to the other,
