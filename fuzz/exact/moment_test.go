@@ -142,7 +142,7 @@ func TestAnInterruptedRestoreIsFinishedByTheNextCommand(t *testing.T) {
 			})
 			w.must(cmd.Process.Signal(syscall.SIGINT))
 			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "interrupted") {
+			if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "half-way") {
 				t.Fatalf("the interrupted restore exited with %d and said %q", code, errs.String())
 			}
 			if d := differences(w.look().files, then.files); d == "" {
