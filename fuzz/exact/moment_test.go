@@ -176,8 +176,9 @@ func TestAnInterruptedFirstSnapshotLeavesNothing(t *testing.T) {
 		cmd := w.command("snapshot", "--json")
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
+		w.remove(".git/rewind")
 		w.must(cmd.Start())
-		time.Sleep(40 * time.Millisecond)
+		w.await("the snapshot begins", func() bool { _, err := os.Stat(w.path(".git/rewind/store.db")); return err == nil })
 		w.must(cmd.Process.Signal(sig))
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the snapshot was finished: nothing was tested")
