@@ -27,8 +27,8 @@ lint: ## staticcheck, at the version of tools/go.mod
 check: ## the Go tests, with the race detector (PKG=./cas, TIMEOUT=15m)
 	go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
 
-extension: ## the tests of the Pi extension, where it has any
-	@if [ -f extension/package.json ]; then cd extension && npm ci --no-audit --no-fund --loglevel=error && npm test; fi
+extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
+	extension/pi/test/run.sh
 
 build: ## bin/rewind
 	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind
@@ -44,4 +44,4 @@ fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
 	done
 
 clean: ## what the targets above leave
-	rm -rf bin extension/node_modules
+	rm -rf bin extension/pi/node_modules extension/pi/.pi extension/pi/.build

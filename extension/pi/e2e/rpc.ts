@@ -15,6 +15,9 @@ export interface Dialog {
   message?: string;
 }
 
+/** An option or its beginning or what it matches, true for a yes, undefined for Esc. */
+export type Answer = string | RegExp | boolean | undefined;
+
 type Rec = Record<string, any>;
 
 export interface State {
@@ -33,7 +36,7 @@ export class Pi {
   stderr = "";
   private readonly child: ChildProcessWithoutNullStreams;
   private readonly exited: Promise<void>;
-  private answers: (string | boolean | undefined)[] = [];
+  private answers: Answer[] = [];
   private unexpected: Dialog[] = [];
   private waiters: { is: (r: Rec) => boolean; resolve: (r: Rec) => void; reject: (e: Error) => void }[] = [];
 
@@ -57,8 +60,8 @@ export class Pi {
     return this.child.pid ?? 0;
   }
 
-  /** Queues the answers of the next dialogs: an option or its beginning, true for a yes, undefined for Esc. */
-  answer(...answers: (string | boolean | undefined)[]): void {
+  /** Queues the answers of the next dialogs. */
+  answer(...answers: Answer[]): void {
     this.answers.push(...answers);
   }
 
@@ -171,9 +174,14 @@ export class Pi {
     this.dialogs.push(dialog);
     const none = this.answers.length === 0;
     const want = this.answers.shift();
-    const option = typeof want === "string" ? (dialog.options.find((o) => o === want) ?? dialog.options.find((o) => o.includes(want))) : undefined;
-    if (none || (typeof want === "string" && option === undefined)) this.unexpected.push(dialog);
+    const option = pick(dialog.options, want);
+    if (none || ((typeof want === "string" || want instanceof RegExp) && option === undefined)) this.unexpected.push(dialog);
     const reply = want === true ? { confirmed: true } : option !== undefined ? { value: option } : { cancelled: true };
     this.send({ type: "extension_ui_response", id: r["id"], ...reply });
   }
+}
+
+function pick(options: string[], want: Answer): string | undefined {
+  if (want instanceof RegExp) return options.find((o) => want.test(o));
+  return typeof want === "string" ? (options.find((o) => o === want) ?? options.find((o) => o.includes(want))) : undefined;
 }

@@ -97,7 +97,7 @@ export class Sandbox {
 
   close(): void {
     if (process.env["KEEP"]) console.log(`kept ${this.root}`);
-    else rmSync(this.root, { recursive: true, force: true });
+    else rmSync(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }); // Pi may still write its caches
   }
 
   private json(name: string, value: object): void {

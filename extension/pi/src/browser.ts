@@ -27,11 +27,13 @@ export async function browse(session: Session, ctx: ExtensionCommandContext): Pr
   try {
     await ctx.waitForIdle();
     await session.points.settle();
-    for (;;) {
+    for (let at = 0; ; ) {
       const lines = await collect(session, ctx);
       if (lines.length === 0) return session.say("Rewind: there is no point yet", "info");
-      const line = await choose(session, ctx, lines);
+      const index = await choose(session, ctx, lines, at);
+      const line = index === undefined ? undefined : lines[index];
       if (!line || (await act(session, ctx, line))) return;
+      at = index ?? 0;
     }
   } catch (error) {
     session.say(`Rewind failed: ${reason(error)}`, "error");
@@ -54,19 +56,19 @@ async function collect(session: Session, ctx: ExtensionCommandContext): Promise<
   return [...lines, ...recent.filter((r) => there.has(r.snapshot)).map((row): Line => ({ kind: "point", row }))];
 }
 
-async function choose(session: Session, ctx: ExtensionCommandContext, lines: Line[]): Promise<Line | undefined> {
+/** Lets the user choose a line, beginning at one; undefined if he leaves. */
+async function choose(session: Session, ctx: ExtensionCommandContext, lines: Line[], first: number): Promise<number | undefined> {
   const items = lines.map(item);
   if (terminal(ctx)) {
-    const index = await ctx.ui.custom<number | undefined>((tui, theme, _keys, done) => {
+    return ctx.ui.custom<number | undefined>((tui, theme, _keys, done) => {
       const screen = { get rows() { return tui.terminal.rows; }, redraw: () => tui.requestRender() };
-      const source = { items, stat: (i: number) => stat(session, lines[i]), preview: (i: number, signal: AbortSignal) => preview(session, lines[i], signal) };
+      const source = { items, first: Math.min(first, items.length - 1), stat: (i: number) => stat(session, lines[i]), preview: (i: number, signal: AbortSignal) => preview(session, lines[i], signal) };
       return new Panel(source, theme, screen, done);
     });
-    return index === undefined ? undefined : lines[index];
   }
   const texts = await Promise.all(items.map(async (it, i) => `${i + 1}. ${it.time}  ${it.aside ? "⑂ " : ""}${it.label}  ${await stat(session, lines[i])}`.trim()));
   const chosen = await ctx.ui.select("Rewind: which point?", texts);
-  return chosen === undefined ? undefined : lines[texts.indexOf(chosen)];
+  return chosen === undefined ? undefined : texts.indexOf(chosen);
 }
 
 /** Whether panels can be shown; Pi before 0.78 does not say its mode, but then only the terminal has a size. */

@@ -153,7 +153,8 @@ class Extension {
     if (!session) return;
     // Pi before 0.75.4 ends without waiting for the handlers of earlier events:
     // they still come through while this one is waited for.
-    for (const end = Date.now() + BEHIND_WAIT_MS; (session.running || session.points.behind) && Date.now() < end; ) {
+    const old = (ctx.mode as string | undefined) === undefined; // came with 0.78.1
+    for (const end = Date.now() + BEHIND_WAIT_MS; old && (session.running || session.points.behind) && Date.now() < end; ) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     this.session = undefined;

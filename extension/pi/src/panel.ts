@@ -19,6 +19,8 @@ export interface Preview {
 
 export interface PanelSource {
   items: readonly Item[];
+  /** The item to begin with. */
+  first: number;
   /** What the point changed, for the list; called for rows on the screen. */
   stat(index: number): Promise<string>;
   /** What changed since the point; the signal fires when it is no longer wanted. */
@@ -35,6 +37,7 @@ const STAT_COLUMNS = 24;
 
 export class Panel {
   private selected = 0;
+  private readonly timeColumns: number;
   private scroll = 0;
   private readonly stats = new Map<number, string>();
   private shown: { index: number; preview: Preview } | undefined;
@@ -45,11 +48,12 @@ export class Panel {
   private readonly done: (index: number | undefined) => void;
 
   constructor(source: PanelSource, theme: Theme, screen: Screen, done: (index: number | undefined) => void) {
+    this.timeColumns = Math.max(0, ...source.items.map((item) => item.time.length)) + 2;
     this.source = source;
     this.theme = theme;
     this.screen = screen;
     this.done = done;
-    this.select(0);
+    this.select(source.first);
   }
 
   invalidate(): void {}
@@ -130,8 +134,8 @@ export class Panel {
 
   private row(item: Item, index: number, width: number): string {
     const stat = this.stat(index);
-    const labelWidth = Math.max(10, width - 2 - 17 - STAT_COLUMNS);
-    const text = `${index === this.selected ? "❯" : " "} ${fit(item.time, 17)}${fit((item.aside ? "⑂ " : "") + item.label, labelWidth)}${fit(stat, STAT_COLUMNS)}`;
+    const labelWidth = Math.max(10, width - 2 - this.timeColumns - STAT_COLUMNS);
+    const text = `${index === this.selected ? "❯" : " "} ${fit(item.time, this.timeColumns)}${fit((item.aside ? "⑂ " : "") + item.label, labelWidth)}${fit(stat, STAT_COLUMNS)}`;
     const line = fit(text, width);
     if (index === this.selected) return this.theme.fg("accent", line);
     return item.aside ? this.theme.fg("dim", line) : line;

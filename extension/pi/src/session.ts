@@ -10,6 +10,9 @@ import { Server } from "./server.ts";
 import type { Settings } from "./settings.ts";
 import { Status } from "./status.ts";
 
+/** How much longer than its deadline a snapshot is waited for. */
+const GRACE_MS = 2_000;
+
 export type Level = "info" | "warning" | "error";
 
 export class Session {
@@ -82,7 +85,7 @@ export class Session {
     const timeoutMs = more.timeoutMs ?? this.settings.snapshotTimeoutMs;
     const params = { trigger, session: this.id, label: more.label, entry: more.entry, deadlineMs: timeoutMs };
     try {
-      const recorded = await this.server.request<Recorded>("snapshot", params, { timeoutMs: timeoutMs + 5_000 });
+      const recorded = await this.server.request<Recorded>("snapshot", params, { timeoutMs: timeoutMs + GRACE_MS });
       this.worked();
       this.nameSkipped(recorded);
       return recorded.id;

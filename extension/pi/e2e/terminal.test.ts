@@ -1,0 +1,111 @@
+// The flows as a person sees them: Pi's terminal interface, real keys, real
+// screens.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { spawnSync } from "node:child_process";
+import { SCRIPT } from "./flow.ts";
+import { startLlm } from "./llm.ts";
+import { Sandbox, type SandboxOptions, type Version, VERSIONS } from "./sandbox.ts";
+import { Terminal } from "./terminal.ts";
+
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+function screen(name: string, run: (t: Terminal, box: Sandbox) => Promise<void>, options: SandboxOptions = {}, versions: readonly Version[] = VERSIONS): void {
+  for (const version of versions) {
+    test(`${name} (terminal, Pi ${version})`, { skip: hasTmux ? false : "there is no tmux" }, async () => {
+      const llm = await startLlm(SCRIPT);
+      const box = new Sandbox(llm.url, options);
+      const term = new Terminal(version, box);
+      try {
+        await term.until(/0 points/);
+        await term.enter("P1 create");
+        await term.until(/3 points \/ 2 snapshots/);
+        await term.enter("P2 edit");
+        await term.until(/6 points \/ 3 snapshots/);
+        await run(term, box);
+      } finally {
+        term.close();
+        await llm.close();
+        box.close();
+      }
+    });
+  }
+}
+
+/** Waits for a file to get a text. */
+async function becomes(box: Sandbox, name: string, text: string | undefined): Promise<void> {
+  for (let i = 0; i < 200 && box.read(name) !== text; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(box.read(name), text);
+}
+
+screen("the browser shows points and changes, and puts files and conversation back", async (term, box) => {
+  await term.enter("/rewind");
+  await term.until(/1 of 7, newest first[^]*"P2 edit" → write notes\.txt +1 file \+1 −1/);
+  await term.until(/The files are as at this point/);
+  term.key("Down");
+  term.key("Down");
+  const shown = await term.until(/❯ [\d:]+ +"P2 edit"\n[^]*a restore takes it back: 1 file \+1 −1[^]*-one[^]*\+two/);
+  assert.match(shown, /3 of 7/);
+  term.key("Enter");
+  await term.until(/Rewind to "P2 edit"[^]*Restore files and conversation/);
+  term.key("Escape"); // back to the list, at the same row
+  await term.until(/3 of 7/);
+  term.key("Enter");
+  await term.until(/Restore files and conversation/);
+  term.key("Enter");
+  await becomes(box, "notes.txt", "one\n");
+  const after = await term.until((s) => s.includes("done 1") && !s.includes("done 2"), "the conversation before the second message");
+  assert.match(after, /^P2 edit$|P2 edit/m, "the message is in the editor");
+});
+
+screen("fork asks, and Restore all puts the files back", async (term, box) => {
+  await term.enter("/fork");
+  await term.until(/P2 edit[^]*P1 create|P1 create[^]*P2 edit/);
+  term.key("Enter");
+  await term.until(/Restore Options[^]*Conversation only \(keep current files\)[^]*Restore all \(files \+ conversation\)[^]*Code only/);
+  term.key("Down");
+  term.key("Enter");
+  await becomes(box, "notes.txt", "one\n");
+  await term.until((s) => s.includes("done 1") && !s.includes("done 2"), "the forked conversation");
+});
+
+screen("Esc Esc opens the tree, which asks", async (term, box) => {
+  term.key("Escape");
+  term.key("Escape");
+  await term.until(/P1 create[^]*P2 edit/);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  term.key("Up", "Up", "Up", "Up", "Up");
+  term.key("Enter");
+  const asked = await term.until(/Summarize branch|Restore Options/);
+  if (asked.includes("Summarize")) term.key("Enter");
+  await term.until(/Restore Options[^]*Keep current files[^]*Cancel navigation/);
+  term.key("Escape");
+  await term.until(/Navigation cancelled|done 2/);
+  assert.equal(box.read("notes.txt"), "two\n");
+});
+
+screen("Esc Esc opens the browser where the setting says so", async (term, box) => {
+  term.key("Escape");
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  term.key("Escape");
+  await term.until(/◆ Rewind +1 of 7/);
+  term.key("Escape");
+  await term.until((s) => !s.includes("newest first"), "the end of the browser");
+  assert.equal(box.read("notes.txt"), "two\n");
+}, { settings: { rewind: { escEsc: true } } }, ["1.5.2"]);
+
+screen("the browser in the other renderer", async (term, box) => {
+  await term.enter("/rewind");
+  await term.until(/1 of 7, newest first/);
+  term.key("End");
+  await term.until(/7 of 7/);
+  term.key("Enter");
+  await term.until(/Restore files only/);
+  term.key("Enter");
+  await becomes(box, "notes.txt", undefined);
+  await term.enter("/rewind");
+  await term.until(/❯ +↩ undo the last file rewind/);
+  term.key("Enter");
+  await becomes(box, "notes.txt", "two\n");
+}, { settings: { tuiMode: "regular" } }, ["1.5.2"]);
