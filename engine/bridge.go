@@ -54,7 +54,7 @@ func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 	err := e.opened().Update(ctx, func(u *cas.Update) error {
 		for _, row := range rows {
 			fold = fold || len(row.seq) == 8 && binary.BigEndian.Uint64(row.seq)%foldEvery == 0
-			if err := u.Table(tablePending).Delete(row.seq); err != nil {
+			if err := settleRow(u, row); err != nil {
 				return err
 			}
 		}
@@ -68,15 +68,42 @@ func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 	return storeError(err)
 }
 
-// bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
-// snapshot that was pruned before it reached git needs no bridge.
-func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
-	var s *Snapshot
-	err := e.view(ctx, func(v *cas.View) (err error) {
-		s, err = find(v, id)
+// settleRow forgets one row, if it is still about that snapshot. One that was
+// pruned or purged on its way into git goes from there again.
+func settleRow(u *cas.Update, row pendingRow) error {
+	s, err := find(&u.View, row.id)
+	if err != nil {
 		return err
-	})
-	if err != nil || s == nil || s.ID != id {
+	}
+	if s == nil || s.ID != row.id {
+		if err := u.Table(tableDropped).Put(row.id.Bytes(), []byte{1}); err != nil {
+			return err
+		}
+	}
+	now, err := u.Table(tablePending).Value(row.seq)
+	if errors.Is(err, cas.ErrNotFound) || err == nil && !bytes.Equal(now, row.id.Bytes()) {
+		return nil
+	}
+	return errors.Join(err, u.Table(tablePending).Delete(row.seq))
+}
+
+// bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
+// snapshot that was pruned or purged needs no bridge, also where that happens
+// while it is on its way, and its objects go.
+func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
+	err := e.carry(ctx, id, repair)
+	if err == nil {
+		return nil
+	}
+	if stands, other := e.stands(ctx, id); other == nil && !stands {
+		return nil
+	}
+	return err
+}
+
+// carry does so for a snapshot that stands.
+func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool) error {
+	if stands, err := e.stands(ctx, id); err != nil || !stands {
 		return err
 	}
 	payload, err := e.payload(ctx, oid.Commit, id)
@@ -91,6 +118,16 @@ func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
 		Repair:   repair,
 	})
 	return err
+}
+
+// stands reports whether the store has a snapshot under this very id.
+func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		s, err := find(v, id)
+		stands = s != nil && s.ID == id
+		return err
+	})
+	return stands, err
 }
 
 // streamBytes is from what size on a content is passed on in pieces.

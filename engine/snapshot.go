@@ -134,7 +134,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 		}
 		if c.unchanged(last) { // another process recorded the same state meanwhile
 			s, reused = last, true
-			return s.addPoint(u, p)
+			return errors.Join(s.addPoint(u, p), e.rememberPlaces(u))
 		}
 		if err := c.relies(&u.View); err != nil {
 			return err
@@ -190,7 +190,7 @@ func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
 			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
 		}
 		*s = *current
-		return s.addPoint(u, p)
+		return errors.Join(s.addPoint(u, p), e.rememberPlaces(u))
 	}))
 }
 

@@ -56,6 +56,9 @@ func (e *Engine) lost(ctx context.Context) (lost, stored []oid.ID, err error) {
 		}
 		kept[s.ID] = s.Err == nil
 	}
+	if err := e.dropPurged(ctx, kept); err != nil {
+		return nil, nil, err
+	}
 	all, err := e.stored(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -75,6 +78,31 @@ func (e *Engine) lost(ctx context.Context) (lost, stored []oid.ID, err error) {
 		}
 	}
 	return lost, stored, nil
+}
+
+// dropPurged finds snapshots that the ref keeps although a purge gave them other
+// ids: who brought them into git died before he could notice.
+func (e *Engine) dropPurged(ctx context.Context, kept map[oid.ID]bool) error {
+	var purged []oid.ID
+	err := e.view(ctx, func(v *cas.View) error {
+		for id := range kept {
+			if !renamed(v, id).IsZero() {
+				purged = append(purged, id)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(purged) == 0 {
+		return err
+	}
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		for _, id := range purged {
+			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // stored returns every snapshot that the store has a record of, newest first.

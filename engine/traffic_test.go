@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// TestPrunesAndPurgesBesideSnapshotsLoseNothingElse lets several engines, as
+// processes would, take snapshots of linked worktrees while others prune
+// without grace, purge, fold and collect.
+func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	p.write("file", "zero")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "zero")
+	var dirs []string
+	for i := range 3 {
+		dirs = append(dirs, filepath.Join(filepath.Dir(p.dir), fmt.Sprint("w", i)))
+		p.git("worktree", "add", "-q", dirs[i])
+	}
+	p.snap(p.open(), "start", nil)
+	var writers, sweepers sync.WaitGroup
+	stop := make(chan struct{})
+	for _, dir := range dirs {
+		e := p.openAt(dir)
+		writers.Go(func() {
+			for i := range 10 {
+				for n := range 20 {
+					must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint("f", n)), fmt.Appendf(nil, "%s %d %d", dir, i, n), 0o644))
+				}
+				must(t, os.WriteFile(filepath.Join(dir, "secret.key"), fmt.Appendf(nil, "key %d", i), 0o644))
+				r, err := e.Snapshot(ctx, nil)
+				if errors.Is(err, cas.ErrSwept) {
+					continue // nothing was recorded, and it says so
+				}
+				if must(t, err); err == nil && r.Bridge != nil {
+					t.Error(r.Bridge)
+				}
+			}
+		})
+	}
+	loop := func(f func(e *Engine) error) {
+		e := p.open()
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := f(e); err != nil && !errors.Is(err, cas.ErrBusy) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	loop(func(e *Engine) error { _, err := e.Prune(ctx, &PruneOptions{MaxSnapshots: 4, Grace: -1}); return err })
+	loop(func(e *Engine) error { _, err := e.Purge(ctx, []string{"*.key"}, false); return err })
+	loop(func(e *Engine) error { return e.repo.Fold(ctx) })
+	writers.Wait()
+	close(stop)
+	sweepers.Wait()
+	e := p.open()
+	p.must(e.Sync(ctx))
+	p.wantClean(e)
+	p.git("gc", "-q", "--prune=now")
+	p.wantClean(e)
+	for _, dir := range dirs {
+		p.wantLastWhole(dir, "secret.key")
+	}
+}
+
+// wantLastWhole checks that the last snapshot has what the worktree has, but
+// for a path that may have been purged.
+func (p *place) wantLastWhole(dir string, purged Path) {
+	p.t.Helper()
+	e := p.openAt(dir)
+	last, err := e.Resolve(context.Background(), "@")
+	p.must(err)
+	d, err := e.Diff(context.Background(), last, nil, nil)
+	p.must(err)
+	for _, c := range d.Changes {
+		if c.Path != purged {
+			p.t.Errorf("%s: the last snapshot lacks %s", dir, c.Path)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPruneThatDiedBeforeTheRefIsFinishedByTheNextCommand(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	for i := range 5 {
+		p.snap(e, fmt.Sprint(i), nil)
+	}
+	lock := ".git/refs/pi-rewind/store.lock"
+	p.write(lock, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if _, err := e.Prune(ctx, &PruneOptions{MaxSnapshots: 2, Grace: -1}); err == nil {
+		t.Error("it says that all was done")
+	}
+	if len(p.records(e)) != 2 || len(p.inRef(e)) != 5 {
+		t.Fatalf("%d records, %d in the ref", len(p.records(e)), len(p.inRef(e)))
+	}
+	p.must(os.Remove(filepath.Join(p.dir, lock)))
+	e = p.open()
+	p.snap(e, "next", nil)
+	if got := p.inRef(e); len(got) != 3 || !slices.Equal(got, p.records(e)) {
+		t.Errorf("the ref keeps %v, the store %v", got, p.records(e))
+	}
+	p.wantClean(e)
+}
+
+func TestAnEmptyLiveSetPreservesTheRef(t *testing.T) {
+	p := newPlace(t, true)
+	id := p.hook("by another program")
+	e := p.open()
+	if out := p.prune(e, &PruneOptions{MaxAge: time.Nanosecond}); len(out.Foreign) != 0 {
+		t.Errorf("%+v", out)
+	}
+	p.must(e.openStore(true))
+	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
+		return u.Table(tableDropped).Put(id.Bytes(), []byte{1})
+	}))
+	p.must(e.bridge(context.Background()))
+	if !slices.Equal(p.inRef(e), []oid.ID{id}) {
+		t.Errorf("the ref keeps %v", p.inRef(e))
+	}
+}
