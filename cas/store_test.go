@@ -256,3 +256,28 @@ func TestAnEditIsStoredAsADelta(t *testing.T) {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 }
+
+func TestWhatAnObjectTakesUpIsCountedOverItsChunks(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	for _, n := range []int{0, 1000, 100_000, 3 << 20} {
+		p := noise(r, n)
+		id := put(t, s, p)[0]
+		err := s.View(context.Background(), func(v *View) error {
+			got, err := v.Stored(id)
+			if err != nil || got < int64(n) || got > int64(n)+int64(n)/100+100 {
+				t.Errorf("%d bytes of noise take up %d, %v", n, got, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	_ = s.View(context.Background(), func(v *View) error {
+		if _, err := v.Stored(oid.SHA1.Sum(oid.Blob, []byte("missing"))); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+		return nil
+	})
+}
