@@ -79,6 +79,9 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 		done, freed = "would drop", "about"
 	}
 	fmt.Fprintf(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
+	if len(p.Dropped) > 0 && p.Objects == 0 {
+		fmt.Fprintln(a.out, "  what only they needed is younger than the grace period, or git's: a later prune, or git's own gc, gives it back")
+	}
 	if n := len(p.Foreign); n > 0 {
 		fmt.Fprintf(a.out, "  of these %d made by pi-rewind-hook\n", n)
 	}
