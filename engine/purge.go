@@ -167,7 +167,8 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 		p.removed[path] = true
 		n.Skipped = append(n.Skipped, Note{Path: Path(path), Reason: noteOfPurge})
 	}
-	commit := gitbridge.Commit{Tree: n.Tree, Overlay: n.Overlay, Time: n.Time, Identity: p.signer(ctx, s.ID), From: n.from()}
+	commit := p.commit(ctx, s)
+	commit.Tree, commit.Overlay, commit.Time = n.Tree, n.Overlay, n.Time
 	if p.dry {
 		return &replaced{old: s.ID}, nil
 	}
@@ -175,14 +176,18 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	return &replaced{old: s.ID, new: n.ID, snap: &n}, storeError(err)
 }
 
-// signer is who a snapshot is by.
-func (p *purge) signer(ctx context.Context, id oid.ID) string {
-	if payload, err := p.e.payload(ctx, oid.Commit, id); err == nil {
+// commit returns what the commit of a snapshot says beside its trees: who it is
+// by, and where it came from.
+func (p *purge) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
+	if payload, err := p.e.payload(ctx, oid.Commit, s.ID); err == nil {
 		if c, err := gitbridge.DecodeSnapshot(payload, p.e.alg); err == nil {
-			return c.Identity
+			return c
 		}
 	}
-	return p.e.identity()
+	if p.e.repo == nil {
+		return gitbridge.Commit{Identity: p.e.identity()}
+	}
+	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: s.from()}
 }
 
 // foreign rewrites the snapshots that only the ref has: they become ours.

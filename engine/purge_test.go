@@ -139,6 +139,9 @@ func (p *place) gitForgot(e *Engine, hook oid.ID) {
 	}
 	s, err := e.Find(context.Background(), hook)
 	p.must(err)
+	if s.Source == nil || s.Source.Commit != hook || !strings.Contains(p.git("cat-file", "commit", s.ID.String()), "\nrewind-from pi-rewind-hook "+hook.String()+"\n") {
+		p.t.Errorf("it is not said that the snapshot is %v: %+v", hook, s.Source)
+	}
 	if got := p.inRef(e); s.ID == hook || !has(got, s.ID) || has(got, hook) {
 		p.t.Errorf("%v became %v, the ref keeps %v", hook, s.ID, got)
 	}
