@@ -124,9 +124,10 @@ export function oneLine(text: string): string {
   return text.replace(/[\u0000-\u0020\u007f-\u009f\u2028\u2029]+/g, " ").trim();
 }
 
-/** Counts changes: `3 files +30 −4`. */
-export function counted(changes: readonly Change[]): string {
-  if (changes.length === 0) return "no change";
+/** Counts changes: `3 files +30 −4`. Directories come and go with their files. */
+export function counted(all: readonly Change[]): string {
+  const changes = all.filter((c) => !(c.new_mode ?? c.old_mode)?.startsWith("04"));
+  if (changes.length === 0) return all.length === 0 ? "no change" : "directories only";
   const sum = (pick: (c: Change) => number | undefined) => changes.reduce((n, c) => n + (pick(c) ?? 0), 0);
   const lines = ` +${sum((c) => c.added)} −${sum((c) => c.removed)}`;
   return `${changes.length} file${changes.length === 1 ? "" : "s"}${lines}`;

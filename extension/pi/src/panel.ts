@@ -166,6 +166,7 @@ export class Panel {
   }
 
   private colour(line: string, text: string): string {
+    if (/^(\+\+\+|---) /.test(line)) return this.theme.fg("muted", text);
     if (line.startsWith("+")) return this.theme.fg("toolDiffAdded", text);
     if (line.startsWith("-")) return this.theme.fg("toolDiffRemoved", text);
     if (line.startsWith("@@")) return this.theme.fg("accent", text);

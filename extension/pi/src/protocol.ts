@@ -26,6 +26,8 @@ export interface Recorded {
 export interface Change {
   path: string;
   status: "A" | "D" | "M" | "T";
+  old_mode?: string;
+  new_mode?: string;
   added?: number;
   removed?: number;
   binary?: boolean;
