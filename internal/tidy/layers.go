@@ -34,7 +34,7 @@ var layers = map[string]string{
 	"engine": "cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/wildmatch internal/ignore " +
 		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref",
-	"internal/rpc":  "engine internal/oid",
+	"internal/rpc":  "",
 	"cmd/rewind":    "engine internal/oid internal/rpc bench",
 	"bench":         "",
 	"fuzz":          "*",
@@ -62,7 +62,6 @@ var outside = map[string]string{
 	"github.com/charmbracelet/colorprofile": "cmd/rewind",
 	"golang.org/x/term":                     "cmd/rewind",
 	"znkr.io/diff":                          "cmd/rewind engine",
-	"github.com/creachadair/jrpc2":          "internal/rpc cmd/rewind",
 }
 
 // checkLayer holds one package to the tables above.

@@ -95,6 +95,7 @@ class Extension {
   }
 
   addCommands(): void {
+    if (typeof this.pi.registerCommand !== "function") return; // a host derived from Pi
     this.pi.registerCommand("rewind", {
       description: "Browse the points of this session; restore files, conversation or both",
       handler: async (_args, ctx) => this.session && browse(this.session.use(ctx), ctx),

@@ -39,7 +39,7 @@ export class Session {
     this.settings = settings;
     this.id = ctx.sessionManager.getSessionId();
     this.status = new Status(settings.silentCheckpoints);
-    this.server = new Server({ settings, dir: ctx.cwd, sessionDir: ctx.sessionManager.getSessionDir(), warn: (message) => this.warn(message) });
+    this.server = new Server({ settings, dir: ctx.cwd, sessionDir: ctx.sessionManager.getSessionDir?.() ?? "", warn: (message) => this.warn(message) });
     this.points = new Points({
       entries: () => this.ctx.sessionManager.getEntries() as readonly BindableEntry[],
       append: (kind, data) => this.append(kind, data),
