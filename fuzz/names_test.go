@@ -38,7 +38,7 @@ func (w *world) fileName() string {
 		name = pick(w, oddNames)
 	case w.one(15) && !w.kind.Case:
 		name = pick(w, twinNames)
-	case w.one(60):
+	case w.one(60) && !w.tame:
 		name = pick(w, refusedNames)
 	}
 	return w.dirName() + name

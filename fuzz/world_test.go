@@ -34,6 +34,7 @@ type world struct {
 	outside int      // counts the changes of rules outside the tree
 	log     []string // what was done, newest last
 	nested  bool     // there was a repository inside
+	tame    bool     // no names that some file system takes for ".git"
 
 	long  *engine.Engine // used for many steps
 	taken []taken        // snapshots that can be restored

@@ -1,0 +1,187 @@
+//go:build linux && (amd64 || arm64)
+
+package fuzz
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// TestAKillAtAnyDurableStepLosesNothing kills a process before every n-th
+// system call that changes a disk, while it records, bridges, restores and
+// undoes. What it had acknowledged must be there to the byte, what it had not
+// must be absent or whole; the worktree is finished by the next command, or
+// brought back by undo; git finds every object. REWIND_FUZZ_EVERY=1 tries every
+// call; the usual run tries some, others each time, for about ten seconds.
+func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) {
+	s := newSweep(t)
+	last := s.run(0)
+	total, err := strconv.Atoi(strings.Join(last["calls"], ""))
+	if err != nil {
+		t.Fatalf("the child did not come to its end: %v", last)
+	}
+	if every := number("REWIND_FUZZ_EVERY", 0); every > 0 {
+		for n := 1; n <= total; n += every {
+			s.check(n, s.run(n))
+		}
+		return
+	}
+	seed := uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix())))
+	t.Logf("%d durable calls, killed before some of them; seed %d", total, seed)
+	deadline := time.Now().Add(bounded(10 * time.Second))
+	for _, n := range rand.New(rand.NewPCG(seed, 2)).Perm(total) {
+		if time.Now().After(deadline) {
+			return
+		}
+		s.check(n+1, s.run(n+1))
+	}
+}
+
+// A sweep has the state that every killed process begins with.
+type sweep struct {
+	*world
+	a            oid.ID  // recorded before
+	before, back picture // what is on disk when the child begins, and what a holds
+	user         map[string]string
+}
+
+func newSweep(t *testing.T) *sweep {
+	w := plain(t, kind{})
+	s := &sweep{world: w}
+	s.fill("first")
+	w.git("add", "-A")
+	w.git("commit", "-qm", "one")
+	w.write("run.sh", "untracked")
+	w.must(os.Chmod(w.path("run.sh"), 0o755))
+	r, err := w.long.Snapshot(t.Context(), nil)
+	w.must(err)
+	s.a, s.back = r.ID, w.picture(w.root)
+	s.fill("second")
+	w.must(os.Remove(w.path("run.sh")))
+	w.write("run.sh/now/a/directory", "x")
+	w.must(os.RemoveAll(w.path("gone")))
+	w.must(os.MkdirAll(w.path("empty"), 0o700))
+	w.must(os.Symlink("f1", w.path("link")))
+	s.before, s.user = w.picture(w.root), w.mine()
+	w.must(os.Rename(filepath.Join(w.dir, "tree"), filepath.Join(w.dir, "template")))
+	return s
+}
+
+// fill writes files that differ by the word.
+func (s *sweep) fill(word string) {
+	for i := range 6 {
+		s.write("d/f"+strconv.Itoa(i), word+strings.Repeat(" line\n", i*40))
+	}
+	s.write("same", "always")
+	s.write("gone/"+word, word)
+}
+
+// run begins from the same state again and kills the child before its n-th
+// durable call; it comes to its end if there are not so many.
+func (s *sweep) run(n int) said {
+	s.t.Helper()
+	s.must(os.RemoveAll(s.root))
+	if out, err := exec.Command("cp", "-a", filepath.Join(s.dir, "template"), s.root).CombinedOutput(); err != nil {
+		s.t.Fatalf("cp: %v %s", err, out)
+	}
+	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String())
+	if why := heard["unsupported"]; why != nil {
+		s.t.Skipf("NOT TESTED: the system does not report system calls: %v", why)
+	}
+	if why := heard["error"]; why != nil {
+		s.t.Fatalf("killed before call %d: %v", n, why)
+	}
+	return heard
+}
+
+// check holds what a killed process has left.
+func (s *sweep) check(n int, heard said) {
+	s.t.Helper()
+	s.unlock()
+	s.reopen()
+	ctx := s.t.Context()
+	st, err := s.long.Status(ctx)
+	s.must(err)
+	want := []picture{s.before}
+	switch {
+	case st.Unfinished != nil && n%2 == 0: // undo takes back what is half done
+		kind := st.Unfinished.Kind
+		_, err := s.long.Undo(ctx)
+		s.must(err)
+		if kind == "undo" {
+			want = []picture{s.before, s.back}
+		}
+	case st.Unfinished != nil: // the next command finishes it
+		if st.Unfinished.To == s.a {
+			want = []picture{s.back}
+		}
+	case heard["restored"] != nil && heard["undone"] == nil:
+		want = []picture{s.back, s.before}
+	default:
+		want = []picture{s.before, s.back}
+	}
+	r, err := s.long.Snapshot(ctx, nil)
+	s.must(err)
+	now := s.picture(s.root)
+	var found bool
+	for _, p := range want {
+		found = found || p.differs(now) == ""
+	}
+	if !found {
+		s.t.Fatalf("killed before call %d (%v, unfinished %+v): %s", n, heard, st.Unfinished, want[0].differs(now))
+	}
+	if r.Bridge != nil {
+		s.t.Errorf("killed before call %d: %v", n, r.Bridge)
+	}
+	s.whole(n, heard)
+}
+
+// unlock does what an error would ask the user for, after ten seconds: a
+// process that is killed while it holds git's lock on our ref leaves the lock
+// behind, as git's own processes do.
+func (s *sweep) unlock() {
+	err := os.Remove(filepath.Join(s.common, "refs", "pi-rewind", "store.lock"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Error(err)
+	}
+}
+
+// whole holds every snapshot that there is.
+func (s *sweep) whole(n int, heard said) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	ids := map[string]picture{s.a.String(): s.back}
+	for _, id := range heard["recorded"] {
+		ids[id] = s.before
+	}
+	for id, want := range ids {
+		snap, err := s.long.Resolve(ctx, id)
+		s.must(err)
+		if d := want.differs(s.export(s.long, snap)); d != "" {
+			s.t.Errorf("killed before call %d: snapshot %s: %s", n, id, d)
+		}
+	}
+	if v, err := s.long.Verify(ctx); err != nil || len(v.Damaged) > 0 {
+		s.t.Errorf("killed before call %d: verify: %v %+v", n, err, v)
+	}
+	if out, err := s.tryGit("", "fsck", "--connectivity-only"); err != nil {
+		s.t.Errorf("killed before call %d: fsck: %v %s", n, err, out)
+	}
+	for id := range ids {
+		s.git("cat-file", "-e", id+"^{tree}")
+	}
+	if now := s.mine(); !maps.Equal(now, s.user) {
+		s.t.Errorf("killed before call %d: the user's git is %q, was %q", n, now, s.user)
+	}
+}
