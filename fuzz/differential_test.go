@@ -130,6 +130,9 @@ func (w *world) check() {
 	if len(r.Unstable) > 0 {
 		w.fail("unstable: %v", r.Unstable)
 	}
+	if w.linkedRules() {
+		return
+	}
 	want := w.expected()
 	if got := r.Tree.String(); got != want.tree {
 		w.fail("tree %s, git's %s\n%s\nskipped %v, git failed %q", got, want.tree, w.explain(e, r, want), r.Skipped, want.failed)
@@ -138,6 +141,20 @@ func (w *world) check() {
 	if !preview && w.one(5) {
 		w.examine(e, r.Snapshot)
 	}
+}
+
+// linkedRules reports whether a tracked .gitattributes is no regular file now.
+// While git add runs it still believes the one in the index; rewind does not.
+func (w *world) linkedRules() bool {
+	for _, p := range w.files() {
+		if filepath.Base(p) != ".gitattributes" {
+			continue
+		}
+		if st, err := os.Lstat(w.path(p)); err == nil && !st.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // explain shows where two trees differ.
@@ -215,10 +232,11 @@ func inNested(s *engine.Snapshot, path string) bool {
 	return slices.ContainsFunc(s.Nested, func(n engine.NestedAt) bool { return strings.HasPrefix(path, string(n.Path)+"/") })
 }
 
-// allIgnored asks git whether it ignores every one of these paths.
+// allIgnored asks git whether it ignores every one of these paths. It cannot
+// tell when rules may be in the index alone.
 func (w *world) allIgnored(paths []string) {
 	w.t.Helper()
-	if len(paths) == 0 {
+	if len(paths) == 0 || w.unwanted {
 		return
 	}
 	slices.Sort(paths)
@@ -235,6 +253,9 @@ func (w *world) allIgnored(paths []string) {
 func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
 	w.t.Helper()
 	for _, n := range s.Nested {
+		if _, ok := got[string(n.Path)]; !ok {
+			continue // ignored as a whole
+		}
 		out, err := w.tryGit("", "-C", string(n.Path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 		if err != nil {
 			w.fail("ls-files in %q: %v %s", n.Path, err, out)
@@ -254,8 +275,8 @@ func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
 // finish holds the repository as a whole: git finds every object.
 func (w *world) finish() {
 	w.t.Helper()
-	if out, err := w.tryGit("", "fsck", "--connectivity-only", "--no-dangling"); err != nil && !strings.Contains(out, "cache-tree") && !strings.Contains(out, "index") {
-		w.fail("fsck: %v %s", err, out)
+	if out, err := w.tryGit("", "rev-list", "--objects", "--all", "--quiet"); err != nil {
+		w.fail("an object is missing: %v %s", err, out)
 	}
 	for _, s := range w.taken {
 		if out := w.git("rev-parse", s.snap.ID.String()+"^{tree}"); out != s.snap.Tree.String() {

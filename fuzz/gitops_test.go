@@ -79,6 +79,7 @@ func (w *world) rmCached() {
 
 func (w *world) flags() {
 	if p := w.tracked(); p != "" {
+		w.unwanted = true
 		w.try("update-index", pick(w, []string{"--assume-unchanged", "--no-assume-unchanged", "--skip-worktree", "--no-skip-worktree",
 			"--chmod=+x", "--chmod=-x", "--force-remove"}), "--", p)
 	}
@@ -196,6 +197,9 @@ func (w *world) pack() {
 // gitlink puts a submodule into the index that is not checked out.
 func (w *world) gitlink() {
 	name := w.dirName() + pick(w, dirNames)
+	if out, _ := w.tryGit("", "ls-files", "-u"); out != "" {
+		return // git would put it beside the conflict
+	}
 	w.try("update-index", "--add", "--replace", "--cacheinfo", "160000,"+strings.Repeat("12", w.hashSize())+","+name)
 	if w.one(2) {
 		w.clear(name)
@@ -255,6 +259,7 @@ func (w *world) unnest() {
 }
 
 func (w *world) sparse() {
+	w.unwanted = true
 	switch w.rng.IntN(6) {
 	case 0:
 		w.try("sparse-checkout", "disable")

@@ -93,7 +93,7 @@ func (w *world) addAll(index string) expectation {
 		}
 	}
 	for _, p := range x.failed {
-		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); strings.HasPrefix(mode, "160000") {
+		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
 			x.links = append(x.links, p)
 		} else {
 			_, _ = w.oracleGit(index, "rm", "-r", "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)

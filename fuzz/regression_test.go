@@ -291,3 +291,18 @@ func TestATrackedGitmodulesMayBecomeALinkAsInGit(t *testing.T) {
 	w.must(os.Symlink("f", w.path(".gitmodules")))
 	w.keep()
 }
+
+func TestALinkWhereTheSparseRulesWouldBeHasNoRules(t *testing.T) {
+	w := plain(t, kind{})
+	w.write(".gitignore", "b\n")
+	w.git("add", "-A")
+	w.git("update-index", "--skip-worktree", ".gitignore")
+	w.write("b", "not ignored when the rules are gone")
+	w.unwanted = true
+	w.must(os.Remove(w.path(".gitignore")))
+	w.settle()
+	w.keep()
+	w.must(os.Symlink("f", w.path(".gitignore")))
+	w.settle()
+	w.keep()
+}

@@ -120,7 +120,7 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		}
 		w.fail("%q stayed unmentioned: %+v", p, r)
 	}
-	if s.outside == w.outside && !w.nested && !slices.ContainsFunc(extra, func(p string) bool { return path.Base(p) == ".gitignore" }) {
+	if s.outside == w.outside && !w.nested && len(r.Conflicts) == 0 && !slices.ContainsFunc(extra, func(p string) bool { return path.Base(p) == ".gitignore" }) {
 		w.allIgnored(extra)
 	}
 }

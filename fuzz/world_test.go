@@ -30,11 +30,12 @@ type world struct {
 	home    string
 	scratch string // where the oracle's objects go, so that they are not the repository's
 
-	kind    kind
-	outside int      // counts the changes of rules outside the tree
-	log     []string // what was done, newest last
-	nested  bool     // there was a repository inside
-	tame    bool     // no names that some file system takes for ".git"
+	kind     kind
+	outside  int      // counts the changes of rules outside the tree
+	log      []string // what was done, newest last
+	nested   bool     // there was a repository inside
+	unwanted bool     // some of the index may not be wanted on disk
+	tame     bool     // no names that some file system takes for ".git"
 
 	long  *engine.Engine // used for many steps
 	taken []taken        // snapshots that can be restored

@@ -22,6 +22,8 @@ type listing struct {
 	rules     *ignore.Chain
 	sameAttrs bool // the attributes are those of the row
 	sameIndex bool // and so are the index entries
+	hasIgnore bool // there is something called .gitignore
+	hasAttr   bool // there is something called .gitattributes
 	kids      []*node
 	seen      map[string]bool // names of the index that are on disk; nil if none can be missing
 }
@@ -64,9 +66,9 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 		case gitName:
 			dotGit = true
 		case ignoreName:
-			n.ignoreFile.onDisk = regular(l.dir, &names[i])
+			n.ignoreFile.onDisk, l.hasIgnore = regular(l.dir, &names[i]), true
 		case attrName:
-			n.attrFile.onDisk = regular(l.dir, &names[i])
+			n.attrFile.onDisk, l.hasAttr = regular(l.dir, &names[i]), true
 		}
 	}
 	if dotGit && n.parent != nil {
@@ -102,8 +104,9 @@ func (l *listing) ownRules() error {
 	for _, f := range []struct {
 		file *ruleFile
 		name string
-	}{{&n.ignoreFile, ignoreName}, {&n.attrFile, attrName}} {
-		if t, ok := l.known.file(f.name); ok && !f.file.onDisk && t.skip && t.mode.Type() == tree.File {
+		here bool // on disk, whatever it is
+	}{{&n.ignoreFile, ignoreName, l.hasIgnore}, {&n.attrFile, attrName, l.hasAttr}} {
+		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode.Type() == tree.File {
 			f.file.id = t.id
 		}
 	}
