@@ -57,7 +57,7 @@ try {
   const to = lines.findIndex((l) => l.includes("esc close"));
   writeFileSync(process.argv[2] ?? "browser.svg", svg(lines.slice(from, to + 1).map(runs)));
 } finally {
-  term.close();
+  await term.close();
   await llm.close();
   box.close();
 }

@@ -25,7 +25,7 @@ function screen(name: string, run: (t: Terminal, box: Sandbox) => Promise<void>,
         await term.until(/6 points \/ 3 snapshots/);
         await run(term, box);
       } finally {
-        term.close();
+        await term.close();
         await llm.close();
         box.close();
       }
@@ -37,6 +37,16 @@ function screen(name: string, run: (t: Terminal, box: Sandbox) => Promise<void>,
 async function becomes(box: Sandbox, name: string, text: string | undefined): Promise<void> {
   for (let i = 0; i < 200 && box.read(name) !== text; i++) await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(box.read(name), text);
+}
+
+/** In the tree, goes up to the second message and chooses it, without a summary. */
+async function chooseInTree(term: Terminal): Promise<void> {
+  for (let shown = await term.until(/Session Tree[^]*› /); !/› .*user: P2 edit/.test(shown); shown = term.screen()) {
+    term.key("Up");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  term.key("Enter");
+  if ((await term.until(/Summarize branch|Restore Options/)).includes("Summarize")) term.key("Enter");
 }
 
 screen("the browser shows points and changes, and puts files and conversation back", async (term, box) => {
@@ -61,7 +71,7 @@ screen("the browser shows points and changes, and puts files and conversation ba
 
 screen("fork asks, and Restore all puts the files back", async (term, box) => {
   await term.enter("/fork");
-  await term.until(/P2 edit[^]*P1 create|P1 create[^]*P2 edit/);
+  await term.until(/Fork from Message[^]*› P2 edit/);
   term.key("Enter");
   await term.until(/Restore Options[^]*Conversation only \(keep current files\)[^]*Restore all \(files \+ conversation\)[^]*Code only/);
   term.key("Down");
@@ -70,19 +80,21 @@ screen("fork asks, and Restore all puts the files back", async (term, box) => {
   await term.until((s) => s.includes("done 1") && !s.includes("done 2"), "the forked conversation");
 });
 
-screen("Esc Esc opens the tree, which asks", async (term, box) => {
+screen("Esc Esc opens the tree, which asks and restores", async (term, box) => {
   term.key("Escape");
+  await new Promise((resolve) => setTimeout(resolve, 80));
   term.key("Escape");
-  await term.until(/P1 create[^]*P2 edit/);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  term.key("Up", "Up", "Up", "Up", "Up");
-  term.key("Enter");
-  const asked = await term.until(/Summarize branch|Restore Options/);
-  if (asked.includes("Summarize")) term.key("Enter");
-  await term.until(/Restore Options[^]*Keep current files[^]*Cancel navigation/);
+  await chooseInTree(term);
+  await term.until(/Restore Options[^]*Keep current files[^]*Restore files to that point[^]*Cancel navigation/);
   term.key("Escape");
-  await term.until(/Navigation cancelled|done 2/);
+  await term.until((s) => !s.includes("Restore Options"), "the end of the dialog");
   assert.equal(box.read("notes.txt"), "two\n");
+  await term.enter("/tree");
+  await chooseInTree(term);
+  await term.until(/Restore Options/);
+  term.key("Down");
+  term.key("Enter");
+  await becomes(box, "notes.txt", "one\n");
 });
 
 screen("Esc Esc opens the browser where the setting says so", async (term, box) => {

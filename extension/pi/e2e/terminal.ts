@@ -57,9 +57,12 @@ export class Terminal {
     }
   }
 
-  close(): void {
+  /** Ends Pi and waits until it is gone: it may still write its caches. */
+  async close(): Promise<void> {
     try {
+      const pid = Number(this.tmux("display-message", "-p", "-t", "pi", "#{pane_pid}"));
       this.tmux("kill-server");
+      for (let i = 0; i < 200 && alive(pid); i++) await new Promise((resolve) => setTimeout(resolve, 50));
     } catch {
       // it has ended
     }
@@ -67,6 +70,15 @@ export class Terminal {
 
   private tmux(...args: string[]): string {
     return execFileSync("tmux", ["-L", this.socket, "-f", "/dev/null", ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, LANG: "C.UTF-8", LC_ALL: "C.UTF-8" } });
+  }
+}
+
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

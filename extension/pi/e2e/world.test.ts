@@ -9,6 +9,7 @@ import { ALL, bindings, CODE, flow, KEEP, SCRIPT } from "./flow.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
 import { EXTENSION, PI, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
+import { alive } from "./terminal.ts";
 
 flow("works in a directory without git", async ({ pi, box }) => {
   await pi.prompt("P1 create");
@@ -227,13 +228,4 @@ async function run(box: Sandbox, args: string[]): Promise<{ code: number | null;
 
 function children(pid: number): number[] {
   return spawnSync("ps", ["-o", "pid=,args=", "--ppid", String(pid)], { encoding: "utf8" }).stdout.split("\n").filter((l) => l.includes("serve --stdio")).map((l) => Number.parseInt(l, 10));
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
