@@ -69,6 +69,9 @@ func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, err
 		c.discard()
 		return nil, err
 	}
+	c.nested = slices.DeleteFunc(c.nested, func(n NestedAt) bool { // it was asked for plain directories too
+		return !slices.Contains(c.result.Nested, string(n.Path))
+	})
 	c.state = c.result.State
 	if c.state.Tree.IsZero() { // nothing at all: that too is a tree
 		if c.state.Tree, err = cfg.Save.Tree(ctx, nil, oid.ID{}); err != nil {

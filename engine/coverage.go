@@ -137,6 +137,9 @@ func (c *coverage) file(p string) (*ignore.File, error) {
 	}
 	id := n.ID
 	if !ok { // sparse: git reads the rules from the index
+		if n.Git.Mode.Type() != tree.File {
+			return nil, nil
+		}
 		id = n.Git.ID
 	} else if n.Mode.Type() != tree.File {
 		return nil, nil

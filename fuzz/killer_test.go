@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -53,22 +54,23 @@ func dieAt(n int) (count func() int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := 0
+	var seen atomic.Int64
+	got, answer := new(notification), new(response)
 	go func() {
 		runtime.LockOSThread()
 		for {
-			var got notification
-			if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, fd, notifyReceive, uintptr(unsafe.Pointer(&got))); e != 0 {
+			*got = notification{} // the kernel wants it so
+			if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, fd, notifyReceive, uintptr(unsafe.Pointer(got))); e != 0 {
 				continue
 			}
-			if seen++; seen == n {
+			if seen.Add(1) == int64(n) {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
-			go_ := response{id: got.id, flags: notifyGoOn}
-			_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, notifySend, uintptr(unsafe.Pointer(&go_)))
+			*answer = response{id: got.id, flags: notifyGoOn}
+			_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, notifySend, uintptr(unsafe.Pointer(answer)))
 		}
 	}()
-	return func() int { return seen }, nil
+	return func() int { return int(seen.Load()) }, nil
 }
 
 // report makes the kernel report these calls of every thread of this process.

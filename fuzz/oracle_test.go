@@ -55,7 +55,7 @@ func (w *world) expected() expectation {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'(.*?)' is missing)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository)`)
 
 // failedPath finds a file that git left out.
 var failedPath = regexp.MustCompile(`(?s)error: (?:unable to add '(.*?)' to index(?:\n|$)|'([^\n]*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)

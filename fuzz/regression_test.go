@@ -306,3 +306,35 @@ func TestALinkWhereTheSparseRulesWouldBeHasNoRules(t *testing.T) {
 	w.settle()
 	w.keep()
 }
+
+func TestADirectoryForRulesThatIsNotOnDiskHasNoRules(t *testing.T) {
+	w := plain(t, kind{})
+	w.write(".gitignore/f", "1")
+	w.write("g", "1")
+	w.git("add", "-A")
+	w.git("update-index", "--skip-worktree", ".gitignore/f")
+	w.must(os.RemoveAll(w.path(".gitignore")))
+	s := w.keep()
+	w.write("h", "new")
+	w.keep()
+	w.taken = []taken{s}
+	w.travel()
+}
+
+func TestARepositoryAroundTrackedFilesIsAPlainDirectory(t *testing.T) {
+	w := plain(t, kind{})
+	w.nested = true
+	w.write(".gitignore", "x/\n")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d/a")
+	w.write("d/a/f", "1")
+	s := w.keep()
+	w.write("d/g", "new")
+	w.write("d/out/x/y", "ignored")
+	w.git("init", "-q", "d")
+	w.settle()
+	w.keep()
+	w.taken = []taken{s}
+	for range 4 {
+		w.travel()
+	}
+}

@@ -176,13 +176,15 @@ func (g *grouper) fill(r *record) error {
 	return nil
 }
 
-// collapse reads the entry that stands for a whole directory.
+// collapse reads the entry that stands for a whole directory. Beside "link" git
+// leaves out the extension "sdir" that announces such entries.
 func (g *grouper) collapse(r *record, id oid.ID) error {
 	mode := tree.Mode(binary.BigEndian.Uint32(g.files[r.base].data[r.at+24:]))
 	stage := binary.BigEndian.Uint16(g.flags(r)) & flagStages
-	if !g.index.Sparse || mode != tree.Dir || stage != 0 || id.IsZero() {
+	if !g.index.Sparse && g.files[0].link == nil || mode != tree.Dir || stage != 0 || id.IsZero() {
 		return fmt.Errorf("%w: %q is no sparse directory", ErrMalformed, r.path)
 	}
+	g.index.Sparse = true
 	g.index.dirs[r.dir].Sparse = id
 	return nil
 }
