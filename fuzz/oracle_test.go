@@ -58,7 +58,7 @@ func (w *world) expected() expectation {
 var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository)`)
 
 // failedPath finds a file that git left out.
-var failedPath = regexp.MustCompile(`(?s)error: (?:unable to add '(.*?)' to index(?:\n|$)|'([^\n]*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
+var failedPath = regexp.MustCompile(`(?s)error: (?:unable to add '(.*?)' to index(?:\n|$)|'(.*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
 
 // addAll runs git add -A until it comes to an end.
 func (w *world) addAll(index string) expectation {
