@@ -30,6 +30,12 @@ const (
 	deltaSmall = 160
 	// deltaFrom: less is stored whole, a delta's row being longer by a digest.
 	deltaFrom = 128
+	// The windows of the encoders reach as far back as there is anything: over
+	// the largest chunk of a content, and over a base and its new version. An
+	// encoder keeps a history of that length, whose pages a process that records
+	// one edited file would only touch to throw them away.
+	plainWindow = 1 << 20
+	deltaWindow = 2 * wholeMax
 )
 
 // codecs are pools: a new zstd encoder costs more than compressing a file.
@@ -46,7 +52,7 @@ type encoder struct {
 func (c *codecs) encode(raw []byte) []byte {
 	e, _ := c.plain.Get().(*encoder)
 	if e == nil {
-		e = &encoder{z: newEncoder()}
+		e = &encoder{z: newEncoder(plainWindow)}
 	}
 	defer c.plain.Put(e)
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecZstd))
@@ -64,7 +70,7 @@ func (c *codecs) encodeDelta(raw, base []byte) []byte {
 	}
 	e, _ := c.delta.Get().(*encoder)
 	if e == nil {
-		e = &encoder{z: newEncoder()}
+		e = &encoder{z: newEncoder(deltaWindow)}
 	}
 	defer c.delta.Put(e)
 	frame := bytes.NewBuffer(append(e.scratch[:0], codecDelta))
@@ -134,8 +140,10 @@ func decompress(pool *sync.Pool, frame, base []byte, size int) ([]byte, error) {
 }
 
 // newEncoder cannot fail: its options are constants.
-func newEncoder() *zstd.Encoder {
+func newEncoder(window int) *zstd.Encoder {
 	z, err := zstd.NewWriter(nil,
+		zstd.WithWindowSize(window),
+		zstd.WithLowerEncoderMem(true),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), // the digest is the checksum

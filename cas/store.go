@@ -42,8 +42,8 @@ var (
 	ErrSwept = errors.New("swept while it was being staged")
 )
 
-// A Store is a handle on a store file. It holds no lock and no open file, so
-// it need not be closed; goroutines may share it.
+// A Store is a handle on a store file. It holds no lock between calls;
+// goroutines may share it. [Store.Close] it when done.
 //
 // The functions given to its methods run under the file's lock: they must be
 // short and must not call the Store again, which would wait for itself.
@@ -54,6 +54,7 @@ type Store struct {
 	cuts   cutters
 	now    func() time.Time
 	opened func(*bolt.DB) // a test's hook between opening and the transaction
+	idle   idle
 
 	buffers sync.Pool // of full batches
 }

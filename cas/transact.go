@@ -41,6 +41,9 @@ func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.T
 func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
+	if !f.writable {
+		f.idle = &s.idle
+	}
 	defer f.close(&err)
 	if err := f.begin(); err != nil {
 		return err
@@ -92,13 +95,18 @@ type file struct {
 	path     string
 	writable bool
 	hook     func(*bolt.DB)
+	idle     *idle // where it may come from and go to; nil: it is opened and closed
 
 	handle *os.File
 	db     *bolt.DB
 	tx     *bolt.Tx
+	mapped int64 // bytes of it in memory; 0: as many as it has
 }
 
 func (f *file) begin() error {
+	if f.idle != nil && f.idle.take(f) {
+		return nil
+	}
 	opt := &bolt.Options{
 		Timeout:      boltTimeout,
 		FreelistType: bolt.FreelistMapType,
@@ -116,6 +124,11 @@ func (f *file) begin() error {
 	if f.hook != nil {
 		f.hook(f.db)
 	}
+	return f.start()
+}
+
+// start begins the transaction on the open file.
+func (f *file) start() (err error) {
 	if f.tx, err = f.db.Begin(f.writable); err != nil {
 		return err
 	}
@@ -227,6 +240,9 @@ func (f *file) release(panicked bool) (err error) {
 		if err := f.tx.Rollback(); err != nil && !errors.Is(err, bolterrors.ErrTxClosed) {
 			return errors.Join(err, f.db.Close())
 		}
+	}
+	if !panicked && f.idle != nil && f.idle.put(f) {
+		return nil
 	}
 	return f.db.Close()
 }

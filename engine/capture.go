@@ -51,13 +51,16 @@ type capture struct {
 // caller commits or discards; on a dry run nothing is kept.
 func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
 	c := &capture{e: e, time: e.now(), trees: forest{}}
+	// The table is large; it comes in while the rules and the store are read.
+	table := make(chan *stattable.Table, 1)
+	go func() { table <- stattable.Load(filepath.Join(e.table, tableFile)) }()
 	w, err := c.prepare(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
 	rules := e.readOutside()
 	c.rules = rules.record(e.alg)
-	cfg, err := c.config(ctx, rules, w, opt)
+	cfg, err := c.config(ctx, rules, w, opt, <-table)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +130,8 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 }
 
 // config says how to scan.
-func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
+func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions, table *stattable.Table) (*worktree.Config, error) {
 	e := c.e
-	table := stattable.Load(filepath.Join(e.table, tableFile))
 	c.rechecked = !c.bound(table)
 	cfg := &worktree.Config{
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,

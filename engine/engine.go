@@ -111,10 +111,14 @@ func (e *Engine) Algorithm() oid.Algorithm { return e.alg }
 
 // Close releases what the engine holds. Nothing unwritten is lost by it.
 func (e *Engine) Close() error {
-	if e.repo != nil {
-		return e.repo.Close()
+	var errs []error
+	if s := e.opened(); s != nil {
+		errs = append(errs, s.Close())
 	}
-	return nil
+	if e.repo != nil {
+		errs = append(errs, e.repo.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // realDir makes dir absolute and resolves its symbolic links.

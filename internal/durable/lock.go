@@ -83,6 +83,10 @@ func TryLock(path string, mode Mode) (*Held, error) {
 	return acquire(path, mode, false)
 }
 
+// TryLockFile locks a file that is open already, if that needs no waiting;
+// otherwise it reports [ErrLocked]. [Unlock] takes the lock off again.
+func TryLockFile(f *os.File, mode Mode) error { return lock(f, mode, false) }
+
 func acquire(path string, mode Mode, wait bool) (*Held, error) {
 	for {
 		f, err := openLockFile(path, mode)

@@ -147,7 +147,9 @@ func (t *Table) read() (err error) {
 			return ErrMalformed
 		}
 		t.list = make([]slot, 0, tx.Size()/2048)
-		t.copyRows(rows.Cursor(), make([]byte, 0, tx.Size()))
+		arena := make([]byte, 0, tx.Size())
+		spareFaults(arena)
+		t.copyRows(rows.Cursor(), arena)
 		t.rows = make(map[string]uint32, len(t.list))
 		for i, s := range t.list {
 			t.rows[s.dir] = uint32(i)

@@ -1,0 +1,106 @@
+package cas
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+// idleMax is how many open files are kept for the next reader.
+const idleMax = 2
+
+// An idle keeps files that a reading transaction is done with, for the next
+// one: opening and mapping the file costs many times what reading a small
+// object does. No lock is held on them, so that others write the file or put
+// another in its place meanwhile; whoever takes one up again holds the store's
+// lock, and reads what the file then says is current.
+type idle struct {
+	mu    sync.Mutex
+	files []kept
+}
+
+// A kept file and its length when it was mapped.
+type kept struct {
+	handle *os.File
+	db     *bolt.DB
+	mapped int64
+}
+
+// take begins f's transaction on a kept file. It reports false, and f is as
+// before, if there is none that shows all of what is at the path now.
+func (i *idle) take(f *file) bool {
+	i.mu.Lock()
+	if len(i.files) == 0 {
+		i.mu.Unlock()
+		return false
+	}
+	k := i.files[len(i.files)-1]
+	i.files = i.files[:len(i.files)-1]
+	i.mu.Unlock()
+	if k.current(f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
+		f.handle, f.db, f.mapped = k.handle, k.db, k.mapped
+		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {
+			return true
+		}
+		if f.tx != nil {
+			_ = f.tx.Rollback()
+		}
+	}
+	_ = k.db.Close()
+	f.handle, f.db, f.tx, f.mapped = nil, nil, nil, 0
+	return false
+}
+
+// current reports whether the path still leads to the file.
+func (k kept) current(path string) bool {
+	mine, err := k.handle.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, now)
+}
+
+// put keeps f's open file, whose transaction has ended. It reports false if
+// the file is to be closed. On Windows an open file could not be replaced.
+func (i *idle) put(f *file) bool {
+	if runtime.GOOS == "windows" {
+		return false
+	}
+	if f.mapped == 0 {
+		info, err := f.handle.Stat()
+		if err != nil {
+			return false
+		}
+		f.mapped = info.Size()
+	}
+	if durable.Unlock(f.handle) != nil {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.files) == idleMax {
+		return false
+	}
+	i.files = append(i.files, kept{f.handle, f.db, f.mapped})
+	return true
+}
+
+// Close lets go of what reading has left open. The store may be used again,
+// and is then to be closed again.
+func (s *Store) Close() error {
+	s.idle.mu.Lock()
+	files := s.idle.files
+	s.idle.files = nil
+	s.idle.mu.Unlock()
+	var errs []error
+	for _, k := range files {
+		errs = append(errs, k.db.Close())
+	}
+	return errors.Join(errs...)
+}

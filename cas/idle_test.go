@@ -1,0 +1,116 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// reopenings counts how often a store opens its file.
+func reopenings(s *Store) *int {
+	n := new(int)
+	s.opened = func(*bolt.DB) { *n++ }
+	return n
+}
+
+// content reads an object and compares it.
+func content(t *testing.T, s *Store, id oid.ID, want []byte) {
+	t.Helper()
+	err := s.View(t.Context(), func(v *View) error {
+		_, got, err := v.Object(id)
+		if err == nil && !bytes.Equal(got, want) {
+			t.Error("another content")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManyReadsOpenTheFileOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: on Windows no file is kept open")
+	}
+	s := newStore(t)
+	id := put(t, s, []byte("one"))[0]
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := reopenings(s)
+	for range 20 {
+		content(t, s, id, []byte("one"))
+	}
+	if *n != 1 {
+		t.Errorf("the file was opened %d times", *n)
+	}
+}
+
+func TestAReaderSeesWhatOthersWroteMeanwhile(t *testing.T) {
+	s := newStore(t)
+	first := put(t, s, []byte("one"))[0]
+	other, err := Open(s.Path(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	r := seeded(t)
+	for range 6 { // the file grows beyond what is mapped, several times
+		content(t, s, first, []byte("one"))
+		want := noise(r, 1<<20)
+		content(t, s, put(t, other, want)[0], want)
+	}
+	if _, _, err := other.Compact(t.Context()); err != nil { // another file takes its place
+		t.Fatal(err)
+	}
+	want := noise(r, 1<<10)
+	content(t, s, put(t, other, want)[0], want)
+	content(t, s, first, []byte("one"))
+}
+
+func TestAFileThatIsShortenedBetweenReadsIsDamaged(t *testing.T) {
+	s := newStore(t)
+	id := put(t, s, noise(seeded(t), 1<<20))[0]
+	read := func() error {
+		return s.View(t.Context(), func(v *View) error { _, _, err := v.Object(id); return err })
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(s.Path(), 3*pageSize); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := read(); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
+func TestACloseLetsGoOfTheFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: counts the files that Linux says are open")
+	}
+	s := newStore(t)
+	id := put(t, s, []byte("one"))[0]
+	content(t, s, id, []byte("one"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range list {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && to == s.Path() {
+			t.Error("the store's file is still open")
+		}
+	}
+	content(t, s, id, []byte("one"))
+}
