@@ -12,7 +12,7 @@ import (
 )
 
 // idleMax is how many open files are kept for the next reader.
-const idleMax = 2
+const idleMax = 8
 
 // An idle keeps files that a reading transaction is done with, for the next
 // one: opening and mapping the file costs many times what reading a small

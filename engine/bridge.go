@@ -134,18 +134,25 @@ func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error)
 const streamBytes = 1 << 20
 
 // stream opens an object of the store, which need not fit into memory.
-func (e *Engine) stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
-	kind, size, err := e.stat(ctx, id)
-	if err != nil {
-		return gitbridge.Object{}, err
-	}
-	if size < streamBytes {
-		_, payload, err := e.object(ctx, id)
-		return gitbridge.Object{Kind: kind, Size: size, Data: io.NopCloser(bytes.NewReader(payload))}, err
+func (e *Engine) stream(ctx context.Context, id oid.ID) (o gitbridge.Object, err error) {
+	var payload []byte
+	err = e.opened().View(ctx, func(v *cas.View) (err error) {
+		if o.Kind, o.Size, err = v.Stat(id); err == nil && o.Size < streamBytes {
+			_, payload, err = v.Object(id)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return gitbridge.Object{}, storeError(err)
+	case o.Size < streamBytes:
+		o.Data = io.NopCloser(bytes.NewReader(payload))
+		return o, nil
 	}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(e.write(ctx, w, id)) }()
-	return gitbridge.Object{Kind: kind, Size: size, Data: r}, nil
+	o.Data = r
+	return o, nil
 }
 
 // dropRefs takes out of the ref the snapshots that the store has dropped. It

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -104,7 +105,12 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	if err := e.begin(ctx, op, plan.steps); err != nil {
 		return nil, err
 	}
+	// Git comes second: the undo must stand before anything is changed, and it
+	// stands in the store. What fails there is tried again by the next command.
+	var git sync.WaitGroup
+	git.Go(func() { _ = e.bridge(ctx) })
 	out, err := e.apply(ctx, op, plan.steps, false)
+	git.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("%s %w: the next command finishes it, undo takes it back: %w", op.Kind, ErrUnfinished, err)
 	}
@@ -132,9 +138,6 @@ func (e *Engine) prepare(ctx context.Context, to aim) (*Snapshot, *Plan, error) 
 		if err != nil {
 			return nil, nil, err
 		}
-		// Git comes second: the undo must stand before anything is changed, and
-		// it stands in the store. What fails here is tried again later.
-		_ = e.bridge(ctx)
 		plan, err := e.plan(ctx, present, to)
 		if err != nil {
 			return nil, nil, err
