@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -27,6 +28,9 @@ func (e *Engine) bridge(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
+		if e.repo.Keeps(ctx, row.id) {
+			continue
+		}
 		if err := e.bridgeOne(ctx, row.id, false); err != nil {
 			return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", row.id, hint(err))
 		}
@@ -45,15 +49,33 @@ func hint(err error) error {
 	return err
 }
 
-// settle forgets what was pending and is in git now.
+// inGit returns the pending rows whose snapshots are in git, for the next
+// snapshot to settle.
+func (e *Engine) inGit(ctx context.Context) ([]pendingRow, error) {
+	if e.repo == nil {
+		return nil, nil
+	}
+	rows, err := e.pending(ctx)
+	return slices.DeleteFunc(rows, func(r pendingRow) bool { return !e.repo.Keeps(ctx, r.id) }), err
+}
+
+// settle forgets what was pending and is in git now. A single row is left to
+// the next snapshot, whose transaction takes it along: one of its own would
+// make every snapshot wait for the disk twice more. Should a loss of power take
+// the ref back, the row is still there, and the snapshot goes into git again.
 func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	fold := false
+	if len(rows) == 1 && !rows[0].folds() {
+		if stands, err := e.stands(ctx, rows[0].id); err != nil || stands {
+			return err
+		}
+	}
 	err := e.opened().Update(ctx, func(u *cas.Update) error {
 		for _, row := range rows {
-			fold = fold || len(row.seq) == 8 && binary.BigEndian.Uint64(row.seq)%foldEvery == 0
+			fold = fold || row.folds()
 			if err := settleRow(u, row); err != nil {
 				return err
 			}
@@ -66,6 +88,11 @@ func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 		_ = e.repo.Fold(ctx)
 	}
 	return storeError(err)
+}
+
+// folds reports whether the chain is folded after this row's snapshot.
+func (r pendingRow) folds() bool {
+	return len(r.seq) == 8 && binary.BigEndian.Uint64(r.seq)%foldEvery == 0
 }
 
 // settleRow forgets one row, if it is still about that snapshot. One that was

@@ -127,6 +127,10 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
 	}
+	done, err := e.inGit(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
 		last, err := e.last(&u.View)
 		if err != nil {
@@ -138,6 +142,11 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 		}
 		if err := c.relies(&u.View); err != nil {
 			return err
+		}
+		for _, row := range done {
+			if err := settleRow(u, row); err != nil {
+				return err
+			}
 		}
 		return e.append(u, s)
 	})

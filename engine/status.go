@@ -50,7 +50,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.Pending = len(rows)
+	done, err := e.inGit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.Pending = len(rows) - len(done)
 	if len(e.conf.secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -21,10 +19,8 @@ func (e *Engine) Sync(ctx context.Context) error {
 		return nil
 	}
 	e.repo.Refresh()
-	err := e.bridge(ctx)
-	if err != nil && !errors.Is(err, gitbridge.ErrBroken) {
-		return err
-	}
+	// What is pending is among the lost, and they go in the order in which they
+	// were taken.
 	lost, all, err := e.lost(ctx)
 	if err != nil {
 		return err

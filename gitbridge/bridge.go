@@ -152,6 +152,16 @@ func (r *Repo) tip() (oid.ID, error) {
 	return ref.ID, err
 }
 
+// Keeps reports whether the store ref keeps a snapshot, as far as its newest
+// links tell. It is cheap where the snapshot is the newest.
+func (r *Repo) Keeps(ctx context.Context, snapshot oid.ID) bool {
+	if !r.db.Has(snapshot) {
+		return false
+	}
+	tip, err := r.tip()
+	return err == nil && !tip.IsZero() && r.kept(ctx, tip, snapshot)
+}
+
 // keptMax bounds the search for a snapshot in the chain.
 const keptMax = 1000
 

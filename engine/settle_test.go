@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/gitbridge"
+)
+
+// transactions is how many transactions have written to the store so far.
+func (p *place) transactions() (n int) {
+	p.t.Helper()
+	db, err := bolt.Open(filepath.Join(p.dir, ".git", "rewind", storeFile), 0o600, &bolt.Options{ReadOnly: true})
+	p.must(err)
+	p.must(db.View(func(tx *bolt.Tx) error { n = tx.ID(); return nil }))
+	p.must(db.Close())
+	return n
+}
+
+func TestASnapshotWritesTheStoreOnce(t *testing.T) {
+	p := newPlace(t, true)
+	p.snap(p.open(), "zero", nil)
+	for i := range 4 {
+		before := p.transactions()
+		p.snap(p.open(), fmt.Sprint(i), nil)
+		if n := p.transactions() - before; n != 1 {
+			t.Errorf("snapshot %d took %d transactions", i, n)
+		}
+		p.wantPending(0)
+	}
+	before := p.transactions()
+	if r, err := p.open().Snapshot(context.Background(), nil); err != nil || !r.Reused {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if n := p.transactions() - before; n != 0 {
+		t.Errorf("a snapshot of nothing new took %d transactions", n)
+	}
+}
+
+// wantPending checks what status says of git.
+func (p *place) wantPending(n int) {
+	p.t.Helper()
+	st, err := p.open().Status(context.Background())
+	p.must(err)
+	if st.Pending != n {
+		p.t.Errorf("%d snapshots are pending, want %d", st.Pending, n)
+	}
+}
+
+func TestARefThatALossOfPowerTookBackIsBroughtForwardByTheNextSnapshot(t *testing.T) {
+	p := newPlace(t, true)
+	one := p.snap(p.open(), "one", nil)
+	behind := p.git("rev-parse", gitbridge.StoreRef)
+	two := p.snap(p.open(), "two", nil)
+	p.git("update-ref", gitbridge.StoreRef, behind)
+	p.wantPending(1)
+	e := p.open()
+	three := p.snap(e, "three", nil)
+	if got := p.inRef(e); !has(got, one.ID) || !has(got, two.ID) || !has(got, three.ID) {
+		t.Errorf("the ref keeps %v", got)
+	}
+	p.wantPending(0)
+	p.wantClean(e)
+}
