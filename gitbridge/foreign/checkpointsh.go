@@ -3,7 +3,6 @@ package foreign
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,16 +13,16 @@ import (
 const shPrefix = "refs/checkpoints/"
 
 var (
-	shRef     = regexp.MustCompile(`^refs/checkpoints/(.+)/(\d{1,9})$`)
-	shSubject = regexp.MustCompile(`^checkpoint:(\d{1,12}):before:(.*)$`)
+	shRef     = pattern(`^refs/checkpoints/(.+)/(\d{1,9})$`)
+	shSubject = pattern(`^checkpoint:(\d{1,12}):before:(.*)$`)
 )
 
 // checkpointSh reads a checkpoint of the hook checkpoint.sh. The last component
 // of the ref is a number, all before it the branch.
 func (r *reader) checkpointSh(c *Checkpoint, raw gitbridge.RawCommit) {
-	name := shRef.FindStringSubmatch(c.Ref)
+	name := shRef().FindStringSubmatch(c.Ref)
 	subject, _, _ := strings.Cut(raw.Message, "\n")
-	said := shSubject.FindStringSubmatch(subject)
+	said := shSubject().FindStringSubmatch(subject)
 	if name == nil || said == nil {
 		c.Err = fmt.Errorf("%w: it is not the hook checkpoint.sh's", ErrForeign)
 		return

@@ -73,7 +73,7 @@ func FuzzTurns(f *testing.F) {
 			t.Error(err)
 		}
 		for ref := range turns {
-			if !tallowRef.MatchString(ref) {
+			if !tallowRef().MatchString(ref) {
 				t.Errorf("ref %q", ref)
 			}
 		}

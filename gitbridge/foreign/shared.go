@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -35,10 +36,10 @@ var filteredNames = []string{
 
 // The names of refs that say by themselves whose they are.
 var (
-	hookTail     = regexp.MustCompile(`^(checkpoint-resume|checkpoint|before-restore)-(?:([0-9a-f-]{36})-)?([0-9]{10,16})(?:-([A-Za-z0-9_-]+))?$`)
-	letsCodeTail = regexp.MustCompile(`/\d{8}-\d{6}\.\d{3}$`)
-	undoTail     = regexp.MustCompile(`^[^/]+/\d+$`)
-	piTail       = regexp.MustCompile(`^.*-(turn-\d+|before-restore)-\d+$`)
+	hookTail     = pattern(`^(checkpoint-resume|checkpoint|before-restore)-(?:([0-9a-f-]{36})-)?([0-9]{10,16})(?:-([A-Za-z0-9_-]+))?$`)
+	letsCodeTail = pattern(`/\d{8}-\d{6}\.\d{3}$`)
+	undoTail     = pattern(`^[^/]+/\d+$`)
+	piTail       = pattern(`^.*-(turn-\d+|before-restore)-\d+$`)
 )
 
 // shared reads a checkpoint of the namespace that many share.
@@ -56,10 +57,10 @@ func (r *reader) shared(c *Checkpoint, raw gitbridge.RawCommit) {
 	case first == hookMessage:
 		c.Kind = HookV1
 		c.parseHookTail(tail)
-	case len(raw.Parents) > 1 && stash || undoTail.MatchString(tail):
+	case len(raw.Parents) > 1 && stash || undoTail().MatchString(tail):
 		c.Kind = PiUndo
 		c.Err = fmt.Errorf("%w: it looks like pi-undo's, a stash", ErrForeign)
-	case letsCodeTail.MatchString(tail):
+	case letsCodeTail().MatchString(tail):
 		c.Kind = LetsCode
 		c.Err = fmt.Errorf("%w: it looks like lets-code's", ErrForeign)
 	default:
@@ -72,7 +73,7 @@ func (r *reader) shared(c *Checkpoint, raw gitbridge.RawCommit) {
 // name of another form, as its derivatives make, says nothing.
 func (c *Checkpoint) parseHookTail(tail string) {
 	c.Limits = Limits{FreshIndex: true}
-	m := hookTail.FindStringSubmatch(tail)
+	m := hookTail().FindStringSubmatch(tail)
 	if m == nil {
 		return
 	}
@@ -140,7 +141,7 @@ func (c *Checkpoint) parseHead(lines []string) error {
 	c.Session = session
 	if c.Kind == PiRewind {
 		c.Trigger, _ = take("trigger")
-	} else if m := piTail.FindStringSubmatch(id); m != nil {
+	} else if m := piTail().FindStringSubmatch(id); m != nil {
 		c.Trigger, _, _ = strings.Cut(m[1], "-")
 		if c.Trigger == "before" {
 			c.Trigger = "before-restore"
@@ -194,4 +195,10 @@ func (c *Checkpoint) parseFooter(fields map[string]string, alg oid.Algorithm) er
 	slices.Sort(c.Limits.Paths)
 	c.Limits.Paths = slices.Compact(c.Limits.Paths)
 	return nil
+}
+
+// pattern compiles an expression when it is first needed: most commands meet
+// no other system, and should not pay for those at their start.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +17,13 @@ import (
 
 const tallowPrefix = "refs/tallow/rewind/"
 
-var tallowRef = regexp.MustCompile(`^refs/tallow/rewind/([^/]+)/turn-(\d{1,9})$`)
+var tallowRef = pattern(`^refs/tallow/rewind/([^/]+)/turn-(\d{1,9})$`)
 
 // tallow reads a checkpoint of tallow. Where the worktree was clean, or where
 // the snapshot failed, its ref is the user's own commit, and nothing in git
 // tells the one from the other.
 func (r *reader) tallow(c *Checkpoint, raw gitbridge.RawCommit) {
-	m := tallowRef.FindStringSubmatch(c.Ref)
+	m := tallowRef().FindStringSubmatch(c.Ref)
 	if m == nil {
 		c.Err = fmt.Errorf("%w: its name is none that tallow gives", ErrForeign)
 		return
@@ -135,7 +134,7 @@ func takeTurn(line []byte, turns map[string]tallowTurn) {
 		return
 	}
 	d := entry.Data
-	if !tallowRef.MatchString(d.Ref) {
+	if !tallowRef().MatchString(d.Ref) {
 		return
 	}
 	t := tallowTurn{files: d.Files, fallback: d.HeadFallback}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,20 +96,20 @@ func (w *writer) draft(kind Kind) (d *draft, err error) {
 	return nil, fmt.Errorf("%w %q", ErrKind, kind)
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuid = pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // notInEntry is what pi-rewind-hook replaces in an entry's id.
-var notInEntry = regexp.MustCompile(`[^a-zA-Z0-9-]`)
+var notInEntry = pattern(`[^a-zA-Z0-9-]`)
 
 // hookV1 names the ref as version 1.7 does where session and entry are known,
 // as earlier ones where they are not.
 func (w *writer) hookV1() (*draft, error) {
 	session, entry := "", ""
-	if uuid.MatchString(w.s.Session) {
+	if uuid().MatchString(w.s.Session) {
 		session = w.s.Session + "-"
 	}
 	if w.s.Entry != "" {
-		entry = "-" + notInEntry.ReplaceAllString(w.s.Entry, "_")
+		entry = "-" + notInEntry().ReplaceAllString(w.s.Entry, "_")
 	}
 	kind := "checkpoint-"
 	switch {
@@ -128,12 +127,12 @@ func (w *writer) hookV1() (*draft, error) {
 }
 
 // safeSession is what pi-rewind accepts as a session in a name.
-var safeSession = regexp.MustCompile(`^[0-9a-f-]+$`)
+var safeSession = pattern(`^[0-9a-f-]+$`)
 
 // piRewind makes a checkpoint of pi-rewind or checkpoint-pi: the metadata are
 // the commit's message.
 func (w *writer) piRewind(kind Kind) (*draft, error) {
-	if !safeSession.MatchString(w.s.Session) {
+	if !safeSession().MatchString(w.s.Session) {
 		return nil, fmt.Errorf("%w: it needs a session whose id has digits, a to f and - only", ErrCannotWrite)
 	}
 	x, err := newIndexTree(w.repo, w.s.Index)

@@ -133,7 +133,7 @@ func guard(err *error) func() {
 // other processes out for the time of a scan.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
 	if err != nil {
 		return err
 	}

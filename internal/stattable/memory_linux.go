@@ -7,6 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mapWhole makes mmap(2) bring in all pages of a file at once: all of it will
+// be read.
+const mapWhole = unix.MAP_POPULATE
+
 // spareFaults asks for huge pages (madvise(2)) before memory is written for
 // the first time: the rows of a large worktree lie on thousands of small
 // pages, and meeting each for the first time takes longer than copying it.

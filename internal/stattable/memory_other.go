@@ -2,5 +2,7 @@
 
 package stattable
 
+const mapWhole = 0
+
 // spareFaults does nothing on this system.
 func spareFaults([]byte) {}
