@@ -135,6 +135,9 @@ func (e *Engine) prepare(ctx context.Context, to aim) (*Snapshot, *Plan, error) 
 	opt := captureOptions{}
 	for {
 		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
+		if err == nil {
+			err = present.saveTable(undo.ID)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -39,7 +40,7 @@ type Recorded struct {
 //
 // The order is the guarantee: contents and trees, then the record that makes
 // the snapshot, in one durable transaction with the last of the contents;
-// then the stat table; then git. A crash before the record leaves contents
+// then the stat table and git. A crash before the record leaves contents
 // that nobody refers to, and nothing else; a failure to reach git leaves the
 // snapshot in the store, and the next command tries again.
 //
@@ -60,19 +61,26 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	if r.Changed, err = e.changed(ctx, c); err != nil {
+	var git sync.WaitGroup
+	git.Go(func() { r.Bridge = e.bridge(ctx) })
+	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
+	git.Wait()
+	if err != nil {
 		return nil, err
 	}
-	if !r.Reused {
-		if r.Exposed, err = e.exposed(ctx, c); err != nil {
-			return nil, err
-		}
-	}
-	r.Bridge = e.bridge(ctx)
 	if kind != "" {
 		r.Ref, r.Layout = e.writeLayout(ctx, kind, r.Snapshot, p)
 	}
 	return r, nil
+}
+
+// compare fills in what differs from the worktree's last snapshot.
+func (e *Engine) compare(ctx context.Context, r *Recorded, c *capture) (err error) {
+	if r.Changed, err = e.changed(ctx, c); err != nil || r.Reused {
+		return err
+	}
+	r.Exposed, err = e.exposed(ctx, c)
+	return err
 }
 
 // Preview tells what tree a snapshot would have now, and writes nothing.
@@ -118,8 +126,7 @@ const sweptTries = 5
 func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, reused bool, err error) {
 	p.Time = c.time
 	if c.unchanged(c.last) && !c.rechecked {
-		err = e.addPoint(ctx, c.last, p)
-		return c.last, true, errors.Join(err, c.saveTable(c.last.ID))
+		return c.last, true, e.addPoint(ctx, c.last, p)
 	}
 	s = c.snapshot()
 	s.Points = []Point{p}
@@ -153,7 +160,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 	if err != nil {
 		return nil, false, storeError(err)
 	}
-	return s, reused, c.saveTable(s.ID)
+	return s, reused, nil
 }
 
 // append writes the record of a new snapshot and what points to it.
