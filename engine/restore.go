@@ -51,8 +51,21 @@ type aim struct {
 	made   made // what the operation that is taken back brought; nil unless one is
 }
 
-// preview plans without recording anything.
+// preview plans without recording anything. What an interrupted operation left
+// beside the files is no part of the plan: it is cleared away before.
 func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
+	h, err := e.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var left map[string]bool
+	if h.open != nil {
+		steps, err := e.steps(ctx, h.open)
+		if err != nil {
+			return nil, err
+		}
+		left = apply.Leftovers(steps, h.open.Key)
+	}
 	o := captureOptions{dry: true}
 	for {
 		present, err := e.capture(ctx, o)
@@ -60,8 +73,12 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 			return nil, err
 		}
 		plan, err := e.plan(ctx, present, to)
-		if err != nil || len(plan.force) == 0 || o.force != nil {
-			return plan, err
+		if err != nil {
+			return nil, err
+		}
+		if len(plan.force) == 0 || o.force != nil {
+			plan.Changes = slices.DeleteFunc(plan.Changes, func(c Change) bool { return left[string(c.Path)] })
+			return plan, nil
 		}
 		o.force = plan.force
 	}
@@ -112,11 +129,21 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()
 	if err != nil {
-		return nil, fmt.Errorf("%s %w: the next command finishes it, undo takes it back: %w", op.Kind, ErrUnfinished, err)
+		return nil, unfinished(op.Kind, op, err)
 	}
 	r := restored(op, out)
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
+}
+
+// unfinished says that an operation stopped between its first step and its
+// end, and what comes next: undo finishes an undo, and takes back the others.
+func unfinished(what string, op *Operation, err error) error {
+	next := "the next command finishes it, undo takes it back"
+	if op.Kind == "undo" {
+		next = "the next command finishes it"
+	}
+	return fmt.Errorf("%s %w: %s: %w", what, ErrUnfinished, next, err)
 }
 
 // restored says what the steps of an operation came to.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -22,7 +23,8 @@ func (e *Engine) Undo(ctx context.Context) (*Restored, error) {
 }
 
 // Redo takes back the newest undo, if nothing was restored since. Otherwise
-// it is [ErrNothing].
+// it is [ErrNothing]. An unfinished redo is finished, and that is all; an
+// unfinished undo is finished first and then taken back.
 func (e *Engine) Redo(ctx context.Context) (*Restored, error) {
 	return e.revert(ctx, "redo")
 }
@@ -34,11 +36,44 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	if redo {
 		kind = "redo"
 	}
-	_, to, err := e.reverted(ctx, kind)
+	h, err := e.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var to aim
+	if h.open != nil && h.open.Kind == kind {
+		to, err = e.begun(ctx, h.open)
+	} else {
+		_, to, err = e.reverted(ctx, kind)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return e.preview(ctx, to)
+}
+
+// begun returns where an unfinished undo or redo leads.
+func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error) {
+	var ops []*Operation
+	err = e.view(ctx, func(v *cas.View) (err error) {
+		ops, err = operations(v, e.key)
+		return err
+	})
+	if err != nil {
+		return to, err
+	}
+	if to.target, err = e.Find(ctx, open.To); err != nil {
+		return to, err
+	}
+	if to.paths, err = newSelection(&RestoreOptions{Paths: texts(open.Paths)}); err != nil {
+		return to, err
+	}
+	for _, op := range ops {
+		if op.Seq == open.Reverts {
+			to.made, err = e.broughtBy(ctx, op)
+		}
+	}
+	return to, err
 }
 
 func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
@@ -54,9 +89,9 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.open != nil && (kind == "redo" || h.open.Kind == "undo") {
+	if h.open != nil && (h.open.Kind == kind || h.open.Kind == "undo") {
 		done, err := e.recoverLocked(ctx)
-		if err != nil || kind == "undo" {
+		if err != nil || h.open.Kind == kind {
 			return done, err
 		}
 		h.open = nil
@@ -165,7 +200,7 @@ func (e *Engine) recoverLocked(ctx context.Context) (*Restored, error) {
 	}
 	out, err := e.apply(ctx, h.open, steps, true)
 	if err != nil {
-		return nil, fmt.Errorf("the %s that was interrupted is not finished yet: %w", h.open.Kind, err)
+		return nil, unfinished("the "+h.open.Kind+" that was interrupted", h.open, err)
 	}
 	return restored(h.open, out), nil
 }

@@ -143,8 +143,10 @@ const (
 
 // temp returns a temporary name beside the path. It is made of the plan's key,
 // so a later run knows which names are its own and never goes by a pattern.
-func (p *place) temp(role string) string {
-	sum := sha256.Sum256([]byte(p.a.Key + "\x00" + p.path))
+func (p *place) temp(role string) string { return temporary(p.a.Key, p.path, role) }
+
+func temporary(key, path, role string) string {
+	sum := sha256.Sum256([]byte(key + "\x00" + path))
 	var buf [28]byte
 	name := append(buf[:0], ".rewind-tmp-"...)
 	return string(append(hex.AppendEncode(name, sum[:8]), role...))

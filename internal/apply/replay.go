@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -99,6 +100,18 @@ func Clear(ctx context.Context, root string, steps []Step, opt *Options) ([]Note
 		return notes, fmt.Errorf("clear: %w", err)
 	}
 	return notes, nil
+}
+
+// Leftovers returns the temporary paths that a run of these steps with this
+// key may have left behind, whether they are there or not.
+func Leftovers(steps []Step, key string) map[string]bool {
+	paths := make(map[string]bool, 2*len(steps))
+	for _, s := range steps {
+		for _, role := range []string{fresh, spare} {
+			paths[path.Join(path.Dir(s.Path), temporary(key, s.Path, role))] = true
+		}
+	}
+	return paths
 }
 
 func (a *applier) clear(s *Step) error {

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// crowded is a place with three states of many files, "one", "two" and
+// "three": the first two are recorded, the third is what is there.
+func crowded(t *testing.T) (*place, [2]*Recorded) {
+	p := newPlace(t, false)
+	e := p.open()
+	var recorded [2]*Recorded
+	for i, text := range []string{"one", "two", "three"} {
+		for n := range 60 {
+			p.write(fmt.Sprintf("d/%03d", n), fmt.Sprint(text, n))
+		}
+		if i < len(recorded) {
+			r, err := e.Snapshot(context.Background(), nil)
+			p.must(err)
+			recorded[i] = r
+		}
+	}
+	return p, recorded
+}
+
+// wantState reads all files of a crowded place.
+func (p *place) wantState(what, text string) {
+	p.t.Helper()
+	for n := range 60 {
+		if got := p.read(fmt.Sprintf("d/%03d", n)); got != fmt.Sprint(text, n) {
+			p.t.Fatalf("%s: d/%03d is %q, want %q", what, n, got, fmt.Sprint(text, n))
+		}
+	}
+}
+
+// cut begins an operation and cancels it when some of its steps are done.
+func (p *place) cut(do func(*Engine, context.Context) (*Restored, error)) error {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	e, err := Open(ctx, p.dir, &Options{
+		Getenv: func(name string) string { return p.env[name] },
+		Progress: func(now Progress) {
+			if now.Step == "restore" && now.Done >= 10 {
+				cancel()
+			}
+		},
+	})
+	p.must(err)
+	defer e.Close()
+	_, err = do(e, ctx)
+	if !errors.Is(err, ErrUnfinished) {
+		p.t.Fatalf("the operation was not cut short: %v", err)
+	}
+	return err
+}
+
+func TestRedoAfterAnInterruptedRedoDoesNotRedoOneMore(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for _, r := range []*Recorded{recorded[1], recorded[0]} {
+		_, err := e.Restore(ctx, r.ID, nil)
+		p.must(err)
+	}
+	for range 2 {
+		_, err := e.Undo(ctx)
+		p.must(err)
+	}
+	p.wantState("two undos", "three")
+	p.cut((*Engine).Redo)
+	plan, err := e.PlanUndo(ctx, true)
+	p.must(err)
+	if plan.Target.ID != recorded[1].ID && plan.Target.State() != recorded[1].State() {
+		t.Errorf("the preview of the redo leads to %v, not to the state that the redo had begun to bring back", plan.Target.ID)
+	}
+	_, err = e.Redo(ctx)
+	p.must(err)
+	p.wantState("the interrupted redo, finished", "two")
+	_, err = e.Redo(ctx)
+	p.must(err)
+	p.wantState("the next redo", "one")
+	if _, err = e.Redo(ctx); !errors.Is(err, ErrNothing) {
+		t.Errorf("a third redo: %v", err)
+	}
+}
+
+func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for _, r := range []*Recorded{recorded[1], recorded[0]} {
+		_, err := e.Restore(ctx, r.ID, nil)
+		p.must(err)
+	}
+	err := p.cut((*Engine).Undo)
+	if strings.Contains(err.Error(), "undo takes it back") {
+		t.Errorf("an unfinished undo is finished by undo, not taken back, but the error says: %v", err)
+	}
+	plan, err := e.PlanUndo(ctx, false)
+	p.must(err)
+	if plan.Target.State() != recorded[1].State() {
+		t.Errorf("the preview leads to %v, and undo to %v", plan.Target.ID, recorded[1].ID)
+	}
+	for _, c := range plan.Changes {
+		if strings.Contains(string(c.Path), ".rewind-tmp") {
+			t.Fatalf("the preview names a temporary file: %s", c.Path)
+		}
+	}
+	_, err = e.Undo(ctx)
+	p.must(err)
+	p.wantState("the interrupted undo, finished", "two")
+}
+
+func TestAnInterruptedRecoverySaysThatItStoppedHalfWay(t *testing.T) {
+	p, recorded := crowded(t)
+	restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) }
+	p.cut(restore)
+	p.cut(restore)
+	_, err := p.open().Undo(context.Background())
+	p.must(err)
+	p.wantState("undo of a restore that was interrupted twice", "three")
+}
+
+func TestRedoWithNothingToRedoLeavesAnInterruptedRestoreAlone(t *testing.T) {
+	p, recorded := crowded(t)
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	e, ctx := p.open(), context.Background()
+	if _, err := e.Redo(ctx); !errors.Is(err, ErrNothing) {
+		t.Fatalf("redo: %v", err)
+	}
+	s, err := e.Status(ctx)
+	p.must(err)
+	if s.Unfinished == nil {
+		t.Error("a redo that says that nothing was changed has finished the restore")
+	}
+}
