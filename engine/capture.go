@@ -288,10 +288,12 @@ func (c *capture) isRepository(path string) bool {
 	return ok
 }
 
-// fingerprint is what the scan saw at a path, for a restore to expect.
+// fingerprint is what the scan saw at a path, for a restore to expect. What was
+// young then has none: where clocks are coarse it may have been written again
+// within the same tick, and then only its content can tell.
 func (c *capture) fingerprint(path string) apply.Fingerprint {
 	seen, ok := c.result.Lookup(path)
-	if !ok {
+	if !ok || seen.Young {
 		return apply.Fingerprint{}
 	}
 	return apply.Fingerprint{Mode: seen.Stat.Mode, Ino: seen.Stat.Ino, Size: seen.Stat.Size, Mtime: seen.Stat.Mtime, Ctime: seen.Stat.Ctime}

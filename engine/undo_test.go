@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
 )
 
 // crowded is a place with three states of many files, "one", "two" and
@@ -135,5 +140,27 @@ func TestRedoWithNothingToRedoLeavesAnInterruptedRestoreAlone(t *testing.T) {
 	p.must(err)
 	if s.Unfinished == nil {
 		t.Error("a redo that says that nothing was changed has finished the restore")
+	}
+}
+
+func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("old", "1")
+	p.write("young", "1")
+	soon := time.Now().Add(time.Hour) // as good as the tick that the scan is in
+	p.must(os.Chtimes(filepath.Join(p.dir, "young"), soon, soon))
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		c, err := e.capture(ctx, captureOptions{dry: true})
+		p.must(err)
+		if c.fingerprint("young") != (apply.Fingerprint{}) {
+			t.Fatal("a file that may be written again within the same tick is recognised by its times")
+		}
+		if c.fingerprint("old") != (apply.Fingerprint{}) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("a file that was left alone for seconds has no fingerprint")
+		}
 	}
 }
