@@ -27,6 +27,9 @@ func (e *Engine) bridge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(rows) > 0 {
+		_ = e.rejoin(ctx) // what hinders it hinders the steps below, which say so
+	}
 	for _, row := range rows {
 		if e.repo.Keeps(ctx, row.id) {
 			continue
@@ -39,6 +42,40 @@ func (e *Engine) bridge(ctx context.Context) error {
 		return err
 	}
 	return e.dropRefs(ctx)
+}
+
+// rejoin makes a lost ref keep again the snapshots of the store whose commits
+// git still has: a chain that began anew with the next snapshot would leave
+// them, and what git alone has of them, to the next collection. Where git has
+// collected some of it already, only [Engine.Sync] brings them back: a ref
+// that reaches a missing object is what git calls corrupt.
+func (e *Engine) rejoin(ctx context.Context) error {
+	for range e.repo.Snapshots(ctx) {
+		return nil // the ref is there, if perhaps broken
+	}
+	all, err := e.stored(ctx)
+	if err != nil {
+		return err
+	}
+	r, whole := newReach(e, e.trees(ctx)), true
+	var ids []oid.ID
+	for _, s := range all {
+		if !e.repo.Has(s.ID) {
+			continue
+		}
+		ids = append(ids, s.ID)
+		r.tree("", s.Tree, false, func(o object, err error) bool {
+			whole = err == nil && ctx.Err() == nil && (e.repo.Has(o.id) || o.id == e.emptyTree())
+			return whole
+		})
+		if !whole {
+			return ctx.Err()
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return e.repo.Rebuild(ctx, ids)
 }
 
 // hint adds to a failure of the bridge what a person can do about it.

@@ -16,6 +16,37 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
+func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("tracked", "of the commit")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	e := p.open()
+	want := []oid.ID{p.snap(e, "one", nil).ID, p.snap(e, "two", nil).ID}
+	p.git("update-ref", "-d", gitbridge.StoreRef)
+	e = p.open()
+	want = append(want, p.snap(e, "three", nil).ID)
+	slices.Reverse(want)
+	if got := p.inRef(e); !slices.Equal(got, want) {
+		t.Errorf("the ref keeps %v, want %v", got, want)
+	}
+	// Now nothing else keeps what git alone has of the first snapshot.
+	p.git("checkout", "-q", "--orphan", "other")
+	p.git("rm", "-q", "--cached", "tracked")
+	p.must(os.Remove(filepath.Join(p.dir, "tracked")))
+	p.git("commit", "-q", "--allow-empty", "-m", "other")
+	p.git("branch", "-D", "main")
+	p.git("reflog", "expire", "--expire=now", "--all")
+	p.git("gc", "-q", "--prune=now")
+	e = p.open()
+	_, err := e.Restore(context.Background(), want[2], nil)
+	p.must(err)
+	if got := p.read("tracked"); got != "of the commit" {
+		t.Errorf("restored %q", got)
+	}
+	p.wantClean(e)
+}
+
 func TestSyncPutsBackWhatGitLost(t *testing.T) {
 	losses := map[string]func(p *place){
 		"the ref, and a collection": func(p *place) {
