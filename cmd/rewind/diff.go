@@ -13,6 +13,9 @@ import (
 func diffCommand(a *app) *cobra.Command {
 	var stat, nameStatus, patch bool
 	c := verb("diff [FROM [TO]] [-- PATH...]", "Show what changed: since the last snapshot, since FROM, or from FROM to TO", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+		if stat && nameStatus || stat && patch || nameStatus && patch {
+			return usagef("%s: --stat, --name-status and --patch exclude one another", c.CommandPath())
+		}
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -51,7 +54,6 @@ func diffCommand(a *app) *cobra.Command {
 	f.BoolVar(&stat, "stat", false, "only how many lines changed in each file")
 	f.BoolVar(&nameStatus, "name-status", false, "only A, M, D or T and the path")
 	f.BoolVar(&patch, "patch", false, "unified diff, as git prints it (the default)")
-	c.MarkFlagsMutuallyExclusive("stat", "name-status", "patch")
 	return a.jsonFlag(c)
 }
 

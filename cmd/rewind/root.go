@@ -75,6 +75,9 @@ func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
 // open finds the worktree; the context ends at the deadline, if there is one.
 func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 	ctx := c.Context()
+	if a.deadline < 0 {
+		return nil, nil, usagef("--deadline %v is negative", a.deadline)
+	}
 	if a.deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.deadline)
@@ -98,10 +101,14 @@ func (a *app) close() {
 	a.progress.clear()
 }
 
-// inside turns paths as typed into paths below the worktree.
+// inside turns paths as typed into paths below the worktree. An empty one is
+// a variable that a script forgot to set: it does not mean everything.
 func (a *app) inside(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
+		if p == "" {
+			return nil, usagef("a path is empty; write . for everything below the current directory")
+		}
 		abs := p
 		if !filepath.IsAbs(p) {
 			base, err := filepath.Abs(a.dir)
