@@ -61,8 +61,36 @@ func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, err
 		}
 	}
 	p.unseen()
+	if err := p.unknown(); err != nil {
+		return nil, err
+	}
 	p.plan.steps = apply.Order(p.plan.steps)
 	return &p.plan, nil
+}
+
+// keptUnknown is why nothing happens at a path that was asked for by name.
+const keptUnknown = "neither the snapshot nor what was recorded now has anything there"
+
+// unknown names the selected paths that mean nothing: mistyped, or ignored and
+// never recorded. Of a glob nobody knows what it was to match.
+func (p *planner) unknown() error {
+	for i, text := range p.paths.texts {
+		if p.paths.globs[i] != nil || text == "." {
+			continue
+		}
+		found := false
+		for _, s := range []tree.State{p.present.state, p.target.State()} {
+			n, ok, err := tree.Lookup(s, text, p.e.alg, p.load)
+			if err != nil {
+				return treeError(err)
+			}
+			found = found || ok || n.Git.Name != ""
+		}
+		if !found {
+			p.plan.Kept = append(p.plan.Kept, Note{Path: Path(text), Reason: keptUnknown})
+		}
+	}
+	return nil
 }
 
 // unseen finds what the operation that is taken back brought and the scan left
