@@ -53,7 +53,7 @@ func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 	case err != nil || found == asWanted:
 		return done, err
 	case found == unexpected:
-		return done, changed(now)
+		return done, s.unlike(now)
 	case s.Want.absent():
 		return done, p.remove(now)
 	case s.Want.Mode.IsDir() && now.Mode == 0:
@@ -107,6 +107,19 @@ func (a *applier) abandon(j job) {
 		_ = p.discard(p.temp(fresh))
 		p.close()
 	}
+}
+
+// unlike says why what lies at the path stays. Where the plan expects nothing
+// it may have been there all the time: unreadable, or of a kind that nobody
+// records.
+func (s *Step) unlike(now dirfd.Stat) error {
+	switch t := now.Mode.Type(); {
+	case t != tree.Absent && t != tree.Dir && t != tree.File && t != tree.Symlink:
+		return fmt.Errorf("%w: a pipe, socket or device is there", ErrChanged)
+	case s.Have.absent() && t != tree.Dir:
+		return fmt.Errorf("%w: what is there was not recorded", ErrChanged)
+	}
+	return changed(now)
 }
 
 func changed(now dirfd.Stat) error {
