@@ -252,6 +252,18 @@ func (c *capture) inTheWay(change tree.Change) bool {
 	return ok && !(change.To.Mode.IsDir() && st.Mode.IsDir())
 }
 
+// leftOut returns why the scan left out a directory that it named, "" if it
+// named none there. What the settings leave out is never deleted, also where
+// it could be recorded first.
+func (c *capture) leftOut(path string) string {
+	for _, s := range c.skipped {
+		if string(s.Path) == path && c.directory(path).Mode.IsDir() {
+			return s.Reason
+		}
+	}
+	return ""
+}
+
 // directory returns the directory at a path that the scan left out, because it
 // is ignored; nothing if there is none.
 func (c *capture) directory(path string) apply.Node {

@@ -132,6 +132,10 @@ func (p *planner) add(c tree.Change) error {
 		return nil
 	}
 	if c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c) {
+		if why := p.present.leftOut(c.Path); why != "" {
+			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: "a directory stands here that was left out: " + why})
+			return nil
+		}
 		p.plan.force = append(p.plan.force, c.Path)
 	}
 	for _, dir := range p.parents {

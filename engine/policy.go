@@ -46,18 +46,19 @@ secrets.y*ml
 type policy struct {
 	include, exclude, secrets *ignore.Chain
 	maxFileSize               int64
+	largeDir                  int
 	digest                    uint64
 }
 
 // policy returns what the settings say, nil if they say nothing.
 func (s *settings) policy() worktree.Policy {
-	if len(s.include)+len(s.exclude)+len(s.secrets) == 0 && s.maxFileSize == 0 {
+	if len(s.include)+len(s.exclude)+len(s.secrets) == 0 && s.maxFileSize == 0 && s.largeDir == 0 {
 		return nil
 	}
-	p := &policy{maxFileSize: s.maxFileSize}
+	p := &policy{maxFileSize: s.maxFileSize, largeDir: s.largeDir}
 	p.include, p.exclude, p.secrets = chainOf(s.include), chainOf(s.exclude), chainOf(s.secrets)
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q %q %q %d", s.include, s.exclude, s.secrets, s.maxFileSize)
+	fmt.Fprintf(h, "%q %q %q %d %d", s.include, s.exclude, s.secrets, s.maxFileSize, s.largeDir)
 	p.digest = h.Sum64()
 	return p
 }
@@ -82,6 +83,16 @@ func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.P
 		return worktree.Overlay, ""
 	}
 	return worktree.Usual, ""
+}
+
+// Full decides about a directory, as [worktree.Policy] says. The reason does
+// not tell how many files there are: a worktree in which only that changes is
+// the same.
+func (p *policy) Full(files int) string {
+	if p.largeDir == 0 || files < p.largeDir {
+		return ""
+	}
+	return fmt.Sprintf("holds %d untracked files or more (rewind.largeDir); what is tracked in it is recorded", p.largeDir)
 }
 
 // mayInclude reports whether something below an ignored directory could be

@@ -19,6 +19,7 @@ type settings struct {
 	exclude      []string // patterns of files that are left out
 	secrets      []string // patterns of untracked files that stay out of git objects
 	maxFileSize  int64    // bytes; 0: no limit
+	largeDir     int      // so many untracked files make a directory one that is left out; 0: no limit
 	maxSnapshots int      // 0: no limit
 	maxAgeDays   int      // 0: no limit
 	maxStoreSize int64    // bytes; 0: no limit
@@ -40,6 +41,7 @@ var known = map[string]func(s *settings, c *gitconf.Config, name string) error{
 	"exclude":      patterns(func(s *settings) *[]string { return &s.exclude }),
 	"secrets":      patterns(func(s *settings) *[]string { return &s.secrets }),
 	"maxfilesize":  number(func(s *settings, n int64) { s.maxFileSize = n }),
+	"largedir":     number(func(s *settings, n int64) { s.largeDir = int(n) }),
 	"maxsnapshots": number(func(s *settings, n int64) { s.maxSnapshots = int(n) }),
 	"maxagedays":   number(func(s *settings, n int64) { s.maxAgeDays = int(n) }),
 	"maxstoresize": number(func(s *settings, n int64) { s.maxStoreSize = n }),
@@ -71,7 +73,7 @@ func scanModes(s *settings, c *gitconf.Config, name string) error {
 // environment names the variable of each setting.
 var environment = map[string]string{
 	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
-	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
 	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
 	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir",
 }

@@ -30,6 +30,7 @@ const (
 	hasOverlay
 	long  // its own ids have 32 bytes
 	Hides // the index has something that stands for another kind of thing here, or for none: the entries do not tell what
+	Full  // it holds too many files that the index does not know: they are not among the entries
 )
 
 // EntryFlags say what is known of an entry.
@@ -49,6 +50,7 @@ const (
 	hasGit
 	hasRaw
 	longIDs
+	InFull // a directory that is [Full], or lies in one: an empty one is not recorded
 )
 
 // The offsets of a row and of an entry; docs/format.md has the table.
@@ -92,7 +94,8 @@ type Item struct {
 	Raw          oid.ID // of the bytes on disk
 }
 
-// A Note is a name that was left out, and why.
+// A Note is a name that was left out, and why. The empty name is the directory
+// itself, of which only a part is here.
 type Note struct {
 	Name, Reason string
 	Kept         bool // only the git tree lacks it; the overlay has it

@@ -122,7 +122,11 @@ func (w *worker) tell(n *node, row stattable.Row) {
 	defer w.mu.Unlock()
 	w.result.KeptOut = append(w.result.KeptOut, kept...)
 	for _, note := range notes {
-		w.result.Skipped = append(w.result.Skipped, Skip{Path: join(n.path, note.Name), Reason: note.Reason, Kept: note.Kept})
+		path := n.path
+		if note.Name != "" {
+			path = join(path, note.Name)
+		}
+		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
 	}
 }
 
@@ -176,7 +180,7 @@ func (w *worker) overlayEntry(n *node, it *stattable.Item) (e tree.Entry, ok boo
 			e.Mode = tree.Symlink
 		}
 		return e, !inTree || base != e.Mode || it.Git != it.Raw, nil
-	case it.Flags&stattable.Ignored != 0 && !inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
+	case it.Flags&(stattable.Ignored|stattable.InFull) != 0 && !inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
 		return e, false, nil // entered in vain
 	case inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == base.Perm():
 		return e, false, nil

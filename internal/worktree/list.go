@@ -39,6 +39,7 @@ func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 	if err := l.prepare(names, st); err != nil {
 		return err
 	}
+	l.count(names)
 	for i := range names {
 		if err := l.name(&names[i]); err != nil {
 			return err
@@ -130,24 +131,7 @@ func (l *listing) ownRules() error {
 
 // name decides about one name on disk.
 func (l *listing) name(f *dirfd.Name) error {
-	name := f.Name
-	if compose := l.cfg.Settings.Compose; compose != nil {
-		name = compose(name)
-	}
-	if name == gitName {
-		return nil
-	}
-	kind := f.Type
-	if kind == 0 {
-		st, err := l.dir.Lstat(name)
-		if err != nil {
-			return nil // gone meanwhile, or the file system refuses: then listing said nothing of it
-		}
-		kind = st.Mode.Type()
-	}
-	if l.cfg.Settings.FoldCase {
-		name = l.spelling(name)
-	}
+	name, kind := l.identify(f)
 	switch kind {
 	case tree.Dir:
 		l.subdirectory(name)
@@ -172,7 +156,7 @@ func (l *listing) file(name string, kind tree.Mode) error {
 		}
 	}
 	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName)
-	if f.ignored && !f.forced && !f.rule && l.cfg.Policy == nil {
+	if unwanted := f.ignored && l.cfg.Policy == nil || !f.isTracked && l.n.trackedOnly(); unwanted && !f.forced && !f.rule {
 		return nil
 	}
 	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
@@ -235,11 +219,14 @@ func (l *listing) enter(c *node) bool {
 		}
 		return true
 	}
+	forced := l.force.above[c.path]
+	if l.n.trackedOnly() {
+		return forced
+	}
 	place, why := Usual, ""
 	if l.cfg.Policy != nil {
 		place, why = l.cfg.Policy.Place(c.path, true, c.ignored, 0)
 	}
-	forced := l.force.above[c.path]
 	switch {
 	case place == Nowhere && !forced:
 		l.note(l.into, stattable.Note{Name: c.name, Reason: why})

@@ -29,6 +29,7 @@ type node struct {
 	kept      *contents      // nil as long as the row holds
 	gone      bool           // not recorded
 	asked     bool           // its ".git" was resolved
+	full      bool           // it holds too many files that the index does not know
 	note      stattable.Note // why it is gone, if that is to be named
 
 	rulesOut, attrsOut uint64 // digests for its subdirectories
@@ -55,11 +56,12 @@ type inherited struct {
 	all          bool   // it was named itself: take everything
 	nested       bool   // it is, or is in, a nested repository
 	noIndex      bool   // the index has nothing in it
+	inFull       bool   // a directory above it is full: take what the index has, not the rest
 }
 
 func (h *inherited) digest() uint64 {
 	var flags uint64
-	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested} {
+	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested, h.inFull} {
 		if set {
 			flags |= 1 << i
 		}
@@ -91,7 +93,7 @@ type ruleFile struct {
 func (n *node) child(c *node, name string) {
 	c.parent, c.name, c.path, c.realm = n, name, join(n.path, name), n.realm
 	c.host = n.inGit
-	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested}
+	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested, inFull: n.trackedOnly()}
 	c.pending.Store(1)
 }
 
@@ -133,6 +135,9 @@ func (n *node) item() stattable.Item {
 	}
 	if n.held {
 		it.Flags |= stattable.Tracked
+	}
+	if n.trackedOnly() {
+		it.Flags |= stattable.InFull
 	}
 	return it
 }

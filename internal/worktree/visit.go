@@ -89,6 +89,7 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 		}
 	}
 	head := n.row.Head()
+	n.full = head.Flags&stattable.Full != 0
 	index, err := w.indexDigest(n)
 	if err != nil || head.Rules != n.rules || head.Attrs != n.attrs || head.Index != index {
 		return false, err
@@ -160,7 +161,7 @@ func (n *node) obey(name string, id oid.ID, onDisk bool) {
 // entries in w.changed. False: one of them is gone or of another type.
 func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) {
 	c := &contents{head: w.head(n, st), notes: n.row.Notes()}
-	c.head.Flags |= n.row.Flags() & (stattable.DotGit | stattable.Hides)
+	c.head.Flags |= n.row.Flags() & (stattable.DotGit | stattable.Hides | stattable.Full)
 	c.head.Index = n.row.Head().Index
 	next := w.changed
 	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {

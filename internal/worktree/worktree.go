@@ -88,6 +88,12 @@ type Policy interface {
 	// for Nowhere.
 	Place(path string, isDir, ignored bool, size int64) (p Place, reason string)
 
+	// Full says why a directory with so many files that the index does not
+	// know, and that are not ignored, is left out but for what the index has in
+	// it and below it; "" if it is not. What holds for a number holds for all
+	// above it. The root is never asked about.
+	Full(files int) (reason string)
+
 	// Digest is equal for policies that decide equally.
 	Digest() uint64
 }

@@ -112,12 +112,20 @@ flow("silent mode says nothing that went well", async ({ pi }) => {
 flow("what is filtered is named and never deleted", async ({ pi, box }) => {
   box.write("node_modules/x/index.js", "1\n");
   box.write("big.bin", "x".repeat(11 << 20));
+  for (let i = 0; i < 200; i++) box.write(`many/${i}.txt`, "1\n");
+  for (let i = 0; i < 199; i++) box.write(`fewer/${i}.txt`, "1\n");
   await pi.prompt("P1 create");
   const said = pi.notes.map((n) => n.message).join("\n");
   assert.match(said, /node_modules/);
   assert.match(said, /big\.bin/);
+  assert.match(said, /many/);
+  assert.doesNotMatch(said, /fewer|many\//);
+  for (const dir of ["many", "fewer"]) box.write(`${dir}/0.txt`, "2\n");
   pi.answer(ALL);
   await pi.fork("P1 create");
+  assert.equal(box.read("fewer/0.txt"), "1\n");
+  assert.equal(box.read("many/0.txt"), "2\n", "what is left out is not put back");
+  assert.equal(box.read("many/199.txt"), "1\n");
   assert.equal(box.read("notes.txt"), undefined);
   assert.equal(box.read("node_modules/x/index.js"), "1\n");
   assert.equal(box.read("big.bin")?.length, 11 << 20);

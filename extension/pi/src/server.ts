@@ -100,6 +100,7 @@ export class Server {
     if (settings.smartFilter) {
       env["REWIND_EXCLUDE"] = FILTERED.join(path.delimiter);
       env["REWIND_MAX_FILE_SIZE"] = "10m";
+      env["REWIND_LARGE_DIR"] = "200";
     }
     const usual = path.resolve(agentDir()) + path.sep;
     if (path.isAbsolute(sessionDir) && !path.resolve(sessionDir).startsWith(usual)) env["PI_CODING_AGENT_SESSION_DIR"] = sessionDir;

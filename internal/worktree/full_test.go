@@ -1,0 +1,221 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A limit is a policy that leaves out what a directory holds if that is too
+// much, and everything called "skip".
+type limit int
+
+func (l limit) Place(p string, isDir, ignored bool, size int64) (Place, string) {
+	if path.Base(p) == "skip" {
+		return Nowhere, "by name"
+	}
+	return Usual, ""
+}
+
+func (l limit) Full(files int) string {
+	if files < int(l) {
+		return ""
+	}
+	return "full"
+}
+
+func (l limit) Digest() uint64 { return uint64(l) }
+
+func upTo(n int) func(*Config) { return func(c *Config) { c.Policy = limit(n) } }
+
+// fill writes n files into a directory.
+func (p *place) fill(dir string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("%s/f%02d", dir, i))
+		p.write(names[i], "x")
+	}
+	return names
+}
+
+func TestAFullDirectoryIsNamedAndOnlyWhatTheIndexHasInItRecorded(t *testing.T) {
+	p := newRepo(t)
+	p.write(".gitignore", "*.o\n")
+	p.write("mixed/tracked", "1")
+	p.write("mixed/deep/tracked", "1")
+	p.run("add", "-A")
+	out := append(p.fill("mixed", 5), p.fill("new", 5)...)
+	p.write("mixed/deep/unknown", "2")
+	p.write("mixed/below/unknown", "3")
+	p.write("new/below/unknown", "4")
+	p.fill("almost", 4)
+	for i := range 6 { // what is ignored or left out by its name does not count
+		p.write(fmt.Sprintf("almost/%d.o", i), "5")
+	}
+	p.write("almost/skip", "6")
+	p.write("almost/below/file", "7")
+	for i := range 9 { // the root is not a directory that could be left out
+		p.write(fmt.Sprint("root", i), "8")
+	}
+	for i := range 6 {
+		out = append(out, fmt.Sprintf("almost/%d.o", i))
+	}
+	out = append(out, "new", "mixed/deep/unknown", "mixed/below", "almost/skip")
+	want := []Skip{{Path: "almost/skip", Reason: "by name"}, {Path: "mixed", Reason: "full"}, {Path: "new", Reason: "full"}}
+	for _, when := range []string{"at first", "from its rows"} {
+		r := p.settled(upTo(5))
+		p.checkDisk(r, out...)
+		if !slices.Equal(r.Skipped, want) {
+			t.Errorf("%s: skipped %v", when, r.Skipped)
+		}
+	}
+	p.write("mixed/tracked", "changed")
+	p.must(os.Remove(p.path("new/f00")))
+	r := p.settled(upTo(5))
+	p.checkDisk(r, slices.DeleteFunc(out, func(f string) bool { return strings.HasPrefix(f, "new") })...)
+	if len(r.Skipped) != 2 {
+		t.Errorf("skipped %v after one file of new is gone", r.Skipped)
+	}
+	p.run("add", "mixed/f00")
+	p.checkDisk(p.settled(upTo(5)), "almost/0.o", "almost/1.o", "almost/2.o", "almost/3.o", "almost/4.o", "almost/5.o", "almost/skip")
+}
+
+func TestAnUnchangedFullDirectoryIsNotListedNorItsFilesLookedAt(t *testing.T) {
+	p := newRepo(t)
+	p.fill("new", 50)
+	p.write("file", "1")
+	p.settled(upTo(20))
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	p.scan(upTo(20))
+	if r := p.scan(upTo(20)); r.Counters.Listed != 0 || r.Counters.Stats != 1 || len(r.Skipped) != 1 {
+		t.Errorf("%+v, skipped %v", r.Counters, r.Skipped)
+	}
+}
+
+func TestForcedFilesOfAFullDirectoryAreCaptured(t *testing.T) {
+	p := newRepo(t)
+	out := p.fill("new", 6)
+	p.write("new/below/a", "1")
+	p.write("new/below/b", "2")
+	force := func(c *Config) { c.Policy, c.Force = limit(5), []string{"new/f03", "new/below/b"} }
+	p.settled(upTo(5))
+	p.checkDisk(p.scan(force), append(slices.Delete(out, 3, 4), "new/below/a")...)
+	p.checkDisk(p.scan(upTo(5)), "new")
+	p.checkDisk(p.scan(func(c *Config) { c.Policy, c.Force = limit(5), []string{"new"} }))
+}
+
+func TestARepositoryGoesByItsOwnIndexAndNotByAFullDirectoryAboveIt(t *testing.T) {
+	p := newRepo(t)
+	for _, sub := range []string{"full", "above/sub"} {
+		p.write(sub+"/known", "1")
+		p.try(p.path(sub), "init", "-q", ".")
+		p.try(p.path(sub), "add", "-A")
+		p.try(p.path(sub), "commit", "-qm", "x")
+		p.run("add", sub)
+	}
+	out := append(p.fill("full", 5), p.fill("above", 5)...)
+	p.write("above/sub/unknown", "2")
+	r := p.settled(upTo(5))
+	p.checkDisk(r, out...)
+	if want := []Skip{{Path: "above", Reason: "full"}, {Path: "full", Reason: "full"}}; !slices.Equal(r.Skipped, want) {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+}
+
+// TestRandomWorktreesWithFullDirectories takes the random steps of
+// [TestRandomWorktreesGiveGitsTree] and asks git which files it does not know.
+func TestRandomWorktreesWithFullDirectories(t *testing.T) {
+	seeds := 6
+	if testing.Short() {
+		seeds = 2
+	}
+	for range seeds {
+		seed := rand.Uint64()
+		if given, err := strconv.ParseUint(os.Getenv("REWIND_SEED"), 10, 64); err == nil {
+			seed = given
+		}
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			p := newRepo(t)
+			w := &walker{place: p, r: rand.New(rand.NewPCG(seed, 2))}
+			most := 1 + w.r.IntN(3)
+			for i := range 14 {
+				var done []string
+				for range 1 + w.r.IntN(5) {
+					done = append(done, w.step())
+				}
+				r := p.scan(upTo(most))
+				w.checkFull(r, most)
+				table := p.table
+				p.table += fmt.Sprint(".none", i)
+				if fresh := p.scan(upTo(most)); fresh.State != r.State || !slices.Equal(fresh.Skipped, r.Skipped) {
+					t.Errorf("without a table %v %v, with it %v %v", p.recorded(fresh), fresh.Skipped, p.recorded(r), r.Skipped)
+				}
+				p.table = table
+				if t.Failed() {
+					t.Fatalf("seed %d: after step %d: %q", seed, i, done)
+				}
+			}
+		})
+	}
+}
+
+// checkFull checks what is recorded against what git knows of the worktree.
+func (w *walker) checkFull(r *Result, most int) {
+	w.t.Helper()
+	list := func(args ...string) []string {
+		return strings.FieldsFunc(w.run(append([]string{"ls-files", "-z"}, args...)...), func(c rune) bool { return c == 0 })
+	}
+	unknown, count := list("-o", "--exclude-standard"), map[string]int{}
+	for _, f := range unknown {
+		count[path.Dir(f)]++
+	}
+	fullAbove := func(f string) (top string) {
+		for dir := path.Dir(f); dir != "."; dir = path.Dir(dir) {
+			if count[dir] >= most {
+				top = dir
+			}
+		}
+		return top
+	}
+	got, want := w.recorded(r), w.onDisk()
+	full := map[string]bool{}
+	for _, f := range unknown {
+		top := fullAbove(f)
+		if top != "" {
+			full[top] = true
+		}
+		rule := path.Base(f) == ".gitignore" || path.Base(f) == ".gitattributes"
+		if _, recorded := got[f]; recorded != (top == "") && !rule {
+			w.t.Errorf("%s: recorded %v, full above it: %q", f, recorded, top)
+		}
+	}
+	for _, f := range list("-c") {
+		if got[f] != want[f] && !strings.HasPrefix(want[f], "40") {
+			w.t.Errorf("%s is tracked: recorded %q, on disk %q", f, got[f], want[f])
+		}
+	}
+	for f, what := range got {
+		if want[f] != what {
+			w.t.Errorf("%s: recorded %q, on disk %q", f, what, want[f])
+		}
+	}
+	var named []string
+	for _, s := range r.Skipped {
+		named = append(named, s.Path)
+	}
+	for dir := range full {
+		if !slices.Contains(named, dir) {
+			w.t.Errorf("%s is full and not named in %v", dir, named)
+		}
+	}
+	if len(named) != len(full) {
+		w.t.Errorf("named %v, full are %v", named, full)
+	}
+}
