@@ -145,6 +145,7 @@ func (w *writer) piRewind(kind Kind) (*draft, error) {
 	}
 	untracked = append(untracked, w.s.Left...)
 	slices.Sort(untracked)
+	left := slices.Sorted(slices.Values(w.s.Left))
 	trigger := w.trigger()
 	identity := "pi-rewind <rewind@pi>"
 	if kind == CheckpointPi {
@@ -153,7 +154,7 @@ func (w *writer) piRewind(kind Kind) (*draft, error) {
 	name := func(n int) string { return sharedPrefix + w.piID(kind, trigger, n) }
 	commit := func(name string) []byte {
 		m := w.metadata(kind, strings.TrimPrefix(name, sharedPrefix), trigger)
-		return w.commit(identity, m+w.footer(kind, x.tree, untracked))
+		return w.commit(identity, m+w.footer(kind, x.tree, untracked, left))
 	}
 	return &draft{name: name, commit: commit, objects: x.objects}, nil
 }
@@ -193,8 +194,10 @@ func (w *writer) metadata(kind Kind, id, trigger string) string {
 	return m
 }
 
-// footer is the rest of the message, without a newline at its end.
-func (w *writer) footer(kind Kind, index oid.ID, untracked []string) string {
+// footer is the rest of the message, without a newline at its end. What was
+// left out is also named as large directories: untracked files are compared by
+// their whole paths, and of these everything below stays too.
+func (w *writer) footer(kind Kind, index oid.ID, untracked, left []string) string {
 	m := ""
 	if kind == PiRewind {
 		branch := w.head.Branch
@@ -207,12 +210,12 @@ func (w *writer) footer(kind Kind, index oid.ID, untracked []string) string {
 	if head == "" {
 		head = strings.Repeat("0", 2*w.repo.Algorithm().Size())
 	}
-	if untracked == nil {
-		untracked = []string{}
+	list := func(paths []string) []byte {
+		text, _ := json.Marshal(append([]string{}, paths...)) // a list of strings always encodes
+		return text
 	}
-	list, _ := json.Marshal(untracked) // a list of strings always encodes
-	return m + fmt.Sprintf("head %s\nindex-tree %v\nworktree-tree %v\ncreated %s\nuntracked %s\nlargeFiles []\nlargeDirs []",
-		head, index, w.s.Tree, w.s.Time.UTC().Format("2006-01-02T15:04:05.000Z"), list)
+	return m + fmt.Sprintf("head %s\nindex-tree %v\nworktree-tree %v\ncreated %s\nuntracked %s\nlargeFiles []\nlargeDirs %s",
+		head, index, w.s.Tree, w.s.Time.UTC().Format("2006-01-02T15:04:05.000Z"), list(untracked), list(left))
 }
 
 // tallow makes the next turn of a session. Tallow itself begins to count again

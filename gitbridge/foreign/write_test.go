@@ -2,8 +2,10 @@ package foreign
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,16 +130,47 @@ func (r *repo) field(ref, key string) string {
 
 // restorePi is what pi-rewind and checkpoint-pi do.
 func (r *repo) restorePi(ref string) {
-	r.git("reset", "-q", "--hard", r.field(ref, "head"))
-	r.git("read-tree", "--reset", "-u", r.field(ref, "worktree-tree"))
-	for _, name := range strings.Fields(r.git("ls-files", "--others", "--exclude-standard")) {
-		if !strings.Contains(r.field(ref, "untracked"), `"`+name+`"`) {
-			r.git("clean", "-fq", "--", name)
-		}
-	}
+	restorePiFiles(r, ref)
 	r.git("read-tree", "--reset", r.field(ref, "index-tree"))
 	if got := r.git("diff", "--cached", "--name-only"); got != "staged" {
 		r.t.Errorf("in the index: %q, want staged", got)
+	}
+}
+
+func restorePiFiles(r *repo, ref string) {
+	r.git("reset", "-q", "--hard", r.field(ref, "head"))
+	r.git("read-tree", "--reset", "-u", r.field(ref, "worktree-tree"))
+	for _, name := range strings.Fields(r.git("ls-files", "--others", "--exclude-standard")) {
+		if !strings.Contains(r.field(ref, "untracked"), `"`+name+`"`) && !r.inLargeDir(ref, name) {
+			r.git("clean", "-fq", "--", name)
+		}
+	}
+}
+
+// inLargeDir is what pi-rewind takes for a part of a directory that is too large.
+func (r *repo) inLargeDir(ref, name string) bool {
+	var dirs []string
+	if err := json.Unmarshal([]byte(r.field(ref, "largeDirs")), &dirs); err != nil {
+		r.t.Error(err)
+	}
+	return slices.ContainsFunc(dirs, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
+}
+
+func TestPiRewindKeepsWhatLiesInADirectoryThatWasLeftOut(t *testing.T) {
+	for _, kind := range []Kind{PiRewind, CheckpointPi} {
+		r := newRepo(t, oid.SHA1)
+		r.write("kept", "k\n")
+		s := Snapshot{Tree: r.treeOf(r.freshTree()), Time: moment, Session: session, Index: r.index(), Left: []string{"data"}}
+		ref, err := Write(context.Background(), r.open(), kind, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.write("data/below/one", "1\n")
+		r.write("database", "made since\n")
+		restorePiFiles(r, ref)
+		if got := strings.Join(strings.Fields(r.git("ls-files", "--others")), " "); !strings.Contains(got, "data/below/one") || strings.Contains(got, "database") {
+			t.Errorf("%s: %s is left", kind, got)
+		}
 	}
 }
 
@@ -156,7 +189,7 @@ worktree-tree ` + r.git("rev-parse", ref+"^{tree}") + `
 created 2026-03-04T05:06:07.089Z
 untracked ["build/left","dir/untracked","left.bin"]
 largeFiles []
-largeDirs []`
+largeDirs ["left.bin"]`
 	if got := r.message(ref); got != want {
 		t.Errorf("message\n%s\nwant\n%s", got, want)
 	}
