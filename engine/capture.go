@@ -83,7 +83,7 @@ func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, err
 		}
 	}
 	for _, s := range c.result.Skipped {
-		c.skipped = append(c.skipped, Note{Path: Path(s.Path), Reason: s.Reason})
+		c.skipped = append(c.skipped, Note{Path: Path(s.Path), Reason: s.Reason, Kept: s.Kept})
 	}
 	if c.stage == nil {
 		return c, nil
@@ -262,6 +262,13 @@ func (c *capture) leftOut(path string) string {
 		}
 	}
 	return ""
+}
+
+// hides reports whether what seems to be gone was left out: a directory where
+// there was one, or a file or link where there was one of them.
+func (c *capture) hides(change tree.Change) bool {
+	st, ok := c.lstat(change.Path)
+	return ok && st.Mode.IsDir() == change.From.Mode.IsDir()
 }
 
 // directory returns the directory at a path that the scan left out, because it

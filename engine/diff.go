@@ -65,37 +65,89 @@ type Difference struct {
 
 // Diff compares two snapshots; with to nil, a snapshot with the worktree as it
 // is now. With from nil it compares from nothing. Only the given paths, if any.
+//
+// What a snapshot left out is neither deleted nor added: nothing is known of
+// it. In the worktree whatever the snapshot has is looked at, also where the
+// rules of today leave it out.
 func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
 	sel, err := newSelection(&RestoreOptions{Paths: paths})
 	if err != nil {
 		return nil, err
 	}
 	d := &Difference{e: e, present: to == nil}
-	var a, b tree.State
-	var extra forest
 	if to != nil {
-		b = to.State()
-	} else {
-		c, err := e.capture(ctx, captureOptions{dry: true})
+		_, err = d.between(ctx, from, to, nil, sel)
+		return d, err
+	}
+	opt := captureOptions{dry: true}
+	for {
+		c, err := e.capture(ctx, opt)
 		if err != nil {
 			return nil, err
 		}
+		hidden, err := d.between(ctx, from, nil, c, sel)
+		if err != nil || len(hidden) == 0 || opt.force != nil {
+			return d, err
+		}
+		opt.force = hidden
+	}
+}
+
+// between finds the changes between two snapshots, or, with a capture, between
+// a snapshot and the worktree. Hidden are paths that the snapshot has, and that
+// the capture left out although they are there.
+func (d *Difference) between(ctx context.Context, from, to *Snapshot, c *capture, sel *selection) (hidden []string, err error) {
+	var a, b tree.State
+	var extra forest
+	if c != nil {
 		b, extra = c.state, c.trees
+	} else {
+		b = to.State()
 	}
 	if a.Umask = b.Umask; from != nil {
 		a = from.State()
 	}
-	view := viewOf(from, to)
-	for c, err := range tree.Diff(a, b, e.alg, e.loader(ctx, extra)) {
+	view, fromOut, toOut := viewOf(from, to), leftOutBy(from), leftOutBy(to)
+	d.Changes = nil
+	for change, err := range tree.Diff(a, b, d.e.alg, d.e.loader(ctx, extra)) {
 		if err != nil {
 			return nil, err
 		}
-		c, known := view.of(c)
-		if known && !view.unknown(c) && sel.match(c.Path) {
-			d.Changes = append(d.Changes, newChange(c))
+		change, known := view.of(change)
+		if !known || view.unknown(change) || !sel.match(change.Path) {
+			continue
+		}
+		gone, fresh := change.To.Mode.Type() == tree.Absent, change.From.Mode.Type() == tree.Absent
+		switch {
+		case c != nil && gone && c.hides(change):
+			if !change.From.Mode.IsDir() {
+				hidden = append(hidden, change.Path)
+			}
+		case gone && toOut(change.Path), fresh && fromOut(change.Path):
+		default:
+			d.Changes = append(d.Changes, newChange(change))
 		}
 	}
-	return d, nil
+	return hidden, nil
+}
+
+// leftOutBy returns the function that says whether a snapshot left out a path,
+// or what it lies in.
+func leftOutBy(s *Snapshot) func(path string) bool {
+	out := map[string]bool{}
+	if s != nil {
+		for _, n := range s.Skipped {
+			out[string(n.Path)] = !n.Kept
+		}
+	}
+	return func(path string) bool {
+		for ; path != "" && len(out) > 0; path = parent(path) {
+			if out[path] {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // Read returns the bytes of one side of a change: the To side if new is set.

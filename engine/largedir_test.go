@@ -218,3 +218,42 @@ func TestTrackedFilesOfALargeDirectoryAreRestored(t *testing.T) {
 	p.same("taken back", p.below("src"), want)
 	p.wantClean(e)
 }
+
+func TestWhatIsLeftOutIsNotSaidToBeDeleted(t *testing.T) {
+	withLargeDir(t, func(t *testing.T, p *place, e *Engine) {
+		differs := func(from, to *Snapshot) string {
+			d, err := e.Diff(context.Background(), from, to, nil)
+			p.must(err)
+			var out []string
+			for _, c := range d.Changes {
+				out = append(out, fmt.Sprintf("%c %s", c.Status(), c.Path))
+			}
+			return strings.Join(out, ", ")
+		}
+		p.fill("data", "v", 1, 4)
+		p.write("log", "short")
+		p.write("build/old", "b")
+		first := p.snap(e, "one", nil)
+		p.fill("data", "w", 4, 9)
+		p.must(os.Remove(filepath.Join(p.dir, "data/1")))
+		p.write("log", strings.Repeat("long", 1000))
+		p.write(".gitignore", "build/\n")
+		p.env["REWIND_MAX_FILE_SIZE"] = "1k"
+		e = p.open()
+		if got, want := differs(first.Snapshot, nil), "A .gitignore, D data/1, M data/4, M log"; got != want {
+			t.Errorf("with the worktree %s, want %s", got, want)
+		}
+		p.must(os.Remove(filepath.Join(p.dir, ".gitignore")))
+		p.write("build/old", "c")
+		second := p.snap(e, "one", nil)
+		if got, want := differs(first.Snapshot, second.Snapshot), "M build/old"; got != want {
+			t.Errorf("the snapshots: %s, want %s", got, want)
+		}
+		for i := 2; i <= 6; i++ {
+			p.must(os.Remove(filepath.Join(p.dir, fmt.Sprint("data/", i))))
+		}
+		if got := differs(second.Snapshot, nil); got != "" {
+			t.Errorf("since the second: %s", got)
+		}
+	})
+}

@@ -80,6 +80,7 @@ type NestedAt struct {
 type Note struct {
 	Path   Path   `json:"path"`
 	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
 }
 
 // A Path is a slash-separated path below the worktree, bytes as on disk. In
