@@ -1,9 +1,10 @@
-// Installing: the folder, and the packed tarball with the package of this
-// platform. Only the latter needs npm; what it asks for is on this machine.
+// Installing: the folder, the packed tarball with the package of this
+// platform, and the repository itself. The latter two need npm; what it asks
+// for is on this machine.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { SCRIPT } from "./flow.ts";
@@ -21,12 +22,17 @@ function environment(box: Sandbox): Record<string, string> {
   return { ...env, npm_config_userconfig: userconfig };
 }
 
-function install(box: Sandbox, version: Version, source: string): void {
-  execFileSync(process.execPath, [PI[version], "install", source], { cwd: box.repo, env: environment(box), stdio: "pipe" });
+function install(box: Sandbox, version: Version, source: string, env: Record<string, string>): void {
+  execFileSync(process.execPath, [PI[version], "install", source], { cwd: box.repo, env, stdio: "pipe" });
+}
+
+/** Pi with nothing but what is installed. */
+function start(box: Sandbox, version: Version, env: Record<string, string>): Pi {
+  return new Pi(version, Object.assign(Object.create(box) as Sandbox, { env: { ...env, PI_OFFLINE: "1" } }), [], "");
 }
 
 async function works(box: Sandbox, version: Version, env: Record<string, string>): Promise<void> {
-  const pi = new Pi(version, Object.assign(Object.create(box) as Sandbox, { env: { ...env, PI_OFFLINE: "1" } }), [], "");
+  const pi = start(box, version, env);
   try {
     await pi.prompt("P1 create");
     await pi.state();
@@ -42,17 +48,62 @@ for (const version of VERSIONS) {
     const llm = await startLlm(SCRIPT);
     const box = new Sandbox(llm.url);
     try {
-      install(box, version, here);
-      const bin = path.join(box.root, "bin");
-      mkdirSync(bin);
-      symlinkSync(BINARY, path.join(bin, "rewind"));
-      const env = environment(box);
-      await works(box, version, { ...env, PATH: `${bin}${path.delimiter}${env["PATH"]}` });
+      install(box, version, here, environment(box));
+      await works(box, version, withProgram(box, environment(box)));
     } finally {
       await llm.close();
       box.close();
     }
   });
+
+  test(`the repository is installed from its URL; without the program there is one notice (Pi ${version})`, async () => {
+    const llm = await startLlm(SCRIPT);
+    const box = new Sandbox(llm.url);
+    try {
+      const url = "https://github.com/seed-82afce7a/rewind";
+      const env: Record<string, string> = { ...environment(box), GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: `url.file://${published(box)}.insteadOf`, GIT_CONFIG_VALUE_0: url };
+      install(box, version, url, env);
+      const bare = (env["PATH"] ?? "").split(path.delimiter).filter((dir) => !existsSync(path.join(dir, "rewind"))).join(path.delimiter);
+      const pi = start(box, version, { ...env, PATH: bare });
+      try {
+        await pi.prompt("P1 create");
+        assert.equal(box.read("notes.txt"), "one\n");
+        const said = pi.notes.filter((n) => n.message.includes("ewind"));
+        assert.equal(said.length, 1, JSON.stringify(pi.notes));
+        assert.match(said[0]?.message ?? "", /^Rewind is off: no rewind program .* none is in PATH/);
+        pi.settled();
+      } finally {
+        await pi.stop();
+      }
+      box.write("notes.txt", "");
+      await works(box, version, withProgram(box, env));
+    } finally {
+      await llm.close();
+      box.close();
+    }
+  });
+}
+
+/** The environment with the program in PATH. */
+function withProgram(box: Sandbox, env: Record<string, string>): Record<string, string> {
+  const bin = path.join(box.root, "bin");
+  mkdirSync(bin);
+  symlinkSync(BINARY, path.join(bin, "rewind"));
+  return { ...env, PATH: `${bin}${path.delimiter}${env["PATH"]}` };
+}
+
+/** A repository with what of this one concerns Pi, as it is in the files now. */
+function published(box: Sandbox): string {
+  const root = path.resolve(here, "../..");
+  const origin = path.join(box.root, "published");
+  const git = (dir: string, ...args: string[]) => execFileSync("git", args, { cwd: dir, env: box.env, encoding: "utf8" });
+  for (const file of git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "package.json", "extension").split("\0")) {
+    if (file && existsSync(path.join(root, file))) cpSync(path.join(root, file), path.join(origin, file));
+  }
+  git(origin, "init", "-q", "-b", "main");
+  git(origin, "add", "-A");
+  git(origin, "commit", "-q", "-m", "published");
+  return origin;
 }
 
 test("the packed tarball is installed, with the program for this platform beside it", async () => {
@@ -65,7 +116,7 @@ test("the packed tarball is installed, with the program for this platform beside
     const tarballs = readdirSync(out).filter((f) => f.endsWith(".tgz")).map((f) => path.join(out, f));
     const extension = tarballs.find((f) => f.includes("pi-rewind")) as string;
     const program = tarballs.find((f) => f.includes(platform)) as string;
-    install(box, "1.5.2", `npm:@seed-82afce7a/pi-rewind@file:${extension}`);
+    install(box, "1.5.2", `npm:@seed-82afce7a/pi-rewind@file:${extension}`, environment(box));
     // What npm does by itself where the package of the platform is published.
     execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", program], { cwd: path.join(box.agentDir, "npm"), env: environment(box), stdio: "pipe" });
     await works(box, "1.5.2", environment(box));
