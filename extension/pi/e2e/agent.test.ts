@@ -52,6 +52,24 @@ flow("a fork while the agent runs stops it before files are restored", async ({ 
   assert.equal(box.read("late.txt"), undefined, "the tool of the old run wrote after the restore");
 }, { script: { "P9 long": [bash("sleep 1; echo late > late.txt"), say("end")] } });
 
+flow("a navigation while the agent runs is refused, or stops it before files are restored", async ({ pi, box, version }) => {
+  await pi.prompt("P1 create");
+  const { id } = await pi.user("P1 create");
+  const idle = pi.idle();
+  await pi.request({ type: "prompt", message: "P9 long" });
+  await pi.wait((r) => r["type"] === "tool_execution_start", "tool");
+  if (version === "1.5.2") {
+    await assert.rejects(pi.drive("d:nav", { id }), /current response/);
+    await idle;
+    return assert.equal(box.read("late.txt"), "late\n", "the run went on");
+  }
+  pi.answer("Restore files to that point");
+  await pi.drive("d:nav", { id });
+  assert.equal(box.read("notes.txt"), undefined);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  assert.equal(box.read("late.txt"), undefined, "the tool of the old run wrote after the restore");
+}, { script: { "P9 long": [bash("sleep 1; echo late > late.txt"), say("end")] } });
+
 flow("with toolPoints each tool has a point", async ({ pi, box }) => {
   await pi.prompt("PA tools");
   const { entries } = await pi.state();

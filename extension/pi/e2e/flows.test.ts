@@ -67,6 +67,47 @@ flow("undo crosses into the child of a fork, and of a fork of it", async ({ pi, 
   assert.equal(box.read("notes.txt"), "two\n");
 });
 
+flow("a fork of a fork restores points of the session it began with", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  for (let i = 0; i < 2; i++) {
+    await pi.prompt("P3 more");
+    pi.answer(KEEP);
+    await pi.fork("P3 more");
+  }
+  pi.answer(ALL);
+  await pi.fork("P2 edit");
+  assert.equal(box.read("notes.txt"), "one\n");
+  assert.equal(box.read("more.txt"), undefined);
+  assert.match(pi.status.get("rewind") ?? "", /3 points \/ 2 snapshots/);
+});
+
+flow("each session of a process has its own points, with a file or without", async ({ pi, box, version }) => {
+  await pi.prompt("P1 create");
+  const first = (await pi.state()).file;
+  await pi.request({ type: "new_session" });
+  await pi.prompt("P2 edit");
+  await pi.state();
+  assert.match(pi.status.get("rewind") ?? "", /3 points \/ 2 snapshots/);
+  pi.answer(KEEP);
+  await pi.request({ type: "clone" });
+  assert.deepEqual(pi.dialogs.at(-1)?.options, [KEEP]);
+  await pi.request({ type: "switch_session", sessionPath: first });
+  pi.answer(ALL);
+  await pi.fork("P1 create");
+  assert.equal(box.read("notes.txt"), undefined);
+  const none = new Pi(version, box, ["--no-session"]);
+  try {
+    await none.prompt("P3 more");
+    none.answer(/"P3 more"$/, "Restore files only");
+    await none.command("/rewind");
+    assert.equal(box.read("more.txt"), undefined);
+    none.settled();
+  } finally {
+    await none.stop();
+  }
+});
+
 flow("Esc in the dialog cancels the fork", async ({ pi, box }) => {
   await pi.prompt("P1 create");
   pi.answer(undefined);

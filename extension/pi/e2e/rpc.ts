@@ -6,7 +6,7 @@ import path from "node:path";
 import { type Entry, EXTENSION, PI, type Sandbox, type Version } from "./sandbox.ts";
 
 const DRIVER = path.join(import.meta.dirname, "driver.ts");
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 120_000; // a hang, not a slow machine
 
 export interface Dialog {
   method: string;

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { EXTENSION, PI, type Sandbox, type Version } from "./sandbox.ts";
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 120_000; // a hang, not a slow machine
 let count = 0;
 
 export class Terminal {

@@ -5,10 +5,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import test from "node:test";
-import { ALL, bindings, CODE, flow, KEEP, SCRIPT } from "./flow.ts";
+import { ALL, bindings, CODE, flow, KEEP, SCRIPT, UNDO } from "./flow.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { EXTENSION, PI, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
+import { BINARY, EXTENSION, PI, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
 import { alive } from "./terminal.ts";
 
 flow("works in a directory without git", async ({ pi, box }) => {
@@ -69,6 +69,29 @@ flow("a point of another branch is restored after a question only", async ({ pi,
   assert.equal(box.git("symbolic-ref", "--short", "HEAD"), "other");
 });
 
+flow("an undo and a HEAD without a branch are asked about too", async ({ pi, box }) => {
+  await pi.prompt("P1 create");
+  await pi.prompt("P2 edit");
+  pi.answer(CODE);
+  await pi.fork("P2 edit");
+  box.git("switch", "-q", "-c", "other");
+  const id = (await pi.user("P1 create")).id;
+  pi.answer("↩ undo", false, undefined);
+  await pi.command("/rewind");
+  assert.match(pi.dialogs.at(-2)?.message ?? "", /branch main; you are on other/);
+  assert.match(pi.dialogs.at(-1)?.options[0] ?? "", /↩ undo the last file rewind +1 file$/, "back in the list");
+  pi.answer(UNDO, false);
+  assert.equal((await pi.drive("d:nav", { id }))["cancelled"], true);
+  pi.answer(UNDO, false);
+  assert.equal((await pi.fork("P1 create"))["cancelled"], true);
+  assert.equal(box.read("notes.txt"), "one\n");
+  box.git("checkout", "-q", "--detach");
+  pi.answer(UNDO, true);
+  assert.equal((await pi.drive("d:nav", { id }))["cancelled"], true);
+  assert.match(pi.dialogs.at(-1)?.message ?? "", /branch main; you are on no branch/);
+  assert.equal(box.read("notes.txt"), "two\n");
+});
+
 flow("a missing binary is one notice, and Pi goes on", async ({ pi, box }) => {
   await pi.prompt("P1 create");
   await pi.prompt("P2 edit");
@@ -91,6 +114,12 @@ flow("a snapshot that fails warns, stops nothing, and files can still be kept", 
   pi.answer(KEEP);
   assert.equal((await pi.fork("P1 create"))["cancelled"], false);
 });
+
+flow("the program is found by the setting", async ({ pi }) => {
+  await pi.prompt("P1 create");
+  await pi.state();
+  assert.match(pi.status.get("rewind") ?? "", /3 points \/ 2 snapshots/, JSON.stringify(pi.notes));
+}, { settings: { rewind: { binary: BINARY } }, binary: "" });
 
 flow("settings that are wrong are named and the defaults used", async ({ pi }) => {
   await pi.prompt("P1 create");
@@ -160,11 +189,12 @@ flow("other extensions can ask for a fork without a dialog, and for points", asy
   box.write("now.txt", "now\n");
   const leaf = (await pi.state()).entries.findLast((e) => e.message?.role === "toolResult")?.id;
   await pi.drive("d:emit", { event: "rewind:checkpoint-entry", data: { source: "pi-custom-compaction", entryId: leaf } });
-  await pi.drive("d:emit", { event: "rewind:checkpoint-entry", data: { source: "stranger", entryId: "none" } });
+  await pi.drive("d:emit", { event: "rewind:checkpoint-entry", data: { source: "stranger", entryId: (await pi.user("P1 create")).parentId } });
+  await pi.drive("d:emit", { event: "rewind:checkpoint-entry", data: { source: "pi-custom-compaction", entryId: "none" } });
   await new Promise((resolve) => setTimeout(resolve, 300));
   const bound = bindings((await pi.state()).entries);
   assert.equal(box.rewind("cat", `${bound.get(leaf as string)}:now.txt`), "now\n");
-  assert.ok(!bound.has("none"));
+  assert.equal(bound.size, 4, "strangers, and entries that are not there, get no point");
   assert.equal((await pi.fork("P1 create"))["cancelled"], false);
   assert.equal(box.read("notes.txt"), "one\n");
   assert.ok(pi.noted("using conversation-only fork (keep current files) (fork-from-first)"));

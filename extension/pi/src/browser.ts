@@ -108,7 +108,8 @@ async function preview(session: Session, line: Line | undefined, signal: AbortSi
 /** Carries out what the user wants of a line; false: back to the list. */
 async function act(session: Session, ctx: ExtensionCommandContext, line: Line): Promise<boolean> {
   if (line.kind !== "point") {
-    const done = await historyStep(session, line.kind);
+    const done = await historyStep(session, ctx, line.kind, line.plan);
+    if (!done) return false;
     session.record(done);
     session.info(line.kind === "undo" ? "Files restored to before last rewind" : "Files restored to after the undone rewind");
     return true;

@@ -42,16 +42,14 @@ async function ask(session: Session, event: SessionBeforeForkEvent, ctx: Extensi
   const choice = await ctx.ui.select("Restore Options", options);
   if (choice === KEEP) return keep(session);
   if (choice === UNDO && undo) {
-    const done = await undoTo(session, undo);
-    session.handOver(done.current, done.undo);
+    const undone = await undoTo(session, ctx, undo);
+    if (!undone) return cancelled(session);
+    session.handOver(undone.current, undone.undo);
     session.info("Files restored to before last rewind");
     return undefined;
   }
   const done = target && (choice === ALL || choice === CODE) ? await putBack(session, ctx, target) : undefined;
-  if (!done) {
-    session.info("Rewind cancelled");
-    return { cancel: true };
-  }
+  if (!done) return cancelled(session);
   session.info("Files restored to rewind point");
   if (choice === CODE) {
     // Pi cannot fork and keep the conversation: not forking keeps it.
@@ -60,6 +58,11 @@ async function ask(session: Session, event: SessionBeforeForkEvent, ctx: Extensi
   }
   session.handOver(done.current, done.undo);
   return undefined;
+}
+
+function cancelled(session: Session): SessionBeforeForkResult {
+  session.info("Rewind cancelled");
+  return { cancel: true };
 }
 
 /** Forks the conversation alone. That the files are recorded is a service: without it the fork goes on. */

@@ -129,7 +129,8 @@ export function counted(all: readonly Change[]): string {
   const changes = all.filter((c) => !(c.new_mode ?? c.old_mode)?.startsWith("04"));
   if (changes.length === 0) return all.length === 0 ? "no change" : "directories only";
   const sum = (pick: (c: Change) => number | undefined) => changes.reduce((n, c) => n + (pick(c) ?? 0), 0);
-  const lines = ` +${sum((c) => c.added)} −${sum((c) => c.removed)}`;
+  const known = changes.some((c) => c.added !== undefined || c.binary); // a plan does not count lines
+  const lines = known ? ` +${sum((c) => c.added)} −${sum((c) => c.removed)}` : "";
   return `${changes.length} file${changes.length === 1 ? "" : "s"}${lines}`;
 }
 

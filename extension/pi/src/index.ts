@@ -144,8 +144,9 @@ class Extension {
 
   private async bindEntry(entry: string): Promise<void> {
     const session = this.session;
-    const id = await session?.snapshot("checkpoint-entry");
-    if (id) session?.points.bind(entry, id);
+    if (!session?.has(entry)) return;
+    const id = await session.snapshot("checkpoint-entry");
+    if (id) session.points.bind(entry, id);
   }
 
   private async shutdown(ctx: ExtensionContext): Promise<void> {

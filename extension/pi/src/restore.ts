@@ -14,7 +14,7 @@ export interface PutBack {
 
 /** Restores a snapshot, or only some paths of it. Throws if that fails: then nothing or something that undo takes back was changed. */
 export async function putBack(session: Session, ctx: ExtensionContext, id: string, paths: string[] = []): Promise<PutBack | undefined> {
-  if (!(await mayCross(session, ctx, id))) return undefined;
+  if (!(await mayCross(ctx, await session.server.request<Restored>("plan", { id })))) return undefined;
   const restored = await session.server.request<Restored>("restore", { id, paths });
   session.report(restored);
   const current = paths.length > 0 ? ((await session.snapshot("restore")) ?? id) : id;
@@ -22,17 +22,21 @@ export async function putBack(session: Session, ctx: ExtensionContext, id: strin
 }
 
 /**
- * Goes back to what was there before the last restore. The engine's own undo
- * or redo is used where it leads there, so that more levels can follow.
+ * Goes back to what was there before the last restore; undefined: the user
+ * said no. The engine's own undo or redo is used where it leads there, so that
+ * more levels can follow.
  */
-export async function undoTo(session: Session, id: string): Promise<PutBack> {
-  const restored = (await step(session, "undo", id)) ?? (await step(session, "redo", id)) ?? (await session.server.request<Restored>("restore", { id }));
-  session.report(restored);
-  return { current: id, undo: restored.undo, restored };
+export async function undoTo(session: Session, ctx: ExtensionContext, id: string): Promise<PutBack | undefined> {
+  for (const method of ["undo", "redo"] as const) {
+    const plan = await historyPlan(session, method);
+    if (plan?.id === id) return historyStep(session, ctx, method, plan);
+  }
+  return putBack(session, ctx, id);
 }
 
-/** One step in the worktree's own history. Throws if there is none. */
-export async function historyStep(session: Session, method: "undo" | "redo"): Promise<PutBack> {
+/** One step in the worktree's own history, of which the plan is given; undefined: the user said no. Throws if there is none. */
+export async function historyStep(session: Session, ctx: ExtensionContext, method: "undo" | "redo", plan: Restored): Promise<PutBack | undefined> {
+  if (!(await mayCross(ctx, plan))) return undefined;
   const restored = await session.server.request<Restored>(method);
   session.report(restored);
   return { current: restored.id, undo: restored.undo, restored };
@@ -47,14 +51,10 @@ export async function historyPlan(session: Session, method: "undo" | "redo"): Pr
   }
 }
 
-async function step(session: Session, method: "undo" | "redo", id: string): Promise<Restored | undefined> {
-  const plan = await historyPlan(session, method);
-  return plan?.id === id ? session.server.request<Restored>(method) : undefined;
-}
-
-async function mayCross(session: Session, ctx: ExtensionContext, id: string): Promise<boolean> {
-  const plan = await session.server.request<Restored>("plan", { id });
-  if (!plan.branch || !plan.here || plan.branch === plan.here || !ctx.hasUI) return true;
-  const names = [plan.branch, plan.here].map((ref) => ref.replace(/^refs\/heads\//, ""));
-  return ctx.ui.confirm("Restore across branches?", `This point was recorded on branch ${names[0]}; you are on ${names[1]}. Its files would be put onto the present branch.`);
+/** Asks before the files of another branch are put onto the present one, or onto a HEAD that is on none. */
+async function mayCross(ctx: ExtensionContext, plan: Restored): Promise<boolean> {
+  if (!plan.branch || plan.branch === plan.here || !ctx.hasUI) return true;
+  const name = (ref: string) => ref.replace(/^refs\/heads\//, "");
+  const here = plan.here ? name(plan.here) : "no branch (detached HEAD)";
+  return ctx.ui.confirm("Restore across branches?", `This point was recorded on branch ${name(plan.branch)}; you are on ${here}. Its files would be put there.`);
 }

@@ -105,6 +105,11 @@ export class Session {
     return found.points[entry];
   }
 
+  /** Whether the session has an entry. */
+  has(entry: string): boolean {
+    return this.ctx.sessionManager.getEntries().some((e) => e.id === entry);
+  }
+
   async exists(id: string): Promise<boolean> {
     const { ids } = await this.server.request<{ ids: string[] }>("exists", { ids: [id] });
     return ids.includes(id);

@@ -49,9 +49,9 @@ async function ask(session: Session, event: SessionBeforeTreeEvent, ctx: Extensi
   const choice = await ctx.ui.select("Restore Options", options);
   if (choice === KEEP) return keep(session);
   if (choice === UNDO && undo) {
-    const done = await undoTo(session, undo);
-    session.record(done);
-    session.info("Files restored to before last rewind");
+    const undone = await undoTo(session, ctx, undo);
+    if (undone) session.record(undone);
+    session.info(undone ? "Files restored to before last rewind" : "Navigation cancelled");
     return { cancel: true };
   }
   const done = choice === RESTORE && target ? await putBack(session, ctx, target) : undefined;
