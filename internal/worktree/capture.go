@@ -103,7 +103,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	if c.isTracked {
 		it.Flags |= stattable.Tracked
 	}
-	if c.rule || c.old != nil && c.old.Flags&stattable.Rule != 0 {
+	if c.rule {
 		it.Flags |= stattable.Rule
 	}
 	place, why := Usual, ""

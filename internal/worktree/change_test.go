@@ -245,6 +245,17 @@ func TestThePolicyDecidesAboutWhatTheIndexDoesNotKnow(t *testing.T) {
 	p.checkDisk(p.settled(func(c *Config) { c.Policy = rules{2} }), "out")
 }
 
+func TestARuleFileIsNoneInADirectoryThatBecameIgnored(t *testing.T) {
+	p := newRepo(t)
+	p.write("d/tracked", "1")
+	p.run("add", "-A")
+	p.write("d/.gitignore", "x\n")
+	policy := func(c *Config) { c.Policy = rules{2} }
+	p.checkDisk(p.settled(policy))
+	p.write(".gitignore", "/d\n")
+	p.checkDisk(p.settled(policy), "d/.gitignore")
+}
+
 func TestForcedPathsAreCapturedThisOnce(t *testing.T) {
 	p := newRepo(t)
 	p.write(".gitignore", "*.o\nout\n")
