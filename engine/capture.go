@@ -39,6 +39,7 @@ type capture struct {
 	head    gitbridge.Head
 	last    *Snapshot // the worktree's newest snapshot when the scan began
 	result  *worktree.Result
+	table   *stattable.Table
 	stage   *cas.Stage // nil when dry
 	trees   forest     // when dry
 
@@ -48,29 +49,38 @@ type capture struct {
 }
 
 // capture scans the worktree. Contents go into a stage of the store, which the
-// caller commits or discards; on a dry run nothing is kept.
+// caller commits; on a dry run nothing is kept. The caller discards the capture
+// when he is done with it.
 func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
 	c := &capture{e: e, time: e.now(), trees: forest{}}
-	// The table is large; it comes in while the rules and the store are read.
-	table := make(chan *stattable.Table, 1)
-	go func() { table <- stattable.Load(filepath.Join(e.table, tableFile)) }()
-	w, err := c.prepare(ctx, opt)
-	if err != nil {
+	if err := c.scan(ctx, opt); err != nil {
+		c.discard()
 		return nil, err
 	}
-	rules := e.readOutside()
-	c.rules = rules.record(e.alg)
-	cfg, err := c.config(ctx, rules, w, opt, <-table)
+	return c, nil
+}
+
+func (c *capture) scan(ctx context.Context, opt captureOptions) error {
+	// The table is large; it comes in while the rules and the store are read.
+	table := make(chan *stattable.Table, 1)
+	go func() { table <- stattable.Load(filepath.Join(c.e.table, tableFile)) }()
+	w, err := c.prepare(ctx, opt)
+	c.table = <-table
 	if err != nil {
-		return nil, err
+		return err
+	}
+	rules := c.e.readOutside()
+	c.rules = rules.record(c.e.alg)
+	cfg, err := c.config(ctx, rules, w, opt)
+	if err != nil {
+		return err
 	}
 	c.result, err = worktree.Scan(ctx, cfg)
 	if c.close != nil {
 		err = errors.Join(err, c.close())
 	}
 	if err != nil {
-		c.discard()
-		return nil, err
+		return err
 	}
 	c.nested = slices.DeleteFunc(c.nested, func(n NestedAt) bool { // it was asked for plain directories too
 		return !slices.Contains(c.result.Nested, string(n.Path))
@@ -78,20 +88,19 @@ func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, err
 	c.state = c.result.State
 	if c.state.Tree.IsZero() { // nothing at all: that too is a tree
 		if c.state.Tree, err = cfg.Save.Tree(ctx, nil, oid.ID{}); err != nil {
-			c.discard()
-			return nil, err
+			return err
 		}
 	}
 	for _, s := range c.result.Skipped {
 		c.skipped = append(c.skipped, Note{Path: Path(s.Path), Reason: s.Reason, Kept: s.Kept})
 	}
 	if c.stage == nil {
-		return c, nil
+		return nil
 	}
 	if c.last == nil || !slices.Equal(c.rules.Ignore, c.last.Rules.Ignore) || c.rules.Exclude != c.last.Rules.Exclude {
-		err = rules.keep(ctx, c.stage)
+		return rules.keep(ctx, c.stage)
 	}
-	return c, err
+	return nil
 }
 
 // prepare reads what the store knows of the worktree, and opens a stage.
@@ -123,19 +132,16 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 	if !known {
 		w.Umask = chooseUmask(c.e.root)
 	}
-	if err != nil {
-		c.discard()
-	}
 	return w, err
 }
 
 // config says how to scan.
-func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions, table *stattable.Table) (*worktree.Config, error) {
+func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
-	c.rechecked = !c.bound(table)
+	c.rechecked = !c.bound(c.table)
 	cfg := &worktree.Config{
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
-		Table:   table,
+		Table:   c.table,
 		Recheck: c.rechecked,
 		Has:     func(id oid.ID) bool { return e.kept(ctx, id) },
 		Load:    func(kind oid.Kind, id oid.ID) ([]byte, error) { return e.payload(ctx, kind, id) },
@@ -228,14 +234,19 @@ func (c *capture) snapshot() *Snapshot {
 	}
 }
 
-// discard drops what was staged and is not committed.
+// discard drops what was staged and is not committed, and lets go of the stat
+// table. The second call does nothing.
 func (c *capture) discard() {
 	if c.stage != nil {
 		c.stage.Discard()
 	}
+	if c.table != nil {
+		c.table.Close()
+	}
 }
 
-// saveTable keeps what the scan saw for the next one. That is a cache: failing
+// saveTable keeps what the scan saw for the next one; afterwards the capture
+// does not tell any more what it saw at a path. That is a cache: failing
 // to write it costs time, so only a caller's own cancellation is an error.
 func (c *capture) saveTable(id oid.ID) error {
 	err := c.result.SaveTable(storeName(c.e.opened()), id)

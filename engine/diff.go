@@ -86,6 +86,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 			return nil, err
 		}
 		hidden, err := d.between(ctx, from, nil, c, sel)
+		c.discard()
 		if err != nil || len(hidden) == 0 || opt.force != nil {
 			return d, err
 		}

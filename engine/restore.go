@@ -73,6 +73,7 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 			return nil, err
 		}
 		plan, err := e.plan(ctx, present, to)
+		present.discard()
 		if err != nil {
 			return nil, err
 		}
@@ -162,13 +163,12 @@ func (e *Engine) prepare(ctx context.Context, to aim) (*Snapshot, *Plan, error) 
 	opt := captureOptions{}
 	for {
 		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
-		if err == nil {
-			err = present.saveTable(undo.ID)
-		}
 		if err != nil {
 			return nil, nil, err
 		}
 		plan, err := e.plan(ctx, present, to)
+		err = errors.Join(err, present.saveTable(undo.ID))
+		present.discard()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -61,6 +61,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
+	defer c.discard()
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = e.bridge(ctx) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
@@ -89,6 +90,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.discard()
 	r := &Recorded{Snapshot: c.snapshot(), Unstable: c.unstable()}
 	if c.unchanged(c.last) {
 		r.ID, r.Reused = c.last.ID, true
@@ -98,7 +100,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 }
 
 // record captures and commits. If a sweep removed something in between, it
-// begins again: then nothing was recorded.
+// begins again: then nothing was recorded. The caller discards the capture.
 func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Recorded, c *capture, err error) {
 	for range sweptTries {
 		if c, err = e.capture(ctx, opt); err != nil {
@@ -106,15 +108,15 @@ func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Re
 		}
 		r = &Recorded{Unstable: c.unstable()}
 		r.Snapshot, r.Reused, err = e.commit(ctx, c, p)
+		if err == nil {
+			return r, c, nil
+		}
 		c.discard()
 		if !errors.Is(err, cas.ErrSwept) {
 			break
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, c, nil
+	return nil, nil, err
 }
 
 // sweptTries is how often a snapshot begins again because of a sweep. One

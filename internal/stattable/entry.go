@@ -2,6 +2,7 @@ package stattable
 
 import (
 	"encoding/binary"
+	"strings"
 	"unsafe"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -43,7 +44,7 @@ func (e Entry) Same(st *dirfd.Stat) bool {
 // CName returns the name, NUL-terminated, as system calls want it.
 func (e Entry) CName() *byte { return &e.p[e.nameAt()] }
 
-// Name returns the name as a part of the row: it must not outlive it.
+// Name returns the name as a part of the row: it must not outlive that.
 func (e Entry) Name() string {
 	at := e.nameAt()
 	return unsafe.String(&e.p[at], len(e.p)-at-1)
@@ -84,18 +85,29 @@ func (e Entry) Raw() oid.ID {
 	return id(e.p[entIDs : entIDs+size])
 }
 
-// Item decodes the entry. The name is a part of the row.
-func (e Entry) Item() Item {
-	le, p := binary.LittleEndian, e.p
-	mode := le.Uint32(p)
-	it := Item{Name: e.Name(), Mode: tree.Mode(mode & 0xffffff), Flags: e.Flags(), Ino: le.Uint64(p[entIno:]),
-		Size: int64(le.Uint64(p[entBytes:])), Mtime: int64(le.Uint64(p[entMtime:])), Ctime: int64(le.Uint64(p[entCtime:])),
-		Git: e.Git(), Raw: e.Raw()}
-	if it.GitMode = gitModes[mode>>24]; it.GitMode == 0 {
-		it.GitMode = it.Mode.Git()
+// GitMode returns the mode that the git tree has for the entry.
+func (e Entry) GitMode() tree.Mode {
+	mode := binary.LittleEndian.Uint32(e.p)
+	if m := gitModes[mode>>24]; m != 0 {
+		return m
 	}
+	return tree.Mode(mode & 0xffffff).Git()
+}
+
+// Item decodes the entry. It has nothing in common with the row any more.
+func (e Entry) Item() Item {
+	it := e.item()
+	it.Name = strings.Clone(it.Name)
 	return it
 }
 
+func (e Entry) item() Item {
+	le, p := binary.LittleEndian, e.p
+	mode := le.Uint32(p)
+	return Item{Name: e.Name(), GitMode: e.GitMode(), Mode: tree.Mode(mode & 0xffffff), Flags: e.Flags(), Ino: le.Uint64(p[entIno:]),
+		Size: int64(le.Uint64(p[entBytes:])), Mtime: int64(le.Uint64(p[entMtime:])), Ctime: int64(le.Uint64(p[entCtime:])),
+		Git: e.Git(), Raw: e.Raw()}
+}
+
 // SameAs reports whether the entry is what encoding the item would give.
-func (e Entry) SameAs(it *Item) bool { return e.Item() == *it }
+func (e Entry) SameAs(it *Item) bool { return e.item() == *it }

@@ -3,6 +3,3 @@
 package stattable
 
 const mapWhole = 0
-
-// spareFaults does nothing on this system.
-func spareFaults([]byte) {}

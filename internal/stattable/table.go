@@ -8,6 +8,7 @@
 package stattable
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,8 +54,11 @@ type Binding struct {
 	Snapshot oid.ID
 }
 
-// A Table is the whole content of the file, in memory. It may be shared by
-// goroutines; several processes may load and save the same file.
+// A Table is the content of the file, as it was when it was loaded. Its rows
+// lie in the file itself, which is mapped and locked against writers until
+// [Table.Save] or [Table.Close]: copying them to memory of our own would take
+// longer than a scan takes to use them. It may be shared by goroutines; several
+// processes may load and save the same file.
 type Table struct {
 	path       string
 	generation uint64
@@ -62,15 +66,18 @@ type Table struct {
 	rows       map[string]uint32 // directory to its place in list
 	list       []slot
 	damaged    atomic.Bool // a row failed its check: write the file anew
+	db         *bolt.DB    // nil when closed
+	tx         *bolt.Tx
 }
 
 type slot struct {
 	dir string
-	p   []byte
+	p   []byte // in the file
 }
 
-// Load reads the table at path. A file that is not there gives an empty table,
-// and so does one that is damaged, of another format, or locked for too long.
+// Load opens the table at path; Close it when done. A file that is not there
+// gives an empty table, and so does one that is damaged, of another format, or
+// locked for too long.
 func Load(path string) *Table {
 	t := &Table{path: path}
 	if _, err := os.Stat(path); err != nil {
@@ -80,6 +87,7 @@ func Load(path string) *Table {
 	if err == nil {
 		return t
 	}
+	t.Close()
 	t.empty()
 	if !errors.Is(err, berrors.ErrTimeout) && !errors.Is(err, fs.ErrPermission) {
 		t.damaged.Store(true)
@@ -100,18 +108,37 @@ func (t *Table) Len() int { return len(t.list) }
 
 // Row returns the row of a directory by its slash-separated path and its
 // number, below [Table.Len]; ok is false if there is none. The row is checked
-// here.
+// here, and is valid until the table is saved or closed, after which there is
+// none.
 func (t *Table) Row(dir string) (r Row, number int, ok bool) {
 	i, ok := t.rows[dir]
-	if !ok {
+	if !ok || t.tx == nil {
 		return Row{}, 0, false
 	}
-	r, err := Parse(dir, t.list[i].p)
+	r, err := t.parse(&t.list[i])
 	if err != nil {
 		t.damaged.Store(true)
 		return Row{}, 0, false
 	}
 	return r, int(i), true
+}
+
+// parse checks a row where it lies. That the file was shortened meanwhile is
+// an error too.
+func (t *Table) parse(s *slot) (r Row, err error) {
+	defer guard(&err)()
+	return Parse(s.dir, s.p)
+}
+
+// Close lets go of the file. No row may be used afterwards.
+func (t *Table) Close() {
+	if t.tx != nil {
+		_ = t.tx.Rollback()
+	}
+	if t.db != nil {
+		_ = t.db.Close()
+	}
+	t.tx, t.db = nil, nil
 }
 
 // Dir returns the directory of a row by its number.
@@ -129,57 +156,54 @@ func guard(err *error) func() {
 	}
 }
 
-// read copies everything in one go: a transaction that stays open would lock
-// other processes out for the time of a scan.
+// read opens the file and lists its rows.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
+	t.db, err = bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	return db.View(func(tx *bolt.Tx) error {
-		if t.generation, t.bound, err = header(tx); err != nil {
-			return err
-		}
-		rows := tx.Bucket(rowsBucket)
-		if rows == nil {
-			return ErrMalformed
-		}
-		t.list = make([]slot, 0, tx.Size()/2048)
-		arena := make([]byte, 0, tx.Size())
-		spareFaults(arena)
-		t.copyRows(rows.Cursor(), arena)
-		t.rows = make(map[string]uint32, len(t.list))
-		for i, s := range t.list {
-			t.rows[s.dir] = uint32(i)
-		}
-		return nil
-	})
-}
-
-func (t *Table) copyRows(c *bolt.Cursor, arena []byte) {
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if len(v) == 0 || k[0] != '/' {
-			continue
-		}
-		at := len(arena)
-		arena = append(arena, v...)
-		t.list = append(t.list, slot{dir: string(k[1:]), p: arena[at:len(arena):len(arena)]})
+	if t.tx, err = t.db.Begin(false); err != nil {
+		return err
 	}
+	if info, err := os.Stat(t.path); err != nil || info.Size() < t.tx.Size() {
+		return errors.Join(err, ErrMalformed)
+	}
+	if t.generation, t.bound, err = header(t.tx); err != nil {
+		return err
+	}
+	rows := t.tx.Bucket(rowsBucket)
+	if rows == nil {
+		return ErrMalformed
+	}
+	t.list = make([]slot, 0, t.tx.Size()/2048)
+	c := rows.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(v) > 0 && k[0] == '/' {
+			t.list = append(t.list, slot{dir: string(k[1:]), p: v})
+		}
+	}
+	t.rows = make(map[string]uint32, len(t.list))
+	for i := range t.list {
+		t.rows[t.list[i].dir] = uint32(i)
+	}
+	return nil
 }
 
-// Save writes the changed rows and forgets the removed ones, in one
-// transaction, and binds the table. If another process saved since Load, it
-// writes nothing and returns [ErrOutdated].
+// Save closes the table, then writes the changed rows and forgets the removed
+// ones, in one transaction, and binds the table. If another process saved since
+// Load, it writes nothing and returns [ErrOutdated]. It waits for those who
+// have the file loaded, up to a second.
 func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error {
 	if t.damaged.Load() {
 		changed, removed = t.whole(changed, removed), nil
 		t.generation = 0
+		t.Close()
 		if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
 		}
 	}
+	t.Close()
 	err := t.write(b, changed, removed)
 	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
 		os.Remove(t.path) // a cache that cannot be written is better gone than old
@@ -190,9 +214,9 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 // whole returns every row that is still good, with the changes applied.
 func (t *Table) whole(changed map[string]Row, removed []string) map[string]Row {
 	all := make(map[string]Row, len(t.list))
-	for _, s := range t.list {
-		if r, err := Parse(s.dir, s.p); err == nil {
-			all[s.dir] = r
+	for i := 0; i < len(t.list) && t.tx != nil; i++ {
+		if r, err := t.parse(&t.list[i]); err == nil {
+			all[t.list[i].dir] = Row{bytes.Clone(r.p)}
 		}
 	}
 	for _, dir := range removed {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -151,17 +152,35 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 	if r, _, _ := tab.Row("d77/e"); r.Head().Ino != 1 {
 		t.Errorf("row %+v", r.Head())
 	}
+	tab.Close()
+	if r, _, ok := tab.Row("d77/e"); ok {
+		t.Errorf("a closed table has row %+v", r)
+	}
 }
 
 func TestTheSecondOfTwoSaversWritesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stat.db")
 	save(t, Load(path), Binding{}, someRows(3))
 	first, second := Load(path), Load(path)
-	save(t, first, Binding{Store: "first"}, someRows(3))
-	if err := second.Save(Binding{Store: "second"}, someRows(9), nil); !errors.Is(err, ErrOutdated) {
-		t.Errorf("Save = %v", err)
+	early := make(chan error)
+	go func() { early <- first.Save(Binding{Store: "first"}, someRows(3), nil) }()
+	time.Sleep(20 * time.Millisecond)
+	if r, _, ok := second.Row("d2/e"); !ok || r.Head().Ino != 2 { // still there: the other waits
+		t.Errorf("row %+v, %v", r, ok)
 	}
-	if tab := Load(path); tab.Bound().Store != "first" || tab.Len() != 4 {
+	late := second.Save(Binding{Store: "second"}, someRows(9), nil)
+	saved, rows := "first", 4
+	if errors.Is(late, ErrOutdated) {
+		late = <-early
+	} else if saved, rows = "second", 10; !errors.Is(<-early, ErrOutdated) {
+		t.Error("both wrote")
+	}
+	if late != nil {
+		t.Errorf("Save = %v", late)
+	}
+	tab := Load(path)
+	defer tab.Close()
+	if tab.Bound().Store != saved || tab.Len() != rows {
 		t.Errorf("bound %+v, %d rows", tab.Bound(), tab.Len())
 	}
 }
@@ -207,8 +226,10 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 		if err := tab.Save(Binding{Store: "new"}, rows, nil); err != nil {
 			continue // the file is gone now
 		}
-		if again := Load(path); again.Bound().Store == "new" && again.Len() < len(rows) {
+		again := Load(path)
+		if again.Bound().Store == "new" && again.Len() < len(rows) {
 			t.Fatalf("round %d: %d rows after saving", i, again.Len())
 		}
+		again.Close()
 	}
 }

@@ -169,6 +169,7 @@ func BenchmarkUnchanged(b *testing.B) {
 		if again := benchScan(b, cfg); again.State != r.State || again.Counters.Opened+again.Counters.Listed > 0 {
 			b.Fatalf("%+v, %+v", again.State, again.Counters)
 		}
+		cfg.Table.Close()
 	}
 }
 
@@ -190,7 +191,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		stattable.Load(path)
+		stattable.Load(path).Close()
 	}
 }
 

@@ -156,6 +156,7 @@ func (p *place) write(rel, data string) {
 func (p *place) config() *Config {
 	p.t.Helper()
 	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, Table: stattable.Load(p.table), Save: p.store, Has: p.store.has}
+	p.t.Cleanup(cfg.Table.Close)
 	cfg.Nested = func(_ context.Context, dir string) (*Repo, error) { return p.nested(dir) }
 	if p.now != 0 {
 		cfg.Now = func() int64 { return p.now }
@@ -256,12 +257,19 @@ func (p *place) nested(dir string) (*Repo, error) {
 // scan scans with the table that is there, and saves it.
 func (p *place) scan(change ...func(*Config)) *Result {
 	p.t.Helper()
+	return p.scanned(func(*Result) {}, change...)
+}
+
+// scanned lets look see the result before the table is saved.
+func (p *place) scanned(look func(*Result), change ...func(*Config)) *Result {
+	p.t.Helper()
 	cfg := p.config()
 	for _, f := range change {
 		f(cfg)
 	}
 	r, err := Scan(context.Background(), cfg)
 	p.must(err)
+	look(r)
 	p.must(r.SaveTable("store", r.State.Tree))
 	return r
 }

@@ -60,7 +60,7 @@ func ascii(s string) bool {
 // join puts a name below a path; the root's own path is empty.
 func join(path, name string) string {
 	if path == "" {
-		return name
+		return strings.Clone(name)
 	}
 	return path + "/" + name
 }

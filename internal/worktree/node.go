@@ -89,9 +89,11 @@ type ruleFile struct {
 	id     oid.ID // in the index only; after reading: of the bytes that are in force
 }
 
-// child makes the node of a subdirectory. The caller fills in what is special.
+// child makes the node of a subdirectory, with a copy of the name. The caller
+// fills in what is special.
 func (n *node) child(c *node, name string) {
-	c.parent, c.name, c.path, c.realm = n, name, join(n.path, name), n.realm
+	c.parent, c.path, c.realm = n, join(n.path, name), n.realm
+	c.name = c.path[len(c.path)-len(name):]
 	c.host = n.inGit
 	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested, inFull: n.trackedOnly()}
 	c.pending.Store(1)

@@ -21,7 +21,8 @@ type Entry struct {
 }
 
 // Lookup returns what the scan saw at a slash-separated path; false if it
-// recorded nothing there. The empty path is the root.
+// recorded nothing there. The empty path is the root. It is not to be called
+// after SaveTable, or when the table is closed.
 func (r *Result) Lookup(path string) (Entry, bool) {
 	at, name := "", ""
 	row, ok := r.row("")
@@ -89,8 +90,9 @@ func holdsDir(row stattable.Row, name string) bool {
 // SaveTable writes what the scan saw into the stat table, for the next scan.
 // It may be called only when everything the Saver was given is durable in the
 // store, with the snapshot that was made of it. If another scan saved
-// meanwhile its rows stay; that is no error.
+// meanwhile its rows stay; that is no error. The table is closed by it.
 func (r *Result) SaveTable(store string, snapshot oid.ID) error {
+	defer r.table.Close()
 	changed := maps.Clone(r.rows)
 	var removed []string
 	for number, seen := range r.seen {

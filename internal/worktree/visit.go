@@ -202,7 +202,7 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.inGit = c.host
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
-		if c.held && e.Item().GitMode == tree.GitLink {
+		if c.held && e.GitMode() == tree.GitLink {
 			c.link, c.inGit, c.noIndex = e.Git(), false, true
 		}
 		c.settle()
