@@ -249,6 +249,7 @@ func (c *capture) discard() {
 // does not tell any more what it saw at a path. That is a cache: failing
 // to write it costs time, so only a caller's own cancellation is an error.
 func (c *capture) saveTable(id oid.ID) error {
+	_ = os.MkdirAll(c.e.table, 0o700) // a linked worktree's is not where the store is; without it the next line fails
 	err := c.result.SaveTable(storeName(c.e.opened()), id)
 	if errors.Is(err, context.Canceled) {
 		return err

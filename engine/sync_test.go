@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
 )
 
 func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
@@ -210,4 +211,18 @@ func TestALargeFileGoesIntoGitInPieces(t *testing.T) {
 		t.Errorf("git has %s bytes of %d", got, len(large))
 	}
 	p.wantClean(e)
+}
+
+func TestALinkedWorktreeHasAStatTable(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("file", "1")
+	p.git("add", "-A")
+	p.git("commit", "-qm", "1")
+	linked := filepath.Join(filepath.Dir(p.dir), "linked")
+	p.git("worktree", "add", "-q", linked)
+	e := p.openAt(linked)
+	p.snap(e, "2", nil)
+	if stattable.Load(filepath.Join(e.table, tableFile)).Len() == 0 {
+		t.Error("the first snapshot left no rows: every one is a first one")
+	}
 }
