@@ -195,25 +195,34 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 // now. That is so if the entry is not racy by git's own rule too, which is in
 // whole seconds.
 func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
+	if n.sinceIndex(st.Mtime) {
+		return nil
+	}
 	e := c.tracked.entry
-	if e == nil && c.isTracked && !c.sameAttrs {
+	if e == nil && c.isTracked && (!c.sameAttrs || c.old != nil && c.old.Flags&stattable.Converted != 0) {
 		if dir, err := w.directory(n.realm, n.path); err == nil {
 			t, _ := (&known{dir: dir}).file(c.name)
 			e = t.entry
 		}
 	}
-	second := int64(time.Second)
-	if !w.matches(n, e, st) || e.Stat.Mtime/second >= n.realm.index.Mtime/second || !w.has(e.ID) {
+	if !w.matches(n, e, st) || !w.has(e.ID) {
 		return nil
 	}
 	return e
 }
 
+// sinceIndex reports whether git cannot tell by a time that a file was last
+// written before its index was.
+func (n *node) sinceIndex(mtime int64) bool {
+	second := int64(time.Second)
+	return mtime/second >= n.realm.repo.IndexStat.Mtime/second
+}
+
 // seed takes the id of the index, if git saw the file as it is now.
 func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
-	e := c.tracked.entry
-	if !w.matches(n, e, st) {
-		return false
+	e, o := c.tracked.entry, c.old
+	if !w.matches(n, e, st) || o != nil && o.Raw != e.ID && sameStat(o, st) {
+		return false // in the second case the row knows that git converted the file
 	}
 	if st.Mode.Type() == tree.File {
 		shrinks, identity := w.shrinks(n, c.name)

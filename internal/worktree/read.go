@@ -150,11 +150,11 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	if it.Raw, err = a.blob(raw, a.base()); err != nil || !git {
 		return whole, err
 	}
-	o := a.old
+	o := a.old // what it has for git is the same conversion's, unless it was the index's
 	switch e := a.clean(a.n, a.candidate, st); {
 	case e != nil && (e.ID != it.Raw || !identity):
 		it.Git, it.Flags = e.ID, it.Flags|stattable.Converted
-	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex:
+	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex && a.n.sinceIndex(o.Mtime):
 		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
 	case identity:
 		it.Git = it.Raw

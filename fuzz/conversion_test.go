@@ -1,0 +1,74 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// committed makes a repository whose index took in a file before the second in
+// which it was written, so that git takes it for unchanged whatever the rules
+// say later.
+func committed(t *testing.T, name, data string) *world {
+	w := plain(t, kind{})
+	w.write(name, data)
+	w.age(name)
+	w.settle()
+	w.git("add", "-A")
+	w.settle()
+	return w
+}
+
+// age gives a file an mtime that it has not had.
+func (w *world) age(name string) {
+	at := time.Now().Add(-time.Duration(1+w.rng.IntN(1e6)) * time.Second)
+	w.must(os.Chtimes(w.path(name), at, at))
+}
+
+func TestATouchedFileIsConvertedAnew(t *testing.T) {
+	w := committed(t, "f", "a line\r\n")
+	w.write(".gitattributes", "f text\n")
+	w.keep()
+	w.settle()
+	w.keep()
+	w.age("f")
+	w.settle()
+	w.keep()
+	w.settle()
+	w.keep()
+}
+
+func TestATouchedFileThatFitsItsEncodingNoMoreIsSkipped(t *testing.T) {
+	w := committed(t, "f", "odd")
+	w.write(".gitattributes", "f working-tree-encoding=UTF-16LE\n")
+	w.keep()
+	w.settle()
+	w.keep()
+	w.age("f")
+	w.settle()
+	w.keep()
+	if len(w.taken[2].snap.Skipped) != 1 {
+		w.fail("skipped %v", w.taken[2].snap.Skipped)
+	}
+}
+
+func TestAFilterThatIsGoneDoesNotHideTheBytesOnDisk(t *testing.T) {
+	for _, sleep := range []time.Duration{0, time.Second} {
+		w := plain(t, kind{})
+		w.git("config", "filter.same.clean", "tr a b")
+		w.reopen()
+		w.write("f", "aaa\n")
+		w.write(".gitattributes", "f filter=same\n")
+		w.settle()
+		w.keep()
+		w.git("add", "-A")
+		w.keep() // at once: the next scan must look into the index again
+		time.Sleep(sleep)
+		w.write(".gitattributes", "f -filter\n")
+		w.keep()
+		w.settle()
+		w.keep()
+	}
+}
