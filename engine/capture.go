@@ -163,6 +163,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	}
 	cfg.Settings, cfg.Size = e.scanSettings(), e.repo.Size
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
+	cfg.Repo.Cone = e.cone(cfg.Settings.FoldCase)
 	cfg.Filter, c.close = e.filterRunner()
 	var err error
 	cfg.Repo.Index, cfg.Repo.IndexStat, err = readIndex(e.repo.Layout())

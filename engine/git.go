@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 
@@ -116,6 +117,21 @@ func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, 
 		}
 		return x, nil
 	}, st, nil
+}
+
+// cone returns what a sparse checkout in cone mode wants on disk, nil where
+// there is no such checkout.
+func (e *Engine) cone(fold bool) *ignore.Cone {
+	for _, name := range []string{"core.sparsecheckout", "core.sparsecheckoutcone"} {
+		if on, err := e.git.Bool(name, false); err != nil || !on {
+			return nil
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(e.repo.Layout().GitDir, "info", "sparse-checkout"))
+	if err != nil {
+		return nil
+	}
+	return ignore.ParseCone(data, &ignore.Options{FoldCase: fold})
 }
 
 // filterRunner runs the clean filters that the repository configures, if the

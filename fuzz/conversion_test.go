@@ -72,3 +72,36 @@ func TestAFilterThatIsGoneDoesNotHideTheBytesOnDisk(t *testing.T) {
 		w.keep()
 	}
 }
+
+func TestIndexedRulesOutsideOfAConeAreNotInForce(t *testing.T) {
+	for _, mode := range [][]string{{"--cone", "--no-sparse-index"}, {"--cone", "--sparse-index"}, {"--no-cone"}} {
+		w := plain(t, kind{})
+		for _, dir := range []string{"", "in/", "in/deep/", "out/"} {
+			w.write(dir+".gitattributes", "*.t text\n")
+			w.write(dir+"f", "1")
+		}
+		w.git("add", "-A")
+		w.git("commit", "-qm", "1")
+		w.must(os.Remove(w.path(".gitattributes")))
+		w.git("rm", "-q", "--cached", ".gitattributes")
+		w.git(append([]string{"sparse-checkout", "set"}, append(mode, "in/deep")...)...)
+		w.reopen()
+		w.unwanted = true
+		for _, dir := range []string{"", "in/", "in/deep/", "out/"} {
+			w.write(dir+"x.t", "a line\r\n")
+		}
+		w.settle()
+		w.keep()
+		w.write("out/y.t", "a line\r\n")
+		w.settle()
+		w.keep()
+		w.git("sparse-checkout", "add", "out/x")
+		w.reopen()
+		w.must(os.RemoveAll(w.path("out/.gitattributes")))
+		w.git("update-index", "--skip-worktree", "out/.gitattributes")
+		w.settle()
+		w.keep()
+		w.must(os.WriteFile(w.gitDir+"/info/sparse-checkout", []byte("/*\n!/*/\n/in/\n"), 0o666))
+		w.keep()
+	}
+}

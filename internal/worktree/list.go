@@ -107,7 +107,7 @@ func (l *listing) ownRules() error {
 		name string
 		here bool // on disk, whatever it is
 	}{{&n.ignoreFile, ignoreName, l.hasIgnore}, {&n.attrFile, attrName, l.hasAttr}} {
-		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode.Type() == tree.File {
+		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode.Type() == tree.File && l.readsIndexed(f.name) {
 			f.file.id = t.id
 		}
 	}
@@ -127,6 +127,12 @@ func (l *listing) ownRules() error {
 		l.sameAttrs = l.sameAttrs && it.Flags&stattable.Rule != 0 && it.Raw == n.attrFile.id
 	}
 	return nil
+}
+
+// readsIndexed reports whether git takes rules for this directory from the
+// index, where the sparse checkout leaves their file out.
+func (l *listing) readsIndexed(name string) bool {
+	return name == ignoreName || l.n.realm.repo.Cone.Has(l.n.realm.inside(l.n.path))
 }
 
 // name decides about one name on disk.
@@ -261,7 +267,7 @@ func (l *listing) absent() error {
 		} else if e.Mode == tree.GitLink {
 			l.into.head.Flags |= stattable.Hides
 		}
-		l.into.items = append(l.into.items, absentItem(it))
+		l.into.items = append(l.into.items, l.absentItem(it))
 	}
 	return l.absentDirs()
 }
@@ -288,7 +294,7 @@ func (l *listing) missing() (err error) {
 		if isNew(it) {
 			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
 		}
-		l.into.items = append(l.into.items, absentItem(it))
+		l.into.items = append(l.into.items, l.absentItem(it))
 	}
 	return nil
 }
@@ -306,18 +312,18 @@ func (l *listing) absentDirs() error {
 			}
 		}
 		it := stattable.Item{Name: name, GitMode: tree.GitDir, Git: id, Flags: stattable.Tracked | stattable.IsDir}
-		l.into.items = append(l.into.items, absentItem(it))
+		l.into.items = append(l.into.items, l.absentItem(it))
 	}
 	return nil
 }
 
 // absentItem makes an item of a name that is not on disk.
-func absentItem(it stattable.Item) stattable.Item {
-	it.Mode, it.Flags = tree.Absent, it.Flags|stattable.AbsentNow
+func (l *listing) absentItem(it stattable.Item) stattable.Item {
+	it.Mode, it.Flags = tree.Absent, it.Flags&^stattable.Rule|stattable.AbsentNow
 	if it.Flags&stattable.IsDir == 0 {
 		it.Raw = it.Git
 	}
-	if (it.Name == attrName || it.Name == ignoreName) && !it.Git.IsZero() {
+	if (it.Name == attrName || it.Name == ignoreName) && !it.Git.IsZero() && l.readsIndexed(it.Name) {
 		it.Flags |= stattable.Rule
 	}
 	return it

@@ -97,6 +97,9 @@ func (s *scan) attrsDigest(r *realm) uint64 {
 	if s.cfg.Filter != nil {
 		h++
 	}
+	if r.repo.Cone != nil {
+		h = mix(h, r.repo.Cone.Digest())
+	}
 	return h
 }
 

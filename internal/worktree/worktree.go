@@ -50,6 +50,10 @@ type Repo struct {
 	Attr   *attr.Chain
 	Clean  *attr.Config
 
+	// Cone is what a sparse checkout in cone mode wants on disk: git reads no
+	// attributes from the index for a directory outside of it. Nil without one.
+	Cone *ignore.Cone
+
 	// IndexStat is of the index file, the zero Stat if it has none. Index
 	// decodes it; it is called at most once, and only if IndexStat differs
 	// from what the last scan saw or something new must be looked up.
