@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -104,4 +105,28 @@ func TestIndexedRulesOutsideOfAConeAreNotInForce(t *testing.T) {
 		w.must(os.WriteFile(w.gitDir+"/info/sparse-checkout", []byte("/*\n!/*/\n/in/\n"), 0o666))
 		w.keep()
 	}
+}
+
+// git takes the rules of a deleted file from the index until its run reaches
+// the deletion: "!f" comes before it, "f" after.
+func TestRulesThatWereDeletedAreNotInForce(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("d/.gitattributes", "* text\n")
+	w.git("add", "-A")
+	w.write("d/!f", "a line\n")
+	w.write("d/f", "a line\n")
+	w.git("add", "-A")
+	w.settle()
+	w.must(os.Remove(w.path("d/.gitattributes")))
+	w.write("d/!f", "another line\r\n")
+	w.write("d/f", "another line\r\n")
+	w.keep()
+	if !strings.Contains(strings.Join(w.log, " "), "without the rules") {
+		w.fail("git does not take the rules from its index any more: there is no need for the oracle to make an exception")
+	}
+	w.must(os.Symlink("f", w.path("d/.gitattributes")))
+	w.keep()
+	w.must(os.Remove(w.path("d/.gitattributes")))
+	w.write("d/.gitattributes/f", "a directory\r\n")
+	w.keep()
 }

@@ -131,10 +131,7 @@ func (w *world) check() {
 	if len(r.Unstable) > 0 {
 		w.fail("unstable: %v", r.Unstable)
 	}
-	if w.linkedRules() {
-		return
-	}
-	want := w.expected()
+	want := w.answer(r)
 	if got := r.Tree.String(); got != want.tree {
 		w.fail("tree %s, git's %s\n%s\nskipped %v, git failed %q", got, want.tree, w.explain(e, r, want), r.Skipped, want.failed)
 	}
@@ -142,20 +139,6 @@ func (w *world) check() {
 	if !preview && w.one(5) {
 		w.examine(e, r.Snapshot)
 	}
-}
-
-// linkedRules reports whether a tracked .gitattributes is no regular file now.
-// While git add runs it still believes the one in the index; rewind does not.
-func (w *world) linkedRules() bool {
-	for _, p := range w.files() {
-		if filepath.Base(p) != ".gitattributes" {
-			continue
-		}
-		if st, err := os.Lstat(w.path(p)); err == nil && !st.Mode().IsRegular() {
-			return true
-		}
-	}
-	return false
 }
 
 // explain shows where two trees differ.

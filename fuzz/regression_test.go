@@ -41,10 +41,11 @@ func (w *world) keep() taken {
 	w.t.Helper()
 	r, err := w.long.Snapshot(w.t.Context(), nil)
 	w.must(err)
-	if want := w.expected(); r.Tree.String() != want.tree {
+	want := w.answer(r)
+	if r.Tree.String() != want.tree {
 		w.fail("tree %v, git's %s\n%s\nskipped %v, git failed %q", r.Tree, want.tree, w.explain(w.long, r, want), r.Skipped, want.failed)
 	}
-	w.compareSkipped(r, w.expected())
+	w.compareSkipped(r, want)
 	w.examine(w.long, r.Snapshot)
 	return w.taken[len(w.taken)-1]
 }

@@ -30,6 +30,8 @@ type world struct {
 	home    string
 	scratch string // where the oracle's objects go, so that they are not the repository's
 
+	oracleInput string // what the oracle's git reads
+
 	kind     kind
 	outside  int      // counts the changes of rules outside the tree
 	log      []string // what was done, newest last
