@@ -33,7 +33,8 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 	if within(l.CommonDir, dir) && within(l.Worktree, l.CommonDir) {
 		return fmt.Errorf("%w: %s is inside a git directory", ErrRefused, dir)
 	}
-	repo, err := gitbridge.Open(l, nil)
+	e.dir = filepath.Join(l.CommonDir, "rewind")
+	repo, err := gitbridge.Open(l, &gitbridge.Options{Own: filepath.Join(e.dir, "ref")})
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,6 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 		return err
 	}
 	e.repo, e.root, e.alg, e.key = repo, root, l.Algorithm, filepath.ToSlash(rel)
-	e.dir = filepath.Join(l.CommonDir, "rewind")
 	e.table = filepath.Join(l.GitDir, "rewind")
 	return nil
 }

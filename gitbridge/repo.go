@@ -42,6 +42,9 @@ type Options struct {
 	// Program is the git program for what only it can do; "" is the one in
 	// PATH. It is started for no repository of the usual kind.
 	Program string
+	// Own is where the process notes which lock of the ref is its own, as
+	// [gitref.Options] say it; "" is nowhere.
+	Own string
 }
 
 // A Repo is an open repository. It may be shared by goroutines; any number of
@@ -50,6 +53,7 @@ type Repo struct {
 	layout  *gitconf.Layout
 	db      *gitodb.DB
 	program string
+	own     string // see Options
 
 	conf func() (*gitconf.Config, error) // read at the first question
 }
@@ -61,6 +65,9 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 		return nil, fmt.Errorf("open %s: %w", l.GitDir, err)
 	}
 	r := &Repo{layout: l, db: db, program: "git"}
+	if opt != nil {
+		r.own = opt.Own
+	}
 	if opt != nil && opt.Program != "" {
 		r.program = opt.Program
 	}

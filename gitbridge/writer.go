@@ -23,7 +23,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.refs = r.refs(&gitref.Options{Patience: patience, LogAlways: s.logAlways, Committer: r.Identity(), Sync: s.syncRefs, Share: s.share})
+	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: s.syncRefs, Share: s.share})
 	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{Sync: s.syncLoose, Share: s.share})
 	return w, err
 }

@@ -5,7 +5,8 @@
 // who holds the lock file reads the ref again, writes the new value into the
 // lock file, and renames it over the ref. So no update is lost and no reader,
 // git or other, ever sees half a ref. A lock of somebody else is waited for and
-// never removed.
+// never removed; one that a killed process of ours left behind is (see
+// [Options]).
 //
 // The package knows no objects: that an id exists is the caller's promise. It
 // does not know the reftable format.
@@ -49,6 +50,12 @@ var (
 type Options struct {
 	// Patience is how long a lock is waited for; 0 is 30 seconds.
 	Patience time.Duration
+	// Own is the path, in a directory of the program's own, to which names are
+	// appended: a lock on "<Own>.lock" is held by whoever moves a ref, and
+	// "<Own>.held" says which lock file of the ref is that one's. So a lock
+	// file left by a process that was killed is known and removed. Empty, or
+	// where that lock cannot be had: such a lock file is like any other.
+	Own string
 	// LogAlways creates reflogs that are not there (core.logAllRefUpdates =
 	// always). Without it an update is logged only where a log exists.
 	LogAlways bool

@@ -38,7 +38,7 @@ func move(dir, moves string) error {
 	if _, err := fmt.Sscan(moves, &n); err != nil {
 		return err
 	}
-	s := Open(filepath.Join(dir, ".git"), filepath.Join(dir, ".git"), oid.SHA1, nil)
+	s := Open(filepath.Join(dir, ".git"), filepath.Join(dir, ".git"), oid.SHA1, &Options{Own: filepath.Join(dir, "own")})
 	for n > 0 {
 		ref, err := s.Read(ours)
 		if err != nil {

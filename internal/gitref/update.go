@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 		}
 	}()
 	path := s.path(u.Name)
-	l, err := s.lock(ctx, path)
+	l, err := s.lockOwn(ctx, path, u.New.String()+"\n")
 	if err != nil {
 		return err
 	}
@@ -57,9 +58,6 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 		if err := s.free(u.Name); err != nil {
 			return err
 		}
-	}
-	if _, err := l.f.WriteString(u.New.String() + "\n"); err != nil {
-		return err
 	}
 	if err := s.log(u); err != nil {
 		return fmt.Errorf("reflog: %w", err)
@@ -160,13 +158,17 @@ func (s *Store) free(name string) error {
 // A lock is a lock file that we made and hold open.
 type lock struct {
 	f    *os.File
-	path string // "" when it is no longer ours
+	path string        // "" when it is no longer ours
+	held *durable.Held // what says that we live; nil where nothing does
 }
 
 func (l *lock) release() {
 	if l.path != "" {
 		_ = l.f.Close()
 		_ = os.Remove(l.path)
+	}
+	if l.held != nil {
+		_ = l.held.Unlock()
 	}
 }
 
@@ -181,12 +183,22 @@ const (
 func (s *Store) lock(ctx context.Context, path string) (*lock, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opt.Patience, ErrLocked)
 	defer cancel()
+	return s.lockBy(ctx, path, create)
+}
+
+// create makes a file that must not exist.
+func create(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// lockBy makes "<path>.lock" by a function that fails if it exists.
+func (s *Store) lockBy(ctx context.Context, path string, create func(name string) (*os.File, error)) (*lock, error) {
 	name, missing := path+".lock", 0
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := create(name)
 		switch {
 		case err == nil:
-			return &lock{f, name}, nil
+			return &lock{f: f, path: name}, nil
 		case errors.Is(err, fs.ErrExist):
 		case absent(err):
 			if err := s.mkdirs(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
