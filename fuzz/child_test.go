@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		travelAndDie()
 	case "worker":
 		workForAWhile()
+	case "filter":
+		serveFilter(bufio.NewReader(os.Stdin), os.Stdout)
 	}
 }
 

@@ -130,3 +130,44 @@ func TestRulesThatWereDeletedAreNotInForce(t *testing.T) {
 	w.write("d/.gitattributes/f", "a directory\r\n")
 	w.keep()
 }
+
+func TestAFilterProcessConvertsLikeGit(t *testing.T) {
+	for _, required := range []string{"false", "true"} {
+		w := plain(t, kind{})
+		command, err := filterCommand()
+		w.must(err)
+		w.git("config", "filter.proc.process", command)
+		w.git("config", "filter.proc.required", required)
+		w.reopen()
+		w.write(".gitattributes", "*.p filter=proc\n")
+		w.write("a.p", "a and b\n")
+		w.write("big.p", strings.Repeat("a and b, many times\n", 20000))
+		w.write("empty.p", "")
+		w.write("refused.p", "FAIL")
+		w.write("plain", "a and b\n")
+		s := w.keep()
+		if got := w.git("cat-file", "blob", s.snap.Tree.String()+":a.p"); got != "b bnd a" {
+			w.fail("a.p is recorded as %q: the filter did not run", got)
+		}
+		w.git("add", "-A", "--", "a.p", "big.p")
+		w.write("a.p", "b and a\n")
+		w.settle()
+		w.keep()
+		w.travel()
+	}
+}
+
+// Without a mark the order of the bytes is that of git's C library.
+func TestUTF16LEBOMIsConvertedWhereItHasAMark(t *testing.T) {
+	w := plain(t, kind{})
+	w.write(".gitattributes", "*.u text working-tree-encoding=UTF-16LE-BOM\n")
+	w.write("le.u", "\xff\xfet\x00\r\x00\n\x00")
+	w.write("be.u", "\xfe\xff\x00t\x00\r\x00\n")
+	w.write("none.u", "t\x00\r\x00\n\x00")
+	w.write("empty.u", "")
+	s := w.keep()
+	if len(s.snap.Skipped) != 1 || s.snap.Skipped[0].Path != "none.u" || s.recorded["none.u"] == "" {
+		w.fail("skipped %v, held as %q", s.snap.Skipped, s.recorded["none.u"])
+	}
+	w.travel()
+}

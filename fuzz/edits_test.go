@@ -64,7 +64,16 @@ func (w *world) write(rel, data string) {
 		w.must(os.RemoveAll(p))
 	}
 	w.must(os.MkdirAll(filepath.Dir(p), 0o755))
-	w.must(os.WriteFile(p, []byte(data), 0o644))
+	w.overwrite(p, []byte(data), 0o644)
+}
+
+// overwrite writes into a file also if its permissions are against it.
+func (w *world) overwrite(p string, data []byte, perm fs.FileMode) {
+	if st, err := os.Lstat(p); err == nil && st.Mode().Perm()&0o200 == 0 {
+		w.must(os.Chmod(p, st.Mode().Perm()|0o200))
+		defer func() { w.must(os.Chmod(p, st.Mode().Perm())) }()
+	}
+	w.must(os.WriteFile(p, data, perm))
 }
 
 // clear removes what is not a directory on the way to one.
@@ -133,7 +142,7 @@ func (w *world) quietEdit() {
 	data, err := os.ReadFile(w.path(p))
 	w.must(err)
 	data[0] ^= 1
-	w.must(os.WriteFile(w.path(p), data, st.Mode().Perm()))
+	w.overwrite(w.path(p), data, st.Mode().Perm())
 	w.must(os.Chtimes(w.path(p), time.Time{}, st.ModTime()))
 }
 
@@ -173,6 +182,29 @@ func (w *world) chmod() {
 	mode := pick(w, modes)
 	w.note("chmod %q %v", p, mode)
 	w.must(os.Chmod(w.path(p), mode))
+}
+
+// hide takes the permission to read from a file that is not one of rules, at
+// times, until unhide: root could read it all the same.
+func (w *world) hide() os.FileInfo {
+	if os.Geteuid() == 0 || !w.one(8) {
+		return nil
+	}
+	p := w.some(func(p string) bool { return isFile(p) && !strings.Contains(p, ".git") })
+	st, err := os.Lstat(w.path(p))
+	if p == "" || err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	w.note("hide %q", p)
+	w.hidden = w.path(p)
+	w.must(os.Chmod(w.hidden, 0))
+	return st
+}
+
+func (w *world) unhide(st os.FileInfo) {
+	if st != nil {
+		w.must(os.Chmod(w.hidden, st.Mode().Perm()))
+	}
 }
 
 func (w *world) touch() {
@@ -242,9 +274,9 @@ func (w *world) rulesInPlace() {
 	if st, lerr := os.Lstat(w.path(p)); p == "" || err != nil || lerr != nil || !st.Mode().IsRegular() || len(data) == 0 {
 		return
 	}
-	data[w.rng.IntN(len(data))] = pick(w, []byte{'#', '*', 'a', '!', '/', 'f'})
+	data[w.rng.IntN(len(data))] = pick(w, []byte{'#', '*', 'a', '!', '/', 'h'})
 	w.note("rules in place %q %q", p, data)
-	w.must(os.WriteFile(w.path(p), data, 0o644))
+	w.overwrite(w.path(p), data, 0o644)
 }
 
 func (w *world) attrs() {

@@ -14,7 +14,8 @@ type kind struct {
 	Layout   string // plain, linked, separate, submodule
 	Version  int    // of the index
 	Split    bool
-	Case     bool // core.ignoreCase: then no two names differ by case only
+	Case     bool // core.ignoreCase
+	Twins    bool // names that differ by case only
 	Filters  bool
 	Encoding bool
 	Nested   bool
@@ -27,7 +28,8 @@ func (w *world) build() {
 	k.Format = pick(w, []string{"sha1", "sha1", "sha1", "sha256"})
 	k.Layout = pick(w, []string{"plain", "plain", "plain", "linked", "separate"})
 	k.Version = pick(w, []int{2, 3, 4})
-	k.Split, k.Case = w.one(6), w.one(8)
+	k.Split, k.Case = w.one(6), w.one(6)
+	k.Twins = !k.Case || w.one(2)
 	k.Filters, k.Encoding, k.Nested, k.Sparse = w.one(8), w.one(5), w.one(4), w.one(4)
 	w.root = filepath.Join(w.dir, "tree")
 	w.layout()
@@ -42,6 +44,12 @@ func (w *world) build() {
 		w.git("config", "filter.bad.clean", "false")
 		w.git("config", "filter.need.clean", `d=$(cat; echo x); case "$d" in *FAIL*) exit 1;; esac; printf %s "${d%x}" | tr a b`)
 		w.git("config", "filter.need.required", "true")
+		command, err := filterCommand()
+		w.must(err)
+		for _, name := range []string{"proc", "must"} {
+			w.git("config", "filter."+name+".process", command)
+		}
+		w.git("config", "filter.must.required", "true")
 	}
 	for range 3 + w.rng.IntN(12) {
 		w.edit()

@@ -36,7 +36,7 @@ func (w *world) fileName() string {
 	switch {
 	case w.one(8):
 		name = pick(w, oddNames)
-	case w.one(15) && !w.kind.Case:
+	case w.one(15) && w.kind.Twins, w.kind.Case && w.kind.Twins && w.one(3):
 		name = pick(w, twinNames)
 	case w.one(60) && !w.tame:
 		name = pick(w, refusedNames)
@@ -76,6 +76,14 @@ func (w *world) pattern() string {
 	}
 	if w.one(6) {
 		p = "**/" + p
+	}
+	if w.kind.Case && w.kind.Twins { // it must mean the same in either case
+		p = strings.Map(func(r rune) rune {
+			if strings.ContainsRune("fFoOuUtTgGxXdD", r) {
+				return '?'
+			}
+			return r
+		}, p)
 	}
 	return strings.ReplaceAll(p, "\n", "")
 }
@@ -121,10 +129,10 @@ func (w *world) ignoreRules() string {
 func (w *world) attributes(macros bool) string {
 	values := []string{"text", "-text", "!text", "text=auto", "eol=lf", "eol=crlf", "!eol", "crlf", "-crlf", "crlf=input", "ident", "-ident", "binary", "-diff", "m1", "-m1", "!m1"}
 	if w.kind.Filters {
-		values = append(values, "filter=up", "filter=bad", "filter=need", "-filter", "filter=none", "!filter")
+		values = append(values, "filter=up", "filter=bad", "filter=need", "filter=proc", "filter=must", "-filter", "filter=none", "!filter")
 	}
 	if w.kind.Encoding {
-		values = append(values, "working-tree-encoding=UTF-16", "working-tree-encoding=UTF-16LE", "working-tree-encoding=ISO-8859-1", "-working-tree-encoding")
+		values = append(values, "working-tree-encoding=UTF-16", "working-tree-encoding=UTF-16LE", "working-tree-encoding=UTF-16LE-BOM", "working-tree-encoding=ISO-8859-1", "-working-tree-encoding")
 	}
 	var b strings.Builder
 	for range 1 + w.rng.IntN(4) {
@@ -146,7 +154,7 @@ func (w *world) attributes(macros bool) string {
 // bytesOf draws what stands in a file.
 func (w *world) content() string {
 	text := fmt.Sprintf("%d a line\n", w.rng.IntN(1000))
-	switch w.rng.IntN(14) {
+	switch w.rng.IntN(16) {
 	case 0:
 		return ""
 	case 1:
@@ -169,6 +177,10 @@ func (w *world) content() string {
 		return "\xe9\xff latin\n" + text
 	case 10:
 		return text + "\x1a"
+	case 11:
+		return "\xfe\xff\x00t\x00e\x00\r\x00\n"
+	case 12:
+		return "t\x00\r\x00\n\x00"
 	}
 	return text
 }

@@ -33,8 +33,8 @@ type expectation struct {
 // an entry are cleared in it too unless they are the file's to the nanosecond
 // and clearly older than the index: git compares whole seconds, and would miss
 // edits. The copy is as old as the index, so that git knows which entries it
-// must not believe. The empty paths have an empty file in the copy.
-func (w *world) expected(empty ...string) expectation {
+// must not believe.
+func (w *world) expected(but exception) expectation {
 	copied := filepath.Join(w.gitDir, "oracle-index")
 	defer os.Remove(copied)
 	index := filepath.Join(w.gitDir, "index")
@@ -49,13 +49,19 @@ func (w *world) expected(empty ...string) expectation {
 				w.fail("the copied index: %v %s", err, out)
 			}
 		}
-		w.emptyIn(copied, empty)
+		w.emptyIn(copied, but.empty)
 		data, err = os.ReadFile(copied)
 		w.must(err)
 		w.must(os.WriteFile(copied, w.forget(data, st.ModTime()), 0o600))
 		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
 	}
-	return w.addAll(copied)
+	return w.addAll(copied, but.undecided)
+}
+
+// An exception is where git's answer is not the one that is wanted.
+type exception struct {
+	empty     []string // attributes files that are empty in the copied index
+	undecided []string // files of which git's C library decides what they are
 }
 
 // answer is git's tree that is to equal a recorded one: what git makes of the
@@ -64,13 +70,32 @@ func (w *world) expected(empty ...string) expectation {
 // takes rules from the index until its own run reaches the deletion. How many
 // paths come before it depends on their names, and on how many entries are
 // racy, that is on the second in which the index was written.
+//
+// What UTF-16LE-BOM means without a byte order mark differs by git's C library.
+// rewind leaves such a file out, and so does git here.
 func (w *world) answer(r *engine.Recorded) expectation {
-	want := w.expected()
-	if gone := w.goneRules(); r.Tree.String() != want.tree && len(gone) > 0 {
-		w.note("compared without the rules of %q", gone)
-		return w.expected(gone...)
+	var but exception
+	for _, s := range r.Skipped {
+		if strings.HasSuffix(s.Reason, "without a byte order mark") && w.undecided(string(s.Path)) {
+			but.undecided = append(but.undecided, string(s.Path))
+		}
 	}
-	return want
+	want := w.expected(but)
+	if r.Tree.String() == want.tree {
+		return want
+	}
+	if but.empty = w.goneRules(); len(but.empty) == 0 {
+		return want
+	}
+	w.note("compared without the rules of %q", but.empty)
+	return w.expected(but)
+}
+
+// undecided reports whether a file is in UTF-16LE-BOM and has no mark.
+func (w *world) undecided(p string) bool {
+	data, err := os.ReadFile(w.path(p))
+	return err == nil && !bytes.HasPrefix(data, []byte("\xff\xfe")) && !bytes.HasPrefix(data, []byte("\xfe\xff")) &&
+		strings.HasSuffix(w.git("check-attr", "working-tree-encoding", "--", p), ": UTF-16LE-BOM")
 }
 
 // goneRules lists the attributes files that the index has and wants on disk,
@@ -110,12 +135,22 @@ func (w *world) emptyIn(index string, paths []string) {
 var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository)`)
 
 // failedPath finds a file that git left out.
-var failedPath = regexp.MustCompile(`(?s)error: (?:unable to add '(.*?)' to index(?:\n|$)|'(.*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
+var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
 
-// addAll runs git add -A until it comes to an end.
-func (w *world) addAll(index string) expectation {
+// addAll runs git add -A until it comes to an end, without some paths.
+func (w *world) addAll(index string, without []string) expectation {
 	var x expectation
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
+	leave := func(p string) {
+		if len(args) == 4 {
+			args = append(args, "--", ".")
+		}
+		args = append(args, ":(exclude,top,literal)"+p)
+		x.failed = append(x.failed, p)
+	}
+	for _, p := range without {
+		leave(p)
+	}
 	for {
 		out, err := w.oracleGit(index, args...)
 		if err == nil {
@@ -134,21 +169,22 @@ func (w *world) addAll(index string) expectation {
 			}
 			break
 		}
-		p := strings.Join(m[1:], "")
-		if len(args) == 4 {
-			args = append(args, "--", ".")
-		}
-		args = append(args, ":(exclude,top,literal)"+p)
-		x.failed = append(x.failed, p)
+		leave(strings.Join(m[1:], ""))
 		if len(x.failed) > 40 {
 			w.fail("git add -A: %s", out)
 		}
 	}
 	for _, p := range x.failed {
-		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
+		st, err := os.Lstat(w.path(p))
+		isFile := err == nil && st.Mode().IsRegular()
+		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
 			x.links = append(x.links, p)
 		} else {
-			_, _ = w.oracleGit(index, "rm", "-r", "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
+			how := "-q" // what lies below a file in the index is not on disk, and not wanted there
+			if err == nil && st.IsDir() {
+				how = "-r"
+			}
+			_, _ = w.oracleGit(index, "rm", how, "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
 		}
 	}
 	out, err := w.oracleGit(index, "write-tree")
@@ -162,6 +198,9 @@ func (w *world) addAll(index string) expectation {
 // oracleGit runs git on the copied index, with another place for new objects.
 func (w *world) oracleGit(index string, args ...string) (string, error) {
 	more := []string{"-c", "core.splitIndex=false", "-c", "index.sparse=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "-c", "core.untrackedCache=false"}
+	if w.kind.Twins { // see docs/testing.md
+		more = append(more, "-c", "core.ignoreCase=false")
+	}
 	cmd := exec.Command("git", append(more, args...)...)
 	cmd.Dir = w.root
 	cmd.Stdin = strings.NewReader(w.oracleInput)

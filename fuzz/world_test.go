@@ -30,6 +30,8 @@ type world struct {
 	home    string
 	scratch string // where the oracle's objects go, so that they are not the repository's
 
+	hidden string // the file that nobody may read at the moment
+
 	oracleInput string // what the oracle's git reads
 
 	kind     kind
