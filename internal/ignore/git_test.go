@@ -236,7 +236,8 @@ func TestDecisionsAreGits(t *testing.T) {
 		randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed)
 	}
 	var tally [3]int
-	for i := 0; i < n/questions && !t.Failed(); i++ {
+	// Twenty forests may have next to nothing that is included again.
+	for i := 0; (i < n/questions || slices.Min(tally[:]) < 100 && i < 10*n/questions) && !t.Failed(); i++ {
 		seed := first + uint64(i)
 		for v, n := range randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed) {
 			tally[v] += n
