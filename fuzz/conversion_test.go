@@ -171,3 +171,31 @@ func TestUTF16LEBOMIsConvertedWhereItHasAMark(t *testing.T) {
 	}
 	w.travel()
 }
+
+func TestAnUnreadableFileIsNotWhatTheIndexHasOfIt(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: files that cannot be read, for root can read every file")
+	}
+	w := committed(t, "d/f", "of the index")
+	w.write("d/g", "1")
+	w.git("update-index", "--skip-worktree", "d/f")
+	w.unwanted = true
+	for range 2 {
+		w.must(os.Remove(w.path("d/f")))
+		w.settle()
+		w.keep()
+		w.write("d/f", "of the disk")
+		w.settle()
+		w.keep()
+		w.hidden = w.path("d/f")
+		w.must(os.Chmod(w.hidden, 0))
+		w.settle()
+		for range 2 {
+			w.check()
+			w.write("d/g", w.content())
+		}
+		w.must(os.Chmod(w.hidden, 0o644))
+		w.settle()
+		w.keep()
+	}
+}

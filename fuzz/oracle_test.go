@@ -180,11 +180,7 @@ func (w *world) addAll(index string, without []string) expectation {
 		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
 			x.links = append(x.links, p)
 		} else {
-			how := "-q" // what lies below a file in the index is not on disk, and not wanted there
-			if err == nil && st.IsDir() {
-				how = "-r"
-			}
-			_, _ = w.oracleGit(index, "rm", how, "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
+			w.takeOut(index, p)
 		}
 	}
 	out, err := w.oracleGit(index, "write-tree")
@@ -193,6 +189,26 @@ func (w *world) addAll(index string, without []string) expectation {
 	}
 	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
 	return x
+}
+
+// takeOut takes a path out of an index, with what lies below it. Of what lies
+// below a file only the entries stay that are not wanted on disk.
+func (w *world) takeOut(index, p string) {
+	if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() {
+		_, _ = w.oracleGit(index, "rm", "-r", "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
+		return
+	}
+	out, err := w.oracleGit(index, "ls-files", "-z", "-t", "--", ":(top,literal)"+p)
+	w.must(err)
+	for line := range strings.SplitSeq(out, "\x00") {
+		if tag, entry, _ := strings.Cut(line, " "); tag != "S" && entry != "" {
+			w.oracleInput += "0 " + strings.Repeat("0", 2*w.hashSize()) + "\t" + entry + "\x00"
+		}
+	}
+	out, err = w.oracleGit(index, "update-index", "-z", "--index-info")
+	if w.oracleInput = ""; err != nil {
+		w.fail("take out %q: %v %s", p, err, out)
+	}
 }
 
 // oracleGit runs git on the copied index, with another place for new objects.

@@ -81,6 +81,21 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 	}
 }
 
+// leave notes that a file is on disk though it was left out: what the index has
+// under its name, and may not want on disk, is not in its place. What the index
+// has below its name is hidden by nothing. The row cannot say so; the next scan
+// must look into the index again.
+func (l *listing) leave(c *candidate) {
+	if !c.isTracked {
+		return
+	}
+	if l.left == nil {
+		l.left = map[string]bool{}
+	}
+	l.left[c.name] = true
+	l.into.head.Flags |= stattable.Hides
+}
+
 // full says why there is no room for a new content, "" if there is.
 func (w *worker) full(c *candidate, size int64) string {
 	if w.cfg.Room == nil || c.isTracked || c.forced || c.rule {

@@ -26,6 +26,7 @@ type listing struct {
 	hasAttr   bool // there is something called .gitattributes
 	kids      []*node
 	seen      map[string]bool // names of the index that are on disk; nil if none can be missing
+	left      map[string]bool // files of the index that are on disk and were left out with a note
 }
 
 // list looks at a directory afresh.
@@ -168,9 +169,12 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
 		f.old = &it
 	}
+	notes := len(l.into.notes)
 	ok, err := l.capture(l.n, l.dir, &f)
 	if ok {
 		l.see(name)
+	} else if len(l.into.notes) > notes {
+		l.leave(&f)
 	}
 	return err
 }
@@ -262,7 +266,7 @@ func (l *listing) absent() error {
 		}
 		last = e.Name
 		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
-		if t := trackedBy(e); t.skip && l.n.inGit {
+		if t := trackedBy(e); t.skip && l.n.inGit && !l.left[e.Name] {
 			it.Git = t.id
 		} else if e.Mode == tree.GitLink {
 			l.into.head.Flags |= stattable.Hides
@@ -291,7 +295,7 @@ func (l *listing) missing() (err error) {
 		if isNew(it) && it.GitMode == tree.GitLink {
 			l.into.head.Flags |= stattable.Hides
 		}
-		if isNew(it) {
+		if isNew(it) || l.left[it.Name] {
 			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
 		}
 		l.into.items = append(l.into.items, l.absentItem(it))
