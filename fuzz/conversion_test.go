@@ -4,7 +4,9 @@ package fuzz
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -129,6 +131,30 @@ func TestRulesThatWereDeletedAreNotInForce(t *testing.T) {
 	w.must(os.Remove(w.path("d/.gitattributes")))
 	w.write("d/.gitattributes/f", "a directory\r\n")
 	w.keep()
+}
+
+// The stat data of a file that was changed within 20 ms of the index do not
+// count; with the next index they may, though nothing else is different.
+func TestAFileIsUnchangedAsSoonAsTheIndexIsOldEnough(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("f", "a line\r\n")
+	w.age("f")
+	w.git("add", "-A")
+	st, err := os.Lstat(w.path("f"))
+	w.must(err)
+	changed := time.Unix(st.Sys().(*syscall.Stat_t).Ctim.Unix())
+	index := filepath.Join(w.gitDir, "index")
+	w.must(os.Chtimes(index, changed, changed.Add(5*time.Millisecond)))
+	w.write(".gitattributes", "f text\n")
+	w.settle()
+	w.keep()
+	w.settle()
+	w.keep()
+	for range 2 {
+		w.must(os.Chtimes(index, changed, changed.Add(time.Second)))
+		w.settle()
+		w.keep()
+	}
 }
 
 func TestAFilterProcessConvertsLikeGit(t *testing.T) {

@@ -274,7 +274,7 @@ func (w *world) rulesInPlace() {
 	if st, lerr := os.Lstat(w.path(p)); p == "" || err != nil || lerr != nil || !st.Mode().IsRegular() || len(data) == 0 {
 		return
 	}
-	data[w.rng.IntN(len(data))] = pick(w, []byte{'#', '*', 'a', '!', '/', 'h'})
+	data[w.rng.IntN(len(data))] = pick(w, []byte{'#', '*', 'b', '!', '/', 'h'})
 	w.note("rules in place %q %q", p, data)
 	w.overwrite(w.path(p), data, 0o644)
 }

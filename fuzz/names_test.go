@@ -79,7 +79,7 @@ func (w *world) pattern() string {
 	}
 	if w.kind.Case && w.kind.Twins { // it must mean the same in either case
 		p = strings.Map(func(r rune) rune {
-			if strings.ContainsRune("fFoOuUtTgGxXdD", r) {
+			if strings.ContainsRune("aAfFoOuUtTgGxXdD", r) {
 				return '?'
 			}
 			return r

@@ -176,10 +176,11 @@ func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, fl
 	if converted && c.sameAttrs && c.sameIndex && !o.Git.IsZero() {
 		return o.Git, stattable.Converted, true
 	}
-	if e := w.clean(n, c, st); e != nil && (converted || e.ID != o.Raw) {
+	e, sure := w.unchanged(n, c, st)
+	if sure && (converted || e.ID != o.Raw) {
 		return e.ID, stattable.Converted, true
 	}
-	if converted {
+	if converted || e != nil && !sure {
 		return git, 0, false
 	}
 	if !c.sameAttrs || o.Git.IsZero() { // new rules, or it was out of git when its row was written
@@ -196,13 +197,13 @@ func sameStat(o *stattable.Item, st *dirfd.Stat) bool {
 
 func (s *scan) has(id oid.ID) bool { return s.cfg.Has != nil && s.cfg.Has(id) }
 
-// matches reports whether the index saw the file as it is now.
+// matches reports whether the index has the stat data that the file has now.
 func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 || e.Mode.Type() != st.Mode.Type() {
 		return false
 	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
-	return e.StatMatches(now, gitindex.StatRule{}) && !n.realm.index.Racy(e, w.slack)
+	return e.StatMatches(now, gitindex.StatRule{})
 }
 
 // clean returns the index entry of a file that git takes for unchanged: then
@@ -210,10 +211,19 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 // now. That is so if the entry is not racy by git's own rule too, which is in
 // whole seconds.
 func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
-	if n.sinceIndex(st.Mtime) {
-		return nil
+	if e, sure := w.unchanged(n, c, st); sure {
+		return e
 	}
-	e := c.tracked.entry
+	return nil
+}
+
+// unchanged is [worker.clean], and says whether that is sure: not if the file is
+// too young for an index written then. A later index may make it so.
+func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.Entry, sure bool) {
+	if n.sinceIndex(st.Mtime) {
+		return nil, false
+	}
+	e = c.tracked.entry
 	if e == nil && c.isTracked && (!c.sameAttrs || c.old != nil && c.old.Flags&stattable.Converted != 0) {
 		if dir, err := w.directory(n.realm, n.path); err == nil {
 			t, _ := (&known{dir: dir}).file(c.name)
@@ -221,9 +231,9 @@ func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
 		}
 	}
 	if !w.matches(n, e, st) || !w.has(e.ID) {
-		return nil
+		return nil, false
 	}
-	return e
+	return e, !n.realm.index.Racy(e, w.slack)
 }
 
 // sinceIndex reports whether git cannot tell by a time that a file was last
@@ -236,7 +246,7 @@ func (n *node) sinceIndex(mtime int64) bool {
 // seed takes the id of the index, if git saw the file as it is now.
 func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	e, o := c.tracked.entry, c.old
-	if !w.matches(n, e, st) || o != nil && o.Raw != e.ID && sameStat(o, st) {
+	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && o.Raw != e.ID && sameStat(o, st) {
 		return false // in the second case the row knows that git converted the file
 	}
 	if st.Mode.Type() == tree.File {

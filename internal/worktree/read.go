@@ -151,8 +151,9 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 		return whole, err
 	}
 	o := a.old // what it has for git is the same conversion's, unless it was the index's
-	switch e := a.clean(a.n, a.candidate, st); {
-	case e != nil && (e.ID != it.Raw || !identity):
+	e, sure := a.unchanged(a.n, a.candidate, st)
+	switch {
+	case sure && (e.ID != it.Raw || !identity):
 		it.Git, it.Flags = e.ID, it.Flags|stattable.Converted
 	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex && a.n.sinceIndex(o.Mtime):
 		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
@@ -161,6 +162,9 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	default:
 		it.Git = it.Raw
 		err = a.convert(v, raw)
+	}
+	if e != nil && !sure && e.ID != it.Git {
+		it.Flags |= stattable.Young // the next index may be old enough for git to keep the id of this one
 	}
 	return whole, err
 }
