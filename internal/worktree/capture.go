@@ -202,6 +202,10 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 || e.Mode.Type() != st.Mode.Type() {
 		return false
 	}
+	const executable = 0o100
+	if st.Mode.Type() == tree.File && !w.cfg.Settings.NoFileMode && (e.Mode^st.Mode)&executable != 0 {
+		return false
+	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
 	return e.StatMatches(now, gitindex.StatRule{})
 }
