@@ -157,6 +157,37 @@ func TestAFileIsUnchangedAsSoonAsTheIndexIsOldEnough(t *testing.T) {
 	}
 }
 
+func TestAFileWithAnotherModeThanTheIndexIsConvertedAnew(t *testing.T) {
+	w := committed(t, "f", "a line\r\n")
+	w.git("update-index", "--chmod=+x", "f")
+	w.write(".gitattributes", "f text\n")
+	w.settle()
+	w.keep()
+	w.settle()
+	w.keep()
+}
+
+func TestRulesThatASparseCheckoutLeavesOutComeBackAtOnce(t *testing.T) {
+	w := plain(t, kind{})
+	w.unwanted = true
+	w.write(".gitignore", "b\n")
+	w.write(".gitattributes", "c text\n")
+	w.write("f", "1")
+	w.git("add", "-A")
+	w.git("update-index", "--skip-worktree", ".gitignore", ".gitattributes")
+	w.write("b", "ignored by the index's rules")
+	w.write(".gitignore", "f\n")
+	w.write(".gitattributes", "")
+	w.settle()
+	w.keep()
+	w.settle()
+	w.keep()
+	w.must(os.Remove(w.path(".gitignore")))
+	w.must(os.Remove(w.path(".gitattributes")))
+	w.write("c", "a line\r\n")
+	w.keep()
+}
+
 func TestAFilterProcessConvertsLikeGit(t *testing.T) {
 	for _, required := range []string{"false", "true"} {
 		w := plain(t, kind{})

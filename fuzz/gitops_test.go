@@ -100,6 +100,9 @@ func (w *world) unmerge() {
 	if p == "" || strings.Contains(p, ".git") || strings.Contains(p, "git~1") || strings.Contains(p, ".GIT") || strings.Contains(p, ".Git") {
 		return
 	}
+	if w.inLink(p) {
+		return // no merge leaves entries below a submodule
+	}
 	blob, _ := w.tryGit(w.content(), "hash-object", "-w", "--stdin")
 	zero := strings.Repeat("0", len(blob))
 	lines := "0 " + zero + " 0\t" + p + "\x00"

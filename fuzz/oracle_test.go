@@ -132,7 +132,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere)`)
 
 // failedPath finds a file that git left out.
 var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)

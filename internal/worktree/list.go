@@ -108,6 +108,9 @@ func (l *listing) ownRules() error {
 		name string
 		here bool // on disk, whatever it is
 	}{{&n.ignoreFile, ignoreName, l.hasIgnore}, {&n.attrFile, attrName, l.hasAttr}} {
+		if err := l.recall(f.name, f.here); err != nil {
+			return err
+		}
 		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode.Type() == tree.File && l.readsIndexed(f.name) {
 			f.file.id = t.id
 		}
@@ -128,12 +131,6 @@ func (l *listing) ownRules() error {
 		l.sameAttrs = l.sameAttrs && it.Flags&stattable.Rule != 0 && it.Raw == n.attrFile.id
 	}
 	return nil
-}
-
-// readsIndexed reports whether git takes rules for this directory from the
-// index, where the sparse checkout leaves their file out.
-func (l *listing) readsIndexed(name string) bool {
-	return name == ignoreName || l.n.realm.repo.Cone.Has(l.n.realm.inside(l.n.path))
 }
 
 // name decides about one name on disk.

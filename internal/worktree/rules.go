@@ -8,6 +8,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -40,6 +41,25 @@ func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
 		}
 	})
 	return n.ignores, n.attributes
+}
+
+// readsIndexed reports whether git takes rules for this directory from the
+// index, where the sparse checkout leaves their file out.
+func (l *listing) readsIndexed(name string) bool {
+	return name == ignoreName || l.n.realm.repo.Cone.Has(l.n.realm.inside(l.n.path))
+}
+
+// recall lets the index say what it has here, in place of the row, where a rule
+// file has gone from the disk: it may be one that is not wanted there, and be in
+// force all the same.
+func (l *listing) recall(name string, onDisk bool) (err error) {
+	it, ok := l.known.row[name]
+	if onDisk || !ok || it.Flags&stattable.Tracked == 0 || it.Flags&stattable.AbsentNow != 0 || l.n.realm.wantsAll() {
+		return nil
+	}
+	l.known.row = nil
+	l.known.dir, err = l.directory(l.n.realm, l.n.path)
+	return err
 }
 
 // ruleBytes reads a rule file, on disk or else from the index, and sets the id
