@@ -135,7 +135,7 @@ func (w *world) emptyIn(index string, paths []string) {
 var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere)`)
 
 // failedPath finds a file that git left out.
-var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/' does not have a commit checked out|([^\n]*): can only add regular files)`)
+var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/?' does not have a commit checked out|([^\n]*): can only add regular files)`)
 
 // addAll runs git add -A until it comes to an end, without some paths.
 func (w *world) addAll(index string, without []string) expectation {
@@ -179,6 +179,7 @@ func (w *world) addAll(index string, without []string) expectation {
 		isFile := err == nil && st.Mode().IsRegular()
 		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
 			x.links = append(x.links, p)
+			w.resolveLink(index, p, strings.Split(mode, "\n"))
 		} else {
 			w.takeOut(index, p)
 		}
@@ -189,6 +190,25 @@ func (w *world) addAll(index string, without []string) expectation {
 	}
 	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
 	return x
+}
+
+// resolveLink takes our side of a submodule in conflict, or else the first, so
+// that git can write a tree at all.
+func (w *world) resolveLink(index, p string, stages []string) {
+	ours := stages[0]
+	for _, s := range stages {
+		if strings.Contains(s, " 2\t") {
+			ours = s
+		}
+	}
+	if strings.Contains(ours, " 0\t") {
+		return
+	}
+	fields := strings.Fields(ours)
+	w.takeOut(index, p)
+	if out, err := w.oracleGit(index, "update-index", "--add", "--cacheinfo", fields[0]+","+fields[1]+","+p); err != nil {
+		w.fail("resolve %q: %v %s", p, err, out)
+	}
 }
 
 // takeOut takes a path out of an index, with what lies below it. Of what lies

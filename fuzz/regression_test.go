@@ -339,3 +339,23 @@ func TestARepositoryAroundTrackedFilesIsAPlainDirectory(t *testing.T) {
 		w.travel()
 	}
 }
+
+func TestASubmoduleInConflictKeepsOurCommit(t *testing.T) {
+	for _, stages := range []string{"13", "123", "3"} {
+		w := plain(t, kind{})
+		w.write("f", "1")
+		lines := ""
+		for _, stage := range stages {
+			lines += "160000 " + strings.Repeat("1"+string(stage), 20) + " " + string(stage) + "\ta/b\x00"
+		}
+		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		w.must(os.MkdirAll(w.path("a/b"), 0o755))
+		w.settle()
+		w.keep()
+		w.write("g", "2")
+		w.settle()
+		w.keep()
+	}
+}
