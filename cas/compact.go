@@ -37,7 +37,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 		return before, before, s.wrap(err)
 	}
 	after, err = fileSize(s.path)
-	return before, after, err
+	return before, after, errors.Join(err, s.Close()) // a reader's open file would keep the old one's space
 }
 
 // copyTo copies everything, reading under the same guard as a transaction.

@@ -32,16 +32,26 @@ type kept struct {
 }
 
 // take begins f's transaction on a kept file. It reports false, and f is as
-// before, if there is none that shows all of what is at the path now.
+// before, if there is none that shows all of what is at the path now; those
+// that do not are let go, lest a file that was replaced keeps its disk space.
 func (i *idle) take(f *file) bool {
-	i.mu.Lock()
-	if len(i.files) == 0 {
+	for {
+		i.mu.Lock()
+		if len(i.files) == 0 {
+			i.mu.Unlock()
+			return false
+		}
+		k := i.files[len(i.files)-1]
+		i.files = i.files[:len(i.files)-1]
 		i.mu.Unlock()
-		return false
+		if k.begin(f) {
+			return true
+		}
 	}
-	k := i.files[len(i.files)-1]
-	i.files = i.files[:len(i.files)-1]
-	i.mu.Unlock()
+}
+
+// begin begins f's transaction on the file, or closes it and reports false.
+func (k kept) begin(f *file) bool {
 	if k.current(f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
 		f.handle, f.db, f.mapped = k.handle, k.db, k.mapped
 		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {

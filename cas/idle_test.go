@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -103,14 +104,63 @@ func TestACloseLetsGoOfTheFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if n := holding(t, s.Path()); n != 0 {
+		t.Errorf("the store's file is still open %d times", n)
+	}
+	content(t, s, id, []byte("one"))
+}
+
+func TestTheNextReaderLetsGoOfAllOfAFileThatWasReplaced(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: counts the files that Linux says are open")
+	}
+	s := newStore(t)
+	id := put(t, s, []byte("one"))[0]
+	var all, readers sync.WaitGroup
+	all.Add(idleMax)
+	for range idleMax {
+		readers.Go(func() {
+			here := sync.OnceFunc(all.Done)
+			defer here()
+			err := s.View(t.Context(), func(*View) error {
+				here()
+				all.Wait() // each has a file of its own
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	readers.Wait()
+	if n := holding(t, s.Path()); n != idleMax {
+		t.Fatalf("%d files are kept", n)
+	}
+	other, err := Open(s.Path(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, _, err := other.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	content(t, s, id, []byte("one"))
+	if n := holding(t, s.Path()+" (deleted)"); n != 0 {
+		t.Errorf("the file that was replaced is still open %d times", n)
+	}
+}
+
+// holding counts the descriptors of this process that lead to a path.
+func holding(t *testing.T, path string) (n int) {
+	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fd := range list {
-		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && to == s.Path() {
-			t.Error("the store's file is still open")
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && to == path {
+			n++
 		}
 	}
-	content(t, s, id, []byte("one"))
+	return n
 }

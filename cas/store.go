@@ -6,7 +6,8 @@
 // survives a power loss; one that failed has left nothing visible. Every byte
 // that is read was verified; damage is reported as [ErrCorrupt], never as a
 // wrong byte and never as a panic. Any number of goroutines and processes may
-// use one file: nothing is locked or open between calls.
+// use one file: nothing is locked between calls, and a file that a reader has
+// left open for its next call is in nobody's way.
 //
 // The package knows no path of a worktree, no session and no git repository.
 // docs/format.md describes the file.

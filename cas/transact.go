@@ -26,8 +26,9 @@ const (
 	mapBytes = 1 << 20
 )
 
-// transact opens the file under its lock, runs fn in one transaction and
-// closes the file. Exclusive transactions are committed if fn returns nil.
+// transact opens the file under its lock, or takes up one that is open, and
+// runs fn in one transaction. Exclusive ones are committed if fn returns nil,
+// and their file is closed.
 func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	held, err := durable.Lock(ctx, s.lockPath(), mode)
 	if err != nil {
