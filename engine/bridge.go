@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -52,6 +53,10 @@ func (e *Engine) bridge(ctx context.Context) error {
 func (e *Engine) rejoin(ctx context.Context) error {
 	for range e.repo.Snapshots(ctx) {
 		return nil // the ref is there, if perhaps broken
+	}
+	refs, err := e.repo.Refs(ctx, path.Dir(gitbridge.StoreRef)+"/")
+	if err != nil || slices.ContainsFunc(refs, func(r gitbridge.Ref) bool { return r.Name == gitbridge.StoreRef }) {
+		return err // it keeps what is no snapshot: somebody's, and what is appended keeps it too
 	}
 	all, err := e.stored(ctx)
 	if err != nil {

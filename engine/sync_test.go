@@ -48,6 +48,20 @@ func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
 	p.wantClean(e)
 }
 
+func TestASnapshotKeepsWhatSomebodyElsePutIntoTheRef(t *testing.T) {
+	p := newPlace(t, true)
+	p.snap(p.open(), "one", nil)
+	other := p.git("commit-tree", p.git("write-tree"), "-m", "no link of our chain")
+	p.git("update-ref", gitbridge.StoreRef, other)
+	two := p.snap(p.open(), "two", nil)
+	kept := strings.Fields(p.git("rev-list", gitbridge.StoreRef))
+	for _, want := range []string{other, two.ID.String()} {
+		if !slices.Contains(kept, want) {
+			t.Errorf("the ref keeps %v, but not %v", kept, want)
+		}
+	}
+}
+
 func TestSyncPutsBackWhatGitLost(t *testing.T) {
 	losses := map[string]func(p *place){
 		"the ref, and a collection": func(p *place) {
