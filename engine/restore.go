@@ -33,15 +33,11 @@ type Restored struct {
 
 // Plan tells what Restore would do now, and changes nothing.
 func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Plan, error) {
-	target, err := e.Find(ctx, id)
+	to, err := e.aimAt(ctx, id, opt)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := newSelection(opt)
-	if err != nil {
-		return nil, err
-	}
-	return e.preview(ctx, aim{target: target, paths: paths})
+	return e.preview(ctx, to)
 }
 
 // An aim is what an operation is to reach.
@@ -49,6 +45,15 @@ type aim struct {
 	target *Snapshot
 	paths  *selection
 	made   made // what the operation that is taken back brought; nil unless one is
+}
+
+// aimAt aims at a snapshot, within the paths of the options.
+func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
+	if to.target, err = e.Find(ctx, id); err != nil {
+		return aim{}, err
+	}
+	to.paths, err = newSelection(opt)
+	return to, err
 }
 
 // preview plans without recording anything. What an interrupted operation left
@@ -93,11 +98,7 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 // sync, and the operation's end. After a crash anywhere the next command
 // finishes what was begun, and [Engine.Undo] takes it back.
 func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Restored, error) {
-	target, err := e.Find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := newSelection(opt)
+	to, err := e.aimAt(ctx, id, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if _, err := e.recoverLocked(ctx); err != nil {
 		return nil, err
 	}
-	return e.operate(ctx, &Operation{Kind: "restore"}, aim{target: target, paths: paths})
+	return e.operate(ctx, &Operation{Kind: "restore"}, to)
 }
 
 // operate carries out an operation whose kind (and, for undo and redo, what it

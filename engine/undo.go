@@ -62,10 +62,7 @@ func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error)
 	if err != nil {
 		return to, err
 	}
-	if to.target, err = e.Find(ctx, open.To); err != nil {
-		return to, err
-	}
-	if to.paths, err = newSelection(&RestoreOptions{Paths: texts(open.Paths)}); err != nil {
+	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: texts(open.Paths)}); err != nil {
 		return to, err
 	}
 	for _, op := range ops {
@@ -126,10 +123,7 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 		return nil, to, nothingTo(kind)
 	}
 	op = list[len(list)-1]
-	if to.target, err = e.Find(ctx, op.From); err != nil {
-		return nil, to, err
-	}
-	if to.paths, err = newSelection(&RestoreOptions{Paths: texts(op.Paths)}); err != nil {
+	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: texts(op.Paths)}); err != nil {
 		return nil, to, err
 	}
 	to.made, err = e.broughtBy(ctx, op)
