@@ -91,14 +91,15 @@ func hint(err error) error {
 	return err
 }
 
-// inGit returns the pending rows whose snapshots are in git, for the next
-// snapshot to settle.
-func (e *Engine) inGit(ctx context.Context) ([]pendingRow, error) {
-	if e.repo == nil {
-		return nil, nil
+// inGit returns the rows whose snapshots are in git, for the next snapshot to
+// settle.
+func (e *Engine) inGit(ctx context.Context, rows []pendingRow) (done []pendingRow) {
+	for _, row := range rows {
+		if e.repo.Keeps(ctx, row.id) {
+			done = append(done, row)
+		}
 	}
-	rows, err := e.pending(ctx)
-	return slices.DeleteFunc(rows, func(r pendingRow) bool { return !e.repo.Keeps(ctx, r.id) }), err
+	return done
 }
 
 // settle forgets what was pending and is in git now. A single row is left to

@@ -304,14 +304,18 @@ func (e *Engine) last(v *cas.View) (*Snapshot, error) {
 	return find(v, w.Last)
 }
 
-// A pendingRow is a snapshot that is not in git yet.
+// A pendingRow is a snapshot that may not be in git yet.
 type pendingRow struct {
 	seq []byte
 	id  oid.ID
 }
 
-// pending returns the snapshots that are not in git yet, oldest first.
+// pending returns the snapshots that may not be in git yet, oldest first; none
+// without git.
 func (e *Engine) pending(ctx context.Context) (rows []pendingRow, err error) {
+	if e.repo == nil {
+		return nil, nil
+	}
 	err = e.view(ctx, func(v *cas.View) error {
 		for key, value := range v.Table(tablePending).All() {
 			id, err := oid.FromBytes(value)

@@ -35,7 +35,7 @@ const (
 	tableByID       = "snapshot-ids" // id → sequence
 	tableOperations = "operations"   // sequence → Operation
 	tableWorktrees  = "worktrees"    // key → worktree
-	tablePending    = "pending"      // sequence → id of a snapshot that is not in git yet
+	tablePending    = "pending"      // sequence → id of a snapshot that may not be in git yet
 	tablePins       = "pins"         // name → snapshot id
 	tableDropped    = "dropped"      // id of a snapshot that the store dropped and the ref still has
 	tableRenamed    = "renamed"      // id that a snapshot had before a purge → its id now

@@ -136,10 +136,11 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
 	}
-	done, err := e.inGit(ctx)
+	rows, err := e.pending(ctx)
 	if err != nil {
 		return nil, false, err
 	}
+	done := e.inGit(ctx, rows)
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
 		last, err := e.last(&u.View)
 		if err != nil {

@@ -50,11 +50,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.inGit(ctx)
-	if err != nil {
-		return nil, err
-	}
-	st.Pending = len(rows) - len(done)
+	st.Pending = len(rows) - len(e.inGit(ctx, rows))
 	if len(e.conf.secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err
