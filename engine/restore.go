@@ -116,13 +116,19 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 // operate carries out an operation whose kind (and, for undo and redo, what it
 // reverts) is given. The operation lock is held.
 func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored, error) {
-	undo, plan, err := e.prepare(ctx, to)
-	if err != nil {
-		return nil, err
+	var plan *Plan
+	var err error
+	for range sweptTries {
+		if op.From, plan, err = e.prepare(ctx, to); err != nil {
+			return nil, e.dropped(ctx, to.target, err)
+		}
+		op.To, op.Paths = to.target.ID, to.paths.patterns()
+		if err = e.begin(ctx, op, plan.steps); !errors.Is(err, cas.ErrSwept) {
+			break
+		}
 	}
-	op.From, op.To, op.Paths = undo.ID, to.target.ID, to.paths.patterns()
-	if err := e.begin(ctx, op, plan.steps); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, e.dropped(ctx, to.target, err)
 	}
 	// Git comes second: the undo must stand before anything is changed, and it
 	// stands in the store. What fails there is tried again by the next command.
@@ -157,30 +163,43 @@ func restored(op *Operation, out apply.Outcome) *Restored {
 	return r
 }
 
-// prepare records the present and plans. Ignored files that the plan would
-// overwrite or delete are recorded too: then the present is recorded a second
-// time.
-func (e *Engine) prepare(ctx context.Context, to aim) (*Snapshot, *Plan, error) {
+// dropped says of a target that was pruned meanwhile that it is gone, instead
+// of what could then not be read of it.
+func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error {
+	if errors.Is(err, ErrDamaged) || errors.Is(err, cas.ErrSwept) {
+		if _, gone := e.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
+			return fmt.Errorf("%w: it was dropped meanwhile", gone)
+		}
+	}
+	return err
+}
+
+// prepare records the present, of which it returns the id, and plans. Ignored
+// files that the plan would overwrite or delete are recorded too: then the
+// present is recorded a second time.
+func (e *Engine) prepare(ctx context.Context, to aim) (oid.ID, *Plan, error) {
 	opt := captureOptions{}
 	for {
 		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
 		if err != nil {
-			return nil, nil, err
+			return oid.ID{}, nil, err
 		}
 		plan, err := e.plan(ctx, present, to)
 		err = errors.Join(err, present.saveTable(undo.ID))
 		present.discard()
 		if err != nil {
-			return nil, nil, err
+			return oid.ID{}, nil, err
 		}
 		if len(plan.force) == 0 || opt.force != nil {
-			return undo.Snapshot, plan, nil
+			return undo.ID, plan, nil
 		}
 		opt.force = plan.force
 	}
 }
 
-// begin makes the operation durable before anything is changed.
+// begin makes the operation durable before anything is changed. Until then
+// nothing keeps a prune from dropping the snapshots it is about, unless they
+// are the newest: without the undo it is [cas.ErrSwept], and begins nothing.
 func (e *Engine) begin(ctx context.Context, op *Operation, steps []apply.Step) (err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	stage := e.opened().Stage()
@@ -193,7 +212,11 @@ func (e *Engine) begin(ctx context.Context, op *Operation, steps []apply.Step) (
 		return err
 	}
 	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
-		if err := e.abandon(u); err != nil {
+		undo, err := find(&u.View, op.From)
+		if err == nil && (undo == nil || undo.ID != op.From) {
+			err = fmt.Errorf("%w: the snapshot to return to, %v", cas.ErrSwept, op.From)
+		}
+		if err := errors.Join(err, e.abandon(u)); err != nil {
 			return err
 		}
 		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {

@@ -166,3 +166,53 @@ func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
 		}
 	}
 }
+
+func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e, other := p.open(), p.open()
+		one := p.snap(e, "one", nil)
+		p.must(e.Pin(context.Background(), "one", one.ID))
+		p.write("file", "of the present")
+		before, done := len(p.records(other)), false
+		e.now = func() time.Time {
+			if !done && len(p.records(other)) > before { // the undo is recorded, and nothing names it yet
+				done = true
+				p.write("another", "file")
+				_, err := other.Snapshot(context.Background(), nil)
+				p.must(err)
+				if out := p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) != 1 {
+					t.Errorf("%d snapshots were dropped, not the undo", len(out.Dropped))
+				}
+			}
+			return time.Now()
+		}
+		_, err := e.Restore(context.Background(), one.ID, nil)
+		p.must(err)
+		if _, err := e.Undo(context.Background()); err != nil || p.read("file") != "of the present" || !done {
+			t.Errorf("%v, %q, %v", err, p.read("file"), done)
+		}
+		p.wantClean(e)
+	}
+}
+
+func TestATargetThatIsPrunedMeanwhileIsGoneAndNotDamaged(t *testing.T) {
+	p := newPlace(t, false)
+	e, other := p.open(), p.open()
+	p.write("only/there", "one")
+	one := p.snap(e, "one", nil)
+	p.must(os.RemoveAll(filepath.Join(p.dir, "only")))
+	p.snap(e, "two", nil)
+	done := false
+	e.now = func() time.Time {
+		if !done {
+			done = true
+			p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+		}
+		return time.Now()
+	}
+	_, err := e.Restore(context.Background(), one.ID, nil)
+	if !errors.Is(err, ErrNoSnapshot) || errors.Is(err, ErrDamaged) || p.read("file") != "two" {
+		t.Errorf("%v, %q", err, p.read("file"))
+	}
+}
