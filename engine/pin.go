@@ -18,10 +18,14 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 		return err
 	}
 	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		if s, err := find(&u.View, id); err != nil || s == nil {
-			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
+		s, err := find(&u.View, id)
+		if err == nil && s == nil {
+			err = fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
 		}
-		return u.Table(tablePins).Put([]byte(name), id.Bytes())
+		if err != nil {
+			return err
+		}
+		return u.Table(tablePins).Put([]byte(name), s.ID.Bytes()) // a purge may have given it another id
 	}))
 }
 

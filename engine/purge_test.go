@@ -163,3 +163,19 @@ func TestAPurgeSaysWhatGitKeeps(t *testing.T) {
 		t.Errorf("%+v, want %+v", out.Git, want)
 	}
 }
+
+func TestAPinByAnOldIdHoldsThePurgedSnapshot(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.write("keys/a.key", secret)
+	old := p.snap(e, "one", nil).ID
+	_, err := e.Purge(context.Background(), []string{"keys/a.key"}, false)
+	p.must(err)
+	p.snap(e, "two", nil)
+	p.must(e.Pin(context.Background(), "one", old))
+	if out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) > 0 {
+		t.Errorf("dropped: %v", out.Dropped)
+	}
+	_, err = e.Find(context.Background(), old)
+	p.must(err)
+}
