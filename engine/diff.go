@@ -138,7 +138,7 @@ func leftOutBy(s *Snapshot) func(path string) bool {
 	out := map[string]bool{}
 	if s != nil {
 		for _, n := range s.Skipped {
-			out[string(n.Path)] = !n.Kept
+			out[string(n.Path)] = out[string(n.Path)] || !n.Kept // a path may have two notes
 		}
 	}
 	return func(path string) bool {

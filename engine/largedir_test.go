@@ -257,3 +257,22 @@ func TestWhatIsLeftOutIsNotSaidToBeDeleted(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsLeftOutIsNotSaidToBeDeletedWhereAnotherNoteIsOnThePath(t *testing.T) {
+	p := newPlace(t, true)
+	p.env["REWIND_LARGE_DIR"] = "5"
+	e := p.open()
+	p.fill("inner", "v", 1, 4)
+	p.git("init", "-q", "inner")
+	first := p.snap(e, "one", nil)
+	p.fill("inner", "v", 5, 9)
+	second := p.snap(e, "one", nil)
+	if !slices.Equal(named(second.Skipped), []string{"inner", "inner"}) {
+		t.Fatalf("skipped %+v", second.Skipped)
+	}
+	d, err := e.Diff(context.Background(), first.Snapshot, second.Snapshot, nil)
+	p.must(err)
+	if len(d.Changes) > 0 {
+		t.Errorf("said to be changed: %+v", d.Changes)
+	}
+}
