@@ -37,7 +37,9 @@ type coverage struct {
 func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loader) *coverage {
 	c := &coverage{ctx: ctx, e: e, target: target, load: load, skipped: map[string]bool{}, nested: map[string]oid.ID{}, chains: map[string]*ignore.Chain{}}
 	for _, s := range target.Skipped {
-		c.skipped[string(s.Path)] = true
+		if !s.Kept { // else it has all of it: only git's tree has not
+			c.skipped[string(s.Path)] = true
+		}
 	}
 	for _, n := range target.Nested {
 		c.nested[string(n.Path)] = n.Exclude

@@ -188,3 +188,21 @@ func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 		t.Errorf("status still names %v", st.Exposed)
 	}
 }
+
+func TestWhatOnlyGitsTreeLacksWasSeenAndIsRestoredExactly(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("inner/a", "1")
+	p.git("init", "-q", "inner") // it has no commit that git could name
+	e := p.open()
+	first := p.snap(e, "one", nil)
+	p.write("inner/b", "2")
+	p.write("inner/d/c", "3")
+	r := p.restore(e, first.Snapshot)
+	if p.exists("inner/b") || p.exists("inner/d") || len(r.Kept) > 0 {
+		t.Errorf("kept: %+v", r.Kept)
+	}
+	p.undo(e)
+	if p.read("inner/b")+p.read("inner/d/c") != "23" {
+		t.Error("not taken back")
+	}
+}
