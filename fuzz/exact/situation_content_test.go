@@ -98,6 +98,7 @@ var nestedSituations = []situation{
 		w.skipped = []string{"nest"} // git's tree cannot name it; its files are recorded
 	}, change: func(w *world) {
 		w.write("nest/n.txt", "spoilt\n")
+		w.write("nest/later/new.txt", "new\n")
 		churn(w)
 	}},
 	{number: 31, title: "a nested repository cloned later stays, as the design says", build: usual, change: func(w *world) {
