@@ -150,6 +150,7 @@ func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
 			break // of a chain that is broken, what can be read counts
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
+			known[c.ID] = true // a link may keep what another one keeps
 			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, From: c.From}))
 		}
 	}

@@ -240,3 +240,16 @@ func TestALinkedWorktreeHasAStatTable(t *testing.T) {
 		t.Error("the first snapshot left no rows: every one is a first one")
 	}
 }
+
+func TestAChainThatKeepsASnapshotTwiceGivesItOneRecord(t *testing.T) {
+	p := newPlace(t, true)
+	one := p.snap(p.open(), "one", nil)
+	empty := p.git("hash-object", "-w", "-t", "tree", "/dev/null")
+	p.git("update-ref", gitbridge.StoreRef, p.git("commit-tree", empty, "-p", gitbridge.StoreRef, "-p", one.ID.String(), "-m", "pi rewind store"))
+	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
+	e := p.open()
+	two := p.snap(e, "two", nil)
+	if got := p.records(e); !slices.Equal(got, []oid.ID{two.ID, one.ID}) {
+		t.Errorf("the store has records of %v", got)
+	}
+}

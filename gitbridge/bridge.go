@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/gitref"
@@ -225,24 +226,29 @@ func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid
 		if err != nil {
 			return oid.ID{}, false, err
 		}
-		if !w.r.follows(now, tip) {
+		follows, kept := w.r.since(ctx, now, tip, w.job.Snapshot)
+		switch {
+		case !follows:
 			return oid.ID{}, true, nil
+		case kept: // by another process that found it pending
+			return oid.ID{}, false, nil
 		}
 		tip, last = now, now
 	}
 }
 
-// follows reports whether a keepalive keeps an earlier one.
-func (r *Repo) follows(tip, earlier oid.ID) bool {
-	for range keptMax {
-		if tip == earlier || earlier.IsZero() {
-			return true
+// since reports whether a keepalive keeps an earlier one, and whether a link
+// that came since then keeps a snapshot.
+func (r *Repo) since(ctx context.Context, tip, earlier, snapshot oid.ID) (follows, kept bool) {
+	n := 0
+	for l, err := range r.links(ctx, tip) {
+		if n++; err != nil || l.id == earlier || n > keptMax {
+			break
 		}
-		k, err := r.commit(tip)
-		if err != nil || k.subject != keepaliveMessage || len(k.parents) < 2 {
-			return false
+		kept = kept || slices.Contains(l.kept, snapshot)
+		if l.last == earlier {
+			return true, kept
 		}
-		tip = k.parents[0]
 	}
-	return false
+	return tip == earlier || earlier.IsZero(), kept
 }

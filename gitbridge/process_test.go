@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
@@ -84,6 +85,34 @@ func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
 		if id := processJob(r, b, n).Snapshot; found[id] != 1 {
 			t.Errorf("snapshot %d is %d times in the chain, want once", n, found[id])
 		}
+	}
+	r.wantClean()
+}
+
+func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
+	const snapshots, hands = 8, 6
+	r := newRepo(t, oid.SHA1)
+	for n := range snapshots {
+		job := processJob(r, r.open(), n)
+		var all sync.WaitGroup
+		for range hands {
+			b := r.open()
+			all.Go(func() {
+				if _, err := b.Bridge(context.Background(), job); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	b, found := r.open(), map[oid.ID]int{}
+	for s, err := range b.Snapshots(context.Background()) {
+		if found[s.ID]++; err != nil || found[s.ID] > 1 {
+			t.Errorf("snapshot %v is %d times in the chain, %v", s.ID, found[s.ID], err)
+		}
+	}
+	if len(found) != snapshots {
+		t.Errorf("%d snapshots are in the chain, want %d", len(found), snapshots)
 	}
 	r.wantClean()
 }
