@@ -52,8 +52,9 @@ type Report struct {
 // files (gc.autoPackLimit, gc.auto).
 const looseMax = 64
 
-// patience is how long the ref is fought for.
-const patience = 30 * time.Second
+// patience is how long the ref is fought for with others who move it. What is
+// to be written may take as long as it takes. A test has less.
+var patience = 30 * time.Second
 
 // Bridge makes git keep a snapshot: it writes the objects that git lacks, then
 // appends the snapshot to the chain of the store ref. It may be called again
@@ -77,17 +78,21 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 	if r.Algorithm().Sum(oid.Commit, job.Commit) != job.Snapshot {
 		return report, fmt.Errorf("%w: it has another id", ErrMalformed)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	w, err := r.writer(job)
 	if err != nil {
 		return report, err
 	}
 	defer w.db.Close()
-	for again := true; again && err == nil; {
-		report, again, err = w.bridge(ctx, c)
+	until := time.Now().Add(patience)
+	for again := true; again; {
+		if report, again, err = w.bridge(ctx, c); err != nil {
+			return report, err
+		}
+		if again && time.Now().After(until) {
+			return report, fmt.Errorf("%w: again and again for %v", gitref.ErrMoved, patience)
+		}
 	}
-	return report, err
+	return report, nil
 }
 
 // bridge does all of it once. It says to do it again when the chain it began
@@ -206,6 +211,8 @@ func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
 // It gives up, for the caller to try again, where the chain was replaced. The
 // ref is at tip; last is the same, or zero to begin a new chain.
 func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid.ID, again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, last, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)

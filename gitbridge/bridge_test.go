@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -133,4 +134,25 @@ func TestGitlinksAreNotFollowed(t *testing.T) {
 	p := EncodeSnapshot(c, r.alg)
 	r.bridge(b, Job{Snapshot: r.alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
 	r.wantClean()
+}
+
+func TestWritingMayTakeLongerThanTheRefIsFoughtFor(t *testing.T) {
+	was := patience
+	t.Cleanup(func() { patience = was })
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	job := r.snapshot(b, 1, many(20))
+	load := job.Load
+	job.Open = nil
+	job.Load = func(id oid.ID) (oid.Kind, []byte, error) {
+		time.Sleep(2 * time.Millisecond) // 40 objects and more
+		return load(id)
+	}
+	patience = 50 * time.Millisecond
+	began := time.Now()
+	if _, err := b.Bridge(t.Context(), job); err != nil {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	patience = was
+	r.wantChain(b, job)
 }

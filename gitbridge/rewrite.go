@@ -102,8 +102,7 @@ func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID) error {
 // rework replaces the chain by what change makes of it, again and again until
 // nobody else has moved the ref in between.
 func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	until := time.Now().Add(patience)
 	w, err := r.writer(nil)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
@@ -124,7 +123,7 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, gitref.ErrMoved) || ctx.Err() != nil {
+		if !errors.Is(err, gitref.ErrMoved) || ctx.Err() != nil || time.Now().After(until) {
 			return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 		}
 	}
