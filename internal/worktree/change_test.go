@@ -5,6 +5,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -341,6 +342,27 @@ func TestADamagedTableIsNoHindrance(t *testing.T) {
 	p.must(os.WriteFile(p.table, data, 0o600))
 	for range 3 {
 		if r := p.scan(); r.State != want {
+			t.Errorf("state %+v, want %+v", r.State, want)
+		}
+	}
+}
+
+func TestATableThatIsShortenedDuringAScanEndsIt(t *testing.T) {
+	p := newPlace(t)
+	for i := range 300 {
+		p.write(fmt.Sprintf("d%03d/file", i), "1")
+	}
+	p.write("d200/.git/config", "") // so that the scan asks what it is, with its row in hand
+	plain := func(_ context.Context, dir string) (*Repo, error) { return nil, nil }
+	want := p.settled(func(c *Config) { c.Nested = plain }).State
+	cfg := p.config()
+	cfg.Nested = func(context.Context, string) (*Repo, error) { return nil, os.Truncate(p.table, 4096) }
+	if _, err := Scan(context.Background(), cfg); !errors.Is(err, errTable) {
+		t.Errorf("Scan = %v", err)
+	}
+	cfg.Table.Close()
+	for range 2 {
+		if r := p.scan(func(c *Config) { c.Nested = plain }); r.State != want {
 			t.Errorf("state %+v, want %+v", r.State, want)
 		}
 	}

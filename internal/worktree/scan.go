@@ -3,8 +3,10 @@ package worktree
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -129,6 +131,8 @@ func (s *scan) watch(all *sync.WaitGroup) {
 
 // work takes directories from the stack until all are finished.
 func (s *scan) work(ctx context.Context) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer s.faulted()
 	w := &worker{scan: s, ctx: ctx}
 	for n := s.take(w); n != nil; n = s.take(w) {
 		if err := w.visit(n); err != nil {
@@ -141,6 +145,19 @@ func (s *scan) work(ctx context.Context) {
 		}
 	}
 }
+
+// faulted ends the scan where a row lay on a page that the table's mapped file
+// does not have any more: somebody shortened it, or the disk cannot read it.
+func (s *scan) faulted() {
+	p := recover()
+	if _, fault := p.(interface{ Addr() uintptr }); fault {
+		s.fail(errTable)
+	} else if p != nil {
+		panic(p)
+	}
+}
+
+var errTable = errors.New("the stat table changed during the scan; try again")
 
 // take returns the next directory, nil when there is nothing more to do. It
 // also collects what the worker counted.
