@@ -132,10 +132,15 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	}
 	// Git comes second: the undo must stand before anything is changed, and it
 	// stands in the store. What fails there is tried again by the next command.
+	// The end waits for it: whoever kills a program that still works must find
+	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
 	git.Go(func() { _ = e.bridge(ctx) })
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()
+	if err == nil {
+		err = e.end(ctx, op, out)
+	}
 	if err != nil {
 		return nil, unfinished(op.Kind, op, err)
 	}
@@ -244,21 +249,22 @@ func (e *Engine) abandon(u *cas.Update) error {
 	return nil
 }
 
-// apply carries out the steps and ends the operation.
+// apply carries out the steps.
 func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (apply.Outcome, error) {
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
-	out, err := apply.Apply(ctx, e.root, steps, source, &apply.Options{
+	return apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
 		Replay:    replay,
 		Key:       op.Key,
 		Protected: e.protected(),
 		Progress:  e.progress("restore"),
 	})
-	if err != nil {
-		return out, err
-	}
+}
+
+// end records that the operation is done.
+func (e *Engine) end(ctx context.Context, op *Operation, out apply.Outcome) error {
 	op.Ended, op.Partial = e.now(), len(out.Conflicts) > 0
-	return out, storeError(e.opened().Update(ctx, op.put))
+	return storeError(e.opened().Update(ctx, op.put))
 }
 
 // protected are the directories that no step writes into: the store, and

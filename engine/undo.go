@@ -193,6 +193,9 @@ func (e *Engine) recoverLocked(ctx context.Context) (*Restored, error) {
 		return nil, err
 	}
 	out, err := e.apply(ctx, h.open, steps, true)
+	if err == nil {
+		err = e.end(ctx, h.open, out)
+	}
 	if err != nil {
 		return nil, unfinished("the "+h.open.Kind+" that was interrupted", h.open, err)
 	}

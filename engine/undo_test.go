@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 )
 
@@ -214,5 +215,42 @@ func TestATargetThatIsPrunedMeanwhileIsGoneAndNotDamaged(t *testing.T) {
 	_, err := e.Restore(context.Background(), one.ID, nil)
 	if !errors.Is(err, ErrNoSnapshot) || errors.Is(err, ErrDamaged) || p.read("file") != "two" {
 		t.Errorf("%v, %q", err, p.read("file"))
+	}
+}
+
+func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
+	p := newPlace(t, true)
+	e, ctx := p.open(), context.Background()
+	one := p.snap(e, "one", nil)
+	for _, text := range []string{"two", "three"} {
+		p.write("file", text)
+		_, err := e.Restore(ctx, one.ID, nil)
+		p.must(err)
+	}
+	lock := filepath.Join(p.dir, ".git", gitbridge.StoreRef) + ".lock"
+	p.must(os.WriteFile(lock, nil, 0o644)) // as git holds it
+	during, kill := context.WithCancel(ctx)
+	done := make(chan error)
+	p.write("more", "of which the undo makes a snapshot")
+	go func() { _, err := p.open().Undo(during); done <- err }()
+	for end := time.Now().Add(20 * time.Second); p.read("file") != "three"; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the undo does not write while git is locked")
+		}
+	}
+	if st, err := e.Status(ctx); err != nil || st.Unfinished == nil {
+		t.Errorf("while it still works: %+v, %v", st, err)
+	}
+	kill()
+	if err := <-done; !errors.Is(err, ErrUnfinished) {
+		t.Errorf("got %v", err)
+	}
+	p.must(os.Remove(lock))
+	for _, want := range []string{"three", "two"} { // the first finishes it
+		_, err := e.Undo(ctx)
+		p.must(err)
+		if got := p.read("file"); got != want {
+			t.Errorf("file is %q, want %q", got, want)
+		}
 	}
 }
