@@ -28,9 +28,10 @@ const (
 	AllWanted                       // of a repository's root: its index wants everything on disk
 	hasTree
 	hasOverlay
-	long  // its own ids have 32 bytes
-	Hides // the index has something that stands for another kind of thing here, or for none: the entries do not tell what
-	Full  // it holds too many files that the index does not know: they are not among the entries
+	long    // its own ids have 32 bytes
+	Hides   // the index has something that stands for another kind of thing here, or for none: the entries do not tell what
+	Full    // it holds too many files that the index does not know: they are not among the entries
+	Dropped // what was known of the entries was not saved: the index must not be taken for it
 )
 
 // EntryFlags say what is known of an entry.

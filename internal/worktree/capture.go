@@ -250,6 +250,9 @@ func (n *node) sinceIndex(mtime int64) bool {
 // seed takes the id of the index, if git saw the file as it is now.
 func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	e, o := c.tracked.entry, c.old
+	if !n.row.IsZero() && n.row.Flags()&stattable.Dropped != 0 {
+		return false // the row may have known that git converted the file
+	}
 	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && o.Raw != e.ID && sameStat(o, st) {
 		return false // in the second case the row knows that git converted the file
 	}

@@ -96,12 +96,12 @@ func (r *Result) SaveTable(store string, snapshot oid.ID) error {
 	changed := maps.Clone(r.rows)
 	var removed []string
 	for number, seen := range r.seen {
-		if dir := r.table.Dir(number); !seen || r.unsaved[dir] {
-			removed = append(removed, dir)
+		if !seen {
+			removed = append(removed, r.table.Dir(number))
 		}
 	}
 	for dir := range r.unsaved {
-		delete(changed, dir)
+		changed[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped}, nil, nil)
 	}
 	bound := stattable.Binding{Store: store, Snapshot: snapshot}
 	if len(changed) == 0 && len(removed) == 0 && r.table.Bound() == bound {
