@@ -162,7 +162,9 @@ func readFrozen(t *testing.T, name string) {
 		w.must(os.Rename(filepath.Join(w.dir, "store"), place))
 		table = filepath.Join(place, "stat.db")
 	}
-	if n := stattable.Load(table).Len(); n == 0 {
+	loaded := stattable.Load(table)
+	defer loaded.Close()
+	if n := loaded.Len(); n == 0 {
 		t.Error("the stat table is not understood")
 	}
 	e := w.open()

@@ -195,15 +195,17 @@ func (t *Table) read() (err error) {
 // Load, it writes nothing and returns [ErrOutdated]. It waits for those who
 // have the file loaded, up to a second.
 func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error {
-	if t.damaged.Load() {
+	damaged := t.damaged.Load()
+	if damaged {
 		changed, removed = t.whole(changed, removed), nil
 		t.generation = 0
-		t.Close()
+	}
+	t.Close()
+	if damaged {
 		if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
 		}
 	}
-	t.Close()
 	err := t.write(b, changed, removed)
 	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
 		os.Remove(t.path) // a cache that cannot be written is better gone than old

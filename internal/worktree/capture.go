@@ -254,7 +254,7 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 		return false // the row may have known that git converted the file
 	}
 	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && o.Raw != e.ID && sameStat(o, st) {
-		return false // in the second case the row knows that git converted the file
+		return false // in the last case the row knows that git converted the file
 	}
 	if st.Mode.Type() == tree.File {
 		shrinks, identity := w.shrinks(n, c.name)
