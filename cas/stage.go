@@ -21,6 +21,9 @@ const (
 	// batchBytes of payload are looked up in the store at once: an open file
 	// for each would cost as much as compressing it.
 	batchBytes = 1 << 20
+	// itemsEach are worth a goroutine: each has encoders of its own, whose
+	// tables are fresh memory, and that costs more than compressing a few.
+	itemsEach = 16
 	// loadBytes of frames are written at once, while the next are being made:
 	// this bounds a stage's memory, whatever is put into it.
 	loadBytes = 10 << 20
@@ -237,7 +240,7 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	}
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(b.items)+3)/4) {
+	for range min(runtime.GOMAXPROCS(0), (len(b.items)+itemsEach-1)/itemsEach) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(b.items)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				l.chunks[i] = g.s.prepare(b.items[i], b.buf, found[i])

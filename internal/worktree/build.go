@@ -18,7 +18,10 @@ func (w *worker) release(n *node) error {
 		}
 		n.report()
 		w.done()
-		n = n.parent
+		done := n
+		if n = n.parent; n != nil {
+			w.recycle(done)
+		}
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func (l *listing) see(name string) {
 
 // subdirectory decides whether a directory is entered, and how.
 func (l *listing) subdirectory(name string) {
-	n, c := l.n, &node{}
+	n, c := l.n, l.cleared()
 	n.child(c, name)
 	link, isLink := l.known.file(name)
 	if isLink && link.mode != tree.GitLink {
@@ -204,6 +204,7 @@ func (l *listing) subdirectory(name string) {
 		c.all = c.all || l.force.paths[c.path]
 	default:
 		if !l.enter(c) {
+			l.recycle(c)
 			return
 		}
 	}

@@ -89,6 +89,32 @@ type ruleFile struct {
 	id     oid.ID // in the index only; after reading: of the bytes that are in force
 }
 
+// nodeBlock nodes are made at once.
+const nodeBlock = 16
+
+// cleared returns an empty node. A worktree has many directories, but few of
+// them are being visited at a time: nodes of finished ones are used again, for
+// fresh memory costs more than all that is done with it.
+func (w *worker) cleared() *node {
+	if len(w.spare) == 0 {
+		block := make([]node, nodeBlock)
+		for i := range block {
+			w.spare = append(w.spare, &block[i])
+		}
+	}
+	n := w.spare[len(w.spare)-1]
+	w.spare = w.spare[:len(w.spare)-1]
+	return n
+}
+
+// recycle takes a node that is finished and reported: nobody knows it any more.
+func (w *worker) recycle(n *node) {
+	reports := n.reports[:0]
+	clear(reports[:cap(reports)])
+	*n = node{reports: reports}
+	w.spare = append(w.spare, n)
+}
+
 // child makes the node of a subdirectory, with a copy of the name. The caller
 // fills in what is special.
 func (n *node) child(c *node, name string) {

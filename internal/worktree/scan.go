@@ -48,6 +48,7 @@ type scan struct {
 	root   *dirfd.Dir
 	cutoff int64         // what was touched at this time or later is young
 	slack  time.Duration // the grain of the file system's timestamps
+	quick  uint64        // the device of the root, if it is this machine's own
 	force  forced
 	seen   []bool // by row number; each is written by the one worker that has the row
 
@@ -65,10 +66,14 @@ type scan struct {
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
 	s.wake = sync.NewCond(&s.mu)
+	local := root.Local()
 	if s.slack == 0 {
-		if s.slack = slackUnknown; root.Local() {
+		if s.slack = slackUnknown; local {
 			s.slack = slackLocal
 		}
+	}
+	if st, err := root.Stat(); err == nil && local {
+		s.quick = st.Dev
 	}
 	now := cfg.Now
 	if now == nil {

@@ -20,6 +20,8 @@ type worker struct {
 	count   Counters
 	changed []int             // entries of the row that must be looked at closely
 	kids    []stattable.Entry // subdirectories the row has
+	nodes   []*node           // of them
+	spare   []*node           // of finished directories, cleared
 	buf     []byte            // of files
 	cname   []byte            // of a name, NUL-terminated
 	payload []byte            // of trees
@@ -44,6 +46,9 @@ func (w *worker) visit(n *node) error {
 		return w.unreadable(n, err)
 	}
 	n.mode = st.Mode
+	if w.quick != 0 && st.Dev == w.quick {
+		dir.Quick()
+	}
 	if n.parent != nil && st.Ino != 0 && st.Ino == w.cfg.Skip.Ino && st.Dev == w.cfg.Skip.Dev {
 		n.gone = true
 		return nil
@@ -187,15 +192,12 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	return true, nil
 }
 
-// kidsOf makes nodes of the subdirectories that the row has.
+// kidsOf makes nodes of the subdirectories that the row has. They are valid
+// until the next call.
 func (w *worker) kidsOf(n *node) []*node {
-	if len(w.kids) == 0 {
-		return nil
-	}
-	nodes := make([]node, len(w.kids))
-	out := make([]*node, len(w.kids))
-	for i, e := range w.kids {
-		c, flags := &nodes[i], e.Flags()
+	w.nodes = w.nodes[:0]
+	for _, e := range w.kids {
+		c, flags := w.cleared(), e.Flags()
 		n.child(c, e.Name())
 		c.was, c.held = e, flags&stattable.Tracked != 0
 		c.host = c.host && flags&stattable.OutOfGit == 0
@@ -206,9 +208,9 @@ func (w *worker) kidsOf(n *node) []*node {
 			c.link, c.inGit, c.noIndex = e.Git(), false, true
 		}
 		c.settle()
-		out[i] = c
+		w.nodes = append(w.nodes, c)
 	}
-	return out
+	return w.nodes
 }
 
 // descend leaves the subdirectories of a directory to the workers.
