@@ -1,0 +1,34 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestCollectionIsAsUsualAfterTheFirst(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	collectLater()
+	if got := debug.SetGCPercent(400); got != 400 {
+		t.Fatalf("%d percent at first", got)
+	}
+	for range 100 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond) // the cleanup has a goroutine of its own
+		if got := debug.SetGCPercent(400); got == 100 {
+			return
+		}
+	}
+	t.Error("the first collection changed nothing")
+}
+
+func TestGOGCIsObeyed(t *testing.T) {
+	t.Setenv("GOGC", "70")
+	defer debug.SetGCPercent(debug.SetGCPercent(70))
+	collectLater()
+	if got := debug.SetGCPercent(70); got != 70 {
+		t.Errorf("%d percent", got)
+	}
+}
