@@ -104,6 +104,8 @@ func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
 		return fn(u)
 	})
 	if err == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		g.reset()
 	}
 	return err
@@ -112,9 +114,16 @@ func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
 // finish works off the last batch and puts the rows of the large objects,
 // whose chunks are all there now, into the last load.
 func (g *Stage) finish(ctx context.Context) error {
+	g.mu.Lock()
 	last := g.batch
 	g.batch = &batch{}
+	if len(last.items) > 0 { // Commit may be tried again
+		g.worked = last
+	}
+	g.mu.Unlock()
 	if err := g.work(ctx, last); err != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		g.batch = last
 		return err
 	}

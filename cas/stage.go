@@ -42,6 +42,7 @@ type Stage struct {
 	mu       sync.Mutex           // guards what follows, and is never held over work
 	seen     map[oid.ID]struct{}  // what was put
 	batch    *batch               // payloads that nothing was done with yet
+	worked   *batch               // the last one, which Commit has worked off
 	ready    *load                // frames to be written
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
@@ -52,7 +53,23 @@ type Stage struct {
 type batch struct {
 	buf   []byte
 	items []item
-	based bool // an item has a base
+	based bool           // an item has a base
+	at    map[oid.ID]int // the items that were looked for so far
+	known int            // items that are in at
+}
+
+// find returns an object of the batch, nil if it has none of that id.
+func (b *batch) find(id oid.ID) *item {
+	if b.at == nil {
+		b.at = make(map[oid.ID]int, len(b.items))
+	}
+	for ; b.known < len(b.items); b.known++ {
+		b.at[b.items[b.known].id] = b.known
+	}
+	if i, ok := b.at[id]; ok && !id.IsZero() {
+		return &b.items[i]
+	}
+	return nil
 }
 
 // An item is a small object, or with a zero id a chunk of a large one.
@@ -342,5 +359,23 @@ func (g *Stage) Discard() {
 	g.settle()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.worked = nil
 	g.reset()
+}
+
+// Object returns an object that was staged, as long as its payload happens to
+// be in memory: of a small stage all are, until it is discarded, also while
+// Commit is at work and afterwards. Nothing has checked yet that it is durable.
+func (g *Stage) Object(id oid.ID) (oid.Kind, []byte, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, b := range []*batch{g.batch, g.worked} {
+		if b == nil {
+			continue
+		}
+		if it := b.find(id); it != nil {
+			return it.kind, bytes.Clone(b.buf[it.from:it.to]), true
+		}
+	}
+	return 0, nil, false
 }

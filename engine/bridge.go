@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -19,8 +20,9 @@ import (
 const foldEvery = 256
 
 // bridge brings every pending snapshot into git, oldest first, and takes out
-// of the ref what a prune or purge has dropped.
-func (e *Engine) bridge(ctx context.Context) error {
+// of the ref what a prune or purge has dropped. Whole are trees that git is
+// known to have with all they need.
+func (e *Engine) bridge(ctx context.Context, whole ...oid.ID) error {
 	if e.repo == nil {
 		return nil
 	}
@@ -35,7 +37,7 @@ func (e *Engine) bridge(ctx context.Context) error {
 		if e.repo.Keeps(ctx, row.id) {
 			continue
 		}
-		if err := e.bridgeOne(ctx, row.id, false); err != nil {
+		if err := e.bridgeOne(ctx, row.id, false, whole); err != nil {
 			return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", row.id, hint(err))
 		}
 	}
@@ -160,8 +162,8 @@ func settleRow(u *cas.Update, row pendingRow) error {
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
 // snapshot that was pruned or purged needs no bridge, also where that happens
 // while it is on its way, and its objects go.
-func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
-	err := e.carry(ctx, id, repair)
+func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool, whole []oid.ID) error {
+	err := e.carry(ctx, id, repair, whole)
 	if err == nil {
 		return nil
 	}
@@ -172,7 +174,7 @@ func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool) error {
 }
 
 // carry does so for a snapshot that stands.
-func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool) error {
+func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool, whole []oid.ID) error {
 	if stands, err := e.stands(ctx, id); err != nil || !stands {
 		return err
 	}
@@ -185,9 +187,31 @@ func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool) error {
 		Commit:   payload,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
 		Open:     func(id oid.ID) (gitbridge.Object, error) { return e.stream(ctx, id) },
+		Complete: whole,
 		Repair:   repair,
 	})
 	return err
+}
+
+// ahead begins to write what git lacks of a capture's tree, while the store is
+// busy with the snapshot: objects that no ref names do no harm, and the ref
+// follows the record as ever. The function that it returns waits for the end.
+func (e *Engine) ahead(ctx context.Context, c *capture, id oid.ID, payload []byte) (wait func()) {
+	if e.repo == nil {
+		return func() {}
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		whole, err := e.repo.Ahead(ctx, gitbridge.Job{
+			Snapshot: id,
+			Commit:   payload,
+			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return c.object(ctx, id) },
+		})
+		if err == nil && whole {
+			c.whole = append(c.whole, c.state.Tree)
+		}
+	})
+	return work.Wait
 }
 
 // stands reports whether the store has a snapshot under this very id.

@@ -43,6 +43,8 @@ type capture struct {
 	stage   *cas.Stage // nil when dry
 	trees   forest     // when dry
 
+	load      tree.Loader  // what loader returned
+	whole     []oid.ID     // trees that git has with all they need: the capture's, if it was written ahead
 	mu        sync.Mutex   // guards nested
 	close     func() error // ends the filters that the scan started
 	rechecked bool         // the stat table was not trusted: what was missing was read again
@@ -244,6 +246,31 @@ func (c *capture) discard() {
 	if c.table != nil {
 		c.table.Close()
 	}
+}
+
+// object returns an object of the capture, of the store, or of git.
+func (c *capture) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, error) {
+	if c.stage != nil {
+		if kind, p, ok := c.stage.Object(id); ok {
+			return kind, p, nil
+		}
+	}
+	return c.e.object(ctx, id)
+}
+
+// loader returns trees of the capture, of the store and of git. It remembers
+// them for as long as the capture is there, and is not to be shared.
+func (c *capture) loader(ctx context.Context) tree.Loader {
+	if c.load == nil {
+		c.load = c.e.loader(ctx, func(id oid.ID) ([]byte, bool) {
+			if p, ok := c.trees[id]; ok || c.stage == nil {
+				return p, ok
+			}
+			kind, p, ok := c.stage.Object(id)
+			return p, ok && kind == oid.Tree
+		})
+	}
+	return c.load
 }
 
 // saveTable keeps what the scan saw for the next one; afterwards the capture

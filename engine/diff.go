@@ -99,9 +99,9 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 // the capture left out although they are there.
 func (d *Difference) between(ctx context.Context, from, to *Snapshot, c *capture, sel *selection) (hidden []string, err error) {
 	var a, b tree.State
-	var extra forest
+	load := d.e.loader(ctx, nil)
 	if c != nil {
-		b, extra = c.state, c.trees
+		b, load = c.state, c.loader(ctx)
 	} else {
 		b = to.State()
 	}
@@ -110,7 +110,7 @@ func (d *Difference) between(ctx context.Context, from, to *Snapshot, c *capture
 	}
 	view, fromOut, toOut := viewOf(from, to), leftOutBy(from), leftOutBy(to)
 	d.Changes = nil
-	for change, err := range tree.Diff(a, b, d.e.alg, d.e.loader(ctx, extra)) {
+	for change, err := range tree.Diff(a, b, d.e.alg, load) {
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 // likeSecrets lists the files of the capture's git tree that differ from the
 // tree before, that HEAD's commit does not have, and that look like secrets.
 func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]Path, error) {
-	looks, load := chainOf([]string{"builtin"}), e.loader(ctx, c.trees)
+	looks, load := chainOf([]string{"builtin"}), c.loader(ctx)
 	if before.IsZero() {
 		before = c.head.Tree
 	}

@@ -68,20 +68,24 @@ func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
 // A forest is the trees of a capture that is not recorded, by id.
 type forest map[oid.ID][]byte
 
-// loader returns trees from extra, the store and git, in that order, and
-// remembers them: one operation meets the same directories more than once.
-func (e *Engine) loader(ctx context.Context, extra forest) tree.Loader {
+// loader returns trees from staged (which may be nil), the store and git, in
+// that order, and remembers them: one operation meets the same directories more
+// than once.
+func (e *Engine) loader(ctx context.Context, staged func(oid.ID) ([]byte, bool)) tree.Loader {
 	seen := make(forest)
 	empty := e.alg.Sum(oid.Tree, nil)
 	return func(id oid.ID) ([]byte, error) {
 		if id == empty {
 			return nil, nil
 		}
-		if p, ok := extra[id]; ok {
-			return p, nil
-		}
 		if p, ok := seen[id]; ok {
 			return p, nil
+		}
+		if staged != nil {
+			if p, ok := staged(id); ok {
+				seen[id] = p
+				return p, nil
+			}
 		}
 		p, err := e.payload(ctx, oid.Tree, id)
 		if err != nil {

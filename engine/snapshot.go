@@ -40,9 +40,10 @@ type Recorded struct {
 //
 // The order is the guarantee: contents and trees, then the record that makes
 // the snapshot, in one durable transaction with the last of the contents;
-// then the stat table and git. A crash before the record leaves contents
-// that nobody refers to, and nothing else; a failure to reach git leaves the
-// snapshot in the store, and the next command tries again.
+// then the stat table and git's ref. A crash before the record leaves contents
+// that nobody refers to, in the store or among git's objects, and nothing else;
+// a failure to reach git leaves the snapshot in the store, and the next command
+// tries again.
 //
 // A worktree that is as its last snapshot has it gives that snapshot.
 func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded, error) {
@@ -63,7 +64,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	defer c.discard()
 	var git sync.WaitGroup
-	git.Go(func() { r.Bridge = e.bridge(ctx) })
+	git.Go(func() { r.Bridge = e.bridge(ctx, c.whole...) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
 	git.Wait()
 	if err != nil {
@@ -141,6 +142,8 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 		return nil, false, err
 	}
 	done := e.inGit(ctx, rows)
+	ahead := e.ahead(ctx, c, s.ID, payload)
+	defer ahead()
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
 		last, err := e.last(&u.View)
 		if err != nil {
@@ -245,7 +248,7 @@ func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
 		return c.files(), nil
 	}
 	n := 0
-	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, e.loader(ctx, c.trees)) {
+	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, c.loader(ctx)) {
 		if err != nil {
 			return 0, err
 		}

@@ -26,7 +26,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 		return err
 	}
 	for _, id := range lost {
-		if err := e.bridgeOne(ctx, id, true); err != nil {
+		if err := e.bridgeOne(ctx, id, true, nil); err != nil {
 			return fmt.Errorf("snapshot %v is in the store, but not whole in git: %w", id, err)
 		}
 	}

@@ -70,6 +70,31 @@ func (r *Repo) Bridge(ctx context.Context, job Job) (Report, error) {
 	return report, nil
 }
 
+// Ahead writes what git lacks of a snapshot's tree, and neither the snapshot nor
+// a ref: for a snapshot that is not recorded yet and will be bridged. It leaves
+// much, which makes a pack, to Bridge. Whole says that git has all of the tree
+// now, for [Job.Complete]. The errors are those of Bridge.
+func (r *Repo) Ahead(ctx context.Context, job Job) (whole bool, err error) {
+	c, err := DecodeSnapshot(job.Commit, r.Algorithm())
+	if err != nil {
+		return false, err
+	}
+	tip, err := r.tip()
+	if err != nil {
+		return false, err
+	}
+	ids, _, err := r.missing(ctx, &job, c.Tree, r.whole(tip, &job))
+	if err != nil || len(ids) > looseMax {
+		return false, err
+	}
+	w, err := r.writer(&job)
+	if err != nil {
+		return false, err
+	}
+	defer w.db.Close()
+	return true, w.write(ctx, ids, w.source)
+}
+
 func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) {
 	c, err := DecodeSnapshot(job.Commit, r.Algorithm())
 	if err != nil {

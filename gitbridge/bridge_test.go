@@ -40,6 +40,53 @@ func TestOnlyTheDifferenceIsLookedUpAndWritten(t *testing.T) {
 	r.wantChain(b, first, second)
 }
 
+func TestWhatIsWrittenAheadIsNeitherNamedNorLookedUpAgain(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	files := many(20)
+	r.bridge(b, r.snapshot(b, 1, files))
+	tip := r.git("rev-parse", StoreRef)
+	files = maps.Clone(files)
+	files["d3/e/f3"] = "changed"
+	job := r.snapshot(b, 2, files)
+	whole, err := b.Ahead(t.Context(), job)
+	if err != nil || !whole {
+		t.Fatalf("%v, %v", whole, err)
+	}
+	if now := r.git("rev-parse", StoreRef); now != tip {
+		t.Errorf("the ref was moved from %s to %s", tip, now)
+	}
+	if _, err := r.run("cat-file", "-e", job.Snapshot.String()); err == nil {
+		t.Error("the snapshot is in git before it is recorded")
+	}
+	c, err := DecodeSnapshot(job.Commit, oid.SHA1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.git("ls-tree", "-r", "-t", "-l", c.Tree.String()) // fails if anything is missing
+	job.Complete = []oid.ID{c.Tree}
+	if report := r.bridge(b, job); report.Looked != 0 || report.Written != 1 {
+		t.Errorf("%+v", report)
+	}
+	r.wantClean()
+}
+
+func TestMuchIsNotWrittenAhead(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	job := r.snapshot(b, 1, many(200))
+	if whole, err := b.Ahead(t.Context(), job); whole || err != nil {
+		t.Fatalf("%v, %v", whole, err)
+	}
+	if n := r.git("count-objects"); n != "0 objects, 0 kilobytes" {
+		t.Error(n)
+	}
+	if report := r.bridge(b, job); !report.Packed {
+		t.Errorf("%+v", report)
+	}
+	r.wantClean()
+}
+
 func TestWhatHeadHasIsNotLookedUp(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	files := many(100)

@@ -68,13 +68,24 @@ func TestPipesAndSocketsAreNamedAndDoNotBlock(t *testing.T) {
 	}
 }
 
-func TestLstatRawDoesNotAllocate(t *testing.T) {
-	d := open(t, t.TempDir())
-	must(t, os.WriteFile(filepath.Join(t.TempDir(), "f"), nil, 0o600))
-	name := []byte("f\x00")
-	var st Stat
-	if n := testing.AllocsPerRun(100, func() { _ = d.LstatRaw(&name[0], &st) }); n != 0 {
-		t.Errorf("%v allocations", n)
+func TestAQuickLookSeesTheSameAndDoesNotAllocate(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(root, "f"), []byte("data"), 0o640))
+	must(t, os.Symlink("f", filepath.Join(root, "l")))
+	slow, quick := open(t, root), open(t, root)
+	quick.Quick()
+	for _, name := range []string{"f\x00", "l\x00", "none\x00"} {
+		name := []byte(name)
+		var want, got Stat
+		wantErr, err := slow.LstatRaw(&name[0], &want), quick.LstatRaw(&name[0], &got)
+		if got != want || err != wantErr {
+			t.Errorf("%q: %+v, %v; quick: %+v, %v", name, want, wantErr, got, err)
+		}
+		for _, d := range []*Dir{slow, quick} {
+			if n := testing.AllocsPerRun(100, func() { _ = d.LstatRaw(&name[0], &got) }); n != 0 && err == nil {
+				t.Errorf("%q: %v allocations", name, n)
+			}
+		}
 	}
 }
 
