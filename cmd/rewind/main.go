@@ -26,16 +26,17 @@ func main() {
 
 // collectLater lets the first garbage collection wait until the heap has grown
 // to 16 MiB, where Go would begin at 4: what most commands need lies between,
-// and collecting it would take a tenth of their time. From then on all is as
-// usual, or as GOGC says from the start.
+// and collecting it would take a tenth of their time. From then on a collection
+// comes sooner than usual: a first snapshot of 80,000 files without git then
+// takes 240 MB instead of 290, in the same time. GOGC overrides all of it.
 func collectLater() {
-	const later, usual = 400, 100
+	const later, then = 400, 60
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	debug.SetGCPercent(later)
 	first := new([64]byte) // the first collection frees it
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, usual)
+	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, then)
 }
 
 // stdio is where a command reads and writes.
