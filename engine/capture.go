@@ -77,7 +77,9 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	if err != nil {
 		return err
 	}
-	c.result, err = worktree.Scan(ctx, cfg)
+	if c.result, err = worktree.Scan(ctx, cfg); errors.Is(err, errIndex) {
+		c.result, err = c.withoutIndex(ctx, cfg, err)
+	}
 	if c.close != nil {
 		err = errors.Join(err, c.close())
 	}
@@ -103,6 +105,18 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 		return rules.keep(ctx, c.stage)
 	}
 	return nil
+}
+
+// withoutIndex scans again as if nothing had been added to git's index, and
+// names it: it is damaged, or of a format that only a newer git reads, and the
+// worktree must not stay unprotected until somebody repairs it. What git tracks
+// in spite of its own ignore rules is then left out, as is what a sparse
+// checkout keeps from the disk.
+func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, why error) (*worktree.Result, error) {
+	c.nested = nil
+	c.skipped = append(c.skipped, Note{Path: ".git", Reason: fmt.Sprintf("recorded without it: %v", errors.Unwrap(why))})
+	cfg.Repo.Index, cfg.Repo.IndexStat = noIndex, dirfd.Stat{}
+	return worktree.Scan(ctx, cfg)
 }
 
 // prepare reads what the store knows of the worktree, and opens a stage.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -99,7 +100,7 @@ func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, 
 	defer dir.Close()
 	st, err := dir.Lstat(filepath.Base(l.IndexFile))
 	if os.IsNotExist(err) { // nothing was added yet
-		return func() (*gitindex.Index, error) { return nil, nil }, dirfd.Stat{}, nil
+		return noIndex, dirfd.Stat{}, nil
 	}
 	if err != nil {
 		return nil, dirfd.Stat{}, err
@@ -113,11 +114,17 @@ func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, 
 			return os.ReadFile(filepath.Join(filepath.Dir(l.IndexFile), "sharedindex."+id.String()))
 		}})
 		if err != nil {
-			return nil, fmt.Errorf("git's index %s: %w", l.IndexFile, err)
+			return nil, fmt.Errorf("%w %s: %w", errIndex, l.IndexFile, err)
 		}
 		return x, nil
 	}, st, nil
 }
+
+// errIndex is reported for an index that cannot be decoded.
+var errIndex = errors.New("git's index")
+
+// noIndex is the index of a repository to which nothing was added.
+func noIndex() (*gitindex.Index, error) { return nil, nil }
 
 // cone returns what a sparse checkout in cone mode wants on disk, nil where
 // there is no such checkout.

@@ -33,6 +33,9 @@ func restoreCommand(a *app) *cobra.Command {
 		if len(ids) != 1 {
 			return usagef("%s: which snapshot?", c.CommandPath())
 		}
+		if c.ArgsLenAtDash() == len(args) { // a list of paths that came out empty does not mean everything
+			return usagef("%s: no path behind -- (leave it out to restore everything)", c.CommandPath())
+		}
 		opt := &engine.RestoreOptions{}
 		if opt.Paths, err = a.inside(paths); err != nil {
 			return err

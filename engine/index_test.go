@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha1"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// newerIndex puts an extension that a reader must understand into git's index,
+// as only a newer git would.
+func (p *place) newerIndex() {
+	p.t.Helper()
+	file := filepath.Join(p.dir, ".git", "index")
+	data, err := os.ReadFile(file)
+	p.must(err)
+	data = append(data[:len(data)-sha1.Size], "zzzz\x00\x00\x00\x00"...)
+	sum := sha1.Sum(data)
+	p.must(os.WriteFile(file, append(data, sum[:]...), 0o644))
+	if out, err := p.tryGit("status"); err == nil || !strings.Contains(out, "zzzz") {
+		p.t.Fatalf("git reads it: %v, %s", err, out)
+	}
+}
+
+func TestAnIndexThatNoGitHereReadsHindersNoSnapshotAndLosesNothing(t *testing.T) {
+	p := newPlace(t, true)
+	p.write(".gitignore", "*.o\n")
+	p.write("plain", "one")
+	p.write("tracked.o", "object")
+	p.git("add", "-f", ".")
+	p.git("commit", "-q", "-m", "m")
+	ctx, e := context.Background(), p.open()
+	whole, err := e.Snapshot(ctx, nil)
+	p.must(err)
+
+	index := filepath.Join(p.dir, ".git", "index")
+	good, err := os.ReadFile(index)
+	p.must(err)
+	p.newerIndex()
+	p.write("plain", "two")
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if r.Bridge != nil || len(r.Skipped) != 1 || r.Skipped[0].Path != ".git" || !strings.Contains(r.Skipped[0].Reason, `extension "zzzz"`) {
+		t.Errorf("%+v, %v", r.Skipped, r.Bridge)
+	}
+	if got := p.git("show", r.Tree.String()+":plain"); got != "two" {
+		t.Errorf("recorded %q", got)
+	}
+
+	// There and back, with the index as it is and repaired: what the snapshot
+	// without it could not know of is neither lost nor deleted.
+	for _, repaired := range []bool{false, true} {
+		if repaired {
+			p.must(os.WriteFile(index, good, 0o644))
+		}
+		for _, to := range []*Recorded{whole, r} {
+			if _, err := e.Restore(ctx, to.ID, nil); err != nil {
+				t.Fatal(err)
+			}
+			want := map[bool]string{true: "one", false: "two"}[to == whole]
+			if got := p.read("plain"); got != want || p.read("tracked.o") != "object" {
+				t.Errorf("repaired %v: plain is %q, tracked.o %q", repaired, got, p.read("tracked.o"))
+			}
+		}
+	}
+	again, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if len(again.Skipped) != 0 || p.git("show", again.Tree.String()+":tracked.o") != "object" {
+		t.Errorf("repaired: %+v", again.Skipped)
+	}
+}
