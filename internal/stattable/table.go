@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,8 @@ const (
 	lockWait    = time.Second // a writer holds the file for milliseconds
 	mapBytes    = 64 << 20    // of address space, not memory
 	fillPercent = 0.95        // rows are mostly written once, in order
+	rowBytes    = 1 << 10     // of a row, about; reading begins with room for so many
+	nameBytes   = 48          // of a directory's path, about
 	keyBytesMax = bolt.MaxKeySize
 )
 
@@ -176,11 +179,15 @@ func (t *Table) read() (err error) {
 	if rows == nil {
 		return ErrMalformed
 	}
-	t.list = make([]slot, 0, t.tx.Size()/2048)
+	t.list = make([]slot, 0, t.tx.Size()/rowBytes)
+	var names strings.Builder // one run of memory: a string for each would cost more than the rest
+	names.Grow(cap(t.list) * nameBytes)
 	c := rows.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if len(v) > 0 && k[0] == '/' {
-			t.list = append(t.list, slot{dir: string(k[1:]), p: v})
+			at := names.Len()
+			names.Write(k[1:])
+			t.list = append(t.list, slot{dir: names.String()[at:], p: v})
 		}
 	}
 	t.rows = make(map[string]uint32, len(t.list))
