@@ -109,9 +109,16 @@ func (x *index) search(want []byte) (int64, bool) {
 	if want[0] > 0 {
 		lo = int(binary.BigEndian.Uint32(fanout[4*int(want[0])-4:]))
 	}
+	// Ids are spread evenly, so the first looks go to where this one should be.
+	// Whatever they find, lo and hi stay around it.
 	key := binary.BigEndian.Uint64(want)
-	for lo < hi {
+	from, to := uint64(want[0])<<56, uint64(want[0])<<56|(1<<56-1)
+	for looks := 0; lo < hi; looks++ {
 		mid := int(uint(lo+hi) >> 1)
+		if looks < guessesMax && from <= key && key <= to {
+			mid = lo + int(float64(key-from)/(float64(to-from)+1)*float64(hi-lo))
+			mid = min(mid, hi-1)
+		}
 		at := x.data[x.ids+mid*x.stride:]
 		c := binary.BigEndian.Uint64(at)
 		if c == key {
@@ -124,13 +131,17 @@ func (x *index) search(want []byte) (int64, bool) {
 				lo = mid + 1
 			}
 		} else if c > key {
-			hi = mid
+			hi, to = mid, c
 		} else {
-			lo = mid + 1
+			lo, from = mid+1, c
 		}
 	}
 	return 0, false
 }
+
+// guessesMax is after how many looks in vain a search goes on by halves: an
+// index may have been made so that guessing fails.
+const guessesMax = 4
 
 // offset returns where the i-th object begins in the pack.
 func (x *index) offset(i int) (int64, bool) {
@@ -176,8 +187,17 @@ func guard(f func() error) (err error) {
 // find returns the offset of an object in the pack. A pack whose index cannot
 // be used has no objects.
 func (p *pack) find(id oid.ID) (int64, bool) {
-	if p.gone.Load() {
+	x := p.lookUp()
+	if x == nil {
 		return 0, false
+	}
+	return x.find(id)
+}
+
+// lookUp returns the index of a pack, opened once; nil if it cannot be used.
+func (p *pack) lookUp() *index {
+	if p.gone.Load() {
+		return nil
 	}
 	p.once.Do(func() {
 		x, err := openIndex(p.path+".idx", p.alg)
@@ -190,8 +210,5 @@ func (p *pack) find(id oid.ID) (int64, bool) {
 			p.bad.Store(&err)
 		}
 	})
-	if p.index == nil {
-		return 0, false
-	}
-	return p.index.find(id)
+	return p.index
 }

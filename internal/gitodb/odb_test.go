@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,8 +133,26 @@ func (r *repo) wantAll(d *DB, ids map[oid.ID]string) {
 			r.t.Errorf("Size(%v) = %v, %d, %v, want %v, %d", id, k2, n, err, k, len(p))
 		}
 	}
+	r.wantLengths(d, ids)
 	if len(ids) < 40 {
 		r.t.Errorf("only %d objects", len(ids))
+	}
+}
+
+// wantLengths asks for all objects at once, and for one that is nowhere.
+func (r *repo) wantLengths(d *DB, ids map[oid.ID]string) {
+	r.t.Helper()
+	all := append(slices.Collect(maps.Keys(ids)), r.alg.Sum(oid.Blob, []byte("nowhere")))
+	sizes := make([]int64, len(all))
+	d.Lengths(all, sizes)
+	for i, id := range all {
+		want, err := d.Length(id)
+		if err != nil {
+			want = -1
+		}
+		if sizes[i] != want {
+			r.t.Errorf("Lengths of %v is %d, want %d", id, sizes[i], want)
+		}
 	}
 }
 

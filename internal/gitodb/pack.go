@@ -123,6 +123,9 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
+// entryHeadMax is more than the head of an object has.
+const entryHeadMax = 64
+
 // An entry is the head of an object in a pack.
 type entry struct {
 	kind int   // an oid.Kind, offsetDelta or refDelta
@@ -134,7 +137,7 @@ type entry struct {
 // entry reads the head of the object at an offset.
 func (p *pack) entry(off int64) (entry, error) {
 	bad := func() error { return fmt.Errorf("%w: a broken head in %s.pack at %d", ErrCorrupt, p.path, off) }
-	var buf [64]byte
+	var buf [entryHeadMax]byte
 	if off < 12 || off >= p.size {
 		return entry{}, bad()
 	}
@@ -142,12 +145,20 @@ func (p *pack) entry(off int64) (entry, error) {
 	if err != nil && err != io.EOF {
 		return entry{}, err
 	}
-	head := buf[:n]
-	e := entry{kind: int(head[0] >> 4 & 7), size: int64(head[0] & 15)}
+	e, ok := p.parse(buf[:n], off)
+	if !ok {
+		return entry{}, bad()
+	}
+	return e, nil
+}
+
+// parse decodes the head of the object at an offset: not ok if it is broken.
+func (p *pack) parse(head []byte, off int64) (e entry, ok bool) {
+	e = entry{kind: int(head[0] >> 4 & 7), size: int64(head[0] & 15)}
 	at := 0
 	for shift := 4; head[at]&0x80 != 0; shift += 7 {
 		if at++; at >= len(head) || shift > 53 {
-			return entry{}, bad()
+			return entry{}, false
 		}
 		e.size |= int64(head[at]&0x7f) << shift
 	}
@@ -157,28 +168,25 @@ func (p *pack) entry(off int64) (entry, error) {
 	case offsetDelta:
 		back, n := offsetBack(head[at:])
 		if n == 0 || back <= 0 || back >= off {
-			return entry{}, bad()
+			return entry{}, false
 		}
 		e.base, at = off-back, at+n
 	case refDelta:
 		size := p.alg.Size()
 		if at+size > len(head) {
-			return entry{}, bad()
+			return entry{}, false
 		}
 		id, err := oid.FromBytes(head[at : at+size])
 		base, ok := p.find(id)
 		if err != nil || !ok {
-			return entry{}, bad()
+			return entry{}, false
 		}
 		e.base, at = base, at+size
 	default:
-		return entry{}, bad()
+		return entry{}, false
 	}
 	e.data = off + int64(at)
-	if e.data >= p.size || e.size/inflateRatioMax > p.size-e.data {
-		return entry{}, bad()
-	}
-	return e, nil
+	return e, e.data < p.size && e.size/inflateRatioMax <= p.size-e.data
 }
 
 // offsetBack decodes how far before a delta its base begins, and how many
@@ -315,9 +323,12 @@ func (d *DB) inflateHead(p *pack, e entry, head []byte) error {
 	return err
 }
 
+// deltaHeadMax is more than the two sizes at the head of a delta have.
+const deltaHeadMax = 16
+
 // deltaResult reads from a delta's head the size of what it makes.
 func (d *DB) deltaResult(p *pack, e entry) (int64, error) {
-	head := make([]byte, min(e.size, 16))
+	head := make([]byte, min(e.size, deltaHeadMax))
 	if err := d.inflateHead(p, e, head); err != nil {
 		return 0, err
 	}
