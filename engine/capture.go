@@ -177,7 +177,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	if e.repo == nil {
 		return cfg, nil
 	}
-	cfg.Settings, cfg.Size = e.scanSettings(), e.repo.Size
+	cfg.Settings, cfg.Sizes = e.scanSettings(), e.repo.Sizes
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
 	cfg.Repo.Cone = e.cone(cfg.Settings.FoldCase)
 	cfg.Filter, c.close = e.filterRunner()

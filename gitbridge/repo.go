@@ -92,12 +92,9 @@ func (r *Repo) Config() (*gitconf.Config, error) { return r.conf() }
 // [Repo.Refresh] before it asks about a new state of things.
 func (r *Repo) Has(id oid.ID) bool { return r.db.Has(id) }
 
-// Size returns the size of an object that git has; ok is false where it has
-// none of that id. The object itself is not read.
-func (r *Repo) Size(id oid.ID) (size int64, ok bool) {
-	size, err := r.db.Length(id)
-	return size, err == nil
-}
+// Sizes puts the sizes of n objects, the bytes of whose ids are asked for by
+// number, into sizes; -1 where git has none of that id. The objects themselves are not read.
+func (r *Repo) Sizes(n int, id func(i int) []byte, sizes []int64) { r.db.Lengths(n, id, sizes) }
 
 // Refresh notices packs that were replaced since they were seen.
 func (r *Repo) Refresh() { r.db.Refresh() }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -31,7 +32,8 @@ type Options struct {
 // Decode reads an index. It trusts nothing: checksum (unless git left it out,
 // index.skipHash), lengths, paths, modes and order are checked. Its errors are
 // [ErrMalformed], [ErrUnsupported] and those of [Options.Shared]. Memory is
-// bounded by a multiple of the length of the data.
+// bounded by a multiple of the length of the data. The index keeps the data,
+// which must not be changed any more.
 func Decode(data []byte, opt *Options) (*Index, error) {
 	var o Options
 	if opt != nil {
@@ -88,19 +90,19 @@ func (c *checksums) decode(data []byte, o *Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{Version: int(f.version), Sparse: f.sparse, Mtime: o.Mtime, alg: o.Algorithm}
-	g := grouper{index: x, files: [2]*file{f, f}, records: f.records}
+	x.files, x.records = [2]*file{f, f}, f.records
 	if f.link != nil {
 		base, err := c.join(f, o)
 		if err != nil {
 			return nil, err
 		}
-		g.files[1], g.records = base, f.records
+		x.files[1], x.records = base, f.records
 		x.Sparse = x.Sparse || base.sparse
 	}
+	g := grouper{index: x}
 	if err := g.group(); err != nil {
 		return nil, err
 	}
-	x.cacheTree(f.tree)
 	return x, nil
 }
 
@@ -108,8 +110,6 @@ func (c *checksums) decode(data []byte, o *Options) (*Index, error) {
 type record struct {
 	path string
 	at   uint32 // offset of the entry
-	dir  uint32 // in Index.dirs, set by the grouper
-	rank uint32 // in Directory.Entries, set by the grouper
 	base uint8  // 1: the entry lies in the shared file of a split index
 }
 
@@ -120,10 +120,9 @@ type file struct {
 	hash    int // size of an id
 	version uint32
 	records []record
-	names   strings.Builder // holds the bytes of all paths
+	names   strings.Builder // holds the bytes of all paths of version 4
 	sparse  bool
 	link    []byte // extension of a split index
-	tree    []byte // extension: ids of directories
 	trailer []byte
 }
 
@@ -169,7 +168,9 @@ func (f *file) read() error {
 		return fmt.Errorf("%w: %d entries in %d bytes", ErrMalformed, count, len(f.data))
 	}
 	f.records = make([]record, 0, count)
-	f.names.Grow(len(f.data) - headerSize - count*smallest)
+	if f.version == 4 {
+		f.names.Grow(len(f.data) - headerSize - count*smallest)
+	}
 	at := headerSize
 	for range count {
 		next, err := f.entry(at)
@@ -207,7 +208,15 @@ func (f *file) entry(at int) (int, error) {
 	if n < 0 || next > len(f.data) || f.data[name+n] != 0 {
 		return 0, fmt.Errorf("%w: entry cut short", ErrMalformed)
 	}
-	return next, f.keep(at, "", f.data[name:name+n])
+	if n > pathMax {
+		return 0, fmt.Errorf("%w: path of %d bytes", ErrMalformed, n)
+	}
+	var path string
+	if n > 0 {
+		path = unsafe.String(&f.data[name], n) // the data are ours, and do not change
+	}
+	f.records = append(f.records, record{path: path, at: uint32(at)})
+	return next, nil
 }
 
 // compressed reads a path of version 4: how many bytes of the previous path to
@@ -229,7 +238,7 @@ func (f *file) compressed(at, p int) (int, error) {
 	return p + end + 1, f.keep(at, last[:len(last)-int(drop)], f.data[p:p+end])
 }
 
-// keep adds a record. The builder never changes bytes it has handed out, so
+// keep adds a record of version 4. The builder never changes bytes it has handed out, so
 // all paths together cost one allocation.
 func (f *file) keep(at int, prefix string, suffix []byte) error {
 	n := len(prefix) + len(suffix)
@@ -272,8 +281,6 @@ func (f *file) extensions(p []byte) error {
 			return fmt.Errorf("%w: extension %q cut short", ErrMalformed, name)
 		}
 		switch {
-		case name == "TREE":
-			f.tree = p[:size]
 		case name == "link":
 			f.link = p[:size:size]
 		case name == "sdir":

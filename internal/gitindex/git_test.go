@@ -185,3 +185,14 @@ func normal(s string) string {
 	}
 	return fmt.Sprintf("%s flags %x", head, v&0x6000b000)
 }
+
+// find returns the entries of a name: none, one, or the stages of an unmerged
+// path.
+func (d *Directory) find(name string) (out []Entry) {
+	for _, e := range d.Entries {
+		if e.Name == name {
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -11,9 +11,9 @@
 package gitindex
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -46,65 +46,110 @@ type Entry struct {
 	ID    oid.ID
 	Stage uint8 // 0 merged; 1 base, 2 ours, 3 theirs of an unmerged path
 	Flags Flags
+
+	Number int32 // its place in the index, below [Index.Len]
 }
 
-// A Directory is what the index holds directly in one directory. It is shared
-// by all callers and must not be changed.
+// A Directory is what the index holds directly in one directory. Its strings
+// may lie in the bytes that the index was decoded from.
 type Directory struct {
 	Entries []Entry  // sorted by name as bytes, then by stage
-	Dirs    []string // names of the subdirectories that hold entries, sorted as bytes
+	Dirs    []string // names of the subdirectories that hold entries, sorted as bytes; shared, not to be changed
 
 	// Sparse is the id of the git tree that stands for this whole directory in
 	// a sparse index; Entries and Dirs are then empty. Otherwise zero.
 	Sparse oid.ID
-
-	// Tree is the id of the git tree that the index's entries in and below this
-	// directory make, if the index knows it (git's cache of trees), else zero.
-	// It says nothing about what is on disk, and nothing about whether git has
-	// that object.
-	Tree oid.ID
 
 	// Digest is a fingerprint of names, modes, flags, stages and ids of Entries,
 	// of Dirs and of Sparse; stat data are not part of it. It is the same in
 	// every process and version, is never 0, and guards against accidents, not
 	// against forgery.
 	Digest uint64
-
-	path   string
-	parent uint32 // in Index.dirs; the root is its own
-	total  int    // entries in and below; a sparse directory counts as one
 }
 
-// Find returns the entries of a name: none, one, or the stages of an unmerged
-// path. A nil directory holds nothing.
-func (d *Directory) Find(name string) []Entry {
-	if d == nil {
-		return nil
-	}
-	i, _ := slices.BinarySearchFunc(d.Entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
-	n := i
-	for n < len(d.Entries) && d.Entries[n].Name == name {
-		n++
-	}
-	return d.Entries[i:n]
-}
-
-// An Index is a decoded index file. It is read-only and may be shared by any
-// number of goroutines. It does not refer to the bytes it was decoded from.
+// An Index is an index file that was checked and taken apart. It is read-only
+// and may be shared by any number of goroutines. It keeps the bytes it was
+// decoded from: an entry is decoded when its directory is asked for, by the one
+// who asks, because that is as fast as finding it decoded.
 type Index struct {
 	Version int   // 2, 3 or 4
 	Sparse  bool  // whole directories may be one tree entry
+	Skips   bool  // an entry is marked [SkipWorktree], or is a whole directory
 	Mtime   int64 // of the index file, from [Options]
 
-	alg    oid.Algorithm
-	dirs   []*Directory // parents before children
-	byPath map[string]*Directory
-	length int
+	alg     oid.Algorithm
+	files   [2]*file // by record.base
+	records []record // in the order of the file
+	runs    []run
+	dirs    []place // parents before children
+	byPath  map[string]uint32
+}
+
+// A place is one directory: where its entries are among the records.
+type place struct {
+	path        string
+	names       []string // of subdirectories
+	sparse      oid.ID
+	parent      uint32 // in Index.dirs; the root is its own
+	first, last int32  // in Index.runs; -1: none
+	count       uint32 // entries
+	kids        uint32 // subdirectories
+}
+
+// A run is a piece of a directory's records without a subdirectory's between
+// them. The numbers of records are below 1<<32 / 62.
+type run struct {
+	from, to uint32
+	next     int32 // in Index.runs; -1: none
 }
 
 // Dir returns what the index holds in a directory, nil if nothing. The path is
 // slash-separated; "" is the worktree itself.
-func (x *Index) Dir(path string) *Directory { return x.byPath[path] }
+func (x *Index) Dir(path string) *Directory {
+	d := &Directory{}
+	if !x.Read(path, d) {
+		return nil
+	}
+	return d
+}
+
+// Read is [Index.Dir] into a directory that the caller has for it, whose
+// entries it writes over. It reports false where the index holds nothing.
+func (x *Index) Read(path string, into *Directory) bool {
+	i, ok := x.byPath[path]
+	if !ok {
+		return false
+	}
+	p := &x.dirs[i]
+	into.Dirs, into.Sparse = p.names, p.sparse
+	into.Entries = slices.Grow(into.Entries[:0], int(p.count))[:p.count]
+	skip, n := 0, 0
+	if path != "" {
+		skip = len(path) + 1
+	}
+	for at := p.first; at >= 0; at = x.runs[at].next {
+		for i := x.runs[at].from; i < x.runs[at].to; i++ {
+			x.entry(&x.records[i], skip, &into.Entries[n])
+			into.Entries[n].Number = int32(i)
+			n++
+		}
+	}
+	into.Digest = into.digest()
+	return true
+}
+
+// Content returns the bytes of the id of the content that an entry has, by the
+// entry's number; nil for what is no file: a link, a commit, a directory. They
+// are not to be changed.
+func (x *Index) Content(number int) []byte {
+	r := &x.records[number]
+	f := x.files[r.base]
+	p := f.data[r.at:]
+	if tree.Mode(binary.BigEndian.Uint32(p[24:])).Type() != tree.File {
+		return nil
+	}
+	return p[statSize : statSize+f.hash]
+}
 
 // Len returns the number of entries, stages and sparse directories included.
-func (x *Index) Len() int { return x.length }
+func (x *Index) Len() int { return len(x.records) }

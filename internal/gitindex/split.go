@@ -79,8 +79,8 @@ func (c *checksums) shared(f *file, id oid.ID, o *Options) (*file, error) {
 // of a kept record takes its place. It need not check the order: the grouper
 // does.
 func merge(kept, added []record, files [2]*file) []record {
-	g := grouper{files: files}
-	stage := func(r *record) int { return int(binary.BigEndian.Uint16(g.flags(r)) & flagStages) }
+	x := Index{files: files}
+	stage := func(r *record) int { return int(binary.BigEndian.Uint16(x.flags(r)) & flagStages) }
 	out := make([]record, 0, len(kept)+len(added))
 	for len(kept) > 0 && len(added) > 0 {
 		c := strings.Compare(kept[0].path, added[0].path)

@@ -1,45 +1,63 @@
 package gitodb
 
 import (
+	"encoding/binary"
+	"math/bits"
+	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Lengths is [DB.Length] for many objects at once; of one without a length that
-// could be told it gives -1. Sizes has room for as many as there are ids.
-func (d *DB) Lengths(ids []oid.ID, sizes []int64) {
-	sizes = sizes[:len(ids)]
-	for i := range sizes {
+// Lengths is [DB.Length] for n objects at once: for the bytes of the i-th id it
+// sets the i-th size, -1 where the length cannot be told. Id is called by several
+// goroutines, more than once for a number.
+func (d *DB) Lengths(n int, id func(i int) []byte, sizes []int64) {
+	for i := range n {
 		sizes[i] = -1
 	}
-	left := len(ids)
+	left := n
 	for _, s := range d.all() {
 		recent := s.recent.Load()
 		if recent != nil && left > 0 {
-			left -= recent.lengths(ids, sizes)
+			left -= recent.lengths(n, id, sizes)
 		}
 		for _, p := range s.list() {
 			if p != recent && left > 0 {
-				left -= p.lengths(ids, sizes)
+				left -= p.lengths(n, id, sizes)
 			}
 		}
 	}
-	for i := 0; i < len(ids) && left > 0; i++ {
+	for i := 0; i < n && left > 0; i++ {
 		if sizes[i] >= 0 {
 			continue
 		}
 		left--
-		if n, err := d.Length(ids[i]); err == nil {
-			sizes[i] = n
+		want, err := oid.FromBytes(id(i))
+		if err != nil {
+			continue
+		}
+		if size, err := d.Length(want); err == nil {
+			sizes[i] = size
 		}
 	}
+}
+
+// A wanted is an object whose length is asked for.
+type wanted struct {
+	at     uint64 // the first bytes of its id; when it was found: where it is in the pack
+	number int
 }
 
 // lengths fills in the sizes, where they are missing, of the objects that the
 // mapped pack has, and returns how many these were. What is in any way out of
 // the ordinary is left to [DB.Length].
-func (p *pack) lengths(ids []oid.ID, sizes []int64) (found int) {
+//
+// The ids are searched for in their own order, and the heads then read in
+// theirs, nearly: at random most of the time would go into waiting for memory
+// and into mapping the pack's pages.
+func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 	x := p.lookUp()
 	if x == nil {
 		return 0
@@ -47,17 +65,91 @@ func (p *pack) lengths(ids []oid.ID, sizes []int64) (found int) {
 	if _, err := p.open(); err != nil || p.data == nil {
 		return 0
 	}
-	// The heads lie all over the pack, none where the processor expects it. It
-	// waits for many of them at once if nothing but reading is done.
-	var at [lookAhead]int64
+	list := make([]wanted, 0, n)
+	for i := range n {
+		if sizes[i] >= 0 {
+			continue
+		}
+		if b := id(i); len(b) == x.hash {
+			list = append(list, wanted{binary.BigEndian.Uint64(b), i})
+		}
+	}
+	list = inOrder(list, 64)
+	share(list, func(part []wanted) { x.searchAll(part, id, int64(len(p.data))) })
+	list = inOrder(list, bits.Len64(uint64(len(p.data))))
+	var found atomic.Int64
+	share(list, func(part []wanted) { found.Add(int64(p.readAll(part, sizes))) })
+	return int(found.Load())
+}
+
+const (
+	shareMin   = 2048 // from so many objects on they are put in order, and the work is shared
+	lookAhead  = 64   // how many heads are fetched before they are read
+	bucketBits = 12
+)
+
+// inOrder puts a long list nearly in order of where objects are, which are
+// numbers of so many bits: by the first of them.
+func inOrder(list []wanted, width int) []wanted {
+	if len(list) < shareMin {
+		return list
+	}
+	shift := max(width-bucketBits, 0)
+	var ends [1 << bucketBits]int32
+	for _, w := range list {
+		ends[w.at>>shift]++
+	}
+	var at int32
+	for b, count := range ends {
+		ends[b], at = at, at+count
+	}
+	sorted := make([]wanted, len(list))
+	for _, w := range list {
+		b := w.at >> shift
+		sorted[ends[b]] = w
+		ends[b]++
+	}
+	return sorted
+}
+
+// share does something with a list, in parts and at once if it is long.
+func share(list []wanted, do func(part []wanted)) {
+	workers := min(runtime.GOMAXPROCS(0), len(list)/shareMin+1)
+	var done sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		done.Go(func() { do(list[len(list)*w/workers : len(list)*(w+1)/workers]) })
+	}
+	do(list[:len(list)/workers])
+	done.Wait()
+}
+
+// searchAll finds where in a pack of a size the objects are; 0 is nowhere.
+func (x *index) searchAll(list []wanted, id func(i int) []byte, size int64) {
+	for i := range list {
+		list[i].at = 0
+	}
 	_ = guard(func() error {
-		for from := 0; from < len(ids); from += lookAhead {
-			to := min(len(ids), from+lookAhead)
-			x.searchAll(ids[from:to], sizes[from:to], &at)
-			p.touch(at[:to-from])
-			for i, off := range at[:to-from] {
-				if n, ok := p.mappedLength(off); ok {
-					sizes[from+i], found = n, found+1
+		for i := range list {
+			if off, ok := x.search(id(list[i].number)); ok && off < size {
+				list[i].at = uint64(off)
+			}
+		}
+		return nil
+	})
+}
+
+// readAll reads the lengths of the objects that were found. It fetches many
+// heads before it looks at the first: then the processor waits for all of them
+// at once.
+func (p *pack) readAll(list []wanted, sizes []int64) (found int) {
+	_ = guard(func() error {
+		for len(list) > 0 {
+			some := list[:min(len(list), lookAhead)]
+			list = list[len(some):]
+			p.touch(some)
+			for _, w := range some {
+				if n, ok := p.mappedLength(int64(w.at)); ok {
+					sizes[w.number], found = n, found+1
 				}
 			}
 		}
@@ -66,32 +158,11 @@ func (p *pack) lengths(ids []oid.ID, sizes []int64) (found int) {
 	return found
 }
 
-// lookAhead is how many heads are looked up before they are read.
-const lookAhead = 64
-
-// searchAll puts into at where the objects are whose size is missing, 0 where
-// there is nothing to look up.
-func (x *index) searchAll(ids []oid.ID, sizes []int64, at *[lookAhead]int64) {
-	var buf [32]byte
-	for i, id := range ids {
-		at[i] = 0
-		want := id.Append(buf[:0])
-		if sizes[i] >= 0 || len(want) != x.hash {
-			continue
-		}
-		if off, ok := x.search(want); ok {
-			at[i] = off
-		}
-	}
-}
-
 // touch reads a byte of every head.
-func (p *pack) touch(at []int64) {
+func (p *pack) touch(list []wanted) {
 	var sum byte
-	for _, off := range at {
-		if off < int64(len(p.data)) {
-			sum += p.data[off]
-		}
+	for _, w := range list {
+		sum += p.data[w.at]
 	}
 	touched.Store(uint32(sum))
 }

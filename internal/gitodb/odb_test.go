@@ -144,7 +144,7 @@ func (r *repo) wantLengths(d *DB, ids map[oid.ID]string) {
 	r.t.Helper()
 	all := append(slices.Collect(maps.Keys(ids)), r.alg.Sum(oid.Blob, []byte("nowhere")))
 	sizes := make([]int64, len(all))
-	d.Lengths(all, sizes)
+	d.Lengths(len(all), func(i int) []byte { return all[i].Bytes() }, sizes)
 	for i, id := range all {
 		want, err := d.Length(id)
 		if err != nil {

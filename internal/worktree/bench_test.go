@@ -65,11 +65,7 @@ func benchConfig(b *testing.B) *Config {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { objects.Close() })
-	size := func(id oid.ID) (int64, bool) {
-		_, n, err := objects.Size(id)
-		return n, err == nil
-	}
-	return &Config{Root: root, Algorithm: oid.SHA1, Umask: 0o022, Repo: repo, Save: hashing{oid.SHA1}, Has: objects.Has, Size: size}
+	return &Config{Root: root, Algorithm: oid.SHA1, Umask: 0o022, Repo: repo, Save: hashing{oid.SHA1}, Has: objects.Has, Sizes: objects.Lengths}
 }
 
 type bareDir struct {

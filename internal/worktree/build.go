@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -60,6 +59,7 @@ func (w *worker) finish(n *node) error {
 		w.result.unsaved[n.path] = true
 	}
 	w.mu.Unlock()
+	w.drop(n.kept)
 	n.kept = nil
 	return nil
 }
@@ -81,9 +81,12 @@ func (c *contents) merge(reports []report) {
 	if len(reports) == 0 {
 		return
 	}
-	at := make(map[string]int, len(c.items))
-	for i := range c.items {
-		at[c.items[i].Name] = i
+	var at map[string]int
+	if !c.listed {
+		at = make(map[string]int, len(c.items))
+		for i := range c.items {
+			at[c.items[i].Name] = i
+		}
 	}
 	for i := range reports {
 		r := &reports[i]
@@ -103,7 +106,9 @@ func (c *contents) merge(reports []report) {
 			c.items[slot].Name = "" // to be dropped
 		}
 	}
-	c.items = slices.DeleteFunc(c.items, func(it stattable.Item) bool { return it.Name == "" })
+	if !c.listed {
+		c.items = slices.DeleteFunc(c.items, func(it stattable.Item) bool { return it.Name == "" })
+	}
 }
 
 // tell adds what must be named at every scan to the result.
@@ -136,7 +141,7 @@ func (w *worker) tell(n *node, row stattable.Row) {
 // encode makes the git tree and the overlay of a directory.
 func (w *worker) encode(n *node) (err error) {
 	items := n.kept.items
-	slices.SortFunc(items, func(a, b stattable.Item) int { return strings.Compare(a.Name, b.Name) })
+	w.sort(items)
 	old := stattable.Head{}
 	if !n.row.IsZero() {
 		old = n.row.Head()

@@ -258,7 +258,7 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 	}
 	if st.Mode.Type() == tree.File {
 		shrinks, identity := w.shrinks(n, c.name)
-		if size, ok := w.size(e.ID); !shrinks || !ok || size != st.Size {
+		if size, ok := w.size(n.realm, e); !shrinks || !ok || size != st.Size {
 			return false
 		}
 		if !identity {
@@ -275,13 +275,6 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 		it.Git = e.ID
 	}
 	return true
-}
-
-func (s *scan) size(id oid.ID) (int64, bool) {
-	if s.cfg.Size == nil {
-		return 0, false
-	}
-	return s.cfg.Size(id)
 }
 
 // finishItem completes an item and adds it to the directory.

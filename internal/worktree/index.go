@@ -15,24 +15,32 @@ import (
 // a sparse index holds as one tree is given as if its files were entries, not
 // wanted on disk.
 func (s *scan) directory(r *realm, path string) (*gitindex.Directory, error) {
-	if err := r.load(); err != nil || r.index == nil {
+	return s.directoryInto(r, path, &gitindex.Directory{})
+}
+
+// directoryInto is [scan.directory] into one that the caller has for it.
+func (s *scan) directoryInto(r *realm, path string, dir *gitindex.Directory) (*gitindex.Directory, error) {
+	if err := s.load(r); err != nil || r.index == nil {
 		return nil, err
 	}
-	id, dir, err := s.sparse(r, r.inside(path))
-	if err != nil || id.IsZero() {
-		return dir, err
+	id, there, err := s.sparse(r, r.inside(path), dir)
+	if err != nil || id.IsZero() && !there {
+		return nil, err
+	}
+	if id.IsZero() {
+		return dir, nil
 	}
 	entries, err := s.objectTree(id)
 	if err != nil {
 		return nil, err
 	}
-	dir = &gitindex.Directory{Digest: mixID(1, id)}
+	*dir = gitindex.Directory{Digest: mixID(1, id)}
 	for _, e := range entries {
 		if e.Mode.Type() == tree.Dir {
 			dir.Dirs = append(dir.Dirs, e.Name)
 			continue
 		}
-		dir.Entries = append(dir.Entries, gitindex.Entry{Name: e.Name, Mode: e.Mode, ID: e.ID, Flags: gitindex.SkipWorktree})
+		dir.Entries = append(dir.Entries, gitindex.Entry{Name: e.Name, Mode: e.Mode, ID: e.ID, Flags: gitindex.SkipWorktree, Number: -1})
 	}
 	slices.Sort(dir.Dirs)
 	return dir, nil
@@ -47,30 +55,30 @@ func (r *realm) inside(path string) string {
 }
 
 // sparse returns the tree that stands for a directory in a sparse index, or
-// that is a part of such a tree; zero where the index has entries.
-func (s *scan) sparse(r *realm, path string) (oid.ID, *gitindex.Directory, error) {
-	dir := r.index.Dir(path)
-	if dir != nil {
-		return dir.Sparse, dir, nil
+// that is a part of such a tree; zero where the index has entries, which it
+// reads into dir, or has nothing there.
+func (s *scan) sparse(r *realm, path string, dir *gitindex.Directory) (id oid.ID, there bool, err error) {
+	if r.index.Read(path, dir) {
+		return dir.Sparse, true, nil
 	}
 	if !r.index.Sparse || path == "" {
-		return oid.ID{}, nil, nil
+		return oid.ID{}, false, nil
 	}
 	above, name := "", path
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		above, name = path[:i], path[i+1:]
 	}
-	id, _, err := s.sparse(r, above)
+	id, _, err = s.sparse(r, above, dir)
 	if err != nil || id.IsZero() {
-		return oid.ID{}, nil, err
+		return oid.ID{}, false, err
 	}
 	entries, err := s.objectTree(id)
 	for _, e := range entries {
 		if e.Name == name && e.Mode.Type() == tree.Dir {
-			return e.ID, nil, nil
+			return e.ID, false, nil
 		}
 	}
-	return oid.ID{}, nil, err
+	return oid.ID{}, false, err
 }
 
 // objectTree reads a tree of the repository.
@@ -103,27 +111,28 @@ type known struct {
 	digest uint64
 	dir    *gitindex.Directory
 	row    map[string]stattable.Item
+	last   int // where the last name was in dir.Entries: they are asked for in order
 }
 
 // indexDigest returns the digest of the index entries in a directory, from the
 // row if that can be believed.
-func (s *scan) indexDigest(n *node) (uint64, error) {
+func (w *worker) indexDigest(n *node) (uint64, error) {
 	if n.noIndex {
 		return 0, nil
 	}
 	if n.realm.trusted && !n.row.IsZero() {
 		return n.row.Head().Index, nil
 	}
-	dir, err := s.directory(n.realm, n.path)
+	dir, err := w.directoryInto(n.realm, n.path, &w.index)
 	if err != nil || dir == nil {
 		return 0, err
 	}
 	return dir.Digest, nil
 }
 
-// known returns what the index has in a directory. Old are the row's entries.
-func (s *scan) known(n *node, old map[string]stattable.Item) (k *known, err error) {
-	k = &known{}
+// knownIn returns what the index has in a directory, until the worker goes on
+// to another. Old are the row's entries.
+func (w *worker) knownIn(n *node, old map[string]stattable.Item) (k known, err error) {
 	if n.noIndex {
 		return k, nil
 	}
@@ -131,7 +140,7 @@ func (s *scan) known(n *node, old map[string]stattable.Item) (k *known, err erro
 		k.digest, k.row = n.row.Head().Index, old
 		return k, nil
 	}
-	if k.dir, err = s.directory(n.realm, n.path); k.dir != nil {
+	if k.dir, err = w.directoryInto(n.realm, n.path, &w.index); k.dir != nil {
 		k.digest = k.dir.Digest
 	}
 	return k, err
@@ -142,16 +151,36 @@ func (k *known) file(name string) (tracked, bool) {
 	if it, ok := k.row[name]; ok && it.Flags&stattable.Tracked != 0 && (it.Flags&stattable.IsDir == 0 || it.GitMode == tree.GitLink) {
 		return tracked{mode: it.GitMode, id: it.Git, skip: it.Flags&stattable.AbsentNow != 0 && !it.Git.IsZero()}, true
 	}
-	entries := k.dir.Find(name)
-	if len(entries) == 0 {
+	first, end := k.entries(name)
+	if first == end {
 		return tracked{}, false
 	}
-	for i := range entries { // of a conflict "ours" counts, as for git
-		if entries[i].Stage == 2 {
-			return trackedBy(&entries[i]), true
+	at := first
+	for i := first; i < end; i++ { // of a conflict "ours" counts, as for git
+		if k.dir.Entries[i].Stage == 2 {
+			at = i
+			break
 		}
 	}
-	return trackedBy(&entries[0]), true
+	return trackedBy(&k.dir.Entries[at]), true
+}
+
+// entries returns which entries of the index have a name.
+func (k *known) entries(name string) (first, end int) {
+	if k.dir == nil {
+		return 0, 0
+	}
+	all, i := k.dir.Entries, k.last
+	for i < len(all) && all[i].Name < name {
+		i++
+	}
+	if i == k.last && i > 0 && name <= all[i-1].Name { // it comes out of order
+		i, _ = slices.BinarySearchFunc(all, name, func(e gitindex.Entry, name string) int { return strings.Compare(e.Name, name) })
+	}
+	k.last = i
+	for end = i; end < len(all) && all[end].Name == name; end++ {
+	}
+	return i, end
 }
 
 func trackedBy(e *gitindex.Entry) tracked {
@@ -168,11 +197,16 @@ func (k *known) holds(name string) bool {
 	if it, ok := k.row[name]; ok && it.Flags&stattable.Tracked != 0 && it.Flags&stattable.IsDir != 0 && it.GitMode != tree.GitLink {
 		return true
 	}
-	if k.dir == nil {
-		return false
-	}
-	_, found := slices.BinarySearch(k.dir.Dirs, name)
+	_, found := k.subdirectory(name)
 	return found
+}
+
+// subdirectory returns which of the index's subdirectories has a name.
+func (k *known) subdirectory(name string) (at int, found bool) {
+	if k.dir == nil || len(k.dir.Dirs) == 0 {
+		return 0, false
+	}
+	return slices.BinarySearch(k.dir.Dirs, name)
 }
 
 // names are all names that the index has in the directory.
@@ -195,15 +229,12 @@ func (k *known) names() []string {
 // absentTree makes the git tree of a directory that is not on disk: of what the
 // index does not want on disk. It is zero if that is nothing.
 func (w *worker) absentTree(r *realm, path string) (oid.ID, error) {
-	if err := r.load(); err != nil || r.index == nil {
+	if err := w.load(r); err != nil || r.index == nil {
 		return oid.ID{}, err
 	}
-	if id, _, err := w.sparse(r, r.inside(path)); err != nil || !id.IsZero() {
+	dir := &gitindex.Directory{}
+	if id, there, err := w.sparse(r, r.inside(path), dir); err != nil || !id.IsZero() || !there {
 		return id, err
-	}
-	dir, err := w.directory(r, path)
-	if err != nil || dir == nil {
-		return oid.ID{}, err
 	}
 	var entries []tree.Entry
 	for i := range dir.Entries {

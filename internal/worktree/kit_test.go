@@ -163,7 +163,7 @@ func (p *place) config() *Config {
 	}
 	if p.git {
 		cfg.Repo = p.repo(p.dir)
-		cfg.Has, cfg.Size, cfg.Load = p.gitHas(), p.sizes(), p.load
+		cfg.Has, cfg.Sizes, cfg.Load = p.gitHas(), p.sizes(), p.load
 	}
 	return cfg
 }
@@ -185,13 +185,18 @@ func (p *place) gitHas() func(oid.ID) bool {
 }
 
 // sizes knows the sizes of git's objects.
-func (p *place) sizes() func(oid.ID) (int64, bool) {
+func (p *place) sizes() func(int, func(int) []byte, []int64) {
 	objects, err := gitodb.Open(p.path(".git/objects"), p.alg, nil)
 	p.must(err)
 	p.t.Cleanup(func() { objects.Close() })
-	return func(id oid.ID) (int64, bool) {
-		_, n, err := objects.Size(id)
-		return n, err == nil
+	return func(n int, id func(int) []byte, sizes []int64) {
+		for i := range n {
+			name, _ := oid.FromBytes(id(i))
+			_, size, err := objects.Size(name)
+			if sizes[i] = size; err != nil {
+				sizes[i] = -1
+			}
+		}
 	}
 }
 

@@ -18,14 +18,15 @@ type listing struct {
 	dir       *dirfd.Dir
 	into      *contents
 	old       map[string]stattable.Item // the row's entries
-	known     *known
+	known     known
 	rules     *ignore.Chain
 	sameAttrs bool // the attributes are those of the row
 	sameIndex bool // and so are the index entries
 	hasIgnore bool // there is something called .gitignore
 	hasAttr   bool // there is something called .gitattributes
 	kids      []*node
-	seen      map[string]bool // names of the index that are on disk; nil if none can be missing
+	onDisk    map[string]bool // names that are on disk, if the row is what knows the index
+	one       candidate       // the file that is looked at
 	left      map[string]bool // files of the index that are on disk and were left out with a note
 }
 
@@ -36,6 +37,8 @@ func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 		return w.unreadable(n, err)
 	}
 	w.count.Listed++
+	// The index is in order, and so will be what is recorded.
+	slices.SortFunc(names, func(a, b dirfd.Name) int { return strings.Compare(a.Name, b.Name) })
 	l := &listing{worker: w, n: n, dir: dir, old: oldItems(n.row)}
 	if err := l.prepare(names, st); err != nil {
 		return err
@@ -79,10 +82,10 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 		}
 	}
 	var err error
-	if l.known, err = l.scan.known(n, l.old); err != nil {
+	if l.known, err = l.knownIn(n, l.old); err != nil {
 		return err
 	}
-	l.into = &contents{head: l.head(n, st), items: make([]stattable.Item, 0, len(names))}
+	l.into = &contents{head: l.head(n, st), items: l.items(len(names)), listed: true}
 	l.into.head.Index = l.known.digest
 	if dotGit && n.parent != nil {
 		l.into.head.Flags |= stattable.DotGit
@@ -94,8 +97,12 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 	if err := l.ownRules(); err != nil {
 		return err
 	}
-	if l.known.dir != nil && (len(l.known.dir.Entries) > 0 || len(l.known.dir.Dirs) > 0) || l.known.row != nil {
-		l.seen = make(map[string]bool, len(names))
+	if l.known.row != nil {
+		l.onDisk = make(map[string]bool, len(names))
+	} else if l.known.dir != nil {
+		n := len(l.known.dir.Entries) + len(l.known.dir.Dirs)
+		l.present = slices.Grow(l.present[:0], n)[:n]
+		clear(l.present)
 	}
 	return nil
 }
@@ -148,7 +155,8 @@ func (l *listing) name(f *dirfd.Name) error {
 
 // file decides about a file or a link, and captures it.
 func (l *listing) file(name string, kind tree.Mode) error {
-	f := candidate{name: name, sameAttrs: l.sameAttrs, sameIndex: l.sameIndex, into: l.into}
+	f := &l.one
+	*f = candidate{name: name, sameAttrs: l.sameAttrs, sameIndex: l.sameIndex, into: l.into, old: l.before(name)}
 	f.tracked, f.isTracked = l.known.file(name)
 	if l.known.holds(name) || f.tracked.mode == tree.GitLink {
 		l.into.head.Flags |= stattable.Hides
@@ -163,25 +171,14 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	if unwanted := f.ignored && l.cfg.Policy == nil || !f.isTracked && l.n.trackedOnly(); unwanted && !f.forced && !f.rule {
 		return nil
 	}
-	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
-		f.old = &it
-	}
 	notes := len(l.into.notes)
-	ok, err := l.capture(l.n, l.dir, &f)
+	ok, err := l.capture(l.n, l.dir, f)
 	if ok {
 		l.see(name)
 	} else if len(l.into.notes) > notes {
-		l.leave(&f)
+		l.leave(f)
 	}
 	return err
-}
-
-// see notes that a name is on disk: what the index has under it counts no more.
-// A file that is left out hides nothing.
-func (l *listing) see(name string) {
-	if l.seen != nil {
-		l.seen[name] = true
-	}
 }
 
 // subdirectory decides whether a directory is entered, and how.
@@ -259,7 +256,7 @@ func (l *listing) absent() error {
 	last := ""
 	for i := range l.known.dir.Entries {
 		e := &l.known.dir.Entries[i]
-		if l.seen[e.Name] || e.Name == last {
+		if l.saw(e.Name, i) || e.Name == last {
 			continue
 		}
 		last = e.Name
@@ -279,7 +276,7 @@ func (l *listing) absent() error {
 func (l *listing) missing() (err error) {
 	var lost []stattable.Item
 	for name, it := range l.known.row {
-		if it.Flags&stattable.Tracked != 0 && !l.seen[name] {
+		if it.Flags&stattable.Tracked != 0 && !l.onDisk[name] {
 			lost = append(lost, it)
 		}
 	}
@@ -302,8 +299,8 @@ func (l *listing) missing() (err error) {
 }
 
 func (l *listing) absentDirs() error {
-	for _, name := range l.known.dir.Dirs {
-		if l.seen[name] {
+	for i, name := range l.known.dir.Dirs {
+		if l.saw(name, len(l.known.dir.Entries)+i) {
 			continue
 		}
 		var id oid.ID

@@ -71,9 +71,10 @@ func (h *inherited) digest() uint64 {
 
 // contents is what a directory holds itself, when its row does not say it.
 type contents struct {
-	head  stattable.Head
-	items []stattable.Item
-	notes []stattable.Note
+	head   stattable.Head
+	items  []stattable.Item
+	notes  []stattable.Note
+	listed bool // it was listed afresh: the items have no subdirectory that reports
 }
 
 // A report tells a directory of one of its subdirectories.

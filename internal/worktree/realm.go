@@ -28,6 +28,7 @@ type realm struct {
 	once      sync.Once
 	index     *gitindex.Index
 	err       error
+	sizes     []int64     // of the contents of the index's entries; nil if they are asked for singly
 	allWanted atomic.Bool // no entry is marked skip-worktree, as far as is known
 }
 
@@ -103,41 +104,40 @@ func (s *scan) attrsDigest(r *realm) uint64 {
 	return h
 }
 
-// load decodes the index, once.
-func (r *realm) load() error {
+// load decodes the index, once. Where nothing is known of the worktree yet, the
+// sizes of all contents will be needed: together they cost far less.
+func (s *scan) load(r *realm) error {
 	r.once.Do(func() {
 		if r.repo.Index != nil {
 			r.index, r.err = r.repo.Index()
 		}
-		if r.index != nil {
-			r.allWanted.Store(wantsAll(r.index, ""))
+		if r.index == nil {
+			return
+		}
+		r.allWanted.Store(!r.index.Skips)
+		if s.cfg.Sizes != nil && r.path == "" && s.cfg.Table.Len() == 0 {
+			r.sizes = make([]int64, r.index.Len())
+			s.cfg.Sizes(len(r.sizes), r.index.Content, r.sizes)
 		}
 	})
 	return r.err
+}
+
+// size returns the size of the content that the index has for a file.
+func (s *scan) size(r *realm, e *gitindex.Entry) (int64, bool) {
+	if s.cfg.Sizes == nil {
+		return 0, false
+	}
+	if r.sizes != nil && e.Number >= 0 {
+		n := r.sizes[e.Number]
+		return n, n >= 0
+	}
+	var one [1]int64
+	s.cfg.Sizes(1, func(int) []byte { return e.ID.Bytes() }, one[:])
+	return one[0], one[0] >= 0
 }
 
 // wantsAll reports whether nothing in the index is left out of the disk on
 // purpose. As long as that is known, a name that the index has and the disk
 // has not is simply deleted.
 func (r *realm) wantsAll() bool { return r.repo.Index == nil || r.allWanted.Load() }
-
-func wantsAll(x *gitindex.Index, path string) bool {
-	dir := x.Dir(path)
-	if dir == nil {
-		return true
-	}
-	if !dir.Sparse.IsZero() {
-		return false
-	}
-	for i := range dir.Entries {
-		if dir.Entries[i].Flags&gitindex.SkipWorktree != 0 {
-			return false
-		}
-	}
-	for _, name := range dir.Dirs {
-		if !wantsAll(x, join(path, name)) {
-			return false
-		}
-	}
-	return true
-}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -26,6 +27,10 @@ type worker struct {
 	cname   []byte            // of a name, NUL-terminated
 	payload []byte            // of trees
 	entries []tree.Entry
+	index   gitindex.Directory // of the directory that is looked at
+	present []bool             // of its names: they are on disk
+	rooms   [][]stattable.Item // of finished directories
+	sorted  []stattable.Item
 }
 
 // visit looks at one directory: whether its row still holds, and if not, what

@@ -125,11 +125,12 @@ type Config struct {
 	Has     func(oid.ID) bool
 	Recheck bool
 
-	// Size returns the size of a content that git has. A file whose id the
-	// index knows is taken over unread only if it has that size: git may have
-	// converted it under rules that hold no more, and conversions of line ends
-	// and keywords only shrink. Nil: every file is read once.
-	Size func(oid.ID) (int64, bool)
+	// Sizes puts the sizes of n contents, the bytes of whose ids it asks for by
+	// number, into sizes, -1 for what git has not. A file whose id the index knows is taken over unread only if it
+	// has that size: git may have converted it under rules that hold no more,
+	// and conversions of line ends and keywords only shrink. Nil: every file is
+	// read once.
+	Sizes func(n int, id func(i int) []byte, sizes []int64)
 
 	// Load returns an object of the repository: a tree of a sparse index, a
 	// rule file that is in the index only, the blob that end-of-line rules

@@ -1,0 +1,41 @@
+package worktree
+
+import "github.com/seed-82afce7a/rewind/internal/stattable"
+
+// before returns the file or link that the row has under a name, nil if none.
+func (l *listing) before(name string) *stattable.Item {
+	if len(l.old) == 0 {
+		return nil
+	}
+	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
+		return &it
+	}
+	return nil
+}
+
+// see notes that a name is on disk: what the index has under it counts no more.
+// A file that is left out hides nothing.
+func (l *listing) see(name string) {
+	if l.onDisk != nil {
+		l.onDisk[name] = true
+		return
+	}
+	if l.known.dir == nil {
+		return
+	}
+	for i, end := l.known.entries(name); i < end; i++ {
+		l.present[i] = true
+	}
+	if i, ok := l.known.subdirectory(name); ok {
+		l.present[len(l.known.dir.Entries)+i] = true
+	}
+}
+
+// saw reports whether a name of the index, the at-th of its entries and then
+// its subdirectories, is on disk.
+func (l *listing) saw(name string, at int) bool {
+	if l.onDisk != nil {
+		return l.onDisk[name]
+	}
+	return l.present[at]
+}
