@@ -108,6 +108,7 @@ func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Re
 			return nil, nil, err
 		}
 		r = &Recorded{Unstable: c.unstable()}
+		c.beginSave()
 		r.Snapshot, r.Reused, err = e.commit(ctx, c, p)
 		if err == nil {
 			return r, c, nil

@@ -71,6 +71,7 @@ type Table struct {
 	damaged    atomic.Bool // a row failed its check: write the file anew
 	db         *bolt.DB    // nil when closed
 	tx         *bolt.Tx
+	filling    *filling // the first file, on its way; nil: none is
 }
 
 type slot struct {
@@ -135,6 +136,14 @@ func (t *Table) parse(s *slot) (r Row, err error) {
 
 // Close lets go of the file. No row may be used afterwards.
 func (t *Table) Close() {
+	if t.filling != nil {
+		t.filling.drop()
+		t.filling = nil
+	}
+	t.release()
+}
+
+func (t *Table) release() {
 	if t.tx != nil {
 		_ = t.tx.Rollback()
 	}
@@ -207,7 +216,13 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 		changed, removed = t.whole(changed, removed), nil
 		t.generation = 0
 	}
-	t.Close()
+	t.release()
+	if f := t.filling; f != nil {
+		t.filling = nil
+		if err := f.finish(t.path, b); err == nil || errors.Is(err, ErrOutdated) {
+			return err
+		}
+	}
 	if damaged {
 		if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
@@ -306,11 +321,15 @@ func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
 	if err != nil {
 		return err
 	}
+	return meta.Put(headerKey, encodeHeader(generation, b))
+}
+
+func encodeHeader(generation uint64, b Binding) []byte {
 	le := binary.LittleEndian
 	p := le.AppendUint64(le.AppendUint32(make([]byte, 4), Format), generation)
 	p = append(append(p, byte(len(b.Store))), b.Store...)
 	id := b.Snapshot.Bytes()
 	p = append(append(p, byte(len(id))), id...)
 	le.PutUint32(p, checksum("", p))
-	return meta.Put(headerKey, p)
+	return p
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	itemsMin  = 32
-	itemsMax  = 1 << 10 // a larger room is not kept
+	itemsMin = 32
+	itemsMax = 1 << 10 // a larger room is not kept
 	roomsMax = 64
 )
 

@@ -87,21 +87,38 @@ func holdsDir(row stattable.Row, name string) bool {
 	return ok && it.Mode.Type() != tree.Absent && it.Flags&stattable.IsDir != 0
 }
 
+// BeginSave begins to write what the scan saw, where the stat table is new; it
+// goes on beside whatever the caller does next. [Result.SaveTable] ends it.
+func (r *Result) BeginSave() {
+	if len(r.seen) == 0 {
+		r.table.Fill(r.changed())
+	}
+}
+
+// changed returns the rows to be written.
+func (r *Result) changed() map[string]stattable.Row {
+	if len(r.unsaved) == 0 {
+		return r.rows
+	}
+	changed := maps.Clone(r.rows)
+	for dir := range r.unsaved {
+		changed[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped}, nil, nil)
+	}
+	return changed
+}
+
 // SaveTable writes what the scan saw into the stat table, for the next scan.
 // It may be called only when everything the Saver was given is durable in the
 // store, with the snapshot that was made of it. If another scan saved
 // meanwhile its rows stay; that is no error. The table is closed by it.
 func (r *Result) SaveTable(store string, snapshot oid.ID) error {
 	defer r.table.Close()
-	changed := maps.Clone(r.rows)
+	changed := r.changed()
 	var removed []string
 	for number, seen := range r.seen {
 		if !seen {
 			removed = append(removed, r.table.Dir(number))
 		}
-	}
-	for dir := range r.unsaved {
-		changed[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped}, nil, nil)
 	}
 	bound := stattable.Binding{Store: store, Snapshot: snapshot}
 	if len(changed) == 0 && len(removed) == 0 && r.table.Bound() == bound {

@@ -1,0 +1,141 @@
+package stattable
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// bulk makes rows of all sizes.
+func bulk(rng *rand.Rand, n int) map[string]Row {
+	rows := map[string]Row{}
+	for i := range n {
+		dir := fmt.Sprintf("%x/%d%s", rng.IntN(50), i, strings.Repeat("x", rng.IntN(60)))
+		var items []Item
+		for k := range rng.IntN(8) {
+			items = append(items, Item{Name: fmt.Sprint("f", k), Mode: tree.File | 0o644, Ino: rng.Uint64(), Raw: blob(oid.SHA1, fmt.Sprint(i, k))})
+		}
+		if rng.IntN(100) == 0 {
+			for k := range rng.IntN(3000) {
+				items = append(items, Item{Name: fmt.Sprint("g", k), Mode: tree.File, Raw: blob(oid.SHA1, fmt.Sprint(k))})
+			}
+		}
+		rows[dir] = Encode(dir, &Head{Ino: uint64(i)}, items, nil)
+	}
+	rows[""] = Encode("", &Head{Ino: 1}, nil, nil)
+	return rows
+}
+
+// wantRows loads the table and compares it with what it should hold; bbolt
+// checks its file.
+func wantRows(t *testing.T, path string, b Binding, rows map[string]Row) {
+	t.Helper()
+	got := Load(path)
+	defer got.Close()
+	if got.Len() != len(rows) || got.Bound() != b {
+		t.Errorf("%d rows bound to %v, want %d and %v", got.Len(), got.Bound(), len(rows), b)
+	}
+	for dir, want := range rows {
+		if r, _, ok := got.Row(dir); !ok || !r.Equal(want) {
+			t.Fatalf("row of %q: there is %v", dir, ok)
+		}
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			t.Error(err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFilledTableIsLikeAnyOther(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for _, n := range []int{0, 1, 2, 3, 10, 200, 5000} {
+		path := filepath.Join(t.TempDir(), "stat.db")
+		rows := bulk(rng, n)
+		table := Load(path)
+		table.Fill(rows)
+		if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
+			t.Errorf("%v is there before the table is saved", entries)
+		}
+		b := Binding{Store: "store", Snapshot: blob(oid.SHA1, "s")}
+		if err := table.Save(b, rows, nil); err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, path, b, rows)
+
+		// The usual transactions go on from there.
+		for range 3 {
+			table = Load(path)
+			changed, removed := bulk(rng, 20), []string(nil)
+			for dir := range rows {
+				if dir != "" && rng.IntN(4) == 0 && len(removed) < 500 {
+					removed = append(removed, dir)
+				}
+			}
+			for dir := range rows {
+				if rng.IntN(10) == 0 {
+					changed[dir] = Encode(dir, &Head{Ino: rng.Uint64()}, nil, nil)
+				}
+			}
+			removed = slices.DeleteFunc(removed, func(dir string) bool { _, ok := changed[dir]; return ok })
+			for _, dir := range removed {
+				delete(rows, dir)
+			}
+			for dir, r := range changed {
+				rows[dir] = r
+			}
+			b.Snapshot = blob(oid.SHA1, fmt.Sprint(rng.Uint64()))
+			if err := table.Save(b, changed, removed); err != nil {
+				t.Fatal(err)
+			}
+			wantRows(t, path, b, rows)
+		}
+	}
+}
+
+func TestAFilledTableLeavesAnotherOneAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stat.db")
+	rng := rand.New(rand.NewPCG(1, 4))
+	ours, theirs := bulk(rng, 30), bulk(rng, 40)
+	table := Load(path)
+	table.Fill(ours)
+	b := Binding{Store: "store"}
+	if err := Load(path).Save(b, theirs, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Save(Binding{Store: "other"}, ours, nil); err != ErrOutdated {
+		t.Errorf("saved over another's table: %v", err)
+	}
+	wantRows(t, path, b, theirs)
+}
+
+func TestATableThatIsGivenUpLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stat.db")
+	table := Load(path)
+	table.Fill(bulk(rand.New(rand.NewPCG(1, 5)), 100))
+	table.Close()
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
+		t.Errorf("%v is left", entries)
+	}
+}
