@@ -23,7 +23,7 @@ import (
 type expectation struct {
 	tree   string
 	failed []string // paths that make git add fail
-	links  []string // those of them that are submodules in the index, or pipes
+	links  []string // those of them that are submodules in the index
 }
 
 // expected is the oracle: a copy of the index, git add -A, git write-tree. The
@@ -160,9 +160,6 @@ func (w *world) addAll(index string, without []string) expectation {
 		if m == nil {
 			for _, f := range failedPath.FindAllStringSubmatch(out, -1) {
 				x.failed = append(x.failed, f[1]+f[2]+f[3])
-				if f[3] != "" {
-					x.links = append(x.links, f[3])
-				}
 			}
 			if len(x.failed) == 0 || strings.Contains(out, "fatal:") {
 				w.fail("git add -A: %v\n%s", err, out)

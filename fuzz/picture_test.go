@@ -52,11 +52,18 @@ func (w *world) picture(dir string) picture {
 	return p
 }
 
-// recordable leaves out what no snapshot holds: pipes.
+// special reports whether a path is what no snapshot holds: a pipe, a socket or
+// a device.
+func (p picture) special(path string) bool {
+	what := p[path]
+	return what != "" && strings.ContainsRune("pSD", rune(what[0]))
+}
+
+// recordable leaves out what no snapshot holds.
 func (p picture) recordable() picture {
 	out := picture{}
 	for path, what := range p {
-		if !strings.HasPrefix(what, "p") {
+		if !p.special(path) {
 			out[path] = what
 		}
 	}

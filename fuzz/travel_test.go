@@ -64,7 +64,7 @@ func (w *world) travel() {
 }
 
 // allowed holds the conflicts of a restore to those that there have to be: a
-// pipe in the way, an ignored file in a directory that should be a file, a name
+// pipe, socket or device in the way, an ignored file in a directory that should be a file, a name
 // that some file system takes for ".git", and the .git of a repository that is
 // gone.
 func (w *world) allowed(r *engine.Restored, before picture) {
@@ -72,7 +72,7 @@ func (w *world) allowed(r *engine.Restored, before picture) {
 	for _, c := range r.Conflicts {
 		pipe := false
 		for at := string(c.Path); at != "."; at = path.Dir(at) {
-			pipe = pipe || strings.HasPrefix(before[at], "p")
+			pipe = pipe || before.special(at)
 		}
 		if path.Base(string(c.Path)) == ".git" {
 			continue

@@ -86,13 +86,17 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 // has below its name is hidden by nothing. The row cannot say so; the next scan
 // must look into the index again.
 func (l *listing) leave(c *candidate) {
-	if !c.isTracked {
-		return
+	if c.isTracked {
+		l.leaveAs(c.name, oid.ID{})
 	}
+}
+
+// leaveAs is [listing.leave], with the id that git's tree has all the same.
+func (l *listing) leaveAs(name string, id oid.ID) {
 	if l.left == nil {
-		l.left = map[string]bool{}
+		l.left = map[string]oid.ID{}
 	}
-	l.left[c.name] = true
+	l.left[name] = id
 	l.into.head.Flags |= stattable.Hides
 }
 

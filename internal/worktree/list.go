@@ -25,9 +25,9 @@ type listing struct {
 	hasIgnore bool // there is something called .gitignore
 	hasAttr   bool // there is something called .gitattributes
 	kids      []*node
-	onDisk    map[string]bool // names that are on disk, if the row is what knows the index
-	one       candidate       // the file that is looked at
-	left      map[string]bool // files of the index that are on disk and were left out with a note
+	onDisk    map[string]bool   // names that are on disk, if the row is what knows the index
+	one       candidate         // the file that is looked at
+	left      map[string]oid.ID // names of the index that are on disk and were left out with a note, and what git's tree has of them
 }
 
 // list looks at a directory afresh.
@@ -150,7 +150,7 @@ func (l *listing) name(f *dirfd.Name) error {
 	case tree.File, tree.Symlink:
 		return l.file(name, kind)
 	}
-	return nil // pipes, sockets and devices are out of scope, as in git
+	return l.special(name)
 }
 
 // file decides about a file or a link, and captures it.
@@ -261,9 +261,14 @@ func (l *listing) absent() error {
 		}
 		last = e.Name
 		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
-		if t := trackedBy(e); t.skip && l.n.inGit && !l.left[e.Name] {
-			it.Git = t.id
-		} else if e.Mode == tree.GitLink {
+		id, left := l.left[e.Name]
+		if t := trackedBy(e); t.skip && !left {
+			id = t.id
+		}
+		if l.n.inGit {
+			it.Git = id
+		}
+		if it.Git.IsZero() && e.Mode == tree.GitLink {
 			l.into.head.Flags |= stattable.Hides
 		}
 		l.into.items = append(l.into.items, l.absentItem(it))
@@ -290,7 +295,7 @@ func (l *listing) missing() (err error) {
 		if isNew(it) && it.GitMode == tree.GitLink {
 			l.into.head.Flags |= stattable.Hides
 		}
-		if isNew(it) || l.left[it.Name] {
+		if _, left := l.left[it.Name]; left || isNew(it) {
 			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
 		}
 		l.into.items = append(l.into.items, l.absentItem(it))

@@ -1,0 +1,39 @@
+package worktree
+
+import (
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+const specialReason = "a pipe, socket or device is in its place"
+
+// special decides about a pipe, a socket or a device. It is never recorded, and
+// where the index has nothing of its name git does not see it. Where the index
+// has an entry, git add fails: the path is left out and named, whether the entry
+// is wanted on disk or not. Only a submodule stays what it is in git's tree:
+// nothing of its content would be there in any case. What the index has below
+// the name is as if nothing was there.
+func (l *listing) special(name string) (err error) {
+	if _, ok := l.known.file(name); !ok || !l.n.inGit {
+		return nil
+	}
+	if l.known.row != nil { // it has the id of what was on disk before
+		l.known.row = nil
+		if l.known.dir, err = l.directory(l.n.realm, l.n.path); err != nil {
+			return err
+		}
+	}
+	t, ok := l.known.file(name)
+	if !ok {
+		return nil
+	}
+	id := oid.ID{}
+	if intended := t.entry != nil && t.entry.Flags&gitindex.IntentToAdd != 0; t.mode == tree.GitLink && !intended {
+		id = t.id
+	}
+	l.leaveAs(name, id)
+	l.note(l.into, stattable.Note{Name: name, Reason: specialReason})
+	return nil
+}
