@@ -75,6 +75,17 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	return "", nil
 }
 
+// skips reports whether the snapshot says of a path, or of a directory above it,
+// that it left it out.
+func (c *coverage) skips(p string) bool {
+	for at := p; at != "."; at = path.Dir(at) {
+		if c.skipped[at] {
+			return true
+		}
+	}
+	return false
+}
+
 // ignores applies the rules of the directory that holds the path.
 func (c *coverage) ignores(p string, isDir bool) (bool, error) {
 	chain, err := c.chain(parent(p))

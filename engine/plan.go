@@ -185,7 +185,7 @@ func (p *planner) reason(c tree.Change) (string, error) {
 	switch {
 	case c.From.Mode.Type() != tree.Nested && p.made.has(c):
 		return "", nil
-	case c.To.Git.Name != "":
+	case c.To.Git.Name != "" && !p.cover.skips(c.Path):
 		return keptOutside, nil
 	}
 	return p.cover.keeps(c.Path, c.From)

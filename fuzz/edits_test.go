@@ -184,29 +184,6 @@ func (w *world) chmod() {
 	w.must(os.Chmod(w.path(p), mode))
 }
 
-// hide takes the permission to read from a file that is not one of rules, at
-// times, until unhide: root could read it all the same.
-func (w *world) hide() os.FileInfo {
-	if os.Geteuid() == 0 || !w.one(8) {
-		return nil
-	}
-	p := w.some(func(p string) bool { return isFile(p) && !strings.Contains(p, ".git") })
-	st, err := os.Lstat(w.path(p))
-	if p == "" || err != nil || !st.Mode().IsRegular() {
-		return nil
-	}
-	w.note("hide %q", p)
-	w.hidden = w.path(p)
-	w.must(os.Chmod(w.hidden, 0))
-	return st
-}
-
-func (w *world) unhide(st os.FileInfo) {
-	if st != nil {
-		w.must(os.Chmod(w.hidden, st.Mode().Perm()))
-	}
-}
-
 func (w *world) touch() {
 	if p := w.some(isFile); p != "" {
 		at := time.Now().Add(-time.Duration(w.rng.IntN(3)) * time.Hour)

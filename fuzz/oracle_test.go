@@ -23,6 +23,7 @@ import (
 type expectation struct {
 	tree   string
 	failed []string // paths that make git add fail
+	denied bool     // it could not search a directory
 	links  []string // those of them that are submodules in the index
 }
 
@@ -132,7 +133,11 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied)`)
+
+// deniedPath finds what git could not open, list or look at. That it cannot look
+// for rules says nothing of what else is there.
+var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .*|fatal: unable to stat .*|[^:\n]*): Permission denied$`)
 
 // failedPath finds a file that git left out.
 var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/?' does not have a commit checked out|([^\n]*): can only add regular files)`)
@@ -153,6 +158,7 @@ func (w *world) addAll(index string, without []string) expectation {
 	}
 	for {
 		out, err := w.oracleGit(index, args...)
+		x.denied = x.denied || deniedPath.MatchString(out)
 		if err == nil {
 			break
 		}
@@ -181,6 +187,7 @@ func (w *world) addAll(index string, without []string) expectation {
 			w.takeOut(index, p)
 		}
 	}
+	w.leaveConflicts(index)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
 		w.fail("git write-tree: %v\n%s", err, out)

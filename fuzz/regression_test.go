@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"math/rand/v2"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // plain makes an empty repository; a regression brings it into the state that
@@ -40,6 +42,13 @@ func plain(t *testing.T, k kind) *world {
 // keep takes a snapshot, compares it with git and with the disk, and returns it.
 func (w *world) keep() taken {
 	w.t.Helper()
+	w.examine(w.long, w.record().Snapshot)
+	return w.taken[len(w.taken)-1]
+}
+
+// record takes a snapshot and compares it with git.
+func (w *world) record() *engine.Recorded {
+	w.t.Helper()
 	r, err := w.long.Snapshot(w.t.Context(), nil)
 	w.must(err)
 	want := w.answer(r)
@@ -47,8 +56,7 @@ func (w *world) keep() taken {
 		w.fail("tree %v, git's %s\n%s\nskipped %v, git failed %q", r.Tree, want.tree, w.explain(w.long, r, want), r.Skipped, want.failed)
 	}
 	w.compareSkipped(r, want)
-	w.examine(w.long, r.Snapshot)
-	return w.taken[len(w.taken)-1]
+	return r
 }
 
 func TestAGitlinkWithoutFilesIsAnEmptyDirectory(t *testing.T) {

@@ -70,6 +70,9 @@ func (w *world) must(err error) {
 func (w *world) fail(format string, args ...any) {
 	w.t.Helper()
 	from := max(0, len(w.log)-60)
+	if w.hidden != "" {
+		_ = os.Chmod(w.hidden, 0o700) // so that it can be removed
+	}
 	w.t.Fatalf("%s\nseed %d step %d in %s, %+v, last of it:\n  %s", fmt.Sprintf(format, args...), w.seed, len(w.log), w.root, w.kind, strings.Join(w.log[from:], "\n  "))
 }
 

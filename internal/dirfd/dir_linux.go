@@ -150,7 +150,17 @@ func (d *Dir) LstatRaw(name *byte, st *Stat) error {
 // by others.
 func (d *Dir) Quick() { d.quick = true }
 
-var emptyName = [1]byte{}
+// Search returns an error if names cannot be looked up in the directory: with
+// the permission to read alone it can be listed, and no more.
+func (d *Dir) Search() error {
+	var st Stat
+	return pathError("search", ".", statx(d.fd, &selfName[0], unix.AT_SYMLINK_NOFOLLOW, &st))
+}
+
+var (
+	emptyName = [1]byte{}
+	selfName  = [2]byte{'.'}
+)
 
 func statx(fd int, name *byte, flags int, st *Stat) error {
 	var x unix.Statx_t

@@ -121,6 +121,13 @@ func (d *Dir) LstatRaw(name *byte, st *Stat) error {
 // most. It makes no difference here.
 func (d *Dir) Quick() {}
 
+// Search returns an error if names cannot be looked up in the directory: with
+// the permission to read alone it can be listed, and no more.
+func (d *Dir) Search() error {
+	_, err := os.Lstat(d.path + string(filepath.Separator) + ".")
+	return err
+}
+
 // List returns the names in the directory, without "." and "..".
 func (d *Dir) List() ([]Name, error) {
 	if err := d.check(); err != nil {

@@ -97,13 +97,17 @@ func (c *contents) merge(reports []report) {
 			c.head.Flags |= stattable.Retry
 		case r.gone:
 			c.head.Flags |= stattable.Ambiguous
-		case had:
-			c.items[slot] = r.item
-		default:
-			c.items = append(c.items, r.item)
 		}
-		if r.gone && had {
+		switch stays := !r.gone || !r.item.Git.IsZero(); {
+		case stays && had:
+			c.items[slot] = r.item
+		case stays:
+			c.items = append(c.items, r.item)
+		case had:
 			c.items[slot].Name = "" // to be dropped
+		}
+		if r.gone {
+			c.head.Flags |= stattable.Hides // what was there may be back, or gone from the disk
 		}
 	}
 	if !c.listed {

@@ -81,25 +81,6 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 	}
 }
 
-// leave notes that a file is on disk though it was left out: what the index has
-// under its name, and may not want on disk, is not in its place. What the index
-// has below its name is hidden by nothing. The row cannot say so; the next scan
-// must look into the index again.
-func (l *listing) leave(c *candidate) {
-	if c.isTracked {
-		l.leaveAs(c.name, oid.ID{})
-	}
-}
-
-// leaveAs is [listing.leave], with the id that git's tree has all the same.
-func (l *listing) leaveAs(name string, id oid.ID) {
-	if l.left == nil {
-		l.left = map[string]oid.ID{}
-	}
-	l.left[name] = id
-	l.into.head.Flags |= stattable.Hides
-}
-
 // full says why there is no room for a new content, "" if there is.
 func (w *worker) full(c *candidate, size int64) string {
 	if w.cfg.Room == nil || c.isTracked || c.forced || c.rule {

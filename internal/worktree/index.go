@@ -192,6 +192,14 @@ func trackedBy(e *gitindex.Entry) tracked {
 	return t
 }
 
+// unwanted: git's tree has the entry though it is not on disk.
+func (t *tracked) unwanted() bool { return t.skip }
+
+// settled: git's tree has the entry as long as git add leaves it alone.
+func (t *tracked) settled() bool {
+	return t.entry != nil && t.entry.Flags&gitindex.IntentToAdd == 0
+}
+
 // holds reports whether the index has something below a subdirectory.
 func (k *known) holds(name string) bool {
 	if it, ok := k.row[name]; ok && it.Flags&stattable.Tracked != 0 && it.Flags&stattable.IsDir != 0 && it.GitMode != tree.GitLink {
@@ -226,9 +234,9 @@ func (k *known) names() []string {
 	return out
 }
 
-// absentTree makes the git tree of a directory that is not on disk: of what the
-// index does not want on disk. It is zero if that is nothing.
-func (w *worker) absentTree(r *realm, path string) (oid.ID, error) {
+// absentTree makes the git tree of a directory of the index, of the entries that
+// stay in it. It is zero if that is nothing.
+func (w *worker) absentTree(r *realm, path string, stays func(*tracked) bool) (oid.ID, error) {
 	if err := w.load(r); err != nil || r.index == nil {
 		return oid.ID{}, err
 	}
@@ -238,12 +246,12 @@ func (w *worker) absentTree(r *realm, path string) (oid.ID, error) {
 	}
 	var entries []tree.Entry
 	for i := range dir.Entries {
-		if t := trackedBy(&dir.Entries[i]); t.skip {
+		if t := trackedBy(&dir.Entries[i]); stays(&t) {
 			entries = append(entries, tree.Entry{Name: dir.Entries[i].Name, Mode: t.mode, ID: t.id})
 		}
 	}
 	for _, name := range dir.Dirs {
-		id, err := w.absentTree(r, join(path, name))
+		id, err := w.absentTree(r, join(path, name), stays)
 		if err != nil {
 			return oid.ID{}, err
 		}

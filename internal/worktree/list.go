@@ -30,9 +30,14 @@ type listing struct {
 	left      map[string]oid.ID // names of the index that are on disk and were left out with a note, and what git's tree has of them
 }
 
+const searchAll tree.Mode = 0o111 // whoever it is may look up names
+
 // list looks at a directory afresh.
 func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 	names, err := dir.List()
+	if err == nil && st.Mode&searchAll != searchAll && (len(names) > 0 || !n.noIndex) {
+		err = dir.Search()
+	}
 	if err != nil {
 		return w.unreadable(n, err)
 	}
@@ -149,6 +154,8 @@ func (l *listing) name(f *dirfd.Name) error {
 		return nil
 	case tree.File, tree.Symlink:
 		return l.file(name, kind)
+	case tree.Absent:
+		return nil
 	}
 	return l.special(name)
 }
@@ -175,8 +182,8 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	ok, err := l.capture(l.n, l.dir, f)
 	if ok {
 		l.see(name)
-	} else if len(l.into.notes) > notes {
-		l.leave(f)
+	} else if len(l.into.notes) > notes && f.isTracked {
+		l.leave(name, oid.ID{})
 	}
 	return err
 }
@@ -311,7 +318,7 @@ func (l *listing) absentDirs() error {
 		var id oid.ID
 		if l.n.inGit {
 			var err error
-			if id, err = l.absentTree(l.n.realm, join(l.n.path, name)); err != nil {
+			if id, err = l.absentTree(l.n.realm, join(l.n.path, name), (*tracked).unwanted); err != nil {
 				return err
 			}
 		}

@@ -31,6 +31,7 @@ type node struct {
 	asked     bool           // its ".git" was resolved
 	full      bool           // it holds too many files that the index does not know
 	note      stattable.Note // why it is gone, if that is to be named
+	stays     stattable.Item // what git's tree has of it though it is gone; without a name if nothing
 
 	rulesOut, attrsOut uint64 // digests for its subdirectories
 	ignoreFile         ruleFile
@@ -137,7 +138,10 @@ func (n *node) report() {
 		return
 	}
 	r := report{gone: n.gone, note: n.note}
-	r.item = n.item()
+	if r.item = n.item(); n.gone {
+		r.item = n.stays
+		r.item.Name = n.name
+	}
 	if !n.gone && !n.was.IsZero() && n.was.SameAs(&r.item) {
 		return
 	}

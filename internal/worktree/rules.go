@@ -63,23 +63,37 @@ func (l *listing) recall(name string, onDisk bool) (err error) {
 }
 
 // ruleBytes reads a rule file, on disk or else from the index, and sets the id
-// of what was read. A file that cannot be read has no rules; capturing it will
-// say why.
+// of what was read. A file that cannot be read has no rules, or, if it is one of
+// attributes, those of the index, as in git; capturing it will say why.
 func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([]byte, bool) {
 	if f.onDisk {
 		data, err := w.readRules(n, dir, name)
-		if err != nil {
-			f.id = oid.ID{}
-			return nil, false
+		if err == nil {
+			f.id = w.cfg.Algorithm.Sum(oid.Blob, data)
+			return data, true
 		}
-		f.id = w.cfg.Algorithm.Sum(oid.Blob, data)
-		return data, true
+		if f.id = (oid.ID{}); denied(err) && name == attrName {
+			f.id = w.indexedAttributes(n)
+		}
 	}
 	if f.id.IsZero() || w.cfg.Load == nil {
 		return nil, false
 	}
 	data, err := w.cfg.Load(oid.Blob, f.id)
 	return data, err == nil && len(data) <= ruleBytesMax
+}
+
+// indexedAttributes is the id of the attributes file that the index has in a
+// directory; zero if there is none that git would read.
+func (w *worker) indexedAttributes(n *node) oid.ID {
+	dir, err := w.directory(n.realm, n.path)
+	if err != nil || dir == nil || !n.realm.repo.Cone.Has(n.realm.inside(n.path)) {
+		return oid.ID{}
+	}
+	if t, ok := (&known{dir: dir}).file(attrName); ok && t.mode.Type() == tree.File && (t.entry == nil || t.settled()) {
+		return t.id
+	}
+	return oid.ID{}
 }
 
 func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error) {

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -15,25 +14,16 @@ const specialReason = "a pipe, socket or device is in its place"
 // is wanted on disk or not. Only a submodule stays what it is in git's tree:
 // nothing of its content would be there in any case. What the index has below
 // the name is as if nothing was there.
-func (l *listing) special(name string) (err error) {
-	if _, ok := l.known.file(name); !ok || !l.n.inGit {
-		return nil
-	}
-	if l.known.row != nil { // it has the id of what was on disk before
-		l.known.row = nil
-		if l.known.dir, err = l.directory(l.n.realm, l.n.path); err != nil {
-			return err
-		}
-	}
-	t, ok := l.known.file(name)
-	if !ok {
-		return nil
+func (l *listing) special(name string) error {
+	t, ok, err := l.indexed(name)
+	if !ok || err != nil || !l.n.inGit {
+		return err
 	}
 	id := oid.ID{}
-	if intended := t.entry != nil && t.entry.Flags&gitindex.IntentToAdd != 0; t.mode == tree.GitLink && !intended {
+	if t.mode == tree.GitLink && (t.entry == nil || t.settled()) {
 		id = t.id
 	}
-	l.leaveAs(name, id)
+	l.leave(name, id)
 	l.note(l.into, stattable.Note{Name: name, Reason: specialReason})
 	return nil
 }

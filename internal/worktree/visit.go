@@ -80,6 +80,9 @@ func (w *worker) unreadable(n *node, err error) error {
 		n.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
 	default:
 		n.note = stattable.Note{Name: n.name, Reason: reason(err)}
+		if denied(err) {
+			return w.keepIndexed(n)
+		}
 	}
 	return nil
 }

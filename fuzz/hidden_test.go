@@ -1,0 +1,180 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hide takes the permission to read from a file, a file of rules or a directory,
+// at times, until unhide: root could read it all the same. A directory is closed
+// altogether, or its names can be listed but nothing said of what has them.
+func (w *world) hide() os.FileInfo {
+	if os.Geteuid() == 0 || !w.one(6) {
+		return nil
+	}
+	p := w.some(func(p string) bool { return isDir(p) || isRules(p) || !strings.Contains(p, ".git") })
+	st, err := os.Lstat(w.path(p))
+	if p == "" || err != nil || !st.Mode().IsRegular() && !st.IsDir() {
+		return nil
+	}
+	mode := fs.FileMode(0)
+	if st.IsDir() {
+		mode = pick(w, []fs.FileMode{0, 0, 0o400, 0o200, 0o600})
+	}
+	w.note("hide %q %v", p, mode)
+	w.hidden = w.path(p)
+	w.must(os.Chmod(w.hidden, mode))
+	return st
+}
+
+func (w *world) unhide(st os.FileInfo) {
+	if st != nil {
+		w.must(os.Chmod(w.hidden, st.Mode().Perm()))
+		w.hidden = ""
+	}
+}
+
+func isRules(p string) bool {
+	return filepath.Base(p) == ".gitignore" || filepath.Base(p) == ".gitattributes"
+}
+
+// hiddenDir is the directory that nobody may search at the moment.
+func (w *world) hiddenDir() (rel string, ok bool) {
+	if w.hidden == "" {
+		return "", false
+	}
+	st, err := os.Lstat(w.hidden)
+	return strings.TrimPrefix(w.hidden, w.root+"/"), err == nil && st.IsDir()
+}
+
+// maySkip reports whether a path may be skipped because of what is hidden,
+// though git add does not fail: it does not look there, or says only that it
+// cannot.
+func (w *world) maySkip(p string, inNested bool) bool {
+	if dir, ok := w.hiddenDir(); ok {
+		return beneath(p, dir)
+	}
+	return w.path(p) == w.hidden && (inNested || isRules(p) || w.inLink(p))
+}
+
+// leaveConflicts takes out of an index what git add could not resolve because
+// it is in a hidden directory: git could write no tree of it.
+func (w *world) leaveConflicts(index string) {
+	dir, ok := w.hiddenDir()
+	if !ok {
+		return
+	}
+	out, err := w.oracleGit(index, "ls-files", "-z", "-u", "--", ":(top,literal)"+dir)
+	w.must(err)
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if _, p, _ := strings.Cut(line, "\t"); p != "" {
+			w.oracleInput += "0 " + strings.Repeat("0", 2*w.hashSize()) + "\t" + p + "\x00"
+		}
+	}
+	out, err = w.oracleGit(index, "update-index", "-z", "--index-info")
+	if w.oracleInput = ""; err != nil {
+		w.fail("leave conflicts: %v %s", err, out)
+	}
+}
+
+// TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt holds that where git add
+// cannot look it leaves its entries alone, and so does the tree; that the path is
+// named all the same; and that a restore touches nothing there.
+func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	for _, mode := range []fs.FileMode{0, 0o200, 0o400, 0o600} {
+		w := plain(t, kind{})
+		w.write(".gitignore", "*.o\n")
+		for _, p := range []string{"d/edited", "d/gone", "d/sub/unwanted", "d/intended", "d/conflict", "f"} {
+			w.write(p, "1")
+		}
+		w.must(os.Symlink("nowhere", w.path("d/link")))
+		for _, p := range []string{"d/module", "closed"} {
+			w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+","+p)
+			w.must(os.Mkdir(w.path(p), 0o755))
+		}
+		w.git("add", "-A")
+		w.git("update-index", "--skip-worktree", "d/sub/unwanted")
+		w.git("rm", "-q", "--cached", "d/intended")
+		w.git("add", "-N", "d/intended")
+		marks[len(marks)-1].mark(w, []string{"d/conflict"})
+		w.unwanted = true
+		w.write("d/edited", "2")
+		w.must(os.Remove(w.path("d/gone")))
+		w.write("d/new", "not tracked")
+		w.write("d/ignored.o", "ignored")
+		w.write("d/sub/new", "not tracked")
+		w.write("untracked/f", "not tracked")
+		w.settle()
+		first := w.keep()
+		inside := w.picture(w.path("d"))
+		for _, dir := range []string{"d", "d/sub", "closed", "untracked"} {
+			w.settle()
+			w.hidden = w.path(dir)
+			w.must(os.Chmod(w.hidden, mode))
+			s := w.record().Snapshot
+			w.write("f", "written while "+dir+" is closed")
+			w.settle()
+			w.record()
+			w.must(os.Chmod(w.hidden, 0o755))
+			w.hidden = ""
+			w.settle()
+			w.keep()
+			w.taken = []taken{{s, w.export(w.long, s), w.outside}}
+			w.travel()
+			r, err := w.long.Restore(t.Context(), s.ID, nil)
+			w.must(err)
+			if why, ok := named(r, dir); dir != "closed" && (!ok || why != "the snapshot skipped it") {
+				w.fail("%q stayed: %q", dir, why)
+			}
+			if d := inside.differs(w.picture(w.path("d"))); d != "" {
+				w.fail("restore and undo changed what was closed: %s", d)
+			}
+		}
+		w.must(os.Remove(w.path("untracked/f")))
+		w.taken = []taken{first}
+		w.travel()
+	}
+}
+
+// TestAttributesThatCannotBeReadAreTheIndexs: git falls back on its index, not
+// on no rules. For ignore rules there is no such thing.
+func TestAttributesThatCannotBeReadAreTheIndexs(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: rules that cannot be read, for root can read all of them")
+	}
+	for _, tracked := range []bool{true, false} {
+		w := plain(t, kind{})
+		w.write("d/.gitattributes", "*.t text\n")
+		w.write("d/.gitignore", "*.o\n")
+		w.write("d/f.t", "a line\n")
+		if tracked {
+			w.git("add", "-A")
+		}
+		w.write("d/.gitattributes", "*.t -text\n")
+		w.write("d/sub/x.t", "a line\r\n")
+		w.write("d/sub/x.o", "ignored\r\n")
+		w.settle()
+		w.keep()
+		for _, p := range []string{"d/.gitattributes", "d/.gitignore"} {
+			w.hidden = w.path(p)
+			w.must(os.Chmod(w.hidden, 0))
+			for _, f := range []string{"d/f.t", "d/sub/y.t", "d/sub/x.t", "d/z.o"} {
+				w.write(f, "another line, in "+f+"\r\n")
+				w.record()
+				w.settle()
+			}
+			w.must(os.Chmod(w.hidden, 0o644))
+			w.hidden = ""
+			w.settle()
+			w.keep()
+		}
+	}
+}
