@@ -214,6 +214,43 @@ func TestAFilterProcessConvertsLikeGit(t *testing.T) {
 	}
 }
 
+// git asks a filter process that gave up nothing more: which files it converts
+// depends on their order, and on which have changed since it last looked. Each
+// file is what git makes of it alone.
+func TestAFilterProcessThatGivesUpCostsOneFile(t *testing.T) {
+	for _, required := range []string{"false", "true"} {
+		w := plain(t, kind{Filters: true})
+		command, err := filterCommand()
+		w.must(err)
+		w.git("config", "filter.proc.process", command)
+		w.git("config", "filter.proc.required", required)
+		w.reopen()
+		w.write(".gitattributes", "*.p filter=proc\n")
+		names := []string{"1.p", "2.p", "3.p", "4.p", "d/5.p", "d/6.p"}
+		for i, name := range names {
+			w.write(name, []string{"a and b\n", "ABORT, a and b\n"}[i%2])
+		}
+		for _, edit := range append(names, "none") {
+			w.settle()
+			s := w.keep()
+			for i, name := range names {
+				want, left := "b bnd a", false
+				if i%2 == 1 {
+					want, left = "ABORT, a and b", required == "true"
+				}
+				if got, err := w.tryGit("", "cat-file", "blob", s.snap.Tree.String()+":"+name); left != (err != nil) || !left && got != want {
+					w.fail("%s is recorded as %q (%v)", name, got, err)
+				}
+			}
+			w.age(".gitattributes") // nothing is believed that was converted before
+			if edit != "none" {
+				w.age(edit)
+			}
+		}
+		w.travel()
+	}
+}
+
 // Without a mark the order of the bytes is that of git's C library.
 func TestUTF16LEBOMIsConvertedWhereItHasAMark(t *testing.T) {
 	w := plain(t, kind{})

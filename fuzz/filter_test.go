@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -20,7 +22,7 @@ func filterCommand() (string, error) {
 
 // serveFilter is the other side of git's long running filter protocol
 // (gitattributes(5)): it swaps "a" and "b", both ways, refuses what contains
-// "FAIL", and answers in small packets.
+// "FAIL" or, with everything after it, "ABORT", and answers in small packets.
 func serveFilter(in *bufio.Reader, out io.Writer) {
 	readList(in) // who is there, and which versions
 	writeList(out, "git-filter-server", "version=2")
@@ -33,6 +35,10 @@ func serveFilter(in *bufio.Reader, out io.Writer) {
 		data, _ := readList(in)
 		if bytes.Contains(data, []byte("FAIL")) {
 			writeList(out, "status=error")
+			continue
+		}
+		if bytes.Contains(data, []byte("ABORT")) {
+			writeList(out, "status=abort")
 			continue
 		}
 		writeList(out, "status=success")
@@ -78,4 +84,44 @@ func writeList(out io.Writer, lines ...string) {
 	}
 	b.WriteString("0000")
 	_, _ = out.Write(b.Bytes())
+}
+
+// aborting lists the files at which the filter process gives up for good: git
+// asks it nothing after that, and takes all later files as they are, or fails at
+// them. Which these are depends on the order of its work.
+func (w *world) aborting() (files []string) {
+	if !w.kind.Filters {
+		return nil
+	}
+	_ = filepath.WalkDir(w.root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if _, err := os.Lstat(filepath.Join(p, ".git")); err == nil && p != w.root || d != nil && d.Name() == ".git" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		if data, err := os.ReadFile(p); err == nil && bytes.Contains(data, []byte("ABORT")) {
+			files = append(files, p[len(w.root)+1:])
+		}
+		return nil
+	})
+	return files
+}
+
+// addAlone adds files one by one, so that the answer of a filter to one has no
+// effect on the others.
+func (w *world) addAlone(index string, files []string, x *expectation) {
+	for _, p := range files {
+		out, err := w.oracleGit(index, "add", "-A", "--sparse", "--ignore-errors", "--", ":(top,literal)"+p)
+		if err == nil || strings.Contains(out, "ignored by one of your") || strings.Contains(out, "did not match any files") {
+			continue
+		}
+		if !fatalPath.MatchString(out) && !failedPath.MatchString(out) {
+			w.fail("git add %q: %v\n%s", p, err, out)
+		}
+		x.failed = append(x.failed, p)
+	}
 }

@@ -153,7 +153,8 @@ func (w *world) attributes(macros bool) string {
 
 // bytesOf draws what stands in a file.
 func (w *world) content() string {
-	text := fmt.Sprintf("%d a line\n", w.rng.IntN(1000))
+	number := w.rng.IntN(1000)
+	text := fmt.Sprintf("%d a line\n", number)
 	switch w.rng.IntN(16) {
 	case 0:
 		return ""
@@ -170,7 +171,7 @@ func (w *world) content() string {
 	case 6:
 		return "\xff\xfet\x00e\x00\r\x00\n\x00"
 	case 7:
-		return "FAIL " + text
+		return []string{"FAIL ", "ABORT "}[number%2] + text
 	case 8:
 		return strings.Repeat(text, w.rng.IntN(3000))
 	case 9:

@@ -146,12 +146,19 @@ var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) 
 func (w *world) addAll(index string, without []string) expectation {
 	var x expectation
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
-	leave := func(p string) {
+	later := func(p string) {
 		if len(args) == 4 {
 			args = append(args, "--", ".")
 		}
 		args = append(args, ":(exclude,top,literal)"+p)
+	}
+	leave := func(p string) {
+		later(p)
 		x.failed = append(x.failed, p)
+	}
+	aborting := w.aborting()
+	for _, p := range aborting {
+		later(p)
 	}
 	for _, p := range without {
 		leave(p)
@@ -159,7 +166,7 @@ func (w *world) addAll(index string, without []string) expectation {
 	for {
 		out, err := w.oracleGit(index, args...)
 		x.denied = x.denied || deniedPath.MatchString(out)
-		if err == nil {
+		if err == nil || strings.HasPrefix(out, "The following paths are ignored") { // of those that were left for later
 			break
 		}
 		m := fatalPath.FindStringSubmatch(out)
@@ -177,6 +184,7 @@ func (w *world) addAll(index string, without []string) expectation {
 			w.fail("git add -A: %s", out)
 		}
 	}
+	w.addAlone(index, aborting, &x)
 	for _, p := range x.failed {
 		st, err := os.Lstat(w.path(p))
 		isFile := err == nil && st.Mode().IsRegular()

@@ -82,7 +82,9 @@ func expand(command, path string) string {
 }
 
 // runProcess hands a file to the process of a command. One that broke off is
-// started anew for the next file, as git does.
+// started anew for the next file, as git does. So is one that answered abort, of
+// which git would ask no more: what becomes of the other files would depend on
+// the order in which they are asked for, which here is that of several threads.
 func (r *Runner) runProcess(ctx context.Context, command, path string, raw []byte) ([]byte, error) {
 	r.mu.Lock()
 	if r.processes == nil {
@@ -120,12 +122,13 @@ type process struct {
 	cmd   *exec.Cmd  // nil if it does not run
 	in    io.WriteCloser
 	out   packetReader
-	tired bool // it said that it will clean no more, or that it never could
+	tired bool // it said that it cleans no files
 }
 
 var (
 	errProtocol = errors.New("the filter broke the protocol")
 	errRefused  = errors.New("the filter refused")
+	errAborted  = fmt.Errorf("%w: status abort", errRefused)
 )
 
 func (p *process) running() bool { return p.cmd != nil }
@@ -199,6 +202,13 @@ func (p *process) clean(ctx context.Context, path string, raw []byte) (out []byt
 	if err := writeContent(p.in, raw); err != nil {
 		return nil, err
 	}
+	if out, err = p.answer(); errors.Is(err, errAborted) {
+		p.close() // the context may still kill it
+	}
+	return out, err
+}
+
+func (p *process) answer() (out []byte, err error) {
 	if err := p.status(""); err != nil {
 		return nil, err
 	}
@@ -223,8 +233,7 @@ func (p *process) status(status string) error {
 	case "success":
 		return nil
 	case "abort":
-		p.tired = true
-		fallthrough
+		return errAborted
 	case "error":
 		return fmt.Errorf("%w: status %s", errRefused, status)
 	}

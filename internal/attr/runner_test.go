@@ -45,12 +45,15 @@ func TestAFilterThatBreaksOffIsStartedAnew(t *testing.T) {
 	}
 }
 
-func TestAFilterThatAbortsIsAskedNoMore(t *testing.T) {
+func TestAFilterThatAbortsIsAnotherForTheNextFile(t *testing.T) {
 	r := &attr.Runner{Dir: t.TempDir()}
 	defer r.Close()
-	for _, path := range []string{"x-abort", "x"} {
-		if out, err := clean(t, r, "process", path); !errors.Is(err, attr.ErrFilter) {
-			t.Errorf("%s: %q, %v", path, out, err)
+	for range 2 {
+		if out, err := clean(t, r, "process", "x-abort"); !errors.Is(err, attr.ErrFilter) {
+			t.Errorf("it aborts, but: %q, %v", out, err)
+		}
+		if out, err := clean(t, r, "process", "x"); err != nil {
+			t.Errorf("the next file: %q, %v", out, err)
 		}
 	}
 }
