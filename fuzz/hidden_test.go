@@ -92,7 +92,7 @@ func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
 	for _, mode := range []fs.FileMode{0, 0o200, 0o400, 0o600} {
 		w := plain(t, kind{})
 		w.write(".gitignore", "*.o\n")
-		for _, p := range []string{"d/edited", "d/gone", "d/sub/unwanted", "d/intended", "d/conflict", "f"} {
+		for _, p := range []string{"d/edited", "d/gone", "d/sub/unwanted", "d/intended", "d/conflict", "d/was/directory", "f"} {
 			w.write(p, "1")
 		}
 		w.must(os.Symlink("nowhere", w.path("d/link")))
@@ -108,6 +108,7 @@ func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
 		w.unwanted = true
 		w.write("d/edited", "2")
 		w.must(os.Remove(w.path("d/gone")))
+		w.write("d/was", "a file now")
 		w.write("d/new", "not tracked")
 		w.write("d/ignored.o", "ignored")
 		w.write("d/sub/new", "not tracked")

@@ -194,6 +194,9 @@ func (w *world) addAll(index string, without []string) expectation {
 	}
 	w.addAlone(index, aborting, &x)
 	for _, p := range x.failed {
+		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
+			continue // git does not know it, and leaves alone what it has below it
+		}
 		st, err := os.Lstat(w.path(p))
 		isFile := err == nil && st.Mode().IsRegular()
 		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
