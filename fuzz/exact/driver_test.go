@@ -201,7 +201,11 @@ func (throughCommand) snapshot(w *world) (string, []string) {
 
 func (d throughCommand) restore(w *world, id string, paths ...string) outcome {
 	w.Helper()
-	return d.run(w, append([]string{"restore", id, "--yes", "--json", "--"}, paths...)...)
+	args := []string{"restore", id, "--yes", "--json"}
+	if len(paths) > 0 {
+		args = append(append(args, "--"), paths...)
+	}
+	return d.run(w, args...)
 }
 
 func (d throughCommand) undo(w *world) outcome {

@@ -59,7 +59,7 @@ func (w *worker) keepIndexed(n *node) error {
 			return err
 		}
 	}
-	n.stays = it
+	n.stays = &it
 	return nil
 }
 

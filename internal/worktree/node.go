@@ -26,12 +26,12 @@ type node struct {
 	held      bool            // the index has it, as a gitlink or for what lies in it
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
-	kept      *contents      // nil as long as the row holds
-	gone      bool           // not recorded
-	asked     bool           // its ".git" was resolved
-	full      bool           // it holds too many files that the index does not know
-	note      stattable.Note // why it is gone, if that is to be named
-	stays     stattable.Item // what git's tree has of it though it is gone; without a name if nothing
+	kept      *contents       // nil as long as the row holds
+	gone      bool            // not recorded
+	asked     bool            // its ".git" was resolved
+	full      bool            // it holds too many files that the index does not know
+	note      stattable.Note  // why it is gone, if that is to be named
+	stays     *stattable.Item // what git's tree has of it though it is gone; nil if nothing
 
 	rulesOut, attrsOut uint64 // digests for its subdirectories
 	ignoreFile         ruleFile
@@ -138,8 +138,12 @@ func (n *node) report() {
 		return
 	}
 	r := report{gone: n.gone, note: n.note}
-	if r.item = n.item(); n.gone {
-		r.item = n.stays
+	switch {
+	case !n.gone:
+		r.item = n.item()
+	case n.stays != nil:
+		r.item = *n.stays
+	default:
 		r.item.Name = n.name
 	}
 	if !n.gone && !n.was.IsZero() && n.was.SameAs(&r.item) {
