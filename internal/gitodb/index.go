@@ -100,6 +100,7 @@ func (x *index) find(id oid.ID) (off int64, ok bool) {
 	return off, ok && err == nil
 }
 
+// search is [index.find] for the first bytes of an id, eight of them or more.
 func (x *index) search(want []byte) (int64, bool) {
 	fanout := x.data[len(idxMagic):]
 	if !x.v2() {
@@ -122,7 +123,7 @@ func (x *index) search(want []byte) (int64, bool) {
 		at := x.data[x.ids+mid*x.stride:]
 		c := binary.BigEndian.Uint64(at)
 		if c == key {
-			switch bytes.Compare(at[:x.hash], want) {
+			switch bytes.Compare(at[:len(want)], want) {
 			case 0:
 				return x.offset(mid)
 			case 1:

@@ -46,9 +46,14 @@ func (d *DB) Lengths(n int, id func(i int) []byte, sizes []int64) {
 
 // A wanted is an object whose length is asked for.
 type wanted struct {
-	at     uint64 // the first bytes of its id; when it was found: where it is in the pack
-	number int
+	at     uint64        // the first bytes of its id; when it was found: where it is in the pack
+	id     [idBytes]byte // its first bytes: to fetch the whole would mean another wait
+	number int32
 }
+
+// idBytes of an id name an object. Nothing here is checked against the id, so an
+// index that was made to mislead could do so in any case.
+const idBytes = 16
 
 // lengths fills in the sizes, where they are missing, of the objects that the
 // mapped pack has, and returns how many these were. What is in any way out of
@@ -71,12 +76,12 @@ func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 			continue
 		}
 		if b := id(i); len(b) == x.hash {
-			list = append(list, wanted{binary.BigEndian.Uint64(b), i})
+			list = append(list, wanted{at: binary.BigEndian.Uint64(b), id: [idBytes]byte(b), number: int32(i)})
 		}
 	}
-	list = inOrder(list, 64)
-	share(list, func(part []wanted) { x.searchAll(part, id, int64(len(p.data))) })
-	list = inOrder(list, bits.Len64(uint64(len(p.data))))
+	list, room := inOrder(list, make([]wanted, len(list)), 64)
+	share(list, func(part []wanted) { x.searchAll(part, int64(len(p.data))) })
+	list, _ = inOrder(list, room, bits.Len64(uint64(len(p.data))))
 	var found atomic.Int64
 	share(list, func(part []wanted) { found.Add(int64(p.readAll(part, sizes))) })
 	return int(found.Load())
@@ -89,27 +94,28 @@ const (
 )
 
 // inOrder puts a long list nearly in order of where objects are, which are
-// numbers of so many bits: by the first of them.
-func inOrder(list []wanted, width int) []wanted {
+// numbers of so many bits: by the first of them. It returns the list and, for
+// the next time, the room that it does not take.
+func inOrder(list, room []wanted, width int) (sorted, rest []wanted) {
 	if len(list) < shareMin {
-		return list
+		return list, room
 	}
 	shift := max(width-bucketBits, 0)
 	var ends [1 << bucketBits]int32
-	for _, w := range list {
-		ends[w.at>>shift]++
+	for i := range list {
+		ends[list[i].at>>shift]++
 	}
 	var at int32
 	for b, count := range ends {
 		ends[b], at = at, at+count
 	}
-	sorted := make([]wanted, len(list))
-	for _, w := range list {
+	for i := range list {
+		w := &list[i]
 		b := w.at >> shift
-		sorted[ends[b]] = w
+		room[ends[b]] = *w
 		ends[b]++
 	}
-	return sorted
+	return room, list
 }
 
 // share does something with a list, in parts and at once if it is long.
@@ -124,13 +130,13 @@ func share(list []wanted, do func(part []wanted)) {
 }
 
 // searchAll finds where in a pack of a size the objects are; 0 is nowhere.
-func (x *index) searchAll(list []wanted, id func(i int) []byte, size int64) {
+func (x *index) searchAll(list []wanted, size int64) {
 	for i := range list {
 		list[i].at = 0
 	}
 	_ = guard(func() error {
 		for i := range list {
-			if off, ok := x.search(id(list[i].number)); ok && off < size {
+			if off, ok := x.search(list[i].id[:]); ok && off < size {
 				list[i].at = uint64(off)
 			}
 		}
