@@ -40,6 +40,7 @@ type capture struct {
 	last    *Snapshot // the worktree's newest snapshot when the scan began
 	result  *worktree.Result
 	table   *stattable.Table
+	index   *index     // nil before it is looked for
 	stage   *cas.Stage // nil when dry
 	trees   forest     // when dry
 
@@ -66,6 +67,7 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	// The table is large; it comes in while the rules and the store are read.
 	table := make(chan *stattable.Table, 1)
 	go func() { table <- stattable.Load(filepath.Join(c.e.table, tableFile)) }()
+	c.readAhead()
 	w, err := c.prepare(ctx, opt)
 	c.table = <-table
 	if err != nil {
@@ -181,9 +183,11 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
 	cfg.Repo.Cone = e.cone(cfg.Settings.FoldCase)
 	cfg.Filter, c.close = e.filterRunner()
-	var err error
-	cfg.Repo.Index, cfg.Repo.IndexStat, err = readIndex(e.repo.Layout())
-	return cfg, err
+	if c.index == nil {
+		c.index = e.index()
+	}
+	cfg.Repo.Index, cfg.Repo.IndexStat = c.index.read, c.index.stat
+	return cfg, c.index.err
 }
 
 // bound reports whether everything that the table's rows name is kept: it

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -88,6 +89,35 @@ func (e *Engine) addFilter(filters map[string]attr.Filter, s gitconf.Setting) {
 		return
 	}
 	filters[name] = f
+}
+
+// An index is git's index as it was found, to be decoded.
+type index struct {
+	read func() (*gitindex.Index, error)
+	stat dirfd.Stat
+	err  error
+}
+
+func (e *Engine) index() *index {
+	x := &index{}
+	x.read, x.stat, x.err = readIndex(e.repo.Layout())
+	return x
+}
+
+// readAhead begins to decode git's index where there is no stat table: then it
+// is needed for certain.
+func (c *capture) readAhead() {
+	if c.e.repo == nil {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(c.e.table, tableFile)); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	c.index = c.e.index()
+	if c.index.err == nil {
+		c.index.read = sync.OnceValues(c.index.read)
+		go c.index.read()
+	}
 }
 
 // readIndex returns the function that decodes an index, and the stat data of

@@ -67,7 +67,8 @@ func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 	if x == nil {
 		return 0
 	}
-	if _, err := p.open(); err != nil || p.data == nil {
+	f, err := p.open()
+	if err != nil {
 		return 0
 	}
 	list := make([]wanted, 0, n)
@@ -79,12 +80,30 @@ func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 			list = append(list, wanted{at: binary.BigEndian.Uint64(b), id: [idBytes]byte(b), number: int32(i)})
 		}
 	}
+	h := heads{pack: p, data: p.data}
+	if len(list) >= shareMin {
+		// Of its own map: giving back so many pages takes a while, in which
+		// the caller goes on.
+		data, unmap := mapOpen(f, p.size)
+		if data == nil {
+			return 0
+		}
+		h.data = data
+		defer func() { go unmap() }()
+	}
 	list, room := inOrder(list, make([]wanted, len(list)), 64)
-	share(list, func(part []wanted) { x.searchAll(part, int64(len(p.data))) })
-	list, _ = inOrder(list, room, bits.Len64(uint64(len(p.data))))
+	share(list, func(part []wanted) { x.searchAll(part, int64(len(h.data))) })
+	list, _ = inOrder(list, room, bits.Len64(uint64(len(h.data))))
 	var found atomic.Int64
-	share(list, func(part []wanted) { found.Add(int64(p.readAll(part, sizes))) })
+	share(list, func(part []wanted) { found.Add(int64(h.readAll(part, sizes))) })
 	return int(found.Load())
+}
+
+// heads are the heads of objects in a mapped pack; data is nil where it cannot
+// be mapped.
+type heads struct {
+	pack *pack
+	data []byte
 }
 
 const (
@@ -147,14 +166,14 @@ func (x *index) searchAll(list []wanted, size int64) {
 // readAll reads the lengths of the objects that were found. It fetches many
 // heads before it looks at the first: then the processor waits for all of them
 // at once.
-func (p *pack) readAll(list []wanted, sizes []int64) (found int) {
+func (h *heads) readAll(list []wanted, sizes []int64) (found int) {
 	_ = guard(func() error {
 		for len(list) > 0 {
 			some := list[:min(len(list), lookAhead)]
 			list = list[len(some):]
-			p.touch(some)
+			h.touch(some)
 			for _, w := range some {
-				if n, ok := p.mappedLength(int64(w.at)); ok {
+				if n, ok := h.length(int64(w.at)); ok {
 					sizes[w.number], found = n, found+1
 				}
 			}
@@ -165,24 +184,23 @@ func (p *pack) readAll(list []wanted, sizes []int64) (found int) {
 }
 
 // touch reads a byte of every head.
-func (p *pack) touch(list []wanted) {
+func (h *heads) touch(list []wanted) {
 	var sum byte
 	for _, w := range list {
-		sum += p.data[w.at]
+		sum += h.data[w.at]
 	}
 	touched.Store(uint32(sum))
 }
 
 var touched atomic.Uint32 // what touch read must go somewhere, or it is not read
 
-// mappedLength returns the size of the object at an offset, if its head in the
-// mapped pack says it.
-func (p *pack) mappedLength(off int64) (int64, bool) {
-	if off < 12 || off >= int64(len(p.data)) {
+// length returns the size of the object at an offset, if its head says it.
+func (h *heads) length(off int64) (int64, bool) {
+	if off < 12 || off >= int64(len(h.data)) {
 		return 0, false
 	}
-	head := p.data[off:]
-	e, ok := p.parse(head[:min(len(head), entryHeadMax)], off)
+	head := h.data[off:]
+	e, ok := h.pack.parse(head[:min(len(head), entryHeadMax)], off)
 	if !ok {
 		return 0, false
 	}
@@ -190,7 +208,7 @@ func (p *pack) mappedLength(off int64) (int64, bool) {
 		return e.size, true
 	}
 	var delta [deltaHeadMax]byte
-	n := inflateStart(p.data[e.data:], delta[:min(e.size, deltaHeadMax)])
+	n := inflateStart(h.data[e.data:], delta[:min(e.size, deltaHeadMax)])
 	_, rest, ok := deltaSize(delta[:n])
 	size, _, ok2 := deltaSize(rest)
 	return size, ok && ok2
