@@ -40,7 +40,8 @@ type Recorded struct {
 //
 // The order is the guarantee: contents and trees, then the record that makes
 // the snapshot, in one durable transaction with the last of the contents;
-// then the stat table and git's ref. A crash before the record leaves contents
+// then the stat table and git's ref. The rows of a new table are written before,
+// into a file that has no name until then. A crash before the record leaves contents
 // that nobody refers to, in the store or among git's objects, and nothing else;
 // a failure to reach git leaves the snapshot in the store, and the next command
 // tries again.
