@@ -139,6 +139,9 @@ func Parse(s string) (ID, error) {
 // IsZero reports whether the ID names nothing.
 func (id ID) IsZero() bool { return id.size == 0 }
 
+// Len returns the number of bytes of the ID, 0 for the zero ID.
+func (id ID) Len() int { return int(id.size) }
+
 // Bytes returns the raw id, nil for the zero ID. The caller owns the slice.
 func (id ID) Bytes() []byte { return append([]byte(nil), id.bytes[:id.size]...) }
 

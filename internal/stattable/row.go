@@ -115,7 +115,7 @@ func checksum(dir string, p []byte) uint32 {
 
 // Encode makes the row of a directory. Names are plain (no slash, no NUL).
 func Encode(dir string, h *Head, items []Item, notes []Note) Row {
-	p := make([]byte, rowIDs, rowIDs+2*longID+96*len(items))
+	p := make([]byte, rowIDs, rowIDs+2*longID+itemBytes(items))
 	le := binary.LittleEndian
 	flags := h.Flags &^ (hasTree | hasOverlay | long)
 	if !h.Tree.IsZero() {
@@ -154,6 +154,18 @@ func Encode(dir string, h *Head, items []Item, notes []Note) Row {
 	}
 	le.PutUint32(p, checksum(dir, p))
 	return Row{p}
+}
+
+// itemBytes returns how many bytes the entries of items will have.
+func itemBytes(items []Item) (n int) {
+	for i := range items {
+		it := &items[i]
+		n += entIDs + it.Git.Len() + len(it.Name) + 1
+		if it.Raw != it.Git || it.Flags&IsDir != 0 {
+			n += it.Raw.Len()
+		}
+	}
+	return n
 }
 
 func appendEntry(p []byte, it *Item) []byte {
