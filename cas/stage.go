@@ -27,6 +27,11 @@ const (
 	// loadBytes of frames are written at once, while the next are being made:
 	// this bounds a stage's memory, whatever is put into it.
 	loadBytes = 10 << 20
+	// payloadBytesMin is the least room made for a payload: most fit.
+	payloadBytesMin = 16 << 10
+	// recentBatches full batches stay in memory until the stage is committed,
+	// for who wants the payloads again at once.
+	recentBatches = 8
 )
 
 // A Stage collects objects, hashed and compressed outside of any lock, until
@@ -43,6 +48,7 @@ type Stage struct {
 	seen     map[oid.ID]struct{}  // what was put
 	batch    *batch               // payloads that nothing was done with yet
 	worked   *batch               // the last one, which Commit has worked off
+	recent   []*batch             // the first that were worked off
 	ready    *load                // frames to be written
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
@@ -97,7 +103,7 @@ func (s *Store) Stage() *Stage {
 func (g *Stage) reset() {
 	g.seen = make(map[oid.ID]struct{})
 	g.large = make(map[oid.ID]largeFile)
-	g.batch, g.ready, g.err = &batch{}, &load{}, nil
+	g.batch, g.recent, g.ready, g.err = &batch{}, nil, &load{}, nil
 }
 
 // Put stages an object and returns its id; the caller may reuse payload. base
@@ -126,7 +132,15 @@ func (g *Stage) PutReader(ctx context.Context, kind oid.Kind, r io.Reader, size 
 	if size > wholeMax {
 		return g.putLarge(ctx, kind, r, size)
 	}
-	payload := make([]byte, size+1)
+	buf, _ := g.s.payloads.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	defer g.s.payloads.Put(buf)
+	if int64(cap(*buf)) <= size {
+		*buf = make([]byte, max(size+1, payloadBytesMin))
+	}
+	payload := (*buf)[:size+1]
 	n, err := io.ReadFull(r, payload)
 	if err == nil || int64(n) < size {
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -226,12 +240,14 @@ func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 // stage is done for: Commit must not record without them.
 func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	err := g.work(ctx, b)
-	g.s.buffers.Put(&b.buf)
-	if err != nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.err = errors.Join(g.err, err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.recent) < recentBatches {
+		g.recent = append(g.recent, b)
+	} else {
+		g.s.buffers.Put(&b.buf)
 	}
+	g.err = errors.Join(g.err, err)
 	return err
 }
 
@@ -361,21 +377,4 @@ func (g *Stage) Discard() {
 	defer g.mu.Unlock()
 	g.worked = nil
 	g.reset()
-}
-
-// Object returns an object that was staged, as long as its payload happens to
-// be in memory: of a small stage all are, until it is discarded, also while
-// Commit is at work and afterwards. Nothing has checked yet that it is durable.
-func (g *Stage) Object(id oid.ID) (oid.Kind, []byte, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, b := range []*batch{g.batch, g.worked} {
-		if b == nil {
-			continue
-		}
-		if it := b.find(id); it != nil {
-			return it.kind, bytes.Clone(b.buf[it.from:it.to]), true
-		}
-	}
-	return 0, nil, false
 }

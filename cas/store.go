@@ -57,7 +57,8 @@ type Store struct {
 	opened func(*bolt.DB) // a test's hook between opening and the transaction
 	idle   idle
 
-	buffers sync.Pool // of full batches
+	buffers  sync.Pool // of full batches
+	payloads sync.Pool // *[]byte, of one payload on its way into a batch
 }
 
 // Options say how [Open] makes a store that does not exist. The zero value
