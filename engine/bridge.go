@@ -182,11 +182,13 @@ func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool, whole []oid.
 	if err != nil {
 		return err
 	}
+	ahead := e.readAhead(nil)
 	_, err = e.repo.Bridge(ctx, gitbridge.Job{
 		Snapshot: id,
 		Commit:   payload,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
-		Open:     func(id oid.ID) (gitbridge.Object, error) { return e.stream(ctx, id) },
+		Expect:   func(ids []oid.ID) { ahead = e.readAhead(ids) },
+		Open:     func(id oid.ID) (gitbridge.Object, error) { return ahead.stream(ctx, id) },
 		Complete: whole,
 		Repair:   repair,
 	})

@@ -42,11 +42,12 @@ type capture struct {
 	table   *stattable.Table
 	index   *index     // nil before it is looked for
 	stage   *cas.Stage // nil when dry
-	trees   forest     // when dry
+	trees   forest     // that the scan encoded
 
 	load      tree.Loader  // what loader returned
 	whole     []oid.ID     // trees that git has with all they need: the capture's, if it was written ahead
-	mu        sync.Mutex   // guards nested
+	early     *early       // its way into git, if it began before it was recorded
+	mu        sync.Mutex   // guards nested, and trees during the scan
 	close     func() error // ends the filters that the scan started
 	rechecked bool         // the stat table was not trusted: what was missing was read again
 }
@@ -205,7 +206,7 @@ func (c *capture) relies(v *cas.View) error {
 		return nil
 	}
 	s, err := find(v, c.last.ID)
-	if err == nil && s == nil {
+	if err == nil && (s == nil || s.ID != c.last.ID) {
 		err = fmt.Errorf("%w: snapshot %v was pruned during the scan", cas.ErrSwept, c.last.ID)
 	}
 	return err

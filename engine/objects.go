@@ -65,7 +65,7 @@ func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
 	return err
 }
 
-// A forest is the trees of a capture that is not recorded, by id.
+// A forest is the trees that the scan of a capture encoded, by id.
 type forest map[oid.ID][]byte
 
 // loader returns trees from staged (which may be nil), the store and git, in
@@ -93,6 +93,29 @@ func (e *Engine) loader(ctx context.Context, staged func(oid.ID) ([]byte, bool))
 		}
 		seen[id] = p
 		return p, nil
+	}
+}
+
+// treesOfGit returns trees of the capture, of git and of the store. It asks git
+// first, which has nearly every tree of a snapshot and no lock that would have
+// to be taken for each.
+func (c *capture) treesOfGit(ctx context.Context) tree.Loader {
+	load := c.loader(ctx)
+	if c.e.repo == nil {
+		return load
+	}
+	seen := make(forest)
+	return func(id oid.ID) ([]byte, error) {
+		if p, ok := seen[id]; ok {
+			return p, nil
+		}
+		if _, ok := c.trees[id]; !ok {
+			if kind, p, err := c.e.repo.Read(id); err == nil && kind == oid.Tree {
+				seen[id] = p
+				return p, nil
+			}
+		}
+		return load(id)
 	}
 }
 

@@ -44,7 +44,7 @@ type planner struct {
 // or that lies in a repository made since, stays. But what an operation brought
 // goes when it is taken back.
 func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, error) {
-	p := &planner{e: e, load: present.loader(ctx), present: present, aim: to, met: map[string]bool{}, stepped: map[string]bool{}}
+	p := &planner{e: e, load: present.treesOfGit(ctx), present: present, aim: to, met: map[string]bool{}, stepped: map[string]bool{}}
 	p.plan.Target = to.target
 	p.cover = newCoverage(ctx, e, to.target, p.load)
 	view := viewOf(nil, to.target)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -92,8 +91,8 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 
 // Restore makes the worktree what it was at a snapshot.
 //
-// The order is the guarantee: a durable snapshot of the present, the durable
-// operation with its plan, the changes (each checked against what the plan
+// The order is the guarantee: a durable snapshot of the present and the durable
+// operation with its plan, in one transaction, the changes (each checked against what the plan
 // expects, so that an edit made meanwhile is a conflict and survives), one
 // sync, and the operation's end. After a crash anywhere the next command
 // finishes what was begun, and [Engine.Undo] takes it back.
@@ -116,17 +115,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 // operate carries out an operation whose kind (and, for undo and redo, what it
 // reverts) is given. The operation lock is held.
 func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored, error) {
-	var plan *Plan
-	var err error
-	for range sweptTries {
-		if op.From, plan, err = e.prepare(ctx, to); err != nil {
-			return nil, e.dropped(ctx, to.target, err)
-		}
-		op.To, op.Paths = to.target.ID, to.paths.patterns()
-		if err = e.begin(ctx, op, plan.steps); !errors.Is(err, cas.ErrSwept) {
-			break
-		}
-	}
+	plan, present, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
@@ -135,7 +124,10 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	// The end waits for it: whoever kills a program that still works must find
 	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
-	git.Go(func() { _ = e.bridge(ctx) })
+	git.Go(func() {
+		present.early.wait()
+		_ = e.bridge(ctx, present.whole...)
+	})
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()
 	if err == nil {
@@ -179,56 +171,71 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 	return err
 }
 
-// prepare records the present, of which it returns the id, and plans. Ignored
-// files that the plan would overwrite or delete are recorded too: then the
-// present is recorded a second time.
-func (e *Engine) prepare(ctx context.Context, to aim) (oid.ID, *Plan, error) {
-	opt := captureOptions{}
-	for {
-		undo, present, err := e.record(ctx, opt, Point{Trigger: "undo"})
-		if err != nil {
-			return oid.ID{}, nil, err
+// prepare plans, and begins the operation with a snapshot of the present, which
+// may be on its way into git when it returns. Ignored files that the plan would overwrite or delete are
+// recorded too: then the present is looked at a second time.
+func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *capture, error) {
+	op.To, op.Paths = to.target.ID, to.paths.patterns()
+	var opt captureOptions
+	for tries := 1; ; tries++ {
+		plan, present, err := e.tryPrepare(ctx, op, to, opt)
+		if errors.Is(err, cas.ErrSwept) && tries < sweptTries {
+			continue
 		}
-		plan, err := e.plan(ctx, present, to)
-		err = errors.Join(err, present.saveTable(undo.ID))
-		present.discard()
-		if err != nil {
-			return oid.ID{}, nil, err
-		}
-		if len(plan.force) == 0 || opt.force != nil {
-			return undo.ID, plan, nil
+		if err != nil || len(plan.force) == 0 || opt.force != nil {
+			return plan, present, err
 		}
 		opt.force = plan.force
 	}
 }
 
-// begin makes the operation durable before anything is changed. Until then
-// nothing keeps a prune from dropping the snapshots it is about, unless they
-// are the newest: without the undo it is [cas.ErrSwept], and begins nothing.
-func (e *Engine) begin(ctx context.Context, op *Operation, steps []apply.Step) (err error) {
+// tryPrepare is prepare, but for ignored files, which it leaves to the caller
+// to force: then nothing is begun, unless they are forced already. The capture
+// is discarded: of use are only its way into git and what git has of it.
+func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt captureOptions) (*Plan, *capture, error) {
+	present, err := e.capture(ctx, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer present.discard()
+	present.early = e.bridgeEarly(ctx, present)
+	plan, err := e.plan(ctx, present, to)
+	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
+		present.beginSave()
+		if err = e.begin(ctx, op, present, plan.steps); err == nil {
+			present.early.goOn(op.From)
+			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
+			return plan, present, nil
+		}
+	}
+	present.early.stop()
+	return plan, nil, err
+}
+
+// begin makes the operation durable before anything is changed, in one
+// transaction with the snapshot of the present to which undo returns. Where
+// that is an earlier one, which a prune may have dropped since, it is
+// [cas.ErrSwept] if it is not there any more.
+func (e *Engine) begin(ctx context.Context, op *Operation, present *capture, steps []apply.Step) (err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
-	stage := e.opened().Stage()
-	defer stage.Discard()
 	journal, err := encodeSteps(steps)
 	if err != nil {
 		return err
 	}
-	if op.Plan, err = stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
-		return err
+	if op.Plan, err = present.stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
+		return storeError(err)
 	}
-	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
-		undo, err := find(&u.View, op.From)
-		if err == nil && (undo == nil || undo.ID != op.From) {
-			err = fmt.Errorf("%w: the snapshot to return to, %v", cas.ErrSwept, op.From)
-		}
-		if err := errors.Join(err, e.abandon(u)); err != nil {
+	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *cas.Update, undo *Snapshot) error {
+		op.From = undo.ID
+		if err := e.abandon(u); err != nil {
 			return err
 		}
 		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 			return err
 		}
 		return op.put(u)
-	}))
+	})
+	return err
 }
 
 // abandon ends an operation that was left unfinished: an undo is about to
@@ -251,7 +258,7 @@ func (e *Engine) abandon(u *cas.Update) error {
 
 // apply carries out the steps.
 func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (apply.Outcome, error) {
-	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
+	source := e.readAhead(wanted(steps)).write
 	return apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
 		Replay:    replay,
@@ -259,6 +266,16 @@ func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, r
 		Protected: e.protected(),
 		Progress:  e.progress("restore"),
 	})
+}
+
+// wanted lists the contents that steps write, in their order.
+func wanted(steps []apply.Step) (ids []oid.ID) {
+	for i := range steps {
+		if !steps[i].Want.ID.IsZero() {
+			ids = append(ids, steps[i].Want.ID)
+		}
+	}
+	return ids
 }
 
 // end records that the operation is done.

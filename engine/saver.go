@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -15,14 +16,16 @@ func (c *capture) saver() worktree.Saver {
 	if c.stage == nil {
 		return &hashing{alg: c.e.alg, trees: c.trees}
 	}
-	return &staging{e: c.e, stage: c.stage}
+	return &staging{e: c.e, stage: c.stage, c: c}
 }
 
 // staging keeps contents in the store. A tree that git has already is not kept
-// a second time.
+// a second time. The capture remembers the trees: a restore plans before they
+// are in the store, and the bridge asks for them just afterwards.
 type staging struct {
 	e     *Engine
 	stage *cas.Stage
+	c     *capture
 }
 
 func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) (oid.ID, error) {
@@ -32,6 +35,9 @@ func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID
 
 func (s *staging) Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error) {
 	id := s.e.alg.Sum(oid.Tree, payload)
+	s.c.mu.Lock()
+	s.c.trees[id] = bytes.Clone(payload)
+	s.c.mu.Unlock()
 	if s.e.repo != nil && s.e.repo.Has(id) {
 		return id, nil
 	}

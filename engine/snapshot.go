@@ -110,7 +110,7 @@ func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Re
 		}
 		r = &Recorded{Unstable: c.unstable()}
 		c.beginSave()
-		r.Snapshot, r.Reused, err = e.commit(ctx, c, p)
+		r.Snapshot, r.Reused, err = e.commit(ctx, c, p, nil)
 		if err == nil {
 			return r, c, nil
 		}
@@ -127,15 +127,24 @@ func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Re
 const sweptTries = 5
 
 // commit makes the capture a snapshot, or finds that it is the last one, for
-// which nothing is written but what it was taken for.
-func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, reused bool, err error) {
+// which nothing is written but what it was taken for. What also records, if it
+// is not nil, stands in the same transaction.
+func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas.Update, *Snapshot) error) (s *Snapshot, reused bool, err error) {
 	p.Time = c.time
 	if c.unchanged(c.last) && !c.rechecked {
-		return c.last, true, e.addPoint(ctx, c.last, p)
+		if also == nil {
+			return c.last, true, e.addPoint(ctx, c.last, p)
+		}
+		return c.last, true, storeError(c.stage.Commit(ctx, func(u *cas.Update) error {
+			if err := c.relies(&u.View); err != nil {
+				return err
+			}
+			return also(u, c.last)
+		}))
 	}
 	s = c.snapshot()
 	s.Points = []Point{p}
-	payload := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, Identity: e.identity()}, e.alg)
+	payload := c.commitObject()
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
 	}
@@ -144,31 +153,46 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point) (s *Snapshot, 
 		return nil, false, err
 	}
 	done := e.inGit(ctx, rows)
-	ahead := e.ahead(ctx, c, s.ID, payload)
-	defer ahead()
+	if c.early == nil {
+		ahead := e.ahead(ctx, c, s.ID, payload)
+		defer ahead()
+	}
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
-		last, err := e.last(&u.View)
-		if err != nil {
+		if s, reused, err = e.recordIn(u, c, s, done); err != nil || also == nil {
 			return err
 		}
-		if c.unchanged(last) { // another process recorded the same state meanwhile
-			s, reused = last, true
-			return errors.Join(s.addPoint(u, p), e.rememberPlaces(u))
-		}
-		if err := c.relies(&u.View); err != nil {
-			return err
-		}
-		for _, row := range done {
-			if err := settleRow(u, row); err != nil {
-				return err
-			}
-		}
-		return e.append(u, s)
+		return also(u, s)
 	})
 	if err != nil {
 		return nil, false, storeError(err)
 	}
 	return s, reused, nil
+}
+
+// commitObject encodes the commit that the capture's snapshot is named after.
+func (c *capture) commitObject() []byte {
+	return gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: c.state.Tree, Overlay: c.state.Overlay, Time: c.time, Identity: c.e.identity()}, c.e.alg)
+}
+
+// recordIn records a capture as the snapshot s, unless another process has
+// recorded the same state meanwhile, and settles the rows that are done.
+func (e *Engine) recordIn(u *cas.Update, c *capture, s *Snapshot, done []pendingRow) (*Snapshot, bool, error) {
+	last, err := e.last(&u.View)
+	if err != nil {
+		return nil, false, err
+	}
+	if c.unchanged(last) {
+		return last, true, errors.Join(last.addPoint(u, s.Points[0]), e.rememberPlaces(u))
+	}
+	if err := c.relies(&u.View); err != nil {
+		return nil, false, err
+	}
+	for _, row := range done {
+		if err := settleRow(u, row); err != nil {
+			return nil, false, err
+		}
+	}
+	return s, false, e.append(u, s)
 }
 
 // append writes the record of a new snapshot and what points to it.

@@ -174,10 +174,10 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 		e, other := p.open(), p.open()
 		one := p.snap(e, "one", nil)
 		p.must(e.Pin(context.Background(), "one", one.ID))
-		p.write("file", "of the present")
-		before, done := len(p.records(other)), false
+		p.snap(e, "of the present", nil) // to which undo returns, as nothing changes any more
+		calls, done := 0, false
 		e.now = func() time.Time {
-			if !done && len(p.records(other)) > before { // the undo is recorded, and nothing names it yet
+			if calls++; calls == 2 { // the worktree was scanned, and nothing names that snapshot yet
 				done = true
 				p.write("another", "file")
 				_, err := other.Snapshot(context.Background(), nil)
@@ -194,6 +194,38 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 			t.Errorf("%v, %q, %v", err, p.read("file"), done)
 		}
 		p.wantClean(e)
+	}
+}
+
+func TestASnapshotThatIsTakenToBeReturnedToStandsWithItsOperation(t *testing.T) {
+	p := newPlace(t, false)
+	e, other := p.open(), p.open()
+	one := p.snap(e, "one", nil)
+	p.write("file", "of the present")
+	e.opt.Progress = func(s Progress) {
+		if s.Step != "restore" {
+			return
+		}
+		st, err := other.Status(context.Background())
+		if err != nil || st.Unfinished == nil || st.Unfinished.From != p.records(other)[0] {
+			t.Errorf("while it writes: %+v, %v", st, err)
+		}
+	}
+	during, stop := context.WithCancel(context.Background())
+	calls := 0
+	e.now = func() time.Time {
+		if calls++; calls == 2 { // scanned and planned, and nothing recorded yet
+			stop()
+		}
+		return time.Now()
+	}
+	if _, err := e.Restore(during, one.ID, nil); !errors.Is(err, context.Canceled) || len(p.records(other)) != 1 {
+		t.Errorf("stopped before it begins: %v, %d snapshots", err, len(p.records(other)))
+	}
+	e.now = time.Now
+	_, err := e.Restore(context.Background(), one.ID, nil)
+	if p.must(err); len(p.records(other)) != 2 || p.read("file") != "one" {
+		t.Errorf("%d snapshots, %q", len(p.records(other)), p.read("file"))
 	}
 }
 

@@ -23,6 +23,15 @@ type Job struct {
 	// Open does the same in pieces and is preferred for writing where it is
 	// given, so that large objects need not fit into memory. May be nil.
 	Open func(id oid.ID) (Object, error)
+	// Expect is told, once before, which objects Open (or Load) will be asked
+	// for and about in which order, for whoever can read several at once. May be
+	// nil.
+	Expect func(ids []oid.ID)
+
+	// Ready is waited for before anything of the snapshot can be seen in git,
+	// so that most of the work can be done while it is still being recorded. If
+	// it fails nothing is left. Nil: the snapshot is recorded.
+	Ready func(ctx context.Context) error
 
 	// Complete names trees that git has with all they need, beside those that
 	// the store ref and HEAD keep. One that git lost is harmless as long as it
@@ -151,6 +160,9 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		if !r.db.Freshen(id) {
 			ids = append(ids, id)
 		}
+	}
+	if w.job.Expect != nil {
+		w.job.Expect(ids)
 	}
 	report = Report{Written: len(ids), Looked: looked, Packed: len(ids) > looseMax}
 	if err := w.write(ctx, ids, w.source); err != nil || kept {

@@ -3,6 +3,7 @@ package gitbridge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -73,7 +74,10 @@ func (s *search) look(id oid.ID) {
 // read after all teaches nothing.
 func (s *search) learn(whole []oid.ID) map[string][]oid.ID {
 	below := map[string][]oid.ID{}
-	for _, id := range whole {
+	for i, id := range whole {
+		if slices.Contains(whole[:i], id) {
+			continue // the last snapshot and HEAD are often the same here
+		}
 		kind, payload, err := s.r.db.Read(id)
 		if err != nil || kind != oid.Tree {
 			continue

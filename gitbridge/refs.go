@@ -81,7 +81,7 @@ type Loose struct {
 // it points to; whatever else they need must be in git. It is for what a user
 // asked for by the name of that system, and for nothing else.
 func (r *Repo) CreateRef(ctx context.Context, name string, objects []Loose) (oid.ID, error) {
-	w, err := r.writer(nil)
+	w, err := r.writer(&Job{})
 	if err != nil {
 		return oid.ID{}, fmt.Errorf("create %s: %w", name, err)
 	}

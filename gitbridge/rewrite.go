@@ -103,7 +103,7 @@ func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID) error {
 // nobody else has moved the ref in between.
 func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
 	until := time.Now().Add(patience)
-	w, err := r.writer(nil)
+	w, err := r.writer(&Job{})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 	}

@@ -24,19 +24,26 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 		return nil, err
 	}
 	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: s.syncRefs, Share: s.share})
-	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{Sync: s.syncLoose, Share: s.share})
+	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{Sync: s.syncLoose, Share: s.share, Ready: job.Ready})
 	return w, err
 }
 
 // write writes objects, which git lacks.
 func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
+	known := len(w.r.layout.UnknownExtensions) == 0
 	switch {
 	case len(ids) == 0:
 		return nil
-	case len(w.r.layout.UnknownExtensions) > 0:
+	case known && len(ids) > looseMax:
+		return w.db.WritePack(ctx, ids, source) // which waits itself, when all but the name is there
+	}
+	if w.job.Ready != nil {
+		if err := w.job.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	if !known {
 		return w.r.programWrite(ctx, ids, source)
-	case len(ids) > looseMax:
-		return w.db.WritePack(ctx, ids, source)
 	}
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {

@@ -12,6 +12,7 @@
 package gitodb
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +46,9 @@ type Options struct {
 	// found by others, to give it the permissions that core.sharedRepository
 	// asks for. Nil leaves what the umask gives.
 	Share func(path string) error
+	// Ready is waited for when a pack is written and has no name yet; if it
+	// fails nothing of the pack is left. Nil waits for nothing.
+	Ready func(ctx context.Context) error
 }
 
 // A DB is an object database: one objects directory and its alternates. All

@@ -32,9 +32,7 @@ const streamBytesMin = 4 << 20
 // finds those. The pack is durable when WritePack returns; before, and if it
 // fails, none of it can be seen.
 func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (err error) {
-	ids = slices.Clone(ids)
-	slices.SortFunc(ids, compareIDs)
-	ids = slices.Compact(ids)
+	ids = distinct(ids)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -49,7 +47,26 @@ func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (err er
 	if err := w.fill(ctx, ids, source); err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
+	if d.opt.Ready != nil {
+		if err := d.opt.Ready(ctx); err != nil {
+			return fmt.Errorf("write pack: %w", err)
+		}
+	}
 	return w.finish(t, dir)
+}
+
+// distinct returns ids without repetitions, in their order: neighbours are
+// often near each other where the source reads them.
+func distinct(ids []oid.ID) []oid.ID {
+	seen := make(map[oid.ID]bool, len(ids))
+	out := make([]oid.ID, 0, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 func compareIDs(a, b oid.ID) int {
@@ -75,7 +92,7 @@ type packWriter struct {
 	list []packed
 }
 
-// fill writes the pack's head and its objects, in no particular order.
+// fill writes the pack's head and its objects, about in the order of ids.
 func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) error {
 	head := append([]byte("PACK"), 0, 0, 0, 2)
 	head = binary.BigEndian.AppendUint32(head, uint32(len(ids)))
