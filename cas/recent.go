@@ -23,10 +23,15 @@ func (g *Stage) Object(id oid.ID) (oid.Kind, []byte, bool) {
 	return 0, nil, false
 }
 
+// Keep asks the stage, before anything is put into it, to keep for [Stage.Recent]
+// what it would not need any more.
+func (g *Stage) Keep() { g.keep = true }
+
 // Recent returns a function that gives objects which were put into the stage
-// until now, as far as they are still in memory: the small ones among the first
-// 8 MiB and the last. It goes on to do so after Commit, and may be called by
-// several goroutines, which must not change the payloads.
+// until now, as far as they are still in memory: the last ones, and after
+// [Stage.Keep] the small ones among the first 8 MiB. It goes on to do so after
+// Commit, and may be called by several goroutines, which must not change the
+// payloads.
 func (g *Stage) Recent() func(oid.ID) (oid.Kind, []byte, bool) {
 	type object struct {
 		kind    oid.Kind

@@ -12,6 +12,7 @@ func TestWhatWasPutLatelyIsStillInMemory(t *testing.T) {
 	s := newStore(t)
 	g := s.Stage()
 	defer g.Discard()
+	g.Keep()
 	want := map[oid.ID][]byte{}
 	for i := range 200 {
 		payload := bytes.Repeat(fmt.Appendf(nil, "payload %d ", i), 1000+i) // 2 MiB, two batches and more

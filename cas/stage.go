@@ -48,6 +48,7 @@ type Stage struct {
 	seen     map[oid.ID]struct{}  // what was put
 	batch    *batch               // payloads that nothing was done with yet
 	worked   *batch               // the last one, which Commit has worked off
+	keep     bool                 // recent is wanted
 	recent   []*batch             // the first that were worked off
 	ready    *load                // frames to be written
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
@@ -242,7 +243,7 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	err := g.work(ctx, b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.recent) < recentBatches {
+	if g.keep && len(g.recent) < recentBatches {
 		g.recent = append(g.recent, b)
 	} else {
 		g.s.buffers.Put(&b.buf)

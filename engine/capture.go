@@ -8,13 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -26,6 +24,7 @@ import (
 type captureOptions struct {
 	dry   bool     // keep nothing: ids and trees only
 	force []string // ignored files that are captured all the same
+	plans bool     // a plan is made before it is recorded: keep what was encoded and read at hand
 }
 
 // A capture is what one scan found: a snapshot that is not recorded yet.
@@ -42,7 +41,8 @@ type capture struct {
 	table   *stattable.Table
 	index   *index     // nil before it is looked for
 	stage   *cas.Stage // nil when dry
-	trees   forest     // that the scan encoded
+	trees   forest     // that the scan encoded: when dry, or to plan with
+	plans   bool
 
 	load      tree.Loader  // what loader returned
 	whole     []oid.ID     // trees that git has with all they need: the capture's, if it was written ahead
@@ -56,7 +56,7 @@ type capture struct {
 // caller commits; on a dry run nothing is kept. The caller discards the capture
 // when he is done with it.
 func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
-	c := &capture{e: e, time: e.now(), trees: forest{}}
+	c := &capture{e: e, time: e.now(), trees: forest{}, plans: opt.plans}
 	if err := c.scan(ctx, opt); err != nil {
 		c.discard()
 		return nil, err
@@ -130,6 +130,9 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 			return w, err
 		}
 		c.stage = store.Stage()
+		if opt.plans {
+			c.stage.Keep()
+		}
 	}
 	known := false
 	err = c.e.view(ctx, func(v *cas.View) error {
@@ -308,79 +311,6 @@ func (c *capture) saveTable(id oid.ID) error {
 		return err
 	}
 	return nil
-}
-
-// inTheWay reports whether something that the scan left out stands where a
-// plan wants something else than a directory that is there already.
-func (c *capture) inTheWay(change tree.Change) bool {
-	st, ok := c.lstat(change.Path)
-	return ok && !(change.To.Mode.IsDir() && st.Mode.IsDir())
-}
-
-// leftOut returns why the scan left out a directory that it named, "" if it
-// named none there. What the settings leave out is never deleted, also where
-// it could be recorded first.
-func (c *capture) leftOut(path string) string {
-	for _, s := range c.skipped {
-		if string(s.Path) == path && c.directory(path).Mode.IsDir() {
-			return s.Reason
-		}
-	}
-	return ""
-}
-
-// hides reports whether what seems to be gone was left out: a directory where
-// there was one, or a file or link where there was one of them.
-func (c *capture) hides(change tree.Change) bool {
-	st, ok := c.lstat(change.Path)
-	return ok && st.Mode.IsDir() == change.From.Mode.IsDir()
-}
-
-// directory returns the directory at a path that the scan left out, because it
-// is ignored; nothing if there is none.
-func (c *capture) directory(path string) apply.Node {
-	st, ok := c.lstat(path)
-	if !ok || !st.Mode.IsDir() {
-		return apply.Node{}
-	}
-	return apply.Node{Mode: st.Mode}
-}
-
-// lstat looks at a path, and not through a symbolic link on the way to it;
-// false if nothing is there.
-func (c *capture) lstat(path string) (st dirfd.Stat, ok bool) {
-	at, err := dirfd.Open(c.e.root)
-	if err != nil {
-		return st, false
-	}
-	defer at.Close()
-	dir := parent(path)
-	if dir != "" {
-		if at, err = at.OpenDir(dir); err != nil {
-			return st, false
-		}
-		defer at.Close()
-	}
-	st, err = at.Lstat(strings.TrimPrefix(path[len(dir):], "/"))
-	return st, err == nil
-}
-
-// isRepository reports whether a directory has a ".git" of its own. A gitlink
-// that is not checked out has none.
-func (c *capture) isRepository(path string) bool {
-	_, ok := c.lstat(path + "/.git")
-	return ok
-}
-
-// fingerprint is what the scan saw at a path, for a restore to expect. What was
-// young then has none: where clocks are coarse it may have been written again
-// within the same tick, and then only its content can tell.
-func (c *capture) fingerprint(path string) apply.Fingerprint {
-	seen, ok := c.result.Lookup(path)
-	if !ok || seen.Young {
-		return apply.Fingerprint{}
-	}
-	return apply.Fingerprint{Mode: seen.Stat.Mode, Ino: seen.Stat.Ino, Size: seen.Stat.Size, Mtime: seen.Stat.Mtime, Ctime: seen.Stat.Ctime}
 }
 
 func (c *capture) unstable() []Note {

@@ -172,11 +172,12 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 }
 
 // prepare plans, and begins the operation with a snapshot of the present, which
-// may be on its way into git when it returns. Ignored files that the plan would overwrite or delete are
-// recorded too: then the present is looked at a second time.
+// may be on its way into git when it returns. Ignored files that the plan would
+// overwrite or delete are recorded too: then the present is looked at a second
+// time.
 func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *capture, error) {
 	op.To, op.Paths = to.target.ID, to.paths.patterns()
-	var opt captureOptions
+	opt := captureOptions{plans: true}
 	for tries := 1; ; tries++ {
 		plan, present, err := e.tryPrepare(ctx, op, to, opt)
 		if errors.Is(err, cas.ErrSwept) && tries < sweptTries {

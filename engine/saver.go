@@ -20,8 +20,8 @@ func (c *capture) saver() worktree.Saver {
 }
 
 // staging keeps contents in the store. A tree that git has already is not kept
-// a second time. The capture remembers the trees: a restore plans before they
-// are in the store, and the bridge asks for them just afterwards.
+// a second time. If a plan is to be made before they are in the store, the
+// capture remembers the trees.
 type staging struct {
 	e     *Engine
 	stage *cas.Stage
@@ -35,9 +35,11 @@ func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID
 
 func (s *staging) Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error) {
 	id := s.e.alg.Sum(oid.Tree, payload)
-	s.c.mu.Lock()
-	s.c.trees[id] = bytes.Clone(payload)
-	s.c.mu.Unlock()
+	if s.c.plans {
+		s.c.mu.Lock()
+		s.c.trees[id] = bytes.Clone(payload)
+		s.c.mu.Unlock()
+	}
 	if s.e.repo != nil && s.e.repo.Has(id) {
 		return id, nil
 	}

@@ -153,7 +153,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 		return nil, false, err
 	}
 	done := e.inGit(ctx, rows)
-	if c.early == nil {
+	if c.early == nil && c.result.Counters.Opened < earlyFiles {
 		ahead := e.ahead(ctx, c, s.ID, payload)
 		defer ahead()
 	}

@@ -334,3 +334,22 @@ func TestConcurrentReadersAgree(t *testing.T) {
 		<-done
 	}
 }
+
+func TestAListingSettlesByTheGrainOfTheFileSystem(t *testing.T) {
+	now := time.Now()
+	whole, fine := now.Truncate(time.Second), now.Truncate(time.Second).Add(time.Millisecond)
+	for _, c := range []struct {
+		mtime time.Time
+		want  bool
+	}{
+		{time.Time{}, true},
+		{fine.Add(time.Minute), false}, // another clock
+		{fine.Add(-2 * time.Second), true},
+		{whole.Add(-time.Second), false},
+		{whole.Add(-4 * time.Second), true},
+	} {
+		if settled(c.mtime) != c.want {
+			t.Errorf("%v ago: %v", now.Sub(c.mtime), !c.want)
+		}
+	}
+}

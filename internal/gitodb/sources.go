@@ -118,9 +118,24 @@ func readBounded(path string, limit int64) (p []byte, err error) {
 	return p, err
 }
 
-// settleTime is how much older than its listing a directory's mtime must be for
-// a later change to be sure to give another one (FAT counts in two seconds).
-const settleTime = 2 * time.Second
+// A directory's mtime must be so much older than its listing for a later change
+// to be sure to give another one. Where file systems keep fractions of a second
+// the kernel's clock for them ticks every 10 ms at the slowest; of the others FAT
+// is the coarsest, with two seconds.
+const (
+	settleFine   = 100 * time.Millisecond
+	settleCoarse = 2 * time.Second
+)
+
+// settled reports whether a directory with an mtime will have another one after
+// the next change. The zero time is that of none.
+func settled(mtime time.Time) bool {
+	wait := settleFine
+	if mtime.Nanosecond() == 0 {
+		wait = settleCoarse
+	}
+	return mtime.IsZero() || time.Since(mtime) > wait
+}
 
 // refresh lists the packs anew if their directory may have changed. Packs that
 // are still there are kept as they are.
@@ -136,7 +151,7 @@ func (s *source) refresh() {
 	if old != nil && s.settled && mtime.Equal(s.mtime) {
 		return
 	}
-	s.mtime, s.settled = mtime, mtime.IsZero() || time.Since(mtime) > settleTime
+	s.mtime, s.settled = mtime, settled(mtime)
 	known := map[string]*pack{}
 	if old != nil {
 		for _, p := range *old {
