@@ -168,6 +168,9 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err := w.write(ctx, ids, w.source); err != nil || kept {
 		return report, false, err
 	}
+	if err := w.ready(ctx); err != nil { // also where there was nothing to write
+		return report, false, err
+	}
 	report.Keepalive, again, err = w.append(ctx, c, tip, last)
 	return report, again, err
 }

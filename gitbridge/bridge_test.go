@@ -71,6 +71,22 @@ func TestWhatIsWrittenAheadIsNeitherNamedNorLookedUpAgain(t *testing.T) {
 	r.wantClean()
 }
 
+func TestTheRefWaitsForASnapshotOfWhichGitHasEveryObject(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	job := r.snapshot(b, 1, many(3))
+	r.bridge(b, job)
+	r.git("update-ref", "-d", StoreRef)
+	refused := errors.New("it was not recorded")
+	job.Ready = func(context.Context) error { return refused }
+	if _, err := b.Bridge(t.Context(), job); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+	if out, err := r.run("rev-parse", "--verify", "-q", StoreRef); err == nil {
+		t.Errorf("the ref is at %s", out)
+	}
+}
+
 func TestMuchIsNotWrittenAhead(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.open()

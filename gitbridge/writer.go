@@ -37,10 +37,8 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 	case known && len(ids) > looseMax:
 		return w.db.WritePack(ctx, ids, source) // which waits itself, when all but the name is there
 	}
-	if w.job.Ready != nil {
-		if err := w.job.Ready(ctx); err != nil {
-			return err
-		}
+	if err := w.ready(ctx); err != nil {
+		return err
 	}
 	if !known {
 		return w.r.programWrite(ctx, ids, source)
@@ -58,6 +56,14 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 		}
 	}
 	return nil
+}
+
+// ready waits until the snapshot stands.
+func (w *writer) ready(ctx context.Context) error {
+	if w.job.Ready == nil {
+		return nil
+	}
+	return w.job.Ready(ctx)
 }
 
 // source gives an object to write.
