@@ -51,8 +51,9 @@ func (w *worker) finish(n *node) error {
 	}
 	row := stattable.Encode(n.path, head, n.kept.items, n.kept.notes)
 	w.tell(n, row)
+	changed := !row.Equal(n.row) // not under the lock: the old row may lie on a page that is gone, see faulted
 	w.mu.Lock()
-	if !row.Equal(n.row) {
+	if changed {
 		w.result.rows[n.path] = row
 	}
 	if n.all || w.force.above[n.path] {

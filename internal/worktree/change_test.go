@@ -368,6 +368,33 @@ func TestATableThatIsShortenedDuringAScanEndsIt(t *testing.T) {
 	}
 }
 
+// A shortening shortens a stat table whenever a tree is kept.
+type shortening struct {
+	*memory
+	table string
+}
+
+func (s *shortening) Tree(ctx context.Context, p []byte, base oid.ID) (oid.ID, error) {
+	if err := os.Truncate(s.table, 4096); err != nil {
+		return oid.ID{}, err
+	}
+	return s.memory.Tree(ctx, p, base)
+}
+
+func TestATableThatIsShortenedWhileADirectoryIsFinishedEndsTheScan(t *testing.T) {
+	p := newPlace(t)
+	for i := range 100 {
+		p.write(fmt.Sprintf("d%03d/file", i), "1")
+	}
+	p.settled()
+	p.write("d050/file", "2") // its row will be as long as the old one, and compared with it
+	cfg := p.config()
+	cfg.Save = &shortening{p.store, p.table}
+	if _, err := Scan(context.Background(), cfg); !errors.Is(err, errTable) {
+		t.Errorf("Scan = %v", err)
+	}
+}
+
 func TestAnErrorOfTheSaverEndsTheScan(t *testing.T) {
 	p := newPlace(t)
 	p.write("d/a", "1")
