@@ -156,6 +156,9 @@ func (t *Table) release() {
 // Dir returns the directory of a row by its number.
 func (t *Table) Dir(number int) string { return t.list[number].dir }
 
+// opened is a test's hook between opening the file and the transaction.
+var opened = func() {}
+
 // guard turns a panic of bbolt on a damaged file, and a fault on a page that a
 // shortened file no longer has, into an error.
 func guard(err *error) func() {
@@ -171,11 +174,14 @@ func guard(err *error) func() {
 // read opens the file and lists its rows.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
-	t.db, err = bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
 	if err != nil {
 		return err
 	}
-	if t.tx, err = t.db.Begin(false); err != nil {
+	opened()
+	t.tx, err = db.Begin(false)
+	t.db = db // after a panic in Begin bbolt's own locks are held, and to close it would wait for ever
+	if err != nil {
 		return err
 	}
 	if info, err := os.Stat(t.path); err != nil || info.Size() < t.tx.Size() {
@@ -261,8 +267,15 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 	if err != nil {
 		return fmt.Errorf("stat table: %w", err)
 	}
-	defer db.Close()
-	return db.Update(func(tx *bolt.Tx) error {
+	began := false // as in read
+	defer func() {
+		if began {
+			db.Close()
+		}
+	}()
+	opened()
+	err = db.Update(func(tx *bolt.Tx) error {
+		began = true
 		if generation, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
 			return ErrOutdated
 		}
@@ -286,6 +299,8 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 		}
 		return putHeader(tx, t.generation+1, b)
 	})
+	began = true // or bbolt has said that it cannot
+	return err
 }
 
 func key(dir string) []byte { return append([]byte{'/'}, dir...) }

@@ -233,3 +233,53 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 		again.Close()
 	}
 }
+
+func TestAFileThatIsEmptiedBetweenOpeningAndTheTransactionIsNoTable(t *testing.T) {
+	defer func(old func()) { opened = old }(opened)
+	path := filepath.Join(t.TempDir(), "stat.db")
+	rows := map[string]Row{"": Encode("", &Head{Ino: 1}, nil, nil), "d": Encode("d", &Head{Ino: 2}, nil, nil)}
+	save := func(tab *Table) error { return tab.Save(Binding{}, rows, nil) }
+	empty := func() {
+		if err := os.Truncate(path, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	opened = func() {}
+	if err := save(Load(path)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		opened = empty
+		tab := Load(path)
+		if tab.Len() != 0 {
+			t.Errorf("%d rows", tab.Len())
+		}
+		tab.Close()
+		opened = func() {}
+		os.Remove(path)
+		if err := save(Load(path)); err != nil {
+			t.Error(err)
+		}
+		tab = Load(path)
+		opened = empty
+		if err := save(tab); err == nil {
+			t.Error("saved into a file that was emptied")
+		}
+		opened = func() {}
+		if err := save(Load(path)); err != nil {
+			t.Error(err)
+		}
+		tab = Load(path)
+		defer tab.Close()
+		if tab.Len() != 2 {
+			t.Errorf("%d rows after it was written anew", tab.Len())
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for ever")
+	}
+}
