@@ -137,6 +137,7 @@ func (w *world) check() {
 	}
 	want := w.answer(r)
 	if got := r.Tree.String(); got != want.tree {
+		w.endIfGitIsBroken()
 		w.fail("tree %s, git's %s\n%s\nskipped %v, git failed %q", got, want.tree, w.explain(e, r, want), r.Skipped, want.failed)
 	}
 	w.compareSkipped(r, want)

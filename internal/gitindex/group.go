@@ -1,6 +1,7 @@
 package gitindex
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -28,6 +29,9 @@ func (g *grouper) group() error {
 	for i := range x.records {
 		r := &x.records[i]
 		common := commonPrefix(last, r.path)
+		if i > 0 && x.repeats(&x.records[i-1], r) {
+			continue
+		}
 		if i > 0 && !g.follows(&x.records[i-1], r, common) {
 			return fmt.Errorf("%w: %q after %q", ErrMalformed, r.path, last)
 		}
@@ -62,6 +66,23 @@ func (g *grouper) follows(a, b *record, common int) bool {
 		return true
 	}
 	return a.path[common] < b.path[common]
+}
+
+// repeats reports whether a record says once more what the one before it says.
+// git 2.39 writes such an index where a sparse one is expanded and written again,
+// and goes on with it: the first of them counts.
+func (x *Index) repeats(a, b *record) bool {
+	if a.path != b.path {
+		return false
+	}
+	said := func(r *record) (mode, rest []byte) {
+		f := x.files[r.base]
+		p := f.data[r.at:]
+		return p[24:28], p[statSize : statSize+f.hash+2] // the id, and flags with the stage
+	}
+	modeA, restA := said(a)
+	modeB, restB := said(b)
+	return bytes.Equal(modeA, modeB) && bytes.Equal(restA, restB)
 }
 
 // add makes a directory known and returns its number.

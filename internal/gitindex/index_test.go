@@ -2,10 +2,13 @@ package gitindex
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -283,5 +286,40 @@ func TestDigestIsTheSameForever(t *testing.T) {
 	d := Directory{Entries: []Entry{{Name: "name", Mode: tree.GitFile, ID: oid.SHA1.Sum(oid.Blob, nil)}}, Dirs: []string{"directory"}}
 	if got := d.digest(); got != 0xfdf7ef971cb3b7f {
 		t.Errorf("digest %#x; it is kept in stat tables, which a change makes useless", got)
+	}
+}
+
+func TestAnEntryThatGitWroteTwiceIsOne(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	r.git("config", "index.version", "2")
+	r.write("a", "1")
+	r.write("b/c", "2")
+	r.git("add", ".")
+	path := filepath.Join(r.dir, ".git", "index")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head, size = 12, 64 // of an entry with a name of one byte
+	twice := slices.Insert(slices.Clone(data[:len(data)-sha1.Size]), head, data[head:head+size]...)
+	twice[11]++
+	write := func(p []byte) {
+		sum := sha1.Sum(p)
+		if err := os.WriteFile(path, append(slices.Clone(p), sum[:]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(twice)
+	if out := r.git("ls-files", "-s"); strings.Count(out, "\ta\n") != 2 {
+		t.Fatalf("git does not list it twice:\n%s", out)
+	}
+	if x := r.decode(); len(x.Dir("").find("a")) != 1 || len(x.Dir("b").find("c")) != 1 {
+		t.Errorf("%+v", x.Dir(""))
+	}
+	// Two that contradict one another are not an index.
+	twice[head+size+50] ^= 1
+	write(twice)
+	if _, err := Decode(slices.Concat(twice, make([]byte, sha1.Size)), nil); !errors.Is(err, ErrMalformed) {
+		t.Errorf("two contents: %v", err)
 	}
 }
