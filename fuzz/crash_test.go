@@ -23,8 +23,15 @@ import (
 // brought back by undo; git finds every object, and a lock that was left on our
 // ref keeps nobody waiting. REWIND_FUZZ_EVERY=1 tries every
 // call; the usual run tries some, others each time, for about ten seconds.
-func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) {
-	s := newSweep(t)
+func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, false).sweep() }
+
+// TestAKillDuringALargeRestoreLosesNothing is the same for a restore of so many
+// files, none of them recorded, that its undo is on the way into git before it
+// is recorded itself.
+func TestAKillDuringALargeRestoreLosesNothing(t *testing.T) { newSweep(t, 80, true).sweep() }
+
+func (s *sweep) sweep() {
+	t := s.t
 	last := s.run(0)
 	total, err := strconv.Atoi(strings.Join(last["calls"], ""))
 	if err != nil {
@@ -53,11 +60,13 @@ type sweep struct {
 	a            oid.ID  // recorded before
 	before, back picture // what is on disk when the child begins, and what a holds
 	user         map[string]string
+	files        int
+	sudden       bool // the child restores at once
 }
 
-func newSweep(t *testing.T) *sweep {
+func newSweep(t *testing.T, files int, sudden bool) *sweep {
 	w := plain(t, kind{})
-	s := &sweep{world: w}
+	s := &sweep{world: w, files: files, sudden: sudden}
 	s.fill("first")
 	w.git("add", "-A")
 	w.git("commit", "-qm", "one")
@@ -79,8 +88,8 @@ func newSweep(t *testing.T) *sweep {
 
 // fill writes files that differ by the word.
 func (s *sweep) fill(word string) {
-	for i := range 6 {
-		s.write("d/f"+strconv.Itoa(i), word+strings.Repeat(" line\n", i*40))
+	for i := range s.files {
+		s.write("d/f"+strconv.Itoa(i), word+strings.Repeat(" line\n", i%6*40))
 	}
 	s.write("same", "always")
 	s.write("gone/"+word, word)
@@ -94,7 +103,7 @@ func (s *sweep) run(n int) said {
 	if out, err := exec.Command("cp", "-a", filepath.Join(s.dir, "template"), s.root).CombinedOutput(); err != nil {
 		s.t.Fatalf("cp: %v %s", err, out)
 	}
-	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String())
+	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String(), "REWIND_FUZZ_SUDDEN="+strconv.FormatBool(s.sudden))
 	if why := heard["unsupported"]; why != nil {
 		s.t.Skipf("NOT TESTED: the system does not report system calls: %v", why)
 	}
