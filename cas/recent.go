@@ -40,6 +40,7 @@ func (g *Stage) Recent() func(oid.ID) (oid.Kind, []byte, bool) {
 	objects := map[oid.ID]object{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.batch.given = true
 	for _, b := range append(g.recent[:len(g.recent):len(g.recent)], g.batch) {
 		for _, it := range b.items {
 			if !it.id.IsZero() {

@@ -49,3 +49,40 @@ func TestWhatWasPutLatelyIsStillInMemory(t *testing.T) {
 		t.Error("a stage that was committed remembers")
 	}
 }
+
+// The batch that is being filled when Recent is asked is one of those that it
+// gives, and may be one too many to be kept.
+func TestWhatIsGivenOutAsRecentIsNotWrittenOver(t *testing.T) {
+	s := newStore(t)
+	g := s.Stage()
+	defer g.Discard()
+	g.Keep()
+	put := func(n int, mark string) (ids []oid.ID, payloads [][]byte) {
+		t.Helper()
+		for i := range n {
+			payload := bytes.Repeat(fmt.Appendf(nil, "%s %d ", mark, i), 10_000)
+			id, err := g.Put(t.Context(), oid.Blob, payload, oid.ID{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids, payloads = append(ids, id), append(payloads, payload)
+		}
+		return ids, payloads
+	}
+	for i := 0; len(g.recent) < recentBatches; i++ {
+		put(1, fmt.Sprint("first", i))
+	}
+	ids, want := put(3, "given out")
+	if len(g.batch.items) < len(ids) {
+		t.Fatalf("%d payloads in the batch; the test is empty", len(g.batch.items))
+	}
+	recent := g.Recent()
+	for i := range 60 { // works off that batch, and fills others
+		put(1, fmt.Sprint("later", i))
+	}
+	for i, id := range ids {
+		if _, got, ok := recent(id); !ok || !bytes.Equal(got, want[i]) {
+			t.Errorf("%v: %v, %.40q, want %.40q", id, ok, got, want[i])
+		}
+	}
+}

@@ -61,6 +61,7 @@ type batch struct {
 	buf   []byte
 	items []item
 	based bool           // an item has a base
+	given bool           // Recent gave its payloads out: the buffer is not used again
 	at    map[oid.ID]int // the items that were looked for so far
 	known int            // items that are in at
 }
@@ -243,9 +244,10 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	err := g.work(ctx, b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.keep && len(g.recent) < recentBatches {
+	switch {
+	case g.keep && len(g.recent) < recentBatches:
 		g.recent = append(g.recent, b)
-	} else {
+	case !b.given:
 		g.s.buffers.Put(&b.buf)
 	}
 	g.err = errors.Join(g.err, err)
