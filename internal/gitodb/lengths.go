@@ -80,6 +80,9 @@ func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 			list = append(list, wanted{at: binary.BigEndian.Uint64(b), id: [idBytes]byte(b), number: int32(i)})
 		}
 	}
+	if p.data == nil {
+		return 0
+	}
 	h := heads{pack: p, data: p.data}
 	if len(list) >= shareMin {
 		// Of its own map: giving back so many pages takes a while, in which
@@ -99,8 +102,7 @@ func (p *pack) lengths(n int, id func(i int) []byte, sizes []int64) int {
 	return int(found.Load())
 }
 
-// heads are the heads of objects in a mapped pack; data is nil where it cannot
-// be mapped.
+// heads are the heads of objects in a mapped pack.
 type heads struct {
 	pack *pack
 	data []byte

@@ -97,3 +97,34 @@ func TestAShortenedPackGivesNoWrongSizes(t *testing.T) {
 		t.Error("nothing was lost; the test is empty")
 	}
 }
+
+// A file system may not let files be mapped, and not every system can.
+func TestTheSizesOfAPackThatIsNotMappedAreTold(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	for i := range 70 {
+		if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprint("f", i)), []byte(strings.Repeat("much the same\n", 100)+fmt.Sprint(i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.git("add", ".")
+	r.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+	r.git("repack", "-qad")
+	d := r.open()
+	for _, s := range d.all() {
+		for _, p := range s.list() {
+			if p.lookUp() == nil {
+				t.Fatal("no index")
+			}
+			if _, err := p.open(); err != nil {
+				t.Fatal(err)
+			}
+			if p.unmap != nil {
+				if err := p.unmap(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.data, p.unmap = nil, nil
+		}
+	}
+	r.wantLengths(d, r.ids())
+}
