@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,9 +40,10 @@ type capture struct {
 	last    *Snapshot // the worktree's newest snapshot when the scan began
 	result  *worktree.Result
 	table   *stattable.Table
-	index   *index     // nil before it is looked for
-	stage   *cas.Stage // nil when dry
-	trees   forest     // that the scan encoded: when dry, or to plan with
+	index   *index           // nil before it is looked for
+	broken  map[string]error // indexes that cannot be decoded, by the path of their ".git"
+	stage   *cas.Stage       // nil when dry
+	trees   forest           // that the scan encoded: when dry, or to plan with
 	plans   bool
 
 	load      tree.Loader  // what loader returned
@@ -80,8 +82,9 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	if err != nil {
 		return err
 	}
-	if c.result, err = worktree.Scan(ctx, cfg); errors.Is(err, errIndex) {
-		c.result, err = c.withoutIndex(ctx, cfg, err)
+	c.result, err = worktree.Scan(ctx, cfg)
+	for bad := (*indexError)(nil); errors.As(err, &bad) && c.broken[bad.dotGit] == nil; {
+		c.result, err = c.withoutIndex(ctx, cfg, bad)
 	}
 	if c.close != nil {
 		err = errors.Join(err, c.close())
@@ -98,6 +101,9 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 			return err
 		}
 	}
+	for _, dotGit := range slices.Sorted(maps.Keys(c.broken)) {
+		c.skipped = append(c.skipped, Note{Path: Path(dotGit), Reason: fmt.Sprintf("recorded without it: %v", c.broken[dotGit])})
+	}
 	for _, s := range c.result.Skipped {
 		c.skipped = append(c.skipped, Note{Path: Path(s.Path), Reason: s.Reason, Kept: s.Kept})
 	}
@@ -110,15 +116,19 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	return nil
 }
 
-// withoutIndex scans again as if nothing had been added to git's index, and
-// names it: it is damaged, or of a format that only a newer git reads, and the
-// worktree must not stay unprotected until somebody repairs it. What git tracks
-// in spite of its own ignore rules is then left out, as is what a sparse
-// checkout keeps from the disk.
-func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, why error) (*worktree.Result, error) {
-	c.nested = nil
-	c.skipped = append(c.skipped, Note{Path: ".git", Reason: fmt.Sprintf("recorded without it: %v", errors.Unwrap(why))})
-	cfg.Repo.Index, cfg.Repo.IndexStat = noIndex, dirfd.Stat{}
+// withoutIndex scans again as if nothing had been added to one of git's indexes,
+// the worktree's or a nested repository's, and names it: it is damaged, or of a
+// format that only a newer git reads, and the worktree must not stay unprotected
+// until somebody repairs it. What git tracks in spite of its own ignore rules is
+// then left out, as is what a sparse checkout keeps from the disk.
+func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *indexError) (*worktree.Result, error) {
+	if c.broken == nil {
+		c.broken = map[string]error{}
+	}
+	c.broken[bad.dotGit], c.nested = bad, nil
+	if c.broken[".git"] != nil {
+		cfg.Repo.Index, cfg.Repo.IndexStat = noIndex, dirfd.Stat{}
+	}
 	return worktree.Scan(ctx, cfg)
 }
 

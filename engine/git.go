@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ type index struct {
 
 func (e *Engine) index() *index {
 	x := &index{}
-	x.read, x.stat, x.err = readIndex(e.repo.Layout())
+	x.read, x.stat, x.err = readIndex(e.repo.Layout(), "")
 	return x
 }
 
@@ -120,9 +121,9 @@ func (c *capture) readAhead() {
 	}
 }
 
-// readIndex returns the function that decodes an index, and the stat data of
-// its file (zero if there is none).
-func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, error) {
+// readIndex returns the function that decodes the index of the repository at a
+// path below the worktree, and the stat data of its file (zero if there is none).
+func readIndex(l *gitconf.Layout, at string) (func() (*gitindex.Index, error), dirfd.Stat, error) {
 	dir, err := dirfd.Open(filepath.Dir(l.IndexFile))
 	if err != nil {
 		return nil, dirfd.Stat{}, err
@@ -144,14 +145,20 @@ func readIndex(l *gitconf.Layout) (func() (*gitindex.Index, error), dirfd.Stat, 
 			return os.ReadFile(filepath.Join(filepath.Dir(l.IndexFile), "sharedindex."+id.String()))
 		}})
 		if err != nil {
-			return nil, fmt.Errorf("%w %s: %w", errIndex, l.IndexFile, err)
+			return nil, &indexError{path.Join(at, ".git"), fmt.Errorf("git's index %s: %w", l.IndexFile, err)}
 		}
 		return x, nil
 	}, st, nil
 }
 
-// errIndex is reported for an index that cannot be decoded.
-var errIndex = errors.New("git's index")
+// An indexError is an index that cannot be decoded.
+type indexError struct {
+	dotGit string // the path of the ".git" that it belongs to
+	err    error
+}
+
+func (e *indexError) Error() string { return e.err.Error() }
+func (e *indexError) Unwrap() error { return e.err }
 
 // noIndex is the index of a repository to which nothing was added.
 func noIndex() (*gitindex.Index, error) { return nil, nil }

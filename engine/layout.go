@@ -27,7 +27,7 @@ func (e *Engine) layoutKind(name string) (foreign.Kind, error) {
 // writeLayout writes a snapshot, which git has, in the form of another system,
 // and returns the ref that keeps it there.
 func (e *Engine) writeLayout(ctx context.Context, kind foreign.Kind, s *Snapshot, p Point) (string, error) {
-	read, _, err := readIndex(e.repo.Layout())
+	read, _, err := readIndex(e.repo.Layout(), "")
 	if err != nil {
 		return "", err
 	}

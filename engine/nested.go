@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
@@ -33,9 +35,12 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
 			return nil, err
 		}
-		index, st, err := readIndex(layout)
+		index, st, err := readIndex(layout, rel)
 		if err != nil {
 			return nil, err
+		}
+		if c.broken[path.Join(rel, ".git")] != nil {
+			index, st = noIndex, dirfd.Stat{}
 		}
 		return &worktree.Repo{Head: head.Commit, Ignore: rules.chain(exclude), Index: index, IndexStat: st}, nil
 	}
