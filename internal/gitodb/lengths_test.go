@@ -1,6 +1,7 @@
 package gitodb
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -98,33 +99,66 @@ func TestAShortenedPackGivesNoWrongSizes(t *testing.T) {
 	}
 }
 
-// A file system may not let files be mapped, and not every system can.
-func TestTheSizesOfAPackThatIsNotMappedAreTold(t *testing.T) {
+// unmapped opens the repository, and its packs without their maps: a file
+// system may not let files be mapped, and not every system can.
+func (r *repo) unmapped() *DB {
+	r.t.Helper()
+	d := r.open()
+	for _, s := range d.all() {
+		for _, p := range s.list() {
+			if p.lookUp() == nil {
+				r.t.Fatal("no index")
+			}
+			if _, err := p.open(); err != nil {
+				r.t.Fatal(err)
+			}
+			if p.unmap != nil {
+				if err := p.unmap(); err != nil {
+					r.t.Fatal(err)
+				}
+			}
+			p.data, p.unmap = nil, nil
+		}
+	}
+	return d
+}
+
+// onePack makes a repository with so many files, all in one pack.
+func onePack(t *testing.T, files int) *repo {
 	r := newRepo(t, oid.SHA1)
-	for i := range 70 {
-		if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprint("f", i)), []byte(strings.Repeat("much the same\n", 100)+fmt.Sprint(i)), 0o644); err != nil {
+	for i := range files {
+		text := strings.Repeat("much the same\n", 100) + fmt.Sprint(i)
+		if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprint("f", i)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.git("add", ".")
 	r.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
 	r.git("repack", "-qad")
-	d := r.open()
-	for _, s := range d.all() {
-		for _, p := range s.list() {
-			if p.lookUp() == nil {
-				t.Fatal("no index")
-			}
-			if _, err := p.open(); err != nil {
-				t.Fatal(err)
-			}
-			if p.unmap != nil {
-				if err := p.unmap(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p.data, p.unmap = nil, nil
+	return r
+}
+
+func TestTheSizesOfAPackThatIsNotMappedAreTold(t *testing.T) {
+	r := onePack(t, 70)
+	r.wantLengths(r.unmapped(), r.ids())
+}
+
+func TestAnUnmappedPackThatIsShortenedIsCorrupt(t *testing.T) {
+	r := onePack(t, 70)
+	d, ids := r.unmapped(), r.ids()
+	packs, err := filepath.Glob(filepath.Join(r.objects(), "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	if err := os.Chmod(packs[0], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(packs[0], 12); err != nil {
+		t.Fatal(err)
+	}
+	for id := range ids {
+		if _, _, err := d.Read(id); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("Read = %v", err)
 		}
 	}
-	r.wantLengths(d, r.ids())
 }

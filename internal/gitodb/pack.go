@@ -145,6 +145,9 @@ func (p *pack) entry(off int64) (entry, error) {
 	if err != nil && err != io.EOF {
 		return entry{}, err
 	}
+	if n == 0 { // the file was cut short
+		return entry{}, bad()
+	}
 	e, ok := p.parse(buf[:n], off)
 	if !ok {
 		return entry{}, bad()
