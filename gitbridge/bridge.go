@@ -23,9 +23,9 @@ type Job struct {
 	// Open does the same in pieces and is preferred for writing where it is
 	// given, so that large objects need not fit into memory. May be nil.
 	Open func(id oid.ID) (Object, error)
-	// Expect is told, once before, which objects Open (or Load) will be asked
-	// for and about in which order, for whoever can read several at once. May be
-	// nil.
+	// Expect is told before which objects Open (or Load) will be asked for and
+	// about in which order, for whoever can read several at once; told again, it
+	// is because the writing begins again. May be nil.
 	Expect func(ids []oid.ID)
 
 	// Ready is waited for before anything of the snapshot can be seen in git,
