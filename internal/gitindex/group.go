@@ -78,7 +78,11 @@ func (x *Index) repeats(a, b *record) bool {
 	said := func(r *record) (mode, rest []byte) {
 		f := x.files[r.base]
 		p := f.data[r.at:]
-		return p[24:28], p[statSize : statSize+f.hash+2] // the id, and flags with the stage
+		end := statSize + f.hash + 2 // the id, and flags with the stage
+		if binary.BigEndian.Uint16(x.flags(r))&flagExtended != 0 {
+			end += 2
+		}
+		return p[24:28], p[statSize:end]
 	}
 	modeA, restA := said(a)
 	modeB, restB := said(b)

@@ -68,6 +68,8 @@ func TestBrokenIndexesAreRefused(t *testing.T) {
 		{"out of order", build(paths("b", "a")), ErrMalformed},
 		{"twice", build(paths("a", "a")), nil}, // git writes such ones, see the test of that
 		{"twice, with two modes", build([]item{{path: "a"}, {path: "a", mode: 0100755}}), ErrMalformed},
+		{"twice, with other marks", build([]item{{path: "a", more: extendedSkipWorktree}, {path: "a", more: extendedIntentToAdd}}), ErrMalformed},
+		{"twice, with marks unheard of", build([]item{{path: "a", more: extendedSkipWorktree}, {path: "a", more: extendedSkipWorktree | 1}}), ErrMalformed},
 		{"stages out of order", build([]item{{path: "a", flags: 2 << 12}, {path: "a", flags: 1 << 12}}), ErrMalformed},
 		{"merged and unmerged", build([]item{{path: "a"}, {path: "a", flags: 1 << 12}}), ErrMalformed},
 		{"two stages", build([]item{{path: "a", flags: 1 << 12}, {path: "a", flags: 3 << 12}}), nil},
