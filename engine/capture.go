@@ -41,7 +41,7 @@ type capture struct {
 	result  *worktree.Result
 	table   *stattable.Table
 	index   *index           // nil before it is looked for
-	broken  map[string]error // indexes that cannot be decoded, by the path of their ".git"
+	broken  map[string]error // indexes that cannot be used, by the path of their ".git"
 	stage   *cas.Stage       // nil when dry
 	trees   forest           // that the scan encoded: when dry, or to plan with
 	plans   bool
@@ -117,7 +117,7 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 }
 
 // withoutIndex scans again as if nothing had been added to one of git's indexes,
-// the worktree's or a nested repository's, and names it: it is damaged, or of a
+// the worktree's or a nested repository's, and names it: it cannot be read, or is of a
 // format that only a newer git reads, and the worktree must not stay unprotected
 // until somebody repairs it. What git tracks in spite of its own ignore rules is
 // then left out, as is what a sparse checkout keeps from the disk.

@@ -136,22 +136,25 @@ func readIndex(l *gitconf.Layout, at string) (func() (*gitindex.Index, error), d
 	if err != nil {
 		return nil, dirfd.Stat{}, err
 	}
+	bad := func(err error) error {
+		return &indexError{path.Join(at, ".git"), fmt.Errorf("git's index %s: %w", l.IndexFile, err)}
+	}
 	return func() (*gitindex.Index, error) {
 		data, err := os.ReadFile(l.IndexFile)
 		if err != nil {
-			return nil, err
+			return nil, bad(err)
 		}
 		x, err := gitindex.Decode(data, &gitindex.Options{Algorithm: l.Algorithm, Mtime: st.Mtime, Shared: func(id oid.ID) ([]byte, error) {
 			return os.ReadFile(filepath.Join(filepath.Dir(l.IndexFile), "sharedindex."+id.String()))
 		}})
 		if err != nil {
-			return nil, &indexError{path.Join(at, ".git"), fmt.Errorf("git's index %s: %w", l.IndexFile, err)}
+			return nil, bad(err)
 		}
 		return x, nil
 	}, st, nil
 }
 
-// An indexError is an index that cannot be decoded.
+// An indexError is an index that cannot be read or decoded.
 type indexError struct {
 	dotGit string // the path of the ".git" that it belongs to
 	err    error

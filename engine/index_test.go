@@ -118,3 +118,20 @@ func TestABrokenIndexOfANestedRepositoryHindersNoSnapshot(t *testing.T) {
 		})
 	}
 }
+
+func TestAnIndexThatIsNoFileHindersNoSnapshot(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("plain", "one")
+	p.git("add", ".")
+	index := filepath.Join(p.dir, ".git", "index")
+	p.must(os.Remove(index))
+	p.must(os.Mkdir(index, 0o755)) // as what may not be read, also where root runs the test
+	r, err := p.open().Snapshot(context.Background(), nil)
+	p.must(err)
+	if len(r.Skipped) != 1 || r.Skipped[0].Path != ".git" || !strings.Contains(r.Skipped[0].Reason, "is a directory") {
+		t.Errorf("%+v", r.Skipped)
+	}
+	if got := p.git("show", r.Tree.String()+":plain"); got != "one" {
+		t.Errorf("recorded %q", got)
+	}
+}
