@@ -156,6 +156,23 @@ func (t *Table) release() {
 // Dir returns the directory of a row by its number.
 func (t *Table) Dir(number int) string { return t.list[number].dir }
 
+// A handle is the file that bbolt has open.
+type handle struct{ file *os.File }
+
+func (h *handle) open(path string, flag int, perm os.FileMode) (f *os.File, err error) {
+	h.file, err = os.OpenFile(path, flag, perm)
+	return h.file, err
+}
+
+// abandon closes the file behind bbolt's back, if it panicked: its own locks may
+// be held then, and to close it as usual would wait for them for ever. Only the
+// mapping stays.
+func (h *handle) abandon(panicked func() bool) {
+	if panicked() {
+		h.file.Close()
+	}
+}
+
 // opened is a test's hook between opening the file and the transaction.
 var opened = func() {}
 
@@ -174,13 +191,15 @@ func guard(err *error) func() {
 // read opens the file and lists its rows.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole})
+	var f handle
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole, OpenFile: f.open})
 	if err != nil {
 		return err
 	}
+	defer f.abandon(func() bool { return t.db == nil })
 	opened()
 	t.tx, err = db.Begin(false)
-	t.db = db // after a panic in Begin bbolt's own locks are held, and to close it would wait for ever
+	t.db = db
 	if err != nil {
 		return err
 	}
@@ -258,8 +277,9 @@ func (t *Table) whole(changed map[string]Row, removed []string) map[string]Row {
 
 func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err error) {
 	defer guard(&err)()
+	var f handle
 	db, err := bolt.Open(t.path, 0o600, &bolt.Options{
-		Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
+		OpenFile: f.open, Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
 		// While a table is first filled the map would grow step by step, and
 		// bbolt would copy every page that it has loaded at each step.
 		InitialMmapSize: mapBytes,
@@ -267,15 +287,10 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 	if err != nil {
 		return fmt.Errorf("stat table: %w", err)
 	}
-	began := false // as in read
-	defer func() {
-		if began {
-			db.Close()
-		}
-	}()
+	panicked := true
+	defer f.abandon(func() bool { return panicked })
 	opened()
 	err = db.Update(func(tx *bolt.Tx) error {
-		began = true
 		if generation, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
 			return ErrOutdated
 		}
@@ -299,8 +314,8 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 		}
 		return putHeader(tx, t.generation+1, b)
 	})
-	began = true // or bbolt has said that it cannot
-	return err
+	panicked = false
+	return errors.Join(err, db.Close())
 }
 
 func key(dir string) []byte { return append([]byte{'/'}, dir...) }
