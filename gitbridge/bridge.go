@@ -171,6 +171,9 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err := w.ready(ctx); err != nil { // also where there was nothing to write
 		return report, false, err
 	}
+	if w.job.Repair && r.kept(ctx, tip, w.job.Snapshot) {
+		return report, false, nil // its commit was lost, not its place in the chain
+	}
 	report.Keepalive, again, err = w.append(ctx, c, tip, last)
 	return report, again, err
 }

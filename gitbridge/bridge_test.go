@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,26 @@ func TestTheRefWaitsForASnapshotOfWhichGitHasEveryObject(t *testing.T) {
 	if out, err := r.run("rev-parse", "--verify", "-q", StoreRef); err == nil {
 		t.Errorf("the ref is at %s", out)
 	}
+}
+
+func TestASnapshotWhoseCommitAloneWasLostKeepsItsPlaceInTheChain(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.open()
+	first, second := r.snapshot(b, 1, many(3)), r.snapshot(b, 2, many(4))
+	r.bridge(b, first)
+	r.bridge(b, second)
+	for _, lost := range []Job{first, second} {
+		id := lost.Snapshot.String()
+		if err := os.Remove(filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
+		lost.Repair = true
+		if report := r.bridge(r.open(), lost); report.Written != 1 || !report.Keepalive.IsZero() {
+			t.Errorf("%+v", report)
+		}
+	}
+	r.wantClean()
+	r.wantChain(b, first, second)
 }
 
 func TestMuchIsNotWrittenAhead(t *testing.T) {
