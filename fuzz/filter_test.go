@@ -113,9 +113,9 @@ func (w *world) aborting() (files []string) {
 
 // addAlone adds files one by one, so that the answer of a filter to one has no
 // effect on the others.
-func (w *world) addAlone(index string, files []string, x *expectation) {
+func (w *world) addAlone(index string, files []string, inside entries, x *expectation) {
 	for _, p := range files {
-		out, err := w.oracleGit(index, "add", "-A", "--sparse", "--ignore-errors", "--", ":(top,literal)"+p)
+		out, err := w.oracleGit(index, "add", "-A", "--sparse", "--ignore-errors", "--", inside.spec("top", p))
 		if err == nil || strings.Contains(out, "ignored by one of your") || strings.Contains(out, "did not match any files") {
 			continue
 		}

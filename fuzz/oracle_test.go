@@ -153,18 +153,19 @@ var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) 
 // addAll runs git add -A until it comes to an end, without some paths.
 func (w *world) addAll(index string, without []string) expectation {
 	var x expectation
+	inside := w.entriesOf(index)
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
 	later := func(p string) {
 		if len(args) == 4 {
 			args = append(args, "--", ".")
 		}
-		args = append(args, ":(exclude,top,literal)"+p)
+		args = append(args, inside.spec("exclude,top", p))
 	}
 	leave := func(p string) {
 		later(p)
 		x.failed = append(x.failed, p)
 	}
-	aborting := w.aborting()
+	aborting := slices.DeleteFunc(w.aborting(), inside.hides)
 	for _, p := range aborting {
 		later(p)
 	}
@@ -192,7 +193,7 @@ func (w *world) addAll(index string, without []string) expectation {
 			w.fail("git add -A: %s", out)
 		}
 	}
-	w.addAlone(index, aborting, &x)
+	w.addAlone(index, aborting, inside, &x)
 	for _, p := range x.failed {
 		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
 			continue // git does not know it, and leaves alone what it has below it

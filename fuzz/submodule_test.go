@@ -1,0 +1,124 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// entries are the paths of an index, at any stage: true is a submodule.
+type entries map[string]bool
+
+func (w *world) entriesOf(index string) entries {
+	w.t.Helper()
+	out, err := w.oracleGit(index, "ls-files", "-z", "-s")
+	w.must(err)
+	x := entries{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		mode, p, _ := strings.Cut(line, "\t")
+		x[p] = x[p] || strings.HasPrefix(mode, "160000 ")
+	}
+	return x
+}
+
+// link is the submodule in which a path lies, "" if there is none.
+func (x entries) link(p string) string {
+	for at := path.Dir(p); at != "."; at = path.Dir(at) {
+		if x[at] {
+			return at
+		}
+	}
+	return ""
+}
+
+// hides reports whether git add does not look at a path, for it lies in a
+// submodule. It does if the index has the path all the same, in a conflict.
+func (x entries) hides(p string) bool {
+	_, known := x[p]
+	return !known && x.link(p) != ""
+}
+
+// spec is the pathspec of a file. git add dies of one in a submodule even if the
+// index has the file too. It goes by the bytes of the pathspec: a pattern in which
+// each is escaped is not taken for a path in there, and matches the file alone.
+func (x entries) spec(magic, p string) string {
+	link := x.link(p)
+	if link == "" {
+		return ":(" + magic + ",literal)" + p
+	}
+	pattern := ""
+	for i := range len(p) {
+		if p[i] != '/' {
+			pattern += "\\"
+		}
+		pattern += p[i : i+1]
+	}
+	return ":(" + magic + ",glob)" + pattern
+}
+
+// TestGitIsNotAskedForWhatLiesInASubmodule holds that the oracle has an answer
+// where a file at which a filter gives up lies in what the index has as a
+// submodule: git add does not look there.
+func TestGitIsNotAskedForWhatLiesInASubmodule(t *testing.T) {
+	w := plain(t, kind{Filters: true})
+	command, err := filterCommand()
+	w.must(err)
+	w.git("config", "filter.proc.process", command)
+	w.reopen()
+	w.write(".gitattributes", "*.p filter=proc\n")
+	for _, p := range []string{"a.p", "d/n.p", "z.p"} {
+		w.write(p, "aabb")
+	}
+	w.git("add", "-A")
+	w.settle()
+	w.keep()
+	w.git("update-index", "--add", "--replace", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d")
+	w.settle()
+	w.keep()
+	w.write("a.p", "ABORT aabb")
+	w.write("d/n.p", "ABORT aabb")
+	w.settle()
+	w.keep()
+	w.write("z.p", "bbaa")
+	w.must(os.Remove(w.path("a.p")))
+	w.settle()
+	w.keep()
+}
+
+// TestWhatIsInConflictBesideASubmoduleCanBeLeftOut: git takes what the index has
+// below a submodule in a conflict, so the oracle must be able to leave it out,
+// and nothing else with it.
+func TestWhatIsInConflictBesideASubmoduleCanBeLeftOut(t *testing.T) {
+	w := plain(t, kind{})
+	paths := []string{"d/*", "d/[o]", "d/n", "d/o"}
+	for _, p := range paths {
+		w.write(p, "1")
+	}
+	w.git("add", "-A")
+	marks[len(marks)-1].mark(w, paths)
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d")
+	w.write("d/new", "not looked at")
+	index := filepath.Join(w.gitDir, "index")
+	inside := w.entriesOf(index)
+	if inside.hides("d/n") || !inside.hides("d/new") || inside.hides("d") {
+		t.Errorf("hidden in %v", inside)
+	}
+	for _, p := range []string{"d/*", "d/[o]"} {
+		if out, err := w.oracleGit(index, "add", "-A", "--", ".", ":(exclude,top,literal)"+p); err == nil {
+			t.Errorf("git can be asked for %q as it is: %s", p, out)
+		}
+	}
+	if out, err := w.oracleGit(index, "add", "-A", "--", ".", inside.spec("exclude,top", "d/*"), inside.spec("exclude,top", "d/[o]")); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	left := w.git("ls-files", "-u")
+	for _, p := range paths {
+		if got, want := strings.Contains(left, "\t"+p+"\n") || strings.HasSuffix(left, "\t"+p), p[2] == '*' || p[2] == '['; got != want {
+			t.Errorf("%q is in conflict still: %v, want %v\n%s", p, got, want, left)
+		}
+	}
+}
