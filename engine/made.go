@@ -27,11 +27,17 @@ func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
 	brought := made{}
 	for i := range steps {
 		s := steps[i]
-		if s.Have.Mode.Type() == tree.Absent || s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && s.Have.Mode != s.Want.Mode {
+		if s.Have.Mode.Type() == tree.Absent || rights(&s) {
 			brought[s.Path] = s
 		}
 	}
 	return brought, nil
+}
+
+// rights reports whether a step gives a directory that stays other permissions.
+// On disk a submodule is a directory too.
+func rights(s *apply.Step) bool {
+	return s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && s.Have.Mode.Perm() != s.Want.Mode.Perm()
 }
 
 // has reports whether what a change would delete is as the operation made it.

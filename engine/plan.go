@@ -103,8 +103,11 @@ func (p *planner) unseen() {
 		}
 	}
 	for path, s := range p.made {
-		if s.Have.Mode.IsDir() && !p.stepped[path] && p.paths.match(path) && p.present.directory(path).Mode == s.Want.Mode {
-			p.plan.steps = append(p.plan.steps, apply.Step{Path: path, Have: s.Want, Want: s.Have})
+		if !rights(&s) || p.stepped[path] || !p.paths.match(path) {
+			continue
+		}
+		if now := p.present.directory(path); now.Mode.IsDir() && now.Mode.Perm() == s.Want.Mode.Perm() {
+			p.plan.steps = append(p.plan.steps, apply.Step{Path: path, Have: now, Want: s.Have})
 		}
 	}
 }

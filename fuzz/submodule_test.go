@@ -122,3 +122,26 @@ func TestWhatIsInConflictBesideASubmoduleCanBeLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas: the scan
+// leaves an ignored directory out, so that what it was is in the journal alone.
+func TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas(t *testing.T) {
+	for _, rules := range []string{"tree/.gitignore", "tree/.git/info/exclude"} {
+		w := plain(t, kind{})
+		w.write("f", "1")
+		w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",e")
+		w.must(os.Mkdir(w.path("e"), 0o755))
+		s := w.keep()
+		w.git("rm", "-q", "--cached", "e")
+		w.must(os.WriteFile(filepath.Join(w.dir, rules), []byte("e\n"), 0o644))
+		w.outside++
+		w.write("e/in", "ignored")
+		w.must(os.Chmod(w.path("e"), 0o775))
+		w.settle()
+		w.keep()
+		w.taken = []taken{s}
+		for range 4 { // it draws whether to redo
+			w.travel()
+		}
+	}
+}
