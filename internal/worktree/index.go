@@ -130,6 +130,16 @@ func (w *worker) indexDigest(n *node) (uint64, error) {
 	return dir.Digest, nil
 }
 
+// holds reports whether the index has something in a directory. In a submodule of
+// a directory whose row hides something that is not known before.
+func (w *worker) holds(n *node) bool {
+	if n.noIndex || n.link.IsZero() || n.nestedRoot() {
+		return !n.noIndex
+	}
+	dir, err := w.directory(n.realm, n.path)
+	return err != nil || dir != nil
+}
+
 // knownIn returns what the index has in a directory, until the worker goes on
 // to another. Old are the row's entries.
 func (w *worker) knownIn(n *node, old map[string]stattable.Item) (k known, err error) {

@@ -35,7 +35,7 @@ const searchAll tree.Mode = 0o111 // whoever it is may look up names
 // list looks at a directory afresh.
 func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 	names, err := dir.List()
-	if err == nil && st.Mode&searchAll != searchAll && (len(names) > 0 || !n.noIndex) {
+	if err == nil && st.Mode&searchAll != searchAll && (len(names) > 0 || w.holds(n)) {
 		err = dir.Search()
 	}
 	if err != nil {
@@ -193,11 +193,11 @@ func (l *listing) subdirectory(name string) {
 	n, c := l.n, l.cleared()
 	n.child(c, name)
 	link, isLink := l.known.file(name)
-	if isLink && link.mode != tree.GitLink {
-		isLink = false
+	holds := l.known.holds(name)
+	if isLink && (holds || link.mode != tree.GitLink) { // both: in a conflict
 		l.into.head.Flags |= stattable.Hides
 	}
-	holds := l.known.holds(name)
+	isLink = isLink && link.mode == tree.GitLink
 	c.held, c.noIndex = isLink || holds, !holds
 	l.see(name)
 	switch {

@@ -213,7 +213,8 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
-			c.link, c.inGit, c.noIndex = e.Git(), false, true
+			c.link, c.inGit = e.Git(), false
+			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
