@@ -165,7 +165,7 @@ func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, fl
 	if sure && (converted || e.ID != o.Raw) {
 		return e.ID, stattable.Converted, true
 	}
-	if converted || e != nil && !sure {
+	if converted || e != nil && !sure && e.ID != o.Raw {
 		return git, 0, false
 	}
 	if !c.sameAttrs || o.Git.IsZero() { // new rules, or it was out of git when its row was written
@@ -207,9 +207,11 @@ func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
 }
 
 // unchanged is [worker.clean], and says whether that is sure: not if the file is
-// too young for an index written then. A later index may make it so.
+// too young for an index written then, by git's rule or by ours. A later index
+// may make it so, whose entries are the same. No index has stat data of what was
+// written after it.
 func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.Entry, sure bool) {
-	if n.sinceIndex(st.Mtime) {
+	if st.Mtime > n.realm.repo.IndexStat.Mtime {
 		return nil, false
 	}
 	e = c.tracked.entry
@@ -222,7 +224,7 @@ func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.E
 	if !w.matches(n, e, st) || !w.has(e.ID) {
 		return nil, false
 	}
-	return e, !n.realm.index.Racy(e, w.slack)
+	return e, !n.sinceIndex(st.Mtime) && !n.realm.index.Racy(e, w.slack)
 }
 
 // sinceIndex reports whether git cannot tell by a time that a file was last

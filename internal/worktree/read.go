@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -127,12 +128,15 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	it.Git, it.Raw, it.Flags = oid.ID{}, oid.ID{}, it.Flags&^stattable.Converted
 	git, identity := inGit(a.n, it), true
 	var v attr.Conversion
+	var e *gitindex.Entry
+	sure := false
 	if git {
 		v, identity = a.conversion(a.n, a.name)
+		e, sure = a.unchanged(a.n, a.candidate, st)
 	}
 	r := &fileReader{ctx: a.ctx, f: f}
 	defer func() { a.count.ReadBytes += r.n }()
-	if st.Size > smallBytesMax && identity && a.clean(a.n, a.candidate, st) == nil {
+	if st.Size > smallBytesMax && identity && !sure {
 		it.Raw, err = a.cfg.Save.Blob(a.ctx, io.LimitReader(r, st.Size), st.Size, a.base())
 		if r.err != nil || r.n < st.Size {
 			it.Raw = oid.ID{}
@@ -141,6 +145,7 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 		if git {
 			it.Git = it.Raw
 		}
+		a.expect(e)
 		return true, err
 	}
 	raw, whole := a.readWhole(r, st.Size)
@@ -151,7 +156,6 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 		return whole, err
 	}
 	o := a.old // what it has for git is the same conversion's, unless it was the index's
-	e, sure := a.unchanged(a.n, a.candidate, st)
 	switch {
 	case sure && (e.ID != it.Raw || !identity):
 		it.Git, it.Flags = e.ID, it.Flags|stattable.Converted
@@ -163,10 +167,19 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 		it.Git = it.Raw
 		err = a.convert(v, raw)
 	}
-	if e != nil && !sure && e.ID != it.Git {
-		it.Flags |= stattable.Young // the next index may be old enough for git to keep the id of this one
+	if !sure {
+		a.expect(e)
 	}
 	return whole, err
+}
+
+// expect has a file read again by the next scan, with the index at hand, if git
+// would keep another id of it, that of an index entry, once an index is old
+// enough.
+func (a *attempt) expect(e *gitindex.Entry) {
+	if e != nil && e.ID != a.it.Git {
+		a.it.Flags |= stattable.Young | stattable.Converted
+	}
 }
 
 // readWhole reads up to size bytes into the worker's buffer.

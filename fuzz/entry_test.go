@@ -1,0 +1,59 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What git makes of entries of its index that are not what they seem. The seeds
+// are those of TestDifferential that led here.
+
+// touchIndex gives the index a time, as if git had just written it.
+func (w *world) touchIndex(at time.Time) {
+	w.must(os.Chtimes(filepath.Join(w.gitDir, "index"), at, at))
+}
+
+// Seeds 7000085 and 7000492, when a second ended at the right moment: git takes
+// a file for changed as long as its index is too young, and from a later one on
+// for what the index says, whose entries are the same all the while.
+func TestAnEntryCountsFromTheIndexOnThatIsOldEnough(t *testing.T) {
+	for name, c := range map[string]struct{ file, index time.Duration }{
+		"an index of the same second":           {10 * time.Millisecond, 500 * time.Millisecond},
+		"one of the next second, at about once": {-10 * time.Millisecond, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := plain(t, kind{})
+			w.write(".gitattributes", "f text\n")
+			second := w.writeAt("d/f", "a line\r\n", c.file)
+			w.git("add", "-A")
+			w.write(".gitattributes", "")
+			for _, at := range []time.Time{second.Add(c.index), time.Now().Add(3 * time.Second)} {
+				w.touchIndex(at)
+				w.keep()
+				w.settle()
+				w.keep()
+				w.settle()
+				w.keep()
+			}
+		})
+	}
+}
+
+// writeAt writes a file so long after a second begins, or before, and returns
+// the second.
+func (w *world) writeAt(file, data string, offset time.Duration) time.Time {
+	for {
+		second := time.Now().Add(time.Second - offset).Truncate(time.Second).Add(time.Second)
+		time.Sleep(time.Until(second.Add(offset)))
+		w.write(file, data)
+		st, err := os.Lstat(w.path(file))
+		w.must(err)
+		if st.ModTime().Before(second) == (offset < 0) && st.ModTime().Sub(second).Abs() < 200*time.Millisecond {
+			return second
+		}
+	}
+}
