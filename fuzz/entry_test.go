@@ -57,3 +57,53 @@ func (w *world) writeAt(file, data string, offset time.Duration) time.Time {
 		}
 	}
 }
+
+// Seed 8000107: git reads the rules that a sparse checkout leaves out whatever
+// the mode of the entry is.
+func TestRulesAreReadFromALinkThatIsNotWantedOnDisk(t *testing.T) {
+	w := plain(t, kind{})
+	w.unwanted = true
+	for file, rules := range map[string]string{".gitignore": "f", ".gitattributes": "*.txt text"} {
+		blob, err := w.tryGit(rules, "hash-object", "-w", "--stdin")
+		w.must(err)
+		w.git("update-index", "--add", "--cacheinfo", "120000,"+blob+","+file)
+	}
+	w.git("update-index", "--skip-worktree", ".gitignore", ".gitattributes")
+	w.write("f", "ignored")
+	w.write("g.txt", "converted\r\n")
+	for range 2 {
+		w.settle()
+		w.keep()
+		w.write("d/f", "1")
+		w.write("d/h.txt", "converted\r\n")
+		w.settle()
+		w.keep()
+		w.git("update-index", "--no-skip-worktree", ".gitignore", ".gitattributes")
+		w.keep()
+		w.git("update-index", "--skip-worktree", ".gitignore", ".gitattributes")
+	}
+}
+
+// Seed 8000055: whether the lines of a file end as in the index is asked of our
+// side of a conflict; where it has none, they are converted.
+func TestLineEndsAreThoseOfOurSideOfAConflict(t *testing.T) {
+	for _, stages := range []string{"1", "2", "3", "13", "123", "23"} {
+		w := plain(t, kind{})
+		w.git("config", "core.autocrlf", "input")
+		w.reopen()
+		blob, err := w.tryGit("one line\r\n", "hash-object", "-w", "--stdin")
+		w.must(err)
+		lines := ""
+		for _, stage := range stages {
+			lines += "100644 " + blob + " " + string(stage) + "\tf\x00"
+		}
+		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		w.write("f", "another line\r\n")
+		w.keep()
+		w.settle()
+		w.write("f", "the third\r\n")
+		w.keep()
+	}
+}

@@ -175,6 +175,20 @@ func (k *known) file(name string) (tracked, bool) {
 	return trackedBy(&k.dir.Entries[at]), true
 }
 
+// content returns the id of what git reads, whatever its mode, where it wants a
+// file's content from the index: of a conflict only our side. It is zero if there
+// is nothing to be read.
+func (k *known) content(name string) oid.ID {
+	first, end := k.entries(name)
+	for i := first; i < end; i++ {
+		e := &k.dir.Entries[i]
+		if (e.Stage == 0 || e.Stage == 2) && e.Mode != tree.GitLink && e.Flags&gitindex.IntentToAdd == 0 {
+			return e.ID
+		}
+	}
+	return oid.ID{}
+}
+
 // entries returns which entries of the index have a name.
 func (k *known) entries(name string) (first, end int) {
 	if k.dir == nil {

@@ -112,7 +112,8 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 	return nil
 }
 
-// ownRules brings the directory's own rule files into force.
+// ownRules brings the directory's own rule files into force. Those of the index
+// count whatever their mode, as for git: also what would be a link's target.
 func (l *listing) ownRules() error {
 	n := l.n
 	for _, f := range []struct {
@@ -123,7 +124,7 @@ func (l *listing) ownRules() error {
 		if err := l.recall(f.name, f.here); err != nil {
 			return err
 		}
-		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode.Type() == tree.File && l.readsIndexed(f.name) {
+		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode != tree.GitLink && l.readsIndexed(f.name) {
 			f.file.id = t.id
 		}
 	}

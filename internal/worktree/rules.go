@@ -90,10 +90,7 @@ func (w *worker) indexedAttributes(n *node) oid.ID {
 	if err != nil || dir == nil || !n.realm.repo.Cone.Has(n.realm.inside(n.path)) {
 		return oid.ID{}
 	}
-	if t, ok := (&known{dir: dir}).file(attrName); ok && t.mode.Type() == tree.File && (t.entry == nil || t.settled()) {
-		return t.id
-	}
-	return oid.ID{}
+	return (&known{dir: dir}).content(attrName)
 }
 
 func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error) {
@@ -182,7 +179,5 @@ func (w *worker) indexed(n *node, c *candidate) (oid.ID, error) {
 	if err != nil || dir == nil {
 		return oid.ID{}, err
 	}
-	k := known{dir: dir}
-	t, _ := k.file(c.name)
-	return t.id, nil
+	return (&known{dir: dir}).content(c.name), nil
 }
