@@ -107,3 +107,42 @@ func TestLineEndsAreThoseOfOurSideOfAConflict(t *testing.T) {
 		w.keep()
 	}
 }
+
+// Seed 8000365: git adds a repository in the place of a file that it knows,
+// ignored or not. Without a commit, or as a plain directory, it is ignored.
+func TestAnIgnoredRepositoryInThePlaceOfAFileIsACommit(t *testing.T) {
+	w := plain(t, kind{})
+	w.nested = true
+	w.write("a", "1")
+	w.write("d/a", "1")
+	w.git("add", "-A")
+	w.outsideIgnore("a\nd\n")
+	keep := func() taken {
+		w.t.Helper()
+		w.settle()
+		w.keep()
+		w.settle()
+		return w.keep()
+	}
+	for _, dir := range []string{"a", "d/a"} {
+		w.must(os.Remove(w.path(dir)))
+		w.write(dir+"/f", "1")
+		keep()
+		w.git("init", "-q", dir)
+		keep()
+		w.git("-C", dir, "commit", "-q", "--allow-empty", "-m", "x")
+		s := keep()
+		w.git("-C", dir, "commit", "-q", "--allow-empty", "-m", "y")
+		w.write(dir+"/f", "2")
+		keep()
+		w.must(os.Rename(w.path(dir+"/.git"), filepath.Join(w.dir, "away")))
+		keep()
+		w.must(os.Rename(filepath.Join(w.dir, "away"), w.path(dir+"/.git")))
+		keep()
+		w.taken = []taken{s}
+		w.travel()
+		w.settle()
+	}
+	w.git("update-index", "--force-remove", "a")
+	keep()
+}

@@ -195,10 +195,11 @@ func (l *listing) subdirectory(name string) {
 	n.child(c, name)
 	link, isLink := l.known.file(name)
 	holds := l.known.holds(name)
-	if isLink && (holds || link.mode != tree.GitLink) { // both: in a conflict
+	instead := isLink && link.mode != tree.GitLink
+	if isLink && (holds || instead) { // both: in a conflict
 		l.into.head.Flags |= stattable.Hides
 	}
-	isLink = isLink && link.mode == tree.GitLink
+	isLink = isLink && !instead
 	c.held, c.noIndex = isLink || holds, !holds
 	l.see(name)
 	switch {
@@ -208,7 +209,7 @@ func (l *listing) subdirectory(name string) {
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
 		c.all = c.all || l.force.paths[c.path]
 	default:
-		if !l.enter(c) {
+		if !l.enter(c, instead) {
 			l.recycle(c)
 			return
 		}
@@ -220,8 +221,9 @@ func (l *listing) subdirectory(name string) {
 	l.kids = append(l.kids, c)
 }
 
-// enter decides about a directory of which the index has nothing.
-func (l *listing) enter(c *node) bool {
+// enter decides about a directory of which the index has nothing, or a file
+// instead: then it may be a repository, which git adds though it be ignored.
+func (l *listing) enter(c *node, instead bool) bool {
 	if l.force.paths[c.path] {
 		c.all = true
 	}
@@ -247,7 +249,7 @@ func (l *listing) enter(c *node) bool {
 	case place == Overlay && !c.ignored:
 		c.host, c.inGit = false, false
 	}
-	return !c.ignored || place == Overlay || forced
+	return !c.ignored || place == Overlay || forced || instead
 }
 
 // absent records what the index has and the disk has not: in the git tree, if

@@ -29,6 +29,7 @@ type node struct {
 	kept      *contents       // nil as long as the row holds
 	gone      bool            // not recorded
 	asked     bool            // its ".git" was resolved
+	barred    bool            // the rules around the repository that it is ignore it
 	full      bool            // it holds too many files that the index does not know
 	note      stattable.Note  // why it is gone, if that is to be named
 	stays     *stattable.Item // what git's tree has of it though it is gone; nil if nothing
@@ -167,7 +168,7 @@ func (n *node) item() stattable.Item {
 		it.Git = oid.ID{}
 		it.Flags |= stattable.OutOfGit
 	}
-	if n.ignored && !n.all {
+	if n.ignored && !n.all || n.barred {
 		it.Flags |= stattable.Ignored
 	}
 	if n.held {

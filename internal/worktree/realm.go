@@ -54,6 +54,7 @@ func (s *scan) enterRealm(n *node, repo *Repo) error {
 	r.allWanted.Store(r.trusted && n.row.Flags()&stattable.AllWanted != 0)
 	n.nested = n.parent != nil
 	n.inGit = !n.nested
+	n.barred = n.ignored && !n.all
 	n.ignored, n.all = false, n.all && !n.nested
 	n.inFull = false // its own index says what is known in it
 	n.rules, n.attrs = s.rulesDigest(r), s.attrsDigest(r)

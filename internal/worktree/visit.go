@@ -75,7 +75,7 @@ func (w *worker) unreadable(n *node, err error) error {
 	}
 	n.gone = true
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), w.inVain(n):
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENOTDIR):
 		n.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
 	default:
@@ -237,7 +237,7 @@ func (w *worker) resolve(n *node) error {
 	n.asked = true
 	repo, err := w.cfg.Nested(w.ctx, n.path)
 	if err != nil {
-		if w.ctx.Err() != nil {
+		if w.ctx.Err() != nil || w.inVain(n) {
 			return w.ctx.Err()
 		}
 		w.skip(Skip{Path: n.path, Reason: "nested repository: " + reason(err), Kept: true})
@@ -250,6 +250,9 @@ func (w *worker) resolve(n *node) error {
 	if !head.IsZero() && len(head.Bytes()) != w.cfg.Algorithm.Size() {
 		head = oid.ID{}
 	}
+	if head.IsZero() && w.inVain(n) {
+		return nil
+	}
 	if !head.IsZero() {
 		n.link = head
 	} else if n.link.IsZero() && n.host && w.cfg.Repo.Index != nil {
@@ -259,6 +262,20 @@ func (w *worker) resolve(n *node) error {
 	w.result.Nested = append(w.result.Nested, n.path)
 	w.mu.Unlock()
 	return w.enterRealm(n, repo)
+}
+
+// inVain reports whether a directory is ignored, and entered only because the
+// index has a file instead: git passes by unless it is a repository with a
+// commit.
+func (w *worker) inVain(n *node) bool {
+	return n.ignored && !n.all && !n.held && !w.force.above[n.path] &&
+		(w.cfg.Policy == nil || !w.overlaid(n))
+}
+
+// overlaid reports whether an ignored directory is recorded all the same.
+func (w *worker) overlaid(n *node) bool {
+	place, _ := w.cfg.Policy.Place(n.path, true, true, 0)
+	return place == Overlay
 }
 
 func (s *scan) skip(k Skip) {
