@@ -210,6 +210,9 @@ func (w *world) addAll(index string, without []string) expectation {
 	w.leaveConflicts(index)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
+		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
+			w.t.Skipf("seed %d ends at step %d, for git breaks the copy of its index: %v: %.200s", w.seed, len(w.log), err, out)
+		}
 		w.fail("git write-tree: %v\n%s", err, out)
 	}
 	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
