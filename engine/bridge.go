@@ -195,25 +195,35 @@ func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool, whole []oid.
 	return err
 }
 
-// ahead begins to write what git lacks of a capture's tree, while the store is
+// writeAhead begins to write what git lacks of a capture's tree, while the store is
 // busy with the snapshot: objects that no ref names do no harm, and the ref
 // follows the record as ever. The function that it returns waits for the end.
-func (e *Engine) ahead(ctx context.Context, c *capture, id oid.ID, payload []byte) (wait func()) {
+func (e *Engine) writeAhead(ctx context.Context, c *capture, id oid.ID, payload []byte) (wait func()) {
 	if e.repo == nil {
 		return func() {}
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
-		whole, err := e.repo.Ahead(ctx, gitbridge.Job{
+		objects, whole, err := e.repo.Ahead(ctx, gitbridge.Job{
 			Snapshot: id,
 			Commit:   payload,
 			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return c.object(ctx, id) },
 		})
 		if err == nil && whole {
-			c.whole = append(c.whole, c.state.Tree)
+			c.ahead = objects
 		}
 	})
 	return work.Wait
+}
+
+// whole returns the trees that git has with all they need because they were
+// written ahead. The store's lock may have been waited for since, and a
+// collection may have taken what no ref kept: so it looks.
+func (c *capture) whole() []oid.ID {
+	if len(c.ahead) == 0 || !c.e.repo.Freshen(c.ahead) {
+		return nil
+	}
+	return []oid.ID{c.state.Tree}
 }
 
 // stands reports whether the store has a snapshot under this very id.

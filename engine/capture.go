@@ -47,7 +47,7 @@ type capture struct {
 	plans   bool
 
 	load      tree.Loader  // what loader returned
-	whole     []oid.ID     // trees that git has with all they need: the capture's, if it was written ahead
+	ahead     []oid.ID     // the objects of its tree that no ref kept, if git has all of them
 	early     *early       // its way into git, if it began before it was recorded
 	mu        sync.Mutex   // guards nested, and trees during the scan
 	close     func() error // ends the filters that the scan started
@@ -70,7 +70,7 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	// The table is large; it comes in while the rules and the store are read.
 	table := make(chan *stattable.Table, 1)
 	go func() { table <- stattable.Load(filepath.Join(c.e.table, tableFile)) }()
-	c.readAhead()
+	c.expectIndex()
 	w, err := c.prepare(ctx, opt)
 	c.table = <-table
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // many returns a place of which a snapshot was taken, and in which so many
@@ -76,5 +77,25 @@ func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
 	}
 	if got := p.packs(); len(got) != before || p.git("rev-parse", gitbridge.StoreRef) != ref || p.read("dir0/0") != "second 0" {
 		t.Errorf("packs %q, ref %s, %q", got, p.git("rev-parse", gitbridge.StoreRef), p.read("dir0/0"))
+	}
+}
+
+func TestWhatWasWrittenAheadAndCollectedSinceIsNotTrusted(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.write("file", "two")
+	ctx := context.Background()
+	c, err := e.capture(ctx, captureOptions{})
+	p.must(err)
+	defer c.discard()
+	payload := c.commitObject()
+	e.writeAhead(ctx, c, e.alg.Sum(oid.Commit, payload), payload)()
+	if whole := c.whole(); len(whole) != 1 || whole[0] != c.state.Tree || p.git("cat-file", "blob", whole[0].String()+":file") != "two" {
+		t.Fatalf("%v", whole)
+	}
+	p.git("gc", "-q", "--prune=now")
+	if whole := c.whole(); whole != nil {
+		t.Errorf("git is said to have %v", whole)
 	}
 }

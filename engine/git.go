@@ -105,9 +105,9 @@ func (e *Engine) index() *index {
 	return x
 }
 
-// readAhead begins to decode git's index where there is no stat table: then it
+// expectIndex begins to decode git's index where there is no stat table: then it
 // is needed for certain.
-func (c *capture) readAhead() {
+func (c *capture) expectIndex() {
 	if c.e.repo == nil {
 		return
 	}

@@ -126,7 +126,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	var git sync.WaitGroup
 	git.Go(func() {
 		present.early.wait()
-		_ = e.bridge(ctx, present.whole...)
+		_ = e.bridge(ctx, present.whole()...)
 	})
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()

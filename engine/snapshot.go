@@ -65,7 +65,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	defer c.discard()
 	var git sync.WaitGroup
-	git.Go(func() { r.Bridge = e.bridge(ctx, c.whole...) })
+	git.Go(func() { r.Bridge = e.bridge(ctx, c.whole()...) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
 	git.Wait()
 	if err != nil {
@@ -154,8 +154,8 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	}
 	done := e.inGit(ctx, rows)
 	if c.early == nil && c.result.Counters.Opened < earlyFiles {
-		ahead := e.ahead(ctx, c, s.ID, payload)
-		defer ahead()
+		wait := e.writeAhead(ctx, c, s.ID, payload)
+		defer wait()
 	}
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
 		if s, reused, err = e.recordIn(u, c, s, done); err != nil || also == nil {

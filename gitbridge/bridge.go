@@ -82,26 +82,40 @@ func (r *Repo) Bridge(ctx context.Context, job Job) (Report, error) {
 // Ahead writes what git lacks of a snapshot's tree, and neither the snapshot nor
 // a ref: for a snapshot that is not recorded yet and will be bridged. It leaves
 // much, which makes a pack, to Bridge. Whole says that git has all of the tree
-// now, for [Job.Complete]. The errors are those of Bridge.
-func (r *Repo) Ahead(ctx context.Context, job Job) (whole bool, err error) {
+// now: for [Job.Complete], as long as [Repo.Freshen] finds the objects, which are
+// those of the tree that no ref is known to keep. The errors are those of Bridge.
+func (r *Repo) Ahead(ctx context.Context, job Job) (objects []oid.ID, whole bool, err error) {
 	c, err := DecodeSnapshot(job.Commit, r.Algorithm())
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	tip, err := r.tip()
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
-	ids, _, err := r.missing(ctx, &job, c.Tree, r.whole(tip, &job))
-	if err != nil || len(ids) > looseMax {
-		return false, err
+	s, err := r.missing(ctx, &job, c.Tree, r.whole(tip, &job))
+	if err != nil || len(s.missing) > looseMax {
+		return nil, false, err
 	}
 	w, err := r.writer(&job)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	defer w.db.Close()
-	return true, w.write(ctx, ids, w.source)
+	if err := w.write(ctx, s.missing, w.source); err != nil {
+		return nil, false, err
+	}
+	return append(s.found, s.missing...), true, nil
+}
+
+// Freshen renews the age of objects, and reports whether git has all of them.
+func (r *Repo) Freshen(ids []oid.ID) bool {
+	for _, id := range ids {
+		if !r.db.Freshen(id) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) {
@@ -152,10 +166,11 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if kept && !w.job.Repair {
 		return report, false, nil
 	}
-	ids, looked, err := r.missing(ctx, w.job, c.Tree, r.whole(tip, w.job))
+	s, err := r.missing(ctx, w.job, c.Tree, r.whole(tip, w.job))
 	if err != nil {
 		return report, false, err
 	}
+	ids, looked := s.missing, len(s.found)+len(s.missing)
 	for _, id := range []oid.ID{r.emptyTree(), w.job.Snapshot} {
 		if !r.db.Freshen(id) {
 			ids = append(ids, id)

@@ -51,9 +51,9 @@ func TestWhatIsWrittenAheadIsNeitherNamedNorLookedUpAgain(t *testing.T) {
 	files = maps.Clone(files)
 	files["d3/e/f3"] = "changed"
 	job := r.snapshot(b, 2, files)
-	whole, err := b.Ahead(t.Context(), job)
-	if err != nil || !whole {
-		t.Fatalf("%v, %v", whole, err)
+	objects, whole, err := b.Ahead(t.Context(), job)
+	if err != nil || !whole || len(objects) != 4 {
+		t.Fatalf("%v, %v, %v", objects, whole, err)
 	}
 	if now := r.git("rev-parse", StoreRef); now != tip {
 		t.Errorf("the ref was moved from %s to %s", tip, now)
@@ -66,6 +66,19 @@ func TestWhatIsWrittenAheadIsNeitherNamedNorLookedUpAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.git("ls-tree", "-r", "-t", "-l", c.Tree.String()) // fails if anything is missing
+	if !b.Freshen(objects) {
+		t.Error("git does not have what was written ahead")
+	}
+	lost := r.git("rev-parse", c.Tree.String()+":d3/e/f3")
+	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", lost[:2], lost[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if b.Freshen(objects) {
+		t.Error("a content that was collected since is not missed")
+	}
+	if objects, whole, err = b.Ahead(t.Context(), job); err != nil || !whole || !b.Freshen(objects) {
+		t.Fatalf("again: %v, %v, %v", objects, whole, err)
+	}
 	job.Complete = []oid.ID{c.Tree}
 	if report := r.bridge(b, job); report.Looked != 0 || report.Written != 1 {
 		t.Errorf("%+v", report)
@@ -113,7 +126,7 @@ func TestMuchIsNotWrittenAhead(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.open()
 	job := r.snapshot(b, 1, many(200))
-	if whole, err := b.Ahead(t.Context(), job); whole || err != nil {
+	if _, whole, err := b.Ahead(t.Context(), job); whole || err != nil {
 		t.Fatalf("%v, %v", whole, err)
 	}
 	if n := r.git("count-objects"); n != "0 objects, 0 kilobytes" {

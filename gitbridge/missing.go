@@ -17,17 +17,16 @@ type search struct {
 	complete map[oid.ID]bool // objects that git has with all they need
 	seen     map[oid.ID]bool
 	missing  []oid.ID // what an object needs comes before it
-	looked   int      // objects that were looked up
+	found    []oid.ID // of those that were looked up, what git has
 }
 
-// missing returns what git lacks of a tree, and how many objects it asked for.
-func (r *Repo) missing(ctx context.Context, job *Job, root oid.ID, whole []oid.ID) ([]oid.ID, int, error) {
+// missing searches what git lacks of a tree.
+func (r *Repo) missing(ctx context.Context, job *Job, root oid.ID, whole []oid.ID) (*search, error) {
 	s := &search{r: r, job: job, complete: map[oid.ID]bool{}, seen: map[oid.ID]bool{}}
 	for _, id := range whole {
 		s.complete[id] = true
 	}
-	err := s.tree(ctx, root, whole)
-	return s.missing, s.looked, err
+	return s, s.tree(ctx, root, whole)
 }
 
 // tree searches a directory. The whole trees are those of the same directory,
@@ -63,8 +62,9 @@ func (s *search) tree(ctx context.Context, id oid.ID, whole []oid.ID) error {
 // look notes an object if git lacks it, and renews its age if not.
 func (s *search) look(id oid.ID) {
 	s.seen[id] = true
-	s.looked++
-	if !s.r.db.Freshen(id) {
+	if s.r.db.Freshen(id) {
+		s.found = append(s.found, id)
+	} else {
 		s.missing = append(s.missing, id)
 	}
 }
