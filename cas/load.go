@@ -64,7 +64,10 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 }
 
 func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
-	err := g.s.Update(ctx, func(u *Update) error { return u.write(l) })
+	err := g.s.Update(ctx, func(u *Update) error {
+		g.look(&u.View)
+		return u.write(l)
+	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.err = errors.Join(g.err, err)
@@ -98,8 +101,8 @@ func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
 		if err := u.write(g.ready); err != nil {
 			return err
 		}
-		if fn == nil {
-			return nil
+		if err := g.swept(&u.View); err != nil || fn == nil {
+			return err
 		}
 		return fn(u)
 	})
@@ -117,9 +120,6 @@ func (g *Stage) finish(ctx context.Context) error {
 	g.mu.Lock()
 	last := g.batch
 	g.batch = &batch{}
-	if len(last.items) > 0 { // Commit may be tried again
-		g.worked = last
-	}
 	g.mu.Unlock()
 	if err := g.work(ctx, last); err != nil {
 		g.mu.Lock()

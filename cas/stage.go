@@ -29,9 +29,6 @@ const (
 	loadBytes = 10 << 20
 	// payloadBytesMin is the least room made for a payload: most fit.
 	payloadBytesMin = 16 << 10
-	// recentBatches full batches stay in memory until the stage is committed,
-	// for who wants the payloads again at once.
-	recentBatches = 8
 )
 
 // A Stage collects objects, hashed and compressed outside of any lock, until
@@ -46,10 +43,9 @@ type Stage struct {
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
 	seen     map[oid.ID]struct{}  // what was put
+	sweeps   uint64               // of the store, when it was first looked at
+	looked   bool                 // it was
 	batch    *batch               // payloads that nothing was done with yet
-	worked   *batch               // the last one, which Commit has worked off
-	keep     bool                 // recent is wanted
-	recent   []*batch             // the first that were worked off
 	ready    *load                // frames to be written
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
@@ -60,24 +56,7 @@ type Stage struct {
 type batch struct {
 	buf   []byte
 	items []item
-	based bool           // an item has a base
-	given bool           // Recent gave its payloads out: the buffer is not used again
-	at    map[oid.ID]int // the items that were looked for so far
-	known int            // items that are in at
-}
-
-// find returns an object of the batch, nil if it has none of that id.
-func (b *batch) find(id oid.ID) *item {
-	if b.at == nil {
-		b.at = make(map[oid.ID]int, len(b.items))
-	}
-	for ; b.known < len(b.items); b.known++ {
-		b.at[b.items[b.known].id] = b.known
-	}
-	if i, ok := b.at[id]; ok && !id.IsZero() {
-		return &b.items[i]
-	}
-	return nil
+	based bool // an item has a base
 }
 
 // An item is a small object, or with a zero id a chunk of a large one.
@@ -105,7 +84,41 @@ func (s *Store) Stage() *Stage {
 func (g *Stage) reset() {
 	g.seen = make(map[oid.ID]struct{})
 	g.large = make(map[oid.ID]largeFile)
-	g.batch, g.recent, g.ready, g.err = &batch{}, nil, &load{}, nil
+	g.batch, g.ready, g.err, g.looked = &batch{}, &load{}, nil, false
+}
+
+// Has reports whether an object was put into the stage since it was last
+// committed or discarded.
+func (g *Stage) Has(id oid.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, small := g.seen[id]
+	_, large := g.large[id]
+	return small || large
+}
+
+// look notes, when the stage first relies on the store, how often that was
+// swept. Commit looks again at what it relies on if it was swept since.
+func (g *Stage) look(v *View) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.looked {
+		g.looked, g.sweeps = true, v.Sweeps()
+	}
+}
+
+// swept reports what was put and is not stored any more, because a sweep that
+// spares nothing took it from under the stage.
+func (g *Stage) swept(v *View) error {
+	if !g.looked || g.sweeps == v.Sweeps() {
+		return nil
+	}
+	for id := range g.seen {
+		if !v.Has(id) {
+			return fmt.Errorf("object %v: %w", id, ErrSwept)
+		}
+	}
+	return nil
 }
 
 // Put stages an object and returns its id; the caller may reuse payload. base
@@ -244,12 +257,7 @@ func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	err := g.work(ctx, b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case g.keep && len(g.recent) < recentBatches:
-		g.recent = append(g.recent, b)
-	case !b.given:
-		g.s.buffers.Put(&b.buf)
-	}
+	g.s.buffers.Put(&b.buf)
 	g.err = errors.Join(g.err, err)
 	return err
 }
@@ -308,6 +316,7 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	out := make([]found, len(b.items))
 	look := func(tx *bolt.Tx) error {
 		return g.s.view(tx, func(v *View) error {
+			g.look(v)
 			for i, it := range b.items {
 				out[i] = v.find(it)
 			}
@@ -378,6 +387,5 @@ func (g *Stage) Discard() {
 	g.settle()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.worked = nil
 	g.reset()
 }

@@ -220,6 +220,11 @@ func (w *sweeper) eachChunk(fn func(key []byte, c chunk)) error {
 }
 
 func (w *sweeper) remove() error {
+	if len(w.deadObjects)+len(w.deadChunks) > 0 {
+		if err := w.u.objects.SetSequence(w.u.Sweeps() + 1); err != nil {
+			return err
+		}
+	}
 	for _, k := range w.deadObjects {
 		if err := w.u.objects.Delete(k); err != nil {
 			return err

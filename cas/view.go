@@ -53,6 +53,10 @@ func (v *View) Has(id oid.ID) bool {
 	return err == nil && v.chunks.Get(o.digest[:]) != nil
 }
 
+// Sweeps counts the sweeps of the store that removed anything. While it stays
+// the same, what was in the store still is.
+func (v *View) Sweeps() uint64 { return v.objects.Sequence() }
+
 // Stat returns the kind of an object and its size in bytes, or [ErrNotFound].
 func (v *View) Stat(id oid.ID) (oid.Kind, int64, error) {
 	o, err := v.object(id)

@@ -4,41 +4,44 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"path"
-	"slices"
-	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // foldEvery is after how many snapshots the chain in git is folded.
 const foldEvery = 256
 
-// bridge brings every pending snapshot into git, oldest first, and takes out
-// of the ref what a prune or purge has dropped. Whole are trees that git is
-// known to have with all they need.
-func (e *Engine) bridge(ctx context.Context, whole ...oid.ID) error {
+// bridge brings every pending snapshot into git, oldest first, mends a ref that
+// was lost, and takes out of the ref what a prune or purge has dropped. A
+// snapshot that cannot be whole in git any more is marked as lost, and does not
+// stand in the way of the others.
+func (e *Engine) bridge(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
+	}
+	stands, err := e.refStands(ctx)
+	if err == nil && !stands {
+		err = e.mend(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	rows, err := e.pending(ctx)
 	if err != nil {
 		return err
 	}
-	if len(rows) > 0 {
-		_ = e.rejoin(ctx) // what hinders it hinders the steps below, which say so
-	}
 	for _, row := range rows {
 		if e.repo.Keeps(ctx, row.id) {
 			continue
 		}
-		if err := e.bridgeOne(ctx, row.id, false, whole); err != nil {
-			return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", row.id, hint(err))
+		if err := e.bridgeOne(ctx, row.id); err != nil {
+			return notYet(row.id, err)
 		}
 	}
 	if err := e.settle(ctx, rows); err != nil {
@@ -47,61 +50,58 @@ func (e *Engine) bridge(ctx context.Context, whole ...oid.ID) error {
 	return e.dropRefs(ctx)
 }
 
-// rejoin makes a lost ref keep again the snapshots of the store whose commits
-// git still has: a chain that began anew with the next snapshot would leave
-// them, and what git alone has of them, to the next collection. Where git has
-// collected some of it already, only [Engine.Sync] brings them back: a ref
-// that reaches a missing object is what git calls corrupt.
-func (e *Engine) rejoin(ctx context.Context) error {
-	for range e.repo.Snapshots(ctx) {
-		return nil // the ref is there, if perhaps broken
-	}
-	refs, err := e.repo.Refs(ctx, path.Dir(gitbridge.StoreRef)+"/")
-	if err != nil || slices.ContainsFunc(refs, func(r gitbridge.Ref) bool { return r.Name == gitbridge.StoreRef }) {
-		return err // it keeps what is no snapshot: somebody's, and what is appended keeps it too
-	}
-	all, err := e.stored(ctx)
+// witnessMax bounds how many pending snapshots refStands passes over.
+const witnessMax = 64
+
+// refStands reports whether the ref keeps the newest snapshot that was brought
+// into git. If it does not, the ref was deleted, set back, or broken.
+func (e *Engine) refStands(ctx context.Context) (bool, error) {
+	rows, err := e.pending(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	r, whole := newReach(e, e.trees(ctx)), true
-	var ids []oid.ID
-	for _, s := range all {
-		if !e.repo.Has(s.ID) {
-			continue
-		}
-		ids = append(ids, s.ID)
-		r.tree("", s.Tree, false, func(o object, err error) bool {
-			whole = err == nil && ctx.Err() == nil && (e.repo.Has(o.id) || o.id == e.emptyTree())
-			return whole
-		})
-		if !whole {
-			return ctx.Err()
-		}
+	pending := map[oid.ID]bool{}
+	for _, row := range rows {
+		pending[row.id] = true
 	}
-	if len(ids) == 0 {
+	var newest []oid.ID
+	err = e.view(ctx, func(v *cas.View) error {
+		for s, err := range snapshots(v) {
+			if err != nil {
+				return err
+			}
+			if s.Lost != "" {
+				continue
+			}
+			newest = append(newest, s.ID)
+			if !pending[s.ID] || len(newest) > witnessMax {
+				break
+			}
+		}
 		return nil
+	})
+	if err != nil || len(newest) == 0 {
+		return true, err
 	}
-	return e.repo.Rebuild(ctx, ids)
+	for _, id := range newest {
+		if e.repo.Keeps(ctx, id) {
+			return true, nil
+		}
+	}
+	return pending[newest[len(newest)-1]], nil
 }
 
-// hint adds to a failure of the bridge what a person can do about it.
-func hint(err error) error {
-	if errors.Is(err, gitbridge.ErrBroken) {
-		return fmt.Errorf("%w (rewind sync repairs it)", err)
-	}
-	return err
-}
-
-// inGit returns the rows whose snapshots are in git, for the next snapshot to
+// bridged returns the rows whose snapshots are in git, for the next snapshot to
 // settle.
-func (e *Engine) inGit(ctx context.Context, rows []pendingRow) (done []pendingRow) {
+func (e *Engine) bridged(ctx context.Context, rows []pendingRow) (done, rest []pendingRow) {
 	for _, row := range rows {
 		if e.repo.Keeps(ctx, row.id) {
 			done = append(done, row)
+		} else {
+			rest = append(rest, row)
 		}
 	}
-	return done
+	return done, rest
 }
 
 // settle forgets what was pending and is in git now. A single row is left to
@@ -161,20 +161,24 @@ func settleRow(u *cas.Update, row pendingRow) error {
 
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
 // snapshot that was pruned or purged needs no bridge, also where that happens
-// while it is on its way, and its objects go.
-func (e *Engine) bridgeOne(ctx context.Context, id oid.ID, repair bool, whole []oid.ID) error {
-	err := e.carry(ctx, id, repair, whole)
+// while it is on its way, and its objects go. One of which an object is nowhere
+// is marked as lost.
+func (e *Engine) bridgeOne(ctx context.Context, id oid.ID) error {
+	err := e.carry(ctx, id)
 	if err == nil {
 		return nil
 	}
 	if stands, other := e.stands(ctx, id); other == nil && !stands {
 		return nil
 	}
+	if errors.Is(err, gitbridge.ErrMissing) {
+		return e.setLost(ctx, map[oid.ID]string{id: err.Error()})
+	}
 	return err
 }
 
 // carry does so for a snapshot that stands.
-func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool, whole []oid.ID) error {
+func (e *Engine) carry(ctx context.Context, id oid.ID) error {
 	if stands, err := e.stands(ctx, id); err != nil || !stands {
 		return err
 	}
@@ -182,48 +186,19 @@ func (e *Engine) carry(ctx context.Context, id oid.ID, repair bool, whole []oid.
 	if err != nil {
 		return err
 	}
-	ahead := e.readAhead(nil)
 	_, err = e.repo.Bridge(ctx, gitbridge.Job{
 		Snapshot: id,
 		Commit:   payload,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
-		Expect:   func(ids []oid.ID) { ahead = e.readAhead(ids) },
-		Open:     func(id oid.ID) (gitbridge.Object, error) { return ahead.stream(ctx, id) },
-		Complete: whole,
-		Repair:   repair,
+		Source:   func(ids []oid.ID) gitodb.Source { return e.source(ctx, ids) },
 	})
 	return err
 }
 
-// writeAhead begins to write what git lacks of a capture's tree, while the store is
-// busy with the snapshot: objects that no ref names do no harm, and the ref
-// follows the record as ever. The function that it returns waits for the end.
-func (e *Engine) writeAhead(ctx context.Context, c *capture, id oid.ID, payload []byte) (wait func()) {
-	if e.repo == nil {
-		return func() {}
-	}
-	var work sync.WaitGroup
-	work.Go(func() {
-		objects, whole, err := e.repo.Ahead(ctx, gitbridge.Job{
-			Snapshot: id,
-			Commit:   payload,
-			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return c.object(ctx, id) },
-		})
-		if err == nil && whole {
-			c.ahead = objects
-		}
-	})
-	return work.Wait
-}
-
-// whole returns the trees that git has with all they need because they were
-// written ahead. The store's lock may have been waited for since, and a
-// collection may have taken what no ref kept: so it looks.
-func (c *capture) whole() []oid.ID {
-	if len(c.ahead) == 0 || !c.e.repo.Freshen(c.ahead) {
-		return nil
-	}
-	return []oid.ID{c.state.Tree}
+// source gives objects of the store, in about the order of ids.
+func (e *Engine) source(ctx context.Context, ids []oid.ID) gitodb.Source {
+	ahead := e.readAhead(ids)
+	return func(id oid.ID) (gitbridge.Object, error) { return ahead.stream(ctx, id) }
 }
 
 // stands reports whether the store has a snapshot under this very id.
@@ -236,29 +211,41 @@ func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error)
 	return stands, err
 }
 
-// streamBytes is from what size on a content is passed on in pieces.
-const streamBytes = 1 << 20
-
-// stream opens an object of the store, which need not fit into memory.
-func (e *Engine) stream(ctx context.Context, id oid.ID) (o gitbridge.Object, err error) {
-	var payload []byte
-	err = e.opened().View(ctx, func(v *cas.View) (err error) {
-		if o.Kind, o.Size, err = v.Stat(id); err == nil && o.Size < streamBytes {
-			_, payload, err = v.Object(id)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return gitbridge.Object{}, storeError(err)
-	case o.Size < streamBytes:
-		o.Data = io.NopCloser(bytes.NewReader(payload))
-		return o, nil
+// setLost says of snapshots why they cannot be restored as a whole any more, or
+// with "" that they can. They are not pending then: git gets them whole or not
+// at all.
+func (e *Engine) setLost(ctx context.Context, why map[oid.ID]string) error {
+	if len(why) == 0 {
+		return nil
 	}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(e.write(ctx, w, id)) }()
-	o.Data = r
-	return o, nil
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		for id, reason := range why {
+			s, err := find(&u.View, id)
+			if err != nil {
+				return err
+			}
+			if s == nil || s.ID != id || s.Lost == reason {
+				continue
+			}
+			s.Lost = reason
+			value, err := json.Marshal(s)
+			if err != nil {
+				return err
+			}
+			seq, err := u.Table(tableByID).Value(id.Bytes())
+			if err != nil {
+				return err
+			}
+			err = u.Table(tableSnapshots).Put(seq, value)
+			if reason != "" {
+				err = errors.Join(err, u.Table(tablePending).Delete(seq))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // dropRefs takes out of the ref the snapshots that the store has dropped. It
@@ -277,7 +264,7 @@ func (e *Engine) dropRefs(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.repo.Rewrite(ctx, func(s gitbridge.StoreSnapshot) bool { return !gone[s.ID] }); err != nil {
-		return hint(err)
+		return fmt.Errorf("what was dropped is still in git: %w", err)
 	}
 	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
 		for id := range gone {

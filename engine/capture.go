@@ -25,7 +25,6 @@ import (
 type captureOptions struct {
 	dry   bool     // keep nothing: ids and trees only
 	force []string // ignored files that are captured all the same
-	plans bool     // a plan is made before it is recorded: keep what was encoded and read at hand
 }
 
 // A capture is what one scan found: a snapshot that is not recorded yet.
@@ -43,25 +42,37 @@ type capture struct {
 	index   *index           // nil before it is looked for
 	broken  map[string]error // indexes that cannot be used, by the path of their ".git"
 	stage   *cas.Stage       // nil when dry
-	trees   forest           // that the scan encoded: when dry, or to plan with
-	plans   bool
+	hand    *hand            // what the scan made and read
 
 	load      tree.Loader  // what loader returned
-	ahead     []oid.ID     // the objects of its tree that no ref kept, if git has all of them
-	early     *early       // its way into git, if it began before it was recorded
-	mu        sync.Mutex   // guards nested, and trees during the scan
+	mu        sync.Mutex   // guards nested during the scan
 	close     func() error // ends the filters that the scan started
 	rechecked bool         // the stat table was not trusted: what was missing was read again
+
+	// How what it names is held; see hold.go.
+	adrift   bool     // the ref does not keep what it did
+	sweeps   uint64   // of the store, when the capture began
+	relied   []oid.ID // objects that the store had before, and the stage does not have
+	based    bool     // what the last snapshot has counts as held
+	borrows  bool     // it rests on objects that HEAD keeps: git comes first
+	kept     bool     // git keeps it before it is recorded
+	held     string   // heldByStore or heldByGit
+	way      *mirroring
+	unkept   error  // why git could not come first
+	recorded oid.ID // the snapshot that it became
 }
 
 // capture scans the worktree. Contents go into a stage of the store, which the
 // caller commits; on a dry run nothing is kept. The caller discards the capture
 // when he is done with it.
 func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
-	c := &capture{e: e, time: e.now(), trees: forest{}, plans: opt.plans}
+	c := &capture{e: e, time: e.now(), hand: newHand()}
 	if err := c.scan(ctx, opt); err != nil {
 		c.discard()
 		return nil, err
+	}
+	if e.seen != nil {
+		e.seen()
 	}
 	return c, nil
 }
@@ -140,23 +151,24 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 			return w, err
 		}
 		c.stage = store.Stage()
-		if opt.plans {
-			c.stage.Keep()
-		}
 	}
 	known := false
 	err = c.e.view(ctx, func(v *cas.View) error {
 		if w, known, err = c.e.worktree(v); err != nil {
 			return err
 		}
+		c.sweeps = v.Sweeps()
 		c.last, err = c.e.last(v)
 		return err
 	})
-	if c.e.repo != nil {
+	if c.e.repo != nil && err == nil {
 		// A process that lives long must see what git has packed meanwhile. A
 		// broken HEAD is git's trouble: what it named is then not recorded.
 		c.e.repo.Refresh()
 		c.head, _ = c.e.repo.Head()
+		var stands bool
+		stands, err = c.e.refStands(ctx)
+		c.adrift = !stands
 	}
 	if err == nil && !known && !opt.dry {
 		err = c.e.adopt(ctx)
@@ -170,7 +182,7 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 // config says how to scan.
 func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
-	c.rechecked = !c.bound(c.table)
+	c.rechecked = !c.bound(c.table) || c.adrift && c.last != nil && c.last.Held != heldByStore || e.distrusts()
 	cfg := &worktree.Config{
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
 		Table:   c.table,
@@ -193,7 +205,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	if e.repo == nil {
 		return cfg, nil
 	}
-	cfg.Settings, cfg.Sizes = e.scanSettings(), e.repo.Sizes
+	cfg.Settings, cfg.Sizes = e.scanSettings(), e.sizes
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
 	cfg.Repo.Cone = e.cone(cfg.Settings.FoldCase)
 	cfg.Filter, c.close = e.filterRunner()
@@ -213,9 +225,17 @@ func (c *capture) bound(t *stattable.Table) bool {
 }
 
 // relies holds that what the capture took over unread is still kept: the
-// snapshot that the stat table agrees with. A prune may have come in between.
+// snapshot that the stat table agrees with, and what the store had. A prune or
+// purge may have come in between.
 func (c *capture) relies(v *cas.View) error {
-	if c.rechecked {
+	if v.Sweeps() != c.sweeps {
+		for _, id := range c.relied {
+			if !v.Has(id) {
+				return fmt.Errorf("%w: object %v", cas.ErrSwept, id)
+			}
+		}
+	}
+	if c.last == nil || c.rechecked && !c.based {
 		return nil
 	}
 	s, err := find(v, c.last.ID)
@@ -233,7 +253,7 @@ func storeName(s *cas.Store) string {
 
 // kept reports whether the store or git has an object.
 func (e *Engine) kept(ctx context.Context, id oid.ID) bool {
-	if e.repo != nil && e.repo.Has(id) {
+	if e.inGit(id) {
 		return true
 	}
 	found := false
@@ -265,7 +285,7 @@ func chooseUmask(root string) tree.Mode {
 func (c *capture) snapshot() *Snapshot {
 	return &Snapshot{
 		Tree: c.state.Tree, Overlay: c.state.Overlay, Umask: c.state.Umask, Time: c.time, Where: c.e.key,
-		Branch: c.head.Branch, Head: c.head.Commit, Rules: c.rules, Skipped: c.skipped, Nested: c.nested,
+		Branch: c.head.Branch, Head: c.head.Commit, Rules: c.rules, Skipped: c.skipped, Nested: c.nested, Held: c.held,
 	}
 }
 
@@ -282,10 +302,8 @@ func (c *capture) discard() {
 
 // object returns an object of the capture, of the store, or of git.
 func (c *capture) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, error) {
-	if c.stage != nil {
-		if kind, p, ok := c.stage.Object(id); ok {
-			return kind, p, nil
-		}
+	if kind, p, ok := c.hand.object(id); ok {
+		return kind, p, nil
 	}
 	return c.e.object(ctx, id)
 }
@@ -294,13 +312,7 @@ func (c *capture) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, erro
 // them for as long as the capture is there, and is not to be shared.
 func (c *capture) loader(ctx context.Context) tree.Loader {
 	if c.load == nil {
-		c.load = c.e.loader(ctx, func(id oid.ID) ([]byte, bool) {
-			if p, ok := c.trees[id]; ok || c.stage == nil {
-				return p, ok
-			}
-			kind, p, ok := c.stage.Object(id)
-			return p, ok && kind == oid.Tree
-		})
+		c.load = c.e.loader(ctx, c.hand.tree)
 	}
 	return c.load
 }

@@ -68,9 +68,11 @@ type Engine struct {
 	conf  *settings
 	git   *gitconf.Config // the repository's configuration; nil without git
 	now   func() time.Time
+	seen  func() // a test's hook after a scan
 
-	mu    sync.Mutex // guards store
-	store *cas.Store // nil until it exists
+	mu     sync.Mutex      // guards what follows
+	store  *cas.Store      // nil until it exists
+	broken map[oid.ID]bool // objects that git seems to have and could not give
 }
 
 // Open finds the worktree that dir belongs to. In a git repository that is the

@@ -27,7 +27,7 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 		return nil, err
 	}
 	var before oid.ID
-	if c.last != nil {
+	if c.last != nil && c.last.Lost == "" {
 		before = c.last.Tree
 	}
 	found, err := e.likeSecrets(ctx, before, c)

@@ -65,7 +65,7 @@ func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
 	return err
 }
 
-// A forest is the trees that the scan of a capture encoded, by id.
+// A forest is trees in memory, by id.
 type forest map[oid.ID][]byte
 
 // loader returns trees from staged (which may be nil), the store and git, in
@@ -109,7 +109,7 @@ func (c *capture) treesOfGit(ctx context.Context) tree.Loader {
 		if p, ok := seen[id]; ok {
 			return p, nil
 		}
-		if _, ok := c.trees[id]; !ok {
+		if _, ok := c.hand.tree(id); !ok {
 			if kind, p, err := c.e.repo.Read(id); err == nil && kind == oid.Tree {
 				seen[id] = p
 				return p, nil

@@ -210,7 +210,7 @@ func (p *purge) foreign(ctx context.Context) (changed []replaced, err error) {
 	rules, umask := p.e.readOutside().record(p.e.alg), chooseUmask(p.e.root)
 	for s, err := range p.e.repo.Snapshots(ctx) {
 		if err != nil {
-			return nil, fmt.Errorf("the ref cannot be purged: %w", hint(err))
+			return nil, fmt.Errorf("the ref cannot be purged: %w", err)
 		}
 		if s.Native || s.Err != nil || gone[s.ID] {
 			continue

@@ -28,6 +28,8 @@ type Snapshot struct {
 	Points  []Point    `json:"points,omitempty"`  // what it was taken for, oldest first
 	Source  *Source    `json:"source,omitempty"`  // set where rewind did not record it, or the record was lost
 	Limits  *Limits    `json:"limits,omitempty"`  // what it could not have contained for that reason
+	Held    string     `json:"held,omitempty"`    // in a repository: "store", or "git" where some contents are in git alone, kept by our ref
+	Lost    string     `json:"lost,omitempty"`    // why it cannot be restored as a whole any more; "" as far as is known
 }
 
 // State returns what the snapshot holds, as a tree with its overlay.

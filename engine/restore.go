@@ -124,10 +124,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	// The end waits for it: whoever kills a program that still works must find
 	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
-	git.Go(func() {
-		present.early.wait()
-		_ = e.bridge(ctx, present.whole()...)
-	})
+	git.Go(func() { _ = present.finishMirror(ctx) })
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()
 	if err == nil {
@@ -177,7 +174,7 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 // time.
 func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *capture, error) {
 	op.To, op.Paths = to.target.ID, to.paths.patterns()
-	opt := captureOptions{plans: true}
+	opt := captureOptions{}
 	for tries := 1; ; tries++ {
 		plan, present, err := e.tryPrepare(ctx, op, to, opt)
 		if errors.Is(err, cas.ErrSwept) && tries < sweptTries {
@@ -199,17 +196,14 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 		return nil, nil, err
 	}
 	defer present.discard()
-	present.early = e.bridgeEarly(ctx, present)
 	plan, err := e.plan(ctx, present, to)
 	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
 		present.beginSave()
 		if err = e.begin(ctx, op, present, plan.steps); err == nil {
-			present.early.goOn(op.From)
 			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
 			return plan, present, nil
 		}
 	}
-	present.early.stop()
 	return plan, nil, err
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	defer c.discard()
 	var git sync.WaitGroup
-	git.Go(func() { r.Bridge = e.bridge(ctx, c.whole()...) })
+	git.Go(func() { r.Bridge = c.finishMirror(ctx) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
 	git.Wait()
 	if err != nil {
@@ -142,6 +142,9 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 			return also(u, c.last)
 		}))
 	}
+	if err := c.rest(ctx); err != nil {
+		return nil, false, err
+	}
 	s = c.snapshot()
 	s.Points = []Point{p}
 	payload := c.commitObject()
@@ -152,10 +155,15 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	if err != nil {
 		return nil, false, err
 	}
-	done := e.inGit(ctx, rows)
-	if c.early == nil && c.result.Counters.Opened < earlyFiles {
-		wait := e.writeAhead(ctx, c, s.ID, payload)
-		defer wait()
+	done, older := e.bridged(ctx, rows)
+	if c.way = nil; c.borrows && !c.unchanged(c.last) {
+		c.way, err = c.borrow(ctx, s.ID, payload, older)
+		s.Held = c.held
+	} else {
+		c.way = c.mirror(ctx, s.ID, payload, older)
+	}
+	if err != nil {
+		return nil, false, err
 	}
 	err = c.stage.Commit(ctx, func(u *cas.Update) error {
 		if s, reused, err = e.recordIn(u, c, s, done); err != nil || also == nil {
@@ -164,9 +172,48 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 		return also(u, s)
 	})
 	if err != nil {
+		c.way.goOn(oid.ID{})
 		return nil, false, storeError(err)
 	}
+	c.recorded = s.ID
+	c.way.goOn(s.ID)
 	return s, reused, nil
+}
+
+// rest sees to it that everything the capture names will be held. Where the ref
+// does not keep any more what it kept, what was read again goes into the store
+// first, and git is mended with it: what still lacks then is copied.
+func (c *capture) rest(ctx context.Context) error {
+	if c.adrift {
+		if err := c.stage.Commit(ctx, nil); err != nil {
+			return storeError(err)
+		}
+		_ = c.e.mend(ctx) // what hinders it is met again, and told, when git gets this snapshot
+		if err := c.lookAgain(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.hold(ctx); err != nil {
+		return err
+	}
+	if c.borrows && c.unchanged(c.last) && !c.e.repo.Keeps(ctx, c.last.ID) {
+		return c.holdAll(ctx) // no new commit will keep it
+	}
+	return nil
+}
+
+// lookAgain takes up what became of the last snapshot when git was mended.
+func (c *capture) lookAgain(ctx context.Context) error {
+	if c.last == nil {
+		return ctx.Err()
+	}
+	return c.e.view(ctx, func(v *cas.View) error {
+		now, err := find(v, c.last.ID)
+		if now != nil && now.ID == c.last.ID {
+			c.last = now
+		}
+		return err
+	})
 }
 
 // commitObject encodes the commit that the capture's snapshot is named after.
@@ -192,12 +239,13 @@ func (e *Engine) recordIn(u *cas.Update, c *capture, s *Snapshot, done []pending
 			return nil, false, err
 		}
 	}
-	return s, false, e.append(u, s)
+	return s, false, e.append(u, s, !c.kept)
 }
 
-// append writes the record of a new snapshot and what points to it.
-func (e *Engine) append(u *cas.Update, s *Snapshot) error {
-	if err := e.appendRecord(u, s, true); err != nil {
+// append writes the record of a new snapshot and what points to it; pending
+// says that git, if there is one, does not have the snapshot yet.
+func (e *Engine) append(u *cas.Update, s *Snapshot, pending bool) error {
+	if err := e.appendRecord(u, s, pending); err != nil {
 		return err
 	}
 	if err := e.rememberPlaces(u); err != nil {
@@ -206,8 +254,7 @@ func (e *Engine) append(u *cas.Update, s *Snapshot) error {
 	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
 }
 
-// appendRecord writes the record alone; pending says that git, if there is
-// one, does not have the snapshot yet.
+// appendRecord writes the record alone.
 func (e *Engine) appendRecord(u *cas.Update, s *Snapshot, pending bool) error {
 	value, err := json.Marshal(s)
 	if err != nil {
@@ -270,7 +317,7 @@ func (s *Snapshot) knows(p Point) bool {
 // changed counts the paths that differ from the worktree's last snapshot
 // before the capture.
 func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
-	if c.last == nil {
+	if c.last == nil || c.last.Lost != "" { // there is nothing to compare with
 		return c.files(), nil
 	}
 	n := 0

@@ -50,7 +50,8 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.Pending = len(rows) - len(e.inGit(ctx, rows))
+	_, rest := e.bridged(ctx, rows)
+	st.Pending = len(rest)
 	if len(e.conf.secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -18,29 +19,27 @@ type Job struct {
 	Commit   []byte // its payload, as EncodeSnapshot made it
 
 	// Load returns an object from the store, or any error if it is not there.
-	// It is called by several goroutines.
+	// Trees are read by it, and what Source does not give.
 	Load func(id oid.ID) (oid.Kind, []byte, error)
-	// Open does the same in pieces and is preferred for writing where it is
-	// given, so that large objects need not fit into memory. May be nil.
-	Open func(id oid.ID) (Object, error)
-	// Expect is told before which objects Open (or Load) will be asked for and
-	// about in which order, for whoever can read several at once; told again, it
-	// is because the writing begins again. May be nil.
-	Expect func(ids []oid.ID)
+	// Source is told which objects will be written, about in which order, and
+	// returns what gives them: in pieces, so that large ones need not fit into
+	// memory. Told again, the writing begins again. Nil: Load is used.
+	Source func(ids []oid.ID) gitodb.Source
 
-	// Ready is waited for before anything of the snapshot can be seen in git,
-	// so that most of the work can be done while it is still being recorded. If
-	// it fails nothing is left. Nil: the snapshot is recorded.
-	Ready func(ctx context.Context) error
+	// Recorded waits until the snapshot is recorded. Neither a pack nor the ref
+	// names anything of it before; single objects may be there, which no ref
+	// names, and which git collects one day should it fail. Nil: it is recorded,
+	// or is to be in git first.
+	Recorded func(ctx context.Context) error
 
-	// Complete names trees that git has with all they need, beside those that
-	// the store ref and HEAD keep. One that git lost is harmless as long as it
-	// lost its root too.
-	Complete []oid.ID
+	// Since is the tree of an earlier snapshot that the ref keeps, as
+	// [Repo.Keeps] said; zero if none is known.
+	Since oid.ID
 
-	// Repair asks for every object, even of a snapshot that is in the chain,
-	// and begins a new chain where the newest link of the old one is broken.
-	Repair bool
+	// Durable asks that all of the snapshot survives a loss of power when
+	// Bridge returns: what was written, what others left unsynced among git's
+	// objects, and the ref.
+	Durable bool
 }
 
 // ErrBroken is reported where the store ref, or the newest link of its chain,
@@ -79,45 +78,6 @@ func (r *Repo) Bridge(ctx context.Context, job Job) (Report, error) {
 	return report, nil
 }
 
-// Ahead writes what git lacks of a snapshot's tree, and neither the snapshot nor
-// a ref: for a snapshot that is not recorded yet and will be bridged. It leaves
-// much, which makes a pack, to Bridge. Whole says that git has all of the tree
-// now: for [Job.Complete], as long as [Repo.Freshen] finds the objects, which are
-// those of the tree that no ref is known to keep. The errors are those of Bridge.
-func (r *Repo) Ahead(ctx context.Context, job Job) (objects []oid.ID, whole bool, err error) {
-	c, err := DecodeSnapshot(job.Commit, r.Algorithm())
-	if err != nil {
-		return nil, false, err
-	}
-	tip, err := r.tip()
-	if err != nil {
-		return nil, false, err
-	}
-	s, err := r.missing(ctx, &job, c.Tree, r.whole(tip, &job))
-	if err != nil || len(s.missing) > looseMax {
-		return nil, false, err
-	}
-	w, err := r.writer(&job)
-	if err != nil {
-		return nil, false, err
-	}
-	defer w.db.Close()
-	if err := w.write(ctx, s.missing, w.source); err != nil {
-		return nil, false, err
-	}
-	return append(s.found, s.missing...), true, nil
-}
-
-// Freshen renews the age of objects, and reports whether git has all of them.
-func (r *Repo) Freshen(ids []oid.ID) bool {
-	for _, id := range ids {
-		if !r.db.Freshen(id) {
-			return false
-		}
-	}
-	return true
-}
-
 func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) {
 	c, err := DecodeSnapshot(job.Commit, r.Algorithm())
 	if err != nil {
@@ -131,6 +91,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 		return report, err
 	}
 	defer w.db.Close()
+	w.heal()
 	until := time.Now().Add(patience)
 	for again := true; again; {
 		if report, again, err = w.bridge(ctx, c); err != nil {
@@ -140,56 +101,49 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 			return report, fmt.Errorf("%w: again and again for %v", gitref.ErrMoved, patience)
 		}
 	}
+	_ = w.tidy(ctx) // the snapshot is in git whatever comes of it
 	return report, nil
 }
 
 // bridge does all of it once. It says to do it again when the chain it began
 // with was replaced meanwhile: what that kept may be gone.
 func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again bool, err error) {
-	r := w.r
-	tip, err := r.tip()
-	if errors.Is(err, ErrBroken) && w.job.Repair {
-		tip, err = oid.ID{}, nil
+	tip, err := w.r.tip()
+	if err == nil {
+		err = w.r.sound(tip)
 	}
 	if err != nil {
 		return report, false, err
-	}
-	last := tip
-	if err := r.sound(tip); err != nil {
-		if !w.job.Repair {
-			return report, false, err
-		}
-		last = oid.ID{}
 	}
 	// A snapshot whose commit git lacks cannot be in the chain.
-	kept := r.db.Has(w.job.Snapshot) && r.kept(ctx, tip, w.job.Snapshot)
-	if kept && !w.job.Repair {
+	if w.r.db.Has(w.job.Snapshot) && w.r.kept(ctx, tip, w.job.Snapshot) {
 		return report, false, nil
 	}
-	s, err := r.missing(ctx, w.job, c.Tree, r.whole(tip, w.job))
+	ids, looked, err := w.missing(ctx, c.Tree, w.whole(tip))
 	if err != nil {
 		return report, false, err
 	}
-	ids, looked := s.missing, len(s.found)+len(s.missing)
-	for _, id := range []oid.ID{r.emptyTree(), w.job.Snapshot} {
-		if !r.db.Freshen(id) {
+	for _, id := range []oid.ID{w.r.emptyTree(), w.job.Snapshot} {
+		if !w.r.db.Freshen(id) {
 			ids = append(ids, id)
 		}
 	}
-	if w.job.Expect != nil {
-		w.job.Expect(ids)
-	}
 	report = Report{Written: len(ids), Looked: looked, Packed: len(ids) > looseMax}
-	if err := w.write(ctx, ids, w.source); err != nil || kept {
+	if err := w.write(ctx, ids, w.source(ids)); err != nil {
 		return report, false, err
 	}
-	if err := w.ready(ctx); err != nil { // also where there was nothing to write
+	if !report.Packed {
+		w.r.noteLoose(ids, nil)
+	}
+	if w.job.Durable {
+		if err := w.db.Harden(ctx); err != nil {
+			return report, false, err
+		}
+	}
+	if err := w.recorded(ctx); err != nil { // also where there was nothing to write
 		return report, false, err
 	}
-	if w.job.Repair && r.kept(ctx, tip, w.job.Snapshot) {
-		return report, false, nil // its commit was lost, not its place in the chain
-	}
-	report.Keepalive, again, err = w.append(ctx, c, tip, last)
+	report.Keepalive, again, err = w.append(ctx, c, tip)
 	return report, again, err
 }
 
@@ -244,10 +198,8 @@ func (r *Repo) kept(ctx context.Context, tip, snapshot oid.ID) bool {
 }
 
 // whole lists the trees that git has whole because something keeps them.
-func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
-	if job.Repair {
-		return nil
-	}
+func (w *writer) whole(tip oid.ID) (trees []oid.ID) {
+	r := w.r
 	if k, err := r.commit(tip); err == nil && k.subject == keepaliveMessage && len(k.parents) > 0 {
 		if s, err := r.commit(k.parents[len(k.parents)-1]); err == nil {
 			trees = append(trees, s.Tree)
@@ -256,10 +208,8 @@ func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
 	if h, err := r.Head(); err == nil && !h.Tree.IsZero() {
 		trees = append(trees, h.Tree)
 	}
-	for _, id := range job.Complete {
-		if r.db.Has(id) {
-			trees = append(trees, id)
-		}
+	if !w.job.Since.IsZero() {
+		trees = append(trees, w.job.Since)
 	}
 	return trees
 }
@@ -267,17 +217,18 @@ func (r *Repo) whole(tip oid.ID, job *Job) (trees []oid.ID) {
 // append puts the snapshot at the head of the chain. Whoever else did so
 // meanwhile is not lost: the ref is read again and the snapshot goes on top.
 // It gives up, for the caller to try again, where the chain was replaced. The
-// ref is at tip; last is the same, or zero to begin a new chain.
-func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid.ID, again bool, err error) {
+// ref is at tip.
+func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, last, w.r.Algorithm())
+		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)
 		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
 		}
-		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time, Repair: w.job.Repair}
+		w.r.noteLoose([]oid.ID{id}, payload)
+		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {
 			return id, false, err
@@ -298,7 +249,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip, last oid.ID) (id oid
 		case kept: // by another process that found it pending
 			return oid.ID{}, false, nil
 		}
-		tip, last = now, now
+		tip = now
 	}
 }
 

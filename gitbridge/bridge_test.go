@@ -42,50 +42,6 @@ func TestOnlyTheDifferenceIsLookedUpAndWritten(t *testing.T) {
 	r.wantChain(b, first, second)
 }
 
-func TestWhatIsWrittenAheadIsNeitherNamedNorLookedUpAgain(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	b := r.open()
-	files := many(20)
-	r.bridge(b, r.snapshot(b, 1, files))
-	tip := r.git("rev-parse", StoreRef)
-	files = maps.Clone(files)
-	files["d3/e/f3"] = "changed"
-	job := r.snapshot(b, 2, files)
-	objects, whole, err := b.Ahead(t.Context(), job)
-	if err != nil || !whole || len(objects) != 4 {
-		t.Fatalf("%v, %v, %v", objects, whole, err)
-	}
-	if now := r.git("rev-parse", StoreRef); now != tip {
-		t.Errorf("the ref was moved from %s to %s", tip, now)
-	}
-	if _, err := r.run("cat-file", "-e", job.Snapshot.String()); err == nil {
-		t.Error("the snapshot is in git before it is recorded")
-	}
-	c, err := DecodeSnapshot(job.Commit, oid.SHA1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.git("ls-tree", "-r", "-t", "-l", c.Tree.String()) // fails if anything is missing
-	if !b.Freshen(objects) {
-		t.Error("git does not have what was written ahead")
-	}
-	lost := r.git("rev-parse", c.Tree.String()+":d3/e/f3")
-	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", lost[:2], lost[2:])); err != nil {
-		t.Fatal(err)
-	}
-	if b.Freshen(objects) {
-		t.Error("a content that was collected since is not missed")
-	}
-	if objects, whole, err = b.Ahead(t.Context(), job); err != nil || !whole || !b.Freshen(objects) {
-		t.Fatalf("again: %v, %v, %v", objects, whole, err)
-	}
-	job.Complete = []oid.ID{c.Tree}
-	if report := r.bridge(b, job); report.Looked != 0 || report.Written != 1 {
-		t.Errorf("%+v", report)
-	}
-	r.wantClean()
-}
-
 func TestTheRefWaitsForASnapshotOfWhichGitHasEveryObject(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.open()
@@ -93,7 +49,7 @@ func TestTheRefWaitsForASnapshotOfWhichGitHasEveryObject(t *testing.T) {
 	r.bridge(b, job)
 	r.git("update-ref", "-d", StoreRef)
 	refused := errors.New("it was not recorded")
-	job.Ready = func(context.Context) error { return refused }
+	job.Recorded = func(context.Context) error { return refused }
 	if _, err := b.Bridge(t.Context(), job); !errors.Is(err, refused) {
 		t.Errorf("%v", err)
 	}
@@ -113,26 +69,27 @@ func TestASnapshotWhoseCommitAloneWasLostKeepsItsPlaceInTheChain(t *testing.T) {
 		if err := os.Remove(filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])); err != nil {
 			t.Fatal(err)
 		}
-		lost.Repair = true
-		if report := r.bridge(r.open(), lost); report.Written != 1 || !report.Keepalive.IsZero() {
-			t.Errorf("%+v", report)
-		}
+		r.rebuild(lost)
 	}
 	r.wantClean()
 	r.wantChain(b, first, second)
 }
 
-func TestMuchIsNotWrittenAhead(t *testing.T) {
+func TestWhatAnEarlierSnapshotHasIsNotLookedUp(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.open()
-	job := r.snapshot(b, 1, many(200))
-	if _, whole, err := b.Ahead(t.Context(), job); whole || err != nil {
-		t.Fatalf("%v, %v", whole, err)
+	files := many(100)
+	first := r.snapshot(b, 1, files)
+	r.bridge(b, first)
+	r.bridge(b, r.snapshot(b, 2, map[string]string{"of": "another worktree"}))
+	files["new"] = "n"
+	job := r.snapshot(b, 3, files)
+	c, err := DecodeSnapshot(first.Commit, r.alg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := r.git("count-objects"); n != "0 objects, 0 kilobytes" {
-		t.Error(n)
-	}
-	if report := r.bridge(b, job); !report.Packed {
+	job.Since = c.Tree
+	if report := r.bridge(b, job); report.Looked != 2 {
 		t.Errorf("%+v", report)
 	}
 	r.wantClean()
@@ -190,9 +147,7 @@ func TestADeletedRefAndItsGarbageAreMadeAgain(t *testing.T) {
 	r.bridge(b, first)
 	r.git("update-ref", "-d", StoreRef)
 	r.git("gc", "-q", "--prune=now")
-	c, _ := DecodeSnapshot(first.Commit, r.alg)
 	second := r.snapshot(b, 2, many(11))
-	second.Complete = []oid.ID{c.Tree} // as somebody would say who does not know
 	r.bridge(b, second)
 	r.bridge(b, first)
 	r.wantClean()
@@ -241,7 +196,6 @@ func TestWritingMayTakeLongerThanTheRefIsFoughtFor(t *testing.T) {
 	b := r.open()
 	job := r.snapshot(b, 1, many(20))
 	load := job.Load
-	job.Open = nil
 	job.Load = func(id oid.ID) (oid.Kind, []byte, error) {
 		time.Sleep(2 * time.Millisecond) // 40 objects and more
 		return load(id)

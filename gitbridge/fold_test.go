@@ -145,10 +145,7 @@ func TestARefThatIsNoIDIsNamedAndRepairedOnRequest(t *testing.T) {
 		if _, err := b.Bridge(context.Background(), second); !errors.Is(err, ErrBroken) {
 			t.Errorf("%q: %v, want ErrBroken", text, err)
 		}
-		for _, j := range []Job{first, second} {
-			j.Repair = true
-			r.bridge(b, j)
-		}
+		r.rebuild(first, second)
 		r.wantChain(b, first, second)
 		r.wantClean()
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -154,6 +155,36 @@ func (r *repo) bridge(b *Repo, job Job) Report {
 		r.t.Fatal(err)
 	}
 	return report
+}
+
+// rebuild writes again all objects of snapshots that git lacks, and the chain
+// with them.
+func (r *repo) rebuild(jobs ...Job) {
+	r.t.Helper()
+	b := r.open()
+	var ids, snapshots []oid.ID
+	commits := map[oid.ID][]byte{}
+	for id := range r.objects {
+		if !b.Has(id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, j := range jobs {
+		if snapshots = append(snapshots, j.Snapshot); !b.Has(j.Snapshot) {
+			ids = append(ids, j.Snapshot)
+		}
+		commits[j.Snapshot] = j.Commit
+	}
+	source := func(id oid.ID) (Object, error) {
+		if p, ok := commits[id]; ok {
+			return gitodb.Payload(oid.Commit, p), nil
+		}
+		kind, p, err := r.load(id)
+		return gitodb.Payload(kind, p), err
+	}
+	if err := errors.Join(b.Put(r.t.Context(), ids, source), b.Rebuild(r.t.Context(), snapshots, nil)); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // wantClean asks git whether everything is whole.

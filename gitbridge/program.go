@@ -138,7 +138,7 @@ func (r *Repo) programWrite(ctx context.Context, ids []oid.ID, source gitodb.Sou
 		return err
 	}
 	defer db.Close()
-	if err := db.WritePack(ctx, ids, source); err != nil {
+	if _, err := db.WritePack(ctx, ids, source); err != nil {
 		return err
 	}
 	packs, err := filepath.Glob(filepath.Join(dir, "pack", "*.pack"))

@@ -69,17 +69,19 @@ func (r *Repo) Fold(ctx context.Context) error {
 
 // Rebuild makes a chain anew where links of the old one are lost: it keeps the
 // snapshots given, whose commits git must have, and what can still be read of
-// the old chain, by their times. A whole chain that has them all is left alone.
-func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID) error {
+// the old chain, by their times, but not those that are lost. A whole chain that
+// has them all and none of these is left alone.
+func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID, lost map[oid.ID]bool) error {
 	return r.rework(ctx, "rebuild", func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error) {
 		whole, seen := true, map[oid.ID]bool{}
 		var all []StoreSnapshot
 		take := func(s StoreSnapshot) {
-			if !seen[s.ID] && s.Err == nil {
+			good := s.Err == nil && !lost[s.ID]
+			if !seen[s.ID] && good {
 				all = append(all, s)
 			}
 			seen[s.ID] = true
-			whole = whole && s.Err == nil
+			whole = whole && good
 		}
 		for id, err := range r.chain(ctx, tip) {
 			if whole = whole && err == nil; err != nil {
@@ -103,7 +105,7 @@ func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID) error {
 // nobody else has moved the ref in between.
 func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
 	until := time.Now().Add(patience)
-	w, err := r.writer(&Job{})
+	w, err := r.writer(&Job{Durable: true}) // the earlier links are let go with this
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 	}
@@ -174,5 +176,13 @@ func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.I
 			return oid.ID{}, err
 		}
 	}
-	return head, w.write(ctx, ids, links.source)
+	if err := w.write(ctx, ids, links.source); err != nil {
+		return oid.ID{}, err
+	}
+	if len(ids) <= looseMax {
+		for _, id := range ids {
+			w.r.noteLoose([]oid.ID{id}, links[id])
+		}
+	}
+	return head, nil
 }

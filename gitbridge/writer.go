@@ -23,25 +23,33 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: s.syncRefs, Share: s.share})
-	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{Sync: s.syncLoose, Share: s.share, Ready: job.Ready})
+	// The ref is synced whatever git's settings say: earlier snapshots rest on
+	// it, and an empty file is what a loss of power leaves of one that is not.
+	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: true, Share: s.share})
+	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{
+		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded,
+	})
 	return w, err
 }
 
-// write writes objects, which git lacks.
+// write writes objects, which git lacks. Few get a file each and are noted as
+// ours; a pack gets its name when the snapshot is recorded.
 func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
 	known := len(w.r.layout.UnknownExtensions) == 0
 	switch {
 	case len(ids) == 0:
 		return nil
-	case known && len(ids) > looseMax:
-		return w.db.WritePack(ctx, ids, source) // which waits itself, when all but the name is there
-	}
-	if err := w.ready(ctx); err != nil {
-		return err
-	}
-	if !known {
+	case !known:
+		if err := w.recorded(ctx); err != nil {
+			return err
+		}
 		return w.r.programWrite(ctx, ids, source)
+	case len(ids) > looseMax:
+		name, err := w.db.WritePack(ctx, ids, source)
+		if err == nil {
+			w.r.notePack(name, len(ids))
+		}
+		return err
 	}
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
@@ -58,41 +66,43 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 	return nil
 }
 
-// ready waits until the snapshot stands.
-func (w *writer) ready(ctx context.Context) error {
-	if w.job.Ready == nil {
+// recorded waits until the snapshot is recorded.
+func (w *writer) recorded(ctx context.Context) error {
+	if w.job.Recorded == nil {
 		return nil
 	}
-	return w.job.Ready(ctx)
+	return w.job.Recorded(ctx)
 }
 
-// source gives an object to write.
-func (w *writer) source(id oid.ID) (Object, error) {
-	switch {
-	case id == w.job.Snapshot:
-		return gitodb.Payload(oid.Commit, w.job.Commit), nil
-	case id == w.r.emptyTree():
-		return gitodb.Payload(oid.Tree, nil), nil
-	}
-	var o Object
-	var err error
-	if w.job.Open != nil {
-		o, err = w.job.Open(id)
+// source returns what gives the objects to write.
+func (w *writer) source(ids []oid.ID) gitodb.Source {
+	var from gitodb.Source
+	if w.job.Source != nil {
+		from = w.job.Source(ids)
 	} else {
-		var kind oid.Kind
-		var payload []byte
-		kind, payload, err = w.job.Load(id)
-		o = gitodb.Payload(kind, payload)
+		from = func(id oid.ID) (Object, error) {
+			kind, payload, err := w.job.Load(id)
+			return gitodb.Payload(kind, payload), err
+		}
 	}
-	if err == nil {
-		return o, nil
+	return func(id oid.ID) (Object, error) {
+		switch {
+		case id == w.job.Snapshot:
+			return gitodb.Payload(oid.Commit, w.job.Commit), nil
+		case id == w.r.emptyTree():
+			return gitodb.Payload(oid.Tree, nil), nil
+		}
+		o, err := from(id)
+		if err == nil {
+			return o, nil
+		}
+		// It may be in git in a way that cannot be freshened: in a pack of
+		// unreachable objects, or in files of somebody else.
+		if o, gitErr := w.r.db.Stream(id); gitErr == nil {
+			return o, nil
+		}
+		return Object{}, fmt.Errorf("%w: %v: %w", ErrMissing, id, err)
 	}
-	// It may be in git in a way that cannot be freshened: in a pack of
-	// unreachable objects, or in files of somebody else.
-	if o, gitErr := w.r.db.Stream(id); gitErr == nil {
-		return o, nil
-	}
-	return Object{}, fmt.Errorf("%w: %v: %w", ErrMissing, id, err)
 }
 
 // commits are commits in memory, to be written.
@@ -102,6 +112,7 @@ func (c commits) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.C
 
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	if w.r.files() {
+		u.Durable = w.job.Durable
 		return w.refs.CompareAndSwap(ctx, u)
 	}
 	return w.r.programSwap(ctx, u)

@@ -39,8 +39,9 @@ var ErrTooLarge = errors.New("object is too large for memory")
 type Options struct {
 	// BytesMax is the size of the largest object held in memory; 0 is 2 GiB.
 	BytesMax int64
-	// Sync makes loose objects durable before they get their name. Git's own
-	// default leaves them to the file system; packs are always synced.
+	// Sync makes loose objects durable, each by itself and with its name, before
+	// they are said to be written. Git's own default leaves them to the file
+	// system; packs are always synced.
 	Sync bool
 	// Share is called with every file and directory made, before it can be
 	// found by others, to give it the permissions that core.sharedRepository

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zlib"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -38,16 +39,29 @@ type Source func(id oid.ID) (Object, error)
 
 // WriteLoose writes an object into a file of its own and closes its data. An
 // object that has such a file is left alone. Bytes that do not have the id are
-// ErrCorrupt, and nothing is written.
-func (d *DB) WriteLoose(id oid.ID, o Object) (err error) {
+// ErrCorrupt, and nothing is written. Without [Options.Sync] the bytes are on
+// their way to the disk when it returns: what is synced afterwards on the same
+// file system, such as the ref, carries them with it on those that keep a
+// common journal (git's documentation of core.fsyncMethod, "batch").
+func (d *DB) WriteLoose(id oid.ID, o Object) error {
+	if d.HasLoose(id) {
+		return o.Data.Close()
+	}
+	return d.ReplaceLoose(id, o)
+}
+
+// HasLoose reports whether an object has a file of its own in this directory,
+// whatever is in it.
+func (d *DB) HasLoose(id oid.ID) bool { return d.fits(id) && isLoose(loosePath(d.dir, id)) }
+
+// ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
+// then was no good.
+func (d *DB) ReplaceLoose(id oid.ID, o Object) (err error) {
 	defer func() { err = errors.Join(err, o.Data.Close()) }()
 	if !d.fits(id) {
 		return fmt.Errorf("write %v: %w", id, oid.ErrInvalid)
 	}
 	path := loosePath(d.dir, id)
-	if isLoose(path) {
-		return nil
-	}
 	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
 	if err != nil {
 		return fmt.Errorf("write %v: %w", id, err)
@@ -56,7 +70,14 @@ func (d *DB) WriteLoose(id oid.ID, o Object) (err error) {
 	if err := d.deflateLoose(t.f, id, o); err != nil {
 		return fmt.Errorf("write %v: %w", id, err)
 	}
-	return t.install(path, d.opt.Sync, d.opt.Share)
+	if !d.opt.Sync {
+		writeOut(t.f)
+		return t.install(path, false, d.opt.Share)
+	}
+	if err := t.install(path, true, d.opt.Share); err != nil {
+		return err
+	}
+	return errors.Join(durable.SyncDir(filepath.Dir(path)), durable.SyncDir(d.dir))
 }
 
 // isLoose reports whether an object's file is there. An empty one is what a

@@ -127,7 +127,7 @@ func TestGitReadsPacksThatWereWritten(t *testing.T) {
 			t.Fatal("there before it is written")
 		}
 		for range 2 { // the same pack again changes nothing
-			if err := d.WritePack(context.Background(), ids, source); err != nil {
+			if _, err := d.WritePack(context.Background(), ids, source); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestIndexesEqualGits(t *testing.T) {
 			ids = append(ids, id)
 		}
 		source := func(id oid.ID) (Object, error) { return Payload(oid.Blob, all[id]), nil }
-		if err := r.open().WritePack(context.Background(), ids, source); err != nil {
+		if _, err := r.open().WritePack(context.Background(), ids, source); err != nil {
 			t.Fatal(err)
 		}
 		idx := packOf(t, r)
@@ -189,12 +189,12 @@ func TestWrongBytesAreNotWritten(t *testing.T) {
 		if err := d.WriteLoose(id, o); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("loose: %v", err)
 		}
-		if err := d.WritePack(context.Background(), []oid.ID{id}, s); !errors.Is(err, ErrCorrupt) {
+		if _, err := d.WritePack(context.Background(), []oid.ID{id}, s); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("pack: %v", err)
 		}
 	}
 	gone := errors.New("gone")
-	if err := d.WritePack(context.Background(), []oid.ID{id}, func(oid.ID) (Object, error) { return Object{}, gone }); !errors.Is(err, gone) {
+	if _, err := d.WritePack(context.Background(), []oid.ID{id}, func(oid.ID) (Object, error) { return Object{}, gone }); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 	if d.Has(id) || r.leftovers() != nil || packsOf(r) != nil {
@@ -247,8 +247,10 @@ func TestFilesHaveGitsPermissions(t *testing.T) {
 	}
 	os.Remove(loosePath(d.dir, id))
 	d.opt.Share = func(path string) error { shared = append(shared, path); return nil }
-	if err := errors.Join(d.WriteLoose(id, Payload(oid.Blob, p)),
-		d.WritePack(context.Background(), []oid.ID{id}, func(oid.ID) (Object, error) { return Payload(oid.Blob, p), nil })); err != nil {
+	if err := d.WriteLoose(id, Payload(oid.Blob, p)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.WritePack(context.Background(), []oid.ID{id}, func(oid.ID) (Object, error) { return Payload(oid.Blob, p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	if len(shared) != 4 { // the object, the pack directory, the pack, its index

@@ -29,27 +29,28 @@ const streamBytesMin = 4 << 20
 
 // WritePack writes objects into one new pack, whether they are elsewhere in the
 // database or not. Objects are stored whole, without deltas: git's next repack
-// finds those. The pack is durable when WritePack returns; before, and if it
-// fails, none of it can be seen.
-func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (err error) {
+// finds those. The pack is durable when WritePack returns its name, which is
+// its path without an extension; before, and if it fails, none of it can be seen.
+// Without objects there is no pack and no name.
+func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (name string, err error) {
 	ids = distinct(ids)
 	if len(ids) == 0 {
-		return nil
+		return "", nil
 	}
 	dir := filepath.Join(d.dir, "pack")
 	t, err := d.createTemp(dir, "tmp_pack_")
 	if err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return "", fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
 	w := &packWriter{db: d, hash: newHash(d.alg)}
 	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
 	if err := w.fill(ctx, ids, source); err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return "", fmt.Errorf("write pack: %w", err)
 	}
 	if d.opt.Ready != nil {
 		if err := d.opt.Ready(ctx); err != nil {
-			return fmt.Errorf("write pack: %w", err)
+			return "", fmt.Errorf("write pack: %w", err)
 		}
 	}
 	return w.finish(t, dir)
@@ -187,30 +188,30 @@ func (w *packWriter) deflate(out io.Writer, id oid.ID, o Object) error {
 
 // finish ends the pack, writes its index and names both, the index last: git
 // takes a pack for there when its index is.
-func (w *packWriter) finish(t *temp, dir string) error {
+func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	if err := w.out.Flush(); err != nil {
-		return err
+		return "", err
 	}
 	sum := w.hash.Sum(nil)
 	if _, err := t.f.Write(sum); err != nil {
-		return err
+		return "", err
 	}
 	x, err := w.db.createTemp(dir, "tmp_idx_")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer x.abandon()
 	if _, err := x.f.Write(encodeIndex(w.list, sum, w.db.alg)); err != nil {
-		return err
+		return "", err
 	}
 	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
 	if err := t.install(base+".pack", true, w.db.opt.Share); err != nil {
-		return err
+		return "", err
 	}
 	if err := x.install(base+".idx", true, w.db.opt.Share); err != nil {
-		return err
+		return "", err
 	}
-	return durable.SyncDir(dir)
+	return base, durable.SyncDir(dir)
 }
 
 // encodeIndex returns a pack's index of version 2. It sorts the list.

@@ -23,12 +23,13 @@ type Update struct {
 	Message string    // for the reflog, if there is one
 	Time    time.Time // for the reflog
 	Repair  bool      // a broken ref counts as one that does not exist
+	Durable bool      // the new value survives a loss of power, its place included
 }
 
 // CompareAndSwap moves a ref if it still has the old value. The errors are
 // ErrMoved, ErrLocked (it names the lock file), ErrConflict, ErrInvalidName,
 // ErrCorrupt, the context's, and those of the system; after every one of them
-// the ref is what it was. A symbolic ref is not followed: it is ErrConflict.
+// the ref is what it was, but for a sync that Durable asked for and that failed. A symbolic ref is not followed: it is ErrConflict.
 func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 	if !ValidName(u.Name) {
 		return fmt.Errorf("update %q: %w", u.Name, ErrInvalidName)
@@ -62,7 +63,22 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 	if err := s.log(u); err != nil {
 		return fmt.Errorf("reflog: %w", err)
 	}
-	return s.commit(l, path)
+	if err := s.commit(l, path); err != nil || !u.Durable {
+		return err
+	}
+	return s.syncPlace(path)
+}
+
+// syncPlace makes durable that a file has its name, and that its directories
+// below the git directory have theirs.
+func (s *Store) syncPlace(path string) error {
+	for at := path; at != s.commonDir && at != s.gitDir && at != filepath.Dir(at); {
+		at = filepath.Dir(at)
+		if err := durable.SyncDir(at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Delete removes a ref and its reflog if it still has the old value. The errors

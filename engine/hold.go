@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// What holds the objects that a snapshot names, as its record says it. An
+// object is held if it is durably in the store, or durably in git and reachable
+// from the store ref. That git has it holds nothing: a collection or a loss of
+// power may take what our ref does not reach (docs/decisions/0005-bridge.md).
+const (
+	heldByStore = "store" // the store has all of it
+	heldByGit   = "git"   // some of its contents are in git alone, where our ref keeps them
+)
+
+const (
+	// copyMax is up to how many objects that git alone has are copied into the
+	// store. More are borrowed: the ref keeps them before the record is written.
+	copyMax = 64
+	// lookMax is how many objects are asked for under one lock of the store.
+	lookMax = 1 << 10
+)
+
+// hold sees to it that everything which the capture names is held when its
+// record is written. What only git has is copied into the store where it is
+// little. Otherwise, as in a clean checkout that was never recorded, HEAD's own
+// tree is borrowed: then the ref must reach it first, and HEAD must not have
+// moved until it did, for up to that moment only HEAD keeps the objects.
+func (c *capture) hold(ctx context.Context) error {
+	if c.e.repo == nil {
+		return c.holdPlain(ctx)
+	}
+	c.borrows, c.held = false, heldByStore
+	base := c.base(ctx)
+	var overlays, trees []oid.ID
+	if c.based = base != nil; c.based {
+		overlays, trees = append(overlays, base.Overlay), append(trees, base.Tree)
+		c.held = base.Held
+	}
+	if err := c.holdOverlay(ctx, overlays); err != nil {
+		return err
+	}
+	if c.unchanged(base) {
+		return nil
+	}
+	head := c.head.Tree
+	if base != nil || head.IsZero() {
+		most := copyMax
+		if head.IsZero() {
+			most = -1
+		}
+		lacking, err := c.lacking(ctx, c.search(ctx, false), c.state.Tree, trees, most)
+		if err != nil || most < 0 || len(lacking) <= most {
+			return c.copy(ctx, lacking, err)
+		}
+	}
+	c.borrows, c.held = true, heldByGit
+	lacking, err := c.lacking(ctx, c.search(ctx, false), c.state.Tree, append(trees, head), -1)
+	return c.copy(ctx, lacking, err)
+}
+
+// holdPlain does so without git. What was read, and what the last snapshot has,
+// is in the store; only what a scan without a stat table asked for is not known.
+func (c *capture) holdPlain(ctx context.Context) error {
+	c.held = ""
+	if !c.rechecked {
+		return nil
+	}
+	for _, overlay := range []bool{false, true} {
+		root := c.state.Tree
+		if overlay {
+			root = c.state.Overlay
+		}
+		lacking, err := c.lacking(ctx, c.search(ctx, overlay), root, nil, -1)
+		if err := c.copy(ctx, lacking, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdAll copies into the store what the capture would have borrowed: where git
+// cannot keep it now.
+func (c *capture) holdAll(ctx context.Context) error {
+	var trees []oid.ID
+	c.borrows, c.held = false, heldByStore
+	if base := c.base(ctx); base != nil {
+		trees, c.held = append(trees, base.Tree), base.Held
+	}
+	lacking, err := c.lacking(ctx, c.search(ctx, false), c.state.Tree, trees, -1)
+	return c.copy(ctx, lacking, err)
+}
+
+// base returns the worktree's last snapshot if all that it names is known to be
+// held, else nil.
+func (c *capture) base(ctx context.Context) *Snapshot {
+	switch {
+	case c.last == nil || c.last.Lost != "" || c.last.Held == "":
+		return nil
+	case c.last.Held == heldByGit && c.adrift && !c.e.repo.Keeps(ctx, c.last.ID):
+		return nil
+	}
+	return c.last
+}
+
+// holdOverlay sees to it that the store has the overlay: git is not given any
+// of it. Only contents that the snapshot's own git tree has may be left there,
+// as are those of a file whose permissions are all that is unusual.
+func (c *capture) holdOverlay(ctx context.Context, known []oid.ID) error {
+	lacking, err := c.lacking(ctx, c.search(ctx, true), c.state.Overlay, known, -1)
+	if err != nil || len(lacking) <= copyMax {
+		return c.copy(ctx, lacking, err)
+	}
+	own := map[oid.ID]bool{}
+	for n, err := range c.search(ctx, false).Beyond(c.state.Tree) {
+		if err != nil {
+			return treeError(err)
+		}
+		own[n.ID] = n.Kind == oid.Blob
+	}
+	var rest []tree.Need
+	for _, n := range lacking {
+		if !own[n.ID] {
+			rest = append(rest, n)
+		}
+	}
+	return c.copy(ctx, rest, nil)
+}
+
+func (c *capture) search(ctx context.Context, overlay bool) *tree.Search {
+	return &tree.Search{Algorithm: c.e.alg, Overlay: overlay, Load: c.loader(ctx)}
+}
+
+// lacking returns what root needs beyond known trees and the store will not
+// have after the commit; if most is not negative, it may end after more than
+// that. What the store has already is noted, to be looked for again when the
+// record is written.
+func (c *capture) lacking(ctx context.Context, s *tree.Search, root oid.ID, known []oid.ID, most int) (lacking []tree.Need, err error) {
+	var asked []tree.Need
+	look := func() error {
+		err := c.e.view(ctx, func(v *cas.View) error {
+			for _, n := range asked {
+				if v.Has(n.ID) {
+					c.relied = append(c.relied, n.ID)
+				} else {
+					lacking = append(lacking, n)
+				}
+			}
+			return nil
+		})
+		asked = asked[:0]
+		return err
+	}
+	for n, err := range s.Beyond(root, known...) {
+		if err != nil {
+			return nil, treeError(err)
+		}
+		if c.stage.Has(n.ID) {
+			continue
+		}
+		if asked = append(asked, n); len(asked) < lookMax {
+			continue
+		}
+		if err := look(); err != nil || most >= 0 && len(lacking) > most {
+			return lacking, err
+		}
+	}
+	if len(asked) > 0 {
+		err = look()
+	}
+	return lacking, err
+}
+
+// copy puts objects into the stage that the store lacks: from memory, or from
+// git. What git cannot give any more makes the snapshot begin again; then it is
+// read from disk.
+func (c *capture) copy(ctx context.Context, lacking []tree.Need, err error) error {
+	if err != nil || len(lacking) == 0 {
+		return err
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	failed := make([]error, len(lacking)) // all of them: each bad object is to be found
+	for range min(runtime.GOMAXPROCS(0), len(lacking)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(lacking) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				failed[i] = c.copyOne(ctx, lacking[i])
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(ctx.Err(), errors.Join(failed...))
+}
+
+func (c *capture) copyOne(ctx context.Context, n tree.Need) error {
+	o := gitodb.Object{Kind: n.Kind}
+	if p, ok := c.hand.tree(n.ID); ok {
+		o.Size, o.Data = int64(len(p)), io.NopCloser(bytes.NewReader(p))
+	} else {
+		if c.e.repo == nil {
+			return fmt.Errorf("%w: it was in the store", cas.ErrSwept)
+		}
+		var err error
+		if o, err = c.e.repo.Stream(n.ID); err != nil {
+			if there, lookErr := c.onDisk(ctx, n); lookErr != nil || !there {
+				return lookErr
+			}
+			c.e.distrust(n.ID)
+			return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
+		}
+	}
+	defer o.Data.Close()
+	id, err := c.stage.PutReader(ctx, o.Kind, o.Data, o.Size, oid.ID{})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil && id == n.ID && o.Kind == n.Kind {
+		return nil
+	}
+	c.e.distrust(n.ID)
+	if err == nil {
+		err = errOtherBytes
+	}
+	return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
+}
+
+var errOtherBytes = errors.New("git has other bytes under this id")
+
+// onDisk reports whether the snapshot claims to have the bytes of an object, and
+// not only the name that git's index has for it: of a sparse checkout git may
+// have promised to fetch them one day.
+func (c *capture) onDisk(ctx context.Context, n tree.Need) (bool, error) {
+	node, ok, err := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx))
+	return !ok || node.Mode.Type() != tree.Absent, treeError(err)
+}
+
+// distrust notes an object that git seems to have and cannot give.
+func (e *Engine) distrust(id oid.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.broken == nil {
+		e.broken = map[oid.ID]bool{}
+	}
+	e.broken[id] = true
+}
+
+// distrusts reports whether there is any such object.
+func (e *Engine) distrusts() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.broken) > 0
+}
+
+// sizes is [gitbridge.Repo.Sizes], without objects that git cannot give.
+func (e *Engine) sizes(n int, id func(i int) []byte, sizes []int64) {
+	e.repo.Sizes(n, id, sizes)
+	if !e.distrusts() {
+		return
+	}
+	for i := range n {
+		if o, err := oid.FromBytes(id(i)); err != nil || !e.inGit(o) {
+			sizes[i] = -1
+		}
+	}
+}
+
+// inGit reports whether git has an object, which need not keep it. One that
+// could not be read once does not count.
+func (e *Engine) inGit(id oid.ID) bool {
+	if e.repo == nil || !e.repo.Has(id) {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.broken[id]
+}

@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// take records the worktree as it is; git may not keep it yet.
+func (p *place) take(e *Engine) *Recorded {
+	p.t.Helper()
+	r, err := e.Snapshot(context.Background(), nil)
+	p.must(err)
+	return r
+}
+
+// commit makes everything a commit of the user's.
+func (p *place) commit(message string) {
+	p.t.Helper()
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", message)
+}
+
+// collect lets git forget all that only its reflogs and its index keep.
+func (p *place) collect() {
+	p.t.Helper()
+	p.git("reflog", "expire", "--expire=now", "--all")
+	p.git("gc", "-q", "--prune=now")
+}
+
+// leave goes to a branch without a past and removes the one it was on.
+func (p *place) leave() {
+	p.t.Helper()
+	old := p.git("symbolic-ref", "--short", "HEAD")
+	p.git("checkout", "-q", "--orphan", "after-"+old)
+	p.git("rm", "-r", "-q", "-f", "--cached", ".")
+	p.git("commit", "-q", "--allow-empty", "-m", "nothing")
+	p.git("branch", "-q", "-D", old)
+}
+
+// wantContent checks what a snapshot has at a path.
+func (p *place) wantContent(e *Engine, id oid.ID, path, want string) {
+	p.t.Helper()
+	out := filepath.Join(p.t.TempDir(), "out")
+	s, err := e.Find(context.Background(), id)
+	p.must(err)
+	if _, err := e.Export(context.Background(), s, out); err != nil {
+		p.t.Errorf("export %v: %v", id, err)
+		return
+	}
+	if got, err := os.ReadFile(filepath.Join(out, path)); err != nil || string(got) != want {
+		p.t.Errorf("%s of %v is %.60q, %v; want %.60q", path, id, got, err, want)
+	}
+}
+
+// block makes it impossible to move the ref, and returns what ends that.
+func (p *place) block() (unblock func()) {
+	dir := filepath.Join(p.dir, ".git", filepath.Dir(gitbridge.StoreRef))
+	aside := dir + "-aside"
+	if err := os.Rename(dir, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.must(err)
+	}
+	p.must(os.WriteFile(dir, nil, 0o644))
+	return func() {
+		p.must(os.Remove(dir))
+		if err := os.Rename(aside, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			p.must(err)
+		}
+	}
+}
+
+func TestWhatGitsIndexAloneHasIsCopiedIntoTheStore(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(3)
+	p.write("f", "added, and never committed")
+	p.git("add", "f")
+	e := p.open()
+	unblock := p.block()
+	r := p.take(e)
+	if r.Bridge == nil {
+		t.Fatal("git was reached")
+	}
+	p.git("reset", "-q")
+	unblock()
+	p.collect()
+	p.wantContent(e, r.ID, "f", "added, and never committed")
+	p.wantContent(e, r.ID, "tracked/1", "1")
+	again := p.take(p.open())
+	if again.Bridge != nil || again.ID != r.ID {
+		t.Errorf("%+v", again)
+	}
+	p.wantClean(e)
+}
+
+// commitFiles commits so many files.
+func (p *place) commitFiles(n int) {
+	p.t.Helper()
+	for i := range n {
+		p.write(fmt.Sprint("tracked/", i), fmt.Sprint(i))
+	}
+	p.commit("files")
+}
+
+func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
+	for _, blocked := range []bool{false, true} {
+		p := newPlace(t, true)
+		p.commitFiles(3 * copyMax)
+		p.write("own", "not git's")
+		e := p.open()
+		unblock := func() {}
+		if blocked {
+			unblock = p.block()
+		}
+		r := p.take(e)
+		want, stored := heldByGit, 0
+		if blocked {
+			want, stored = heldByStore, 3*copyMax
+		}
+		if r.Held != want || blocked == (r.Bridge == nil) {
+			t.Errorf("blocked %v: held by %q, bridge %v", blocked, r.Held, r.Bridge)
+		}
+		has := 0
+		p.must(e.view(t.Context(), func(v *cas.View) error {
+			for i := range 3 * copyMax {
+				if v.Has(e.alg.Sum(oid.Blob, fmt.Append(nil, i))) {
+					has++
+				}
+			}
+			return nil
+		}))
+		if has != stored {
+			t.Errorf("blocked %v: the store has %d tracked contents, want %d", blocked, has, stored)
+		}
+		unblock()
+		if err := os.RemoveAll(filepath.Join(p.dir, "tracked")); err != nil {
+			t.Fatal(err)
+		}
+		p.leave()
+		p.collect()
+		p.wantContent(e, r.ID, "tracked/7", "7")
+		p.wantContent(e, r.ID, "own", "not git's")
+	}
+}
+
+func TestASnapshotIsMadeAgainIfHeadMovesBeforeTheRefKeepsWhatItHad(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(3 * copyMax)
+	p.write("new", "1")
+	e := p.open()
+	calls := 0
+	e.seen = func() { // between HEAD's reading and the ref
+		if calls++; calls == 1 {
+			p.git("commit", "-q", "--allow-empty", "-m", "meanwhile")
+		}
+	}
+	r := p.take(e)
+	if r.Head.String() != p.git("rev-parse", "HEAD") {
+		t.Errorf("the snapshot says that HEAD was %v", r.Head)
+	}
+	if got := p.inRef(e); len(got) != 1 || got[0] != r.ID {
+		t.Errorf("the ref keeps %v, want %v alone", got, r.ID)
+	}
+	p.wantClean(e)
+}
+
+func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(3 * copyMax)
+	e := p.open()
+	one := p.take(e)
+	p.write("new", "of the store")
+	two := p.take(e)
+	p.git("update-ref", "-d", gitbridge.StoreRef)
+	p.leave()
+	p.collect() // now git has none of it
+	if _, err := p.tryGit("cat-file", "-e", e.alg.Sum(oid.Blob, []byte("7")).String()); err == nil {
+		t.Fatal("git still has what was committed")
+	}
+	e = p.open()
+	three := p.take(e)
+	if three.Bridge != nil {
+		t.Fatal(three.Bridge)
+	}
+	for _, id := range []oid.ID{two.ID, three.ID} {
+		p.wantContent(e, id, "tracked/7", "7")
+	}
+	// The first one's root was in git alone, and nothing else is like it.
+	if got := p.inRef(e); !slices.Equal(got, []oid.ID{two.ID}) {
+		t.Errorf("the ref keeps %v", got)
+	}
+	if lost, err := e.Find(context.Background(), one.ID); err != nil || lost.Lost == "" {
+		t.Errorf("%+v, %v", lost, err)
+	}
+	if three.ID != two.ID || !three.Reused {
+		t.Errorf("nothing changed, and there is a new snapshot %v", three.ID)
+	}
+}
+
+func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(3 * copyMax)
+	e := p.open()
+	one := p.take(e)
+	p.write("tracked/7", "changed")
+	p.git("update-ref", "-d", gitbridge.StoreRef)
+	p.leave()
+	p.collect()
+	e = p.open()
+	two := p.take(e)
+	if two.Bridge != nil {
+		t.Fatal(two.Bridge)
+	}
+	p.wantContent(e, two.ID, "tracked/7", "changed")
+	p.wantContent(e, two.ID, "tracked/8", "8")
+	if got := p.inRef(e); len(got) != 1 || got[0] != two.ID {
+		t.Errorf("the ref keeps %v, want %v alone: of the other git lacks a file", got, two.ID)
+	}
+	lost, err := e.Find(context.Background(), one.ID)
+	p.must(err)
+	if !strings.Contains(lost.Lost, "is gone") {
+		t.Errorf("what is lost is named as %q", lost.Lost)
+	}
+	if out, err := p.tryGit("fsck", "--connectivity-only"); err != nil {
+		t.Errorf("%v %s", err, out)
+	}
+	p.write("tracked/9", "changed too")
+	if three := p.take(e); three.Bridge != nil || three.Changed != 1 {
+		t.Errorf("%+v", three)
+	}
+}
+
+func TestALinkedWorktreeInsideTheRootIsKeptWhenItsBranchIsGone(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(1)
+	p.git("worktree", "add", "-q", "-b", "side", "inside")
+	for i := range 2 * copyMax {
+		p.write(fmt.Sprint("inside/many/", i), fmt.Sprint("inside ", i))
+	}
+	sub := &place{t: p.t, dir: filepath.Join(p.dir, "inside"), home: p.home}
+	sub.commit("of the side")
+	e := p.open()
+	r := p.take(e)
+	p.git("worktree", "remove", "--force", "inside")
+	p.git("branch", "-q", "-D", "side")
+	p.collect()
+	p.wantContent(e, r.ID, "inside/many/7", "inside 7")
+	p.write("file", "next")
+	if next, err := p.open().Snapshot(context.Background(), nil); err != nil || next.Bridge != nil {
+		t.Errorf("%+v, %v", next, err)
+	}
+	p.wantClean(e)
+}
+
+func TestAPurgeDuringALargeSnapshotTakesNothingFromIt(t *testing.T) {
+	p := newPlace(t, true)
+	p.snap(p.open(), "zero", nil)
+	blob := strings.Repeat("0123456789abcdef", 6000)
+	for i := range 150 {
+		p.write(fmt.Sprint("d/", i), fmt.Sprint(i, blob, i))
+	}
+	e, other := p.open(), p.open()
+	ctx, calls := context.Background(), 0
+	e.seen = func() {
+		if calls++; calls != 1 {
+			return
+		}
+		_, err := other.Purge(ctx, []string{"file"}, false)
+		p.must(err)
+		_, err = other.opened().Sweep(ctx, cas.SweepOptions{Live: other.live(ctx, nil), Grace: -1})
+		p.must(err)
+	}
+	r := p.take(e)
+	p.wantContent(e, r.ID, "d/7", fmt.Sprint(7, blob, 7))
+	p.wantClean(e)
+}

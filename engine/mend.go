@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// mend makes git whole again: it writes what git lacks of the snapshots and the
+// store has, and makes the chain of the ref anew where it does not keep them
+// all. A snapshot of which neither has everything is marked as lost, with the
+// reason, and left out of the chain, which git would call corrupt with it; one
+// that is whole again is not marked any more.
+func (e *Engine) mend(ctx context.Context) error { return e.mendWith(ctx, e.repo.Has) }
+
+// mendWith does so for what has reports of git's objects.
+func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
+	e.repo.Refresh()
+	all, err := e.stored(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	m := &mending{has: has, load: e.trees(ctx), known: map[oid.ID]string{}, alg: e.alg}
+	m.stored = func(id oid.ID) error {
+		_, _, err := e.stat(ctx, id)
+		return err
+	}
+	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
+	var whole []oid.ID
+	for _, s := range slices.Backward(all) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		reason := m.tree("", s.Tree)
+		if reason == "" {
+			reason = m.object(tree.Need{ID: s.ID, Kind: oid.Commit})
+		}
+		if reason == "" {
+			whole = append(whole, s.ID)
+		} else {
+			lost[s.ID] = true
+		}
+		if reason != s.Lost {
+			why[s.ID] = reason
+		}
+	}
+	if err := e.setLost(ctx, why); err != nil {
+		return err
+	}
+	if err := e.repo.Put(ctx, m.write, e.source(ctx, m.write)); err != nil {
+		return fmt.Errorf("bring back what git lost: %w", err)
+	}
+	return e.repo.Rebuild(ctx, whole, lost)
+}
+
+// A mending looks for the objects of snapshots.
+type mending struct {
+	alg    oid.Algorithm
+	has    func(oid.ID) bool // git
+	stored func(oid.ID) error
+	load   tree.Loader
+	known  map[oid.ID]string // objects that were looked at → why they are not whole, "" if they are
+	write  []oid.ID          // what git lacks and the store has
+}
+
+// tree looks at a tree and all that is below it.
+func (m *mending) tree(at string, id oid.ID) (reason string) {
+	if reason, ok := m.known[id]; ok {
+		return reason
+	}
+	defer func() { m.known[id] = reason }()
+	payload, err := m.load(id)
+	if err != nil {
+		return fmt.Sprintf("the directory %q is gone: %v", at, err)
+	}
+	entries, err := tree.Decode(payload, m.alg)
+	if err != nil {
+		return fmt.Sprintf("the directory %q is damaged: %v", at, err)
+	}
+	for _, entry := range entries {
+		below := ""
+		switch {
+		case entry.Mode.Type() == tree.Nested:
+		case entry.Mode.IsDir():
+			below = m.tree(join(at, entry.Name), entry.ID)
+		default:
+			below = m.object(tree.Need{ID: entry.ID, Kind: oid.Blob, Path: join(at, entry.Name)})
+		}
+		if reason == "" {
+			reason = below
+		}
+	}
+	if reason != "" {
+		return reason
+	}
+	return m.object(tree.Need{ID: id, Kind: oid.Tree, Path: at})
+}
+
+// object looks at one object.
+func (m *mending) object(n tree.Need) (reason string) {
+	if n.Kind != oid.Tree { // of a tree the note is made when all below it was looked at
+		if reason, ok := m.known[n.ID]; ok {
+			return reason
+		}
+		defer func() { m.known[n.ID] = reason }()
+	}
+	if m.has(n.ID) {
+		return ""
+	}
+	err := m.stored(n.ID)
+	switch {
+	case err == nil:
+		m.write = append(m.write, n.ID)
+	case n.Kind == oid.Commit:
+		return fmt.Sprintf("its commit is gone: %v", err)
+	default:
+		return fmt.Sprintf("%q is gone: %v", n.Path, err)
+	}
+	return ""
+}
+
+// Sync makes git whole, as every snapshot does by itself for what is pending
+// and for a ref that was lost: it reads back every object of ours that git has,
+// puts right what is not as it should be, and brings in what is missing. It
+// does nothing without git.
+func (e *Engine) Sync(ctx context.Context) error {
+	if e.repo == nil || e.opened() == nil {
+		return nil
+	}
+	if err := e.dropPurged(ctx); err != nil {
+		return err
+	}
+	if err := e.mendWith(ctx, e.sound(ctx)); err != nil {
+		return err
+	}
+	if err := e.bridge(ctx); err != nil {
+		return err
+	}
+	return e.repo.Fold(ctx)
+}
+
+// sound returns a function that reports whether git has an object, whole. It
+// reads those that the store has too, for only they can be put right; what git
+// alone has is for git fsck.
+func (e *Engine) sound(ctx context.Context) func(oid.ID) bool {
+	return func(id oid.ID) bool {
+		if !e.repo.Has(id) {
+			return false
+		}
+		ours := false
+		if err := e.view(ctx, func(v *cas.View) error { ours = v.Has(id); return nil }); err != nil || !ours {
+			return true
+		}
+		o, err := e.repo.Stream(id)
+		if err != nil {
+			return false
+		}
+		h := e.alg.NewHasher(o.Kind, o.Size)
+		_, err = io.Copy(h, o.Data)
+		return errors.Join(err, o.Data.Close()) == nil && h.Sum() == id
+	}
+}
+
+// dropPurged finds snapshots that the ref keeps although a purge gave them other
+// ids: who brought them into git died before he could notice.
+func (e *Engine) dropPurged(ctx context.Context) error {
+	var kept, purged []oid.ID
+	for s, err := range e.repo.Snapshots(ctx) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			break
+		}
+		kept = append(kept, s.ID)
+	}
+	err := e.view(ctx, func(v *cas.View) error {
+		for _, id := range kept {
+			if !renamed(v, id).IsZero() {
+				purged = append(purged, id)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(purged) == 0 {
+		return err
+	}
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		for _, id := range purged {
+			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// stored returns every snapshot that the store has a record of, newest first.
+func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		for s, err := range snapshots(v) {
+			if err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// trees loads trees and remembers none, for walks that meet each once.
+func (e *Engine) trees(ctx context.Context) tree.Loader {
+	return func(id oid.ID) ([]byte, error) {
+		if id == e.emptyTree() {
+			return nil, nil
+		}
+		return e.payload(ctx, oid.Tree, id)
+	}
+}
+
+func (e *Engine) emptyTree() oid.ID { return e.alg.Sum(oid.Tree, nil) }

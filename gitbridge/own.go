@@ -1,0 +1,259 @@
+package gitbridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// What we wrote into a file of its own among git's objects is noted in a file
+// beside the ref's own lock. It serves two ends. Git starts a collection by
+// itself when some thousands of such files are there: so ours are packed when
+// they are a few hundred. And a collection that began before the ref named
+// them may remove them afterwards: so each bridge looks whether the newest are
+// still there. The file is a help and no truth: without it objects stay in
+// their files, and a removed one is found by [Repo.Snapshots] and by verify.
+
+const (
+	// looseFold is how many files of our own are there before they are packed.
+	looseFold = 256
+	// looseLook is how many of the newest each bridge looks for.
+	looseLook = 64
+	// packsMax is how many packs of one size there are before they become one;
+	// git packs anew by itself where there are more than 50.
+	packsMax = 16
+	// packSmall is below how many objects a pack counts as small.
+	packSmall = packsMax * looseFold
+	// noteBytesMax bounds what is read of the notes.
+	noteBytesMax = 16 << 20
+)
+
+// A noted object is one that we wrote into a file of its own. The payload is
+// that of a link of the chain, which is stored nowhere else; nil for others.
+type noted struct {
+	id      oid.ID
+	payload []byte
+}
+
+// noteLoose notes objects that were written.
+func (r *Repo) noteLoose(ids []oid.ID, payload []byte) {
+	if r.own == "" || len(ids) == 0 {
+		return
+	}
+	var p []byte
+	for _, id := range ids {
+		p = id.Append(p)
+		p = binary.BigEndian.AppendUint16(p, uint16(len(payload)))
+		p = append(p, payload...)
+	}
+	r.appendTo(".loose", p)
+}
+
+// notePack notes a pack that was written, by its path.
+func (r *Repo) notePack(path string, objects int) {
+	if r.own != "" && path != "" {
+		r.appendTo(".packs", ownPack{filepath.Base(path), objects}.line())
+	}
+}
+
+// appendTo appends to a file of notes. What fails is not noted.
+func (r *Repo) appendTo(suffix string, p []byte) {
+	f, err := os.OpenFile(r.own+suffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(p)
+	_ = f.Close()
+}
+
+// readNotes reads a file of notes, nothing where that is not possible.
+func readNotes(path string) []byte {
+	st, err := os.Lstat(path)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > noteBytesMax {
+		return nil
+	}
+	p, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// looseNotes decodes notes, the oldest first, up to what is not one.
+func (r *Repo) looseNotes(p []byte) (list []noted) {
+	size := r.Algorithm().Size()
+	for len(p) >= size+2 {
+		id, err := oid.FromBytes(p[:size])
+		n := int(binary.BigEndian.Uint16(p[size:]))
+		if p = p[size+2:]; err != nil || len(p) < n {
+			break
+		}
+		list = append(list, noted{id, p[:n:n]})
+		p = p[n:]
+	}
+	return list
+}
+
+// Put makes git have objects that it lacks, or that are damaged there, durably.
+// No ref names them by this.
+func (r *Repo) Put(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
+	w, err := r.writer(&Job{Durable: true, Source: func([]oid.ID) gitodb.Source { return source }})
+	if err != nil {
+		return err
+	}
+	defer w.db.Close()
+	var rest []oid.ID
+	from := w.source(ids)
+	for _, id := range ids {
+		if !w.db.HasLoose(id) {
+			rest = append(rest, id)
+			continue
+		}
+		o, err := from(id) // its file is there, and is no good
+		if err == nil {
+			err = w.db.ReplaceLoose(id, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.write(ctx, rest, from); err != nil || len(rest) > looseMax {
+		return err
+	}
+	r.noteLoose(rest, nil)
+	return nil
+}
+
+// heal writes again what a collection took of our newest objects. What it
+// cannot put back is left to whoever finds the chain broken.
+func (w *writer) heal() {
+	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
+		return
+	}
+	list := w.r.looseNotes(readNotes(w.r.own + ".loose"))
+	for _, n := range list[max(0, len(list)-looseLook):] {
+		if w.r.db.Has(n.id) {
+			continue
+		}
+		o := gitodb.Payload(oid.Commit, n.payload)
+		if len(n.payload) == 0 {
+			kind, payload, err := w.job.Load(n.id)
+			if err != nil {
+				continue // of a snapshot that was dropped, or never recorded
+			}
+			o = gitodb.Payload(kind, payload)
+		}
+		_ = w.db.WriteLoose(n.id, o)
+	}
+}
+
+// tidy packs our objects when they are many, and our packs. It does nothing
+// while another process does. The errors are of no consequence: it is tried
+// again after the next snapshot.
+func (w *writer) tidy(ctx context.Context) error {
+	r := w.r
+	st, err := os.Lstat(r.own + ".loose")
+	if r.own == "" || !r.files() || err != nil || st.Size() < int64(looseFold*(r.Algorithm().Size()+2)) {
+		return nil
+	}
+	held, err := durable.TryLock(r.own+".tidy.lock", durable.Exclusive)
+	if err != nil {
+		return nil
+	}
+	err = w.packLoose(ctx)
+	if err == nil {
+		err = w.packPacks(ctx)
+	}
+	return errors.Join(err, held.Unlock())
+}
+
+// packLoose moves our objects from files of their own into one pack.
+func (w *writer) packLoose(ctx context.Context) error {
+	now := w.r.own + ".loose"
+	old := now + ".old" // what others note meanwhile goes into a new file
+	if _, err := os.Lstat(old); err != nil {
+		if err := os.Rename(now, old); err != nil {
+			return err
+		}
+	}
+	var ids []oid.ID
+	for _, n := range w.r.looseNotes(readNotes(old)) {
+		ids = append(ids, n.id)
+	}
+	name, objects, err := w.db.Repack(ctx, ids, nil)
+	if err != nil {
+		return err
+	}
+	w.r.notePack(name, objects)
+	return os.Remove(old)
+}
+
+// packPacks makes one pack of many small ones of ours, and one of many larger
+// ones. A multi-pack index may name them: then git itself takes care of them.
+func (w *writer) packPacks(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(w.r.layout.Objects, "pack", "multi-pack-index")); err == nil {
+		return nil
+	}
+	notes := w.r.own + ".packs"
+	var small, large, stay []ownPack
+	for _, p := range w.packNotes(readNotes(notes)) {
+		if p.objects < packSmall {
+			small = append(small, p)
+		} else {
+			large = append(large, p)
+		}
+	}
+	for _, list := range [][]ownPack{small, large} {
+		if len(list) < packsMax {
+			stay = append(stay, list...)
+			continue
+		}
+		var names []string
+		for _, p := range list {
+			names = append(names, p.name)
+		}
+		name, objects, err := w.db.Repack(ctx, nil, names)
+		if err != nil {
+			return err
+		}
+		stay = append(stay, ownPack{filepath.Base(name), objects})
+	}
+	var lines []byte
+	for _, p := range stay {
+		lines = append(lines, p.line()...)
+	}
+	return durable.WriteFile(notes, lines, 0o600)
+}
+
+// An ownPack is a pack that we wrote, with the number of its objects.
+type ownPack struct {
+	name    string // without directory and extension
+	objects int
+}
+
+func (p ownPack) line() []byte { return fmt.Appendf(nil, "%s %d\n", p.name, p.objects) }
+
+// packNotes decodes the notes of packs that are still there.
+func (w *writer) packNotes(p []byte) (list []ownPack) {
+	seen := map[string]bool{}
+	for line := range bytes.Lines(p) {
+		name, number, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		n, err := strconv.Atoi(number)
+		if err != nil || seen[name] || !w.db.HasPack(name) {
+			continue
+		}
+		seen[name] = true
+		list = append(list, ownPack{name, n})
+	}
+	return list
+}

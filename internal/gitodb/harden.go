@@ -1,0 +1,59 @@
+package gitodb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+// Harden makes durable what others left to the file system: git's default does
+// not sync loose objects, and a user may tell it not to sync packs. What this
+// costs depends on what is still to be written. Alternates are other
+// repositories, and left alone.
+func (d *DB) Harden(ctx context.Context) error {
+	dir := filepath.Join(d.dir, "pack")
+	for _, p := range packPaths(dir) {
+		for _, ext := range []string{".pack", ".idx"} {
+			if err := errors.Join(ctx.Err(), syncFile(p.name+ext)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := durable.SyncDir(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	loose, err := filepath.Glob(filepath.Join(d.dir, "[0-9a-f][0-9a-f]"))
+	if err != nil || len(loose) == 0 {
+		return err
+	}
+	// There may be ten thousands of them: one sync of the file system is less.
+	if err := durable.SyncFS(d.dir); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	for _, dir := range loose {
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		for _, f := range files {
+			err = errors.Join(err, ctx.Err(), syncFile(f))
+		}
+		if err = errors.Join(err, durable.SyncDir(dir)); err != nil {
+			return err
+		}
+	}
+	return durable.SyncDir(d.dir)
+}
+
+// syncFile makes a file durable that somebody else wrote; one that was removed
+// meanwhile needs nothing.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,105 @@
+package tree
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Need is an object that a tree consists of: the tree itself, a tree below
+// it, or the content of a file or link.
+type Need struct {
+	ID   oid.ID
+	Kind oid.Kind
+	Path string // where it was met first; "" for the root
+}
+
+// A Search looks for objects of trees by difference from trees that are known:
+// what a known tree has is neither loaded nor yielded. It may be used for
+// several roots, and then yields each object once. One goroutine uses it.
+type Search struct {
+	Algorithm oid.Algorithm
+	Load      Loader
+
+	// Overlay says that the trees are overlays, in which the directory of a
+	// nested repository is a tree of ours. In a git tree it names a commit of
+	// another repository, which is no object here.
+	Overlay bool
+
+	seen map[oid.ID]bool // known, or yielded already
+}
+
+// Beyond yields what root needs and the known trees do not have, an object
+// after all that it needs itself. Known trees are compared with root directory
+// by directory; one that cannot be loaded is left out, so that more is yielded.
+// The sequence ends with an error where a tree of root cannot be loaded.
+func (s *Search) Beyond(root oid.ID, known ...oid.ID) iter.Seq2[Need, error] {
+	if s.seen == nil {
+		s.seen = map[oid.ID]bool{}
+	}
+	return func(yield func(Need, error) bool) {
+		for _, id := range known {
+			s.seen[id] = true
+		}
+		if !root.IsZero() {
+			s.tree(Need{ID: root, Kind: oid.Tree}, known, yield)
+		}
+	}
+}
+
+// tree yields a directory; false: the caller wants no more.
+func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool {
+	if s.seen[n.ID] {
+		return true
+	}
+	s.seen[n.ID] = true
+	list, err := entries(n.ID, s.Algorithm, s.Load)
+	if err != nil {
+		yield(n, err)
+		return false
+	}
+	below := s.learn(known)
+	for _, e := range list {
+		need := Need{ID: e.ID, Kind: oid.Blob, Path: join(n.Path, e.Name)}
+		if s.seen[e.ID] || e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
+			continue
+		}
+		if e.Mode.IsDir() {
+			need.Kind = oid.Tree
+			if !s.tree(need, below[e.Name], yield) {
+				return false
+			}
+			continue
+		}
+		s.seen[e.ID] = true
+		if !yield(need, nil) {
+			return false
+		}
+	}
+	return yield(n, nil)
+}
+
+// learn takes up what is in known trees, and gives the trees below them.
+func (s *Search) learn(known []oid.ID) map[string][]oid.ID {
+	below := map[string][]oid.ID{}
+	for i, id := range known {
+		if slices.Contains(known[:i], id) {
+			continue
+		}
+		list, err := entries(id, s.Algorithm, s.Load)
+		if err != nil {
+			continue
+		}
+		for _, e := range list {
+			if e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
+				continue
+			}
+			s.seen[e.ID] = true
+			if e.Mode.IsDir() {
+				below[e.Name] = append(below[e.Name], e.ID)
+			}
+		}
+	}
+	return below
+}

@@ -1,0 +1,55 @@
+package tree
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// wants checks what a search yields, by path.
+func wants(t *testing.T, s *Search, root oid.ID, known []oid.ID, want ...string) {
+	t.Helper()
+	var got []string
+	for n, err := range s.Beyond(root, known...) {
+		if err != nil {
+			got = append(got, n.Path+": "+err.Error())
+			continue
+		}
+		got = append(got, n.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("yielded %q, want %q", got, want)
+	}
+}
+
+func TestASearchYieldsWhatKnownTreesLackAndChildrenFirst(t *testing.T) {
+	o := objects{}
+	sub := o.put(Entry{"x", GitFile, blob("x")})
+	first := o.put(Entry{"a", GitFile, blob("a")}, Entry{"d", Dir, sub}, Entry{"link", GitLink, blob("elsewhere")})
+	changed := o.put(Entry{"x", GitFile, blob("x")}, Entry{"y", GitFile, blob("y")})
+	second := o.put(Entry{"b", GitFile, blob("a")}, Entry{"d", Dir, changed}, Entry{"e", Dir, sub}, Entry{"link", GitLink, blob("elsewhere")})
+	wants(t, &Search{Algorithm: alg, Load: o.load}, first, nil, "a", "d/x", "d", "")
+	wants(t, &Search{Algorithm: alg, Load: o.load}, first, []oid.ID{first})
+	wants(t, &Search{Algorithm: alg, Load: o.load}, second, []oid.ID{first}, "d/y", "d", "")
+	wants(t, &Search{Algorithm: alg, Load: o.load}, second, []oid.ID{first, o.put(Entry{"d", Dir, changed})}, "")
+	// A known tree that cannot be loaded says nothing.
+	wants(t, &Search{Algorithm: alg, Load: o.load}, second, []oid.ID{blob("no tree")}, "b", "d/x", "d/y", "d", "e", "")
+	// A second root of the same search yields only what is new.
+	s := &Search{Algorithm: alg, Load: o.load}
+	wants(t, s, first, nil, "a", "d/x", "d", "")
+	wants(t, s, second, nil, "d/y", "d", "")
+}
+
+func TestASearchOfAnOverlayEntersNestedRepositories(t *testing.T) {
+	o := objects{}
+	inside := o.put(Entry{"f", File | 0600, blob("f")})
+	over := o.put(Entry{"gone", Absent, oid.ID{}}, Entry{"n", Nested | 0755, inside})
+	wants(t, &Search{Algorithm: alg, Load: o.load, Overlay: true}, over, nil, "n/f", "n", "")
+}
+
+func TestASearchEndsAtATreeThatIsMissing(t *testing.T) {
+	o := objects{}
+	root := o.put(Entry{"a", GitFile, blob("a")}, Entry{"b", Dir, blob("nowhere")}, Entry{"c", GitFile, blob("c")})
+	wants(t, &Search{Algorithm: alg, Load: o.load}, root, nil, "a", "b: no tree "+blob("nowhere").String())
+}
