@@ -236,16 +236,23 @@ func (e *Engine) setLost(ctx context.Context, why map[oid.ID]string) error {
 			if err != nil {
 				return err
 			}
-			err = u.Table(tableSnapshots).Put(seq, value)
-			if reason != "" {
-				err = errors.Join(err, u.Table(tablePending).Delete(seq))
+			if err := u.Table(tableSnapshots).Put(seq, value); err != nil {
+				return err
 			}
-			if err != nil {
+			if err := markLost(u, s, seq); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
+}
+
+// markLost keeps the table of lost snapshots in step with a record.
+func markLost(u *cas.Update, s *Snapshot, seq []byte) error {
+	if s.Lost == "" {
+		return u.Table(tableLost).Delete(s.ID.Bytes())
+	}
+	return errors.Join(u.Table(tableLost).Put(s.ID.Bytes(), []byte(s.Lost)), u.Table(tablePending).Delete(seq))
 }
 
 // dropRefs takes out of the ref the snapshots that the store has dropped. It

@@ -122,9 +122,9 @@ func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 			unblock = p.block()
 		}
 		r := p.take(e)
-		want, stored := heldByGit, 0
+		want := heldByGit
 		if blocked {
-			want, stored = heldByStore, 3*copyMax
+			want = heldByStore
 		}
 		if r.Held != want || blocked == (r.Bridge == nil) {
 			t.Errorf("blocked %v: held by %q, bridge %v", blocked, r.Held, r.Bridge)
@@ -138,8 +138,8 @@ func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 			}
 			return nil
 		}))
-		if has != stored {
-			t.Errorf("blocked %v: the store has %d tracked contents, want %d", blocked, has, stored)
+		if all := has == 3*copyMax; all != blocked { // a few may be too young for git's index to be believed
+			t.Errorf("blocked %v: the store has %d tracked contents of %d", blocked, has, 3*copyMax)
 		}
 		unblock()
 		if err := os.RemoveAll(filepath.Join(p.dir, "tracked")); err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -94,9 +95,11 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	return out, nil
 }
 
-// takeOver makes snapshots of the checkpoints and records them in one
-// transaction, the oldest first. Their commits follow from the checkpoints
-// alone, so that doing it twice makes nothing new.
+// takeOver makes snapshots of the checkpoints, the oldest first, and records
+// them in one transaction when our ref keeps them all: their contents stay in
+// git, where until then only the refs of the other systems keep them. Their
+// commits follow from the checkpoints alone, so that doing it twice makes
+// nothing new.
 func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 	store, err := e.needStore()
 	if err != nil {
@@ -111,9 +114,8 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		return storeError(err)
 	}
 	var made []*Snapshot
-	for _, s := range out.Snapshots {
-		c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.ID), From: s.from()}
-		payload := gitbridge.EncodeSnapshot(c, e.alg)
+	for _, s := range slices.Backward(out.Snapshots) {
+		payload := e.importCommit(s)
 		if _, err := gitbridge.DecodeSnapshot(payload, e.alg); err != nil { // a time beyond the calendar
 			out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: err.Error()})
 			continue
@@ -124,23 +126,89 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		made = append(made, s)
 	}
 	out.Snapshots = nil
-	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
-		for i := len(made) - 1; i >= 0; i-- {
-			s := made[i]
+	if err := stage.Commit(ctx, nil); err != nil {
+		return storeError(err)
+	}
+	if made, err = e.keepImports(ctx, made, out); err != nil {
+		return err
+	}
+	return storeError(store.Update(ctx, func(u *cas.Update) error {
+		for _, s := range made {
 			known, err := find(&u.View, s.ID)
 			if err != nil {
 				return err
 			}
-			if known != nil { // another process was first
+			if known != nil && !known.guessed() { // another process was first
 				continue
 			}
-			if err := e.appendRecord(u, s, true); err != nil {
+			if err := e.appendRecord(u, s, false); err != nil {
 				return err
 			}
 			out.Snapshots = append([]*Snapshot{s}, out.Snapshots...)
 		}
 		return nil
 	}))
+}
+
+// guessed reports whether a record of an import was made from its commit alone.
+func (s *Snapshot) guessed() bool {
+	return s.foreign() && s.Limits != nil && s.Limits.Incomplete && s.Source.Ref == gitbridge.StoreRef
+}
+
+// importCommit encodes the commit of a checkpoint that becomes ours.
+func (e *Engine) importCommit(s *Snapshot) []byte {
+	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: s.from()}
+	return gitbridge.EncodeSnapshot(c, e.alg)
+}
+
+// keepImports makes the ref keep snapshots, durably, and returns those whose own
+// refs were there until it did.
+func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Imported) (kept []*Snapshot, err error) {
+	before, err := e.refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range made {
+		_, err := e.repo.Bridge(ctx, gitbridge.Job{
+			Snapshot: s.ID,
+			Commit:   e.importCommit(s),
+			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
+			Durable:  i == len(made)-1, // of what is written before it nothing is left out
+		})
+		if err != nil {
+			return nil, fmt.Errorf("nothing was imported: %w", err)
+		}
+	}
+	after, err := e.refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range made {
+		if before[s.Source.Ref] == after[s.Source.Ref] {
+			kept = append(kept, s)
+			continue
+		}
+		out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: "it moved while it was imported; import again"})
+		if err := e.letGo(ctx, s.ID); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// refs returns what all refs point to that are not ours.
+func (e *Engine) refs(ctx context.Context) (map[string]oid.ID, error) {
+	at := map[string]oid.ID{}
+	list, err := e.repo.Refs(ctx, "refs/")
+	if err != nil && len(list) == 0 {
+		return nil, err
+	}
+	for _, r := range list { // those that are broken keep nothing
+		if r.Name != gitbridge.StoreRef {
+			at[r.Name] = r.ID
+		}
+	}
+	return at, nil
 }
 
 // signer is who a checkpoint is by.

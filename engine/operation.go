@@ -40,6 +40,7 @@ const (
 	tableDropped    = "dropped"      // id of a snapshot that the store dropped and the ref still has
 	tableRenamed    = "renamed"      // id that a snapshot had before a purge → its id now
 	tableNotices    = "notices"      // what was said once → when and of what
+	tableLost       = "lost"         // id of a snapshot that is not whole any more → why
 	tablePlaces     = "places"       // directory in which an agent's sessions lie → what it is
 )
 

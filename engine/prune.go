@@ -132,6 +132,9 @@ func (e *Engine) forget(u *cas.Update, id oid.ID) error {
 			return err
 		}
 	}
+	if err := u.Table(tableLost).Delete(id.Bytes()); err != nil {
+		return err
+	}
 	if err := u.Table(tableByID).Delete(id.Bytes()); err != nil || e.repo == nil {
 		return err
 	}

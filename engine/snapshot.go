@@ -254,11 +254,19 @@ func (e *Engine) append(u *cas.Update, s *Snapshot, pending bool) error {
 	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
 }
 
-// appendRecord writes the record alone.
+// appendRecord writes the record alone. Where the ref had the snapshot first,
+// another process may have made a record from what git says of it: this one
+// knows better.
 func (e *Engine) appendRecord(u *cas.Update, s *Snapshot, pending bool) error {
+	if e.repo != nil && s.Held == "" { // not of a scan: what git had is left there
+		s.Held = heldByGit
+	}
 	value, err := json.Marshal(s)
 	if err != nil {
 		return err
+	}
+	if seq, err := u.Table(tableByID).Value(s.ID.Bytes()); err == nil {
+		return u.Table(tableSnapshots).Put(seq, value)
 	}
 	seq, err := u.Table(tableSnapshots).Append(value)
 	if err != nil {

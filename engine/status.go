@@ -22,6 +22,7 @@ type Status struct {
 	LastTime   time.Time  `json:"last_time,omitzero"`
 	Skipped    []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
 	Pending    int        `json:"pending"`           // snapshots that are not in git yet
+	Lost       []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
 	Unfinished *Operation `json:"unfinished,omitempty"`
 	Undo       int        `json:"undo"`              // operations that undo can take back
 	Redo       int        `json:"redo"`              // undos that redo can take back
@@ -63,6 +64,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 }
 
 func (e *Engine) count(v *cas.View, st *Status) error {
+	for key, why := range v.Table(tableLost).All() {
+		if id, err := oid.FromBytes(key); err == nil {
+			st.Lost = append(st.Lost, Note{Path: Path(id.String()), Reason: string(why)})
+		}
+	}
 	for s, err := range snapshots(v) {
 		if err != nil {
 			return err

@@ -56,6 +56,9 @@ func (a *app) printList(list []*engine.Snapshot, all bool) {
 
 // describe says in a few words what a snapshot was taken for.
 func describe(s *engine.Snapshot) string {
+	if s.Lost != "" {
+		return "NOT WHOLE: " + s.Lost
+	}
 	if l := s.Label(); l != "" {
 		return l
 	}
@@ -88,6 +91,7 @@ type recordJSON struct {
 	Points   []engine.Point `json:"points"`
 	Skipped  []noteJSON     `json:"skipped"`
 	Source   *sourceJSON    `json:"source,omitempty"`
+	Lost     string         `json:"lost,omitempty"`
 	Limits   []string       `json:"limits,omitempty"`
 }
 
@@ -99,7 +103,7 @@ func newRecordJSON(s *engine.Snapshot) recordJSON {
 	return recordJSON{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: idText(s.Overlay), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: idText(s.Head), Label: s.Label(), Points: points, Skipped: notesJSON(s.Skipped),
-		Source: newSourceJSON(s.Source), Limits: limits(s),
+		Source: newSourceJSON(s.Source), Limits: limits(s), Lost: s.Lost,
 	}
 }
 

@@ -64,6 +64,9 @@ func (a *app) printStatus(st *engine.Status) {
 	if len(st.Exposed) > 0 {
 		fmt.Fprintf(a.out, "secrets    %s in git objects (git config rewind.secrets builtin keeps such files out, rewind purge removes them)\n", paths(st.Exposed))
 	}
+	for _, n := range st.Lost {
+		fmt.Fprintf(a.out, "not whole  %s: %s\n", n.Path[:min(len(n.Path), 12)], oneLine(n.Reason))
+	}
 	if st.Pending > 0 {
 		fmt.Fprintf(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
 	}

@@ -26,7 +26,7 @@ var layers = map[string]string{
 	"internal/gitindex": "internal/oid internal/tree",
 	"internal/gitodb":   "internal/oid internal/durable",
 	"internal/gitref":   "internal/oid internal/durable",
-	"gitbridge": "internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
+	"gitbridge": "internal/durable internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
 		"internal/oid internal/tree",
 	"gitbridge/foreign": "gitbridge internal/gitindex internal/gitref internal/oid internal/tree",
 	"cas":               "internal/oid internal/durable",

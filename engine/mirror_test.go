@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// changedFiles is more than a snapshot writes into files of their own.
+const changedFiles = 130
+
+// many returns a place of which a snapshot was taken, and in which many files
+// changed since.
+func many(t *testing.T) (*place, *Engine, *Recorded) {
+	p := newPlace(t, true)
+	e := p.open()
+	for i := range changedFiles {
+		p.write(fmt.Sprintf("dir%d/%d", i%7, i), fmt.Sprint("first ", i))
+	}
+	one := p.snap(e, "one", nil)
+	for i := range changedFiles {
+		p.write(fmt.Sprintf("dir%d/%d", i%7, i), fmt.Sprint("second ", i))
+	}
+	return p, e, one
+}
+
+func (p *place) packs() []string {
+	p.t.Helper()
+	list, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*"))
+	p.must(err)
+	return list
+}
+
+// loose counts the objects that have a file of their own.
+func (p *place) loose() int {
+	p.t.Helper()
+	list, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "??", "*"))
+	p.must(err)
+	return len(list)
+}
+
+func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
+	p, e, one := many(t)
+	before := len(p.packs())
+	r, err := e.Restore(context.Background(), one.ID, nil)
+	p.must(err)
+	if p.read("dir0/0") != "first 0" || r.Written < changedFiles {
+		t.Fatalf("%q, %+v", p.read("dir0/0"), r)
+	}
+	if !e.repo.Keeps(context.Background(), r.Undo) || p.git("cat-file", "blob", r.Undo.String()+":dir0/0") != "second 0" {
+		t.Error("git does not keep the undo")
+	}
+	if got := len(p.packs()); got != before+2 { // a pack and its index
+		t.Errorf("%d files of packs were made: %q", got-before, p.packs())
+	}
+	if out := p.git("fsck", "--strict", "--no-dangling"); strings.Contains(out, "error") {
+		t.Error(out)
+	}
+	if n := p.git("rev-list", "--count", gitbridge.StoreRef); n != "4" { // two snapshots, two keepalives
+		t.Errorf("the chain has %s commits", n)
+	}
+	if _, err := e.Undo(context.Background()); err != nil || p.read("dir0/0") != "second 0" {
+		t.Errorf("%v, %q", err, p.read("dir0/0"))
+	}
+	p.wantClean(e)
+}
+
+func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
+	p, e, one := many(t)
+	before, ref := len(p.packs()), p.git("rev-parse", gitbridge.StoreRef)
+	during, stop := context.WithCancel(context.Background())
+	calls := 0
+	e.now = func() time.Time {
+		if calls++; calls == 2 { // scanned and planned, and nothing recorded yet
+			stop()
+		}
+		return time.Now()
+	}
+	if _, err := e.Restore(during, one.ID, nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if got := p.packs(); len(got) != before || p.git("rev-parse", gitbridge.StoreRef) != ref || p.read("dir0/0") != "second 0" {
+		t.Errorf("packs %q, ref %s, %q", got, p.git("rev-parse", gitbridge.StoreRef), p.read("dir0/0"))
+	}
+}
+
+func TestWhatACollectionTookFromTheNewestIsPutBackByTheNextSnapshot(t *testing.T) {
+	p := newPlace(t, true)
+	p.commitFiles(3)
+	e := p.open()
+	p.take(e)
+	p.write("tracked/1", "edited")
+	two := p.take(e)
+	for _, what := range []string{two.ID.String(), two.ID.String() + ":tracked/1", two.ID.String() + ":tracked", gitbridge.StoreRef} {
+		id := p.git("rev-parse", what)
+		p.must(os.Remove(filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])))
+		p.write("new", what)
+		e = p.open()
+		if r := p.take(e); r.Bridge != nil {
+			t.Errorf("%s: %v", what, r.Bridge)
+		}
+		p.wantClean(e)
+		if got := p.inRef(e); !has(got, two.ID) {
+			t.Errorf("%s: the ref keeps %v", what, got)
+		}
+	}
+}
+
+func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("a/b/c/d", "deep")
+	e := p.open()
+	var ids []oid.ID
+	most := 0
+	for i := range 400 {
+		p.write("a/b/c/d", fmt.Sprint(i))
+		ids = append(ids, p.take(e).ID)
+		most = max(most, p.loose())
+	}
+	if most > 400 {
+		t.Errorf("there were %d objects in files of their own", most)
+	}
+	if n := len(p.packs()) / 2; n > 16 {
+		t.Errorf("%d packs", n)
+	}
+	for i, id := range ids {
+		if got := p.git("cat-file", "blob", id.String()+":a/b/c/d"); i%37 == 0 && got != fmt.Sprint(i) {
+			t.Errorf("snapshot %d has %q", i, got)
+		}
+	}
+	p.prune(e, &PruneOptions{MaxSnapshots: 5, Grace: -1})
+	if n := p.loose(); n > 400 {
+		t.Errorf("after a prune %d objects are in files of their own", n)
+	}
+	p.wantClean(e)
+	p.git("gc", "-q", "--prune=now")
+	p.wantClean(e)
+}
