@@ -4,6 +4,8 @@ package fuzz
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -21,8 +23,9 @@ import (
 // TestManyProcessesAndTheUsersGitLoseNothing runs eight processes that record
 // and restore in linked worktrees of one repository, while a user commits,
 // stashes, packs refs, adds and removes worktrees and collects garbage in it.
-// Each snapshot that a process acknowledged must be there afterwards, in the
-// store and in git, and no process may have touched an index or HEAD.
+// Each snapshot that a process acknowledged must be there afterwards, every
+// byte of it; one ordinary snapshot later the ref keeps them all; and no process
+// may have touched an index or HEAD.
 func TestManyProcessesAndTheUsersGitLoseNothing(t *testing.T) {
 	w := plain(t, kind{})
 	w.write("f", "1")
@@ -91,7 +94,14 @@ func (w *world) allThere(heard []said) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	w.reopen()
-	w.must(w.long.Sync(ctx))
+	w.write("f", "the last")
+	if r, err := w.long.Snapshot(ctx, nil); err != nil || r.Bridge != nil {
+		w.t.Errorf("the last snapshot: %+v, %v", r, err)
+	}
+	reachable := map[string]bool{}
+	for id := range strings.FieldsSeq(w.git("rev-list", "refs/pi-rewind/store")) {
+		reachable[id] = true
+	}
 	count, late := 0, 0
 	for i, h := range heard {
 		if h["error"] != nil {
@@ -104,14 +114,20 @@ func (w *world) allThere(heard []said) {
 			if err != nil {
 				w.t.Fatalf("process %d: %v", i, err)
 			}
-			var got strings.Builder
-			if err := w.long.Cat(ctx, s, "mine", &got); err != nil || got.String() != content {
-				w.t.Errorf("snapshot %v has %q, not %q: %v", s.ID, got.String(), content, err)
+			out := filepath.Join(w.t.TempDir(), "out")
+			if _, err := w.long.Export(ctx, s, out); err != nil {
+				w.t.Errorf("snapshot %v: %v", s.ID, err)
+			} else if got := digestOf(out); got != content {
+				w.t.Errorf("snapshot %v is %s, not %s", s.ID, got, content)
+			}
+			w.must(os.RemoveAll(out))
+			if !reachable[s.ID.String()] {
+				w.t.Errorf("the ref does not keep snapshot %v", s.ID)
 			}
 			count++
 		}
 	}
-	w.t.Logf("%d snapshots, %d of them in git only later", count, late)
+	w.t.Logf("%d snapshots, each exported and compared, %d of them in git only later", count, late)
 	if count == 0 {
 		w.t.Error("nothing was recorded")
 	}
@@ -139,9 +155,10 @@ func workForAWhile() {
 		text := fmt.Sprintf("%d-%d", seed, i)
 		childExit(os.WriteFile("mine", []byte(text), 0o644))
 		childExit(os.WriteFile(fmt.Sprint("file", rng.IntN(9)), make([]byte, rng.IntN(90000)), 0o644))
+		digest := digestOf(".")
 		r, err := e.Snapshot(ctx, nil)
 		childExit(err)
-		fmt.Printf("recorded %v=%s\n", r.ID, text)
+		fmt.Printf("recorded %v=%s\n", r.ID, digest)
 		if r.Bridge != nil {
 			fmt.Println("late", r.ID)
 		}
@@ -158,6 +175,23 @@ func workForAWhile() {
 		childExit(e.Close())
 	}
 	os.Exit(0)
+}
+
+// digestOf sums up the names and bytes of the files in a directory, without what
+// is git's. What cannot be read makes another sum.
+func digestOf(dir string) string {
+	h := sha256.New()
+	list, err := os.ReadDir(dir)
+	fmt.Fprintln(h, err)
+	for _, entry := range list {
+		if entry.Name() == ".git" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		fmt.Fprintln(h, entry.Name(), len(data), err)
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func mustHold(file, want string) error {

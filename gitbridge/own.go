@@ -20,15 +20,14 @@ import (
 // beside the ref's own lock. It serves two ends. Git starts a collection by
 // itself when some thousands of such files are there: so ours are packed when
 // they are a few hundred. And a collection that began before the ref named
-// them may remove them afterwards: so each bridge looks whether the newest are
-// still there. The file is a help and no truth: without it objects stay in
-// their files, and a removed one is found by [Repo.Snapshots] and by verify.
+// them may remove them afterwards: so each bridge looks whether they are still
+// there, until they are in a pack, which no collection removes that began
+// before. The file is a help and no truth: without it objects stay in their
+// files, and a removed one is found by sync and verify.
 
 const (
 	// looseFold is how many files of our own are there before they are packed.
 	looseFold = 256
-	// looseLook is how many of the newest each bridge looks for.
-	looseLook = 64
 	// packsMax is how many packs of one size there are before they become one;
 	// git packs anew by itself where there are more than 50.
 	packsMax = 16
@@ -134,15 +133,15 @@ func (r *Repo) Put(ctx context.Context, ids []oid.ID, source gitodb.Source) erro
 	return nil
 }
 
-// heal writes again what a collection took of our newest objects. What it
-// cannot put back is left to whoever finds the chain broken.
+// heal writes again what a collection took of our noted objects. What it cannot
+// put back is left to whoever finds the chain broken.
 func (w *writer) heal() {
 	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
 		return
 	}
-	list := w.r.looseNotes(readNotes(w.r.own + ".loose"))
-	for _, n := range list[max(0, len(list)-looseLook):] {
-		if w.r.db.Has(n.id) {
+	notes := append(readNotes(w.r.own+".loose.old"), readNotes(w.r.own+".loose")...)
+	for _, n := range w.r.looseNotes(notes) {
+		if w.db.HasLoose(n.id) || w.r.db.Has(n.id) {
 			continue
 		}
 		o := gitodb.Payload(oid.Commit, n.payload)
@@ -186,15 +185,18 @@ func (w *writer) packLoose(ctx context.Context) error {
 			return err
 		}
 	}
-	var ids []oid.ID
-	for _, n := range w.r.looseNotes(readNotes(old)) {
-		ids = append(ids, n.id)
+	for notes, last := readNotes(old), -1; len(notes) != last; notes = readNotes(old) {
+		last = len(notes) // who opened the file before it was renamed may still append to it
+		var ids []oid.ID
+		for _, n := range w.r.looseNotes(notes) {
+			ids = append(ids, n.id)
+		}
+		name, objects, err := w.db.Repack(ctx, ids, nil)
+		if err != nil {
+			return err
+		}
+		w.r.notePack(name, objects)
 	}
-	name, objects, err := w.db.Repack(ctx, ids, nil)
-	if err != nil {
-		return err
-	}
-	w.r.notePack(name, objects)
 	return os.Remove(old)
 }
 
