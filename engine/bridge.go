@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -17,6 +18,76 @@ import (
 // foldEvery is after how many snapshots the chain in git is folded.
 const foldEvery = 256
 
+// A debt is what the store knows that git may still lack.
+type debt struct {
+	rows    []pendingRow    // snapshots that may not be in git yet, oldest first
+	dropped map[oid.ID]bool // snapshots that the ref is to let go of
+	newest  []oid.ID        // the newest snapshots, up to the first that is not pending
+}
+
+// newestMax bounds how many pending snapshots are passed over for one that is in
+// git for certain.
+const newestMax = 64
+
+// debt reads what git may lack; nothing without git.
+func (e *Engine) debt(v *cas.View) (d debt, err error) {
+	if e.repo == nil {
+		return d, nil
+	}
+	d.dropped = map[oid.ID]bool{}
+	pending := map[oid.ID]bool{}
+	for key, value := range v.Table(tablePending).All() {
+		id, err := oid.FromBytes(value)
+		if err != nil {
+			return d, fmt.Errorf("%w: pending row %x", ErrDamaged, key)
+		}
+		pending[id] = true
+		seq, err := v.Table(tableByID).Value(id.Bytes())
+		d.rows = append(d.rows, pendingRow{seq: key, id: id, stands: err == nil && bytes.Equal(seq, key)})
+	}
+	for key := range v.Table(tableDropped).All() {
+		if id, err := oid.FromBytes(key); err == nil {
+			d.dropped[id] = true
+		}
+	}
+	for s, err := range snapshots(v) {
+		if err != nil {
+			return d, err
+		}
+		if s.Lost == "" {
+			d.newest = append(d.newest, s.ID)
+		}
+		if s.Lost == "" && !pending[s.ID] || len(d.newest) == newestMax {
+			break
+		}
+	}
+	return d, nil
+}
+
+// owed reads the debt.
+func (e *Engine) owed(ctx context.Context) (d debt, err error) {
+	err = e.view(ctx, func(v *cas.View) error {
+		d, err = e.debt(v)
+		return err
+	})
+	return d, err
+}
+
+// refStands reports whether the ref keeps the newest snapshot that was brought
+// into git. If it does not, the ref was deleted, set back, or broken.
+func (e *Engine) refStands(ctx context.Context, d debt) bool {
+	if len(d.newest) == 0 {
+		return true
+	}
+	for _, id := range d.newest {
+		if e.repo.Keeps(ctx, id) {
+			return true
+		}
+	}
+	oldest := d.newest[len(d.newest)-1]
+	return slices.ContainsFunc(d.rows, func(r pendingRow) bool { return r.id == oldest })
+}
+
 // bridge brings every pending snapshot into git, oldest first, mends a ref that
 // was lost, and takes out of the ref what a prune or purge has dropped. A
 // snapshot that cannot be whole in git any more is marked as lost, and does not
@@ -25,18 +96,23 @@ func (e *Engine) bridge(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
 	}
-	stands, err := e.refStands(ctx)
-	if err == nil && !stands {
+	d, err := e.owed(ctx)
+	if err == nil && !e.refStands(ctx, d) {
 		err = e.mend(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	rows, err := e.pending(ctx)
+	return e.settleDebt(ctx)
+}
+
+// settleDebt is bridge for a ref that stands.
+func (e *Engine) settleDebt(ctx context.Context) error {
+	d, err := e.owed(ctx)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
+	for _, row := range d.rows {
 		if e.repo.Keeps(ctx, row.id) {
 			continue
 		}
@@ -44,51 +120,10 @@ func (e *Engine) bridge(ctx context.Context) error {
 			return notYet(row.id, err)
 		}
 	}
-	if err := e.settle(ctx, rows); err != nil {
+	if err := e.settle(ctx, d.rows); err != nil || len(d.dropped) == 0 {
 		return err
 	}
-	return e.dropRefs(ctx)
-}
-
-// witnessMax bounds how many pending snapshots refStands passes over.
-const witnessMax = 64
-
-// refStands reports whether the ref keeps the newest snapshot that was brought
-// into git. If it does not, the ref was deleted, set back, or broken.
-func (e *Engine) refStands(ctx context.Context) (bool, error) {
-	rows, err := e.pending(ctx)
-	if err != nil {
-		return false, err
-	}
-	pending := map[oid.ID]bool{}
-	for _, row := range rows {
-		pending[row.id] = true
-	}
-	var newest []oid.ID
-	err = e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			if s.Lost != "" {
-				continue
-			}
-			newest = append(newest, s.ID)
-			if !pending[s.ID] || len(newest) > witnessMax {
-				break
-			}
-		}
-		return nil
-	})
-	if err != nil || len(newest) == 0 {
-		return true, err
-	}
-	for _, id := range newest {
-		if e.repo.Keeps(ctx, id) {
-			return true, nil
-		}
-	}
-	return pending[newest[len(newest)-1]], nil
+	return e.dropRefs(ctx, d.dropped)
 }
 
 // bridged returns the rows whose snapshots are in git, for the next snapshot to
@@ -113,10 +148,8 @@ func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 		return nil
 	}
 	fold := false
-	if len(rows) == 1 && !rows[0].folds() {
-		if stands, err := e.stands(ctx, rows[0].id); err != nil || stands {
-			return err
-		}
+	if len(rows) == 1 && rows[0].stands && !rows[0].folds() {
+		return nil
 	}
 	err := e.opened().Update(ctx, func(u *cas.Update) error {
 		for _, row := range rows {
@@ -257,19 +290,7 @@ func markLost(u *cas.Update, s *Snapshot, seq []byte) error {
 
 // dropRefs takes out of the ref the snapshots that the store has dropped. It
 // drops by name: what others append meanwhile stays.
-func (e *Engine) dropRefs(ctx context.Context) error {
-	gone := map[oid.ID]bool{}
-	err := e.view(ctx, func(v *cas.View) error {
-		for key := range v.Table(tableDropped).All() {
-			if id, err := oid.FromBytes(key); err == nil {
-				gone[id] = true
-			}
-		}
-		return nil
-	})
-	if err != nil || len(gone) == 0 {
-		return err
-	}
+func (e *Engine) dropRefs(ctx context.Context, gone map[oid.ID]bool) error {
 	if _, err := e.repo.Rewrite(ctx, func(s gitbridge.StoreSnapshot) bool { return !gone[s.ID] }); err != nil {
 		return fmt.Errorf("what was dropped is still in git: %w", err)
 	}

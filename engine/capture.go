@@ -50,6 +50,7 @@ type capture struct {
 	rechecked bool         // the stat table was not trusted: what was missing was read again
 
 	// How what it names is held; see hold.go.
+	owed     debt     // what git lacked when the capture began
 	adrift   bool     // the ref does not keep what it did
 	sweeps   uint64   // of the store, when the capture began
 	relied   []oid.ID // objects that the store had before, and the stage does not have
@@ -158,6 +159,9 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 			return err
 		}
 		c.sweeps = v.Sweeps()
+		if c.owed, err = c.e.debt(v); err != nil {
+			return err
+		}
 		c.last, err = c.e.last(v)
 		return err
 	})
@@ -166,9 +170,7 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		// broken HEAD is git's trouble: what it named is then not recorded.
 		c.e.repo.Refresh()
 		c.head, _ = c.e.repo.Head()
-		var stands bool
-		stands, err = c.e.refStands(ctx)
-		c.adrift = !stands
+		c.adrift = !c.e.refStands(ctx, c.owed)
 	}
 	if err == nil && !known && !opt.dry {
 		err = c.e.adopt(ctx)

@@ -306,27 +306,9 @@ func (e *Engine) last(v *cas.View) (*Snapshot, error) {
 
 // A pendingRow is a snapshot that may not be in git yet.
 type pendingRow struct {
-	seq []byte
-	id  oid.ID
-}
-
-// pending returns the snapshots that may not be in git yet, oldest first; none
-// without git.
-func (e *Engine) pending(ctx context.Context) (rows []pendingRow, err error) {
-	if e.repo == nil {
-		return nil, nil
-	}
-	err = e.view(ctx, func(v *cas.View) error {
-		for key, value := range v.Table(tablePending).All() {
-			id, err := oid.FromBytes(value)
-			if err != nil {
-				return fmt.Errorf("%w: pending row %x", ErrDamaged, key)
-			}
-			rows = append(rows, pendingRow{seq: key, id: id})
-		}
-		return nil
-	})
-	return rows, err
+	seq    []byte
+	id     oid.ID
+	stands bool // the store has a record of it
 }
 
 // Before returns the snapshot of the same worktree that came before s, nil if

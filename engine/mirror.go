@@ -165,10 +165,13 @@ func (c *capture) finishMirror(ctx context.Context) error {
 	if c.way != nil {
 		err = errors.Join(err, c.way.wait())
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	switch {
+	case err != nil && !errors.Is(err, context.Canceled):
 		return notYet(c.recorded, err)
+	case c.way == nil || err != nil || c.adrift:
+		return c.e.bridge(ctx)
 	}
-	return c.e.bridge(ctx)
+	return c.e.settleDebt(ctx)
 }
 
 // notYet says that a snapshot stands although git does not keep it.

@@ -151,11 +151,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
 	}
-	rows, err := e.pending(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	done, older := e.bridged(ctx, rows)
+	done, older := e.bridged(ctx, c.owed.rows)
 	if c.way = nil; c.borrows && !c.unchanged(c.last) {
 		c.way, err = c.borrow(ctx, s.ID, payload, older)
 		s.Held = c.held

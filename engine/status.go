@@ -47,11 +47,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := e.pending(ctx)
+	d, err := e.owed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, rest := e.bridged(ctx, rows)
+	_, rest := e.bridged(ctx, d.rows)
 	st.Pending = len(rest)
 	if len(e.conf.secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
