@@ -137,11 +137,7 @@ func (s *Store) value(name string) (oid.ID, string, error) {
 	if err != nil || target != "" || !id.IsZero() {
 		return id, target, err
 	}
-	packed, err := s.readPacked()
-	if err != nil {
-		return oid.ID{}, "", err
-	}
-	id, err = packed.find(name)
+	id, err = s.packed(name)
 	return id, "", err
 }
 

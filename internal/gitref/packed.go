@@ -47,19 +47,6 @@ func (p packedRefs) line(name string) (from, to int) {
 	}
 }
 
-// find returns the id of a ref, zero where there is none.
-func (p packedRefs) find(name string) (oid.ID, error) {
-	from, to := p.line(name)
-	if from == to {
-		return oid.ID{}, nil
-	}
-	id, err := oid.Parse(string(p.text[from : from+2*p.alg.Size()]))
-	if err != nil || id.IsZero() {
-		return oid.ID{}, fmt.Errorf("%s: %w: in packed-refs", name, ErrCorrupt)
-	}
-	return id, nil
-}
-
 // without returns the text less one ref.
 func (p packedRefs) without(name string) []byte {
 	from, to := p.line(name)
@@ -114,13 +101,19 @@ func (s *Store) List(prefix string) ([]Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name := range packed.all {
-		if strings.HasPrefix(name, prefix) && ValidName(name) {
-			names[name] = true
-		}
-	}
 	var refs []Ref
 	var broken []error
+	for name, digits := range packed.all {
+		if names[name] || !strings.HasPrefix(name, prefix) || !ValidName(name) {
+			continue
+		}
+		id, err := s.packedID(name, digits)
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		refs = append(refs, Ref{Name: name, ID: id})
+	}
 	for name := range names {
 		ref, err := s.Read(name)
 		switch {
@@ -134,6 +127,15 @@ func (s *Store) List(prefix string) ([]Ref, error) {
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 	return refs, errors.Join(broken...)
+}
+
+// packedID reads the id of a line of packed-refs.
+func (s *Store) packedID(name, digits string) (oid.ID, error) {
+	id, err := oid.Parse(digits)
+	if err != nil || id.IsZero() || len(digits) != 2*s.alg.Size() {
+		return oid.ID{}, fmt.Errorf("%s: %w: in packed-refs", name, ErrCorrupt)
+	}
+	return id, nil
 }
 
 // listLoose adds the names of the refs that are files below a directory.
