@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -261,7 +260,7 @@ func (e *Engine) setLost(ctx context.Context, why map[oid.ID]string) error {
 				continue
 			}
 			s.Lost = reason
-			value, err := json.Marshal(s)
+			value, err := s.encode()
 			if err != nil {
 				return err
 			}

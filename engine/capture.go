@@ -350,5 +350,14 @@ func (c *capture) files() int { return int(c.result.Counters.Stats) }
 
 // unchanged reports whether a snapshot has what the capture found.
 func (c *capture) unchanged(s *Snapshot) bool {
-	return s != nil && s.State() == c.state && slices.Equal(s.Skipped, c.skipped)
+	if s == nil || s.State() != c.state {
+		return false
+	}
+	if s.SkippedIn.IsZero() {
+		return slices.Equal(s.Skipped, c.skipped)
+	}
+	var mine Snapshot
+	mine.Skipped = c.skipped
+	err := mine.packSkipped(func(list []byte) (oid.ID, error) { return c.e.alg.Sum(oid.Blob, list), nil })
+	return err == nil && mine.SkippedIn == s.SkippedIn
 }

@@ -49,6 +49,9 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	if opt.Limit > 0 && len(out) > opt.Limit {
 		out = out[:opt.Limit]
 	}
+	if err == nil {
+		err = e.fill(ctx, out...)
+	}
 	return out, err
 }
 
@@ -114,6 +117,9 @@ func (e *Engine) view(ctx context.Context, f func(*cas.View) error) error {
 // store, or a checkpoint of another system by its commit.
 func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 	found, err := e.recorded(ctx, id)
+	if err == nil {
+		err = e.fill(ctx, found)
+	}
 	if !errors.Is(err, ErrNoSnapshot) {
 		return found, err
 	}
@@ -233,7 +239,7 @@ func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, e
 	case len(matches) > 1:
 		return nil, fmt.Errorf("%w: %s begins %d ids, among them %v and %v", ErrAmbiguous, prefix, len(matches), matches[0].ID, matches[1].ID)
 	}
-	return matches[0], nil
+	return matches[0], e.fill(ctx, matches[0])
 }
 
 // resolveBeside returns what git has under ids with a prefix, and what was
@@ -331,5 +337,8 @@ func (e *Engine) Before(ctx context.Context, s *Snapshot) (before *Snapshot, err
 		}
 		return nil
 	})
+	if err == nil {
+		err = e.fill(ctx, before)
+	}
 	return before, err
 }

@@ -156,6 +156,9 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
+	if err := p.e.fill(ctx, s); err != nil {
+		return nil, err
+	}
 	n := *s
 	n.Tree, n.Overlay = git.id, overlay.id
 	if n.Overlay == p.e.emptyTree() {
@@ -171,6 +174,9 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	commit.Tree, commit.Overlay, commit.Time = n.Tree, n.Overlay, n.Time
 	if p.dry {
 		return &replaced{old: s.ID}, nil
+	}
+	if err := n.packSkipped(putSkipped(ctx, p.stage)); err != nil {
+		return nil, err
 	}
 	n.ID, err = p.stage.Put(ctx, oid.Commit, gitbridge.EncodeSnapshot(commit, p.e.alg), oid.ID{})
 	return &replaced{old: s.ID, new: n.ID, snap: &n}, storeError(err)

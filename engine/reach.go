@@ -39,7 +39,7 @@ func newReach(e *Engine, load tree.Loader) *reach {
 // on if the caller does.
 func (r *reach) snapshot(s *Snapshot) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
-		roots := []object{{id: s.ID, kind: oid.Commit}, {id: s.Rules.Exclude, kind: oid.Blob}}
+		roots := []object{{id: s.ID, kind: oid.Commit}, {id: s.Rules.Exclude, kind: oid.Blob}, {id: s.SkippedIn, kind: oid.Blob}}
 		for _, id := range s.Rules.Ignore {
 			roots = append(roots, object{id: id, kind: oid.Blob})
 		}

@@ -25,11 +25,16 @@ type Snapshot struct {
 	Rules   Rules      `json:"rules"`             // what the snapshot could have contained
 	Skipped []Note     `json:"skipped,omitempty"` // paths that are not, or not wholly, in it
 	Nested  []NestedAt `json:"nested,omitempty"`  // repositories inside the worktree
-	Points  []Point    `json:"points,omitempty"`  // what it was taken for, oldest first
-	Source  *Source    `json:"source,omitempty"`  // set where rewind did not record it, or the record was lost
-	Limits  *Limits    `json:"limits,omitempty"`  // what it could not have contained for that reason
-	Held    string     `json:"held,omitempty"`    // in a repository: "store", or "git" where some contents are in git alone, kept by our ref
-	Lost    string     `json:"lost,omitempty"`    // why it cannot be restored as a whole any more; "" as far as is known
+
+	// SkippedIn is a blob of the store with the skipped paths in JSON, where they
+	// are many. Whoever gives a snapshot out has filled them in.
+	SkippedIn oid.ID `json:"skipped_in,omitzero"`
+
+	Points []Point `json:"points,omitempty"` // what it was taken for, oldest first
+	Source *Source `json:"source,omitempty"` // set where rewind did not record it, or the record was lost
+	Limits *Limits `json:"limits,omitempty"` // what it could not have contained for that reason
+	Held   string  `json:"held,omitempty"`   // in a repository: "store", or "git" where some contents are in git alone, kept by our ref
+	Lost   string  `json:"lost,omitempty"`   // why it cannot be restored as a whole any more; "" as far as is known
 }
 
 // State returns what the snapshot holds, as a tree with its overlay.

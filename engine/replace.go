@@ -62,7 +62,7 @@ func (e *Engine) replaceRecord(u *cas.Update, r replaced) error {
 	if err := e.forget(u, r.old); err != nil {
 		return err
 	}
-	value, err := json.Marshal(r.snap)
+	value, err := r.snap.encode()
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -64,6 +63,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		return nil, err
 	}
 	defer c.discard()
+	r.Skipped = c.skipped
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = c.finishMirror(ctx) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
@@ -147,6 +147,9 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	}
 	s = c.snapshot()
 	s.Points = []Point{p}
+	if err := s.packSkipped(putSkipped(ctx, c.stage)); err != nil {
+		return nil, false, err
+	}
 	payload := c.commitObject()
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
@@ -257,7 +260,7 @@ func (e *Engine) appendRecord(u *cas.Update, s *Snapshot, pending bool) error {
 	if e.repo != nil && s.Held == "" { // not of a scan: what git had is left there
 		s.Held = heldByGit
 	}
-	value, err := json.Marshal(s)
+	value, err := s.encode()
 	if err != nil {
 		return err
 	}
@@ -298,7 +301,7 @@ func (s *Snapshot) addPoint(u *cas.Update, p Point) error {
 		return nil
 	}
 	s.Points = append(s.Points, p)
-	value, err := json.Marshal(s)
+	value, err := s.encode()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,13 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		return nil, storeError(err)
 	}
 	st.StoreBytes, st.Objects = stats.FileBytes, int64(stats.Objects)
-	err = e.view(ctx, func(v *cas.View) error { return e.count(v, st) })
+	var last *Snapshot
+	err = e.view(ctx, func(v *cas.View) error {
+		if last, err = e.last(v); err != nil {
+			return err
+		}
+		return e.count(v, st)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +63,12 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err
 		}
+	}
+	if last != nil {
+		if err := e.fill(ctx, last); err != nil {
+			return nil, err
+		}
+		st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
 	}
 	h, err := e.history(ctx)
 	st.Unfinished, st.Undo, st.Redo = h.open, len(h.undo), len(h.redo)
@@ -78,10 +90,5 @@ func (e *Engine) count(v *cas.View, st *Status) error {
 			st.Snapshots++
 		}
 	}
-	last, err := e.last(v)
-	if err != nil || last == nil {
-		return err
-	}
-	st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
 	return nil
 }
