@@ -17,7 +17,9 @@ import (
 // all. A snapshot of which neither has everything is marked as lost, with the
 // reason, and left out of the chain, which git would call corrupt with it; one
 // that is whole again is not marked any more.
-func (e *Engine) mend(ctx context.Context) error { return e.mendWith(ctx, e.repo.Has) }
+func (e *Engine) mend(ctx context.Context) error {
+	return e.mendWith(ctx, e.repo.Has)
+}
 
 // mendWith does so for what has reports of git's objects.
 func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
@@ -127,8 +129,9 @@ func (m *mending) object(n tree.Need) (reason string) {
 
 // Sync makes git whole, as every snapshot does by itself for what is pending
 // and for a ref that was lost: it reads back every object of ours that git has,
-// puts right what is not as it should be, and brings in what is missing. It
-// does nothing without git.
+// puts right what is not as it should be, and brings in what is missing. A
+// damaged copy in a pack stays there beside the good one: that is [ErrDamaged].
+// It does nothing without git.
 func (e *Engine) Sync(ctx context.Context) error {
 	if e.repo == nil || e.opened() == nil {
 		return nil
@@ -136,19 +139,27 @@ func (e *Engine) Sync(ctx context.Context) error {
 	if err := e.dropPurged(ctx); err != nil {
 		return err
 	}
-	if err := e.mendWith(ctx, e.sound(ctx)); err != nil {
+	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) }
+	if err := e.repo.Heal(ctx, load); err != nil {
+		return err
+	}
+	var inPacks []oid.ID
+	if err := e.mendWith(ctx, e.sound(ctx, &inPacks)); err != nil {
 		return err
 	}
 	if err := e.bridge(ctx); err != nil {
 		return err
 	}
-	return e.repo.Fold(ctx)
+	if err := e.repo.Fold(ctx); err != nil || len(inPacks) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: git has %d damaged objects in packs, %v among them; good copies are beside them now, and git fsck names the packs", ErrDamaged, len(inPacks), inPacks[0])
 }
 
 // sound returns a function that reports whether git has an object, whole. It
 // reads those that the store has too, for only they can be put right; what git
-// alone has is for git fsck.
-func (e *Engine) sound(ctx context.Context) func(oid.ID) bool {
+// alone has is for git fsck. Those that are damaged in a pack are listed.
+func (e *Engine) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool {
 	return func(id oid.ID) bool {
 		if !e.repo.Has(id) {
 			return false
@@ -158,12 +169,17 @@ func (e *Engine) sound(ctx context.Context) func(oid.ID) bool {
 			return true
 		}
 		o, err := e.repo.Stream(id)
-		if err != nil {
-			return false
+		if err == nil {
+			h := e.alg.NewHasher(o.Kind, o.Size)
+			_, err = io.Copy(h, o.Data)
+			if errors.Join(err, o.Data.Close()) == nil && h.Sum() == id {
+				return true
+			}
 		}
-		h := e.alg.NewHasher(o.Kind, o.Size)
-		_, err = io.Copy(h, o.Data)
-		return errors.Join(err, o.Data.Close()) == nil && h.Sum() == id
+		if !e.repo.HasLoose(id) {
+			*inPacks = append(*inPacks, id)
+		}
+		return false
 	}
 }
 

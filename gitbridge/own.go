@@ -139,22 +139,65 @@ func (w *writer) heal() {
 	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
 		return
 	}
-	notes := append(readNotes(w.r.own+".loose.old"), readNotes(w.r.own+".loose")...)
-	for _, n := range w.r.looseNotes(notes) {
+	for _, n := range w.r.ownNotes() {
 		if w.db.HasLoose(n.id) || w.r.db.Has(n.id) {
 			continue
 		}
-		o := gitodb.Payload(oid.Commit, n.payload)
-		if len(n.payload) == 0 {
-			kind, payload, err := w.job.Load(n.id)
-			if err != nil {
-				continue // of a snapshot that was dropped, or never recorded
-			}
-			o = gitodb.Payload(kind, payload)
+		if o, err := w.noted(n); err == nil { // else of a snapshot that was dropped, or never recorded
+			_ = w.db.WriteLoose(n.id, o)
 		}
-		_ = w.db.WriteLoose(n.id, o)
 	}
 }
+
+// ownNotes reads all notes of objects.
+func (r *Repo) ownNotes() []noted {
+	return r.looseNotes(append(readNotes(r.own+".loose.old"), readNotes(r.own+".loose")...))
+}
+
+// noted gives an object that was noted.
+func (w *writer) noted(n noted) (Object, error) {
+	switch {
+	case len(n.payload) > 0:
+		return gitodb.Payload(oid.Commit, n.payload), nil
+	case n.id == w.r.emptyTree():
+		return gitodb.Payload(oid.Tree, nil), nil
+	}
+	kind, payload, err := w.job.Load(n.id)
+	return gitodb.Payload(kind, payload), err
+}
+
+// Heal reads back the objects of ours that have files of their own, and writes
+// anew those that are not as they were written. What load does not give and is
+// damaged is of no use to anybody, and goes.
+func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) error {
+	w, err := r.writer(&Job{Load: load, Durable: true})
+	if err != nil || r.own == "" || len(r.layout.UnknownExtensions) > 0 {
+		return err
+	}
+	defer w.db.Close()
+	for _, n := range r.ownNotes() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if w.db.SoundLoose(n.id) {
+			continue
+		}
+		o, err := w.noted(n)
+		switch {
+		case err == nil:
+			err = w.db.ReplaceLoose(n.id, o)
+		default:
+			err = w.db.RemoveLoose(n.id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasLoose reports whether an object has a file of its own, whatever is in it.
+func (r *Repo) HasLoose(id oid.ID) bool { return r.db.HasLoose(id) }
 
 // tidy packs our objects when they are many, and our packs. It does nothing
 // while another process does. The errors are of no consequence: it is tried

@@ -7,7 +7,8 @@
 // once more. What is written is what git writes, under git's own protocol
 // (temporary name, then rename), and appears whole or not at all.
 //
-// The package knows neither refs nor worktrees, and never deletes an object.
+// The package knows neither refs nor worktrees, and never deletes an object: only
+// copies of what is elsewhere too, and files that are damaged, where it is told to.
 // The formats are those of git's gitformat-pack and gitformat-loose pages.
 package gitodb
 

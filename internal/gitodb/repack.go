@@ -61,6 +61,25 @@ func (d *DB) Repack(ctx context.Context, loose []oid.ID, packs []string) (name s
 	return name, len(ids), nil
 }
 
+// SoundLoose reports whether an object's own file, if there is one, holds it.
+func (d *DB) SoundLoose(id oid.ID) bool {
+	path := loosePath(d.dir, id)
+	if st, err := os.Lstat(path); !d.fits(id) || err != nil || !st.Mode().IsRegular() {
+		return true
+	}
+	kind, payload, err := d.readLoose(path)
+	return err == nil && d.alg.Sum(kind, payload) == id || errors.Is(err, ErrTooLarge)
+}
+
+// RemoveLoose removes an object's own file, which is damaged.
+func (d *DB) RemoveLoose(id oid.ID) error {
+	err := os.Remove(loosePath(d.dir, id))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // HasPack reports whether there is a pack of this base name that may be
 // replaced: not one that is marked to be kept, nor one of unreachable objects.
 func (d *DB) HasPack(base string) bool {

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestSyncPutsRightWhatIsDamagedAmongGitsObjects(t *testing.T) {
+	damages := map[string]func(data, other []byte) []byte{
+		"flipped":   func(data, _ []byte) []byte { data[len(data)/2] ^= 4; return data },
+		"truncated": func(data, _ []byte) []byte { return data[:len(data)/2] },
+		"empty":     func([]byte, []byte) []byte { return nil },
+		"swapped":   func(_, other []byte) []byte { return other },
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, true)
+			e := p.open()
+			for i := range 4 {
+				p.write(fmt.Sprint("d/", i), fmt.Sprint("text ", i))
+				p.snap(e, fmt.Sprint(i), nil)
+			}
+			files, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "??", "*"))
+			p.must(err)
+			other, err := os.ReadFile(files[0])
+			p.must(err)
+			for _, path := range files[1:] {
+				data, err := os.ReadFile(path)
+				p.must(err)
+				p.must(os.Remove(path))
+				p.must(os.WriteFile(path, damage(data, slices.Clone(other)), 0o444))
+			}
+			e = p.open()
+			p.must(e.Sync(context.Background()))
+			p.wantClean(e)
+			if got := p.inRef(e); len(got) != 4 {
+				t.Errorf("the ref keeps %v", got)
+			}
+		})
+	}
+}
+
+func TestSyncNamesADamagedCopyInAPack(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	for i := range 200 {
+		p.write(fmt.Sprint("d/", i), fmt.Sprint(rand.Uint64()))
+	}
+	p.snap(e, "one", nil)
+	pack, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack"))
+	if err != nil || len(pack) != 1 {
+		t.Fatal(pack, err)
+	}
+	data, err := os.ReadFile(pack[0])
+	p.must(err)
+	data[len(data)/2] ^= 4
+	p.must(os.Remove(pack[0]))
+	p.must(os.WriteFile(pack[0], data, 0o444))
+	e = p.open()
+	if err := e.Sync(context.Background()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("%v, want ErrDamaged", err)
+	}
+	p.write("d/0", "next")
+	if r := p.take(p.open()); r.Bridge != nil {
+		t.Error(r.Bridge)
+	}
+	if v, err := e.Verify(context.Background()); err != nil || len(v.Damaged) > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
