@@ -114,6 +114,28 @@ func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
 	return err
 }
 
+// Flush makes what is staged durable without a record of it. The stage goes on
+// knowing it: [Stage.Has] reports it, and [Stage.Commit] looks whether a sweep
+// has left it. Flush must not run at the same time as Put.
+func (g *Stage) Flush(ctx context.Context) error {
+	if err := g.finish(ctx); err != nil {
+		return err
+	}
+	err := g.s.Update(ctx, func(u *Update) error {
+		g.look(&u.View)
+		return u.write(g.ready)
+	})
+	if err == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for i := range g.ready.objects {
+			g.seen[g.ready.objects[i].id] = struct{}{} // large ones too
+		}
+		g.ready = &load{}
+	}
+	return err
+}
+
 // finish works off the last batch and puts the rows of the large objects,
 // whose chunks are all there now, into the last load.
 func (g *Stage) finish(ctx context.Context) error {

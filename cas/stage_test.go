@@ -34,6 +34,39 @@ func TestAStageKnowsWhatWasPutIntoIt(t *testing.T) {
 	}
 }
 
+func TestWhatWasFlushedIsKnownAndLookedForWhenItIsCommitted(t *testing.T) {
+	for _, sweep := range []bool{false, true} {
+		s, r := newStore(t), seeded(t)
+		g := s.Stage()
+		var ids []oid.ID
+		for _, size := range []int{10, 500, 5 << 20} {
+			id, err := g.Put(t.Context(), oid.Blob, noise(r, size), oid.ID{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		if err := g.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			read(t, s, id)
+			if !g.Has(id) {
+				t.Errorf("%v is not known any more", id)
+			}
+		}
+		if sweep {
+			if _, err := s.Sweep(t.Context(), SweepOptions{Live: func(func(oid.ID)) error { return nil }, Grace: -1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := g.Commit(t.Context(), func(u *Update) error { return u.Table("records").Put([]byte("k"), ids[0].Bytes()) })
+		if errors.Is(err, ErrSwept) != sweep || !sweep && err != nil {
+			t.Errorf("swept %v: %v", sweep, err)
+		}
+	}
+}
+
 func TestAStageWhoseContentsASweepTookRecordsNothing(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	g := s.Stage()

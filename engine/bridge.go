@@ -83,6 +83,9 @@ func (e *Engine) refStands(ctx context.Context, d debt) bool {
 			return true
 		}
 	}
+	if _, err := e.repo.Tip(); errors.Is(err, gitbridge.ErrUnsupportedRepository) {
+		return true // nobody can tell, and nothing of ours could be done about it
+	}
 	oldest := d.newest[len(d.newest)-1]
 	return slices.ContainsFunc(d.rows, func(r pendingRow) bool { return r.id == oldest })
 }

@@ -125,7 +125,7 @@ func (m *mirroring) wait() error {
 // before it is recorded. If git cannot keep it now, all that was to be borrowed
 // is copied into the store instead, and the snapshot goes into git afterwards.
 func (c *capture) borrow(ctx context.Context, id oid.ID, commit []byte, older []pendingRow) (*mirroring, error) {
-	if err := c.stage.Commit(ctx, nil); err != nil { // what git gets is read from the store
+	if err := c.stage.Flush(ctx); err != nil { // what git gets is read from the store
 		return nil, storeError(err)
 	}
 	m := c.mirror(ctx, id, commit, older)

@@ -154,6 +154,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
 		return nil, false, storeError(err)
 	}
+	mine := s.ID
 	done, older := e.bridged(ctx, c.owed.rows)
 	if c.way = nil; c.borrows && !c.unchanged(c.last) {
 		c.way, err = c.borrow(ctx, s.ID, payload, older)
@@ -171,11 +172,16 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 		return also(u, s)
 	})
 	if err != nil {
-		c.way.goOn(oid.ID{})
-		return nil, false, storeError(err)
+		s = &Snapshot{}
 	}
 	c.recorded = s.ID
 	c.way.goOn(s.ID)
+	if c.kept && s.ID != mine { // the ref has what nobody recorded
+		err = errors.Join(err, e.letGo(context.WithoutCancel(ctx), mine))
+	}
+	if err != nil {
+		return nil, false, storeError(err)
+	}
 	return s, reused, nil
 }
 
@@ -184,7 +190,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 // first, and git is mended with it: what still lacks then is copied.
 func (c *capture) rest(ctx context.Context) error {
 	if c.adrift {
-		if err := c.stage.Commit(ctx, nil); err != nil {
+		if err := c.stage.Flush(ctx); err != nil {
 			return storeError(err)
 		}
 		_ = c.e.mend(ctx) // what hinders it is met again, and told, when git gets this snapshot

@@ -108,7 +108,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 // bridge does all of it once. It says to do it again when the chain it began
 // with was replaced meanwhile: what that kept may be gone.
 func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again bool, err error) {
-	tip, err := w.r.tip()
+	tip, err := w.r.Tip()
 	if err == nil {
 		err = w.r.sound(tip)
 	}
@@ -158,8 +158,9 @@ func (r *Repo) sound(tip oid.ID) error {
 	return nil
 }
 
-// tip returns where the store ref points to, zero if there is none yet.
-func (r *Repo) tip() (oid.ID, error) {
+// Tip returns where the store ref points to, zero if there is none yet. The
+// errors are ErrBroken, ErrUnsupportedRepository, and those of the system.
+func (r *Repo) Tip() (oid.ID, error) {
 	ref, err := r.readRef(StoreRef)
 	if errors.Is(err, gitref.ErrNotFound) {
 		return oid.ID{}, nil
@@ -176,7 +177,7 @@ func (r *Repo) Keeps(ctx context.Context, snapshot oid.ID) bool {
 	if !r.db.Has(snapshot) {
 		return false
 	}
-	tip, err := r.tip()
+	tip, err := r.Tip()
 	return err == nil && !tip.IsZero() && r.kept(ctx, tip, snapshot)
 }
 
@@ -238,7 +239,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 			return oid.ID{}, false, errors.Join(ctx.Err(), err)
 		case <-time.After(rand.N(5 * time.Millisecond)):
 		}
-		now, err := w.r.tip()
+		now, err := w.r.Tip()
 		if err != nil {
 			return oid.ID{}, false, err
 		}

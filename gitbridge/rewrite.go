@@ -111,7 +111,7 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 	}
 	defer w.db.Close()
 	for {
-		tip, err := r.tip()
+		tip, err := r.Tip()
 		repair := errors.Is(err, ErrBroken) && what == "rebuild"
 		if repair {
 			tip, err = oid.ID{}, nil
