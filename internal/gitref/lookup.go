@@ -68,23 +68,23 @@ func lookUp(f io.ReaderAt, size int64, name string) (string, error) {
 				from = at.from
 			}
 		}
-		return scanPart(f, from, min(to+scanBytes, size), size, name)
+		return scanPart(f, from, min(to+scanBytes, size), name)
 	}
 	return scan(io.NewSectionReader(f, from, to-from), name)
 }
 
 // scanPart reads the lines of a part that begins with a line. One that is cut
-// off by its end does not count.
-func scanPart(f io.ReaderAt, from, to, size int64, name string) (string, error) {
-	part := make([]byte, to-from)
+// off by its end, and not by the file's, does not count.
+func scanPart(f io.ReaderAt, from, to int64, name string) (string, error) {
+	part := make([]byte, to-from+1)
 	n, err := f.ReadAt(part, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	if part = part[:n]; to < size {
-		part = part[:bytes.LastIndexByte(part, '\n')+1]
+	if n == len(part) {
+		n = bytes.LastIndexByte(part, '\n') + 1
 	}
-	return scan(bytes.NewReader(part), name)
+	return scan(bytes.NewReader(part[:n]), name)
 }
 
 // A line of packed-refs, without its end.
