@@ -32,6 +32,11 @@ type Job struct {
 	// or is to be in git first.
 	Recorded func(ctx context.Context) error
 
+	// After is a snapshot that the ref must keep still: without it the ref was
+	// deleted or set back meanwhile, which is ErrBroken, lest a new chain begin
+	// that keeps nothing of the old one. Zero: there is none.
+	After oid.ID
+
 	// Since is the tree of an earlier snapshot that the ref keeps, as
 	// [Repo.Keeps] said; zero if none is known.
 	Since oid.ID
@@ -116,10 +121,15 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		return report, false, err
 	}
 	// A snapshot whose commit git lacks cannot be in the chain.
-	if w.r.db.Has(w.job.Snapshot) && w.r.kept(ctx, tip, w.job.Snapshot) {
-		return report, false, nil
+	if !w.job.After.IsZero() && !w.r.kept(ctx, tip, w.job.After) {
+		return report, false, fmt.Errorf("%w: it does not keep %v any more", ErrBroken, w.job.After)
 	}
-	ids, looked, err := w.missing(ctx, c.Tree, w.whole(tip))
+	if w.r.db.Has(w.job.Snapshot) && w.r.kept(ctx, tip, w.job.Snapshot) {
+		return report, false, w.settle(ctx)
+	}
+	head, _ := w.r.Head()
+	known := w.known(tip)
+	ids, looked, err := w.missing(ctx, c.Tree, append([]oid.ID{head.Tree}, known...))
 	if err != nil {
 		return report, false, err
 	}
@@ -143,8 +153,47 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err := w.recorded(ctx); err != nil { // also where there was nothing to write
 		return report, false, err
 	}
-	report.Keepalive, again, err = w.append(ctx, c, tip)
-	return report, again, err
+	if report.Keepalive, again, err = w.append(ctx, c, tip); err != nil || again {
+		return report, again, err
+	}
+	return report, false, w.lookAgain(ctx, c, head, known)
+}
+
+// lookAgain writes what only HEAD kept when it was looked up, if HEAD has moved
+// before the ref did: a collection may have taken it in between.
+func (w *writer) lookAgain(ctx context.Context, c Commit, head Head, known []oid.ID) error {
+	if now, err := w.r.Head(); err == nil && now.Commit == head.Commit || w.job.Durable {
+		return nil // who asked for Durable looks himself, and begins again
+	}
+	ids, _, err := w.missing(ctx, c.Tree, known)
+	if err == nil {
+		err = w.write(ctx, ids, w.source(ids))
+	}
+	if err == nil && len(ids) <= looseMax {
+		w.r.noteLoose(ids, nil)
+	}
+	return err
+}
+
+// settle makes durable what is in git already, if that is asked for.
+func (w *writer) settle(ctx context.Context) error {
+	if !w.job.Durable {
+		return nil
+	}
+	if err := w.db.Harden(ctx); err != nil || !w.r.files() {
+		return err
+	}
+	return w.refs.Settle(StoreRef)
+}
+
+// Sound reports whether the ref and the head of its chain can be read, also where
+// there is no ref. The errors are those of [Repo.Tip].
+func (r *Repo) Sound() error {
+	tip, err := r.Tip()
+	if err == nil {
+		err = r.sound(tip)
+	}
+	return err
 }
 
 // sound reports whether the head of the chain can be read.
@@ -198,16 +247,13 @@ func (r *Repo) kept(ctx context.Context, tip, snapshot oid.ID) bool {
 	return false
 }
 
-// whole lists the trees that git has whole because something keeps them.
-func (w *writer) whole(tip oid.ID) (trees []oid.ID) {
+// known lists the trees that git has whole because the ref keeps them.
+func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	r := w.r
 	if k, err := r.commit(tip); err == nil && k.subject == keepaliveMessage && len(k.parents) > 0 {
 		if s, err := r.commit(k.parents[len(k.parents)-1]); err == nil {
 			trees = append(trees, s.Tree)
 		}
-	}
-	if h, err := r.Head(); err == nil && !h.Tree.IsZero() {
-		trees = append(trees, h.Tree)
 	}
 	if !w.job.Since.IsZero() {
 		trees = append(trees, w.job.Since)

@@ -196,6 +196,10 @@ func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte,
 	return nil
 }
 
+// Complete reports why git may have objects that it does not show; see
+// [gitodb.DB.Complete].
+func (r *Repo) Complete() error { return r.db.Complete() }
+
 // HasLoose reports whether an object has a file of its own, whatever is in it.
 func (r *Repo) HasLoose(id oid.ID) bool { return r.db.HasLoose(id) }
 
@@ -217,6 +221,24 @@ func (w *writer) tidy(ctx context.Context) error {
 		err = w.packPacks(ctx)
 	}
 	return errors.Join(err, held.Unlock())
+}
+
+// forget packs what is noted and drops the notes, when the ref lets go of
+// snapshots: what only they had must not be written again by [writer.heal] when
+// git has collected it.
+func (w *writer) forget(ctx context.Context) {
+	if w.r.own == "" || !w.r.files() {
+		return
+	}
+	held, err := durable.Lock(ctx, w.r.own+".tidy.lock", durable.Exclusive)
+	if err != nil {
+		return
+	}
+	if err := w.packLoose(ctx); err != nil {
+		_ = os.Remove(w.r.own + ".loose")
+		_ = os.Remove(w.r.own + ".loose.old")
+	}
+	_ = held.Unlock()
 }
 
 // packLoose moves our objects from files of their own into one pack.

@@ -24,6 +24,7 @@ const foldMax = 64
 // goes with git's next collection. Rewrite returns what was dropped.
 func (r *Repo) Rewrite(ctx context.Context, keep func(StoreSnapshot) bool) (dropped []oid.ID, err error) {
 	err = r.rework(ctx, "rewrite", func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error) {
+		w.forget(ctx)
 		var kept []StoreSnapshot
 		kept, dropped, err = r.sift(ctx, tip, keep)
 		if err != nil || len(dropped) == 0 || len(kept) == 0 {

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -260,6 +261,25 @@ func (d *DB) try(id oid.ID, f func(place) error) error {
 		return d.notFound()
 	}
 	return last
+}
+
+// Complete reports why the database may have objects that it does not show: a
+// directory of packs that cannot be listed, or a pack whose index cannot be
+// used. Without an error [ErrNotFound] is proof that an object is gone.
+func (d *DB) Complete() error {
+	d.Refresh()
+	for _, s := range d.all() {
+		if _, err := os.ReadDir(filepath.Join(s.dir, "pack")); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, p := range s.list() {
+			p.lookUp()
+			if bad := p.bad.Load(); bad != nil {
+				return *bad
+			}
+		}
+	}
+	return nil
 }
 
 // notFound is ErrNotFound, with the packs named whose index cannot be used.

@@ -69,6 +69,21 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 	return s.syncPlace(path)
 }
 
+// Settle makes durable what a ref's file says now. A packed ref is git's to sync.
+func (s *Store) Settle(name string) error {
+	f, err := os.Open(s.path(name))
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return s.syncPlace(s.path(name))
+}
+
 // syncPlace makes durable that a file has its name, and that its directories
 // below the git directory have theirs.
 func (s *Store) syncPlace(path string) error {

@@ -40,7 +40,7 @@ func (s *Search) Beyond(root oid.ID, known ...oid.ID) iter.Seq2[Need, error] {
 	}
 	return func(yield func(Need, error) bool) {
 		for _, id := range known {
-			s.seen[id] = true
+			s.seen[id] = !id.IsZero()
 		}
 		if !root.IsZero() {
 			s.tree(Need{ID: root, Kind: oid.Tree}, known, yield)
@@ -84,7 +84,7 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 func (s *Search) learn(known []oid.ID) map[string][]oid.ID {
 	below := map[string][]oid.ID{}
 	for i, id := range known {
-		if slices.Contains(known[:i], id) {
+		if id.IsZero() || slices.Contains(known[:i], id) {
 			continue
 		}
 		list, err := entries(id, s.Algorithm, s.Load)
