@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -60,6 +61,7 @@ type Progress struct {
 type Engine struct {
 	root  string          // absolute, symbolic links resolved
 	key   string          // names the worktree in the store
+	birth string          // tells its directory from others that have or had that name
 	alg   oid.Algorithm   // of every id
 	repo  *gitbridge.Repo // nil without git
 	dir   string          // where the store lies
@@ -91,6 +93,9 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		return nil, err
 	}
 	if err := e.locate(dir); err != nil {
+		return nil, err
+	}
+	if e.birth, err = dirfd.Birth(e.lasting()); err != nil {
 		return nil, err
 	}
 	if e.conf, err = e.loadSettings(); err != nil {
@@ -174,19 +179,6 @@ func (e *Engine) openStore(create bool) error {
 	}
 	e.store = s
 	return nil
-}
-
-// storeError turns the store's conditions into the engine's.
-func storeError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, cas.ErrNewerFormat):
-		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
-	case errors.Is(err, cas.ErrCorrupt), errors.Is(err, cas.ErrNotStore):
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return err
 }
 
 // opened returns the store, nil if there is none yet. Another process may have

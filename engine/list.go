@@ -260,12 +260,14 @@ func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*S
 
 // A worktreeRecord is what the store knows of a worktree.
 type worktreeRecord struct {
-	Root  Path      `json:"root"`          // where it was last seen
-	Umask tree.Mode `json:"umask"`         // of all its snapshots
-	Last  oid.ID    `json:"last,omitzero"` // its newest snapshot
+	Root  Path      `json:"root"`            // where it was last seen
+	Birth string    `json:"birth,omitempty"` // of its directory
+	Umask tree.Mode `json:"umask"`           // of all its snapshots
+	Last  oid.ID    `json:"last,omitzero"`   // its newest snapshot
 }
 
-// worktree returns the record of this worktree; ok is false if it has none.
+// worktree returns the record of this worktree; ok is false if it has none, or
+// one of another directory that had this name.
 func (e *Engine) worktree(v *cas.View) (w worktreeRecord, ok bool, err error) {
 	value, err := v.Table(tableWorktrees).Value([]byte(e.key))
 	if errors.Is(err, cas.ErrNotFound) {
@@ -276,6 +278,9 @@ func (e *Engine) worktree(v *cas.View) (w worktreeRecord, ok bool, err error) {
 	}
 	if err := json.Unmarshal(value, &w); err != nil {
 		return w, false, fmt.Errorf("%w: record of worktree %q: %w", ErrDamaged, e.key, err)
+	}
+	if !sameBirth(w.Birth, e.birth) {
+		return worktreeRecord{}, false, nil
 	}
 	return w, true, nil
 }
@@ -294,6 +299,10 @@ func worktrees(v *cas.View) (map[string]worktreeRecord, error) {
 }
 
 func (e *Engine) putWorktree(u *cas.Update, w worktreeRecord) error {
+	if _, err := e.bindHistory(u); err != nil {
+		return err
+	}
+	w.Birth = e.birth
 	value, err := json.Marshal(w)
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ type Pruned struct {
 	Objects int64          // contents that went with them
 	Freed   int64          // bytes of the store's file given back to the system
 	Bridge  error          // not nil: the ref still keeps what was dropped; the next command tries again
+	Sweep   error          // not nil: no contents were removed, because others kept writing; the next prune does it
+
+	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
 }
 
 // Prune drops snapshots beyond the limits and the contents that only they
@@ -47,8 +50,10 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	if s == nil {
 		return &Pruned{Kept: map[string]int{}}, nil
 	}
+	var recovered *Restored
 	if !p.DryRun {
-		if _, err := e.Recover(ctx); err != nil {
+		var err error
+		if recovered, err = e.Recover(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -56,6 +61,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	if err != nil {
 		return nil, err
 	}
+	out.Recovered = recovered
 	if !p.DryRun {
 		if err := e.drop(ctx, out); err != nil {
 			return nil, err

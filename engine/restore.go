@@ -28,6 +28,11 @@ type Restored struct {
 	Kept      []Note // paths the snapshot does not have and that stay, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
 	Damaged   bool   // among the conflicts are contents that could not be read back
+	Bridge    error  // not nil: the snapshot of the state before stands in the store, but is not in git yet
+
+	// Recovered is what was done before, to finish an operation that had been
+	// interrupted; nil if there was none.
+	Recovered *Restored
 }
 
 // Plan tells what Restore would do now, and changes nothing.
@@ -42,13 +47,18 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 // An aim is what an operation is to reach.
 type aim struct {
 	target *Snapshot
+	stored bool // the store has the record of the target
 	paths  *selection
 	made   made // what the operation that is taken back brought; nil unless one is
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
 func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	if to.target, err = e.Find(ctx, id); err != nil {
+	to.target, err = e.recorded(ctx, id)
+	if to.stored = err == nil; errors.Is(err, ErrNoSnapshot) {
+		to.target, err = e.Find(ctx, id)
+	}
+	if err != nil {
 		return aim{}, err
 	}
 	to.paths, err = newSelection(opt)
@@ -65,7 +75,7 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 	var left map[string]bool
 	if h.open != nil {
 		steps, err := e.steps(ctx, h.open)
-		if err != nil {
+		if err != nil && !isLost(err) {
 			return nil, err
 		}
 		left = apply.Leftovers(steps, h.open.Key)
@@ -101,15 +111,20 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := e.lockOperations(ctx)
+	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock.Unlock()
-	if _, err := e.recoverLocked(ctx); err != nil {
+	defer lock.Unlock()
+	finished, err := e.recoverLocked(ctx, lock)
+	if err != nil {
 		return nil, err
 	}
-	return e.operate(ctx, &Operation{Kind: "restore"}, to)
+	r, err := e.operate(ctx, &Operation{Kind: "restore", lock: lock}, to)
+	if err == nil {
+		r.Recovered = finished
+	}
+	return r, err
 }
 
 // operate carries out an operation whose kind (and, for undo and redo, what it
@@ -124,7 +139,8 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	// The end waits for it: whoever kills a program that still works must find
 	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
-	git.Go(func() { _ = present.finishMirror(ctx) })
+	var bridged error
+	git.Go(func() { bridged = present.finishMirror(ctx) })
 	out, err := e.apply(ctx, op, plan.steps, false)
 	git.Wait()
 	if err == nil {
@@ -134,6 +150,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 		return nil, unfinished(op.Kind, op, err)
 	}
 	r := restored(op, out)
+	r.Bridge = bridged
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
 }
@@ -199,7 +216,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 	plan, err := e.plan(ctx, present, to)
 	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
 		present.beginSave()
-		if err = e.begin(ctx, op, present, plan.steps); err == nil {
+		if err = e.begin(ctx, op, to, present, plan.steps); err == nil {
 			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
 			return plan, present, nil
 		}
@@ -210,8 +227,9 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 // begin makes the operation durable before anything is changed, in one
 // transaction with the snapshot of the present to which undo returns. Where
 // that is an earlier one, which a prune may have dropped since, it is
-// [cas.ErrSwept] if it is not there any more.
-func (e *Engine) begin(ctx context.Context, op *Operation, present *capture, steps []apply.Step) (err error) {
+// [cas.ErrSwept] if it is not there any more; where the target was dropped,
+// [ErrNoSnapshot]. From here on the operation keeps both.
+func (e *Engine) begin(ctx context.Context, op *Operation, to aim, present *capture, steps []apply.Step) (err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
 	if err != nil {
@@ -222,33 +240,41 @@ func (e *Engine) begin(ctx context.Context, op *Operation, present *capture, ste
 	}
 	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *cas.Update, undo *Snapshot) error {
 		op.From = undo.ID
-		if err := e.abandon(u); err != nil {
+		if err := to.stands(&u.View); err != nil {
+			return err
+		}
+		row, err := e.bindHistory(u)
+		if err != nil {
+			return err
+		}
+		// An undo is about to take back what was left unfinished; whatever else
+		// begins has finished it before.
+		if err := e.giveUp(u, row.Open); err != nil {
 			return err
 		}
 		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 			return err
 		}
-		return op.put(u)
+		if err := row.push(u, op); err != nil {
+			return err
+		}
+		row.Open = op.Seq
+		return row.put(u, e.key)
 	})
 	return err
 }
 
-// abandon ends an operation that was left unfinished: an undo is about to
-// take it back, and whatever else begins has finished it before.
-func (e *Engine) abandon(u *cas.Update) error {
-	ops, err := operations(&u.View, e.key)
-	if err != nil {
-		return err
+// stands holds that what is aimed at was not dropped, nor purged, since it was
+// looked up.
+func (to aim) stands(v *cas.View) error {
+	if !to.stored {
+		return nil // git has it
 	}
-	for _, op := range ops {
-		if op.Ended.IsZero() {
-			op.Ended, op.Partial = e.now(), true
-			if err := op.put(u); err != nil {
-				return err
-			}
-		}
+	s, err := find(v, to.target.ID)
+	if err == nil && (s == nil || s.ID != to.target.ID) {
+		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
 	}
-	return nil
+	return err
 }
 
 // apply carries out the steps.
@@ -275,8 +301,25 @@ func wanted(steps []apply.Step) (ids []oid.ID) {
 
 // end records that the operation is done.
 func (e *Engine) end(ctx context.Context, op *Operation, out apply.Outcome) error {
-	op.Ended, op.Partial = e.now(), len(out.Conflicts) > 0
-	return storeError(e.opened().Update(ctx, op.put))
+	err := e.opened().Update(ctx, func(u *cas.Update) error {
+		row, err := e.bindHistory(u)
+		if err != nil {
+			return err
+		}
+		if row.Open == op.Seq {
+			row.Open = 0
+		}
+		now, err := readOperation(&u.View, op.Seq) // a purge may have given its snapshots other ids
+		if err != nil {
+			return err
+		}
+		now.Ended, now.Partial = e.now(), len(out.Conflicts) > 0
+		return errors.Join(now.put(u), row.put(u, e.key))
+	})
+	if err == nil {
+		noteEnd(op)
+	}
+	return storeError(err)
 }
 
 // protected are the directories that no step writes into: the store, and

@@ -195,11 +195,11 @@ func (e *Engine) needed(v *cas.View) (map[oid.ID]string, error) {
 	}
 	for key, w := range worktrees {
 		add(w.Last, keepLast)
-		ops, err := operations(v, key)
+		ops, err := wantedOperations(v, key)
 		if err != nil {
 			return nil, err
 		}
-		for _, op := range replay(ops).needed() {
+		for _, op := range ops {
 			add(op.From, keepUndo)
 			add(op.To, keepUndo)
 		}

@@ -71,7 +71,15 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
 	}
 	h, err := e.history(ctx)
-	st.Unfinished, st.Undo, st.Redo = h.open, len(h.undo), len(h.redo)
+	if st.Unfinished = h.open; h.undo != nil {
+		st.Undo = h.undo.Depth
+	}
+	if h.redo != nil {
+		st.Redo = h.redo.Depth
+	}
+	if strange := h.strangeError(); strange != nil {
+		st.Warnings = append(st.Warnings, strange.Error())
+	}
 	return st, err
 }
 

@@ -1,0 +1,395 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// interrupted is a crowded place where a restore of its first state was cut
+// short.
+func interrupted(t *testing.T) (*place, oid.ID) {
+	t.Helper()
+	p, recorded := crowded(t)
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	return p, recorded[0].ID
+}
+
+// edit changes a file that the interrupted restore has not come to yet.
+func (p *place) edit() string {
+	p.t.Helper()
+	for _, name := range []string{"d/059", "d/058", "d/057", "d/000", "d/001"} {
+		if strings.HasPrefix(p.read(name), "three") {
+			p.write(name, "edited since")
+			return name
+		}
+	}
+	p.t.Fatal("the restore has written everything")
+	return ""
+}
+
+func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
+	ctx := context.Background()
+	ways := map[string]func(e *Engine, other oid.ID) (*Restored, error){
+		"snapshot": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Snapshot(ctx, nil)
+			return r.Recovered, err
+		},
+		"restore": func(e *Engine, other oid.ID) (*Restored, error) {
+			r, err := e.Restore(ctx, other, nil)
+			return r.Recovered, err
+		},
+		"prune": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Prune(ctx, nil)
+			return r.Recovered, err
+		},
+		"purge": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Purge(ctx, []string{"nothing"}, false)
+			return r.Recovered, err
+		},
+		"sync": func(e *Engine, _ oid.ID) (*Restored, error) { return e.Repair(ctx) },
+	}
+	for name, do := range ways {
+		t.Run(name, func(t *testing.T) {
+			p, id := interrupted(t)
+			edited := p.edit()
+			got, err := do(p.open(), id)
+			p.must(err)
+			if got == nil || got.ID != id || got.Written == 0 || len(got.Conflicts) != 1 || string(got.Conflicts[0].Path) != edited {
+				t.Fatalf("it says %+v; %s was edited since", got, edited)
+			}
+			if name != "restore" && p.read(edited) != "edited since" {
+				t.Error("the edit is lost")
+			}
+			if again, err := p.open().Recover(ctx); again != nil || err != nil {
+				t.Errorf("it is told twice: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.cut((*Engine).Undo)
+	r, err := e.Redo(ctx)
+	p.must(err)
+	if r.Recovered == nil || r.Recovered.Written == 0 || r.Recovered.ID == r.ID {
+		t.Errorf("%+v", r.Recovered)
+	}
+	p.wantState("redo", "one")
+}
+
+func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
+	p, _ := interrupted(t)
+	e, ctx := p.open(), context.Background()
+	h, err := e.history(ctx)
+	p.must(err)
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error { // its journal is gone
+		h.open.Plan = e.alg.Sum(oid.Blob, []byte("not there"))
+		return h.open.put(u)
+	}))
+	edited := p.edit()
+	for range 2 {
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if !errors.Is(r.Unfinished, ErrUnfinished) || r.Recovered != nil {
+			t.Fatalf("the unfinished restore is not named: %v", r.Unfinished)
+		}
+	}
+	r, err := e.Undo(ctx)
+	p.must(err)
+	if len(r.Conflicts) != 1 || string(r.Conflicts[0].Path) != "." || p.read(edited) != "three"+strings.TrimLeft(edited[2:], "0") && p.read(edited) != "three0" {
+		t.Errorf("%+v, %q", r.Conflicts, p.read(edited))
+	}
+	s, err := e.Status(ctx)
+	if p.must(err); s.Unfinished != nil {
+		t.Error("it is unfinished still")
+	}
+}
+
+// born skips a test where directories cannot be told apart by their birth.
+func born(t *testing.T, e *Engine) {
+	t.Helper()
+	if !strings.HasPrefix(e.birth, "born ") && runtime.GOOS == "linux" {
+		t.Skip("SKIPPED: this file system does not keep when a directory was made")
+	}
+}
+
+func TestAWorktreeThatIsAddedAgainIsAnotherOne(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	p.write("file", "committed")
+	p.git("add", ".")
+	p.git("commit", "-qm", "one")
+	linked := filepath.Join(filepath.Dir(p.dir), "linked")
+	main := p.dir
+	add := func() *Engine {
+		p.git("worktree", "add", "-q", "--detach", linked)
+		return p.openAt(linked)
+	}
+	e := add()
+	born(t, e)
+	var first *Recorded
+	for _, text := range []string{"one", "two"} {
+		p.dir = linked
+		for n := range 40 {
+			p.write("d/"+strings.Repeat("x", n+1), text)
+		}
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if first == nil {
+			first = r
+		}
+	}
+	_, err := e.Restore(ctx, first.ID, nil)
+	p.must(err)
+	_, err = e.Undo(ctx)
+	p.must(err)
+	p.cut((*Engine).Redo)
+	p.dir = main
+	p.git("worktree", "remove", "--force", linked)
+	e = add()
+	for n := range 40 {
+		p.must(os.MkdirAll(filepath.Join(linked, "d"), 0o755))
+		p.must(os.WriteFile(filepath.Join(linked, "d", strings.Repeat("x", n+1)), []byte("three"), 0o644))
+	}
+	st, err := e.Status(ctx)
+	p.must(err)
+	if st.Unfinished != nil || st.Undo+st.Redo != 0 || len(st.Warnings) == 0 {
+		t.Errorf("before anything was recorded: %+v", st)
+	}
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) {
+		t.Errorf("finished for another worktree: %+v, %v", r.Recovered, r.Unfinished)
+	}
+	for n := range 40 {
+		if data, _ := os.ReadFile(filepath.Join(linked, "d", strings.Repeat("x", n+1))); string(data) != "three" {
+			t.Fatalf("a file of the new worktree is %q", data)
+		}
+	}
+	for _, do := range []func(context.Context) (*Restored, error){e.Undo, e.Redo} {
+		if _, err := do(ctx); !errors.Is(err, ErrNothing) {
+			t.Errorf("what another worktree did is offered: %v", err)
+		}
+	}
+	if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+		t.Errorf("it is said again: %v, %v", err, r.Unfinished)
+	}
+	_, err = e.Restore(ctx, first.ID, nil) // by its id it is there
+	p.must(err)
+	if _, err := e.Undo(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	p.write("d/f", "one")
+	e := p.open()
+	born(t, e)
+	one, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.write("d/f", "two")
+	_, err = e.Restore(ctx, one.ID, nil)
+	p.must(err)
+	moved, copied := p.dir+"-moved", p.dir+"-copied"
+	p.must(os.Rename(p.dir, moved))
+	if out, err := exec.Command("cp", "-a", moved, copied).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no cp -a here: %s", out)
+	}
+	c := p.openAt(copied)
+	if _, err := c.Undo(ctx); !errors.Is(err, ErrNothing) {
+		t.Errorf("undo in a copy: %v", err)
+	}
+	if list, err := c.List(ctx, nil); err != nil || len(list) != 2 {
+		t.Errorf("a copy lists %d snapshots, %v", len(list), err)
+	}
+	_, err = p.openAt(moved).Undo(ctx)
+	p.must(err)
+	if data, _ := os.ReadFile(filepath.Join(moved, "d", "f")); string(data) != "two" {
+		t.Errorf("undo in the moved repository gives %q", data)
+	}
+}
+
+func TestADirectoryThatIsMadeAnewIsAnotherOne(t *testing.T) {
+	p, _ := interrupted(t)
+	born(t, p.open())
+	p.must(os.RemoveAll(p.dir))
+	time.Sleep(20 * time.Millisecond) // the clock of file systems stands still for some milliseconds
+	p.must(os.Mkdir(p.dir, 0o755))
+	p.write("d/000", "three0")
+	r, err := p.open().Snapshot(context.Background(), nil)
+	p.must(err)
+	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read("d/000") != "three0" {
+		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read("d/000"))
+	}
+}
+
+func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
+		row, _, err := readHistory(&u.View, e.key)
+		if err != nil {
+			return err
+		}
+		op, err := readOperation(&u.View, row.Undo)
+		if err != nil {
+			return err
+		}
+		op.Ended, row.Open = time.Time{}, op.Seq
+		return errors.Join(op.put(u), row.put(u, e.key))
+	}))
+	p.write("d/007", "three7") // as it was before the restore: a replay would take it for undone
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if p.read("d/007") != "three7" || r.Recovered == nil || r.Recovered.Written != 0 || len(r.Recovered.Kept) != 1 {
+		t.Errorf("%q, %+v", p.read("d/007"), r.Recovered)
+	}
+	if _, err = e.Undo(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	store := filepath.Join(e.dir, storeFile)
+	var older []byte
+	e.opt.Progress = func(now Progress) {
+		if now.Step == "restore" && older == nil {
+			older, _ = os.ReadFile(store)
+		}
+	}
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.must(os.WriteFile(store, older, 0o600))
+	p.must(os.Remove(filepath.Join(e.table, lockFile))) // nor does it say that the restore has ended
+	p.write("d/007", "three7")
+	e = p.open()
+	if _, err := e.Snapshot(ctx, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "rewind sync") {
+		t.Fatalf("a snapshot gives %v", err)
+	}
+	if _, err := e.List(ctx, nil); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("a list gives %v", err)
+	}
+	done, err := e.Repair(ctx)
+	p.must(err)
+	_, err = e.Snapshot(ctx, nil)
+	p.must(err)
+	if done != nil || p.read("d/007") != "three7" {
+		t.Errorf("%+v, %q", done, p.read("d/007"))
+	}
+}
+
+// TestASnapshotReadsNoOperationThatHasEnded damages their records, which whoever
+// reads them would report.
+func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for i := range 5 {
+		_, err := e.Restore(ctx, recorded[i%2].ID, nil)
+		p.must(err)
+	}
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
+		for seq := range uint64(4) {
+			if err := u.Table(tableOperations).Put(seqKey(seq+1), []byte("no record")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for _, text := range []string{"four", "five"} {
+		p.write("d/000", text)
+		_, err := e.Snapshot(ctx, nil)
+		p.must(err)
+	}
+	if st, err := e.Status(ctx); err != nil || st.Undo != 5 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	_, err := e.Undo(ctx)
+	p.must(err)
+}
+
+func TestTheHistoryOfAnEarlierVersionIsTakenOver(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for _, i := range []int{1, 0, 1} {
+		_, err := e.Restore(ctx, recorded[i].ID, nil)
+		p.must(err)
+	}
+	_, err := e.Undo(ctx)
+	p.must(err)
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error { // as it was before there were rows
+		ops, err := operations(&u.View, e.key)
+		if err != nil {
+			return err
+		}
+		for _, op := range ops {
+			op.Below, op.Depth = 0, 0
+			if err := op.put(u); err != nil {
+				return err
+			}
+		}
+		return u.Table(tableHistories).Delete([]byte(e.key))
+	}))
+	st, err := e.Status(ctx)
+	p.must(err)
+	if st.Undo != 2 || st.Redo != 1 {
+		t.Errorf("%d to undo and %d to redo", st.Undo, st.Redo)
+	}
+	for _, want := range []string{"two", "three"} {
+		_, err := e.Undo(ctx)
+		p.must(err)
+		p.wantState("undo", want)
+	}
+	if _, err := e.Undo(ctx); !errors.Is(err, ErrNothing) {
+		t.Errorf("a third undo: %v", err)
+	}
+	for _, want := range []string{"two", "one", "two"} {
+		_, err := e.Redo(ctx)
+		p.must(err)
+		p.wantState("redo", want)
+	}
+}
+
+func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e, other := p.open(), p.open()
+		p.write("kept", "one")
+		one := p.snap(e, "one", nil)
+		p.write("since", "two")
+		p.snap(e, "two", nil)
+		calls := 0
+		e.now = func() time.Time {
+			if calls++; calls == 2 { // it was looked up and planned with
+				p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+			}
+			return time.Now()
+		}
+		_, err := e.Restore(context.Background(), one.ID, nil)
+		if calls < 2 || !errors.Is(err, ErrNoSnapshot) || !p.exists("since") || p.read("file") != "two" {
+			t.Errorf("git %v: %v, %v, %q", git, err, p.exists("since"), p.read("file"))
+		}
+		if st, err := e.Status(context.Background()); err != nil || st.Unfinished != nil || st.Undo != 0 {
+			t.Errorf("git %v: %+v, %v", git, st, err)
+		}
+	}
+}
