@@ -77,6 +77,25 @@ func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
 	}
 }
 
+func TestWhatWasFinishedIsToldAlsoWhereTheRestFails(t *testing.T) {
+	p, id := interrupted(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var told *Restored
+	e, err := Open(ctx, p.dir, &Options{
+		Getenv:    func(name string) string { return p.env[name] },
+		Recovered: func(r *Restored) { told = r; cancel() },
+	})
+	p.must(err)
+	defer e.Close()
+	if _, err := e.Snapshot(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the snapshot gives %v", err)
+	}
+	if told == nil || told.ID != id || told.Written == 0 {
+		t.Errorf("told is %+v", told)
+	}
+}
+
 func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()

@@ -60,7 +60,7 @@ func (e *Engine) Repair(ctx context.Context) (done *Restored, err error) {
 			return nil, storeError(err)
 		}
 	}
-	return e.recoverLocked(ctx, lock)
+	return e.recoverFirst(ctx, lock)
 }
 
 // giveUpAll ends the unfinished operations of all worktrees.

@@ -116,7 +116,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 		return nil, err
 	}
 	defer lock.Unlock()
-	finished, err := e.recoverLocked(ctx, lock)
+	finished, err := e.recoverFirst(ctx, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +151,7 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	}
 	r := restored(op, out)
 	r.Bridge = bridged
+	r.Kept = append(to.target.lacks(), r.Kept...)
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
 }

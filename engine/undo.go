@@ -83,9 +83,11 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 	}
 	var finished *Restored
 	if h.open != nil && (h.open.Kind == kind || h.open.Kind == "undo") {
-		finished, err = e.recoverLocked(ctx, lock)
-		if err != nil || h.open.Kind == kind {
-			return finished, err
+		if h.open.Kind == kind {
+			return e.recoverLocked(ctx, lock)
+		}
+		if finished, err = e.recoverFirst(ctx, lock); err != nil {
+			return nil, err
 		}
 		h.open = nil
 	}
@@ -176,7 +178,17 @@ func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	return e.recoverLocked(ctx, lock)
+	return e.recoverFirst(ctx, lock)
+}
+
+// recoverFirst is recoverLocked for who is asked for something else, and tells
+// of it at once: what is asked for may fail.
+func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restored, error) {
+	done, err := e.recoverLocked(ctx, lock)
+	if done != nil && e.opt.Recovered != nil {
+		e.opt.Recovered(done)
+	}
+	return done, err
 }
 
 // recoverIfPossible is Recover for who goes on where an operation cannot be

@@ -166,7 +166,16 @@ type restoredJSON struct {
 	Deleted   int          `json:"deleted"`
 	Kept      []noteJSON   `json:"kept"`
 	Conflicts []noteJSON   `json:"conflicts"`
-	ElapsedMS float64      `json:"elapsed_ms"`
+	Bridged   *bool        `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
+
+	Recovered *restoredJSON `json:"recovered,omitempty"`
+	ElapsedMS float64       `json:"elapsed_ms"`
+}
+
+func newRestoredJSON(r *engine.Restored) *restoredJSON {
+	bridged := r.Bridge == nil
+	return &restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
+		Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), Bridged: &bridged, Recovered: recoveredJSON(r.Recovered)}
 }
 
 func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
@@ -194,9 +203,13 @@ func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.progress.clear()
 	a.printKept(r.Kept, r.Conflicts)
+	if r.Bridge != nil {
+		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+	}
 	if a.json {
-		a.printJSON(restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
-			Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), ElapsedMS: milliseconds(took)})
+		out := newRestoredJSON(r)
+		out.ElapsedMS = milliseconds(took)
+		a.printJSON(out)
 	} else {
 		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), short(r.Undo))
 	}
@@ -210,6 +223,8 @@ func outcome(r *engine.Restored) error {
 		return errDamageFound
 	case len(r.Conflicts) > 0:
 		return errPartial
+	case r.Recovered != nil:
+		return outcome(r.Recovered)
 	}
 	return nil
 }
