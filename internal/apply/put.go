@@ -33,7 +33,7 @@ func (a *applier) step(ctx context.Context, s *Step) error {
 
 // prepare does everything of a step that does not need the bytes to be
 // durable first: for a file that is written, all but the last act.
-func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
+func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	done := job{step: s}
 	p, err := a.open(s.Path)
 	if s.Want.absent() && dirfd.Gone(err) {
@@ -43,6 +43,7 @@ func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 		return done, err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	if a.Replay {
 		if err := p.recover(s); err != nil {
 			return done, err
@@ -79,7 +80,7 @@ func onlyMode(s *Step, now dirfd.Stat) bool {
 }
 
 // finish does the last act of a step.
-func (a *applier) finish(j job) error {
+func (a *applier) finish(j job) (err error) {
 	if j.ours.Mode == 0 {
 		return nil
 	}
@@ -91,6 +92,7 @@ func (a *applier) finish(j job) error {
 		return err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))
 	}
