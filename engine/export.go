@@ -35,7 +35,7 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	}
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
-	r := restored(&Operation{To: s.ID}, out)
+	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
 	r.Conflicts = append(s.lacks(), r.Conflicts...)
 	return r, err
 }

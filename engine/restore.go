@@ -30,6 +30,10 @@ type Restored struct {
 	Damaged   bool   // among the conflicts are contents that could not be read back
 	Bridge    error  // not nil: the snapshot of the state before stands in the store, but is not in git yet
 
+	// Renewed are paths of which the record was damaged; it was made anew from
+	// what was on disk before that was replaced.
+	Renewed []Note
+
 	// Recovered is what was done before, to finish an operation that had been
 	// interrupted; nil if there was none.
 	Recovered *Restored
@@ -141,7 +145,10 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	var git sync.WaitGroup
 	var bridged error
 	git.Go(func() { bridged = present.finishMirror(ctx) })
-	out, err := e.apply(ctx, op, plan.steps, false)
+	var out outcome
+	if err = e.secureTrees(ctx, present); err == nil {
+		out, err = e.apply(ctx, op, plan.steps, false)
+	}
 	git.Wait()
 	if err == nil {
 		err = e.end(ctx, op, out)
@@ -167,8 +174,8 @@ func unfinished(what string, op *Operation, err error) error {
 }
 
 // restored says what the steps of an operation came to.
-func restored(op *Operation, out apply.Outcome) *Restored {
-	r := &Restored{ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+func restored(op *Operation, out outcome) *Restored {
+	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
 		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
 	}
@@ -278,16 +285,30 @@ func (to aim) stands(v *cas.View) error {
 	return err
 }
 
-// apply carries out the steps.
-func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (apply.Outcome, error) {
+// apply carries out the steps, when it is sure that all they replace can be
+// brought back.
+func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (out outcome, err error) {
+	sure, err := e.secure(ctx, steps)
+	if err != nil {
+		return out, err
+	}
+	out.renewed = sure.renewed
 	source := e.readAhead(wanted(steps)).write
-	return apply.Apply(ctx, e.root, steps, source, &apply.Options{
+	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
+		Refuse:    sure.refuse,
 		Replay:    replay,
 		Key:       op.Key,
 		Protected: e.protected(),
 		Progress:  e.progress("restore"),
 	})
+	return out, err
+}
+
+// An outcome is what came of the steps of an operation.
+type outcome struct {
+	apply.Outcome
+	renewed []Note
 }
 
 // wanted lists the contents that steps write, in their order.
@@ -301,7 +322,7 @@ func wanted(steps []apply.Step) (ids []oid.ID) {
 }
 
 // end records that the operation is done.
-func (e *Engine) end(ctx context.Context, op *Operation, out apply.Outcome) error {
+func (e *Engine) end(ctx context.Context, op *Operation, out outcome) error {
 	err := e.opened().Update(ctx, func(u *cas.Update) error {
 		row, err := e.bindHistory(u)
 		if err != nil {

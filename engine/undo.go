@@ -218,10 +218,10 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 	op := h.open
 	what := "the " + op.Kind + " that was interrupted"
 	if op.lock = lock; hasEnded(lock, op) {
-		if err := e.end(ctx, op, apply.Outcome{}); err != nil {
+		if err := e.end(ctx, op, outcome{}); err != nil {
 			return nil, unfinished(what, op, err)
 		}
-		r := restored(op, apply.Outcome{})
+		r := restored(op, outcome{})
 		r.Kept = []Note{{Path: ".", Reason: forgotten}}
 		return r, nil
 	}

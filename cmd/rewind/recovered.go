@@ -20,6 +20,7 @@ func recoveredJSON(r *engine.Restored) *restoredJSON {
 // printRecovered tells a person the same, as soon as it is done.
 func (a *app) printRecovered(r *engine.Restored) {
 	a.progress.clear()
+	a.printRenewed(r.Renewed)
 	a.printKept(r.Kept, r.Conflicts)
 	fmt.Fprintf(a.err, "rewind: %s\n", recoveredText(r))
 }

@@ -68,6 +68,10 @@ type Options struct {
 	// may not have survived.
 	Replay bool
 
+	// Refuse names paths that must stay as they are although the plan expects
+	// what is there, and why: it could not be kept.
+	Refuse map[string]error
+
 	// Progress is told, by one goroutine at a time, how many steps are done.
 	Progress func(done, total int)
 

@@ -55,6 +55,8 @@ func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 		return done, err
 	case found == unexpected:
 		return done, s.unlike(now)
+	case now.Mode != 0 && a.Refuse[s.Path] != nil:
+		return done, a.Refuse[s.Path]
 	case s.Want.absent():
 		return done, p.remove(now)
 	case s.Want.Mode.IsDir() && now.Mode == 0:
