@@ -87,7 +87,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 				return err
 			}
 			known[s.ID] = true
-			c := &candidate{snap: s, at: refs.latest(s), why: needed[s.ID]}
+			c := &candidate{snap: s, why: needed[s.ID]}
 			if c.why == "" {
 				c.why = e.bound(s, refs, p)
 			}
@@ -98,6 +98,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 	if err != nil {
 		return nil, err
 	}
+	dated(all, refs, e.now())
 	foreign, err := e.foreignOnes(ctx, refs, known)
 	all = append(all, foreign...)
 	slices.SortStableFunc(all, func(a, b *candidate) int { return b.at.Compare(a.at) })

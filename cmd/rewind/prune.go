@@ -33,9 +33,6 @@ func pruneCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			fmt.Fprintf(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
 		}
-		if p.Sweep != nil {
-			fmt.Fprintf(a.err, "rewind: warning: %v\n", p.Sweep)
-		}
 		if a.json {
 			a.printJSON(newPrunedJSON(p, opt.DryRun))
 		} else {
@@ -65,13 +62,12 @@ type prunedJSON struct {
 	Objects int64          `json:"objects"`
 	Freed   int64          `json:"freed_bytes"`
 	Bridged bool           `json:"bridged"`
-	Swept   bool           `json:"swept"`
 
 	Recovered *restoredJSON `json:"recovered,omitempty"`
 }
 
 func newPrunedJSON(p *engine.Pruned, dry bool) prunedJSON {
-	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, p.Sweep == nil, recoveredJSON(p.Recovered)}
+	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, recoveredJSON(p.Recovered)}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())
 	}
@@ -85,7 +81,7 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 		done, freed = "would drop", "about"
 	}
 	fmt.Fprintf(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
-	if len(p.Dropped) > 0 && p.Objects == 0 && p.Sweep == nil {
+	if len(p.Dropped) > 0 && p.Objects == 0 {
 		fmt.Fprintln(a.out, "  what only they needed is younger than the grace period, or git's: a later prune, or git's own gc, gives it back")
 	}
 	if n := len(p.Foreign); n > 0 {
