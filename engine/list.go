@@ -55,30 +55,6 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	return out, err
 }
 
-// records returns those of the store's snapshots that the options choose. Of
-// an unknown worktree are those whose records were lost, and they may be of
-// this one; imported ones are of none.
-func (e *Engine) records(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
-	var out []*Snapshot
-	err := e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			here := s.Where == e.key || s.Where == "" && !s.foreign()
-			if !opt.All && !here || !s.of(opt.Session) {
-				continue
-			}
-			out = append(out, s)
-			if opt.Limit > 0 && len(out) == opt.Limit {
-				break
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
 // of reports whether the snapshot has a point of the session.
 func (s *Snapshot) of(session string) bool {
 	for _, p := range s.Points {
@@ -139,21 +115,6 @@ func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err 
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
 	return found, err
-}
-
-// imported returns the snapshot that was made of a checkpoint, or the given
-// error.
-func (e *Engine) imported(ctx context.Context, id oid.ID, otherwise error) (*Snapshot, error) {
-	all, err := e.stored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if s.Source != nil && s.Source.Commit == id {
-			return s, nil
-		}
-	}
-	return nil, otherwise
 }
 
 // find looks a snapshot up by its id, also by one that it had before a purge;
@@ -217,16 +178,9 @@ func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot,
 
 func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, error) {
 	var matches []*Snapshot
-	err := e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			if strings.HasPrefix(s.ID.String(), prefix) {
-				matches = append(matches, s)
-			}
-		}
-		return nil
+	err := e.view(ctx, func(v *cas.View) (err error) {
+		matches, err = withPrefix(v, prefix)
+		return err
 	})
 	if err == nil && len(matches) == 0 {
 		matches, err = e.resolveBeside(ctx, prefix)
@@ -249,12 +203,16 @@ func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*S
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.stored(ctx)
-	for _, s := range append(beside, records...) {
-		if s.Source != nil && (strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix)) {
+	match := func(s *Snapshot) bool {
+		if strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix) {
 			matches = append(matches, s)
 		}
+		return true
 	}
+	for _, s := range beside {
+		match(s)
+	}
+	err = e.view(ctx, func(v *cas.View) error { return withSource(v, match) })
 	return matches, err
 }
 
@@ -328,26 +286,16 @@ type pendingRow struct {
 
 // Before returns the snapshot of the same worktree that came before s, nil if
 // s is its first; of a checkpoint, the one of the same system before it.
-func (e *Engine) Before(ctx context.Context, s *Snapshot) (before *Snapshot, err error) {
+func (e *Engine) Before(ctx context.Context, s *Snapshot) (earlier *Snapshot, err error) {
 	if s.foreign() {
 		return e.beforeOutsider(ctx, s)
 	}
-	err = e.view(ctx, func(v *cas.View) error {
-		seen := false
-		for other, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			if seen && other.Where == s.Where {
-				before = other
-				return nil
-			}
-			seen = seen || other.ID == s.ID
-		}
-		return nil
+	err = e.view(ctx, func(v *cas.View) (err error) {
+		earlier, err = before(v, s)
+		return err
 	})
 	if err == nil {
-		err = e.fill(ctx, before)
+		err = e.fill(ctx, earlier)
 	}
-	return before, err
+	return earlier, err
 }

@@ -58,9 +58,8 @@ type aim struct {
 
 // aimAt aims at a snapshot, within the paths of the options.
 func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	to.target, err = e.recorded(ctx, id)
-	if to.stored = err == nil; errors.Is(err, ErrNoSnapshot) {
-		to.target, err = e.Find(ctx, id)
+	if to.target, err = e.Find(ctx, id); err == nil {
+		to.stored, err = e.stands(ctx, to.target.ID)
 	}
 	if err != nil {
 		return aim{}, err
