@@ -32,7 +32,8 @@ type Pruned struct {
 	Freed   int64          // bytes of the store's file given back to the system
 	Bridge  error          // not nil: the ref still keeps what was dropped; the next command tries again
 
-	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
+	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
+	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
 }
 
 // Prune drops snapshots beyond the limits and the contents that only they
@@ -47,9 +48,9 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 		return &Pruned{Kept: map[string]int{}}, nil
 	}
 	var recovered *Restored
+	var left, err error
 	if !p.DryRun {
-		var err error
-		if recovered, err = e.Recover(ctx); err != nil {
+		if recovered, left, err = e.recoverIfPossible(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +58,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	if err != nil {
 		return nil, err
 	}
-	out.Recovered = recovered
+	out.Recovered, out.Unfinished = recovered, left
 	if !p.DryRun {
 		if err := e.drop(ctx, out); err != nil {
 			return nil, err

@@ -208,6 +208,9 @@ func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, e
 // forgotten is why nothing was done for an operation that had ended.
 const forgotten = "it had been carried out to the end, which the store did not know any more: nothing was done again"
 
+// lostJournal is why an operation ends half-way.
+const lostJournal = "it ends half-way, and files named .rewind-tmp-… that it left behind may be here still: what was left to do is not known any more"
+
 // recoverLocked finishes what is unfinished and says what came of it; nil if
 // there is nothing. The operation lock is held, so whoever began it is dead.
 func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restored, error) {
@@ -225,11 +228,15 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		r.Kept = []Note{{Path: ".", Reason: forgotten}}
 		return r, nil
 	}
+	var out outcome
 	steps, err := e.steps(ctx, op)
-	if err != nil {
-		return nil, unfinished(what, op, err)
+	switch {
+	case errors.Is(err, ErrDamaged): // nobody will ever finish it
+		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
+		err = nil
+	case err == nil:
+		out, err = e.apply(ctx, op, steps, true)
 	}
-	out, err := e.apply(ctx, op, steps, true)
 	if err == nil {
 		err = e.end(ctx, op, out)
 	}

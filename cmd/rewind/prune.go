@@ -38,6 +38,10 @@ func pruneCommand(a *app) *cobra.Command {
 		} else {
 			a.printPruned(p, opt.DryRun)
 		}
+		if p.Unfinished != nil {
+			fmt.Fprintf(a.err, "rewind: warning: %v\n", p.Unfinished)
+			return errPartial
+		}
 		return also(p.Recovered, nil)
 	})
 	f := c.Flags()
@@ -63,11 +67,12 @@ type prunedJSON struct {
 	Freed   int64          `json:"freed_bytes"`
 	Bridged bool           `json:"bridged"`
 
-	Recovered *restoredJSON `json:"recovered,omitempty"`
+	Recovered  *restoredJSON `json:"recovered,omitempty"`
+	Unfinished string        `json:"unfinished,omitempty"`
 }
 
 func newPrunedJSON(p *engine.Pruned, dry bool) prunedJSON {
-	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, recoveredJSON(p.Recovered)}
+	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, recoveredJSON(p.Recovered), text(p.Unfinished)}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())
 	}
