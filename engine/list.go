@@ -23,15 +23,17 @@ type ListOptions struct {
 }
 
 // List returns snapshots, newest first. Where the store has none, as after it
-// was deleted, they are those that the store ref keeps.
+// was deleted, they are those that the store ref keeps. With an [ErrDamaged] come
+// those whose records are whole.
 func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
 	if opt == nil {
 		opt = &ListOptions{}
 	}
-	out, err := e.records(ctx, opt)
-	if err != nil {
-		return nil, err
+	out, damage := e.records(ctx, opt)
+	if damage != nil && !errors.Is(damage, ErrDamaged) {
+		return nil, damage
 	}
+	var err error
 	var beside []*Snapshot
 	if opt.All {
 		beside, err = e.beside(ctx, true, opt.Skipped)
@@ -52,7 +54,7 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	if err == nil {
 		err = e.fill(ctx, out...)
 	}
-	return out, err
+	return out, errors.Join(damage, err)
 }
 
 // of reports whether the snapshot has a point of the session.

@@ -51,7 +51,8 @@ func (r row) decode() (*Snapshot, error) {
 	return s, nil
 }
 
-// decodeAll decodes records on all processors, in their order.
+// decodeAll decodes records on all processors, in their order. In the place of one
+// that is damaged is nil.
 func decodeAll(rows []row) ([]*Snapshot, error) {
 	const run = 64 // a goroutine for fewer is not worth it
 	out, errs := make([]*Snapshot, len(rows)), make([]error, len(rows))
@@ -66,17 +67,13 @@ func decodeAll(rows []row) ([]*Snapshot, error) {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, errors.Join(errs...)
 }
 
 // records returns those of the store's snapshots that the options choose. Of
 // an unknown worktree are those whose records were lost, and they may be of
-// this one; imported ones are of none.
+// this one; imported ones are of none. Beside a damaged record the others are
+// returned.
 func (e *Engine) records(ctx context.Context, opt *ListOptions) (out []*Snapshot, err error) {
 	chosen := func(s *Snapshot) bool {
 		return (opt.All || s.Where == e.key || s.Where == "" && !s.foreign()) && s.of(opt.Session)
@@ -105,16 +102,16 @@ func (e *Engine) records(ctx context.Context, opt *ListOptions) (out []*Snapshot
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
-	all, err := decodeAll(rows)
+	all, derr := decodeAll(rows)
 	for _, s := range all {
-		if chosen(s) {
+		if s != nil && chosen(s) {
 			out = append(out, s)
 		}
 	}
-	return out, err
+	return out, errors.Join(err, derr)
 }
 
 // known returns the commits that the store has a record of.
