@@ -31,7 +31,10 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	}
 	err = s.replace(".compact", func(dst *bolt.DB) error {
 		dst.NoSync = true // replace syncs once, at the end
-		return s.copyTo(dst)
+		if err := s.copyTo(held, dst); err != nil {
+			return err
+		}
+		return dst.Update(nameFile)
 	})
 	if err != nil {
 		return before, before, s.wrap(err)
@@ -41,14 +44,18 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 }
 
 // copyTo copies everything, reading under the same guard as a transaction.
-func (s *Store) copyTo(dst *bolt.DB) (err error) {
+func (s *Store) copyTo(held *durable.Held, dst *bolt.DB) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	src := &file{path: s.path}
 	defer src.close(&err)
 	if err := src.begin(); err != nil {
 		return err
 	}
-	if err := s.checkIdentity(src.tx); err != nil {
+	m, err := s.checkIdentity(src.tx)
+	if err == nil {
+		err = m.checkWitness(held, src.last())
+	}
+	if err != nil {
 		return err
 	}
 	err = bolt.Compact(dst, src.db, compactBytes)

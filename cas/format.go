@@ -1,7 +1,9 @@
 package cas
 
 import (
+	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
@@ -19,6 +21,7 @@ const (
 	pageSize      = 4096
 
 	metaBytes   = 49
+	fileBytes   = 8
 	objectBytes = 50
 	chunkBytes  = 24
 	deltaBytes  = chunkBytes + digestBytes
@@ -38,6 +41,7 @@ var (
 	dataBucket    = []byte("data")
 	tablePrefix   = "table/"
 	metaKey       = []byte("store")
+	fileKey       = []byte("file")
 
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
@@ -59,6 +63,7 @@ type meta struct {
 	algorithm oid.Algorithm
 	id        [16]byte
 	created   time.Time
+	file      [fileBytes]byte // names this file; one that was rewritten has another
 }
 
 func (m meta) encode() []byte {
@@ -108,7 +113,15 @@ func format(tx *bolt.Tx, m meta) error {
 			return err
 		}
 	}
-	return tx.Bucket(metaBucket).Put(metaKey, m.encode())
+	return errors.Join(tx.Bucket(metaBucket).Put(metaKey, m.encode()), nameFile(tx))
+}
+
+// nameFile gives the file a random name, by which the witness knows it. It is
+// not in the header, because that stays when the file is rewritten.
+func nameFile(tx *bolt.Tx) error {
+	var name [fileBytes]byte
+	rand.Read(name[:])
+	return tx.Bucket(metaBucket).Put(fileKey, name[:])
 }
 
 func readMeta(tx *bolt.Tx) (meta, error) {
@@ -116,7 +129,9 @@ func readMeta(tx *bolt.Tx) (meta, error) {
 	if b == nil {
 		return meta{}, ErrNotStore
 	}
-	return decodeMeta(b.Get(metaKey))
+	m, err := decodeMeta(b.Get(metaKey))
+	copy(m.file[:], b.Get(fileKey)) // files made before it had a name have none
+	return m, err
 }
 
 // seal appends a checksum over key and row: bbolt has none for its pages, and

@@ -32,12 +32,12 @@ func (f *file) checkFreelist() error {
 	page := io.NewSectionReader(f.handle, at, 1<<62)
 	ids, err := freePages(page)
 	if err != nil {
-		return fmt.Errorf("%w: list of free pages: %w", ErrCorrupt, err)
+		return fmt.Errorf("%w: list of free pages: %w", ErrBroken, err)
 	}
 	last := uint64(firstContentPage - 1)
 	for _, id := range ids {
 		if id <= last || id >= highWater {
-			return fmt.Errorf("%w: page %d of %d is listed as free after page %d", ErrCorrupt, id, highWater, last)
+			return fmt.Errorf("%w: page %d of %d is listed as free after page %d", ErrBroken, id, highWater, last)
 		}
 		last = id
 	}

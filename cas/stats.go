@@ -37,3 +37,17 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	st.FileBytes, err = fileSize(s.path)
 	return st, err
 }
+
+// Count returns how many objects there are, and the bytes of the file. It reads
+// far less than [Store.Stats].
+func (s *Store) Count(ctx context.Context) (objects int, bytes int64, err error) {
+	err = s.View(ctx, func(v *View) error {
+		objects = v.objects.Stats().KeyN
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	bytes, err = fileSize(s.path)
+	return objects, bytes, err
+}

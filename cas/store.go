@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -31,8 +32,11 @@ import (
 
 // The conditions a caller can act on.
 var (
-	ErrNotFound    = errors.New("not in the store")
-	ErrCorrupt     = errors.New("the store is damaged")
+	ErrNotFound = errors.New("not in the store")
+	ErrCorrupt  = errors.New("the store is damaged")
+	// ErrBroken is the ErrCorrupt of the whole file: not one object or record,
+	// but what finds all of them is damaged.
+	ErrBroken      = fmt.Errorf("%w as a whole", ErrCorrupt)
 	ErrNotStore    = errors.New("not a rewind store")
 	ErrNewerFormat = errors.New("the store was written by a newer rewind")
 	// ErrSize: a reader gave more or fewer bytes than was said.
@@ -56,6 +60,7 @@ type Store struct {
 	now    func() time.Time
 	opened func(*bolt.DB) // a test's hook between opening and the transaction
 	idle   idle
+	mended atomic.Bool
 
 	buffers  sync.Pool // of full batches
 	payloads sync.Pool // *[]byte, of one payload on its way into a batch
@@ -72,7 +77,8 @@ type Options struct {
 // A missing file is made if the options say so, in one step that neither a
 // crash nor another process can see half done; otherwise [os.ErrNotExist] is
 // reported. A file of a later format gives [ErrNewerFormat], a file of another
-// kind [ErrNotStore], a truncated or altered one [ErrCorrupt].
+// kind [ErrNotStore], a truncated or altered one [ErrCorrupt]. One that lacks
+// what was written last is opened, and its transactions give [ErrBehind].
 func Open(path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
@@ -86,14 +92,27 @@ func Open(path string, opt *Options) (*Store, error) {
 			return nil, fmt.Errorf("create store %s: %w", path, err)
 		}
 	}
-	err := s.transact(context.Background(), durable.Shared, func(tx *bolt.Tx) (err error) {
+	read := func(tx *bolt.Tx) (err error) {
 		s.meta, err = readMeta(tx)
 		return err
-	})
+	}
+	err := s.transact(context.Background(), durable.Shared, read)
+	if errors.Is(err, ErrBehind) { // every call will say so, until it is accepted
+		err = s.openBehind(read)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Store) openBehind(read func(*bolt.Tx) error) (err error) {
+	held, err := durable.Lock(context.Background(), s.lockPath(), durable.Shared)
+	if err != nil {
+		return s.wrap(err)
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	return s.wrap(s.peek(read))
 }
 
 // ID returns the random name of this store, which never changes: what was

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ErrBusy is reported by [Store.Sweep] when others wrote to the store again
-// and again while it looked for what is alive.
+// ErrBusy is reported by [Store.Sweep] without Rest when others wrote to the store
+// again and again while it looked for what is alive.
 var ErrBusy = errors.New("the store is being written to")
 
 // sweepTries bounds how often Live is called.
@@ -26,8 +26,13 @@ const sweepTries = 5
 type SweepOptions struct {
 	// Live calls mark for the id of every object to be kept: whatever a record
 	// leads to, to the end. It may use the store's views, since no lock is
-	// held; it is called again if somebody wrote to the store meanwhile.
+	// held; it is called again if somebody wrote to the store meanwhile, unless
+	// there is Rest.
 	Live func(mark func(oid.ID)) error
+	// Rest, which may be nil, calls mark for what Live has not seen, because it
+	// was recorded since. It is called in the sweep's transaction, where others
+	// wait: it must be short, and use the given view alone.
+	Rest func(v *View, mark func(oid.ID)) error
 	// Grace: what was stored or met by a stage less than this ago is kept too,
 	// because it may belong to a snapshot that is being made. Zero is 24 hours.
 	// A negative grace keeps nothing: for a caller who knows that he is alone.
@@ -47,15 +52,15 @@ type SweepReport struct {
 
 // Sweep removes the objects that are neither live nor young, and the chunks
 // that no remaining object needs. It is one transaction: a crash leaves all or
-// nothing. A record written while Live ran makes the sweep begin again, so that
-// none can lead to an object that is gone; after several times it gives
-// [ErrBusy] and has removed nothing.
+// nothing. A record written while Live ran is left to Rest, so that none can lead
+// to an object that is gone; without Rest the sweep begins again, and after several
+// times it gives [ErrBusy] and has removed nothing.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (SweepReport, error) {
 	for range sweepTries {
-		var generation int
-		err := s.transact(ctx, durable.Shared, func(tx *bolt.Tx) error {
-			generation = tx.ID()
-			return nil
+		var began generation
+		err := s.transact(ctx, durable.Shared, func(tx *bolt.Tx) (err error) {
+			began, err = generationOf(tx)
+			return err
 		})
 		if err != nil {
 			return SweepReport{}, err
@@ -64,12 +69,28 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (SweepReport, error
 		if err := opt.Live(live.add); err != nil {
 			return SweepReport{}, err
 		}
-		report, err := s.sweep(ctx, opt, live, generation)
+		report, err := s.sweep(ctx, opt, live, began)
 		if !errors.Is(err, ErrBusy) {
 			return report, err
 		}
 	}
 	return SweepReport{}, fmt.Errorf("sweep %s: %w", s.path, ErrBusy)
+}
+
+// A generation tells whether anything was written: the number of the last
+// transaction, and of which file.
+type generation struct {
+	file [fileBytes]byte
+	last int
+}
+
+func generationOf(tx *bolt.Tx) (generation, error) {
+	m, err := readMeta(tx)
+	last := tx.ID()
+	if tx.Writable() {
+		last-- // a writing transaction has the next number
+	}
+	return generation{m.file, last}, err
 }
 
 // marks is a set of keys by their first eight bytes. Keys are hashes; two that
@@ -86,21 +107,27 @@ func prefix(key []byte) uint64 {
 	return binary.BigEndian.Uint64(p[:])
 }
 
-func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, generation int) (SweepReport, error) {
+func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began generation) (SweepReport, error) {
 	mode := durable.Exclusive
 	if opt.DryRun {
 		mode = durable.Shared
 	}
 	var report SweepReport
 	err := s.transact(ctx, mode, func(tx *bolt.Tx) error {
-		own := 0
-		if tx.Writable() {
-			own = 1 // a writing transaction has the next number
+		now, err := generationOf(tx)
+		if err != nil {
+			return err
 		}
-		if tx.ID()-own != generation {
+		changed := now != began
+		if changed && opt.Rest == nil {
 			return ErrBusy
 		}
 		return s.update(tx, func(u *Update) (err error) {
+			if changed {
+				if err := opt.Rest(&u.View, live.add); err != nil {
+					return err
+				}
+			}
 			w := &sweeper{u: u, live: live, needed: make(marks), before: opt.before(s.now)}
 			report, err = w.run(opt.DryRun)
 			return err

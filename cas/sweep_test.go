@@ -197,3 +197,42 @@ func TestCompactShrinksTheFileAndWaitersUseTheNewOne(t *testing.T) {
 		t.Errorf("files are left: %v, %v", left, err)
 	}
 }
+
+// TestASweepEndsHoweverMuchIsWritten records something new each time that it
+// looks for what is alive.
+func TestASweepEndsHoweverMuchIsWritten(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		s := newStore(t)
+		old := put(t, s, []byte("live"), []byte("dead"), []byte("found again"))
+		looked := 0
+		opt := SweepOptions{
+			Grace: -1,
+			Live: func(mark func(oid.ID)) error {
+				mark(old[0])
+				looked++
+				put(t, s, []byte("new"))
+				if compact {
+					_, _, err := s.Compact(t.Context())
+					return err
+				}
+				return nil
+			},
+			Rest: func(v *View, mark func(oid.ID)) error {
+				if id := s.Algorithm().Sum(oid.Blob, []byte("new")); v.Has(id) {
+					mark(id)
+				}
+				mark(old[2])
+				return nil
+			},
+		}
+		report, err := s.Sweep(t.Context(), opt)
+		if err != nil || looked != 1 || report.Objects != 1 {
+			t.Fatalf("%+v, %v, looked %d times", report, err, looked)
+		}
+		for id, want := range map[oid.ID]bool{old[0]: true, old[1]: false, old[2]: true, s.Algorithm().Sum(oid.Blob, []byte("new")): true} {
+			if has(t, s, id) != want {
+				t.Errorf("%v: Has = %v", id, !want)
+			}
+		}
+	}
+}

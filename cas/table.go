@@ -108,7 +108,7 @@ func (t *Table) Value(key []byte) ([]byte, error) {
 
 // All yields keys and records, oldest (smallest key) first. The caller owns
 // both. A damaged record is left out, and the transaction ends with
-// [ErrCorrupt] naming it; the same holds for Backward and Prefix.
+// [ErrCorrupt] naming it; the same holds for Backward, Before and Prefix.
 func (t *Table) All() iter.Seq2[[]byte, []byte] { return t.Prefix(nil) }
 
 // Prefix yields the records whose keys begin with p, smallest key first.
@@ -127,13 +127,25 @@ func (t *Table) Prefix(p []byte) iter.Seq2[[]byte, []byte] {
 }
 
 // Backward yields keys and records, newest (largest key) first.
-func (t *Table) Backward() iter.Seq2[[]byte, []byte] {
+func (t *Table) Backward() iter.Seq2[[]byte, []byte] { return t.Before(nil) }
+
+// Before yields the keys that are smaller than p, and their records, the largest
+// first; all of them if p is empty.
+func (t *Table) Before(p []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) {
 		if t.rows == nil {
 			return
 		}
 		c := t.rows.Cursor()
-		for k, v := c.Last(); k != nil; k, v = c.Prev() {
+		k, v := c.Last()
+		if len(p) > 0 {
+			if at, _ := c.Seek(p); at != nil {
+				k, v = c.Prev()
+			} else {
+				k, v = c.Last()
+			}
+		}
+		for ; k != nil; k, v = c.Prev() {
 			if !t.yield(k, v, yield) {
 				return
 			}

@@ -159,3 +159,32 @@ func TestAReturnedRecordOutlivesItsTransaction(t *testing.T) {
 		t.Errorf("kept %q", kept)
 	}
 }
+
+func TestBeforeBeginsBelowItsKey(t *testing.T) {
+	s := newStore(t)
+	err := s.Update(t.Context(), func(u *Update) error {
+		for _, key := range []string{"b", "d", "f"} {
+			if err := u.Table("t").Put([]byte(key), []byte(key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{"": "fdb", "a": "", "b": "", "c": "b", "d": "b", "f": "db", "g": "fdb"} {
+		got := ""
+		if err := s.View(t.Context(), func(v *View) error {
+			for key := range v.Table("t").Before([]byte(from)) {
+				got += string(key)
+			}
+			for range v.Table("none").Before([]byte(from)) {
+				t.Error("a table that was never written has rows")
+			}
+			return nil
+		}); err != nil || got != want {
+			t.Errorf("before %q: %q, %v, want %q", from, got, err, want)
+		}
+	}
+}

@@ -28,18 +28,32 @@ const (
 
 // transact opens the file under its lock, or takes up one that is open, and
 // runs fn in one transaction. Exclusive ones are committed if fn returns nil,
-// and their file is closed.
-func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
-	held, err := durable.Lock(ctx, s.lockPath(), mode)
-	if err != nil {
-		return s.wrap(err)
+// and their file is closed. A file that lacks its last transaction is mended
+// first, where that is possible.
+func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) error {
+	err := s.transactOnce(ctx, mode, fn)
+	if errors.As(err, new(*behindError)) {
+		if mended, merr := s.mend(ctx); mended || merr != nil {
+			err = merr
+		}
+		if err == nil {
+			err = s.transactOnce(ctx, mode, fn)
+		}
 	}
-	defer func() { err = errors.Join(err, held.Unlock()) }()
-	return s.wrap(s.locked(mode, fn))
+	return s.wrap(err)
 }
 
-// locked is transact for a caller that holds the lock.
-func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+	held, err := durable.Lock(ctx, s.lockPath(), mode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	return s.locked(held, mode, fn)
+}
+
+// locked is transactOnce for a caller that holds the lock.
+func (s *Store) locked(held *durable.Held, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
 	if !f.writable {
@@ -49,7 +63,11 @@ func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	if err := f.begin(); err != nil {
 		return err
 	}
-	if err := s.checkIdentity(f.tx); err != nil {
+	m, err := s.checkIdentity(f.tx)
+	if err != nil {
+		return err
+	}
+	if err := m.checkWitness(held, f.last()); err != nil {
 		return err
 	}
 	if err := fn(f.tx); err != nil {
@@ -58,26 +76,39 @@ func (s *Store) locked(mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	if !f.writable {
 		return nil
 	}
-	return f.commit()
+	last := uint64(f.tx.ID())
+	if err := f.commit(); err != nil {
+		return err
+	}
+	m.bearWitness(held, f.handle, last)
+	return nil
+}
+
+// last returns the number of the last transaction that is in the file.
+func (f *file) last() uint64 {
+	if f.writable { // a writing transaction has the next number
+		return uint64(f.tx.ID()) - 1
+	}
+	return uint64(f.tx.ID())
 }
 
 // checkIdentity notices a file that is not the one this handle was opened on.
-func (s *Store) checkIdentity(tx *bolt.Tx) error {
+func (s *Store) checkIdentity(tx *bolt.Tx) (meta, error) {
 	m, err := readMeta(tx)
 	if err != nil {
-		return err
+		return m, err
 	}
 	if s.meta.version != 0 && m.id != s.meta.id {
-		return fmt.Errorf("%w: it was replaced by another store", ErrNotStore)
+		return m, fmt.Errorf("%w: it was replaced by another store", ErrNotStore)
 	}
-	return nil
+	return m, nil
 }
 
 // wrap names the store in an error that does not name a file yet. A row that
 // bbolt takes for a bucket is damage: we keep no buckets in buckets.
 func (s *Store) wrap(err error) error {
 	if errors.Is(err, bolterrors.ErrIncompatibleValue) {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+		err = errPages
 	}
 	var path *os.PathError
 	if err == nil || errors.As(err, &path) {
@@ -138,7 +169,7 @@ func (f *file) start() (err error) {
 		return err
 	}
 	if f.tx.Size() > info.Size() {
-		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrCorrupt, info.Size(), f.tx.Size())
+		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.tx.Size())
 	}
 	if f.writable {
 		return f.checkFreelist()
@@ -174,7 +205,7 @@ func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
 	}
 	info, err := h.Stat()
 	if err == nil && info.Size() == 0 {
-		err = fmt.Errorf("%w: it is empty", ErrCorrupt)
+		err = fmt.Errorf("%w: it is empty", ErrBroken)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -199,19 +230,23 @@ func (f *file) diagnose(err error) error {
 	n, _ := h.ReadAt(head[:], 0)
 	for _, at := range []int{16, pageSize + 16} {
 		if at+4 <= n && binary.NativeEndian.Uint32(head[at:]) == 0xED0CDAED {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return fmt.Errorf("%w: both of its headers are damaged", ErrBroken)
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrNotStore, err)
 }
 
+// errPages stands for what bbolt says of a damaged page, or the system of one
+// that cannot be read: that means something to nobody.
+var errPages = fmt.Errorf("%w: some of its pages are damaged", ErrBroken)
+
 // close ends the transaction and closes the file. It is deferred, and turns a
-// panic that damage has caused into ErrCorrupt.
+// panic that damage has caused into ErrBroken.
 func (f *file) close(err *error) {
 	p := recover()
 	mine := p != nil && !fromDisk(p)
 	if p != nil && !mine {
-		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+		*err = errPages
 	}
 	if f.handle != nil {
 		if cerr := f.release(p != nil); *err == nil {
@@ -230,7 +265,7 @@ func (f *file) release(panicked bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.abandon()
-			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+			err = errPages
 		}
 	}()
 	if f.db == nil || (panicked && f.tx == nil) {

@@ -41,7 +41,7 @@ func (s *Store) view(tx *bolt.Tx, fn func(*View) error) error {
 		data:    tx.Bucket(dataBucket),
 	}
 	if v.objects == nil || v.chunks == nil || v.data == nil {
-		return fmt.Errorf("%w: a bucket is missing", ErrCorrupt)
+		return fmt.Errorf("%w: a bucket is missing", ErrBroken)
 	}
 	err := fn(v)
 	return errors.Join(append([]error{err}, v.damage...)...)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -40,11 +41,12 @@ var (
 // Options say how to open a worktree. The zero value is right for a person at
 // a shell.
 type Options struct {
-	Force    bool                // also protect "/", the home directory, or a directory above the store
-	NoGit    bool                // leave git out even inside a repository
-	UseEnv   bool                // obey GIT_DIR and friends, which otherwise are ignored
-	Getenv   func(string) string // environment; nil: the process's
-	Progress func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
+	Force     bool                // also protect "/", the home directory, or a directory above the store
+	NoGit     bool                // leave git out even inside a repository
+	UseEnv    bool                // obey GIT_DIR and friends, which otherwise are ignored
+	Getenv    func(string) string // environment; nil: the process's
+	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
+	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
 }
 
 // Progress says how far a long step is.
@@ -60,6 +62,7 @@ type Progress struct {
 type Engine struct {
 	root  string          // absolute, symbolic links resolved
 	key   string          // names the worktree in the store
+	birth string          // tells its directory from others that have or had that name
 	alg   oid.Algorithm   // of every id
 	repo  *gitbridge.Repo // nil without git
 	dir   string          // where the store lies
@@ -91,6 +94,9 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		return nil, err
 	}
 	if err := e.locate(dir); err != nil {
+		return nil, err
+	}
+	if e.birth, err = dirfd.Birth(e.lasting()); err != nil {
 		return nil, err
 	}
 	if e.conf, err = e.loadSettings(); err != nil {
@@ -174,19 +180,6 @@ func (e *Engine) openStore(create bool) error {
 	}
 	e.store = s
 	return nil
-}
-
-// storeError turns the store's conditions into the engine's.
-func storeError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, cas.ErrNewerFormat):
-		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
-	case errors.Is(err, cas.ErrCorrupt), errors.Is(err, cas.ErrNotStore):
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return err
 }
 
 // opened returns the store, nil if there is none yet. Another process may have

@@ -13,7 +13,8 @@ import (
 
 // Export writes what a snapshot holds into a directory, which must be empty or
 // not exist. Nested repositories come as plain directories. The paths that
-// could not be written are in the result.
+// could not be written are in the result, as is that the snapshot itself lacks
+// something that is lost.
 func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -34,5 +35,16 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	}
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
-	return restored(&Operation{To: s.ID}, out), err
+	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
+	r.Conflicts = append(s.lacks(), r.Conflicts...)
+	return r, err
+}
+
+// lacks names what a snapshot had and nobody has any more. Which paths that was
+// was in what is lost.
+func (s *Snapshot) lacks() []Note {
+	if s.Limits == nil || s.Limits.Overlay.IsZero() {
+		return nil
+	}
+	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git"}}
 }

@@ -59,19 +59,6 @@ func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
 	})
 }
 
-// known returns the commits that the store has a record of.
-func (e *Engine) known(ctx context.Context) (map[oid.ID]bool, error) {
-	all, err := e.stored(ctx)
-	known := map[oid.ID]bool{}
-	for _, s := range all {
-		known[s.ID] = true
-		if s.Source != nil {
-			known[s.Source.Commit] = true
-		}
-	}
-	return known, err
-}
-
 // checkpoints returns those of other systems that were not imported, newest
 // first. One that several refs keep is one snapshot with a point for each.
 // Those that cannot be used are told to skipped, by their names.

@@ -22,6 +22,8 @@ type Imported struct {
 	Snapshots []*Snapshot // new ones, newest first; on a dry run with the checkpoints' own ids
 	Skipped   []Note      // refs that are no checkpoints, or not whole ones, with the reason
 	Bridge    error       // not nil: they stand in the store, but git does not keep all of them yet
+
+	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
 }
 
 // ImportKinds returns the names of the systems whose checkpoints can be
@@ -57,7 +59,8 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 		return out, nil
 	}
 	if !opt.DryRun {
-		if _, err := e.Recover(ctx); err != nil {
+		var err error
+		if out.Recovered, err = e.Recover(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -23,15 +23,17 @@ type ListOptions struct {
 }
 
 // List returns snapshots, newest first. Where the store has none, as after it
-// was deleted, they are those that the store ref keeps.
+// was deleted, they are those that the store ref keeps. With an [ErrDamaged] come
+// those whose records are whole.
 func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
 	if opt == nil {
 		opt = &ListOptions{}
 	}
-	out, err := e.records(ctx, opt)
-	if err != nil {
-		return nil, err
+	out, damage := e.records(ctx, opt)
+	if damage != nil && !errors.Is(damage, ErrDamaged) {
+		return nil, damage
 	}
+	var err error
 	var beside []*Snapshot
 	if opt.All {
 		beside, err = e.beside(ctx, true, opt.Skipped)
@@ -52,31 +54,7 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	if err == nil {
 		err = e.fill(ctx, out...)
 	}
-	return out, err
-}
-
-// records returns those of the store's snapshots that the options choose. Of
-// an unknown worktree are those whose records were lost, and they may be of
-// this one; imported ones are of none.
-func (e *Engine) records(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
-	var out []*Snapshot
-	err := e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			here := s.Where == e.key || s.Where == "" && !s.foreign()
-			if !opt.All && !here || !s.of(opt.Session) {
-				continue
-			}
-			out = append(out, s)
-			if opt.Limit > 0 && len(out) == opt.Limit {
-				break
-			}
-		}
-		return nil
-	})
-	return out, err
+	return out, errors.Join(damage, err)
 }
 
 // of reports whether the snapshot has a point of the session.
@@ -141,21 +119,6 @@ func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err 
 	return found, err
 }
 
-// imported returns the snapshot that was made of a checkpoint, or the given
-// error.
-func (e *Engine) imported(ctx context.Context, id oid.ID, otherwise error) (*Snapshot, error) {
-	all, err := e.stored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if s.Source != nil && s.Source.Commit == id {
-			return s, nil
-		}
-	}
-	return nil, otherwise
-}
-
 // find looks a snapshot up by its id, also by one that it had before a purge;
 // nil if there is none.
 func find(v *cas.View, id oid.ID) (*Snapshot, error) {
@@ -217,16 +180,9 @@ func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot,
 
 func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, error) {
 	var matches []*Snapshot
-	err := e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			if strings.HasPrefix(s.ID.String(), prefix) {
-				matches = append(matches, s)
-			}
-		}
-		return nil
+	err := e.view(ctx, func(v *cas.View) (err error) {
+		matches, err = withPrefix(v, prefix)
+		return err
 	})
 	if err == nil && len(matches) == 0 {
 		matches, err = e.resolveBeside(ctx, prefix)
@@ -249,23 +205,29 @@ func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*S
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.stored(ctx)
-	for _, s := range append(beside, records...) {
-		if s.Source != nil && (strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix)) {
+	match := func(s *Snapshot) bool {
+		if strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix) {
 			matches = append(matches, s)
 		}
+		return true
 	}
+	for _, s := range beside {
+		match(s)
+	}
+	err = e.view(ctx, func(v *cas.View) error { return withSource(v, match) })
 	return matches, err
 }
 
 // A worktreeRecord is what the store knows of a worktree.
 type worktreeRecord struct {
-	Root  Path      `json:"root"`          // where it was last seen
-	Umask tree.Mode `json:"umask"`         // of all its snapshots
-	Last  oid.ID    `json:"last,omitzero"` // its newest snapshot
+	Root  Path      `json:"root"`            // where it was last seen
+	Birth string    `json:"birth,omitempty"` // of its directory
+	Umask tree.Mode `json:"umask"`           // of all its snapshots
+	Last  oid.ID    `json:"last,omitzero"`   // its newest snapshot
 }
 
-// worktree returns the record of this worktree; ok is false if it has none.
+// worktree returns the record of this worktree; ok is false if it has none, or
+// one of another directory that had this name.
 func (e *Engine) worktree(v *cas.View) (w worktreeRecord, ok bool, err error) {
 	value, err := v.Table(tableWorktrees).Value([]byte(e.key))
 	if errors.Is(err, cas.ErrNotFound) {
@@ -276,6 +238,9 @@ func (e *Engine) worktree(v *cas.View) (w worktreeRecord, ok bool, err error) {
 	}
 	if err := json.Unmarshal(value, &w); err != nil {
 		return w, false, fmt.Errorf("%w: record of worktree %q: %w", ErrDamaged, e.key, err)
+	}
+	if !sameBirth(w.Birth, e.birth) {
+		return worktreeRecord{}, false, nil
 	}
 	return w, true, nil
 }
@@ -294,6 +259,10 @@ func worktrees(v *cas.View) (map[string]worktreeRecord, error) {
 }
 
 func (e *Engine) putWorktree(u *cas.Update, w worktreeRecord) error {
+	if _, err := e.bindHistory(u); err != nil {
+		return err
+	}
+	w.Birth = e.birth
 	value, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -319,26 +288,16 @@ type pendingRow struct {
 
 // Before returns the snapshot of the same worktree that came before s, nil if
 // s is its first; of a checkpoint, the one of the same system before it.
-func (e *Engine) Before(ctx context.Context, s *Snapshot) (before *Snapshot, err error) {
+func (e *Engine) Before(ctx context.Context, s *Snapshot) (earlier *Snapshot, err error) {
 	if s.foreign() {
 		return e.beforeOutsider(ctx, s)
 	}
-	err = e.view(ctx, func(v *cas.View) error {
-		seen := false
-		for other, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
-			if seen && other.Where == s.Where {
-				before = other
-				return nil
-			}
-			seen = seen || other.ID == s.ID
-		}
-		return nil
+	err = e.view(ctx, func(v *cas.View) (err error) {
+		earlier, err = before(v, s)
+		return err
 	})
 	if err == nil {
-		err = e.fill(ctx, before)
+		err = e.fill(ctx, earlier)
 	}
-	return before, err
+	return earlier, err
 }

@@ -51,6 +51,16 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 	return nil
 }
 
+// lasting is the directory that is there for as long as the worktree is the same:
+// of a repository its git directory, which git makes anew for a worktree that
+// is added again under an old name.
+func (e *Engine) lasting() string {
+	if e.repo != nil {
+		return e.repo.Layout().GitDir
+	}
+	return e.root
+}
+
 // locateDirectory chooses, among dir and the directories above it, the nearest
 // that has a store; dir itself if none has.
 func (e *Engine) locateDirectory(dir string) error {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,7 @@ type made map[string]apply.Step
 // journal more is kept when the operation is taken back, and nothing is lost.
 func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
 	steps, err := e.steps(ctx, op)
-	if err != nil && !errors.Is(err, ErrDamaged) {
+	if err != nil && !isLost(err) {
 		return nil, err
 	}
 	brought := made{}

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -18,6 +17,8 @@ type Operation struct {
 	Seq     uint64    `json:"seq"`
 	Kind    string    `json:"kind"`              // "restore", "undo" or "redo"
 	Where   string    `json:"worktree"`          // key of the worktree
+	Below   uint64    `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
+	Depth   int       `json:"depth,omitempty"`   // how many it is from the bottom of that stack
 	From    oid.ID    `json:"from"`              // the snapshot taken just before
 	To      oid.ID    `json:"to"`                // the snapshot that was restored
 	Paths   []Path    `json:"paths,omitempty"`   // limited to these patterns; empty: everything
@@ -27,6 +28,8 @@ type Operation struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
 	Partial bool      `json:"partial,omitempty"`
+
+	lock *durable.Held // the lock on the worktree's operations, while it is carried out
 }
 
 // The tables of the store.
@@ -34,6 +37,7 @@ const (
 	tableSnapshots  = "snapshots"    // sequence → Snapshot
 	tableByID       = "snapshot-ids" // id → sequence
 	tableOperations = "operations"   // sequence → Operation
+	tableHistories  = "histories"    // key of a worktree → historyRow
 	tableWorktrees  = "worktrees"    // key → worktree
 	tablePending    = "pending"      // sequence → id of a snapshot that may not be in git yet
 	tablePins       = "pins"         // name → snapshot id
@@ -47,14 +51,14 @@ const (
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
 // operations returns the operations of the worktree with this key, oldest first.
+// It reads all of them.
 func operations(v *cas.View, where string) ([]*Operation, error) {
 	var ops []*Operation
 	for key, value := range v.Table(tableOperations).All() {
-		op := new(Operation)
-		if err := json.Unmarshal(value, op); err != nil || len(key) != 8 {
-			return nil, fmt.Errorf("%w: operation record %x", ErrDamaged, key)
+		op, err := decodeOperation(key, value)
+		if err != nil {
+			return nil, err
 		}
-		op.Seq = binary.BigEndian.Uint64(key)
 		if op.Where == where {
 			ops = append(ops, op)
 		}
@@ -62,42 +66,50 @@ func operations(v *cas.View, where string) ([]*Operation, error) {
 	return ops, nil
 }
 
-// history is what undo and redo can take back, newest last.
-type history struct {
-	undo, redo []*Operation
-	open       *Operation // unfinished, if any
-}
-
-// replay derives the history from the operations. A restore can be undone and
-// ends what could be redone; an undo can be redone; a redo can be undone.
+// replay derives the history from the operations, where there is no row of it
+// yet.
 func replay(ops []*Operation) history {
 	var h history
+	undo, redo := replayed(ops)
+	if n := len(undo); n > 0 {
+		h.undo = undo[n-1]
+		h.undo.Depth = n
+	}
+	if n := len(redo); n > 0 {
+		h.redo = redo[n-1]
+		h.redo.Depth = n
+	}
 	for _, op := range ops {
 		if op.Ended.IsZero() {
 			h.open = op
-		}
-		switch op.Kind {
-		case "undo":
-			h.undo = dropLast(h.undo)
-			h.redo = append(h.redo, op)
-		case "redo":
-			h.redo = dropLast(h.redo)
-			h.undo = append(h.undo, op)
-		default:
-			h.undo = append(h.undo, op)
-			h.redo = nil
 		}
 	}
 	return h
 }
 
-// needed returns the operations that undo, redo or recovery may still want.
-func (h history) needed() []*Operation {
-	ops := append(slices.Clone(h.undo), h.redo...)
-	if h.open != nil {
-		ops = append(ops, h.open)
+// stacks returns those of all operations that are on a stack, or unfinished.
+func stacks(ops []*Operation) []*Operation {
+	undo, redo := replayed(ops)
+	out := append(undo, redo...)
+	if h := replay(ops); h.open != nil {
+		out = append(out, h.open)
 	}
-	return ops
+	return out
+}
+
+// replayed makes the stacks of undo and redo, as [historyRow.push] does.
+func replayed(ops []*Operation) (undo, redo []*Operation) {
+	for _, op := range ops {
+		switch op.Kind {
+		case "undo":
+			undo, redo = dropLast(undo), append(redo, op)
+		case "redo":
+			redo, undo = dropLast(redo), append(undo, op)
+		default:
+			undo, redo = append(undo, op), nil
+		}
+	}
+	return slices.Clone(undo), redo
 }
 
 func dropLast(ops []*Operation) []*Operation {
@@ -105,20 +117,6 @@ func dropLast(ops []*Operation) []*Operation {
 		return nil
 	}
 	return ops[:len(ops)-1]
-}
-
-// history reads the worktree's history.
-func (e *Engine) history(ctx context.Context) (h history, err error) {
-	s := e.opened()
-	if s == nil {
-		return h, nil
-	}
-	err = s.View(ctx, func(v *cas.View) error {
-		ops, err := operations(v, e.key)
-		h = replay(ops)
-		return err
-	})
-	return h, storeError(err)
 }
 
 // put writes an operation back.

@@ -2,9 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -34,6 +31,9 @@ type Pruned struct {
 	Objects int64          // contents that went with them
 	Freed   int64          // bytes of the store's file given back to the system
 	Bridge  error          // not nil: the ref still keeps what was dropped; the next command tries again
+
+	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
+	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
 }
 
 // Prune drops snapshots beyond the limits and the contents that only they
@@ -47,8 +47,10 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	if s == nil {
 		return &Pruned{Kept: map[string]int{}}, nil
 	}
+	var recovered *Restored
+	var left, err error
 	if !p.DryRun {
-		if _, err := e.Recover(ctx); err != nil {
+		if recovered, left, err = e.recoverIfPossible(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -56,6 +58,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	if err != nil {
 		return nil, err
 	}
+	out.Recovered, out.Unfinished = recovered, left
 	if !p.DryRun {
 		if err := e.drop(ctx, out); err != nil {
 			return nil, err
@@ -84,6 +87,45 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 		p.ThinDays = e.conf.thinDays
 	}
 	return &p
+}
+
+// dated says of snapshots, which come in the order of their records, newest
+// first, when something last referred to them. A clock that was wrong for a while
+// must not turn that order round: what it said of times to come counts for
+// nothing, and no snapshot is older than those before it. One that was imported
+// has the time of its checkpoint, whenever that was.
+func dated(all []*candidate, refs *references, now time.Time) {
+	next := now
+	times := make([]time.Time, len(all))
+	for i, c := range all {
+		if times[i] = c.snap.Time; times[i].After(now) {
+			times[i] = next
+		}
+		if !c.snap.foreign() {
+			next = times[i]
+		}
+	}
+	var before time.Time
+	for i := len(all) - 1; i >= 0; i-- {
+		c := all[i]
+		if c.at = times[i]; !c.snap.foreign() {
+			if before.After(c.at) {
+				c.at = before
+			}
+			before = c.at
+		}
+		for _, p := range c.snap.Points {
+			c.refer(p.Time, now)
+		}
+		c.refer(refs.about(c.snap).Time, now)
+	}
+}
+
+// refer takes note of a reference to a candidate.
+func (c *candidate) refer(at, now time.Time) {
+	if at.After(c.at) && !at.After(now) {
+		c.at = at
+	}
 }
 
 // drop removes the records of what was chosen, unless something took it up
@@ -148,7 +190,7 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	for _, d := range out.Dropped {
 		gone[d.ID] = true
 	}
-	report, err := s.Sweep(ctx, cas.SweepOptions{Live: e.live(ctx, gone), Grace: p.Grace, Now: e.now(), DryRun: p.DryRun})
+	report, err := s.Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: p.Grace, Now: e.now(), DryRun: p.DryRun}, gone))
 	if err != nil {
 		return storeError(err)
 	}
@@ -159,43 +201,4 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	before, after, err := s.Compact(ctx)
 	out.Freed = before - after
 	return storeError(err)
-}
-
-// live marks every object that a snapshot, an operation's journal or a rule
-// needs, except for snapshots about to be dropped.
-func (e *Engine) live(ctx context.Context, gone map[oid.ID]bool) func(func(oid.ID)) error {
-	return func(mark func(oid.ID)) error {
-		var keep []*Snapshot
-		err := e.view(ctx, func(v *cas.View) error {
-			for _, value := range v.Table(tableOperations).All() {
-				var op Operation
-				if err := json.Unmarshal(value, &op); err != nil {
-					return fmt.Errorf("%w: operation record: %w", ErrDamaged, err)
-				}
-				mark(op.Plan)
-			}
-			for snap, err := range snapshots(v) {
-				if err != nil {
-					return err
-				}
-				if !gone[snap.ID] {
-					keep = append(keep, snap)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		r := newReach(e, e.trees(ctx))
-		for _, snap := range keep {
-			for o, err := range r.snapshot(snap) {
-				if err = errors.Join(err, ctx.Err()); err != nil {
-					return err
-				}
-				mark(o.id)
-			}
-		}
-		return nil
-	}
 }

@@ -21,6 +21,8 @@ type Purged struct {
 	Shared    int    // contents that stay because other paths have them too
 	Git       Remains
 	Bridge    error // not nil: the ref still keeps the old snapshots; the next command tries again
+
+	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
 }
 
 // noteOfPurge is why a snapshot does not have a path that was purged, so that
@@ -48,7 +50,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 		return out, nil
 	}
 	if !dry {
-		if _, err := e.Recover(ctx); err != nil {
+		if out.Recovered, err = e.Recover(ctx); err != nil {
 			return nil, err
 		}
 		unlock, err := e.lockOperations(ctx)

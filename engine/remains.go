@@ -58,7 +58,7 @@ func (p *purge) finish(ctx context.Context, out *Purged) error {
 	s := e.opened()
 	// No grace: these contents are to go now. A snapshot that is being made
 	// meanwhile and relied on one of them notices, and begins again.
-	_, err := s.Sweep(ctx, cas.SweepOptions{Live: e.live(ctx, nil), Grace: -1, Now: e.now()})
+	_, err := s.Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1, Now: e.now()}, nil))
 	if err != nil {
 		return storeError(err)
 	}

@@ -28,6 +28,15 @@ type Restored struct {
 	Kept      []Note // paths the snapshot does not have and that stay, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
 	Damaged   bool   // among the conflicts are contents that could not be read back
+	Bridge    error  // not nil: the snapshot of the state before stands in the store, but is not in git yet
+
+	// Renewed are paths of which the record was damaged; it was made anew from
+	// what was on disk before that was replaced.
+	Renewed []Note
+
+	// Recovered is what was done before, to finish an operation that had been
+	// interrupted; nil if there was none.
+	Recovered *Restored
 }
 
 // Plan tells what Restore would do now, and changes nothing.
@@ -42,13 +51,17 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 // An aim is what an operation is to reach.
 type aim struct {
 	target *Snapshot
+	stored bool // the store has the record of the target
 	paths  *selection
 	made   made // what the operation that is taken back brought; nil unless one is
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
 func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	if to.target, err = e.Find(ctx, id); err != nil {
+	if to.target, err = e.Find(ctx, id); err == nil {
+		to.stored, err = e.stands(ctx, to.target.ID)
+	}
+	if err != nil {
 		return aim{}, err
 	}
 	to.paths, err = newSelection(opt)
@@ -65,7 +78,7 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 	var left map[string]bool
 	if h.open != nil {
 		steps, err := e.steps(ctx, h.open)
-		if err != nil {
+		if err != nil && !isLost(err) {
 			return nil, err
 		}
 		left = apply.Leftovers(steps, h.open.Key)
@@ -101,15 +114,20 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := e.lockOperations(ctx)
+	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock.Unlock()
-	if _, err := e.recoverLocked(ctx); err != nil {
+	defer lock.Unlock()
+	finished, err := e.recoverFirst(ctx, lock)
+	if err != nil {
 		return nil, err
 	}
-	return e.operate(ctx, &Operation{Kind: "restore"}, to)
+	r, err := e.operate(ctx, &Operation{Kind: "restore", lock: lock}, to)
+	if err == nil {
+		r.Recovered = finished
+	}
+	return r, err
 }
 
 // operate carries out an operation whose kind (and, for undo and redo, what it
@@ -124,8 +142,12 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 	// The end waits for it: whoever kills a program that still works must find
 	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
-	git.Go(func() { _ = present.finishMirror(ctx) })
-	out, err := e.apply(ctx, op, plan.steps, false)
+	var bridged error
+	git.Go(func() { bridged = present.finishMirror(ctx) })
+	var out outcome
+	if err = e.secureTrees(ctx, present); err == nil {
+		out, err = e.apply(ctx, op, plan.steps, false)
+	}
 	git.Wait()
 	if err == nil {
 		err = e.end(ctx, op, out)
@@ -134,6 +156,8 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 		return nil, unfinished(op.Kind, op, err)
 	}
 	r := restored(op, out)
+	r.Bridge = bridged
+	r.Kept = append(to.target.lacks(), r.Kept...)
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
 }
@@ -149,8 +173,8 @@ func unfinished(what string, op *Operation, err error) error {
 }
 
 // restored says what the steps of an operation came to.
-func restored(op *Operation, out apply.Outcome) *Restored {
-	r := &Restored{ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+func restored(op *Operation, out outcome) *Restored {
+	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
 		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
 	}
@@ -199,7 +223,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 	plan, err := e.plan(ctx, present, to)
 	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
 		present.beginSave()
-		if err = e.begin(ctx, op, present, plan.steps); err == nil {
+		if err = e.begin(ctx, op, to, present, plan.steps); err == nil {
 			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
 			return plan, present, nil
 		}
@@ -210,8 +234,9 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 // begin makes the operation durable before anything is changed, in one
 // transaction with the snapshot of the present to which undo returns. Where
 // that is an earlier one, which a prune may have dropped since, it is
-// [cas.ErrSwept] if it is not there any more.
-func (e *Engine) begin(ctx context.Context, op *Operation, present *capture, steps []apply.Step) (err error) {
+// [cas.ErrSwept] if it is not there any more; where the target was dropped,
+// [ErrNoSnapshot]. From here on the operation keeps both.
+func (e *Engine) begin(ctx context.Context, op *Operation, to aim, present *capture, steps []apply.Step) (err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
 	if err != nil {
@@ -222,45 +247,67 @@ func (e *Engine) begin(ctx context.Context, op *Operation, present *capture, ste
 	}
 	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *cas.Update, undo *Snapshot) error {
 		op.From = undo.ID
-		if err := e.abandon(u); err != nil {
+		if err := to.stands(&u.View); err != nil {
+			return err
+		}
+		row, err := e.bindHistory(u)
+		if err != nil {
+			return err
+		}
+		// An undo is about to take back what was left unfinished; whatever else
+		// begins has finished it before.
+		if err := e.giveUp(u, row.Open); err != nil {
 			return err
 		}
 		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 			return err
 		}
-		return op.put(u)
+		if err := row.push(u, op); err != nil {
+			return err
+		}
+		row.Open = op.Seq
+		return row.put(u, e.key)
 	})
 	return err
 }
 
-// abandon ends an operation that was left unfinished: an undo is about to
-// take it back, and whatever else begins has finished it before.
-func (e *Engine) abandon(u *cas.Update) error {
-	ops, err := operations(&u.View, e.key)
-	if err != nil {
-		return err
+// stands holds that what is aimed at was not dropped, nor purged, since it was
+// looked up.
+func (to aim) stands(v *cas.View) error {
+	if !to.stored {
+		return nil // git has it
 	}
-	for _, op := range ops {
-		if op.Ended.IsZero() {
-			op.Ended, op.Partial = e.now(), true
-			if err := op.put(u); err != nil {
-				return err
-			}
-		}
+	s, err := find(v, to.target.ID)
+	if err == nil && (s == nil || s.ID != to.target.ID) {
+		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
 	}
-	return nil
+	return err
 }
 
-// apply carries out the steps.
-func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (apply.Outcome, error) {
+// apply carries out the steps, when it is sure that all they replace can be
+// brought back.
+func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (out outcome, err error) {
+	sure, err := e.secure(ctx, steps)
+	if err != nil {
+		return out, err
+	}
+	out.renewed = sure.renewed
 	source := e.readAhead(wanted(steps)).write
-	return apply.Apply(ctx, e.root, steps, source, &apply.Options{
+	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
+		Refuse:    sure.refuse,
 		Replay:    replay,
 		Key:       op.Key,
 		Protected: e.protected(),
 		Progress:  e.progress("restore"),
 	})
+	return out, err
+}
+
+// An outcome is what came of the steps of an operation.
+type outcome struct {
+	apply.Outcome
+	renewed []Note
 }
 
 // wanted lists the contents that steps write, in their order.
@@ -274,9 +321,26 @@ func wanted(steps []apply.Step) (ids []oid.ID) {
 }
 
 // end records that the operation is done.
-func (e *Engine) end(ctx context.Context, op *Operation, out apply.Outcome) error {
-	op.Ended, op.Partial = e.now(), len(out.Conflicts) > 0
-	return storeError(e.opened().Update(ctx, op.put))
+func (e *Engine) end(ctx context.Context, op *Operation, out outcome) error {
+	err := e.opened().Update(ctx, func(u *cas.Update) error {
+		row, err := e.bindHistory(u)
+		if err != nil {
+			return err
+		}
+		if row.Open == op.Seq {
+			row.Open = 0
+		}
+		now, err := readOperation(&u.View, op.Seq) // a purge may have given its snapshots other ids
+		if err != nil {
+			return err
+		}
+		now.Ended, now.Partial = e.now(), len(out.Conflicts) > 0
+		return errors.Join(now.put(u), row.put(u, e.key))
+	})
+	if err == nil {
+		noteEnd(op)
+	}
+	return storeError(err)
 }
 
 // protected are the directories that no step writes into: the store, and

@@ -87,7 +87,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 				return err
 			}
 			known[s.ID] = true
-			c := &candidate{snap: s, at: refs.latest(s), why: needed[s.ID]}
+			c := &candidate{snap: s, why: needed[s.ID]}
 			if c.why == "" {
 				c.why = e.bound(s, refs, p)
 			}
@@ -98,6 +98,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 	if err != nil {
 		return nil, err
 	}
+	dated(all, refs, e.now())
 	foreign, err := e.foreignOnes(ctx, refs, known)
 	all = append(all, foreign...)
 	slices.SortStableFunc(all, func(a, b *candidate) int { return b.at.Compare(a.at) })
@@ -195,11 +196,11 @@ func (e *Engine) needed(v *cas.View) (map[oid.ID]string, error) {
 	}
 	for key, w := range worktrees {
 		add(w.Last, keepLast)
-		ops, err := operations(v, key)
+		ops, err := wantedOperations(v, key)
 		if err != nil {
 			return nil, err
 		}
-		for _, op := range replay(ops).needed() {
+		for _, op := range ops {
 			add(op.From, keepUndo)
 			add(op.To, keepUndo)
 		}

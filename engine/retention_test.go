@@ -340,3 +340,34 @@ func lastPending(s *session) (id oid.ID) {
 	}
 	return id
 }
+
+func TestAClockThatWasWrongDoesNotTurnTheOrderRound(t *testing.T) {
+	year := 365 * 24 * time.Hour
+	for _, wrong := range []time.Duration{year, -year} {
+		p := newPlace(t, false)
+		e := p.open()
+		var ids []oid.ID
+		for i := range 8 {
+			e.now = time.Now
+			if i >= 2 && i < 5 {
+				e.now = func() time.Time { return time.Now().Add(wrong) }
+			}
+			ids = append(ids, p.snap(e, fmt.Sprint(i), &SnapshotOptions{Entry: fmt.Sprint(i)}).ID)
+		}
+		e.now = time.Now
+		p.prune(e, &PruneOptions{MaxSnapshots: 6, MaxAge: year / 2, Grace: -1})
+		if got := p.records(e); len(got) != 6 || !slices.Equal(got, reversed(ids[2:])) {
+			t.Errorf("a clock wrong by %v: of %v stay %v", wrong, ids, got)
+		}
+		p.prune(e, &PruneOptions{MaxSnapshots: 2, Grace: -1})
+		if got := p.records(e); !slices.Equal(got, reversed(ids[6:])) {
+			t.Errorf("a clock wrong by %v: of %v stay %v", wrong, ids, got)
+		}
+	}
+}
+
+func reversed(ids []oid.ID) []oid.ID {
+	out := slices.Clone(ids)
+	slices.Reverse(out)
+	return out
+}

@@ -180,6 +180,3 @@ func number(store func(*settings, int64)) func(*settings, *gitconf.Config, strin
 		return err
 	}
 }
-
-// Warnings returns one sentence for each setting that is unknown or malformed.
-func (e *Engine) Warnings() []string { return slices.Clone(e.conf.warnings) }

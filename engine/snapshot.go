@@ -33,6 +33,9 @@ type Recorded struct {
 	Bridge   error  // not nil: the snapshot stands in the store, but is not in git yet
 	Ref      string // what keeps it in the form of the other system that was asked for
 	Layout   error  // not nil: it could not be written in that form
+
+	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
+	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
 }
 
 // Snapshot records the state of the worktree.
@@ -54,7 +57,8 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.Recover(ctx); err != nil {
+	recovered, left, err := e.recoverIfPossible(ctx)
+	if err != nil {
 		return nil, err
 	}
 	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger}
@@ -64,6 +68,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	defer c.discard()
 	r.Skipped = c.skipped
+	r.Recovered, r.Unfinished = recovered, left
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = c.finishMirror(ctx) })
 	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))

@@ -38,11 +38,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if s == nil {
 		return st, nil
 	}
-	stats, err := s.Stats(ctx)
+	objects, bytes, err := s.Count(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	st.StoreBytes, st.Objects = stats.FileBytes, int64(stats.Objects)
+	st.StoreBytes, st.Objects = bytes, int64(objects)
 	var last *Snapshot
 	err = e.view(ctx, func(v *cas.View) error {
 		if last, err = e.last(v); err != nil {
@@ -71,7 +71,15 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
 	}
 	h, err := e.history(ctx)
-	st.Unfinished, st.Undo, st.Redo = h.open, len(h.undo), len(h.redo)
+	if st.Unfinished = h.open; h.undo != nil {
+		st.Undo = h.undo.Depth
+	}
+	if h.redo != nil {
+		st.Redo = h.redo.Depth
+	}
+	if strange := h.strangeError(); strange != nil {
+		st.Warnings = append(st.Warnings, strange.Error())
+	}
 	return st, err
 }
 
@@ -81,12 +89,17 @@ func (e *Engine) count(v *cas.View, st *Status) error {
 			st.Lost = append(st.Lost, Note{Path: Path(id.String()), Reason: string(why)})
 		}
 	}
-	for s, err := range snapshots(v) {
-		if err != nil {
-			return err
-		}
+	for key, value := range v.Table(tableSnapshots).All() {
 		st.Total++
-		if s.Where == e.key {
+		where, sure := whereOf(value)
+		if !sure {
+			s, err := row{key, value}.decode()
+			if err != nil {
+				return err
+			}
+			where = s.Where
+		}
+		if where == e.key {
 			st.Snapshots++
 		}
 	}

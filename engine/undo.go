@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/apply"
-	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // Undo takes back the newest restore (or redo) that was not yet taken back: it
@@ -54,21 +54,16 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 
 // begun returns where an unfinished undo or redo leads.
 func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error) {
-	var ops []*Operation
+	var taken *Operation
 	err = e.view(ctx, func(v *cas.View) (err error) {
-		ops, err = operations(v, e.key)
+		taken, err = readOperation(v, open.Reverts)
 		return err
 	})
 	if err != nil {
 		return to, err
 	}
-	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: texts(open.Paths)}); err != nil {
-		return to, err
-	}
-	for _, op := range ops {
-		if op.Seq == open.Reverts {
-			to.made, err = e.broughtBy(ctx, op)
-		}
+	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: texts(open.Paths)}); err == nil && taken != nil {
+		to.made, err = e.broughtBy(ctx, taken)
 	}
 	return to, err
 }
@@ -77,19 +72,22 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 	if e.opened() == nil {
 		return nil, nothingTo(kind)
 	}
-	unlock, err := e.lockOperations(ctx)
+	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock.Unlock()
+	defer lock.Unlock()
 	h, err := e.history(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var finished *Restored
 	if h.open != nil && (h.open.Kind == kind || h.open.Kind == "undo") {
-		done, err := e.recoverLocked(ctx)
-		if err != nil || h.open.Kind == kind {
-			return done, err
+		if h.open.Kind == kind {
+			return e.recoverLocked(ctx, lock)
+		}
+		if finished, err = e.recoverFirst(ctx, lock); err != nil {
+			return nil, err
 		}
 		h.open = nil
 	}
@@ -101,9 +99,10 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.operate(ctx, &Operation{Kind: kind, Reverts: op.Seq}, to)
+	r, err := e.operate(ctx, &Operation{Kind: kind, Reverts: op.Seq, lock: lock}, to)
 	if err == nil {
 		r.Conflicts = append(r.Conflicts, left...)
+		r.Recovered = finished
 	}
 	return r, err
 }
@@ -115,14 +114,12 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 	if err != nil {
 		return nil, to, err
 	}
-	list := h.undo
-	if kind == "redo" {
-		list = h.redo
+	if op = h.undo; kind == "redo" {
+		op = h.redo
 	}
-	if len(list) == 0 {
+	if op == nil {
 		return nil, to, nothingTo(kind)
 	}
-	op = list[len(list)-1]
 	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: texts(op.Paths)}); err != nil {
 		return nil, to, err
 	}
@@ -141,12 +138,19 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 		return nil, nil
 	}
 	steps, err := e.steps(ctx, open)
+	if isLost(err) {
+		return []Note{{Path: ".", Reason: fmt.Sprintf("files named .rewind-tmp-… that it left behind may be here still: %v", err)}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	left, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
 	return notes(left), err
 }
+
+// isLost reports whether something is not to be had any more, or not by this
+// version.
+func isLost(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewerFormat) }
 
 // steps returns the plan of an operation.
 func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error) {
@@ -161,45 +165,99 @@ func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error)
 	return steps, nil
 }
 
-// Recover finishes an operation that a crash left unfinished. Every method
-// that changes the worktree or records it does so first; nil if there was
-// none. The snapshot ids of what was finished are returned.
-func (e *Engine) Recover(ctx context.Context) (finished []oid.ID, err error) {
+// Recover finishes an operation that a crash left unfinished, and says what it
+// did; nil if there was none. Every method that changes the worktree or records
+// it does so first. One that cannot be finished now is [ErrUnfinished].
+func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 	h, err := e.history(ctx)
 	if err != nil || h.open == nil {
 		return nil, err
 	}
-	unlock, err := e.lockOperations(ctx)
+	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, unlock.Unlock()) }()
-	done, err := e.recoverLocked(ctx)
-	if done != nil {
-		finished = []oid.ID{done.ID}
-	}
-	return finished, err
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return e.recoverFirst(ctx, lock)
 }
+
+// recoverFirst is recoverLocked for who is asked for something else, and tells
+// of it at once: what is asked for may fail.
+func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restored, error) {
+	done, err := e.recoverLocked(ctx, lock)
+	if done != nil && e.opt.Recovered != nil {
+		e.opt.Recovered(done)
+	}
+	return done, err
+}
+
+// recoverIfPossible is Recover for who goes on where an operation cannot be
+// finished: left says why, and of which.
+func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
+	done, err = e.Recover(ctx)
+	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil {
+		return nil, err, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := e.history(ctx)
+	return done, h.strangeError(), err
+}
+
+// forgotten is why nothing was done for an operation that had ended.
+const forgotten = "it had been carried out to the end, which the store did not know any more: nothing was done again"
+
+// lostJournal is why an operation ends half-way.
+const lostJournal = "it ends half-way, and files named .rewind-tmp-… that it left behind may be here still: what was left to do is not known any more"
 
 // recoverLocked finishes what is unfinished and says what came of it; nil if
 // there is nothing. The operation lock is held, so whoever began it is dead.
-func (e *Engine) recoverLocked(ctx context.Context) (*Restored, error) {
+func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restored, error) {
 	h, err := e.history(ctx)
 	if err != nil || h.open == nil {
 		return nil, err
 	}
-	steps, err := e.steps(ctx, h.open)
-	if err != nil {
-		return nil, err
+	op := h.open
+	what := "the " + op.Kind + " that was interrupted"
+	if op.lock = lock; hasEnded(lock, op) {
+		if err := e.end(ctx, op, outcome{}); err != nil {
+			return nil, unfinished(what, op, err)
+		}
+		r := restored(op, outcome{})
+		r.Kept = []Note{{Path: ".", Reason: forgotten}}
+		return r, nil
 	}
-	out, err := e.apply(ctx, h.open, steps, true)
+	var out outcome
+	steps, err := e.steps(ctx, op)
+	switch {
+	case errors.Is(err, ErrDamaged): // nobody will ever finish it
+		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
+		err = nil
+	case err == nil:
+		out, err = e.apply(ctx, op, steps, true)
+	}
 	if err == nil {
-		err = e.end(ctx, h.open, out)
+		err = e.end(ctx, op, out)
 	}
 	if err != nil {
-		return nil, unfinished("the "+h.open.Kind+" that was interrupted", h.open, err)
+		return nil, unfinished(what, op, err)
 	}
-	return restored(h.open, out), nil
+	return restored(op, out), nil
+}
+
+// The lock file of the operations tells, beside the store, which of them ended
+// last: were the store to forget that end, a journal that is replayed would
+// undo what was done since. It is written where it costs no sync.
+
+func noteEnd(op *Operation) {
+	_, _ = op.lock.WriteAt([]byte(op.Key), 0)
+}
+
+func hasEnded(lock *durable.Held, op *Operation) bool {
+	key := make([]byte, len(op.Key))
+	n, _ := lock.ReadAt(key, 0)
+	return n > 0 && string(key[:n]) == op.Key
 }
 
 func texts(paths []Path) []string {

@@ -29,14 +29,14 @@ func importCommand(a *app) *cobra.Command {
 			fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
 		}
 		if a.json {
-			a.printJSON(importedJSON{DryRun: opt.DryRun, Imported: recordsJSON(r.Snapshots), Skipped: notesJSON(r.Skipped), Bridged: r.Bridge == nil})
+			a.printJSON(importedJSON{DryRun: opt.DryRun, Imported: recordsJSON(r.Snapshots), Skipped: notesJSON(r.Skipped), Bridged: r.Bridge == nil, Recovered: recoveredJSON(r.Recovered)})
 		} else {
 			a.printImported(r, opt.DryRun)
 		}
 		if len(r.Skipped) > 0 {
 			return errPartial
 		}
-		return nil
+		return also(r.Recovered, nil)
 	})
 	f := c.Flags()
 	f.StringVar(&opt.From, "from", "", "only of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
@@ -49,6 +49,8 @@ type importedJSON struct {
 	Imported []recordJSON `json:"imported"`
 	Skipped  []noteJSON   `json:"skipped"`
 	Bridged  bool         `json:"bridged"`
+
+	Recovered *restoredJSON `json:"recovered,omitempty"`
 }
 
 func (a *app) printImported(r *engine.Imported, dry bool) {

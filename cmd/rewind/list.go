@@ -23,17 +23,17 @@ func listCommand(a *app) *cobra.Command {
 		}
 		opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
 		list, err := e.List(ctx, &opt)
-		if err != nil {
+		if err != nil && len(list) == 0 {
 			return err
 		}
 		if a.json {
 			a.printJSON(struct {
 				Snapshots []recordJSON `json:"snapshots"`
 			}{recordsJSON(list)})
-			return nil
+		} else {
+			a.printList(list, opt.All)
 		}
-		a.printList(list, opt.All)
-		return nil
+		return err // of some the records are damaged
 	})
 	f := c.Flags()
 	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, and the checkpoints of other systems")

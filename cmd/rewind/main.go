@@ -48,14 +48,18 @@ type stdio struct {
 
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io stdio) int {
-	a := &app{stdio: io}
+	out := &output{Writer: io.out}
+	a := &app{stdio: stdio{in: io.in, out: out, err: io.err}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(io.in)
-	root.SetOut(io.out)
+	root.SetOut(out)
 	root.SetErr(io.err)
 	err := root.ExecuteContext(ctx)
 	a.close()
+	if lost := out.failed(); lost != nil && (err == nil || isSilent(err)) {
+		err = lost
+	}
 	if err != nil && !isSilent(err) {
 		a.progress.clear()
 		fmt.Fprintf(io.err, "rewind: %s\n", sentence(ctx, err))

@@ -25,7 +25,8 @@ func (a *app) paged(print func(w io.Writer, color bool) error) error {
 		return ignoreClosed(print(a.out, color))
 	}
 	pager := exec.Command("sh", "-c", command)
-	pager.Stdout, pager.Stderr = a.out, a.err
+	pager.Stdout, _ = behind(a.out).(io.Writer)
+	pager.Stderr = a.err
 	pager.Env = os.Environ()
 	if os.Getenv("LESS") == "" {
 		pager.Env = append(pager.Env, "LESS=FRX")

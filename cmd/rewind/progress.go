@@ -76,7 +76,7 @@ func (p *progress) erase() {
 
 // isTerminal reports whether w is a terminal a person looks at.
 func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
+	f, ok := behind(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

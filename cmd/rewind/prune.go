@@ -35,10 +35,14 @@ func pruneCommand(a *app) *cobra.Command {
 		}
 		if a.json {
 			a.printJSON(newPrunedJSON(p, opt.DryRun))
-			return nil
+		} else {
+			a.printPruned(p, opt.DryRun)
 		}
-		a.printPruned(p, opt.DryRun)
-		return nil
+		if p.Unfinished != nil {
+			fmt.Fprintf(a.err, "rewind: warning: %v\n", p.Unfinished)
+			return errPartial
+		}
+		return also(p.Recovered, nil)
 	})
 	f := c.Flags()
 	f.IntVar(&opt.MaxSnapshots, "max-snapshots", 0, "keep at most `N` of each worktree (default: the setting rewind.maxSnapshots)")
@@ -62,10 +66,13 @@ type prunedJSON struct {
 	Objects int64          `json:"objects"`
 	Freed   int64          `json:"freed_bytes"`
 	Bridged bool           `json:"bridged"`
+
+	Recovered  *restoredJSON `json:"recovered,omitempty"`
+	Unfinished string        `json:"unfinished,omitempty"`
 }
 
 func newPrunedJSON(p *engine.Pruned, dry bool) prunedJSON {
-	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil}
+	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, recoveredJSON(p.Recovered), text(p.Unfinished)}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())
 	}

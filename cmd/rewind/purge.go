@@ -37,7 +37,7 @@ func purgeCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			return errPartial
 		}
-		return nil
+		return also(p.Recovered, nil)
 	})
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do it: what is purged cannot be restored")
 	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would go, and change nothing")
@@ -52,6 +52,8 @@ type purgedJSON struct {
 	Shared    int        `json:"shared"`
 	Bridged   bool       `json:"bridged"`
 	Git       gitJSON    `json:"git"`
+
+	Recovered *restoredJSON `json:"recovered,omitempty"`
 }
 
 type gitJSON struct {
@@ -64,7 +66,8 @@ type gitJSON struct {
 func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
 	return purgedJSON{
 		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Bridged: p.Bridge == nil,
-		Git: gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
+		Git:       gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
+		Recovered: recoveredJSON(p.Recovered),
 	}
 }
 

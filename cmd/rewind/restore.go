@@ -157,6 +157,13 @@ func (a *app) printKept(kept, conflicts []engine.Note) {
 	}
 }
 
+// printRenewed names what was damaged in the store and is whole again.
+func (a *app) printRenewed(list []engine.Note) {
+	for _, n := range list {
+		fmt.Fprintf(a.err, "renewed: %s: %s\n", quote(n.Path), n.Reason)
+	}
+}
+
 type restoredJSON struct {
 	ID        string       `json:"id"`
 	Undo      string       `json:"undo,omitempty"`
@@ -166,7 +173,17 @@ type restoredJSON struct {
 	Deleted   int          `json:"deleted"`
 	Kept      []noteJSON   `json:"kept"`
 	Conflicts []noteJSON   `json:"conflicts"`
-	ElapsedMS float64      `json:"elapsed_ms"`
+	Renewed   []noteJSON   `json:"renewed,omitempty"`
+	Bridged   *bool        `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
+
+	Recovered *restoredJSON `json:"recovered,omitempty"`
+	ElapsedMS float64       `json:"elapsed_ms"`
+}
+
+func newRestoredJSON(r *engine.Restored) *restoredJSON {
+	bridged := r.Bridge == nil
+	return &restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
+		Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), Renewed: notesJSON(r.Renewed), Bridged: &bridged, Recovered: recoveredJSON(r.Recovered)}
 }
 
 func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
@@ -193,10 +210,15 @@ func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 
 func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.progress.clear()
+	a.printRenewed(r.Renewed)
 	a.printKept(r.Kept, r.Conflicts)
+	if r.Bridge != nil {
+		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+	}
 	if a.json {
-		a.printJSON(restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
-			Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), ElapsedMS: milliseconds(took)})
+		out := newRestoredJSON(r)
+		out.ElapsedMS = milliseconds(took)
+		a.printJSON(out)
 	} else {
 		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), short(r.Undo))
 	}
@@ -210,6 +232,8 @@ func outcome(r *engine.Restored) error {
 		return errDamageFound
 	case len(r.Conflicts) > 0:
 		return errPartial
+	case r.Recovered != nil:
+		return outcome(r.Recovered)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 		ctx, cancel = context.WithTimeout(ctx, a.deadline)
 		context.AfterFunc(ctx, cancel)
 	}
-	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Progress: a.progress.start(a.err)})
+	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: a.printRecovered, Progress: a.progress.start(a.err)})
 	if err != nil {
 		return nil, nil, err
 	}

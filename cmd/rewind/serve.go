@@ -52,14 +52,15 @@ func serveCommand(a *app) *cobra.Command {
 // they are then.
 type service struct {
 	app  *app
-	open func(context.Context, func(engine.Progress)) (*engine.Engine, error) // nil before initialize
+	open func(context.Context, *call) (*engine.Engine, error) // nil before initialize
 }
 
 // A call is one request with the worktree open.
 type call struct {
 	*rpc.Request
-	engine *engine.Engine
-	begun  time.Time
+	engine    *engine.Engine
+	begun     time.Time
+	recovered *engine.Restored // what was finished on the way, if anything
 }
 
 // methods lists what docs/protocol.md does.
@@ -97,11 +98,14 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 	}
 	c := &call{Request: r, begun: time.Now()}
 	var err error
-	if c.engine, err = s.open(ctx, c.progress()); err != nil {
+	if c.engine, err = s.open(ctx, c); err != nil {
 		return nil, answer(ctx, err)
 	}
 	defer c.engine.Close()
 	result, err := method(ctx, c)
+	if err != nil && c.recovered != nil { // the result would have told
+		c.warn(recoveredText(c.recovered))
+	}
 	return result, answer(ctx, err)
 }
 
@@ -135,8 +139,12 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 	if p.Protocol != nil && *p.Protocol < 1 {
 		return nil, &rpc.Error{Code: codeNoVersion, Message: fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", *p.Protocol, protocolVersion), Data: exitData{exitFailed}}
 	}
-	open := func(ctx context.Context, progress func(engine.Progress)) (*engine.Engine, error) {
-		return engine.Open(ctx, p.Dir, &engine.Options{Force: p.Force, NoGit: p.NoGit, Progress: progress})
+	open := func(ctx context.Context, c *call) (*engine.Engine, error) {
+		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit}
+		if c != nil {
+			opt.Progress, opt.Recovered = c.progress(), func(done *engine.Restored) { c.recovered = done }
+		}
+		return engine.Open(ctx, p.Dir, opt)
 	}
 	e, err := open(ctx, nil)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -28,8 +29,10 @@ func callSnapshot(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Bridge != nil {
-		c.warn(r.Bridge.Error())
+	for _, err := range []error{r.Bridge, r.Unfinished} {
+		if err != nil {
+			c.warn(err.Error())
+		}
 	}
 	return recorded(c, r, false)
 }
@@ -117,6 +120,9 @@ func restored(c *call) func(*engine.Restored, error) (any, error) {
 	return func(r *engine.Restored, err error) (any, error) {
 		if err != nil {
 			return nil, err
+		}
+		if r.Bridge != nil {
+			c.warn(r.Bridge.Error())
 		}
 		return printed(func(a *app) error { return a.printRestored(r, time.Since(c.begun)) })
 	}
@@ -318,8 +324,18 @@ func callStatus(ctx context.Context, c *call) (any, error) {
 }
 
 func callSync(ctx context.Context, c *call) (any, error) {
-	if _, err := c.engine.Recover(ctx); err != nil {
+	done, err := c.engine.Repair(ctx)
+	if errors.Is(err, engine.ErrUnfinished) && ctx.Err() == nil {
+		c.warn(err.Error())
+		err = nil
+	}
+	if err == nil {
+		err = c.engine.Sync(ctx)
+	}
+	if err != nil || done == nil {
 		return nil, err
 	}
-	return nil, c.engine.Sync(ctx)
+	return struct {
+		Recovered *restoredJSON `json:"recovered"`
+	}{recoveredJSON(done)}, nil
 }

@@ -40,9 +40,15 @@ type served1 struct {
 // serve starts a server and shakes hands for the directory.
 func serve(t *testing.T, dir string) *served {
 	t.Helper()
-	s := &served{t: t, cmd: exec.Command("rewind", "serve", "--stdio")}
 	home := t.TempDir()
-	s.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	return serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+}
+
+// serveAt is serve with this process's environment and more.
+func serveAt(t *testing.T, dir string, more ...string) *served {
+	t.Helper()
+	s := &served{t: t, cmd: exec.Command("rewind", "serve", "--stdio")}
+	s.cmd.Env = append(os.Environ(), more...)
 	s.cmd.Stderr = os.Stderr
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,10 +33,10 @@ func snapshotCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Skipped) > 0 || r.Layout != nil {
+		if len(r.Skipped) > 0 || r.Layout != nil || r.Unfinished != nil {
 			return errPartial
 		}
-		return nil
+		return also(r.Recovered, nil)
 	})
 	f := c.Flags()
 	f.StringVarP(&opt.Label, "message", "m", "", "a `label` for the snapshot")
@@ -51,6 +52,9 @@ func snapshotCommand(a *app) *cobra.Command {
 // printSnapshot reports a snapshot: as JSON, or as a sentence on the terminal.
 func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	a.progress.clear()
+	if r.Unfinished != nil {
+		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Unfinished)
+	}
 	a.printSkipped(r.Skipped)
 	for _, n := range r.Unstable {
 		fmt.Fprintf(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
@@ -65,7 +69,8 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	if a.json {
 		a.printJSON(snapshotJSON{
 			ID: idText(r.ID), Tree: r.Tree.String(), Overlay: idText(r.Overlay), Reused: r.Reused, Changed: r.Changed,
-			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref, ElapsedMS: milliseconds(took),
+			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
+			Recovered: recoveredJSON(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
 		})
 		return
 	}
@@ -88,17 +93,28 @@ func (a *app) printExposed(list []engine.Path) {
 }
 
 type snapshotJSON struct {
-	ID        string        `json:"id,omitempty"`
-	Tree      string        `json:"tree"`
-	Overlay   string        `json:"overlay,omitempty"`
-	Reused    bool          `json:"reused"`
-	Changed   int           `json:"changed"`
-	Skipped   []noteJSON    `json:"skipped"`
-	Unstable  []noteJSON    `json:"unstable,omitempty"`
-	Exposed   []engine.Path `json:"exposed,omitempty"`
-	Bridged   bool          `json:"bridged"`
-	Ref       string        `json:"ref,omitempty"`
-	ElapsedMS float64       `json:"elapsed_ms"`
+	ID       string        `json:"id,omitempty"`
+	Tree     string        `json:"tree"`
+	Overlay  string        `json:"overlay,omitempty"`
+	Reused   bool          `json:"reused"`
+	Changed  int           `json:"changed"`
+	Skipped  []noteJSON    `json:"skipped"`
+	Unstable []noteJSON    `json:"unstable,omitempty"`
+	Exposed  []engine.Path `json:"exposed,omitempty"`
+	Bridged  bool          `json:"bridged"`
+	Ref      string        `json:"ref,omitempty"`
+
+	Recovered  *restoredJSON `json:"recovered,omitempty"`
+	Unfinished string        `json:"unfinished,omitempty"`
+	ElapsedMS  float64       `json:"elapsed_ms"`
+}
+
+// text is what an error says, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func syncCommand(a *app) *cobra.Command {
@@ -107,9 +123,14 @@ func syncCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := e.Recover(ctx); err != nil {
+		done, err := e.Repair(ctx)
+		if errors.Is(err, engine.ErrUnfinished) { // that hinders nothing here
+			fmt.Fprintf(a.err, "rewind: warning: %v\n", err)
+			return errors.Join(e.Sync(ctx), errPartial)
+		}
+		if err != nil {
 			return err
 		}
-		return e.Sync(ctx)
+		return also(done, e.Sync(ctx))
 	})
 }

@@ -68,6 +68,10 @@ type Options struct {
 	// may not have survived.
 	Replay bool
 
+	// Refuse names paths that must stay as they are although the plan expects
+	// what is there, and why: it could not be kept.
+	Refuse map[string]error
+
 	// Progress is told, by one goroutine at a time, how many steps are done.
 	Progress func(done, total int)
 
@@ -106,9 +110,10 @@ type Outcome struct {
 // Apply carries out the steps, in the order of [Order], below root.
 //
 // A step that cannot be carried out is a note in the outcome and hinders no
-// other. An error means that not all steps were reached: the context was
-// cancelled (its error is returned), or the system has no space or is
-// damaged. Then the outcome tells what was done so far, each path is whole,
+// other, also where what is mounted below the root is full, read-only or
+// damaged. An error means that not all steps were reached: the context was
+// cancelled (its error is returned), or the root's file system has no space or
+// is damaged. Then the outcome tells what was done so far, each path is whole,
 // and Apply with Replay finishes the plan.
 //
 // What is on disk afterwards has the exact permissions, and a modification
@@ -152,6 +157,8 @@ type applier struct {
 	bufs  sync.Pool // *sink
 	guard []dirfd.Stat
 
+	device uint64 // of the root
+
 	mu     sync.Mutex // guards what follows
 	out    Outcome
 	done   int
@@ -190,6 +197,14 @@ func newApplier(root string, src Source, opt *Options) (*applier, error) {
 		}
 	}
 	var err error
-	a.root, err = dirfd.Open(root)
-	return a, err
+	if a.root, err = dirfd.Open(root); err != nil {
+		return nil, err
+	}
+	st, err := a.root.Stat()
+	if err != nil {
+		a.root.Close()
+		return nil, err
+	}
+	a.device = st.Dev
+	return a, nil
 }

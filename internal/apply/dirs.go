@@ -63,11 +63,12 @@ func (a *applier) reachPlain(path string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.vet(dir, d); err != nil {
+	v, err := a.vet(dir, d)
+	if err != nil {
 		a.release(d)
 		return nil, err
 	}
-	return &place{a: a, path: path, name: name, dir: d}, nil
+	return &place{a: a, path: path, name: name, dir: d, self: v.self}, nil
 }
 
 // closeDirs takes back what makeWritable gave, deepest first. A directory that
@@ -125,12 +126,13 @@ func (a *applier) settleMode(s *Step) error {
 	return err
 }
 
-func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) error {
+func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) (err error) {
 	p, err := a.reach(s.Path)
 	if err != nil {
 		return err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	st, ok, err := p.lstat(p.name)
 	if err != nil {
 		return err

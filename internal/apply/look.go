@@ -102,15 +102,35 @@ func moved(was, now dirfd.Stat) bool {
 }
 
 // fatal reports whether an error ends the run: going on would fail everywhere
-// or make things worse.
+// or make things worse. What cannot be written because it is mounted read-only
+// is no such thing: a part of the tree may be. Nor is what the root's own file
+// system has not to do with.
 func fatal(err error) bool {
-	for _, e := range []error{context.Canceled, context.DeadlineExceeded, syscall.ENOSPC, syscall.EDQUOT,
-		syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errStopped} {
+	for _, e := range []error{context.Canceled, context.DeadlineExceeded, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errStopped} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return false
+	return ofDevice(err) && !errors.As(err, new(elsewhereError))
+}
+
+// ofDevice reports whether an error is one of a whole file system.
+func ofDevice(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO)
+}
+
+// An elsewhereError is a failure of a file system that is mounted below the
+// root: it concerns what lies there, and nothing else.
+type elsewhereError struct{ error }
+
+func (e elsewhereError) Unwrap() error { return e.error }
+
+// local marks the failure of a file system that is not the root's.
+func (p *place) local(err error) error {
+	if ofDevice(err) && p.self.Dev != p.a.device {
+		return elsewhereError{err}
+	}
+	return err
 }
 
 // errStopped is what a test's hook returns to play a crash.

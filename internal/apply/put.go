@@ -33,7 +33,7 @@ func (a *applier) step(ctx context.Context, s *Step) error {
 
 // prepare does everything of a step that does not need the bytes to be
 // durable first: for a file that is written, all but the last act.
-func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
+func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	done := job{step: s}
 	p, err := a.open(s.Path)
 	if s.Want.absent() && dirfd.Gone(err) {
@@ -43,6 +43,7 @@ func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 		return done, err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	if a.Replay {
 		if err := p.recover(s); err != nil {
 			return done, err
@@ -54,6 +55,8 @@ func (a *applier) prepare(ctx context.Context, s *Step) (job, error) {
 		return done, err
 	case found == unexpected:
 		return done, s.unlike(now)
+	case now.Mode != 0 && a.Refuse[s.Path] != nil:
+		return done, a.Refuse[s.Path]
 	case s.Want.absent():
 		return done, p.remove(now)
 	case s.Want.Mode.IsDir() && now.Mode == 0:
@@ -79,7 +82,7 @@ func onlyMode(s *Step, now dirfd.Stat) bool {
 }
 
 // finish does the last act of a step.
-func (a *applier) finish(j job) error {
+func (a *applier) finish(j job) (err error) {
 	if j.ours.Mode == 0 {
 		return nil
 	}
@@ -91,6 +94,7 @@ func (a *applier) finish(j job) error {
 		return err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))
 	}

@@ -307,3 +307,60 @@ func TestAFullDiskStopsTheRunAndReplayFinishesIt(t *testing.T) {
 	}
 	same(t, root, to)
 }
+
+// mounted mounts a file system on a directory below a root, or skips the test.
+func mounted(t *testing.T, at, kind, options string) {
+	t.Helper()
+	must(t, os.MkdirAll(at, 0o755))
+	if err := unix.Mount(kind, at, kind, 0, options); err != nil {
+		t.Skipf("SKIPPED: cannot mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+}
+
+func TestAFullFileSystemBelowTheRootIsAConflictOfItsPaths(t *testing.T) {
+	root := t.TempDir()
+	mounted(t, filepath.Join(root, "small"), "tmpfs", "size=128k")
+	from := world{"a": file("old"), "z": file("old"), "small/f": file("old"), "gone": file("old")}
+	to := world{"a": file("new"), "z": file("new"), "small/f": file(strings.Repeat("much", 50_000)), "small/d": dir(0o755), "small/d/g": file("little")}
+	from.make(t, root)
+	for i := range 20 { // there is no room for all of them at once beside the old ones
+		path := fmt.Sprintf("small/%02d", i)
+		must(t, os.WriteFile(filepath.Join(root, path), []byte("old"), 0o644))
+		from[path], to[path] = file("old"), file("new")
+	}
+	to["small"], from["small"] = dir(0o755), dir(0o755)
+	steps := plan(t, root, to, nil)
+	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1, Key: "key"})
+	if err != nil || len(out.Conflicts) != 1 || out.Conflicts[0].Path != "small/f" || !errors.Is(out.Conflicts[0].Err, unix.ENOSPC) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	to["small/f"] = file("old")
+	same(t, root, to)
+}
+
+func TestAReadOnlyMountBelowTheRootIsAConflictOfItsPaths(t *testing.T) {
+	root := t.TempDir()
+	from := world{"a": file("old"), "locked": dir(0o755), "locked/f": file("old"), "locked/gone": file("old"), "z": file("old")}
+	to := world{"a": file("new"), "locked": dir(0o700), "locked/f": file("new"), "locked/more": file("new"), "z": file("new")}
+	from.make(t, root)
+	at := filepath.Join(root, "locked")
+	if err := unix.Mount(at, at, "", unix.MS_BIND, ""); err != nil { // the same file system as the root's
+		t.Skipf("SKIPPED: cannot mount: %v", err)
+	}
+	defer unix.Unmount(at, unix.MNT_DETACH)
+	must(t, unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+	for _, replay := range []bool{false, true} {
+		steps := plan(t, root, to, nil)
+		out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1, Key: "key", Replay: replay})
+		if err != nil || len(out.Conflicts) != 4 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		for _, c := range out.Conflicts {
+			if !errors.Is(c.Err, unix.EROFS) {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	same(t, root, world{"a": file("new"), "locked": dir(0o755), "locked/f": file("old"), "locked/gone": file("old"), "z": file("new")})
+}

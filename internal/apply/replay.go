@@ -114,7 +114,7 @@ func Leftovers(steps []Step, key string) map[string]bool {
 	return paths
 }
 
-func (a *applier) clear(s *Step) error {
+func (a *applier) clear(s *Step) (err error) {
 	if err := SafePath(s.Path); err != nil {
 		return nil // nothing was made beside it
 	}
@@ -123,6 +123,7 @@ func (a *applier) clear(s *Step) error {
 		return err
 	}
 	defer p.close()
+	defer func() { err = p.local(err) }()
 	for _, role := range []string{fresh, spare} {
 		if _, there, err := p.lstat(p.temp(role)); there || err != nil {
 			return errors.Join(err, p.makeWritable(), p.recover(s))

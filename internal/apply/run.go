@@ -106,8 +106,16 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 				errs[i] = a.finish(jobs[i])
 				jobs[i].ours = dirfd.Stat{}
 			}
+			if errors.As(errs[i], new(elsewhereError)) {
+				return nil // once more below, when the others have taken their places
+			}
 			return a.enter(group[i], errs[i])
 		})
+	}
+	for i := 0; i < n && err == nil; i++ {
+		if jobs[i].step != nil && errors.As(errs[i], new(elsewhereError)) {
+			err = a.enter(group[i], a.alone(ctx, group[i]))
+		}
 	}
 	for i := range jobs {
 		if jobs[i].step == nil {
@@ -117,6 +125,20 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 		}
 	}
 	return append(rest, group[n:]...), err
+}
+
+// alone carries out a step for which there was no room beside the others of its
+// batch.
+func (a *applier) alone(ctx context.Context, s *Step) error {
+	j, err := a.prepare(ctx, s)
+	if err == nil {
+		err = a.syncBytes([]job{j})
+	}
+	if err != nil {
+		a.abandon(j)
+		return err
+	}
+	return a.finish(j)
 }
 
 // syncBytes makes durable what was prepared.

@@ -35,8 +35,15 @@ func (h *Held) Unlock() error {
 	return err
 }
 
+// ReadAt reads from the lock file, in which holders may leave a few bytes for
+// the next ones. They are not synced: a loss of power may take them back.
+func (h *Held) ReadAt(p []byte, at int64) (int, error) { return h.file.ReadAt(p, at) }
+
+// WriteAt writes into the lock file; only an exclusive holder should.
+func (h *Held) WriteAt(p []byte, at int64) (int, error) { return h.file.WriteAt(p, at) }
+
 // Lock waits for the lock on the file at path, which is created when missing
-// and never removed: it is a sidecar without content. Processes exclude one
+// and never removed. Processes exclude one
 // another and so do goroutines of one process, each call being a holder of its
 // own; a goroutine that locks twice waits for itself. Lock gives up with the
 // context's error.

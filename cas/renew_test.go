@@ -1,0 +1,94 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// alter damages the frame of a chunk, or its row.
+func alter(t *testing.T, s *Store, d digest, row bool) {
+	t.Helper()
+	err := s.Update(t.Context(), func(u *Update) error {
+		c, p, err := u.frame(d)
+		if err != nil {
+			return err
+		}
+		if row {
+			p := bytes.Clone(u.chunks.Get(d[:]))
+			p[3] ^= 1
+			return u.chunks.Put(d[:], p)
+		}
+		p = bytes.Clone(p)
+		p[len(p)/2] ^= 0x40
+		return u.data.Put(seqKey(c.seq), p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADamagedObjectIsStoredAnew(t *testing.T) {
+	r := seeded(t)
+	base := text(r, 6000)
+	edited := bytes.Clone(base)
+	copy(edited[100:], "edited")
+	big := noise(r, 3*wholeMax)
+	for name, payload := range map[string][]byte{"small": base, "delta": edited, "large": big, "empty": {}} {
+		for _, row := range []bool{false, true} {
+			s := newStore(t)
+			ids := put(t, s, base, big, []byte{})
+			g := s.Stage()
+			if _, err := g.Put(t.Context(), oid.Blob, edited, ids[0]); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Commit(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			id := s.Algorithm().Sum(oid.Blob, payload)
+			var parts []digest
+			if err := s.View(t.Context(), func(v *View) error {
+				o, err := v.object(id)
+				if err == nil {
+					parts, err = v.digests(o)
+				}
+				if o.form == list {
+					parts = append(parts[1:], o.digest)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range parts {
+				alter(t, s, d, row)
+			}
+			if name == "delta" {
+				alter(t, s, blake3.Sum256(base), false)
+			}
+			get := func() (got []byte, err error) {
+				err = s.View(t.Context(), func(v *View) (err error) {
+					_, got, err = v.Object(id)
+					return err
+				})
+				return got, err
+			}
+			if _, err := get(); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("%s: damaged, it gives %v", name, err)
+			}
+			if _, err := s.Renew(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload))+1); !errors.Is(err, ErrSize) {
+				t.Errorf("%s: of another size: %v", name, err)
+			}
+			got, err := s.Renew(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload)))
+			if err != nil || got != id {
+				t.Fatalf("%s: %v, %v", name, got, err)
+			}
+			if p, err := get(); err != nil || !bytes.Equal(p, payload) {
+				t.Errorf("%s: stored anew it gives %d bytes, %v", name, len(p), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// acknowledged is a store in which two records were acknowledged, one a
+// transaction, and the bytes of its file after each.
+func acknowledged(t *testing.T) (s *Store, files [2][]byte) {
+	t.Helper()
+	s = newStore(t)
+	for i, text := range []string{"first", "second"} {
+		record(t, s, text)
+		var err error
+		if files[i], err = os.ReadFile(s.Path()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, files
+}
+
+func record(t *testing.T, s *Store, text string) {
+	t.Helper()
+	err := s.Update(t.Context(), func(u *Update) error {
+		_, err := u.Table("t").Append([]byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// texts opens the store as another process would, and reads the records.
+func texts(t *testing.T, path string) (s *Store, list []string, err error) {
+	t.Helper()
+	if s, err = Open(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	err = s.View(t.Context(), func(v *View) error {
+		for _, value := range v.Table("t").All() {
+			list = append(list, string(value))
+		}
+		return nil
+	})
+	return s, list, err
+}
+
+// newest returns which page has the newest header.
+func newest(t *testing.T, file []byte) int {
+	t.Helper()
+	var tx [2]uint64
+	for i := range tx {
+		h := header(file[i*pageSize+pageHeaderBytes:][:headerBytes])
+		if !h.whole() {
+			t.Fatal("a header is damaged")
+		}
+		tx[i] = h.transaction()
+	}
+	if tx[1] > tx[0] {
+		return 1
+	}
+	return 0
+}
+
+func TestAFlippedBitInTheNewestHeaderLosesNothing(t *testing.T) {
+	s, files := acknowledged(t)
+	at := newest(t, files[1])*pageSize + pageHeaderBytes
+	for bit := range 8 * headerBytes {
+		file := bytes.Clone(files[1])
+		file[at+bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(s.Path(), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fresh, list, err := texts(t, s.Path())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("bit %d: %v, %q", bit, err, list)
+		}
+		if !fresh.Mended() {
+			t.Errorf("bit %d: nothing was mended, and nobody is told", bit)
+		}
+		if now, err := os.ReadFile(s.Path()); err != nil || !bytes.Equal(now[at:at+headerBytes], files[1][at:at+headerBytes]) {
+			t.Fatalf("bit %d: the header is not as it was", bit)
+		}
+	}
+	record(t, s, "third") // by a handle that was opened before
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 3 {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+func TestAWriterMendsTheHeaderBeforeItWrites(t *testing.T) {
+	s, files := acknowledged(t)
+	files[1][newest(t, files[1])*pageSize+pageHeaderBytes+headerTxAt+1] ^= 4
+	if err := os.WriteFile(s.Path(), files[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, "third")
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 3 {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+func TestADamagedOlderHeaderIsNoMatter(t *testing.T) {
+	s, files := acknowledged(t)
+	files[1][(1-newest(t, files[1]))*pageSize+pageHeaderBytes+headerTxAt] ^= 1
+	if err := os.WriteFile(s.Path(), files[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, list, err := texts(t, s.Path()); err != nil || len(list) != 2 || fresh.Mended() {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+// TestATornHeaderThatNobodyWasToldOfAccusesNobody plays a loss of power in the
+// last write of a transaction: its caller never heard that it stands.
+func TestATornHeaderThatNobodyWasToldOfAccusesNobody(t *testing.T) {
+	s, files := acknowledged(t)
+	witness, err := os.ReadFile(s.lockPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, "third")
+	torn, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := newest(t, torn)*pageSize + pageHeaderBytes
+	copy(torn[at+headerBytes/2:], files[1][at+headerBytes/2:][:headerBytes/2])
+	if err := errors.Join(os.WriteFile(s.Path(), torn, 0o600), os.WriteFile(s.lockPath(), witness, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	fresh, list, err := texts(t, s.Path())
+	if err != nil || len(list) != 2 || fresh.Mended() {
+		t.Errorf("%v, %q", err, list)
+	}
+	if err := os.WriteFile(s.lockPath(), nil, 0o600); err != nil { // nor was the witness ever synced
+		t.Fatal(err)
+	}
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 2 {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+func TestAnOlderCopyOfTheFileIsNotTakenForTheStore(t *testing.T) {
+	s, files := acknowledged(t)
+	if err := os.WriteFile(s.Path(), files[0], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh, _, err := texts(t, s.Path())
+	if !errors.Is(err, ErrBehind) || !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("View gives %v", err)
+	}
+	if err := fresh.Update(t.Context(), func(*Update) error { return nil }); !errors.Is(err, ErrBehind) {
+		t.Fatalf("Update gives %v", err)
+	}
+	if _, _, err := fresh.Compact(t.Context()); !errors.Is(err, ErrBehind) {
+		t.Fatalf("Compact gives %v", err)
+	}
+	for _, want := range []bool{true, false} {
+		if behind, err := fresh.Accept(t.Context()); behind != want || err != nil {
+			t.Fatalf("Accept gives %v, %v", behind, err)
+		}
+	}
+	record(t, fresh, "another second")
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 2 || list[1] != "another second" {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+func TestACompactedStoreIsNotTakenForAnOlderCopy(t *testing.T) {
+	s := newStore(t)
+	for range 50 {
+		record(t, s, "one of many")
+	}
+	if _, _, err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 50 {
+		t.Fatalf("%v, %q", err, list)
+	}
+	record(t, s, "after")
+	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 51 {
+		t.Errorf("%v, %q", err, list)
+	}
+}
+
+func TestADamagedPageIsNamedWithoutRawErrors(t *testing.T) {
+	s := newStore(t)
+	put(t, s, text(seeded(t), 5000))
+	file, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := 0
+	for page := 2; page < len(file)/pageSize; page++ {
+		bad := bytes.Clone(file)
+		for i := range pageSize {
+			bad[page*pageSize+i] ^= 0xA5
+		}
+		if err := os.WriteFile(s.Path(), bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := Open(s.Path(), nil)
+		if err == nil {
+			err = fresh.View(t.Context(), func(v *View) error {
+				v.Has(oid.BLAKE3.Sum(oid.Blob, nil))
+				return nil
+			})
+		}
+		if err == nil {
+			continue
+		}
+		broken++
+		if got, want := err.Error(), s.Path()+": "+errPages.Error(); !errors.Is(err, ErrNotStore) && (!errors.Is(err, ErrBroken) || got != want) {
+			t.Errorf("page %d: %v", page, err)
+		}
+	}
+	if broken == 0 {
+		t.Error("no page was needed")
+	}
+}

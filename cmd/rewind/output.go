@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// An output is where results go. It remembers that they could not be written:
+// a caller who does not get his answer must not be told that all is well.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write passes on, and remembers the first failure.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// failed returns why results were lost, nil if they were not. A reader that
+// went away did not want them.
+func (o *output) failed() error {
+	if o.err == nil || errors.Is(o.err, syscall.EPIPE) || errors.Is(o.err, io.ErrClosedPipe) {
+		return nil
+	}
+	return fmt.Errorf("what was to be told of it could not be written: %w", o.err)
+}
+
+// behind returns the writer behind an output, which may be a terminal.
+func behind(stream any) any {
+	if o, ok := stream.(*output); ok {
+		return o.Writer
+	}
+	return stream
+}

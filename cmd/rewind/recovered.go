@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// recoveredJSON is what a command did to finish an interrupted restore, as the
+// restore would have told it; nil if there was none.
+func recoveredJSON(r *engine.Restored) *restoredJSON {
+	if r == nil {
+		return nil
+	}
+	out := newRestoredJSON(r)
+	out.Bridged = nil
+	return out
+}
+
+// printRecovered tells a person the same, as soon as it is done.
+func (a *app) printRecovered(r *engine.Restored) {
+	a.progress.clear()
+	a.printRenewed(r.Renewed)
+	a.printKept(r.Kept, r.Conflicts)
+	fmt.Fprintf(a.err, "rewind: %s\n", recoveredText(r))
+}
+
+func recoveredText(r *engine.Restored) string {
+	return fmt.Sprintf("finished what had been interrupted: restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s",
+		short(r.ID), r.Written, r.Deleted, count(len(r.Conflicts), "conflict"), short(r.Undo))
+}
+
+// also is how a command ends that has finished an interrupted restore first.
+func also(r *engine.Restored, err error) error {
+	if err == nil && r != nil {
+		return outcome(r)
+	}
+	return err
+}

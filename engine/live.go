@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A living finds every object that a snapshot, an operation's journal or a rule
+// needs. It looks twice: at length while others use the store, and then, with
+// the store held, at what they have recorded meanwhile, which is little.
+type living struct {
+	e    *Engine
+	ctx  context.Context
+	gone map[oid.ID]bool // snapshots about to be dropped
+	r    *reach
+	seed maphash.Seed
+	rows map[string]uint64 // records that were seen, by table and key
+}
+
+// sweeping completes the options of a sweep that keeps what lives.
+func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oid.ID]bool) cas.SweepOptions {
+	l := &living{e: e, ctx: ctx, gone: gone, seed: maphash.MakeSeed()}
+	opt.Live = l.all
+	opt.Rest = l.rest
+	return opt
+}
+
+// all marks what lives when it is called. A snapshot that others drop while it is
+// walked through, and of which they sweep the contents, is no damage: then it
+// begins anew, since what was met on that walk was not all followed.
+func (l *living) all(mark func(oid.ID)) error {
+	for tries := 1; ; tries++ {
+		l.r, l.rows = newReach(l.e, nil), map[string]uint64{}
+		var keep []*Snapshot
+		err := l.e.view(l.ctx, func(v *cas.View) (err error) {
+			keep, err = l.records(v, mark)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at, err := l.walk(keep, l.e.trees(l.ctx), mark)
+		if err == nil || tries == sweptTries {
+			return err
+		}
+		if stands, other := l.e.stands(l.ctx, at); stands || other != nil {
+			return err
+		}
+	}
+}
+
+// rest marks what was recorded since.
+func (l *living) rest(v *cas.View, mark func(oid.ID)) error {
+	keep, err := l.records(v, mark)
+	if err != nil {
+		return storeError(err)
+	}
+	_, err = l.walk(keep, l.e.treesOf(v), mark)
+	return err
+}
+
+// records marks the journals, and returns the snapshots that are not dropped and
+// that it has not returned before.
+func (l *living) records(v *cas.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
+	for key, value := range v.Table(tableOperations).All() {
+		if !l.isNew(tableOperations, key, value) {
+			continue
+		}
+		var op Operation
+		if err := json.Unmarshal(value, &op); err != nil {
+			return nil, fmt.Errorf("%w: operation record %x: %w", ErrDamaged, key, err)
+		}
+		mark(op.Plan)
+	}
+	for key, value := range v.Table(tableSnapshots).Backward() {
+		if !l.isNew(tableSnapshots, key, value) {
+			continue
+		}
+		s, err := decodeSnapshot(value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: snapshot record %x: %w", ErrDamaged, key, err)
+		}
+		if !l.gone[s.ID] {
+			keep = append(keep, s)
+		}
+	}
+	return keep, nil
+}
+
+func (l *living) isNew(table string, key, value []byte) bool {
+	at, sum := table+string(key), maphash.Bytes(l.seed, value)
+	if l.rows[at] == sum {
+		return false
+	}
+	l.rows[at] = sum
+	return true
+}
+
+// walk marks what snapshots need. It returns the snapshot where it failed.
+func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (at oid.ID, err error) {
+	l.r.load = load
+	for _, snap := range snaps {
+		for o, err := range l.r.snapshot(snap) {
+			if err = errors.Join(err, l.ctx.Err()); err != nil {
+				return snap.ID, err
+			}
+			mark(o.id)
+		}
+	}
+	return oid.ID{}, nil
+}
+
+// treesOf loads trees for who has the store open already, from there and from
+// git.
+func (e *Engine) treesOf(v *cas.View) tree.Loader {
+	return func(id oid.ID) ([]byte, error) {
+		if id == e.emptyTree() {
+			return nil, nil
+		}
+		kind, p, err := v.Object(id)
+		if errors.Is(err, cas.ErrNotFound) && e.repo != nil {
+			kind, p, err = e.fromGit(id)
+		}
+		if err == nil && kind != oid.Tree {
+			err = fmt.Errorf("%w: object %v is a %v, not a tree", ErrDamaged, id, kind)
+		}
+		return p, storeError(err)
+	}
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/cas"
+)
+
+// spoil puts something in the place of the oldest records that is a record for
+// who only looks at it, and none for who decodes it.
+func (p *place) spoil(e *Engine, n int) {
+	p.t.Helper()
+	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
+		for key, value := range u.Table(tableSnapshots).All() {
+			if n--; n < 0 {
+				break
+			}
+			defer func() { p.must(u.Table(tableSnapshots).Put(key, append(value, "no more"...))) }()
+		}
+		return nil
+	}))
+}
+
+func TestWhatIsNotShownIsNotDecoded(t *testing.T) {
+	p := newPlace(t, true)
+	e, ctx := p.open(), context.Background()
+	var all []*Recorded
+	for i := range 10 {
+		all = append(all, p.snap(e, fmt.Sprint(i), &SnapshotOptions{Label: `"worktree":"elsewhere","source":`, Entry: fmt.Sprint(i)}))
+	}
+	p.spoil(e, 6)
+	list, err := e.List(ctx, &ListOptions{Limit: 4})
+	p.must(err)
+	if len(list) != 4 || list[0].ID != all[9].ID || list[3].ID != all[6].ID {
+		t.Errorf("%d are listed", len(list))
+	}
+	if st, err := e.Status(ctx); err != nil || st.Snapshots != 10 || st.Total != 10 {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+	for n, text := range []string{"@", "@~1", "@~2", all[6].ID.String()[:11]} {
+		if s, err := e.Resolve(ctx, text); err != nil || s.ID != all[9-n].ID {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if s, err := e.Before(ctx, all[7].Snapshot); err != nil || s.ID != all[6].ID {
+		t.Errorf("before: %v, %v", s, err)
+	}
+	if _, err := e.Resolve(ctx, strings.Repeat("0", 9)); !errors.Is(err, ErrNoSnapshot) {
+		t.Errorf("a prefix of none: %v", err)
+	}
+	if s := p.snap(e, "more", nil); s.Reused {
+		t.Error("nothing was recorded")
+	}
+	if list, err := e.List(ctx, nil); !errors.Is(err, ErrDamaged) || len(list) != 5 { // and those that are whole
+		t.Errorf("all of them: %d, %v", len(list), err)
+	}
+}
+
+func TestTheWorktreeIsReadOffARecord(t *testing.T) {
+	for _, where := range []string{".", "worktrees/x", `worktrees/with "quotes"`, `back\slash`, "", "ünï"} {
+		value, err := json.Marshal(&Snapshot{Where: where, Branch: `refs/heads/"worktree":"other"`, Points: []Point{{Label: `","worktree":"other","source":`}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, sure := whereOf(value)
+		if sure && got != where || !sure && where != "" && !strings.ContainsAny(where, `"\`) {
+			t.Errorf("%q is read as %q, %v", where, got, sure)
+		}
+		if mayHaveSource(value) {
+			t.Errorf("a label is taken for a source: %s", value)
+		}
+		if value, err = json.Marshal(&Snapshot{Source: &Source{Kind: "x"}}); err != nil || !mayHaveSource(value) {
+			t.Errorf("a source is not seen: %s", value)
+		}
+	}
+}
+
+func TestManyRecordsAreDecodedInTheirOrder(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	first := p.snap(e, "one", nil)
+	const n = 1000
+	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
+		for i := range n {
+			s := *first.Snapshot
+			s.Points = []Point{{Entry: fmt.Sprint(i), Session: fmt.Sprint(i % 2)}}
+			s.ID = e.alg.Sum(1, fmt.Append(nil, i))
+			if err := e.appendRecord(u, &s, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	list, err := e.List(context.Background(), &ListOptions{Session: "1"})
+	p.must(err)
+	if len(list) != n/2 {
+		t.Fatalf("%d are listed", len(list))
+	}
+	for i, s := range list {
+		if want := fmt.Sprint(n - 1 - 2*i); s.Points[0].Entry != want {
+			t.Fatalf("at %d is %s, not %s", i, s.Points[0].Entry, want)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// interrupted is a crowded place where a restore of its first state was cut
+// short.
+func interrupted(t *testing.T) (*place, oid.ID) {
+	t.Helper()
+	p, recorded := crowded(t)
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	return p, recorded[0].ID
+}
+
+// edit changes a file that the interrupted restore has not come to yet.
+func (p *place) edit() string {
+	p.t.Helper()
+	for _, name := range []string{"d/059", "d/058", "d/057", "d/000", "d/001"} {
+		if strings.HasPrefix(p.read(name), "three") {
+			p.write(name, "edited since")
+			return name
+		}
+	}
+	p.t.Fatal("the restore has written everything")
+	return ""
+}
+
+func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
+	ctx := context.Background()
+	ways := map[string]func(e *Engine, other oid.ID) (*Restored, error){
+		"snapshot": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Snapshot(ctx, nil)
+			return r.Recovered, err
+		},
+		"restore": func(e *Engine, other oid.ID) (*Restored, error) {
+			r, err := e.Restore(ctx, other, nil)
+			return r.Recovered, err
+		},
+		"prune": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Prune(ctx, nil)
+			return r.Recovered, err
+		},
+		"purge": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Purge(ctx, []string{"nothing"}, false)
+			return r.Recovered, err
+		},
+		"sync": func(e *Engine, _ oid.ID) (*Restored, error) { return e.Repair(ctx) },
+	}
+	for name, do := range ways {
+		t.Run(name, func(t *testing.T) {
+			p, id := interrupted(t)
+			edited := p.edit()
+			got, err := do(p.open(), id)
+			p.must(err)
+			if got == nil || got.ID != id || got.Written == 0 || len(got.Conflicts) != 1 || string(got.Conflicts[0].Path) != edited {
+				t.Fatalf("it says %+v; %s was edited since", got, edited)
+			}
+			if name != "restore" && p.read(edited) != "edited since" {
+				t.Error("the edit is lost")
+			}
+			if again, err := p.open().Recover(ctx); again != nil || err != nil {
+				t.Errorf("it is told twice: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestWhatWasFinishedIsToldAlsoWhereTheRestFails(t *testing.T) {
+	p, id := interrupted(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var told *Restored
+	e, err := Open(ctx, p.dir, &Options{
+		Getenv:    func(name string) string { return p.env[name] },
+		Recovered: func(r *Restored) { told = r; cancel() },
+	})
+	p.must(err)
+	defer e.Close()
+	if _, err := e.Snapshot(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the snapshot gives %v", err)
+	}
+	if told == nil || told.ID != id || told.Written == 0 {
+		t.Errorf("told is %+v", told)
+	}
+}
+
+func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.cut((*Engine).Undo)
+	r, err := e.Redo(ctx)
+	p.must(err)
+	if r.Recovered == nil || r.Recovered.Written == 0 || r.Recovered.ID == r.ID {
+		t.Errorf("%+v", r.Recovered)
+	}
+	p.wantState("redo", "one")
+}
+
+// rejournal puts another journal in the place of the unfinished operation's.
+func (p *place) rejournal(e *Engine, journal string) {
+	p.t.Helper()
+	ctx := context.Background()
+	h, err := e.history(ctx)
+	p.must(err)
+	stage := e.opened().Stage()
+	defer stage.Discard()
+	if h.open.Plan = e.alg.Sum(oid.Blob, []byte("not there")); journal != "" {
+		h.open.Plan, err = stage.Put(ctx, oid.Blob, []byte(journal), oid.ID{})
+		p.must(err)
+	}
+	p.must(stage.Commit(ctx, h.open.put))
+}
+
+func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
+	p, id := interrupted(t)
+	e, ctx := p.open(), context.Background()
+	p.rejournal(e, `{"version":9}`) // by a later version
+	p.edit()
+	for range 2 {
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if !errors.Is(r.Unfinished, ErrUnfinished) || r.Recovered != nil {
+			t.Fatalf("the unfinished restore is not named: %v", r.Unfinished)
+		}
+	}
+	if out, err := e.Prune(ctx, nil); err != nil || !errors.Is(out.Unfinished, ErrUnfinished) {
+		t.Errorf("a prune: %v", err)
+	}
+	if _, err := e.Restore(ctx, id, nil); !errors.Is(err, ErrUnfinished) {
+		t.Errorf("another restore: %v", err)
+	}
+	_, err := e.Undo(ctx)
+	p.must(err)
+	p.wantState("undo", "three")
+	s, err := e.Status(ctx)
+	if p.must(err); s.Unfinished != nil {
+		t.Error("it is unfinished still")
+	}
+}
+
+func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
+	ctx := context.Background()
+	for _, kind := range []string{"restore", "undo"} {
+		p, recorded := crowded(t)
+		restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) }
+		e := p.open()
+		want, back := "three", e.Undo
+		if kind == "restore" {
+			p.cut(restore)
+		} else {
+			_, err := restore(e, ctx)
+			p.must(err)
+			p.cut((*Engine).Undo)
+			want, back = "one", e.Redo
+		}
+		p.rejournal(e, "")
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if got := r.Recovered; got == nil || len(got.Conflicts) != 1 || !strings.HasPrefix(got.Conflicts[0].Reason, lostJournal) || r.Unfinished != nil {
+			t.Fatalf("%s: %+v, %v", kind, got, r.Unfinished)
+		}
+		_, err = back(ctx)
+		p.must(err)
+		p.wantState(kind+" that was taken back", want)
+	}
+}
+
+func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
+		row, _, err := readHistory(&u.View, e.key)
+		if err != nil {
+			return err
+		}
+		op, err := readOperation(&u.View, row.Undo)
+		if err != nil {
+			return err
+		}
+		op.Ended, row.Open = time.Time{}, op.Seq
+		return errors.Join(op.put(u), row.put(u, e.key))
+	}))
+	p.write("d/007", "three7") // as it was before the restore: a replay would take it for undone
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if p.read("d/007") != "three7" || r.Recovered == nil || r.Recovered.Written != 0 || len(r.Recovered.Kept) != 1 {
+		t.Errorf("%q, %+v", p.read("d/007"), r.Recovered)
+	}
+	if _, err = e.Undo(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	store := filepath.Join(e.dir, storeFile)
+	var older []byte
+	e.opt.Progress = func(now Progress) {
+		if now.Step == "restore" && older == nil {
+			older, _ = os.ReadFile(store)
+		}
+	}
+	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	p.must(err)
+	p.must(os.WriteFile(store, older, 0o600))
+	p.must(os.Remove(filepath.Join(e.table, lockFile))) // nor does it say that the restore has ended
+	p.write("d/007", "three7")
+	e = p.open()
+	if _, err := e.Snapshot(ctx, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "rewind sync") {
+		t.Fatalf("a snapshot gives %v", err)
+	}
+	if _, err := e.List(ctx, nil); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("a list gives %v", err)
+	}
+	done, err := e.Repair(ctx)
+	p.must(err)
+	_, err = e.Snapshot(ctx, nil)
+	p.must(err)
+	if done != nil || p.read("d/007") != "three7" {
+		t.Errorf("%+v, %q", done, p.read("d/007"))
+	}
+}
+
+// TestASnapshotReadsNoOperationThatHasEnded damages their records, which whoever
+// reads them would report.
+func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for i := range 5 {
+		_, err := e.Restore(ctx, recorded[i%2].ID, nil)
+		p.must(err)
+	}
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
+		for seq := range uint64(4) {
+			if err := u.Table(tableOperations).Put(seqKey(seq+1), []byte("no record")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for _, text := range []string{"four", "five"} {
+		p.write("d/000", text)
+		_, err := e.Snapshot(ctx, nil)
+		p.must(err)
+	}
+	if st, err := e.Status(ctx); err != nil || st.Undo != 5 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	_, err := e.Undo(ctx)
+	p.must(err)
+}
+
+func TestTheHistoryOfAnEarlierVersionIsTakenOver(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	for _, i := range []int{1, 0, 1} {
+		_, err := e.Restore(ctx, recorded[i].ID, nil)
+		p.must(err)
+	}
+	_, err := e.Undo(ctx)
+	p.must(err)
+	p.must(e.opened().Update(ctx, func(u *cas.Update) error { // as it was before there were rows
+		ops, err := operations(&u.View, e.key)
+		if err != nil {
+			return err
+		}
+		for _, op := range ops {
+			op.Below, op.Depth = 0, 0
+			if err := op.put(u); err != nil {
+				return err
+			}
+		}
+		return u.Table(tableHistories).Delete([]byte(e.key))
+	}))
+	st, err := e.Status(ctx)
+	p.must(err)
+	if st.Undo != 2 || st.Redo != 1 {
+		t.Errorf("%d to undo and %d to redo", st.Undo, st.Redo)
+	}
+	for _, want := range []string{"two", "three"} {
+		_, err := e.Undo(ctx)
+		p.must(err)
+		p.wantState("undo", want)
+	}
+	if _, err := e.Undo(ctx); !errors.Is(err, ErrNothing) {
+		t.Errorf("a third undo: %v", err)
+	}
+	for _, want := range []string{"two", "one", "two"} {
+		_, err := e.Redo(ctx)
+		p.must(err)
+		p.wantState("redo", want)
+	}
+}
+
+func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e, other := p.open(), p.open()
+		p.write("kept", "one")
+		one := p.snap(e, "one", nil)
+		p.write("since", "two")
+		p.snap(e, "two", nil)
+		calls := 0
+		e.now = func() time.Time {
+			if calls++; calls == 2 { // it was looked up and planned with
+				p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+			}
+			return time.Now()
+		}
+		_, err := e.Restore(context.Background(), one.ID, nil)
+		if calls < 2 || !errors.Is(err, ErrNoSnapshot) || !p.exists("since") || p.read("file") != "two" {
+			t.Errorf("git %v: %v, %v, %q", git, err, p.exists("since"), p.read("file"))
+		}
+		if st, err := e.Status(context.Background()); err != nil || st.Unfinished != nil || st.Undo != 0 {
+			t.Errorf("git %v: %+v, %v", git, st, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+)
+
+// What a person can do about a store that is damaged as a whole. An object or a
+// record that is damaged hinders only what needs it.
+const (
+	wayOutBehind = `its newest snapshots may be missing, and no command relies on it as it is; "rewind sync" goes on with what is there, and what refs/pi-rewind/store has beside it "rewind list --all" shows`
+	wayOutBroken = `move it and its .lock away: the next "rewind snapshot" makes a new one, and in a git repository it has the snapshots again that refs/pi-rewind/store keeps`
+)
+
+// storeError turns the store's conditions into the engine's, with what can be
+// done about them.
+func storeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewerFormat): // it has been here
+		return err
+	case errors.Is(err, cas.ErrNewerFormat):
+		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
+	case errors.Is(err, cas.ErrBehind):
+		return fmt.Errorf("%w: %w: %s", ErrDamaged, err, wayOutBehind)
+	case errors.Is(err, cas.ErrBroken), errors.Is(err, cas.ErrNotStore):
+		return fmt.Errorf("%w: %w: %s", ErrDamaged, err, wayOutBroken)
+	case errors.Is(err, cas.ErrCorrupt):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// Repair takes a store that lacks what was recorded last, as after an older copy
+// of its file was put in its place, for the one to go on with; and finishes what
+// a crash left unfinished, as [Engine.Recover] does. What such a store has as
+// unfinished may have ended since: it is given up, not finished.
+func (e *Engine) Repair(ctx context.Context) (done *Restored, err error) {
+	s := e.opened()
+	if s == nil {
+		return nil, nil
+	}
+	lock, err := e.lockOperations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	behind, err := s.Accept(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if behind {
+		err := s.Update(ctx, e.giveUpAll)
+		if err != nil {
+			return nil, storeError(err)
+		}
+	}
+	return e.recoverFirst(ctx, lock)
+}
+
+// giveUpAll ends the unfinished operations of all worktrees.
+func (e *Engine) giveUpAll(u *cas.Update) error {
+	var open []uint64
+	for key, value := range u.Table(tableOperations).All() {
+		op, err := decodeOperation(key, value)
+		if err != nil {
+			return err
+		}
+		if op.Ended.IsZero() {
+			open = append(open, op.Seq)
+		}
+	}
+	for _, seq := range open {
+		if err := e.giveUp(u, seq); err != nil {
+			return err
+		}
+	}
+	rows := map[string]historyRow{}
+	for key := range u.Table(tableHistories).All() {
+		row, _, err := readHistory(&u.View, string(key))
+		if err != nil {
+			return err
+		}
+		row.Open = 0
+		rows[string(key)] = row
+	}
+	for key, row := range rows {
+		if err := row.put(u, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mended is said where the store was found damaged and is whole again.
+const mended = "the newest header of the store was damaged and was put back; nothing was lost, but the disk may lose more: \"rewind verify\" reads everything"
+
+// Warnings returns one sentence for each setting that is unknown or malformed,
+// and for damage that was mended.
+func (e *Engine) Warnings() []string {
+	out := slices.Clone(e.conf.warnings)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil && e.store.Mended() {
+		out = append(out, mended)
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A restore overwrites and deletes what the snapshot before it has. That the
+// store or git has an object does not tell that it can be read: a snapshot
+// takes what is there already for granted. So all of it is read back before the
+// first file is touched. What is damaged is still on disk, and is stored anew.
+
+// A secured says what came of that.
+type secured struct {
+	refuse  map[string]error // paths that must stay: what is there could not be kept
+	renewed []Note
+}
+
+const renewedWhy = "what was recorded of it was damaged, and was recorded anew before it was replaced"
+
+// secure makes sure that what the steps overwrite or delete can be brought back.
+func (e *Engine) secure(ctx context.Context, steps []apply.Step) (*secured, error) {
+	var ids []oid.ID
+	at := map[oid.ID][]*apply.Step{}
+	for i := range steps {
+		s := &steps[i]
+		if s.Have.ID.IsZero() || s.Have.ID == s.Want.ID {
+			continue
+		}
+		if at[s.Have.ID] == nil {
+			ids = append(ids, s.Have.ID)
+		}
+		at[s.Have.ID] = append(at[s.Have.ID], s)
+	}
+	damaged := e.readAll(ctx, ids)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	out := &secured{refuse: map[string]error{}}
+	for i, id := range ids {
+		if damaged[i] == nil {
+			continue
+		}
+		err := e.renew(ctx, id, at[id])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		for _, s := range at[id] {
+			if err == nil {
+				out.renewed = append(out.renewed, Note{Path: Path(s.Path), Reason: renewedWhy})
+				continue
+			}
+			out.refuse[s.Path] = fmt.Errorf("it stays: what was recorded of it could not be recorded anew (%w): %w", err, damaged[i])
+		}
+	}
+	return out, nil
+}
+
+// readAll reads objects back, and returns what is wrong with each.
+func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
+	damaged := make([]error, len(ids))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				damaged[i] = e.readBack(ctx, ids[i])
+			}
+		})
+	}
+	workers.Wait()
+	return damaged
+}
+
+// secureTrees does so for the directories that a capture has encoded, which are
+// in memory still. What else a restore goes through was read to plan it.
+func (e *Engine) secureTrees(ctx context.Context, c *capture) error {
+	for id, payload := range c.hand.allTrees() {
+		if err := e.readBack(ctx, id); err == nil || id == e.emptyTree() {
+			continue
+		}
+		_, err := e.opened().Renew(ctx, oid.Tree, bytes.NewReader(payload), int64(len(payload)))
+		if err != nil {
+			return storeError(err)
+		}
+	}
+	return ctx.Err()
+}
+
+// allTrees returns the trees that are in memory.
+func (h *hand) allTrees() forest {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.trees)
+}
+
+// readBack reads an object to its end, from where a restore would.
+func (e *Engine) readBack(ctx context.Context, id oid.ID) error {
+	if s := e.opened(); s != nil {
+		err := s.View(ctx, func(v *cas.View) error {
+			_, err := v.WriteTo(io.Discard, id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return storeError(err)
+		}
+	}
+	if e.repo == nil {
+		return fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
+	}
+	o, err := e.repo.Stream(id)
+	if err != nil {
+		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
+	}
+	defer o.Data.Close()
+	h := e.alg.NewHasher(o.Kind, o.Size)
+	if _, err := io.Copy(h, o.Data); err != nil {
+		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
+	}
+	if got := h.Sum(); got != id {
+		return fmt.Errorf("%w: object %v: git has the bytes of %v", ErrDamaged, id, got)
+	}
+	return nil
+}
+
+// renew stores a content anew from a path that still has it.
+func (e *Engine) renew(ctx context.Context, id oid.ID, from []*apply.Step) (err error) {
+	for _, s := range from {
+		if err = e.renewFrom(ctx, id, s); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (e *Engine) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error {
+	r, size, err := e.onDisk(s)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	got, err := e.opened().Renew(ctx, oid.Blob, r, size)
+	if err != nil {
+		return storeError(err)
+	}
+	if got != id {
+		return apply.ErrChanged
+	}
+	return e.readBack(ctx, id)
+}
+
+// onDisk opens the file, or the target of the link, that a step has seen.
+func (e *Engine) onDisk(s *apply.Step) (io.ReadCloser, int64, error) {
+	root, err := dirfd.Open(e.root)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer root.Close()
+	at := root
+	if dir := parent(s.Path); dir != "" {
+		if at, err = root.OpenDir(dir); err != nil {
+			return nil, 0, err
+		}
+		defer at.Close()
+	}
+	name := path.Base(s.Path)
+	if s.Have.Mode.Type() == tree.Symlink {
+		target, err := at.Readlink(name)
+		return io.NopCloser(strings.NewReader(target)), int64(len(target)), err
+	}
+	f, err := at.OpenFile(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.Mode.Type() != tree.File {
+		err = apply.ErrChanged
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size, nil
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// damage alters the frame that the store has of a payload which is one chunk. The
+// store's own locks are not asked: a disk does not either.
+func (p *place) damage(e *Engine, payload []byte) {
+	p.t.Helper()
+	db, err := bolt.Open(filepath.Join(e.dir, storeFile), 0o600, nil)
+	p.must(err)
+	defer db.Close()
+	p.must(db.Update(func(tx *bolt.Tx) error {
+		key := blake3.Sum256(payload)
+		row := tx.Bucket([]byte("chunks")).Get(key[:])
+		if row == nil {
+			return errors.New("the store does not have this chunk")
+		}
+		frame := bytes.Clone(tx.Bucket([]byte("data")).Get(row[:8]))
+		frame[len(frame)-1] ^= 0x10
+		return tx.Bucket([]byte("data")).Put(bytes.Clone(row[:8]), frame)
+	}))
+}
+
+func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	noise := func(n int) string {
+		p := make([]byte, n)
+		for i := range p {
+			p[i] = byte(rng.Uint32())
+		}
+		return string(p)
+	}
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e, ctx := p.open(), context.Background()
+		dear, other := noise(3000), noise(3000)
+		p.write("d/dear", dear)
+		p.snap(e, "one", nil)
+		p.write("d/dear", other)
+		two := p.snap(e, "two", nil)
+		p.damage(e, []byte(dear))
+		p.write("d/dear", dear) // the store has it, it believes
+		r, err := e.Restore(ctx, two.ID, nil)
+		p.must(err)
+		if p.read("d/dear") != other || len(r.Renewed) != 1 || r.Renewed[0].Path != "d/dear" || len(r.Conflicts) != 0 {
+			t.Errorf("git %v: %+v", git, r)
+		}
+		_, err = e.Undo(ctx)
+		p.must(err)
+		if p.read("d/dear") != dear {
+			t.Errorf("git %v: the only good copy is gone", git)
+		}
+		p.wantClean(e)
+	}
+}
+
+func TestWhatCannotBeKeptIsRefused(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("dear", "nowhere else")
+	p.snap(e, "one", nil)
+	p.write("dear", "another")
+	two := p.snap(e, "two", nil)
+	p.write("dear", "nowhere else")
+	p.damage(e, []byte("nowhere else"))
+	c, err := e.capture(ctx, captureOptions{})
+	p.must(err)
+	defer c.discard()
+	to, err := e.aimAt(ctx, two.ID, nil)
+	p.must(err)
+	plan, err := e.plan(ctx, c, to)
+	p.must(err)
+	p.write("dear", "since then") // so that the disk does not have it any more either
+	sure, err := e.secure(ctx, plan.steps)
+	p.must(err)
+	if why := sure.refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.renewed) != 0 {
+		t.Errorf("%v, %v", why, sure.renewed)
+	}
+	if err := e.readBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
+		t.Errorf("what is missing can be read back: %v", err)
+	}
+}
+
+func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("d/f", "1")
+	one := p.snap(e, "one", nil)
+	p.write("d/f", "2")
+	c, err := e.capture(ctx, captureOptions{})
+	p.must(err)
+	c.discard()
+	p.snap(e, "one", nil) // of the state that comes back below
+	p.write("d/f", "3")
+	p.snap(e, "one", nil)
+	p.write("d/f", "2")
+	damaged := 0
+	for _, payload := range c.hand.allTrees() {
+		p.damage(e, payload)
+		damaged++
+	}
+	_, err = e.Restore(ctx, one.ID, nil)
+	p.must(err)
+	_, err = e.Undo(ctx)
+	if p.must(err); p.read("d/f") != "2" || damaged < 2 {
+		t.Errorf("%q, %d directories were damaged", p.read("d/f"), damaged)
+	}
+}
