@@ -30,17 +30,20 @@ const noteOfPurge = "its content was purged"
 // purgeRounds bounds how often a purge looks for snapshots made meanwhile.
 const purgeRounds = 5
 
-// Purge removes paths, directories or glob patterns from every snapshot of
-// every worktree, from the store and from our ref. The snapshots get new ids;
+// Purge removes paths, directories, and what matches glob patterns, from every
+// snapshot of every worktree, from the store and from our ref. A path means
+// itself, and a pattern begins with ":(glob)": what is purged cannot be undone.
+// The snapshots get new ids;
 // the old ones still find them. What git itself may still have is in the
 // result. The worktree is left alone: what is on disk is recorded again by the
 // next snapshot, unless a setting or an ignore rule leaves it out.
 func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, error) {
-	sel, err := newSelection(&RestoreOptions{Paths: paths})
+	itself := func(string) (bool, error) { return true, nil }
+	sel, err := newSelection(&RestoreOptions{Paths: paths}, itself)
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 || slices.Contains(sel.texts, ".") {
+	if sel.everything() || slices.ContainsFunc(sel.items, func(i selected) bool { return i.text == "." }) {
 		return nil, fmt.Errorf("%w: name what to purge; everything is not a path", ErrRefused)
 	}
 	out := &Purged{}

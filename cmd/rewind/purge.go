@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,9 @@ func purgeCommand(a *app) *cobra.Command {
 			a.printJSON(newPurgedJSON(p, dry))
 		} else {
 			a.printPurged(p, dry)
+		}
+		if p.Snapshots == 0 && slices.ContainsFunc(args, hasGlob) {
+			fmt.Fprintf(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
 		}
 		if p.Bridge != nil {
 			return errPartial
