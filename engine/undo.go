@@ -67,7 +67,7 @@ func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error)
 	}
 	for _, op := range ops {
 		if op.Seq == open.Reverts {
-			to.made, err = e.broughtBy(ctx, op)
+			err = to.takeBack(ctx, e, op)
 		}
 	}
 	return to, err
@@ -126,8 +126,7 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: texts(op.Paths)}); err != nil {
 		return nil, to, err
 	}
-	to.made, err = e.broughtBy(ctx, op)
-	return op, to, err
+	return op, to, to.takeBack(ctx, e, op)
 }
 
 func nothingTo(kind string) error {
