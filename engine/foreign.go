@@ -193,30 +193,6 @@ func (e *Engine) whole(ctx context.Context, s *Snapshot) bool {
 	return whole
 }
 
-// outsider returns the snapshot that git has under an id, nil if it has none.
-func (e *Engine) outsider(ctx context.Context, id oid.ID) (*Snapshot, error) {
-	if e.repo == nil || !e.repo.Has(id) {
-		return nil, nil
-	}
-	o, err := e.outsiders(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if kind, payload, err := e.repo.Read(id); err == nil && kind == oid.Commit {
-		if c, err := gitbridge.DecodeSnapshot(payload, e.alg); err == nil {
-			return o.rebuild(ctx, id, c), nil
-		}
-	}
-	if c, ok := foreign.HookSnapshot(e.repo, id); ok { // a ledger names many of them
-		return o.snapshot(c), nil
-	}
-	list, err := o.checkpoints(ctx, nil, nil)
-	if i := slices.IndexFunc(list, func(s *Snapshot) bool { return s.ID == id }); i >= 0 {
-		return list[i], err
-	}
-	return nil, err
-}
-
 // beside returns all that git has beside the store, newest first; told asks
 // the session ledgers what they say about it.
 func (e *Engine) beside(ctx context.Context, told bool, skipped func(Note)) ([]*Snapshot, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -104,7 +105,7 @@ func (e *Engine) drop(ctx context.Context, out *Pruned) error {
 			if err != nil {
 				return err
 			}
-			if now == nil || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
+			if now == nil || now.ID != snap.ID || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
 				continue
 			}
 			if err := e.forget(u, snap.ID); err != nil {
@@ -112,6 +113,7 @@ func (e *Engine) drop(ctx context.Context, out *Pruned) error {
 			}
 			out.Dropped = append(out.Dropped, snap)
 		}
+		out.Foreign = slices.DeleteFunc(out.Foreign, func(id oid.ID) bool { return needed[id] != "" })
 		for _, id := range out.Foreign {
 			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
 				return err

@@ -76,16 +76,18 @@ func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 // for those that stay whatever the limits say.
 func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptions) ([]*candidate, error) {
 	var all []*candidate
+	var needed map[oid.ID]string
 	known := map[oid.ID]bool{}
-	err := e.view(ctx, func(v *cas.View) error {
-		needed, err := e.needed(v)
+	err := e.view(ctx, func(v *cas.View) (err error) {
+		if needed, err = e.needed(v); err != nil {
+			return err
+		}
+		stored, names, err := aliases(v)
 		if err != nil {
 			return err
 		}
-		for s, err := range snapshots(v) {
-			if err != nil {
-				return err
-			}
+		refs.follow(names)
+		for _, s := range stored {
 			known[s.ID] = true
 			c := &candidate{snap: s, at: refs.latest(s), why: needed[s.ID]}
 			if c.why == "" {
@@ -99,6 +101,11 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 		return nil, err
 	}
 	foreign, err := e.foreignOnes(ctx, refs, known)
+	for _, c := range foreign {
+		if why := needed[c.snap.ID]; why != "" {
+			c.why = why
+		}
+	}
 	all = append(all, foreign...)
 	slices.SortStableFunc(all, func(a, b *candidate) int { return b.at.Compare(a.at) })
 	return all, err
@@ -109,7 +116,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 	if s.Label() != "" && !s.foreign() { // a prompt is no name that somebody gave
 		return keepLabel
 	}
-	if why := e.pinnedBy(refs.about(s)); why != "" {
+	if why := e.pinnedBy(refs.live[s.ID]); why != "" {
 		return why
 	}
 	ofNone := true
@@ -122,7 +129,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 			return keepUnseen
 		}
 	}
-	referred := refs.about(s) != ledger.Reference{}
+	referred := refs.live[s.ID] != ledger.Reference{}
 	if refs.scanned == nil || refs.scanned[s.ID] || ofNone && !referred {
 		return ""
 	}

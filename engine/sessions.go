@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,18 +269,19 @@ func (l *lineage) mark(scanned map[oid.ID]bool) {
 	}
 }
 
-// about returns what sessions say of a snapshot, also under the id of the
-// checkpoint that it was imported from.
-func (r *references) about(s *Snapshot) ledger.Reference {
-	ref := r.live[s.ID]
-	if s.Source != nil && s.Source.Commit != s.ID {
-		was := r.live[s.Source.Commit]
-		ref.Reasons |= was.Reasons
-		if was.Time.After(ref.Time) {
-			ref.Time = was.Time
+// follow makes what is said of an id count for the snapshot that the id means
+// now: ledgers go on naming what a purge renamed, and what was imported.
+func (r *references) follow(aliases map[oid.ID]oid.ID) {
+	for id, ref := range maps.Clone(r.live) {
+		if now := aliases[id]; !now.IsZero() && now != id {
+			r.add(now, ref)
 		}
 	}
-	return ref
+	for id := range maps.Clone(r.scanned) {
+		if now := aliases[id]; !now.IsZero() {
+			r.scanned[now] = true
+		}
+	}
 }
 
 // latest returns when anything last referred to a snapshot.
@@ -290,7 +292,7 @@ func (r *references) latest(s *Snapshot) time.Time {
 			at = p.Time
 		}
 	}
-	if ref := r.about(s); ref.Time.After(at) {
+	if ref := r.live[s.ID]; ref.Time.After(at) {
 		at = ref.Time
 	}
 	return at
