@@ -151,10 +151,23 @@ func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
 			known[c.ID] = true // a link may keep what another one keeps
-			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, From: c.From}))
+			list = append(list, o.kept(ctx, c))
 		}
 	}
 	return list, nil
+}
+
+// kept makes a record of a snapshot that the store ref keeps.
+func (o *outsiders) kept(ctx context.Context, s gitbridge.StoreSnapshot) *Snapshot {
+	if s.Native {
+		return o.rebuild(ctx, s.ID, gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, From: s.From})
+	}
+	return &Snapshot{
+		ID: s.ID, Tree: s.Tree, Umask: o.umask, Time: s.Time, Rules: o.rules,
+		Points: []Point{{Time: s.Time}},
+		Source: &Source{Kind: string(foreign.Hook), Ref: gitbridge.StoreRef, Commit: s.ID},
+		Limits: &Limits{GitOnly: true, FreshIndex: true},
+	}
 }
 
 // rebuild makes a record from the commit alone. The umask is the worktree's
@@ -300,6 +313,20 @@ func (e *Engine) tallowHomes() (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// completes returns those of the snapshots of which everything is there: a
+// record names only what is held.
+func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
+	r := newReach(e, e.trees(ctx))
+	for _, s := range list {
+		if e.complete(ctx, r, s) == nil {
+			whole = append(whole, s)
+		} else {
+			r = newReach(e, r.load) // what is missing must be missed again
+		}
+	}
+	return whole, ctx.Err()
 }
 
 var errOutsider = errors.New("git has only a part of it")

@@ -30,6 +30,9 @@ func purgeCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			fmt.Fprintf(a.err, "rewind: gone from the store, but not from our ref yet: %v\n", p.Bridge)
 		}
+		for _, n := range p.Left {
+			fmt.Fprintf(a.err, "rewind: not purged: %s: %s\n", n.Path, n.Reason)
+		}
 		if a.json {
 			a.printJSON(newPurgedJSON(p, dry))
 		} else {
@@ -38,7 +41,7 @@ func purgeCommand(a *app) *cobra.Command {
 		if p.Snapshots == 0 && slices.ContainsFunc(args, hasGlob) {
 			fmt.Fprintf(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
 		}
-		if p.Bridge != nil {
+		if p.Bridge != nil || len(p.Left) > 0 {
 			return errPartial
 		}
 		return nil
@@ -54,8 +57,15 @@ type purgedJSON struct {
 	Snapshots int        `json:"snapshots"`
 	Freed     int64      `json:"freed_bytes"`
 	Shared    int        `json:"shared"`
+	Left      []leftJSON `json:"left"`
 	Bridged   bool       `json:"bridged"`
 	Git       gitJSON    `json:"git"`
+}
+
+// A leftJSON is a snapshot of the ref, or the ref, that was not purged.
+type leftJSON struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
 }
 
 type gitJSON struct {
@@ -66,8 +76,12 @@ type gitJSON struct {
 }
 
 func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
+	left := []leftJSON{}
+	for _, n := range p.Left {
+		left = append(left, leftJSON{string(n.Path), n.Reason})
+	}
 	return purgedJSON{
-		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Bridged: p.Bridge == nil,
+		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: left, Bridged: p.Bridge == nil,
 		Git: gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
 	}
 }
@@ -81,7 +95,11 @@ func pathsJSON(list []engine.Path) []pathJSON {
 }
 
 func (a *app) printPurged(p *engine.Purged, dry bool) {
-	if p.Snapshots == 0 {
+	switch {
+	case p.Snapshots == 0 && len(p.Left) > 0:
+		fmt.Fprintln(a.out, "no snapshot that can be purged has any of these paths")
+		return
+	case p.Snapshots == 0:
 		fmt.Fprintln(a.out, "no snapshot has any of these paths")
 		return
 	}
