@@ -82,7 +82,7 @@ func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipp
 	}
 	var list []*Snapshot
 	byCommit := map[oid.ID]*Snapshot{}
-	for c, err := range foreign.All(ctx, o.e.repo, &foreign.Options{Kinds: kinds, Session: o.e.sessionFile()}) {
+	for c, err := range foreign.All(ctx, o.e.repo, &foreign.Options{Kinds: kinds, Session: o.e.sessionFile(ctx)}) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -278,12 +278,12 @@ func (e *Engine) beforeOutsider(ctx context.Context, s *Snapshot) (*Snapshot, er
 // sessionFile returns the function that finds the file of a session among
 // those of every agent's directory that is known. They are looked at when it
 // is first asked.
-func (e *Engine) sessionFile() func(id string) string {
+func (e *Engine) sessionFile(ctx context.Context) func(id string) string {
 	var files map[string]string
 	return func(id string) string {
 		if files == nil {
 			files = map[string]string{}
-			for f := range ledger.Discover(ledger.Places{AgentDirs: e.tallowHomes()}) {
+			for f := range ledger.Discover(ctx, ledger.Places{AgentDirs: e.tallowHomes()}) {
 				if f.Err == nil {
 					files[f.Header.ID] = f.Path
 				}

@@ -12,10 +12,11 @@ import (
 // entries (nil: to every entry of the file), and the files and the way back
 // from the last restore on the branch of leaf ("": of the file's last entry);
 // pending what the session left for the child of its last fork to begin with.
+// A parent whose file was moved is found in the directories of known agents.
 // Only snapshots that can be restored are named. The file may be open in Pi;
 // what Pi has not written yet is not seen.
 func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (at, pending ledger.Record, err error) {
-	var sessions ledger.Sessions
+	sessions := e.relatives(ctx)
 	s, err := sessions.Open(file)
 	if err != nil {
 		return at, pending, err

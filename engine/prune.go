@@ -21,7 +21,7 @@ type PruneOptions struct {
 	ThinDays     int           // of the days before today keep one an hour, of those before so many days one a day; 0: the setting
 	Grace        time.Duration // contents younger than this stay; 0: 24 hours
 	Session      string        // the conversation at hand, for the scan mode ancestor-only
-	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found
+	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found; directories that are missing are forgotten
 	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
 	DryRun       bool
 }
@@ -58,6 +58,11 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 		return nil, err
 	}
 	if !p.DryRun {
+		if p.Unseen {
+			if err := e.forgetPlaces(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if err := e.drop(ctx, out); err != nil {
 			return nil, err
 		}

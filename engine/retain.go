@@ -42,7 +42,7 @@ func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 		looking, cancel = context.WithTimeout(ctx, time.Duration(e.conf.startupMs)*time.Millisecond)
 		defer cancel()
 	}
-	refs, err := e.look(looking, p.Session)
+	refs, err := e.look(looking, p)
 	if err != nil {
 		return nil, err
 	}
