@@ -81,7 +81,7 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 		p.MaxSnapshots = e.conf.maxSnapshots
 	}
 	if p.MaxAge == 0 {
-		p.MaxAge = time.Duration(e.conf.maxAgeDays) * 24 * time.Hour
+		p.MaxAge = span(int64(e.conf.maxAgeDays), 24*time.Hour)
 	}
 	if p.MaxStoreSize == 0 {
 		p.MaxStoreSize = e.conf.maxStoreSize

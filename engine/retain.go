@@ -39,7 +39,7 @@ func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 	looking := ctx
 	if p.Startup && e.conf.startupMs > 0 {
 		var cancel context.CancelFunc
-		looking, cancel = context.WithTimeout(ctx, time.Duration(e.conf.startupMs)*time.Millisecond)
+		looking, cancel = context.WithTimeout(ctx, span(e.conf.startupMs, time.Millisecond))
 		defer cancel()
 	}
 	refs, err := e.look(looking, p)
@@ -261,7 +261,11 @@ type thinning struct {
 	taken         map[string]bool
 }
 
+// daysMax is further back than any snapshot, and within the calendar.
+const daysMax = 1 << 20
+
 func newThinning(now time.Time, days int) *thinning {
+	days = min(days, daysMax)
 	y, m, d := now.Date()
 	today := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
 	return &thinning{today: today, hourly: today.AddDate(0, 0, -days), on: days > 0, taken: map[string]bool{}}
