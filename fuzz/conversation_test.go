@@ -111,14 +111,17 @@ func (c *conversations) speak(m *model) {
 	}
 	if s == nil || len(c.all) < 5 && m.one(6) {
 		s = c.open(m, nil)
-	} else if len(c.all) < 8 && m.one(5) && !s.gone {
-		s = c.open(m, s)
+	} else if len(c.all) < 8 && m.one(3) && !s.gone {
+		if s = c.open(m, s); m.one(2) { // what its parent has may be needed by its label alone
+			c.label(m, s)
+			return
+		}
 	}
 	if s.gone {
 		return
 	}
 	id := pick(m.world, m.order)
-	switch m.rng.IntN(6) {
+	switch m.rng.IntN(8) {
 	case 0:
 		back := pick(m.world, m.order)
 		m.note("%s: operation to %v from %v", s.id, id, back)
@@ -128,20 +131,31 @@ func (c *conversations) speak(m *model) {
 		m.note("%s: pending %v", s.id, id)
 		s.record(m, ledger.Record{Kind: ledger.ForkPending, Current: id})
 		s.pending = id
-	case 2:
-		entry := c.entry(m, s)
-		if entry == "" {
-			return
-		}
-		m.note("%s: label %s", s.id, entry)
-		s.line(m, map[string]any{"type": "label", "targetId": entry, "label": "mark"})
-		s.labels[entry] = true
+	case 2, 3, 4:
+		c.label(m, s)
 	default:
-		entry := s.line(m, map[string]any{"type": "message", "message": map[string]any{"role": "assistant", "content": []any{}}})
-		m.note("%s: %s is at %v", s.id, entry, id)
-		s.record(m, ledger.Record{Kind: ledger.Turn, Bindings: []ledger.Binding{{Entry: entry, Snapshot: id}}})
-		s.bound[entry], s.newest = id, id
+		s.turn(m, id)
+		s.turn(m, pick(m.world, m.order))
 	}
+}
+
+// turn binds a new entry to a snapshot.
+func (s *conversation) turn(m *model, id oid.ID) {
+	entry := s.line(m, map[string]any{"type": "message", "message": map[string]any{"role": "assistant", "content": []any{}}})
+	m.note("%s: %s is at %v", s.id, entry, id)
+	s.record(m, ledger.Record{Kind: ledger.Turn, Bindings: []ledger.Binding{{Entry: entry, Snapshot: id}}})
+	s.bound[entry], s.newest = id, id
+}
+
+// label marks an entry of a conversation, or one that it inherited.
+func (c *conversations) label(m *model, s *conversation) {
+	entry := c.entry(m, s)
+	if entry == "" {
+		return
+	}
+	m.note("%s: label %s", s.id, entry)
+	s.line(m, map[string]any{"type": "label", "targetId": entry, "label": "mark"})
+	s.labels[entry] = true
 }
 
 // entry draws an entry of a conversation, or of one that it was forked from.

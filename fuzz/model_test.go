@@ -53,10 +53,11 @@ func atOrAbove(p string, holds func(string) bool) bool {
 
 // A step is an operation that can be taken back.
 type step struct {
-	undo    oid.ID   // the state before it; zero: not known, for it had conflicts
-	scope   scope    // what it was limited to, with the places of parents where something else stood
-	made    []string // directories that were not there, on the way to what it was limited to
-	brought picture  // what it made where nothing was
+	undo    oid.ID               // the state before it; zero: not known, for it had conflicts
+	scope   scope                // what it was limited to, with the places of parents where something else stood
+	made    []string             // directories that were not there, on the way to what it was limited to
+	brought picture              // what it made where nothing was
+	rights  map[string][2]string // directories whose permissions it changed: before, after
 }
 
 // TestModel makes random changes, snapshots, restores of all or a part, undos,
@@ -85,7 +86,7 @@ func runModel(t *testing.T, seed uint64) {
 	m.talk.begin(m)
 	m.e = w.open()
 	defer func() { _ = m.e.Close() }()
-	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir}
+	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir, m.writeOdd}
 	acts := []func(){
 		m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.fresh,
 		m.prune, m.purge, m.speak, m.speak, m.wander,
@@ -199,10 +200,13 @@ func (m *model) finish(r *engine.Restored, before, want picture, done *step) {
 		return
 	}
 	m.remember(r.Undo, before)
-	done.undo, done.brought = m.origin(r.Undo), picture{}
+	done.undo, done.brought, done.rights = m.origin(r.Undo), picture{}, map[string][2]string{}
 	for p, what := range want {
-		if before[p] == "" {
+		switch was := before[p]; {
+		case was == "":
 			done.brought[p] = what
+		case was != what && isDirectory(was) && isDirectory(what):
+			done.rights[p] = [2]string{was, what}
 		}
 	}
 }

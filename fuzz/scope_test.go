@@ -41,8 +41,12 @@ func (w *world) scope(pictures ...picture) (s scope) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(all))
+	odd := slices.DeleteFunc(slices.Clone(names), func(p string) bool { return !strings.ContainsAny(p, `*?[\`) })
 	for len(names) > 0 && len(s.texts) < 3 {
 		p := pick(w, names)
+		if len(odd) > 0 && w.one(4) {
+			p = pick(w, odd)
+		}
 		base := path.Base(p)
 		switch {
 		case w.one(5) && !strings.ContainsAny(base, `*?[\`):
@@ -62,6 +66,13 @@ func (w *world) scope(pictures ...picture) (s scope) {
 		}
 	}
 	return s
+}
+
+// writeOdd makes a file whose name is a pattern too, and one that it matches.
+func (w *world) writeOdd() {
+	dir, name := w.dirName(), pick(w, []string{"[br]", "b", "st*r", "star", "qu?st", "quest"})
+	w.note("write %q", dir+name)
+	w.write(dir+name, w.content())
 }
 
 // quoted is a pattern for a text alone.
@@ -87,6 +98,11 @@ func (s step) expect(now picture, to *state, of step) (picture, step) {
 		made := of.brought[p] != "" && (of.brought[p] == what || isDirectory(of.brought[p]) && isDirectory(what))
 		return s.scope.match(p) && (made || !to.purged(p))
 	})
+	for p, rights := range of.rights {
+		if s.scope.match(p) && out[p] == rights[1] {
+			out[p] = rights[0]
+		}
+	}
 	stays, back := maps.Clone(out), s.scope
 	for _, p := range slices.Sorted(maps.Keys(to.picture)) {
 		if !s.scope.match(p) {
