@@ -197,6 +197,9 @@ func (e *Engine) live(ctx context.Context, gone map[oid.ID]bool) func(func(oid.I
 		r := newReach(e, e.trees(ctx))
 		for _, snap := range keep {
 			for o, err := range r.snapshot(snap) {
+				if snap.Lost != "" {
+					err = nil // it is known not to be whole: what is left of it stays
+				}
 				if err = errors.Join(err, ctx.Err()); err != nil {
 					return err
 				}

@@ -19,7 +19,7 @@ type Purged struct {
 	Snapshots int    // that had any of it
 	Freed     int64  // bytes of the store's file given back to the system
 	Shared    int    // contents that stay because other paths have them too
-	Left      []Note // snapshots of our ref that could not be looked into or rewritten, by id, or the ref itself, with the reason
+	Left      []Note // snapshots that could not be looked into or rewritten, by id, or our ref itself, with the reason
 	Git       Remains
 	Bridge    error // not nil: the ref still keeps the old snapshots; the next command tries again
 }
@@ -152,6 +152,10 @@ func (p *purge) round(ctx context.Context) (int, error) {
 	var changed []replaced
 	for _, s := range slices.Backward(all) {
 		r, err := p.rewrite(ctx, s)
+		if err != nil && s.Lost != "" && ctx.Err() == nil {
+			p.left[Path(s.ID.String())] = s.Lost
+			continue
+		}
 		if err != nil {
 			return 0, fmt.Errorf("snapshot %v: %w", s.ID, err)
 		}

@@ -183,13 +183,44 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 		t.Errorf("%v: %v", err, s)
 	}
 
-	// A ref that cannot be read at all: the store is purged, the ref is named.
+	// A ref that cannot be read at all is made anew of what the store has, first.
 	p.write("other secret", secret+"2")
 	p.snap(e, "two", nil)
 	p.must(os.WriteFile(filepath.Join(p.dir, ".git", filepath.FromSlash(gitbridge.StoreRef)), []byte(strings.Repeat("4", 40)+"\n"), 0o644))
 	out, err = e.Purge(ctx, []string{"other secret"}, false)
 	p.must(err)
-	if out.Snapshots != 1 || len(out.Left) != 1 || out.Left[0].Path != gitbridge.StoreRef || out.Bridge == nil {
+	if got := p.inRef(e); out.Snapshots != 1 || len(out.Left) > 0 || out.Bridge != nil || len(got) != 2 || !slices.Equal(got, p.records(e)) {
+		t.Errorf("%+v, the ref keeps %v", out, got)
+	}
+}
+
+// A snapshot that is not whole any more hinders neither a purge of the others
+// nor a prune.
+func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
+	ctx := context.Background()
+	p := newPlace(t, true)
+	p.commitFiles(3 * copyMax)
+	e := p.open()
+	one := p.take(e)
+	p.write("tracked/7", secret)
+	p.git("update-ref", "-d", gitbridge.StoreRef)
+	p.leave()
+	p.collect()
+	e = p.open()
+	two := p.take(e)
+	if lost, err := e.Find(ctx, one.ID); err != nil || lost.Lost == "" {
+		t.Fatalf("%v: nothing is lost: this test proves nothing", err)
+	}
+	out, err := e.Purge(ctx, []string{"tracked/7"}, false)
+	p.must(err)
+	if out.Snapshots != 1 || out.Bridge != nil || len(out.Left) != 1 || string(out.Left[0].Path) != one.ID.String() || !strings.Contains(out.Left[0].Reason, "is gone") {
 		t.Errorf("%+v", out)
 	}
+	if inFile(t, filepath.Join(e.dir, storeFile), secret) {
+		t.Error("the store's file has it still")
+	}
+	if s, err := e.Find(ctx, two.ID); err != nil || s.ID == two.ID {
+		t.Errorf("%v: %v", err, s)
+	}
+	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
 }
