@@ -27,7 +27,7 @@ func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
 	if len(byID) == 0 {
 		return nil
 	}
-	places, err := o.e.places(ctx)
+	places, _, err := o.e.places(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,14 +35,15 @@ func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
 	if err != nil {
 		return err
 	}
-	for f := range ledger.Discover(places) {
+	sessions := ledger.Sessions{Context: ctx, Keep: func(string) bool { return false }}
+	for f := range ledger.Discover(ctx, places) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if f.Err != nil || !concerns(f.Header) {
 			continue
 		}
-		if session, err := ledger.Open(f.Path); err == nil {
+		if session, err := sessions.Open(f.Path); err == nil {
 			bindSession(session, byID)
 		}
 	}

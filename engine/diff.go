@@ -70,7 +70,7 @@ type Difference struct {
 // it. In the worktree whatever the snapshot has is looked at, also where the
 // rules of today leave it out.
 func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
-	sel, err := newSelection(&RestoreOptions{Paths: paths})
+	sel, err := newSelection(&RestoreOptions{Paths: paths}, e.existsIn(ctx, from, to))
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipp
 	}
 	var list []*Snapshot
 	byCommit := map[oid.ID]*Snapshot{}
-	for c, err := range foreign.All(ctx, o.e.repo, &foreign.Options{Kinds: kinds, Session: o.e.sessionFile()}) {
+	for c, err := range foreign.All(ctx, o.e.repo, &foreign.Options{Kinds: kinds, Session: o.e.sessionFile(ctx)}) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -138,10 +138,23 @@ func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
 			known[c.ID] = true // a link may keep what another one keeps
-			list = append(list, o.rebuild(ctx, c.ID, gitbridge.Commit{Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, From: c.From}))
+			list = append(list, o.kept(ctx, c))
 		}
 	}
 	return list, nil
+}
+
+// kept makes a record of a snapshot that the store ref keeps.
+func (o *outsiders) kept(ctx context.Context, s gitbridge.StoreSnapshot) *Snapshot {
+	if s.Native {
+		return o.rebuild(ctx, s.ID, gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, From: s.From})
+	}
+	return &Snapshot{
+		ID: s.ID, Tree: s.Tree, Umask: o.umask, Time: s.Time, Rules: o.rules,
+		Points: []Point{{Time: s.Time}},
+		Source: &Source{Kind: string(foreign.Hook), Ref: gitbridge.StoreRef, Commit: s.ID},
+		Limits: &Limits{GitOnly: true, FreshIndex: true},
+	}
 }
 
 // rebuild makes a record from the commit alone. The umask is the worktree's
@@ -178,30 +191,6 @@ func (e *Engine) whole(ctx context.Context, s *Snapshot) bool {
 		return whole
 	})
 	return whole
-}
-
-// outsider returns the snapshot that git has under an id, nil if it has none.
-func (e *Engine) outsider(ctx context.Context, id oid.ID) (*Snapshot, error) {
-	if e.repo == nil || !e.repo.Has(id) {
-		return nil, nil
-	}
-	o, err := e.outsiders(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if kind, payload, err := e.repo.Read(id); err == nil && kind == oid.Commit {
-		if c, err := gitbridge.DecodeSnapshot(payload, e.alg); err == nil {
-			return o.rebuild(ctx, id, c), nil
-		}
-	}
-	if c, ok := foreign.HookSnapshot(e.repo, id); ok { // a ledger names many of them
-		return o.snapshot(c), nil
-	}
-	list, err := o.checkpoints(ctx, nil, nil)
-	if i := slices.IndexFunc(list, func(s *Snapshot) bool { return s.ID == id }); i >= 0 {
-		return list[i], err
-	}
-	return nil, err
 }
 
 // beside returns all that git has beside the store, newest first; told asks
@@ -276,12 +265,12 @@ func (e *Engine) beforeOutsider(ctx context.Context, s *Snapshot) (*Snapshot, er
 // sessionFile returns the function that finds the file of a session among
 // those of every agent's directory that is known. They are looked at when it
 // is first asked.
-func (e *Engine) sessionFile() func(id string) string {
+func (e *Engine) sessionFile(ctx context.Context) func(id string) string {
 	var files map[string]string
 	return func(id string) string {
 		if files == nil {
 			files = map[string]string{}
-			for f := range ledger.Discover(ledger.Places{AgentDirs: e.tallowHomes()}) {
+			for f := range ledger.Discover(ctx, ledger.Places{AgentDirs: e.tallowHomes()}) {
 				if f.Err == nil {
 					files[f.Header.ID] = f.Path
 				}
@@ -311,6 +300,20 @@ func (e *Engine) tallowHomes() (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// completes returns those of the snapshots of which everything is there: a
+// record names only what is held.
+func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
+	r := newReach(e, e.trees(ctx))
+	for _, s := range list {
+		if e.complete(ctx, r, s) == nil {
+			whole = append(whole, s)
+		} else {
+			r = newReach(e, r.load) // what is missing must be missed again
+		}
+	}
+	return whole, ctx.Err()
 }
 
 var errOutsider = errors.New("git has only a part of it")

@@ -223,7 +223,7 @@ func (e *Engine) signer(commit oid.ID) string {
 }
 
 // adopt gives a store without any record, which was deleted and is new again,
-// records of the snapshots that the store ref keeps.
+// records of the snapshots that the store ref keeps, if git has all of them.
 func (e *Engine) adopt(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
@@ -236,7 +236,10 @@ func (e *Engine) adopt(ctx context.Context) error {
 		return err
 	}
 	list, err := o.lost(ctx)
-	if err != nil || len(list) == 0 {
+	if err != nil {
+		return err
+	}
+	if list, err = e.completes(ctx, list); err != nil || len(list) == 0 {
 		return err
 	}
 	stage := e.opened().Stage()

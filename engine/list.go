@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -91,34 +89,6 @@ func (e *Engine) view(ctx context.Context, f func(*cas.View) error) error {
 	return storeError(s.View(ctx, f))
 }
 
-// Find returns the snapshot with exactly this id: of any worktree of the
-// store, or a checkpoint of another system by its commit.
-func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
-	found, err := e.recorded(ctx, id)
-	if err == nil {
-		err = e.fill(ctx, found)
-	}
-	if !errors.Is(err, ErrNoSnapshot) {
-		return found, err
-	}
-	if found, other := e.outsider(ctx, id); found != nil || other != nil {
-		return found, other
-	}
-	return e.imported(ctx, id, err)
-}
-
-// recorded returns the snapshot of which the store has the record.
-func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		found, err = find(v, id)
-		return err
-	})
-	if err == nil && found == nil {
-		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
-	}
-	return found, err
-}
-
 // find looks a snapshot up by its id, also by one that it had before a purge;
 // nil if there is none.
 func find(v *cas.View, id oid.ID) (*Snapshot, error) {
@@ -141,81 +111,6 @@ func find(v *cas.View, id oid.ID) (*Snapshot, error) {
 		return nil, fmt.Errorf("%w: record of snapshot %v: %w", ErrDamaged, id, err)
 	}
 	return s, nil
-}
-
-// Resolve turns what a person types into a snapshot: a whole id, a unique
-// prefix of at least four digits, "@" for the worktree's last snapshot, "@~N"
-// for the one N before it.
-func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
-	if rest, ok := strings.CutPrefix(text, "@"); ok {
-		return e.resolveBack(ctx, text, rest)
-	}
-	if id, err := oid.Parse(text); err == nil {
-		return e.Find(ctx, id)
-	}
-	if len(text) < 4 || strings.Trim(text, "0123456789abcdefABCDEF") != "" {
-		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, @, nor @~N", ErrNoSnapshot, text)
-	}
-	return e.resolvePrefix(ctx, strings.ToLower(text))
-}
-
-func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot, error) {
-	back := 0
-	if rest != "" {
-		n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
-		if err != nil || n < 0 || rest[0] != '~' {
-			return nil, fmt.Errorf("%w: %q is not @ or @~N", ErrNoSnapshot, text)
-		}
-		back = n
-	}
-	list, err := e.List(ctx, &ListOptions{Limit: back + 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(list) <= back {
-		return nil, fmt.Errorf("%w: %s (this worktree has %d)", ErrNoSnapshot, text, len(list))
-	}
-	return list[back], nil
-}
-
-func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, error) {
-	var matches []*Snapshot
-	err := e.view(ctx, func(v *cas.View) (err error) {
-		matches, err = withPrefix(v, prefix)
-		return err
-	})
-	if err == nil && len(matches) == 0 {
-		matches, err = e.resolveBeside(ctx, prefix)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case len(matches) == 0:
-		return nil, fmt.Errorf("%w: %s", ErrNoSnapshot, prefix)
-	case len(matches) > 1:
-		return nil, fmt.Errorf("%w: %s begins %d ids, among them %v and %v", ErrAmbiguous, prefix, len(matches), matches[0].ID, matches[1].ID)
-	}
-	return matches[0], e.fill(ctx, matches[0])
-}
-
-// resolveBeside returns what git has under ids with a prefix, and what was
-// imported from there.
-func (e *Engine) resolveBeside(ctx context.Context, prefix string) (matches []*Snapshot, err error) {
-	beside, err := e.beside(ctx, false, nil)
-	if err != nil {
-		return nil, err
-	}
-	match := func(s *Snapshot) bool {
-		if strings.HasPrefix(s.ID.String(), prefix) || strings.HasPrefix(s.Source.Commit.String(), prefix) {
-			matches = append(matches, s)
-		}
-		return true
-	}
-	for _, s := range beside {
-		match(s)
-	}
-	err = e.view(ctx, func(v *cas.View) error { return withSource(v, match) })
-	return matches, err
 }
 
 // A worktreeRecord is what the store knows of a worktree.

@@ -108,6 +108,9 @@ func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (a
 	l.r.load = load
 	for _, snap := range snaps {
 		for o, err := range l.r.snapshot(snap) {
+			if snap.Lost != "" {
+				err = nil // it is known not to be whole: what is left of it stays
+			}
 			if err = errors.Join(err, l.ctx.Err()); err != nil {
 				return snap.ID, err
 			}

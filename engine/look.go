@@ -13,7 +13,7 @@ import (
 // inTheWay reports whether something that the scan left out stands where a
 // plan wants something else than a directory that is there already.
 func (c *capture) inTheWay(change tree.Change) bool {
-	st, ok := c.lstat(change.Path)
+	st, ok := c.e.lstat(change.Path)
 	return ok && !(change.To.Mode.IsDir() && st.Mode.IsDir())
 }
 
@@ -32,14 +32,14 @@ func (c *capture) leftOut(path string) string {
 // hides reports whether what seems to be gone was left out: a directory where
 // there was one, or a file or link where there was one of them.
 func (c *capture) hides(change tree.Change) bool {
-	st, ok := c.lstat(change.Path)
+	st, ok := c.e.lstat(change.Path)
 	return ok && st.Mode.IsDir() == change.From.Mode.IsDir()
 }
 
 // directory returns the directory at a path that the scan left out, because it
 // is ignored; nothing if there is none.
 func (c *capture) directory(path string) apply.Node {
-	st, ok := c.lstat(path)
+	st, ok := c.e.lstat(path)
 	if !ok || !st.Mode.IsDir() {
 		return apply.Node{}
 	}
@@ -48,8 +48,8 @@ func (c *capture) directory(path string) apply.Node {
 
 // lstat looks at a path, and not through a symbolic link on the way to it;
 // false if nothing is there.
-func (c *capture) lstat(path string) (st dirfd.Stat, ok bool) {
-	at, err := dirfd.Open(c.e.root)
+func (e *Engine) lstat(path string) (st dirfd.Stat, ok bool) {
+	at, err := dirfd.Open(e.root)
 	if err != nil {
 		return st, false
 	}
@@ -68,7 +68,7 @@ func (c *capture) lstat(path string) (st dirfd.Stat, ok bool) {
 // isRepository reports whether a directory has a ".git" of its own. A gitlink
 // that is not checked out has none.
 func (c *capture) isRepository(path string) bool {
-	_, ok := c.lstat(path + "/.git")
+	_, ok := c.e.lstat(path + "/.git")
 	return ok
 }
 

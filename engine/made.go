@@ -11,9 +11,10 @@ import (
 )
 
 // made is what an operation brought to paths where there was nothing before,
-// and to directories whose permissions it changed: its steps, by path. Taking
-// the operation back takes that away again, whatever the rules say, unless it
-// was changed since.
+// to directories whose permissions it changed, and to places where it put a
+// directory instead of something else: its steps, by path. Taking the operation
+// back takes that away again, whatever the rules say, unless it was changed
+// since.
 type made map[string]apply.Step
 
 // broughtBy reads from the journal of an operation what it made. Without the
@@ -26,17 +27,44 @@ func (e *Engine) broughtBy(ctx context.Context, op *Operation) (made, error) {
 	brought := made{}
 	for i := range steps {
 		s := steps[i]
-		if s.Have.Mode.Type() == tree.Absent || rights(&s) {
+		if s.Have.Mode.Type() == tree.Absent || rights(&s) || displaces(&s) {
 			brought[s.Path] = s
 		}
 	}
 	return brought, nil
 }
 
+// takeBack makes an aim one at the state before an operation: what the operation
+// made goes, and what stood in the way of its paths is back.
+func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) (err error) {
+	if to.made, err = e.broughtBy(ctx, op); err == nil {
+		to.paths = to.paths.and(to.made.displaced())
+	}
+	return err
+}
+
 // rights reports whether a step gives a directory that stays other permissions.
 // On disk a submodule is a directory too.
 func rights(s *apply.Step) bool {
 	return s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && s.Have.Mode.Perm() != s.Want.Mode.Perm()
+}
+
+// displaces reports whether a step puts a directory where a file or link stands.
+func displaces(s *apply.Step) bool {
+	return s.Have.Mode.Type() != tree.Absent && !s.Have.Mode.IsDir() && s.Want.Mode.IsDir()
+}
+
+// displaced returns the places at which the operation put a directory instead
+// of something else. An operation that is limited to a path may have done so
+// above that path, to get there.
+func (m made) displaced() (paths []string) {
+	for path, s := range m {
+		if displaces(&s) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // has reports whether what a change would delete is as the operation made it.

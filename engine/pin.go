@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -9,23 +10,38 @@ import (
 )
 
 // Pin gives a snapshot a name. No prune drops a snapshot that has one. A name
-// that another snapshot had moves to this one.
+// that another snapshot had moves to this one. A checkpoint that only another
+// system keeps is [ErrRefused]: when that drops it, no pin of ours would hold it.
 func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if name == "" {
 		return fmt.Errorf("%w: a pin needs a name", ErrRefused)
 	}
-	if _, err := e.Find(ctx, id); err != nil {
+	s, err := e.Find(ctx, id)
+	if err != nil {
 		return err
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		s, err := find(&u.View, id)
-		if err == nil && s == nil {
-			err = fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
-		}
-		if err != nil {
+	held := s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
+	if _, err := e.recorded(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
+		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
+	}
+	store, err := e.needStore()
+	if err != nil {
+		return err
+	}
+	if err := e.adopt(ctx); err != nil { // the store may be new, and its record lost
+		return err
+	}
+	return storeError(store.Update(ctx, func(u *cas.Update) error {
+		now, err := find(&u.View, s.ID)
+		switch {
+		case err != nil:
 			return err
+		case now != nil:
+			return u.Table(tablePins).Put([]byte(name), now.ID.Bytes()) // a purge may have given it another id
+		case held:
+			return u.Table(tablePins).Put([]byte(name), s.ID.Bytes())
 		}
-		return u.Table(tablePins).Put([]byte(name), s.ID.Bytes()) // a purge may have given it another id
+		return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
 	}))
 }
 

@@ -74,8 +74,9 @@ const keptUnknown = "neither the snapshot nor what was recorded now has anything
 // unknown names the selected paths that mean nothing: mistyped, or ignored and
 // never recorded. Of a glob nobody knows what it was to match.
 func (p *planner) unknown() error {
-	for i, text := range p.paths.texts {
-		if p.paths.globs[i] != nil || text == "." {
+	for _, item := range p.paths.items {
+		text := item.text
+		if item.glob != nil || text == "." {
 			continue
 		}
 		found := false
@@ -134,7 +135,7 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: keptConverted})
 		return nil
 	}
-	if c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c) {
+	if p.blocked(c) {
 		if why := p.present.leftOut(c.Path); why != "" {
 			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: "a directory stands here that was left out: " + why})
 			return nil
@@ -142,6 +143,9 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.force = append(p.plan.force, c.Path)
 	}
 	for _, dir := range p.parents {
+		if p.blocked(dir) {
+			p.plan.force = append(p.plan.force, dir.Path)
+		}
 		p.step(dir)
 	}
 	p.parents = nil
@@ -150,6 +154,12 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path + "/.git"), Reason: lostGit})
 	}
 	return nil
+}
+
+// blocked reports whether something that the scan left out stands where a
+// change puts something new.
+func (p *planner) blocked(c tree.Change) bool {
+	return c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c)
 }
 
 // lostGit is why a repository inside the worktree is not whole again.

@@ -12,15 +12,17 @@ import (
 // entries (nil: to every entry of the file), and the files and the way back
 // from the last restore on the branch of leaf ("": of the file's last entry);
 // pending what the session left for the child of its last fork to begin with.
+// A parent whose file was moved is found in the directories of known agents.
 // Only snapshots that can be restored are named. The file may be open in Pi;
 // what Pi has not written yet is not seen.
 func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (at, pending ledger.Record, err error) {
-	var sessions ledger.Sessions
+	sessions := e.relatives(ctx)
 	s, err := sessions.Open(file)
 	if err != nil {
 		return at, pending, err
 	}
-	exists := func(id oid.ID) bool { return e.exists(ctx, id) }
+	f := &finder{e: e}
+	exists := func(id oid.ID) bool { return f.exists(ctx, id) }
 	for _, entry := range entriesOf(s, entries) {
 		if id, ok := sessions.Point(s, entry, exists); ok {
 			at.Bindings = append(at.Bindings, ledger.Binding{Entry: entry, Snapshot: id})
@@ -56,21 +58,13 @@ func entriesOf(s *ledger.Session, given []string) []string {
 // Existing returns those of the ids that name a snapshot which can be
 // restored, in their order.
 func (e *Engine) Existing(ctx context.Context, ids []oid.ID) ([]oid.ID, error) {
-	out := []oid.ID{}
+	out, f := []oid.ID{}, &finder{e: e}
 	for _, id := range ids {
-		if e.exists(ctx, id) {
+		if f.exists(ctx, id) {
 			out = append(out, id)
 		}
 	}
 	return out, ctx.Err()
-}
-
-func (e *Engine) exists(ctx context.Context, id oid.ID) bool {
-	if id.IsZero() {
-		return false
-	}
-	_, err := e.Find(ctx, id)
-	return err == nil
 }
 
 // Branch returns the branch that HEAD is on, as [Snapshot.Branch] has it; empty

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -17,7 +18,7 @@ type PruneOptions struct {
 	ThinDays     int           // of the days before today keep one an hour, of those before so many days one a day; 0: the setting
 	Grace        time.Duration // contents younger than this stay; 0: 24 hours
 	Session      string        // the conversation at hand, for the scan mode ancestor-only
-	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found
+	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found; directories that are missing are forgotten
 	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
 	DryRun       bool
 }
@@ -60,6 +61,11 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	}
 	out.Recovered, out.Unfinished = recovered, left
 	if !p.DryRun {
+		if p.Unseen {
+			if err := e.forgetPlaces(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if err := e.drop(ctx, out); err != nil {
 			return nil, err
 		}
@@ -78,7 +84,7 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 		p.MaxSnapshots = e.conf.maxSnapshots
 	}
 	if p.MaxAge == 0 {
-		p.MaxAge = time.Duration(e.conf.maxAgeDays) * 24 * time.Hour
+		p.MaxAge = span(int64(e.conf.maxAgeDays), 24*time.Hour)
 	}
 	if p.MaxStoreSize == 0 {
 		p.MaxStoreSize = e.conf.maxStoreSize
@@ -117,7 +123,7 @@ func dated(all []*candidate, refs *references, now time.Time) {
 		for _, p := range c.snap.Points {
 			c.refer(p.Time, now)
 		}
-		c.refer(refs.about(c.snap).Time, now)
+		c.refer(refs.live[c.snap.ID].Time, now)
 	}
 }
 
@@ -146,7 +152,7 @@ func (e *Engine) drop(ctx context.Context, out *Pruned) error {
 			if err != nil {
 				return err
 			}
-			if now == nil || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
+			if now == nil || now.ID != snap.ID || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
 				continue
 			}
 			if err := e.forget(u, snap.ID); err != nil {
@@ -154,6 +160,7 @@ func (e *Engine) drop(ctx context.Context, out *Pruned) error {
 			}
 			out.Dropped = append(out.Dropped, snap)
 		}
+		out.Foreign = slices.DeleteFunc(out.Foreign, func(id oid.ID) bool { return needed[id] != "" })
 		for _, id := range out.Foreign {
 			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
 				return err

@@ -51,12 +51,12 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		if !inFile(t, filepath.Join(e.dir, storeFile), secret) {
 			t.Fatal("the store's file never had it readable: this test proves nothing")
 		}
-		dry, err := e.Purge(ctx, []string{"*.key"}, true)
+		dry, err := e.Purge(ctx, []string{":(glob)*.key"}, true)
 		p.must(err)
 		if !slices.Equal(p.records(e), before) || dry.Snapshots == 0 {
 			t.Errorf("a dry run did something: %+v", dry)
 		}
-		out, err := e.Purge(ctx, []string{"*.key"}, false)
+		out, err := e.Purge(ctx, []string{":(glob)*.key"}, false)
 		p.must(err)
 		if out.Bridge != nil || out.Snapshots != dry.Snapshots || !slices.Equal(out.Paths, []Path{"keys/a.key", "only/deep/b.key"}) {
 			t.Errorf("%+v, announced %+v", out, dry)

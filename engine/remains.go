@@ -77,16 +77,6 @@ func (p *purge) finish(ctx context.Context, out *Purged) error {
 	})
 }
 
-// below reports whether something below a directory may be selected.
-func (s *selection) below(dir string) bool {
-	for i, text := range s.texts {
-		if s.globs[i] != nil || dir == "" || len(text) > len(dir) && text[:len(dir)+1] == dir+"/" {
-			return true
-		}
-	}
-	return false
-}
-
 func join(dir, name string) string {
 	if dir == "" {
 		return name

@@ -44,8 +44,11 @@ func (e *Engine) replace(u *cas.Update, changed []replaced) error {
 }
 
 func (e *Engine) replaceRecord(u *cas.Update, r replaced) error {
-	if r.foreign {
-		if err := u.Table(tableDropped).Put(r.old.Bytes(), []byte{1}); err != nil {
+	if r.outside {
+		if err := u.Table(tableDropped).Put(r.old.Bytes(), []byte{1}); err != nil || r.snap == nil {
+			return err
+		}
+		if now, err := find(&u.View, r.new); err != nil || now != nil && now.ID == r.new {
 			return err
 		}
 		return e.appendRecord(u, r.snap, true)

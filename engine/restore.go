@@ -16,7 +16,14 @@ import (
 
 // RestoreOptions say how far a restore, undo or redo goes.
 type RestoreOptions struct {
-	Paths []string // limit to these paths, directories or glob patterns, below the worktree; empty: everything
+	// Paths limit it to these paths, slash-separated below the worktree, and to
+	// what lies below them; empty: everything. A path that exists, in the snapshot
+	// or on disk, means itself. Another one with glob characters is a pattern
+	// with the rules of gitignore(5): without a slash it matches a name in any
+	// directory, and `**` any directories. Before a path ":(literal)" and
+	// ":(glob)" say which it is, and ":(prefix:N)" that its first N bytes, a
+	// directory with its slash, are no pattern and the pattern begins there.
+	Paths []string
 }
 
 // A Restored says what a restore did.
@@ -64,7 +71,7 @@ func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to 
 	if err != nil {
 		return aim{}, err
 	}
-	to.paths, err = newSelection(opt)
+	to.paths, err = newSelection(opt, e.existsIn(ctx, to.target))
 	return to, err
 }
 

@@ -39,10 +39,10 @@ func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 	looking := ctx
 	if p.Startup && e.conf.startupMs > 0 {
 		var cancel context.CancelFunc
-		looking, cancel = context.WithTimeout(ctx, time.Duration(e.conf.startupMs)*time.Millisecond)
+		looking, cancel = context.WithTimeout(ctx, span(e.conf.startupMs, time.Millisecond))
 		defer cancel()
 	}
-	refs, err := e.look(looking, p.Session)
+	refs, err := e.look(looking, p)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +76,17 @@ func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 // for those that stay whatever the limits say.
 func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptions) ([]*candidate, error) {
 	var all []*candidate
+	var needed map[oid.ID]string
 	known := map[oid.ID]bool{}
-	err := e.view(ctx, func(v *cas.View) error {
-		needed, err := e.needed(v)
+	err := e.view(ctx, func(v *cas.View) (err error) {
+		if needed, err = e.needed(v); err != nil {
+			return err
+		}
+		names, err := aliases(v)
 		if err != nil {
 			return err
 		}
+		refs.follow(names)
 		for s, err := range snapshots(v) {
 			if err != nil {
 				return err
@@ -100,6 +105,11 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 	}
 	dated(all, refs, e.now())
 	foreign, err := e.foreignOnes(ctx, refs, known)
+	for _, c := range foreign {
+		if why := needed[c.snap.ID]; why != "" {
+			c.why = why
+		}
+	}
 	all = append(all, foreign...)
 	slices.SortStableFunc(all, func(a, b *candidate) int { return b.at.Compare(a.at) })
 	return all, err
@@ -110,7 +120,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 	if s.Label() != "" && !s.foreign() { // a prompt is no name that somebody gave
 		return keepLabel
 	}
-	if why := e.pinnedBy(refs.about(s)); why != "" {
+	if why := e.pinnedBy(refs.live[s.ID]); why != "" {
 		return why
 	}
 	ofNone := true
@@ -123,7 +133,7 @@ func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
 			return keepUnseen
 		}
 	}
-	referred := refs.about(s) != ledger.Reference{}
+	referred := refs.live[s.ID] != ledger.Reference{}
 	if refs.scanned == nil || refs.scanned[s.ID] || ofNone && !referred {
 		return ""
 	}
@@ -255,7 +265,11 @@ type thinning struct {
 	taken         map[string]bool
 }
 
+// daysMax is further back than any snapshot, and within the calendar.
+const daysMax = 1 << 20
+
 func newThinning(now time.Time, days int) *thinning {
+	days = min(days, daysMax)
 	y, m, d := now.Date()
 	today := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
 	return &thinning{today: today, hourly: today.AddDate(0, 0, -days), on: days > 0, taken: map[string]bool{}}

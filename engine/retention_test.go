@@ -214,6 +214,30 @@ func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
 	}
 }
 
+// A limit of more days than a time.Duration holds is a limit that nothing is
+// over, not one that everything is.
+func TestALimitOfManyDaysDropsNothing(t *testing.T) {
+	for _, setting := range []string{"REWIND_MAX_AGE_DAYS", "REWIND_THIN"} {
+		for _, days := range []string{"106752", "616385997", "9223372036854775807"} {
+			p := newPlace(t, false)
+			p.env[setting] = days
+			e := p.open()
+			now := time.Now()
+			for i := range 3 { // hours of another day
+				e.now = func() time.Time { return now.Add(time.Duration(i-60) * time.Hour) }
+				p.snap(e, fmt.Sprint(i), nil)
+			}
+			e.now = func() time.Time { return now }
+			if out := p.prune(e, nil); len(out.Dropped) > 0 {
+				t.Errorf("%s=%s dropped %d", setting, days, len(out.Dropped))
+			}
+		}
+	}
+	if span(3, time.Hour) != 3*time.Hour || span(1<<62, time.Millisecond) < 290*365*24*time.Hour {
+		t.Error("a span is not what it was asked for")
+	}
+}
+
 func TestTheStoreFitsIntoItsBudget(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,16 +67,19 @@ func (e *Engine) rememberPlaces(u *cas.Update) error {
 	return nil
 }
 
-// places lists every directory in which sessions of this store may lie.
-func (e *Engine) places(ctx context.Context) (ledger.Places, error) {
-	all := e.placesHere()
-	err := e.view(ctx, func(v *cas.View) error {
+// places lists every directory in which sessions of this store may lie, and
+// those of them that are missing although they were there once, or somebody
+// named them: a disk that is not mounted, a home that is not this one.
+func (e *Engine) places(ctx context.Context) (p ledger.Places, missing []string, err error) {
+	all, usual := e.placesHere(), filepath.Join(e.home(), ".pi", "agent")
+	named := maps.Clone(all)
+	delete(named, usual) // where Pi's are if it is used at all
+	err = e.view(ctx, func(v *cas.View) error {
 		for dir, kind := range v.Table(tablePlaces).All() {
-			all[string(dir)] = string(kind)
+			all[string(dir)], named[string(dir)] = string(kind), string(kind)
 		}
 		return nil
 	})
-	var p ledger.Places
 	for dir, kind := range all {
 		if kind == placeSessions {
 			p.SessionDirs = append(p.SessionDirs, dir)
@@ -83,19 +87,43 @@ func (e *Engine) places(ctx context.Context) (ledger.Places, error) {
 			p.AgentDirs = append(p.AgentDirs, dir)
 		}
 	}
+	for dir := range named {
+		if _, err := os.Stat(dir); err != nil {
+			missing = append(missing, dir)
+		}
+	}
 	slices.Sort(p.AgentDirs)
 	slices.Sort(p.SessionDirs)
-	return p, err
+	slices.Sort(missing)
+	return p, missing, err
+}
+
+// forgetPlaces forgets directories that were remembered, and are gone for good.
+func (e *Engine) forgetPlaces(ctx context.Context) error {
+	_, missing, err := e.places(ctx)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
+		for _, dir := range missing {
+			if err := u.Table(tablePlaces).Delete([]byte(dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // references is what the sessions of a repository refer to: the union over
 // all of them that can be found.
 type references struct {
 	live     map[oid.ID]ledger.Reference
-	scanned  map[oid.ID]bool // of the sessions that the scan mode is about
-	sessions map[string]bool // the ids of all sessions that were found
-	files    int             // ledgers that were read
-	places   bool            // there is a directory of sessions at all
+	scanned  map[oid.ID]bool     // of the sessions that the scan mode is about
+	sessions map[string]bool     // the ids of all sessions that were found
+	of       map[string][]oid.ID // what each file refers to
+	files    int                 // ledgers that were read
+	parsed   int64               // bytes of them
+	places   bool                // there is a directory of sessions at all
 }
 
 // ErrUnseen is reported where a ledger that may refer to snapshots cannot be
@@ -103,15 +131,19 @@ type references struct {
 var ErrUnseen = errors.New("sessions cannot be read")
 
 // look reads the ledgers. A session file that cannot be read as one keeps every
-// id that stands in it; a directory or file that cannot be read at all is
-// [ErrUnseen]. Session limits the scan to it and those it was forked from, in
-// the scan mode "ancestor-only": the others are seen, but not scanned.
-func (e *Engine) look(ctx context.Context, session string) (*references, error) {
-	places, err := e.places(ctx)
+// id that stands in it; a directory or file that cannot be read at all, or a
+// directory that is missing, is [ErrUnseen]. The session of the options limits
+// the scan to it and those it was forked from, in the scan mode
+// "ancestor-only": the others are seen, but not scanned.
+func (e *Engine) look(ctx context.Context, p *PruneOptions) (*references, error) {
+	places, missing, err := e.places(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &references{live: map[oid.ID]ledger.Reference{}, scanned: map[oid.ID]bool{}, sessions: map[string]bool{}}
+	if len(missing) > 0 && !p.Unseen {
+		return nil, fmt.Errorf("%w, so nothing may be dropped: %s is missing (prune --unseen if it is gone for good)", ErrUnseen, missing[0])
+	}
+	r := &references{live: map[oid.ID]ledger.Reference{}, scanned: map[oid.ID]bool{}, sessions: map[string]bool{}, of: map[string][]oid.ID{}}
 	for _, dir := range slices.Concat(places.AgentDirs, places.SessionDirs) {
 		if _, err := os.Stat(dir); err == nil {
 			r.places = true
@@ -121,24 +153,24 @@ func (e *Engine) look(ctx context.Context, session string) (*references, error) 
 	if err != nil {
 		return nil, err
 	}
-	lineage := newLineage(session)
-	for f := range ledger.Discover(places) {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w in the time that was given: %w", ErrUnseen, ctx.Err())
-		}
+	c, err := discover(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	sessions := c.sessions(ctx, p.Session)
+	for _, f := range c.files {
 		if f.Err == nil {
 			r.sessions[f.Header.ID] = true
-			lineage.add(f)
-			if !concerns(f.Header) {
-				continue
+		}
+		if f.Err != nil || concerns(f.Header) {
+			if err := r.read(ctx, sessions, f); err != nil {
+				return nil, err
 			}
 		}
-		if err := r.read(f, lineage); err != nil {
-			return nil, err
-		}
 	}
+	r.parsed = sessions.BytesParsed()
 	if e.conf.scanMode == scanAncestors {
-		lineage.mark(r.scanned)
+		r.mark(sessions, c, p.Session)
 	} else {
 		r.scanned = nil
 	}
@@ -146,17 +178,23 @@ func (e *Engine) look(ctx context.Context, session string) (*references, error) 
 }
 
 // read adds what one file refers to.
-func (r *references) read(f ledger.Found, l *lineage) error {
+func (r *references) read(ctx context.Context, sessions *ledger.Sessions, f ledger.Found) error {
+	if ctx.Err() != nil {
+		return outOfTime(ctx)
+	}
 	r.files++
-	s, err := ledger.Open(f.Path)
+	s, err := sessions.Open(f.Path)
 	if err == nil {
-		for id, ref := range new(ledger.Sessions).Live(s) {
+		for id, ref := range sessions.Live(s) {
 			r.add(id, ref)
-			l.refers(f.Path, id)
+			r.of[s.Path()] = append(r.of[s.Path()], id)
 		}
 		return nil
 	}
-	ids, again := ledger.Mentioned(f.Path)
+	ids, again := ledger.Mentioned(ctx, f.Path)
+	if ctx.Err() != nil {
+		return outOfTime(ctx)
+	}
 	if again != nil {
 		return fmt.Errorf("%w, so nothing may be dropped: %w", ErrUnseen, errors.Join(err, again))
 	}
@@ -164,6 +202,25 @@ func (r *references) read(f ledger.Found, l *lineage) error {
 		r.add(id, ledger.Reference{Reasons: ledger.Unreadable})
 	}
 	return nil
+}
+
+func outOfTime(ctx context.Context) error {
+	return fmt.Errorf("%w in the time that was given: %w", ErrUnseen, ctx.Err())
+}
+
+// mark notes what a session and those it was forked from refer to.
+func (r *references) mark(sessions *ledger.Sessions, c *catalogue, id string) {
+	for _, path := range c.byName[id] {
+		s, err := sessions.Open(path)
+		if err != nil || s.Header().ID != id {
+			continue
+		}
+		for s := range sessions.Lineage(s) {
+			for _, id := range r.of[s.Path()] {
+				r.scanned[id] = true
+			}
+		}
+	}
 }
 
 func (r *references) add(id oid.ID, ref ledger.Reference) {
@@ -228,58 +285,19 @@ func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
 	return sameDir(l.CommonDir, e.repo.Layout().CommonDir)
 }
 
-// A lineage finds out which files belong to a session and its ancestors.
-type lineage struct {
-	session string
-	path    string              // of the session
-	parents map[string]string   // file → the file it was forked from
-	ids     map[string][]oid.ID // file → what it refers to
-}
-
-func newLineage(session string) *lineage {
-	return &lineage{session: session, parents: map[string]string{}, ids: map[string][]oid.ID{}}
-}
-
-func (l *lineage) add(f ledger.Found) {
-	if l.session == "" {
-		return
-	}
-	path := filepath.Clean(f.Path)
-	l.parents[path] = filepath.Clean(f.Header.ParentSession)
-	if f.Header.ID == l.session {
-		l.path = path
-	}
-}
-
-func (l *lineage) refers(path string, id oid.ID) {
-	if l.session != "" {
-		l.ids[filepath.Clean(path)] = append(l.ids[filepath.Clean(path)], id)
-	}
-}
-
-// mark notes what the session and those it was forked from refer to.
-func (l *lineage) mark(scanned map[oid.ID]bool) {
-	seen := map[string]bool{}
-	for at := l.path; at != "" && !seen[at]; at = l.parents[at] {
-		seen[at] = true
-		for _, id := range l.ids[at] {
-			scanned[id] = true
+// follow makes what is said of an id count for the snapshot that the id means
+// now: ledgers go on naming what a purge renamed, and what was imported.
+func (r *references) follow(aliases map[oid.ID]oid.ID) {
+	for id, ref := range maps.Clone(r.live) {
+		if now := aliases[id]; !now.IsZero() && now != id {
+			r.add(now, ref)
 		}
 	}
-}
-
-// about returns what sessions say of a snapshot, also under the id of the
-// checkpoint that it was imported from.
-func (r *references) about(s *Snapshot) ledger.Reference {
-	ref := r.live[s.ID]
-	if s.Source != nil && s.Source.Commit != s.ID {
-		was := r.live[s.Source.Commit]
-		ref.Reasons |= was.Reasons
-		if was.Time.After(ref.Time) {
-			ref.Time = was.Time
+	for id := range maps.Clone(r.scanned) {
+		if now := aliases[id]; !now.IsZero() {
+			r.scanned[now] = true
 		}
 	}
-	return ref
 }
 
 // latest returns when anything last referred to a snapshot.
@@ -290,7 +308,7 @@ func (r *references) latest(s *Snapshot) time.Time {
 			at = p.Time
 		}
 	}
-	if ref := r.about(s); ref.Time.After(at) {
+	if ref := r.live[s.ID]; ref.Time.After(at) {
 		at = ref.Time
 	}
 	return at

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 )
@@ -41,11 +43,11 @@ var known = map[string]func(s *settings, c *gitconf.Config, name string) error{
 	"exclude":      patterns(func(s *settings) *[]string { return &s.exclude }),
 	"secrets":      patterns(func(s *settings) *[]string { return &s.secrets }),
 	"maxfilesize":  number(func(s *settings, n int64) { s.maxFileSize = n }),
-	"largedir":     number(func(s *settings, n int64) { s.largeDir = int(n) }),
-	"maxsnapshots": number(func(s *settings, n int64) { s.maxSnapshots = int(n) }),
-	"maxagedays":   number(func(s *settings, n int64) { s.maxAgeDays = int(n) }),
+	"largedir":     number(func(s *settings, n int64) { s.largeDir = whole(n) }),
+	"maxsnapshots": number(func(s *settings, n int64) { s.maxSnapshots = whole(n) }),
+	"maxagedays":   number(func(s *settings, n int64) { s.maxAgeDays = whole(n) }),
 	"maxstoresize": number(func(s *settings, n int64) { s.maxStoreSize = n }),
-	"thin":         number(func(s *settings, n int64) { s.thinDays = int(n) }),
+	"thin":         number(func(s *settings, n int64) { s.thinDays = whole(n) }),
 
 	"pinlabeledentries": boolean(func(s *settings) *bool { return &s.pinLabeled }),
 	"scanmode":          scanModes,
@@ -179,4 +181,12 @@ func number(store func(*settings, int64)) func(*settings, *gitconf.Config, strin
 		}
 		return err
 	}
+}
+
+// whole keeps a large number large where an int has 32 bits.
+func whole(n int64) int { return int(min(n, math.MaxInt)) }
+
+// span is n units of time, or the longest there is: 292 years.
+func span(n int64, unit time.Duration) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/unit))) * unit
 }

@@ -63,7 +63,7 @@ func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error)
 		return to, err
 	}
 	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: texts(open.Paths)}); err == nil && taken != nil {
-		to.made, err = e.broughtBy(ctx, taken)
+		err = to.takeBack(ctx, e, taken)
 	}
 	return to, err
 }
@@ -123,8 +123,7 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: texts(op.Paths)}); err != nil {
 		return nil, to, err
 	}
-	to.made, err = e.broughtBy(ctx, op)
-	return op, to, err
+	return op, to, to.takeBack(ctx, e, op)
 }
 
 func nothingTo(kind string) error {

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,17 +22,42 @@ import (
 type model struct {
 	*world
 	e     *engine.Engine
-	snaps map[oid.ID]picture
+	snaps map[oid.ID]*state // by the id that each had first: purges give others, and the old ones go on being found
+	first map[oid.ID]oid.ID // an id of today → the first
 	order []oid.ID
 	undo  []step // what undo takes back, newest last
 	redo  []step
+	talk  conversations
 }
 
-// A step is an operation that can be taken back: the state before it, and the
-// one path it was limited to, if any.
+// A state is what a snapshot should hold.
+type state struct {
+	picture
+	gone map[string]bool // purged: what a worktree has there stays
+}
+
+// purged reports whether a path, or what it lies in, was purged.
+func (s *state) purged(p string) bool {
+	return atOrAbove(p, func(at string) bool { return s.gone[at] })
+}
+
+// atOrAbove reports whether something holds of a path or of one that it lies in.
+func atOrAbove(p string, holds func(string) bool) bool {
+	for ; p != "."; p = path.Dir(p) {
+		if holds(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// A step is an operation that can be taken back.
 type step struct {
-	before picture
-	path   string
+	undo    oid.ID               // the state before it; zero: not known, for it had conflicts
+	scope   scope                // what it was limited to, with the places of parents where something else stood
+	made    []string             // directories that were not there, on the way to what it was limited to
+	brought picture              // what it made where nothing was
+	rights  map[string][2]string // directories whose permissions it changed: before, after
 }
 
 // TestModel makes random changes, snapshots, restores of all or a part, undos,
@@ -59,11 +82,15 @@ func runModel(t *testing.T, seed uint64) {
 	w := &world{t: t, tame: true, rng: rand.New(rand.NewPCG(seed, 4)), seed: seed, dir: dir, root: filepath.Join(dir, "tree"), home: filepath.Join(dir, "home")}
 	w.must(os.MkdirAll(w.root, 0o755))
 	w.must(os.MkdirAll(w.home, 0o755))
-	m := &model{world: w, snaps: map[oid.ID]picture{}}
+	m := &model{world: w, snaps: map[oid.ID]*state{}, first: map[oid.ID]oid.ID{}}
+	m.talk.begin(m)
 	m.e = w.open()
 	defer func() { _ = m.e.Close() }()
-	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir}
-	acts := []func(){m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.prune, m.fresh}
+	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir, m.writeOdd}
+	acts := []func(){
+		m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.fresh,
+		m.prune, m.purge, m.speak, m.speak, m.wander,
+	}
 	for range stepsPerWorld {
 		for range w.rng.IntN(4) {
 			pick(w, edits)()
@@ -87,24 +114,34 @@ func (m *model) fresh() {
 
 func (m *model) now() picture { return m.picture(m.root) }
 
+// origin returns the id that a snapshot had first.
+func (m *model) origin(id oid.ID) oid.ID {
+	if first, ok := m.first[id]; ok {
+		return first
+	}
+	return id
+}
+
 // remember notes what a snapshot has to hold.
 func (m *model) remember(id oid.ID, p picture) {
+	id = m.origin(id)
 	if known, ok := m.snaps[id]; ok {
 		if d := known.differs(p); d != "" {
 			m.fail("snapshot %v was reused for another state: %s", id, d)
 		}
 		return
 	}
-	m.snaps[id] = p
+	m.snaps[id] = &state{picture: p}
 	m.order = append(m.order, id)
 }
 
 func (m *model) snapshot() {
 	m.note("snapshot")
-	now := m.now()
-	r, err := m.e.Snapshot(m.t.Context(), nil)
+	now, opt := m.now(), &engine.SnapshotOptions{Session: m.talk.someone(m)}
+	r, err := m.e.Snapshot(m.t.Context(), opt)
 	m.must(err)
 	m.remember(r.ID, now)
+	m.talk.recorded(m.origin(r.ID), opt.Session)
 	if m.one(4) {
 		if d := now.differs(m.export(m.e, r.Snapshot)); d != "" {
 			m.fail("the snapshot is not what is on disk: %s", d)
@@ -117,67 +154,61 @@ func (m *model) restore() {
 	if len(m.order) > 0 {
 		id := pick(m.world, m.order)
 		m.note("restore %v", id)
-		m.carryOut(func() (*engine.Restored, error) { return m.e.Restore(m.t.Context(), id, nil) }, m.snaps[id], "")
+		m.carryOut(func() (*engine.Restored, error) { return m.e.Restore(m.t.Context(), id, nil) }, m.snaps[id], step{})
 	}
 }
 
-// restorePart brings back one name of the directory, with what lies below it.
+// restorePart brings back some paths, with what lies below them: as they are
+// called, or by a pattern that only they and those of their name match.
 func (m *model) restorePart() {
 	if len(m.order) == 0 {
 		return
 	}
 	id := pick(m.world, m.order)
-	tops := map[string]bool{}
-	for p := range m.snaps[id] {
-		tops[strings.SplitN(p, "/", 2)[0]] = true
-	}
-	for p := range m.now() {
-		tops[strings.SplitN(p, "/", 2)[0]] = true
-	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(tops)), func(p string) bool { return strings.ContainsAny(p, "*?[\\") || p == ".." })
-	if len(names) == 0 {
+	s := m.scope(m.snaps[id].picture, m.now())
+	if len(s.texts) == 0 {
 		return
 	}
-	name := pick(m.world, names)
-	m.note("restore %v %q", id, name)
-	want := part(m.now(), m.snaps[id], name)
+	m.note("restore %v %q", id, s.texts)
 	m.carryOut(func() (*engine.Restored, error) {
-		return m.e.Restore(m.t.Context(), id, &engine.RestoreOptions{Paths: []string{name}})
-	}, want, name)
+		return m.e.Restore(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts})
+	}, m.snaps[id], step{scope: s})
 }
 
-// part is one state with what lies at and below a name taken from another; all
-// of the other if the name is empty.
-func part(now, from picture, name string) picture {
-	at := func(p string) bool { return name == "" || p == name || strings.HasPrefix(p, name+"/") }
-	out := picture{}
-	for p, what := range now {
-		if !at(p) {
-			out[p] = what
-		}
-	}
-	for p, what := range from {
-		if at(p) {
-			out[p] = what
-		}
-	}
-	return out
-}
-
-// carryOut runs a restore and compares.
-func (m *model) carryOut(run func() (*engine.Restored, error), want picture, path string) {
+// carryOut runs a restore and compares. Undo is its opposite.
+func (m *model) carryOut(run func() (*engine.Restored, error), to *state, s step) {
 	m.t.Helper()
 	before := m.now()
+	want, done := s.expect(before, to, step{})
 	r, err := run()
 	m.must(err)
-	m.allowed(r, before)
-	if len(r.Conflicts) > 0 {
-		m.undo, m.redo = append(m.undo, step{}), nil
+	if m.finish(r, before, want, &done); !done.undo.IsZero() {
+		m.compare(want)
+	}
+	m.undo, m.redo = append(m.undo, done), nil
+	if m.one(3) && !done.undo.IsZero() {
+		m.takeBack()
+		m.compare(before)
+	}
+}
+
+// finish notes what there is to know of an operation that is done.
+func (m *model) finish(r *engine.Restored, before, want picture, done *step) {
+	m.t.Helper()
+	if m.allowed(r, before); len(r.Conflicts) > 0 {
+		*done = step{}
 		return
 	}
-	m.compare(want)
 	m.remember(r.Undo, before)
-	m.undo, m.redo = append(m.undo, step{before, path}), nil
+	done.undo, done.brought, done.rights = m.origin(r.Undo), picture{}, map[string][2]string{}
+	for p, what := range want {
+		switch was := before[p]; {
+		case was == "":
+			done.brought[p] = what
+		case was != what && isDirectory(was) && isDirectory(what):
+			done.rights[p] = [2]string{was, what}
+		}
+	}
 }
 
 func (m *model) compare(want picture) {
@@ -210,31 +241,13 @@ func (m *model) revert(run func(context.Context) (*engine.Restored, error), list
 	}
 	m.must(err)
 	s := list[len(list)-1]
-	if m.allowed(r, before); len(r.Conflicts) == 0 && s.before != nil {
-		m.compare(part(before, s.before, s.path))
-		m.remember(r.Undo, before)
+	if s.undo.IsZero() {
+		m.allowed(r, before)
+		return list[:len(list)-1], append(other, step{})
 	}
-	return list[:len(list)-1], append(other, step{before, s.path})
-}
-
-// prune drops old snapshots; what it says it dropped is gone, and nothing else.
-func (m *model) prune() {
-	if !m.one(2) {
-		return
+	want, done := step{scope: s.scope}.expect(before, m.snaps[s.undo], s)
+	if m.finish(r, before, want, &done); !done.undo.IsZero() {
+		m.compare(want)
 	}
-	m.note("prune")
-	r, err := m.e.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1 + m.rng.IntN(6), Grace: time.Nanosecond})
-	m.must(err)
-	for _, s := range r.Dropped {
-		delete(m.snaps, s.ID)
-		if _, err := m.e.Find(m.t.Context(), s.ID); !errors.Is(err, engine.ErrNoSnapshot) {
-			m.fail("snapshot %v was dropped, and found: %v", s.ID, err)
-		}
-	}
-	m.order = slices.DeleteFunc(m.order, func(id oid.ID) bool { return m.snaps[id] == nil })
-	for _, id := range m.order {
-		if _, err := m.e.Find(m.t.Context(), id); err != nil {
-			m.fail("snapshot %v is lost: %v", id, err)
-		}
-	}
+	return list[:len(list)-1], append(other, done)
 }

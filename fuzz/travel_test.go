@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path"
 	"slices"
@@ -57,10 +58,51 @@ func (w *world) travel() {
 			w.fail("redo did not bring back:\n  %s\nredo %+v", d, again)
 		}
 	}
+	w.travelPart(e, s)
 	if now := w.mine(); !maps.Equal(mine, now) {
 		w.fail("restore touched the user's git: %q, before %q", now, mine)
 	}
 	w.check()
+}
+
+// travelPart restores a part of a snapshot at times, undoes and redoes that: what
+// undo brings back is what was there, whatever a restore was limited to. What is
+// drawn here leaves the rest of the world as its seed has it.
+func (w *world) travelPart(e *engine.Engine, s taken) {
+	w.t.Helper()
+	side := *w
+	side.rng = rand.New(rand.NewPCG(w.seed, uint64(len(w.log))))
+	if !side.one(2) {
+		return
+	}
+	before := w.picture(w.root)
+	limits := side.scope(before, s.recorded)
+	if limits.all() {
+		return
+	}
+	w.note("restore %v %q, undo, redo, undo", s.snap.ID, limits.texts)
+	r, err := e.Restore(w.t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: limits.texts})
+	w.must(err)
+	w.allowed(r, before)
+	restored := w.picture(w.root)
+	for p, what := range before {
+		if restored[p] == what || limits.match(p) || isDirectory(restored[p]) {
+			continue // what is no directory may give way to one
+		}
+		w.fail("a restore of %q changed %q", limits.texts, p)
+	}
+	for i, want := range []picture{before, restored, before} {
+		run := e.Undo
+		if i == 1 {
+			run = e.Redo
+		}
+		again, err := run(w.t.Context())
+		w.must(err)
+		w.allowed(again, before)
+		if d := want.differs(w.picture(w.root)); d != "" {
+			w.fail("step %d after a restore of %q did not bring back:\n  %s\nrestore %+v\nthen %+v", i, limits.texts, d, r, again)
+		}
+	}
 }
 
 // allowed holds the conflicts of a restore to those that there have to be: a

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -77,7 +78,7 @@ func (s *Session) refreshFrom(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	return s.refresh(f, info)
+	return s.refresh(context.Background(), f, info)
 }
 
 // freshID makes an entry id in Pi's form, one the session does not have.

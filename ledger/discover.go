@@ -1,10 +1,13 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,14 +30,14 @@ type Places struct {
 	SessionDirs []string // sessions lie in the directory itself, or in folders
 }
 
-// Discover yields every file whose name ends in .jsonl in the places, folder
-// by folder and by name, each once. Links are followed, because Pi follows
-// them. A place that does not exist holds no sessions; everything else that
-// cannot be read is yielded with its error, so that a caller knows what it
-// has not seen.
-func Discover(places Places) iter.Seq[Found] {
+// Discover yields every regular file whose name ends in .jsonl in the places,
+// folder by folder and by name, each once. Links are followed, because Pi
+// follows them. A place that does not exist holds no sessions; everything else
+// that cannot be read is yielded with its error, so that a caller knows what it
+// has not seen. The end of the context is such an error, and the last.
+func Discover(ctx context.Context, places Places) iter.Seq[Found] {
 	return func(yield func(Found) bool) {
-		d := discovery{yield: yield, seen: make(map[string]bool)}
+		d := discovery{ctx: ctx, yield: yield, seen: make(map[string]bool)}
 		roots := slices.Clone(places.SessionDirs)
 		for _, dir := range places.AgentDirs {
 			roots = append(roots, filepath.Join(dir, "sessions"))
@@ -49,11 +52,16 @@ func Discover(places Places) iter.Seq[Found] {
 
 // A discovery is one walk; its methods report false when the caller has enough.
 type discovery struct {
+	ctx   context.Context
 	yield func(Found) bool
 	seen  map[string]bool // real paths
 }
 
 func (d *discovery) visit(path string) bool {
+	if err := d.ctx.Err(); err != nil {
+		d.yield(Found{Path: path, Err: err})
+		return false
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return d.failed(path, err)
@@ -68,7 +76,7 @@ func (d *discovery) visit(path string) bool {
 		return d.failed(path, err)
 	case info.IsDir():
 		return d.folder(path)
-	case strings.HasSuffix(path, ".jsonl"):
+	case info.Mode().IsRegular() && strings.HasSuffix(path, ".jsonl"):
 		header, err := ReadHeader(path)
 		return d.yield(Found{path, header, err})
 	}
@@ -97,26 +105,35 @@ func (d *discovery) failed(path string, err error) bool {
 
 // ReadHeader reads the header alone. Errors are those of [Open].
 func ReadHeader(path string) (Header, error) {
-	s := Session{path: path}
-	f, _, err := s.open()
+	f, _, err := openRegular(path)
 	if err != nil {
 		return Header{}, err
 	}
 	defer f.Close()
-	p := newParser(f, 0, headerBufferBytes)
+	h, err := findHeader(context.Background(), f)
+	if err != nil {
+		return Header{}, fmt.Errorf("session %s: %w", path, err)
+	}
+	return h, nil
+}
+
+// findHeader looks for the header at the beginning of a file.
+func findHeader(ctx context.Context, f io.ReaderAt) (Header, error) {
+	var s Session
+	p := newParser(&bounded{ctx, io.NewSectionReader(f, 0, math.MaxInt64), headerReachMax}, 0, headerBufferBytes)
 	for !s.found && p.next() {
 		if p.line.blank || p.line.bad != "" {
 			continue
 		}
 		if err := s.takeHeader(&p.line); err != nil {
-			return Header{}, fmt.Errorf("session %s: %w", path, err)
+			return Header{}, err
 		}
 	}
-	if err := p.failed(); err != nil {
-		return Header{}, fmt.Errorf("session: %w", err)
+	if err := p.failed(); err != nil && !errors.Is(err, errTooLong) {
+		return Header{}, err
 	}
 	if !s.found {
-		return Header{}, fmt.Errorf("session %s: %w", path, ErrNotSession)
+		return Header{}, ErrNotSession
 	}
 	return s.header, nil
 }

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -112,7 +111,8 @@ type Session struct {
 }
 
 // Open reads the session file at path. It fails with ErrNotSession or
-// ErrVersion, or with the error of the file.
+// ErrVersion, or with the error of the file. Only a regular file is read, and
+// no further than any session goes.
 func Open(path string) (*Session, error) {
 	s := &Session{path: path, now: time.Now}
 	if err := s.Refresh(); err != nil {
@@ -205,23 +205,4 @@ func (s *Session) Pending() (Record, bool) {
 
 func (s *Session) clear() {
 	*s = Session{path: s.path, now: s.now, parsed: s.parsed, words: make(map[string]string)}
-}
-
-// open opens the file after making sure that opening cannot block on it.
-func (s *Session) open() (*os.File, os.FileInfo, error) {
-	info, err := os.Stat(s.path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("session: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("session %s: no regular file: %w", s.path, ErrNotSession)
-	}
-	f, err := os.Open(s.path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("session: %w", err)
-	}
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("session: %w", err), f.Close())
-	}
-	return f, info, nil
 }

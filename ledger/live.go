@@ -35,8 +35,8 @@ type Reference struct {
 // union over all sessions of a repository; what a parent alone refers to is in
 // the parent's own set, except for the labels of this session.
 //
-// A sweep that sees thousands of sessions opens each with [Open], asks a new
-// Sessions, and lets both go: what the cache would hold is never asked again.
+// A sweep that sees thousands of sessions opens each through one Sessions that
+// keeps only those that others were forked from: the rest is never asked again.
 func (c *Sessions) Live(s *Session) map[oid.ID]Reference {
 	live := make(liveSet)
 	var last State

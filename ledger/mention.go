@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -17,14 +17,15 @@ const (
 // Mentioned returns every snapshot id that stands anywhere in the file, also
 // where it is no session or damaged beyond reading: each word of exactly 40 or
 // 64 hexadecimal digits, which may well name something else. A sweep that
-// keeps these drops nothing that the file could have meant.
-func Mentioned(path string) ([]oid.ID, error) {
-	f, err := os.Open(path)
+// keeps these drops nothing that the file could have meant. It gives up when
+// the context ends, and where a file is longer than any session.
+func Mentioned(ctx context.Context, path string) ([]oid.ID, error) {
+	f, _, err := openRegular(path)
 	if err != nil {
-		return nil, fmt.Errorf("session: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	ids, err := mentions(f)
+	ids, err := mentions(&bounded{ctx, f, sessionBytesMax + 1})
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
@@ -32,8 +33,8 @@ func Mentioned(path string) ([]oid.ID, error) {
 }
 
 // salvage remembers the ids in a part of the file that cannot be used.
-func (s *Session) salvage(f io.ReaderAt, start, end int64) error {
-	ids, err := mentions(io.NewSectionReader(f, start, end-start))
+func (s *Session) salvage(ctx context.Context, f io.ReaderAt, start, end int64) error {
+	ids, err := mentions(&bounded{ctx, io.NewSectionReader(f, start, end-start), end - start + 1})
 	s.mentioned = append(s.mentioned, ids...)
 	return err
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -33,16 +34,18 @@ type marks struct {
 // Refresh takes in what was appended to the file since the last look. A file
 // that was replaced, cut or written again is read anew. After an error the
 // session is as far as it was read, or empty.
-func (s *Session) Refresh() error {
-	f, info, err := s.open()
+func (s *Session) Refresh() error { return s.refreshIn(context.Background()) }
+
+func (s *Session) refreshIn(ctx context.Context) error {
+	f, info, err := openRegular(s.path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return s.refresh(f, info)
+	return s.refresh(ctx, f, info)
 }
 
-func (s *Session) refresh(f *os.File, info os.FileInfo) error {
+func (s *Session) refresh(ctx context.Context, f *os.File, info os.FileInfo) error {
 	same := s.found && os.SameFile(s.resume.info, info)
 	if same && info.Size() == s.resume.read && info.ModTime().Equal(s.resume.info.ModTime()) {
 		return nil
@@ -50,9 +53,12 @@ func (s *Session) refresh(f *os.File, info os.FileInfo) error {
 	// Appending makes a file longer. A new time without that is a rewrite.
 	if !same || info.Size() <= s.resume.read || !s.continues(f) {
 		s.clear()
+		if _, err := findHeader(ctx, f); err != nil {
+			return fmt.Errorf("session %s: %w", s.path, err)
+		}
 	}
 	for range 3 { // a session that grows meanwhile is caught up with later
-		if err := s.read(f, info.Size()); err != nil {
+		if err := s.read(ctx, f, info.Size()); err != nil {
 			return fmt.Errorf("session %s: %w", s.path, err)
 		}
 		var err error
@@ -84,18 +90,19 @@ func (s *Session) windows(f io.ReaderAt) (head, tail []byte, err error) {
 
 // read parses from the end of the last whole line to the end of the file,
 // which had size bytes a moment ago.
-func (s *Session) read(f io.ReaderAt, size int64) error {
+func (s *Session) read(ctx context.Context, f io.ReaderAt, size int64) error {
 	s.dropPending()
 	start := s.resume.offset
 	buffer := int(min(scanBufferBytes, max(headerBufferBytes, size-start)))
-	p := newParser(io.NewSectionReader(f, start, math.MaxInt64-start), start, buffer)
+	rest := &bounded{ctx, io.NewSectionReader(f, start, math.MaxInt64-start), sessionBytesMax - start + 1}
+	p := newParser(rest, start, buffer)
 	p.words = s.words
 	for p.next() {
 		if !p.line.whole {
 			s.pending = s.marks()
 		}
 		s.resume.line++
-		if err := s.take(f, p); err != nil {
+		if err := s.take(ctx, f, p); err != nil {
 			s.clear()
 			return err
 		}
@@ -116,14 +123,14 @@ func (s *Session) read(f io.ReaderAt, size int64) error {
 	return err
 }
 
-func (s *Session) take(f io.ReaderAt, p *parser) error {
+func (s *Session) take(ctx context.Context, f io.ReaderAt, p *parser) error {
 	l := &p.line
 	switch {
 	case l.blank:
 		return nil
 	case l.bad != "":
 		s.problem(l, l.bad)
-		return s.salvage(f, l.start, l.end)
+		return s.salvage(ctx, f, l.start, l.end)
 	case !s.found:
 		return s.takeHeader(l)
 	case l.entry.Type == "session":
@@ -131,7 +138,7 @@ func (s *Session) take(f io.ReaderAt, p *parser) error {
 		return nil
 	}
 	p.last = l.entry.ID
-	return s.takeEntry(f, l)
+	return s.takeEntry(ctx, f, l)
 }
 
 func (s *Session) takeHeader(l *line) error {
@@ -146,7 +153,7 @@ func (s *Session) takeHeader(l *line) error {
 	return nil
 }
 
-func (s *Session) takeEntry(f io.ReaderAt, l *line) error {
+func (s *Session) takeEntry(ctx context.Context, f io.ReaderAt, l *line) error {
 	e := l.entry
 	e.Offset = l.start
 	switch {
@@ -156,7 +163,7 @@ func (s *Session) takeEntry(f io.ReaderAt, l *line) error {
 		record, err := readRecord(f, l)
 		if err != nil {
 			s.problem(l, err.Error())
-			if err := s.salvage(f, l.data[0], l.data[1]); err != nil {
+			if err := s.salvage(ctx, f, l.data[0], l.data[1]); err != nil {
 				return err
 			}
 			break

@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"context"
 	"iter"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -11,7 +14,17 @@ import (
 // by many forks is parsed once. The zero value is ready. One goroutine may use
 // it, and the sessions in it, at a time.
 type Sessions struct {
+	// Context ends the reading of files; nil: nothing does.
+	Context context.Context
+	// Moved returns the files that may now be the session that lay at a path; nil:
+	// none.
+	Moved func(path string) []string
+	// Keep tells which sessions are kept for the next look, by their cleaned
+	// paths; nil: all.
+	Keep func(path string) bool
+
 	byPath map[string]*Session
+	parsed int64
 }
 
 // Open returns the session in the file at path, refreshed. Errors are those
@@ -19,12 +32,15 @@ type Sessions struct {
 func (c *Sessions) Open(path string) (*Session, error) {
 	path = filepath.Clean(path)
 	s, known := c.byPath[path]
-	var err error
-	if known {
-		err = s.Refresh()
-	} else {
-		s, err = Open(path)
+	if !known {
+		s = &Session{path: path, now: time.Now}
 	}
+	ctx, before := c.Context, s.parsed
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	err := s.refreshIn(ctx)
+	c.parsed += s.parsed - before
 	if err != nil {
 		delete(c.byPath, path)
 		return nil, err
@@ -32,29 +48,70 @@ func (c *Sessions) Open(path string) (*Session, error) {
 	if c.byPath == nil {
 		c.byPath = make(map[string]*Session)
 	}
-	c.byPath[path] = s
+	if c.Keep == nil || c.Keep(path) {
+		c.byPath[path] = s
+	}
 	return s, nil
 }
 
-// Lineage yields the session, its parent, and so on. It ends with the first
-// parent that cannot be read, that is not named by an absolute path, or that
-// came before.
+// BytesParsed returns how many bytes all looks together have parsed.
+func (c *Sessions) BytesParsed() int64 { return c.parsed }
+
+// Lineage yields the session, its parent, and so on. A parent is the session
+// that the path in the header meant: the file there, and where that is gone or
+// another session, every file that [Sessions.Moved] names. It ends with the
+// first parent that cannot be read, that is not named by an absolute path, or
+// that came before.
 func (c *Sessions) Lineage(s *Session) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
 		seen := map[string]bool{filepath.Clean(s.path): true}
-		for yield(s) {
-			path := filepath.Clean(s.header.ParentSession)
-			if !filepath.IsAbs(path) || seen[path] {
+		for next := []*Session{s}; len(next) > 0; next = next[1:] {
+			if !yield(next[0]) {
 				return
 			}
-			seen[path] = true
-			parent, err := c.Open(path)
-			if err != nil {
-				return
-			}
-			s = parent
+			next = append(next, c.parents(next[0], seen)...)
 		}
 	}
+}
+
+// parents returns the files of the session that s was forked from, except for
+// those that were seen.
+func (c *Sessions) parents(s *Session, seen map[string]bool) (list []*Session) {
+	path := filepath.Clean(s.header.ParentSession)
+	if !filepath.IsAbs(path) {
+		return nil
+	}
+	take := func(path string) (taken *Session) {
+		if path = filepath.Clean(path); seen[path] {
+			return nil
+		}
+		seen[path] = true
+		if parent, err := c.Open(path); err == nil {
+			list = append(list, parent)
+			return parent
+		}
+		return nil
+	}
+	known := seen[path]
+	p := take(path)
+	if known || c.Moved == nil || p != nil && !misnamed(path, p.header.ID) {
+		return list
+	}
+	list = nil
+	for _, moved := range c.Moved(path) {
+		take(moved)
+	}
+	if len(list) == 0 && p != nil {
+		list = []*Session{p}
+	}
+	return list
+}
+
+// misnamed reports whether the name of a session's file, in Pi's form
+// TIME_ID.jsonl, tells of another session than the one in it.
+func misnamed(path, id string) bool {
+	_, named, ok := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "_")
+	return ok && named != id
 }
 
 // Point returns the snapshot of an entry: the one bound to it by the session,

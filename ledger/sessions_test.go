@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -280,7 +281,7 @@ func TestDiscoverFindsEverySessionOnceAndNamesTheRest(t *testing.T) {
 	}
 	want[filepath.Join(agent, "sessions", "linked", "d.jsonl")] = true
 	got, failed := 0, map[string]bool{}
-	for f := range Discover(Places{AgentDirs: []string{agent, agent, filepath.Join(agent, "nowhere")}, SessionDirs: []string{flat, filepath.Join(flat, "no")}}) {
+	for f := range Discover(context.Background(), Places{AgentDirs: []string{agent, agent, filepath.Join(agent, "nowhere")}, SessionDirs: []string{flat, filepath.Join(flat, "no")}}) {
 		switch {
 		case f.Err != nil:
 			failed[filepath.Base(f.Path)] = true
@@ -293,10 +294,10 @@ func TestDiscoverFindsEverySessionOnceAndNamesTheRest(t *testing.T) {
 	if got != len(want) || len(failed) != 2 || !failed["torn.jsonl"] || !failed["none.jsonl"] {
 		t.Errorf("found %d of %d sessions; could not read %v", got, len(want), failed)
 	}
-	if ids, err := Mentioned(filepath.Join(proj, "torn.jsonl")); err != nil || len(ids) != 1 || ids[0] != id(1) {
+	if ids, err := Mentioned(context.Background(), filepath.Join(proj, "torn.jsonl")); err != nil || len(ids) != 1 || ids[0] != id(1) {
 		t.Errorf("a torn header hides %v, %v", ids, err)
 	}
-	for range Discover(Places{AgentDirs: []string{agent}}) {
+	for range Discover(context.Background(), Places{AgentDirs: []string{agent}}) {
 		break // may be stopped
 	}
 }
@@ -304,7 +305,7 @@ func TestDiscoverFindsEverySessionOnceAndNamesTheRest(t *testing.T) {
 func TestMentionedTakesWholeWordsOnly(t *testing.T) {
 	a, b := strings.Repeat("a1", 20), strings.Repeat("B2", 32)
 	path := write(t, "x", a+" x"+a+" "+a+"0 \""+b+"\" "+a+"g"+strings.Repeat("0", 40)+" "+strings.Repeat("0", 40)+" "+b[:63])
-	ids, err := Mentioned(path)
+	ids, err := Mentioned(context.Background(), path)
 	if err != nil || len(ids) != 2 || ids[0].String() != a || ids[1].String() != strings.ToLower(b) {
 		t.Errorf("%v %v", ids, err)
 	}

@@ -35,7 +35,11 @@ func exportCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := e.Export(ctx, s, args[1])
+		dir, err := a.absolute(args[1])
+		if err != nil {
+			return err
+		}
+		r, err := e.Export(ctx, s, dir)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -22,6 +23,14 @@ func TestTheFirstCollectionIsLateAndTheNextAreSoon(t *testing.T) {
 		}
 	}
 	t.Error("the first collection changed nothing")
+}
+
+func TestADurationOfManyUnitsIsTheLongestThereIs(t *testing.T) {
+	for n, want := range map[float64]time.Duration{0: 0, 0.5: 12 * time.Hour, 3: 72 * time.Hour, 106752: math.MaxInt64, 616385997: math.MaxInt64, 1e300: math.MaxInt64} {
+		if got := duration(n, 24*time.Hour); got != want {
+			t.Errorf("%v days are %v, want %v", n, got, want)
+		}
+	}
 }
 
 func TestGOGCIsObeyed(t *testing.T) {

@@ -25,7 +25,7 @@ func pruneCommand(a *app) *cobra.Command {
 		if days < 0 || opt.MaxSnapshots < 0 || opt.Grace < 0 || opt.ThinDays < 0 {
 			return usagef("limits cannot be negative")
 		}
-		opt.MaxAge, opt.MaxStoreSize = time.Duration(days)*24*time.Hour, int64(budget)
+		opt.MaxAge, opt.MaxStoreSize = duration(float64(days), 24*time.Hour), int64(budget)
 		p, err := e.Prune(ctx, &opt)
 		if err != nil {
 			return err
@@ -51,10 +51,18 @@ func pruneCommand(a *app) *cobra.Command {
 	f.IntVar(&opt.ThinDays, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
 	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h)")
 	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
-	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found")
+	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found; what is missing is gone for good")
 	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")
 	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go and why the rest stays, and change nothing")
 	return a.jsonFlag(c)
+}
+
+// duration is n units of time, or the longest there is: 292 years.
+func duration(n float64, unit time.Duration) time.Duration {
+	if n >= float64(math.MaxInt64/unit) {
+		return math.MaxInt64
+	}
+	return time.Duration(n * float64(unit))
 }
 
 type prunedJSON struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +30,18 @@ func purgeCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			fmt.Fprintf(a.err, "rewind: gone from the store, but not from our ref yet: %v\n", p.Bridge)
 		}
+		for _, n := range p.Left {
+			fmt.Fprintf(a.err, "rewind: not purged: %s: %s\n", n.Path, n.Reason)
+		}
 		if a.json {
 			a.printJSON(newPurgedJSON(p, dry))
 		} else {
 			a.printPurged(p, dry)
 		}
-		if p.Bridge != nil {
+		if p.Snapshots == 0 && slices.ContainsFunc(args, hasGlob) {
+			fmt.Fprintf(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
+		}
+		if p.Bridge != nil || len(p.Left) > 0 {
 			return errPartial
 		}
 		return also(p.Recovered, nil)
@@ -50,10 +57,17 @@ type purgedJSON struct {
 	Snapshots int        `json:"snapshots"`
 	Freed     int64      `json:"freed_bytes"`
 	Shared    int        `json:"shared"`
+	Left      []leftJSON `json:"left"`
 	Bridged   bool       `json:"bridged"`
 	Git       gitJSON    `json:"git"`
 
 	Recovered *restoredJSON `json:"recovered,omitempty"`
+}
+
+// A leftJSON is a snapshot of the ref, or the ref, that was not purged.
+type leftJSON struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
 }
 
 type gitJSON struct {
@@ -64,8 +78,12 @@ type gitJSON struct {
 }
 
 func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
+	left := []leftJSON{}
+	for _, n := range p.Left {
+		left = append(left, leftJSON{string(n.Path), n.Reason})
+	}
 	return purgedJSON{
-		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Bridged: p.Bridge == nil,
+		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: left, Bridged: p.Bridge == nil,
 		Git:       gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
 		Recovered: recoveredJSON(p.Recovered),
 	}
@@ -80,7 +98,11 @@ func pathsJSON(list []engine.Path) []pathJSON {
 }
 
 func (a *app) printPurged(p *engine.Purged, dry bool) {
-	if p.Snapshots == 0 {
+	switch {
+	case p.Snapshots == 0 && len(p.Left) > 0:
+		fmt.Fprintln(a.out, "no snapshot that can be purged has any of these paths")
+		return
+	case p.Snapshots == 0:
 		fmt.Fprintln(a.out, "no snapshot has any of these paths")
 		return
 	}

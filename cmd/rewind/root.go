@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,32 +97,4 @@ func (a *app) close() {
 		a.engine.Close()
 	}
 	a.progress.clear()
-}
-
-// inside turns paths as typed into paths below the worktree. An empty one is
-// a variable that a script forgot to set: it does not mean everything.
-func (a *app) inside(paths []string) ([]string, error) {
-	var out []string
-	for _, p := range paths {
-		if p == "" {
-			return nil, usagef("a path is empty; write . for everything below the current directory")
-		}
-		abs := p
-		if !filepath.IsAbs(p) {
-			base, err := filepath.Abs(a.dir)
-			if err != nil {
-				return nil, err
-			}
-			if real, err := filepath.EvalSymlinks(base); err == nil {
-				base = real
-			}
-			abs = filepath.Join(base, p)
-		}
-		rel, err := filepath.Rel(a.engine.Root(), abs)
-		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return nil, usagef("path %q is outside the worktree %s", p, a.engine.Root())
-		}
-		out = append(out, filepath.ToSlash(rel))
-	}
-	return out, nil
 }

@@ -22,7 +22,7 @@ func callSnapshot(ctx context.Context, c *call) (any, error) {
 	}
 	if p.DeadlineMs > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(p.DeadlineMs*float64(time.Millisecond)))
+		ctx, cancel = context.WithTimeout(ctx, duration(p.DeadlineMs, time.Millisecond))
 		defer cancel()
 	}
 	r, err := c.engine.Snapshot(ctx, &engine.SnapshotOptions{Label: p.Label, Session: p.Session, Entry: p.Entry, Trigger: p.Trigger})
@@ -307,7 +307,7 @@ func callPrune(ctx context.Context, c *call) (any, error) {
 	if p.MaxSnapshots < 0 || p.MaxAgeDays < 0 {
 		return nil, usagef("limits cannot be negative")
 	}
-	age := time.Duration(p.MaxAgeDays * float64(24*time.Hour))
+	age := duration(p.MaxAgeDays, 24*time.Hour)
 	out, err := c.engine.Prune(ctx, &engine.PruneOptions{MaxSnapshots: p.MaxSnapshots, MaxAge: age, Session: p.Session, DryRun: p.DryRun, Startup: p.Startup})
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ export async function chooseFiles(ctx: ExtensionContext, changes: readonly Chang
   }
 }
 
-/** A path as a pattern that means this path alone. */
+/** A path, with the word before it by which it means this path alone. */
 function literal(change: Change): string {
-  return change.path.replace(/[\\*?[\]]/g, "\\$&").replace(/^([!#])/, "\\$1").replace(/ $/, "\\ ");
+  return `:(literal)${change.path}`;
 }

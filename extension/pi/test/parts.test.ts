@@ -7,6 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { findBinary } from "../src/binary.ts";
 import { Client, RewindError } from "../src/client.ts";
+import { chooseFiles } from "../src/files.ts";
 import { clock, counted, cut, describe, type HistoryEntry, rows } from "../src/history.ts";
 import { keyName } from "../src/keys.ts";
 import { bindings, fileState, opRecord, pendingRecord, turnRecord } from "../src/ledger.ts";
@@ -177,4 +178,13 @@ test("the client: a program that is not there, and long answers in pieces", asyn
   const c = client({ long: "$long" });
   assert.deepEqual(await c.request("long"), { text });
   await c.close();
+});
+
+test("a file that was chosen means this path alone, whatever characters are in it", async () => {
+  const names = ["x.txt", "[x].txt", "d/*", "!not", "#no", "end ", "back\\slash", ":(glob)x"];
+  let next = 0;
+  const select = (_title: string, choices: string[]) => Promise.resolve(next < names.length ? choices.filter((c) => !c.startsWith("Restore"))[next++] : choices[0]);
+  const ctx = { ui: { select, notify: () => {} } } as unknown as Parameters<typeof chooseFiles>[0];
+  const chosen = await chooseFiles(ctx, names.map((name) => ({ path: name, status: "M" as const })));
+  assert.deepEqual(chosen, names.map((name) => `:(literal)${name}`));
 });

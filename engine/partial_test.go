@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// kinds are what a path can be, and how to make it one.
+var kinds = map[string]func(p *place, name string){
+	"nothing": func(p *place, name string) {},
+	"file":    func(p *place, name string) { p.write(name, "precious") },
+	"link":    func(p *place, name string) { p.must(os.Symlink("elsewhere", filepath.Join(p.dir, name))) },
+	"empty":   func(p *place, name string) { p.must(os.Mkdir(filepath.Join(p.dir, name), 0o755)) },
+	"full":    func(p *place, name string) { p.write(name+"/x", "in it"); p.write(name+"/deep/y", "deep in it") },
+	"other":   func(p *place, name string) { p.write(name+"/x/z", "x is a directory"); p.write(name+"/q", "beside") },
+}
+
+// picture lists all that a worktree has: kind, permissions, bytes.
+func (p *place) picture() map[string]string {
+	p.t.Helper()
+	out := map[string]string{}
+	p.must(filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == p.dir {
+			return err
+		}
+		if d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		what := info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			p.must(err)
+			what += " " + string(data)
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			to, err := os.Readlink(path)
+			p.must(err)
+			what += " " + to
+		}
+		out[path[len(p.dir)+1:]] = what
+		return err
+	}))
+	return out
+}
+
+func (p *place) wantPicture(what string, want map[string]string) {
+	p.t.Helper()
+	now := p.picture()
+	for path, text := range want {
+		if now[path] != text {
+			p.t.Errorf("%s: %s is %q, and was %q", what, path, now[path], text)
+		}
+	}
+	for path, text := range now {
+		if _, ok := want[path]; !ok {
+			p.t.Errorf("%s: %s is too much: %q", what, path, text)
+		}
+	}
+}
+
+// TestUndoAfterARestoreIsTheIdentity tries every pair of kinds at one path, and
+// restores of it, of what lies below it, and of everything.
+func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
+	ctx := context.Background()
+	for _, git := range []bool{true, false} {
+		for from, makeFrom := range kinds {
+			for to, makeTo := range kinds {
+				p := newPlace(t, git)
+				p.write("beside", "stays")
+				makeFrom(p, "b")
+				e := p.open()
+				id := p.snap(e, "one", nil).ID
+				selections := [][]string{{"b/x"}, {"b/deep/y"}}
+				if !git {
+					selections = append(selections, nil, []string{"b"}, []string{"b/x/z"}, []string{":(glob)b/*"}, []string{":(glob)x"}, []string{"b/q", "b/x"})
+				}
+				for _, sel := range selections {
+					what := from + " in place of " + to
+					p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+					makeTo(p, "b")
+					before := p.picture()
+					r, err := e.Restore(ctx, id, &RestoreOptions{Paths: sel})
+					if err != nil || len(r.Conflicts) > 0 {
+						t.Fatalf("%s, %v: %v %+v", what, sel, err, r)
+					}
+					after := p.picture()
+					r, err = e.Undo(ctx)
+					if err != nil || len(r.Conflicts) > 0 {
+						t.Fatalf("undo of %s, %v: %v %+v", what, sel, err, r)
+					}
+					p.wantPicture("undo of "+what, before)
+					if r, err = e.Redo(ctx); err != nil || len(r.Conflicts) > 0 {
+						t.Fatalf("redo of %s, %v: %v %+v", what, sel, err, r)
+					}
+					p.wantPicture("redo of "+what, after)
+					if r, err = e.Undo(ctx); err != nil || len(r.Conflicts) > 0 {
+						t.Fatalf("second undo of %s, %v: %v %+v", what, sel, err, r)
+					}
+					p.wantPicture("second undo of "+what, before)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+func TestAnIgnoredFileInAParentsPlaceIsBackAfterAnUndo(t *testing.T) {
+	ctx := context.Background()
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		p.write("b/x", "in it")
+		e := p.open()
+		id := p.snap(e, "one", nil).ID
+		p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+		p.write(".gitignore", "b\n")
+		p.write("b", "precious")
+		before := p.picture()
+		r, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+		if err != nil || len(r.Conflicts) > 0 || p.read("b/x") != "in it" {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if r, err = e.Undo(ctx); err != nil || len(r.Conflicts) > 0 {
+			t.Fatalf("%v %+v", err, r)
+		}
+		p.wantPicture("undo", before)
+	}
+}
+
+// What was put beside the restored path goes with the directory that the
+// restore made there, and is recorded first.
+func TestUndoOfAPathTakesWhatStandsBelowItsParentsPlaceIntoItsPlan(t *testing.T) {
+	ctx := context.Background()
+	p := newPlace(t, false)
+	p.write("b/x", "in it")
+	e := p.open()
+	id := p.snap(e, "one", nil).ID
+	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+	p.write("b", "precious")
+	_, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+	p.must(err)
+	p.write("b/new", "made since")
+	with := p.picture()
+	plan, err := e.PlanUndo(ctx, false)
+	if err != nil || len(plan.Changes) != 3 {
+		t.Errorf("%v: %+v, want the file, and the two that lie in its place", err, plan)
+	}
+	r, err := e.Undo(ctx)
+	if err != nil || len(r.Conflicts) > 0 || p.read("b") != "precious" {
+		t.Fatalf("%v %+v", err, r)
+	}
+	if r, err = e.Redo(ctx); err != nil || len(r.Conflicts) > 0 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	p.wantPicture("redo", with)
+}
+
+// An undo that a crash interrupted knows from its record what it takes back.
+func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
+	ctx := context.Background()
+	p := newPlace(t, false)
+	p.write("b/x", "in it")
+	e := p.open()
+	id := p.snap(e, "one", nil).ID
+	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+	p.write("b", "precious")
+	_, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+	p.must(err)
+	unlock, err := e.lockOperations(ctx)
+	p.must(err)
+	op, to, err := e.reverted(ctx, "undo")
+	p.must(err)
+	undo := &Operation{Kind: "undo", Reverts: op.Seq}
+	_, _, err = e.prepare(ctx, undo, to)
+	p.must(errors.Join(err, unlock.Unlock()))
+	plan, err := e.PlanUndo(ctx, false)
+	if err != nil || len(plan.Changes) != 2 {
+		t.Errorf("%v: %+v", err, plan)
+	}
+	if _, err := e.Undo(ctx); err != nil || p.read("b") != "precious" {
+		t.Error(err)
+	}
+}

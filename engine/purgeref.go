@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// What a purge does with snapshots that our ref keeps and the store has no
+// record of: another program's, and ours whose record was lost or that came
+// from elsewhere, as by git fetch.
+
+// refKeeps reports whether there is anything in our ref, be it broken.
+func (e *Engine) refKeeps(ctx context.Context) bool {
+	if e.repo != nil {
+		for range e.repo.Snapshots(ctx) {
+			return true
+		}
+	}
+	return false
+}
+
+// outside rewrites what only the ref has: it gets a record. What cannot be
+// rewritten is left, by name. Changed are the snapshots of the store that this
+// round rewrites.
+func (p *purge) outside(ctx context.Context, changed []replaced) (more []replaced, err error) {
+	if p.e.repo == nil {
+		return nil, nil
+	}
+	x, err := p.lookOutside(ctx, changed)
+	if err != nil {
+		return nil, err
+	}
+	for s, err := range p.e.repo.Snapshots(ctx) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			p.left[Path(gitbridge.StoreRef)] = strings.TrimPrefix(err.Error(), gitbridge.StoreRef+": ")
+			break
+		}
+		if x.done[s.ID] {
+			continue
+		}
+		x.done[s.ID] = true
+		r, err := p.rewriteOutside(ctx, x, s)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p.left[Path(s.ID.String())] = err.Error()
+			continue
+		}
+		if r != nil {
+			more = append(more, *r)
+		}
+	}
+	if len(more) > 0 && !p.dry { // their records name the rules of today
+		err = storeError(p.e.readOutside().keep(ctx, p.stage))
+	}
+	return more, err
+}
+
+// unrecorded is what there is to know to rewrite what has no record.
+type unrecorded struct {
+	*outsiders
+	done  map[oid.ID]bool   // has a record, or is dropped from the ref already
+	known map[oid.ID]oid.ID // what a snapshot became that the store knows by another id
+	reach *reach
+}
+
+func (p *purge) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
+	x = &unrecorded{done: map[oid.ID]bool{}, reach: newReach(p.e, p.e.trees(ctx))}
+	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
+		return nil, err
+	}
+	err = p.e.view(ctx, func(v *cas.View) error {
+		known, err := aliases(v)
+		for _, id := range known {
+			x.done[id] = true
+		}
+		for key := range v.Table(tableDropped).All() {
+			if id, err := oid.FromBytes(key); err == nil {
+				x.done[id] = true
+			}
+		}
+		x.known = known
+		return err
+	})
+	for _, r := range changed {
+		for id, now := range x.known {
+			if now == r.old {
+				x.known[id] = r.new
+			}
+		}
+	}
+	return x, err
+}
+
+// rewriteOutside makes a snapshot without the paths, nil if it has none of
+// them. One that the store knows already, and that came back into the ref, only
+// goes from there.
+func (p *purge) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.StoreSnapshot) (*replaced, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	snap := x.kept(ctx, s)
+	r, err := p.rewrite(ctx, snap)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	r.outside = true
+	if now := x.known[s.ID]; !now.IsZero() {
+		r.new, r.snap = now, nil
+		return r, nil
+	}
+	if err := p.e.complete(ctx, x.reach, snap); err != nil {
+		x.reach = newReach(p.e, x.reach.load) // what is missing must be missed again
+		return nil, fmt.Errorf("it cannot be rewritten: %w", err)
+	}
+	return r, nil
+}
