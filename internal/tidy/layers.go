@@ -39,6 +39,7 @@ var layers = map[string]string{
 	"bench":         "",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",
+	"fuzz/power":    "*",
 	"internal/tidy": "",
 }
 
@@ -54,7 +55,8 @@ var outside = map[string]string{
 	"github.com/go-git/go-git/v5":           "internal/gitconf internal/gitodb",
 	"github.com/go-git/go-billy/v5":         "internal/gitconf internal/gitodb",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitodb internal/gitref cas bench fuzz fuzz/exact",
+		"internal/apply internal/gitodb internal/gitref cas bench fuzz fuzz/exact fuzz/power",
+	"github.com/hanwen/go-fuse/v2":          "fuzz/power",
 	"golang.org/x/sync":                     "internal/worktree internal/apply cas engine bench",
 	"golang.org/x/text":                     "internal/attr engine",
 	"github.com/spf13/cobra":                "cmd/rewind",
