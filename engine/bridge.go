@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -22,11 +21,8 @@ type debt struct {
 	rows    []pendingRow    // snapshots that may not be in git yet, oldest first
 	dropped map[oid.ID]bool // snapshots that the ref is to let go of
 	newest  []oid.ID        // the newest snapshots, up to the first that is not pending
+	witness oid.ID          // that one: the ref keeps it, or does not stand; zero: there is none
 }
-
-// newestMax bounds how many pending snapshots are passed over for one that is in
-// git for certain.
-const newestMax = 64
 
 // debt reads what git may lack; nothing without git.
 func (e *Engine) debt(v *cas.View) (d debt, err error) {
@@ -56,7 +52,8 @@ func (e *Engine) debt(v *cas.View) (d debt, err error) {
 		if s.Lost == "" {
 			d.newest = append(d.newest, s.ID)
 		}
-		if s.Lost == "" && !pending[s.ID] || len(d.newest) == newestMax {
+		if s.Lost == "" && !pending[s.ID] {
+			d.witness = s.ID
 			break
 		}
 	}
@@ -72,22 +69,17 @@ func (e *Engine) owed(ctx context.Context) (d debt, err error) {
 	return d, err
 }
 
-// refStands reports whether the ref keeps the newest snapshot that was brought
-// into git. If it does not, the ref was deleted, set back, or broken.
+// refStands reports whether the ref can be read and keeps the newest snapshot
+// that was brought into git. If not, it was deleted, set back, or broken.
 func (e *Engine) refStands(ctx context.Context, d debt) bool {
-	if len(d.newest) == 0 {
-		return true
-	}
-	for _, id := range d.newest {
-		if e.repo.Keeps(ctx, id) {
-			return true
-		}
-	}
-	if _, err := e.repo.Tip(); errors.Is(err, gitbridge.ErrUnsupportedRepository) {
+	err := e.repo.Sound()
+	switch {
+	case errors.Is(err, gitbridge.ErrBroken):
+		return len(d.newest) == 0
+	case errors.Is(err, gitbridge.ErrUnsupportedRepository):
 		return true // nobody can tell, and nothing of ours could be done about it
 	}
-	oldest := d.newest[len(d.newest)-1]
-	return slices.ContainsFunc(d.rows, func(r pendingRow) bool { return r.id == oldest })
+	return d.witness.IsZero() || e.repo.Keeps(ctx, d.witness)
 }
 
 // bridge brings every pending snapshot into git, oldest first, mends a ref that
@@ -118,7 +110,7 @@ func (e *Engine) settleDebt(ctx context.Context) error {
 		if e.repo.Keeps(ctx, row.id) {
 			continue
 		}
-		if err := e.bridgeOne(ctx, row.id); err != nil {
+		if err := e.bridgeOne(ctx, row.id, d.witness); err != nil {
 			return notYet(row.id, err)
 		}
 	}
@@ -194,26 +186,32 @@ func settleRow(u *cas.Update, row pendingRow) error {
 	return errors.Join(err, u.Table(tablePending).Delete(row.seq))
 }
 
-// bridgeOne writes what git lacks of one snapshot and appends it to the ref. A
-// snapshot that was pruned or purged needs no bridge, also where that happens
-// while it is on its way, and its objects go. One of which an object is nowhere
-// is marked as lost.
-func (e *Engine) bridgeOne(ctx context.Context, id oid.ID) error {
-	err := e.carry(ctx, id)
+// bridgeOne writes what git lacks of one snapshot and appends it to the ref, if
+// that keeps another one still. A snapshot that was pruned or purged needs no
+// bridge, also where that happens while it is on its way, and its objects go. One
+// of which an object is proven to be nowhere is marked as lost.
+func (e *Engine) bridgeOne(ctx context.Context, id, after oid.ID) error {
+	err := e.carry(ctx, id, after)
 	if err == nil {
 		return nil
 	}
 	if stands, other := e.stands(ctx, id); other == nil && !stands {
 		return nil
 	}
-	if errors.Is(err, gitbridge.ErrMissing) {
-		return e.setLost(ctx, map[oid.ID]string{id: err.Error()})
+	if !errors.Is(err, gitbridge.ErrMissing) && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if mendErr := e.mend(ctx); mendErr != nil {
+		return errors.Join(err, mendErr)
+	}
+	if s, other := e.recorded(ctx, id); other == nil && s.Lost != "" || e.repo.Keeps(ctx, id) {
+		return nil
 	}
 	return err
 }
 
 // carry does so for a snapshot that stands.
-func (e *Engine) carry(ctx context.Context, id oid.ID) error {
+func (e *Engine) carry(ctx context.Context, id, after oid.ID) error {
 	if stands, err := e.stands(ctx, id); err != nil || !stands {
 		return err
 	}
@@ -226,6 +224,7 @@ func (e *Engine) carry(ctx context.Context, id oid.ID) error {
 		Commit:   payload,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
 		Source:   func(ids []oid.ID) gitodb.Source { return e.source(ctx, ids) },
+		After:    after,
 	})
 	return err
 }

@@ -184,7 +184,7 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 // config says how to scan.
 func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
-	c.rechecked = !c.bound(c.table) || c.adrift && c.last != nil && c.last.Held != heldByStore || e.distrusts()
+	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != heldByStore || c.last.Lost != "") || e.distrusts()
 	cfg := &worktree.Config{
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
 		Table:   c.table,
@@ -350,7 +350,7 @@ func (c *capture) files() int { return int(c.result.Counters.Stats) }
 
 // unchanged reports whether a snapshot has what the capture found.
 func (c *capture) unchanged(s *Snapshot) bool {
-	if s == nil || s.State() != c.state {
+	if s == nil || s.Lost != "" || s.State() != c.state {
 		return false
 	}
 	if s.SkippedIn.IsZero() {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,28 +114,11 @@ func (c *capture) base(ctx context.Context) *Snapshot {
 	return c.last
 }
 
-// holdOverlay sees to it that the store has the overlay: git is not given any
-// of it. Only contents that the snapshot's own git tree has may be left there,
-// as are those of a file whose permissions are all that is unusual.
+// holdOverlay sees to it that the store has the overlay, all of it: git is not
+// given any, and what a git tree has today another one lacks tomorrow.
 func (c *capture) holdOverlay(ctx context.Context, known []oid.ID) error {
 	lacking, err := c.lacking(ctx, c.search(ctx, true), c.state.Overlay, known, -1)
-	if err != nil || len(lacking) <= copyMax {
-		return c.copy(ctx, lacking, err)
-	}
-	own := map[oid.ID]bool{}
-	for n, err := range c.search(ctx, false).Beyond(c.state.Tree) {
-		if err != nil {
-			return treeError(err)
-		}
-		own[n.ID] = n.Kind == oid.Blob
-	}
-	var rest []tree.Need
-	for _, n := range lacking {
-		if !own[n.ID] {
-			rest = append(rest, n)
-		}
-	}
-	return c.copy(ctx, rest, nil)
+	return c.copy(ctx, lacking, err)
 }
 
 func (c *capture) search(ctx context.Context, overlay bool) *tree.Search {
@@ -201,49 +183,72 @@ func (c *capture) copy(ctx context.Context, lacking []tree.Need, err error) erro
 		})
 	}
 	workers.Wait()
+	for i, n := range lacking {
+		if err := failed[i]; err != nil {
+			failed[i] = c.gone(ctx, n, err)
+		}
+	}
 	return errors.Join(ctx.Err(), errors.Join(failed...))
 }
 
 func (c *capture) copyOne(ctx context.Context, n tree.Need) error {
 	o := gitodb.Object{Kind: n.Kind}
 	if p, ok := c.hand.tree(n.ID); ok {
-		o.Size, o.Data = int64(len(p)), io.NopCloser(bytes.NewReader(p))
+		o = gitodb.Payload(oid.Tree, p)
 	} else {
 		if c.e.repo == nil {
 			return fmt.Errorf("%w: it was in the store", cas.ErrSwept)
 		}
 		var err error
 		if o, err = c.e.repo.Stream(n.ID); err != nil {
-			if there, lookErr := c.onDisk(ctx, n); lookErr != nil || !there {
-				return lookErr
-			}
-			c.e.distrust(n.ID)
-			return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
+			return fmt.Errorf("%w: %w", errNotGits, err)
 		}
 	}
-	defer o.Data.Close()
-	id, err := c.stage.PutReader(ctx, o.Kind, o.Data, o.Size, oid.ID{})
-	if ctx.Err() != nil {
-		return ctx.Err()
+	from := &watched{r: o.Data}
+	id, err := c.stage.PutReader(ctx, o.Kind, from, o.Size, oid.ID{})
+	err = errors.Join(err, o.Data.Close())
+	switch {
+	case from.err != nil || errors.Is(err, cas.ErrSize):
+		return fmt.Errorf("%w: %w", errNotGits, err)
+	case err == nil && (id != n.ID || o.Kind != n.Kind):
+		return fmt.Errorf("%w: it has other bytes", errNotGits)
 	}
-	if err == nil && id == n.ID && o.Kind == n.Kind {
-		return nil
-	}
-	c.e.distrust(n.ID)
-	if err == nil {
-		err = errOtherBytes
-	}
-	return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
+	return storeError(err)
 }
 
-var errOtherBytes = errors.New("git has other bytes under this id")
+var errNotGits = errors.New("git cannot give it")
 
-// onDisk reports whether the snapshot claims to have the bytes of an object, and
-// not only the name that git's index has for it: of a sparse checkout git may
-// have promised to fetch them one day.
-func (c *capture) onDisk(ctx context.Context, n tree.Need) (bool, error) {
-	node, ok, err := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx))
-	return !ok || node.Mode.Type() != tree.Absent, treeError(err)
+// A watched reader notes why reading failed, which is another matter than why
+// what was read could not be kept.
+type watched struct {
+	r   io.Reader
+	err error
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// gone says what it means that an object could not be copied. What git cannot
+// give is read from disk when the snapshot begins again; what is not on disk
+// either, such as what git has promised to fetch for a sparse checkout one day,
+// the snapshot does not claim to have.
+func (c *capture) gone(ctx context.Context, n tree.Need, err error) error {
+	if ctx.Err() != nil || !errors.Is(err, errNotGits) {
+		return err
+	}
+	if n.Kind == oid.Blob {
+		_, there, lookErr := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx))
+		if lookErr != nil || !there {
+			return treeError(lookErr)
+		}
+	}
+	c.e.distrust(n.ID)
+	return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
 }
 
 // distrust notes an object that git seems to have and cannot give.
@@ -254,6 +259,13 @@ func (e *Engine) distrust(id oid.ID) {
 		e.broken = map[oid.ID]bool{}
 	}
 	e.broken[id] = true
+}
+
+// trustAgain gives what could not be read another chance: it may be whole again.
+func (e *Engine) trustAgain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = nil
 }
 
 // distrusts reports whether there is any such object.

@@ -129,13 +129,13 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		made = append(made, s)
 	}
 	out.Snapshots = nil
-	if err := stage.Commit(ctx, nil); err != nil {
+	if err := stage.Flush(ctx); err != nil {
 		return storeError(err)
 	}
 	if made, err = e.keepImports(ctx, made, out); err != nil {
 		return err
 	}
-	return storeError(store.Update(ctx, func(u *cas.Update) error {
+	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
 		for _, s := range made {
 			known, err := find(&u.View, s.ID)
 			if err != nil {

@@ -8,40 +8,39 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // mend makes git whole again: it writes what git lacks of the snapshots and the
 // store has, and makes the chain of the ref anew where it does not keep them
-// all. A snapshot of which neither has everything is marked as lost, with the
-// reason, and left out of the chain, which git would call corrupt with it; one
-// that is whole again is not marked any more.
+// all. A snapshot of which both are proven to lack something is marked as lost,
+// with the reason, and left out of the chain, which git would call corrupt with
+// it; one that is whole again is not marked any more. What merely cannot be read
+// now proves nothing: then nothing is changed.
 func (e *Engine) mend(ctx context.Context) error {
 	return e.mendWith(ctx, e.repo.Has)
 }
 
 // mendWith does so for what has reports of git's objects.
 func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
-	e.repo.Refresh()
+	if err := e.repo.Complete(); err != nil {
+		return fmt.Errorf("git's objects cannot all be read: %w", err)
+	}
 	all, err := e.stored(ctx)
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	m := &mending{has: has, load: e.trees(ctx), known: map[oid.ID]string{}, alg: e.alg}
-	m.stored = func(id oid.ID) error {
-		_, _, err := e.stat(ctx, id)
-		return err
-	}
+	m.look = e.repo.Look
+	m.read = func(id oid.ID) error { return e.view(ctx, func(v *cas.View) error { return readBack(v, id) }) }
 	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
 	var whole []oid.ID
 	for _, s := range slices.Backward(all) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		reason := m.tree("", s.Tree)
-		if reason == "" {
-			reason = m.object(tree.Need{ID: s.ID, Kind: oid.Commit})
+		reason := m.snapshot(s)
+		if err := errors.Join(ctx.Err(), m.err); err != nil {
+			return err
 		}
 		if reason == "" {
 			whole = append(whole, s.ID)
@@ -61,25 +60,63 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	return e.repo.Rebuild(ctx, whole, lost)
 }
 
+// readBack reads an object of the store to its end.
+func readBack(v *cas.View, id oid.ID) error {
+	_, err := v.WriteTo(io.Discard, id)
+	return err
+}
+
 // A mending looks for the objects of snapshots.
 type mending struct {
-	alg    oid.Algorithm
-	has    func(oid.ID) bool // git
-	stored func(oid.ID) error
-	load   tree.Loader
-	known  map[oid.ID]string // objects that were looked at → why they are not whole, "" if they are
-	write  []oid.ID          // what git lacks and the store has
+	alg   oid.Algorithm
+	has   func(oid.ID) bool  // git, at first sight
+	look  func(oid.ID) error // git, surely
+	read  func(oid.ID) error // the store
+	load  tree.Loader
+	known map[oid.ID]string // objects that were looked at → why they are not whole, "" if they are
+	write []oid.ID          // what git lacks and the store has
+	err   error             // what could not be looked at
+}
+
+// snapshot tells why a snapshot is not whole, "" if it is.
+func (m *mending) snapshot(s *Snapshot) string {
+	reason := m.tree("", s.Tree)
+	if reason != "" && m.err == nil && m.absent(s) {
+		reason = ""
+	}
+	if reason == "" {
+		reason = m.object(tree.Need{ID: s.ID, Kind: oid.Commit})
+	}
+	return reason
+}
+
+// absent reports whether all that a snapshot's git tree lacks was not on disk
+// either: of a sparse checkout git may only have promised to fetch it.
+func (m *mending) absent(s *Snapshot) bool {
+	search := tree.Search{Algorithm: m.alg, Load: m.load}
+	for n, err := range search.Beyond(s.Tree) {
+		if err != nil {
+			return false
+		}
+		if n.Kind != oid.Blob || m.known[n.ID] == "" {
+			continue
+		}
+		if _, there, err := tree.Lookup(s.State(), n.Path, m.alg, m.load); err != nil || there {
+			return false
+		}
+	}
+	return true
 }
 
 // tree looks at a tree and all that is below it.
 func (m *mending) tree(at string, id oid.ID) (reason string) {
-	if reason, ok := m.known[id]; ok {
+	if reason, ok := m.known[id]; ok || id == m.alg.Sum(oid.Tree, nil) {
 		return reason
 	}
 	defer func() { m.known[id] = reason }()
 	payload, err := m.load(id)
 	if err != nil {
-		return fmt.Sprintf("the directory %q is gone: %v", at, err)
+		return m.proof(fmt.Sprintf("the directory %q", at), err)
 	}
 	entries, err := tree.Decode(payload, m.alg)
 	if err != nil {
@@ -98,10 +135,10 @@ func (m *mending) tree(at string, id oid.ID) (reason string) {
 			reason = below
 		}
 	}
-	if reason != "" {
-		return reason
+	if own := m.object(tree.Need{ID: id, Kind: oid.Tree, Path: at}); reason == "" {
+		reason = own
 	}
-	return m.object(tree.Need{ID: id, Kind: oid.Tree, Path: at})
+	return reason
 }
 
 // object looks at one object.
@@ -115,16 +152,31 @@ func (m *mending) object(n tree.Need) (reason string) {
 	if m.has(n.ID) {
 		return ""
 	}
-	err := m.stored(n.ID)
-	switch {
-	case err == nil:
-		m.write = append(m.write, n.ID)
-	case n.Kind == oid.Commit:
-		return fmt.Sprintf("its commit is gone: %v", err)
-	default:
-		return fmt.Sprintf("%q is gone: %v", n.Path, err)
+	what := fmt.Sprintf("%q", n.Path)
+	if n.Kind == oid.Commit {
+		what = "its commit"
 	}
+	err := m.look(n.ID)
+	if err != nil && !errors.Is(err, gitodb.ErrNotFound) && !errors.Is(err, gitodb.ErrCorrupt) {
+		return m.proof(what, err)
+	}
+	if err := m.read(n.ID); err != nil {
+		return m.proof(what, err)
+	}
+	m.write = append(m.write, n.ID)
 	return ""
+}
+
+// proof tells why something is gone, if the error proves that; else it ends the
+// mending.
+func (m *mending) proof(what string, err error) string {
+	for _, sure := range []error{cas.ErrNotFound, cas.ErrCorrupt, gitodb.ErrNotFound, gitodb.ErrCorrupt} {
+		if errors.Is(err, sure) {
+			return fmt.Sprintf("%s is gone: %v", what, err)
+		}
+	}
+	m.err = fmt.Errorf("%s cannot be looked at: %w", what, err)
+	return m.err.Error()
 }
 
 // Sync makes git whole, as every snapshot does by itself for what is pending

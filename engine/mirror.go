@@ -47,7 +47,7 @@ func (c *capture) mirror(ctx context.Context, id oid.ID, commit []byte, older []
 
 func (m *mirroring) run(ctx context.Context, first bool) error {
 	for _, row := range m.older {
-		if err := m.e.bridgeOne(ctx, row.id); err != nil {
+		if err := m.e.bridgeOne(ctx, row.id, m.c.owed.witness); err != nil {
 			return err
 		}
 	}
@@ -57,6 +57,7 @@ func (m *mirroring) run(ctx context.Context, first bool) error {
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return m.c.object(ctx, id) },
 		Source:   func(ids []oid.ID) gitodb.Source { return m.source(ctx, ids, first) },
 		Durable:  first,
+		After:    m.c.owed.witness,
 	}
 	if !first {
 		job.Recorded = m.recorded
@@ -166,7 +167,7 @@ func (c *capture) finishMirror(ctx context.Context) error {
 		err = errors.Join(err, c.way.wait())
 	}
 	switch {
-	case err != nil && !errors.Is(err, context.Canceled):
+	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, gitbridge.ErrBroken):
 		return notYet(c.recorded, err)
 	case c.way == nil || err != nil || c.adrift:
 		return c.e.bridge(ctx)

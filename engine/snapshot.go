@@ -26,13 +26,14 @@ type SnapshotOptions struct {
 // A Recorded is the outcome of a snapshot.
 type Recorded struct {
 	*Snapshot
-	Reused   bool   // the worktree was as the last snapshot has it; nothing new was made
-	Changed  int    // paths that differ from the worktree's last snapshot
-	Unstable []Note // files that kept changing while they were read; the last whole read was kept
-	Exposed  []Path // files that look like secrets and are in git objects now; told once
-	Bridge   error  // not nil: the snapshot stands in the store, but is not in git yet
-	Ref      string // what keeps it in the form of the other system that was asked for
-	Layout   error  // not nil: it could not be written in that form
+	Reused    bool   // the worktree was as the last snapshot has it; nothing new was made
+	Changed   int    // paths that differ from the worktree's last snapshot
+	Unstable  []Note // files that kept changing while they were read; the last whole read was kept
+	Exposed   []Path // files that look like secrets and are in git objects now; told once
+	Bridge    error  // not nil: the snapshot stands in the store, but is not in git yet
+	Uncounted error  // not nil: why Changed and Exposed are not known
+	Ref       string // what keeps it in the form of the other system that was asked for
+	Layout    error  // not nil: it could not be written in that form
 
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
@@ -71,11 +72,10 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	r.Recovered, r.Unfinished = recovered, left
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = c.finishMirror(ctx) })
-	err = errors.Join(c.saveTable(r.ID), e.compare(ctx, r, c))
+	// The snapshot stands: nothing from here on makes it fail.
+	_ = c.saveTable(r.ID)
+	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
-	if err != nil {
-		return nil, err
-	}
 	if kind != "" {
 		r.Ref, r.Layout = e.writeLayout(ctx, kind, r.Snapshot, p)
 	}
@@ -109,6 +109,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 // record captures and commits. If a sweep removed something in between, it
 // begins again: then nothing was recorded. The caller discards the capture.
 func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Recorded, c *capture, err error) {
+	e.trustAgain()
 	for range sweptTries {
 		if c, err = e.capture(ctx, opt); err != nil {
 			return nil, nil, err

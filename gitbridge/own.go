@@ -200,6 +200,13 @@ func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte,
 // [gitodb.DB.Complete].
 func (r *Repo) Complete() error { return r.db.Complete() }
 
+// Look returns nil if git has an object, gitodb.ErrNotFound if it has not, as far
+// as [Repo.Complete] says, and any other error if that cannot be told.
+func (r *Repo) Look(id oid.ID) error {
+	_, err := r.db.Length(id)
+	return err
+}
+
 // HasLoose reports whether an object has a file of its own, whatever is in it.
 func (r *Repo) HasLoose(id oid.ID) bool { return r.db.HasLoose(id) }
 

@@ -56,6 +56,9 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Unfinished)
 	}
 	a.printSkipped(r.Skipped)
+	if r.Uncounted != nil {
+		fmt.Fprintf(a.err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
+	}
 	for _, n := range r.Unstable {
 		fmt.Fprintf(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
 	}
