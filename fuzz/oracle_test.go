@@ -141,7 +141,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule ([^\n]*)|bad config line \d+ in file ([^\n]*)/\.git/config)`)
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
@@ -153,7 +153,7 @@ var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) 
 // addAll runs git add -A until it comes to an end, without some paths.
 func (w *world) addAll(index string, without []string) expectation {
 	var x expectation
-	inside := w.entriesOf(index)
+	inside, heads := w.entriesOf(index), map[string]string{}
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
 	later := func(p string) {
 		if len(args) == 4 {
@@ -188,7 +188,13 @@ func (w *world) addAll(index string, without []string) expectation {
 			}
 			break
 		}
-		leave(strings.Join(m[1:], ""))
+		p := strings.TrimPrefix(strings.Join(m[1:], ""), w.root+"/")
+		if head := w.headIn(p); head != "" && strings.Contains(out, "failed in submodule") {
+			heads[p] = head
+			later(p)
+		} else {
+			leave(p)
+		}
 		if len(x.failed) > 40 {
 			w.fail("git add -A: %s", out)
 		}
@@ -208,6 +214,7 @@ func (w *world) addAll(index string, without []string) expectation {
 		}
 	}
 	w.leaveConflicts(index)
+	w.setLinks(index, heads)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
 		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left

@@ -236,14 +236,10 @@ func (w *worker) resolve(n *node) error {
 	}
 	n.asked = true
 	repo, err := w.cfg.Nested(w.ctx, n.path)
-	if err != nil {
-		if w.ctx.Err() != nil || w.inVain(n) {
-			return w.ctx.Err()
-		}
-		w.skip(Skip{Path: n.path, Reason: "nested repository: " + reason(err), Kept: true})
-		return nil
+	if repo == nil {
+		return err
 	}
-	if repo == nil || n.held && n.link.IsZero() {
+	if n.held && n.link.IsZero() {
 		return nil // git takes it for a plain directory, as it has files of it in its index
 	}
 	head := repo.Head
@@ -255,13 +251,29 @@ func (w *worker) resolve(n *node) error {
 	}
 	if !head.IsZero() {
 		n.link = head
-	} else if n.link.IsZero() && n.host && w.cfg.Repo.Index != nil {
-		w.skip(Skip{Path: n.path, Reason: "nested repository without a commit that git could name", Kept: true})
+	}
+	if why := w.trouble(n, repo, err); why != "" {
+		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
 	}
 	w.mu.Lock()
 	w.result.Nested = append(w.result.Nested, n.path)
 	w.mu.Unlock()
 	return w.enterRealm(n, repo)
+}
+
+// trouble says what of a nested repository is not recorded, "" if nothing: what
+// cannot be known of it, or the commit that git's tree should have.
+func (w *worker) trouble(n *node, repo *Repo, err error) string {
+	hosted := n.host && w.cfg.Repo.Index != nil
+	switch {
+	case err != nil:
+		return "nested repository: " + reason(err)
+	case hosted && repo.HeadErr != nil:
+		return "nested repository: " + reason(repo.HeadErr)
+	case hosted && n.link.IsZero():
+		return "nested repository without a commit that git could name"
+	}
+	return ""
 }
 
 // inVain reports whether a directory is ignored, and entered only because the
