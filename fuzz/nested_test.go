@@ -198,7 +198,9 @@ func TestARepositoryInsideThatGitCannotReadIsNamedAndNotInTheTree(t *testing.T) 
 			w.git("config", "--file", w.path("in/.git/config"), "core.repositoryFormatVersion", "1")
 			w.git("config", "--file", w.path("in/.git/config"), "extensions.foo", "bar")
 		},
-		"version": func(w *world) { w.git("config", "--file", w.path("in/.git/config"), "core.repositoryFormatVersion", "7") },
+		"version": func(w *world) {
+			w.git("config", "--file", w.path("in/.git/config"), "core.repositoryFormatVersion", "7")
+		},
 		"format": func(w *world) {
 			w.git("config", "--file", w.path("in/.git/config"), "core.repositoryFormatVersion", "1")
 			w.git("config", "--file", w.path("in/.git/config"), "extensions.objectFormat", "md5")

@@ -200,6 +200,23 @@ func (w *world) addAll(index string, without []string) expectation {
 		}
 	}
 	w.addAlone(index, aborting, inside, &x)
+	w.withoutFailed(index, &x)
+	w.leaveConflicts(index)
+	w.setLinks(index, heads)
+	out, err := w.oracleGit(index, "write-tree")
+	if err != nil {
+		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
+			w.t.Skipf("seed %d ends at step %d, for git breaks the copy of its index: %v: %.200s", w.seed, len(w.log), err, out)
+		}
+		w.fail("git write-tree: %v\n%s", err, out)
+	}
+	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
+	return x
+}
+
+// withoutFailed takes out of an index what git add failed at; a submodule keeps
+// the commit that the index has.
+func (w *world) withoutFailed(index string, x *expectation) {
 	for _, p := range x.failed {
 		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
 			continue // git does not know it, and leaves alone what it has below it
@@ -213,17 +230,6 @@ func (w *world) addAll(index string, without []string) expectation {
 			w.takeOut(index, p)
 		}
 	}
-	w.leaveConflicts(index)
-	w.setLinks(index, heads)
-	out, err := w.oracleGit(index, "write-tree")
-	if err != nil {
-		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
-			w.t.Skipf("seed %d ends at step %d, for git breaks the copy of its index: %v: %.200s", w.seed, len(w.log), err, out)
-		}
-		w.fail("git write-tree: %v\n%s", err, out)
-	}
-	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
-	return x
 }
 
 // resolveLink takes our side of a submodule in conflict, or else the first, so
