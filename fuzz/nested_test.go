@@ -236,13 +236,19 @@ func TestARepositoryInsideThatGitCannotReadIsNamedAndNotInTheTree(t *testing.T) 
 	}
 }
 
-// named takes a snapshot that must name one path, of which only git's tree lacks
-// something, and have what is there.
-func (w *world) named(p string) taken {
+// named takes a snapshot that must name these paths, of which only git's tree
+// lacks something, and have what is there.
+func (w *world) named(want ...string) taken {
 	w.t.Helper()
 	r := w.record()
-	if len(r.Skipped) != 1 || string(r.Skipped[0].Path) != p || !r.Skipped[0].Kept {
-		w.fail("skipped: %+v", r.Skipped)
+	var names []string
+	for _, s := range r.Skipped {
+		if names = append(names, string(s.Path)); !s.Kept {
+			w.fail("%q is not recorded", s.Path)
+		}
+	}
+	if !slices.Equal(names, want) {
+		w.fail("skipped are %q, not %q", names, want)
 	}
 	got := w.export(w.long, r.Snapshot)
 	for path, what := range w.picture(w.root).recordable() {

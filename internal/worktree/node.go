@@ -24,6 +24,7 @@ type node struct {
 	link      oid.ID          // the commit that the git tree has in its place
 	host      bool            // its own entry may be in the git tree
 	held      bool            // the index has it, as a gitlink or for what lies in it
+	conflict  bool            // as a gitlink in a conflict, at which git add fails
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
 	kept      *contents       // nil as long as the row holds

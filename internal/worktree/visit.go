@@ -58,6 +58,7 @@ func (w *worker) visit(n *node) error {
 		n.gone = true
 		return nil
 	}
+	defer w.nameConflict(n)
 	if w.believed(n, &st) {
 		ok, err := w.compare(n, dir, &st)
 		if ok || err != nil {
@@ -215,6 +216,7 @@ func (w *worker) kidsOf(n *node) []*node {
 		if c.held && e.GitMode() == tree.GitLink {
 			c.link, c.inGit = e.Git(), false
 			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
+			c.conflict = !c.noIndex && w.inConflict(c)
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
@@ -270,8 +272,8 @@ func (w *worker) trouble(n *node, repo *Repo, err error) string {
 		return "nested repository: " + reason(err)
 	case hosted && repo.HeadErr != nil:
 		return "nested repository: " + reason(repo.HeadErr)
-	case hosted && n.link.IsZero():
-		return "nested repository without a commit that git could name"
+	case hosted && (n.link.IsZero() || n.conflict && repo.Head.IsZero()):
+		return noCommitReason
 	}
 	return ""
 }
