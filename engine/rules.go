@@ -71,10 +71,10 @@ func (e *Engine) readOutside() *outside {
 	return o
 }
 
-// gitFile is the user's own rule file: what the configuration names, or the
-// one of that name in git's configuration directory.
+// gitFile is the user's own rule file: what the configuration names, "" if that
+// is nothing, or else the one of that name in git's configuration directory.
 func (e *Engine) gitFile(key, name string) string {
-	if p, ok, err := e.git.Path(key); ok && err == nil {
+	if p, ok, err := e.git.Path(key, e.root); ok && err == nil {
 		return p
 	}
 	if d := e.opt.Getenv("XDG_CONFIG_HOME"); d != "" {

@@ -1,0 +1,76 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNamesAreRecordedAsTheyAreOnDisk: core.precomposeUnicode is for macOS alone;
+// git elsewhere does not look at it.
+func TestNamesAreRecordedAsTheyAreOnDisk(t *testing.T) {
+	w := plain(t, kind{})
+	w.git("config", "core.precomposeUnicode", "true")
+	w.reopen()
+	for _, name := range []string{"a\u0308", "\u00e4", "d/e\u0301", "u\u0308/f"} {
+		w.write(name, "named "+name)
+	}
+	w.settle()
+	s := w.keep()
+	w.git("add", "-A")
+	w.write("a\u0308", "edited")
+	w.write("d/i\u0307", "new")
+	w.settle()
+	w.keep()
+	w.taken = []taken{s}
+	w.travel()
+}
+
+// TestThePathOfARuleFileIsReadAsByGit: relative to the top of the worktree; set to
+// nothing there is no such file, also not the usual one.
+func TestThePathOfARuleFileIsReadAsByGit(t *testing.T) {
+	w := plain(t, kind{})
+	git := filepath.Join(w.dir, "home", ".config", "git")
+	for name, text := range map[string]string{"../home/.config/git/ignore": "a\n", "../home/.config/git/attributes": "*.t text\n", "rel-ignore": "b\n", "rel-attributes": "*.u text\n"} {
+		w.write(name, text)
+	}
+	for _, name := range []string{"a", "b", "c.t", "c.u"} {
+		w.write(name, "a line\r\n")
+	}
+	trees := map[string]string{}
+	for _, value := range []string{"", "rel-", "./rel-", "~/.config/git/", git + "/", "nowhere/"} {
+		for key, name := range map[string]string{"core.excludesFile": "ignore", "core.attributesFile": "attributes"} {
+			if value == "" {
+				name = ""
+			}
+			w.git("config", key, value+name)
+		}
+		w.reopen()
+		w.settle()
+		trees[value] = w.keep().snap.Tree.String()
+	}
+	if trees[""] == trees["rel-"] || trees["rel-"] == trees["~/.config/git/"] || trees[""] != trees["nowhere/"] {
+		t.Errorf("the files make no difference: %v", trees)
+	}
+	// What follows is known to git since version 2.52; here it is held to what
+	// git makes of the same without the prefix.
+	for _, c := range []struct{ values, like string }{
+		{":(optional)rel-", "rel-"}, {"rel- :(optional)nowhere/", "rel-"}, {"~/.config/git/ :(optional)./rel-", "rel-"}, {":(optional)nowhere/", "~/.config/git/"},
+	} {
+		for key, name := range map[string]string{"core.excludesFile": "ignore", "core.attributesFile": "attributes"} {
+			w.git("config", "--unset-all", key)
+			for v := range strings.SplitSeq(c.values, " ") {
+				w.git("config", "--add", key, v+name)
+			}
+		}
+		w.reopen()
+		w.settle()
+		r, err := w.long.Snapshot(t.Context(), nil)
+		w.must(err)
+		if r.Tree.String() != trees[c.like] {
+			t.Errorf("%s is not like %s", c.values, c.like)
+		}
+	}
+}
