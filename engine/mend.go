@@ -39,6 +39,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		m.promised = e.promised(s, m.load)
 		reason := m.tree("", s.Tree)
 		if reason == "" {
 			reason = m.object(tree.Need{ID: s.ID, Kind: oid.Commit})
@@ -69,6 +70,9 @@ type mending struct {
 	load   tree.Loader
 	known  map[oid.ID]string // objects that were looked at → why they are not whole, "" if they are
 	write  []oid.ID          // what git lacks and the store has
+
+	promised func(oid.ID) bool // of the snapshot that is looked at
+	left     int               // counts what is nowhere and need not be
 }
 
 // tree looks at a tree and all that is below it.
@@ -76,8 +80,17 @@ func (m *mending) tree(at string, id oid.ID) (reason string) {
 	if reason, ok := m.known[id]; ok {
 		return reason
 	}
-	defer func() { m.known[id] = reason }()
+	left := m.left
+	defer func() {
+		if m.left == left { // else the next snapshot may have had on disk what is missing
+			m.known[id] = reason
+		}
+	}()
 	payload, err := m.load(id)
+	if err != nil && m.promised(id) {
+		m.left++
+		return ""
+	}
 	if err != nil {
 		return fmt.Sprintf("the directory %q is gone: %v", at, err)
 	}
@@ -110,7 +123,12 @@ func (m *mending) object(n tree.Need) (reason string) {
 		if reason, ok := m.known[n.ID]; ok {
 			return reason
 		}
-		defer func() { m.known[n.ID] = reason }()
+		left := m.left
+		defer func() {
+			if m.left == left {
+				m.known[n.ID] = reason
+			}
+		}()
 	}
 	if m.has(n.ID) {
 		return ""
@@ -119,6 +137,8 @@ func (m *mending) object(n tree.Need) (reason string) {
 	switch {
 	case err == nil:
 		m.write = append(m.write, n.ID)
+	case n.Kind != oid.Commit && m.promised(n.ID):
+		m.left++
 	case n.Kind == oid.Commit:
 		return fmt.Sprintf("its commit is gone: %v", err)
 	default:

@@ -23,7 +23,7 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (miss
 		if err != nil {
 			return nil, 0, err
 		}
-		if looked++; !w.r.db.Freshen(n.ID) {
+		if looked++; !w.r.db.Freshen(n.ID) && !w.promised(n.ID) {
 			missing = append(missing, n.ID)
 		}
 	}
