@@ -124,6 +124,24 @@ func (r *Repo) programRef(name string) (gitref.Ref, error) {
 	return ref, err
 }
 
+// programTree lets the git program find the tree that a name leads to.
+func (r *Repo) programTree(ctx context.Context, name string) (oid.ID, error) {
+	if strings.HasPrefix(name, "-") {
+		return oid.ID{}, fmt.Errorf("%q: %w", name, gitref.ErrInvalidName)
+	}
+	if !r.hasProgram() {
+		return oid.ID{}, fmt.Errorf("%q: there is no git program to ask what it leads to", name)
+	}
+	out, err := r.git(ctx, nil, "rev-parse", "-q", "--verify", name)
+	if err == nil { // in two steps, for what follows "REV:" is a path
+		out, err = r.git(ctx, nil, "rev-parse", "-q", "--verify", out+"^{tree}")
+	}
+	if err != nil {
+		return oid.ID{}, fmt.Errorf("%q leads to no tree: %w", name, err)
+	}
+	return oid.Parse(out)
+}
+
 // unsupported says that the program refuses too.
 func unsupported(err error) error {
 	if errors.Is(err, ErrUnsupportedRepository) {

@@ -12,6 +12,7 @@
 package gitbridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -144,6 +145,33 @@ func (r *Repo) Head() (Head, error) {
 		}
 	}
 	return h, nil
+}
+
+// Tree returns the tree that a name leads to: an object id, a ref, or whatever
+// else the git program makes of it (gitrevisions(7)).
+func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
+	id, err := oid.Parse(name)
+	if err != nil || len(id.Bytes()) != r.Algorithm().Size() {
+		if name != "HEAD" && !strings.HasPrefix(name, "refs/") {
+			return r.programTree(ctx, name)
+		}
+		ref, err := r.readRef(name)
+		if err != nil {
+			return oid.ID{}, err
+		}
+		id = ref.ID
+	}
+	kind, payload, err := r.db.Read(id)
+	switch {
+	case err != nil:
+		return oid.ID{}, err
+	case kind == oid.Tree:
+		return id, nil
+	case kind == oid.Commit:
+		c, err := parseCommit(payload, r.Algorithm())
+		return c.Tree, err
+	}
+	return r.programTree(ctx, name)
 }
 
 // commit reads and parses a commit that git has.

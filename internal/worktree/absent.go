@@ -109,7 +109,7 @@ func (l *listing) absentItem(it stattable.Item) stattable.Item {
 	if it.Flags&stattable.IsDir == 0 {
 		it.Raw = it.Git
 	}
-	if (it.Name == attrName || it.Name == ignoreName) && !it.Git.IsZero() && l.readsIndexed(it.Name) {
+	if (it.Name == attrName && !l.n.realm.borrows() || it.Name == ignoreName) && !it.Git.IsZero() && l.readsIndexed(it.Name) {
 		it.Flags |= stattable.Rule
 	}
 	return it

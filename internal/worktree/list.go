@@ -116,6 +116,9 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 // count whatever their mode, as for git: also what would be a link's target.
 func (l *listing) ownRules() error {
 	n := l.n
+	if n.realm.borrows() {
+		n.attrFile = ruleFile{}
+	}
 	for _, f := range []struct {
 		file *ruleFile
 		name string
@@ -123,6 +126,9 @@ func (l *listing) ownRules() error {
 	}{{&n.ignoreFile, ignoreName, l.hasIgnore}, {&n.attrFile, attrName, l.hasAttr}} {
 		if err := l.recall(f.name, f.here); err != nil {
 			return err
+		}
+		if f.name == attrName && n.realm.borrows() {
+			continue
 		}
 		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode != tree.GitLink && l.readsIndexed(f.name) {
 			f.file.id = t.id
@@ -175,7 +181,7 @@ func (l *listing) file(name string, kind tree.Mode) error {
 			f.forced = true
 		}
 	}
-	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName)
+	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName && !l.n.realm.borrows())
 	if unwanted := f.ignored && l.cfg.Policy == nil || !f.isTracked && l.n.trackedOnly(); unwanted && !f.forced && !f.rule {
 		return nil
 	}

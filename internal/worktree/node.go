@@ -41,6 +41,7 @@ type node struct {
 	once               sync.Once // guards the two chains, see worker.chains
 	ignores            *ignore.Chain
 	attributes         *attr.Chain
+	attrDir            oid.ID // this directory in the tree of attributes; zero if there is none
 
 	pending atomic.Int32 // subdirectories not yet finished, and 1 for the visit itself
 	mu      sync.Mutex

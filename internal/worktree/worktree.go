@@ -49,6 +49,10 @@ type Repo struct {
 	Attr   *attr.Chain
 	Clean  *attr.Config
 
+	// AttrTree is the tree from which attributes are read instead of from the
+	// worktree (attr.tree); zero without one.
+	AttrTree oid.ID
+
 	// Head is the commit that a nested repository is on, zero if there is none
 	// yet. HeadErr says why it cannot be known.
 	Head    oid.ID
