@@ -39,8 +39,9 @@ func TestThePathOfARuleFileIsReadAsByGit(t *testing.T) {
 	for _, name := range []string{"a", "b", "c.t", "c.u"} {
 		w.write(name, "a line\r\n")
 	}
+	w.write("file", "")
 	trees := map[string]string{}
-	for _, value := range []string{"", "rel-", "./rel-", "~/.config/git/", git + "/", "nowhere/"} {
+	for _, value := range []string{"", "rel-", "./rel-", "file/../rel-", "gone/../rel-", "~/.config/git/", git + "/", "nowhere/"} {
 		for key, name := range map[string]string{"core.excludesFile": "ignore", "core.attributesFile": "attributes"} {
 			if value == "" {
 				name = ""

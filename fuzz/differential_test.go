@@ -46,7 +46,7 @@ func TestDifferential(t *testing.T) {
 		if steps > 0 {
 			n = min(n, steps-done)
 		}
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n) })
+		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n, true) })
 		if done += n; !ok {
 			failed++
 		}
@@ -77,7 +77,7 @@ func bounded(d time.Duration) time.Duration {
 }
 
 // runWorld makes one repository and changes it n times.
-func runWorld(t *testing.T, seed uint64, n int) {
+func runWorld(t *testing.T, seed uint64, n int, mayBeOdd bool) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if keep := os.Getenv("REWIND_FUZZ_KEEP"); keep != "" {
 		dir = keep
@@ -85,7 +85,7 @@ func runWorld(t *testing.T, seed uint64, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, dir, seed)
+	w := newWorld(t, dir, seed, mayBeOdd)
 	defer func() { _ = w.long.Close() }()
 	w.check()
 	for range n {

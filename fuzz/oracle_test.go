@@ -141,7 +141,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule ([^\n]*)|bad config line \d+ in file ([^\n]*)/\.git/config)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule (.*)|bad config line \d+ in file (.*?)/\.git/config)`)
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
@@ -202,6 +202,7 @@ func (w *world) addAll(index string, without []string) expectation {
 	w.addAlone(index, aborting, inside, &x)
 	w.withoutFailed(index, &x)
 	w.leaveConflicts(index)
+	w.leaveTooLong(index)
 	w.setLinks(index, heads)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
@@ -223,9 +224,9 @@ func (w *world) withoutFailed(index string, x *expectation) {
 		}
 		st, err := os.Lstat(w.path(p))
 		isFile := err == nil && st.Mode().IsRegular()
-		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
+		if mode, _ := w.oracleGit(index, "ls-files", "-z", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p+"\x00") {
 			x.links = append(x.links, p)
-			w.resolveLink(index, p, strings.Split(mode, "\n"))
+			w.resolveLink(index, p, strings.Split(strings.TrimSuffix(mode, "\x00"), "\x00"))
 		} else {
 			w.takeOut(index, p)
 		}

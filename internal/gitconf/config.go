@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -210,8 +211,8 @@ func (c *Config) Path(name, dir string) (path string, ok bool, err error) {
 		if path, err = expand(value, c.home); err != nil {
 			return "", false, s.fault(err.Error())
 		}
-		if path != "" {
-			path = inside(dir, path)
+		if path != "" && !filepath.IsAbs(path) {
+			path = dir + string(filepath.Separator) + path // not cleaned: "a/.." is nothing where there is no a
 		}
 		if may {
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
