@@ -242,8 +242,8 @@ var errOtherBytes = errors.New("git has other bytes under this id")
 // not only the name that git's index has for it: of a sparse checkout git may
 // have promised to fetch them one day.
 func (c *capture) onDisk(ctx context.Context, n tree.Need) (bool, error) {
-	node, ok, err := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx))
-	return !ok || node.Mode.Type() != tree.Absent, treeError(err)
+	_, ok, err := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx)) // not ok: it is absent, or a directory above it is
+	return ok, treeError(err)
 }
 
 // distrust notes an object that git seems to have and cannot give.

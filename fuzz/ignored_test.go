@@ -10,55 +10,60 @@ import (
 	"testing"
 )
 
+// gitDoes is a change that git makes.
+func gitDoes(args ...string) func(w *world) {
+	return func(w *world) {
+		if out, err := w.tryGit("", args...); err != nil {
+			w.fail("%v %s", err, out)
+		}
+	}
+}
+
+// changesOfNested are what may become of a repository between a snapshot and its
+// restore.
+var changesOfNested = map[string]func(w *world){
+	"nothing": func(*world) {},
+	"no .git": func(w *world) { w.must(os.RemoveAll(w.path("in/.git"))) },
+	"gone":    func(w *world) { w.must(os.RemoveAll(w.path("in"))) },
+	"a file": func(w *world) {
+		w.must(os.RemoveAll(w.path("in")))
+		w.must(os.WriteFile(w.path("in"), []byte("f"), 0o644))
+	},
+	"a link":             func(w *world) { w.must(os.RemoveAll(w.path("in"))); w.must(os.Symlink("out", w.path("in"))) },
+	"moved":              func(w *world) { w.must(os.Rename(w.path("in"), w.path("in2"))) },
+	"copied":             func(w *world) { w.copyTree("in", "in2") },
+	"other rules":        func(w *world) { w.write("in/.gitignore", "f\n") },
+	"no rules":           func(w *world) { w.must(os.Remove(w.path("in/.gitignore"))) },
+	"no exclude":         func(w *world) { w.must(os.WriteFile(w.path("in/.git/info/exclude"), nil, 0o644)) },
+	"all excluded":       func(w *world) { w.must(os.WriteFile(w.path("in/.git/info/exclude"), []byte("*\n"), 0o644)) },
+	"ignored files gone": func(w *world) { w.must(os.RemoveAll(w.path("in/out"))); w.must(os.Remove(w.path("in/x.o"))) },
+	"ignored files edited": func(w *world) {
+		w.write("in/out/deep/y", "edited")
+		w.write("in/x.o", "edited")
+	},
+	"ignored files added":  gitDoes("-C", "in", "add", "-f", "x.o", "out/deep/y"),
+	"tracked ones removed": gitDoes("-C", "in", "rm", "-q", "--cached", "kept.o"),
+	"outer rules":          func(w *world) { w.write(".gitignore", "in\n") },
+	"outer rules inside":   func(w *world) { w.write(".gitignore", "in/f\n*.keep\n") },
+	"a directory for x.o": func(w *world) {
+		w.must(os.Remove(w.path("in/x.o")))
+		w.write("in/x.o/f", "1")
+		w.write("in/x.o/g.o", "2")
+	},
+	"a file for out":        func(w *world) { w.must(os.RemoveAll(w.path("in/out"))); w.write("in/out", "1") },
+	"an ignored file for f": func(w *world) { w.must(os.Remove(w.path("in/f"))); w.write("in/f/z.o", "1") },
+	"a commit":              gitDoes("-C", "in", "commit", "-q", "--allow-empty", "-m", "x"),
+	"cleaned":               gitDoes("-C", "in", "clean", "-fdxq"),
+	"added around":          gitDoes("add", "in"),
+	"without rules around":  func(w *world) { w.must(os.RemoveAll(w.path("in/.git"))); w.must(os.Remove(w.path("in/.gitignore"))) },
+}
+
 // TestIgnoredFilesOfANestedRepositorySurviveARoundTrip: whatever becomes of the
 // repository between a snapshot and its restore, an ignored file that is there is
 // neither deleted nor changed, unless it stands in the place of something that is
 // restored; and undo brings back every byte.
 func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
-	git := func(args ...string) func(w *world) {
-		return func(w *world) {
-			out, err := w.tryGit("", args...)
-			if err != nil {
-				w.fail("%v %s", err, out)
-			}
-		}
-	}
-	for name, change := range map[string]func(w *world){
-		"nothing": func(*world) {},
-		"no .git": func(w *world) { w.must(os.RemoveAll(w.path("in/.git"))) },
-		"gone":    func(w *world) { w.must(os.RemoveAll(w.path("in"))) },
-		"a file": func(w *world) {
-			w.must(os.RemoveAll(w.path("in")))
-			w.must(os.WriteFile(w.path("in"), []byte("f"), 0o644))
-		},
-		"a link":             func(w *world) { w.must(os.RemoveAll(w.path("in"))); w.must(os.Symlink("out", w.path("in"))) },
-		"moved":              func(w *world) { w.must(os.Rename(w.path("in"), w.path("in2"))) },
-		"copied":             func(w *world) { w.copyTree("in", "in2") },
-		"other rules":        func(w *world) { w.write("in/.gitignore", "f\n") },
-		"no rules":           func(w *world) { w.must(os.Remove(w.path("in/.gitignore"))) },
-		"no exclude":         func(w *world) { w.must(os.WriteFile(w.path("in/.git/info/exclude"), nil, 0o644)) },
-		"all excluded":       func(w *world) { w.must(os.WriteFile(w.path("in/.git/info/exclude"), []byte("*\n"), 0o644)) },
-		"ignored files gone": func(w *world) { w.must(os.RemoveAll(w.path("in/out"))); w.must(os.Remove(w.path("in/x.o"))) },
-		"ignored files edited": func(w *world) {
-			w.write("in/out/deep/y", "edited")
-			w.write("in/x.o", "edited")
-		},
-		"ignored files added":  git("-C", "in", "add", "-f", "x.o", "out/deep/y"),
-		"tracked ones removed": git("-C", "in", "rm", "-q", "--cached", "kept.o"),
-		"outer rules":          func(w *world) { w.write(".gitignore", "in\n") },
-		"outer rules inside":   func(w *world) { w.write(".gitignore", "in/f\n*.keep\n") },
-		"a directory for x.o": func(w *world) {
-			w.must(os.Remove(w.path("in/x.o")))
-			w.write("in/x.o/f", "1")
-			w.write("in/x.o/g.o", "2")
-		},
-		"a file for out":        func(w *world) { w.must(os.RemoveAll(w.path("in/out"))); w.write("in/out", "1") },
-		"an ignored file for f": func(w *world) { w.must(os.Remove(w.path("in/f"))); w.write("in/f/z.o", "1") },
-		"a commit":              git("-C", "in", "commit", "-q", "--allow-empty", "-m", "x"),
-		"cleaned":               git("-C", "in", "clean", "-fdxq"),
-		"added around":          git("add", "in"),
-		"without rules around":  func(w *world) { w.must(os.RemoveAll(w.path("in/.git"))); w.must(os.Remove(w.path("in/.gitignore"))) },
-	} {
+	for name, change := range changesOfNested {
 		t.Run(name, func(t *testing.T) {
 			w := plain(t, kind{})
 			w.nested = true
@@ -66,7 +71,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 			w.inside("in")
 			w.write("in/.gitignore", "*.o\nout/\n")
 			w.write("in/kept.o", "tracked")
-			git("-C", "in", "add", "-f", "kept.o", ".gitignore")(w)
+			gitDoes("-C", "in", "add", "-f", "kept.o", ".gitignore")(w)
 			w.must(os.WriteFile(w.path("in/.git/info/exclude"), []byte("*.keep\n"), 0o644))
 			for _, p := range []string{"in/x.o", "in/out/deep/y", "in/a.keep", "in/d/b.keep", "in/d/f"} {
 				w.write(p, "of "+p)
