@@ -20,6 +20,7 @@ func lfs(t *testing.T, required string) *world {
 	w.git("lfs", "install", "--skip-smudge", "--skip-repo")
 	w.git("lfs", "install", "--force", "--skip-repo")
 	w.git("config", "--global", "filter.lfs.required", required)
+	w.git("config", "lfs.repositoryformatversion", "0") // which git-lfs notes when it runs for the first time
 	w.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
 	w.reopen()
 	return w

@@ -258,3 +258,34 @@ func (w *world) named(want ...string) taken {
 	}
 	return taken{r.Snapshot, got, w.outside}
 }
+
+// TestASubmoduleWithoutItsRepositoryHasTheIndexsCommit: as long as it was a
+// repository its own HEAD counted, and the stat table knows that alone.
+func TestASubmoduleWithoutItsRepositoryHasTheIndexsCommit(t *testing.T) {
+	for name, spoil := range map[string]func(w *world){
+		"removed": func(w *world) { w.must(os.RemoveAll(w.path("d/in/.git"))) },
+		"unborn":  func(w *world) { w.git("-C", "d/in", "symbolic-ref", "HEAD", "refs/heads/unborn") },
+	} {
+		for _, relisted := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, relisted), func(t *testing.T) {
+				w := plain(t, kind{})
+				w.nested = true
+				w.inside("d/in")
+				w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d/in")
+				w.settle()
+				w.keep()
+				w.settle()
+				w.keep()
+				spoil(w)
+				if relisted {
+					w.write("d/f", "new")
+				}
+				w.settle()
+				w.record()
+				w.write("d/g", "new")
+				w.settle()
+				w.record()
+			})
+		}
+	}
+}

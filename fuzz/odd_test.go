@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ func (w *world) beOdd() {
 	}
 	if _, err := exec.LookPath("git-lfs"); err == nil && w.one(6) {
 		w.kind.LFS = true
+		w.git("config", "lfs.repositoryformatversion", "0") // which git-lfs notes when it runs for the first time
 		w.git("config", "filter.lfs.clean", "git-lfs clean -- %f")
 		w.git("config", "filter.lfs.process", "git-lfs filter-process --skip")
 		w.git("config", "filter.lfs.required", strconv.FormatBool(w.one(2)))
@@ -144,15 +146,9 @@ func (w *world) innerConfig() string {
 	if p == "" {
 		return ""
 	}
-	at, err := filepath.EvalSymlinks(w.path(p + ".git"))
-	if err != nil || at == w.gitDir || at == w.common {
+	at := w.gitDirOf(w.path(p + ".git"))
+	if at == "" || at == w.gitDir || at == w.common {
 		return ""
-	}
-	if data, err := os.ReadFile(at); err == nil {
-		at = filepath.Join(filepath.Dir(at), strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir: ")))
-		if dir := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir: ")); filepath.IsAbs(dir) {
-			at = dir
-		}
 	}
 	if _, err := os.Lstat(filepath.Join(at, "config")); err != nil {
 		return ""
@@ -192,7 +188,7 @@ func (w *world) spoilNested() {
 // linkToItself puts a ".git" into a directory that is a link to the repository
 // around it, or a file that leads there.
 func (w *world) linkToItself() {
-	name := w.dirName() + pick(w, []string{"sub", "d", "a"})
+	name := w.dirName() + "self" // no other operation makes an entry of this name, see docs/shortcomings.md
 	w.clear(name)
 	w.must(os.MkdirAll(w.path(name), 0o755))
 	if _, err := os.Lstat(w.path(name + "/.git")); err == nil {
@@ -204,6 +200,7 @@ func (w *world) linkToItself() {
 		w.must(os.WriteFile(w.path(name+"/.git"), []byte("gitdir: "+w.gitDir+"\n"), 0o644))
 		return
 	}
+	w.write(name+"/"+pick(w, fileNames), w.content())
 	w.must(os.Symlink(w.gitDir, w.path(name+"/.git")))
 }
 
@@ -222,4 +219,41 @@ func (w *world) leaveTooLong(index string) {
 	if w.oracleInput = ""; err != nil {
 		w.fail("leave names that are too long: %v %s", err, out)
 	}
+}
+
+// whose is the path inside that git means: it may name the git directory, which
+// is that of a copy too.
+func (w *world) whose(named string, but []string) string {
+	if !filepath.IsAbs(named) {
+		return named
+	}
+	var found string
+	_ = filepath.WalkDir(w.root, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.Name() != ".git" || filepath.Dir(p) == w.root {
+			return nil
+		}
+		rel := filepath.Dir(p)[len(w.root)+1:]
+		if w.gitDirOf(p) == named && !slices.Contains(but, rel) && found == "" {
+			found = rel
+		}
+		return nil
+	})
+	return found
+}
+
+// gitDirOf is where a ".git" leads.
+func (w *world) gitDirOf(dotGit string) string {
+	at, err := filepath.EvalSymlinks(dotGit)
+	if err != nil {
+		return ""
+	}
+	data, err := os.ReadFile(at)
+	if err != nil {
+		return at
+	}
+	dir := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir: "))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(at), dir)
+	}
+	return dir
 }

@@ -25,6 +25,7 @@ type expectation struct {
 	failed []string // paths that make git add fail
 	denied bool     // it could not search a directory
 	links  []string // those of them that are submodules in the index
+	edited []string // those of them that are directories, and not in a conflict
 }
 
 // expected is the oracle: a copy of the index, git add -A, git write-tree. The
@@ -141,7 +142,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule (.*)|bad config line \d+ in file (.*?)/\.git/config)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule (.*)|bad config line \d+ in file (.*?)/config\n?$)`)
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
@@ -188,7 +189,7 @@ func (w *world) addAll(index string, without []string) expectation {
 			}
 			break
 		}
-		p := strings.TrimPrefix(strings.Join(m[1:], ""), w.root+"/")
+		p := w.whose(strings.Join(m[1:], ""), x.failed)
 		if head := w.headIn(p); head != "" && strings.Contains(out, "failed in submodule") {
 			heads[p] = head
 			later(p)
@@ -226,6 +227,9 @@ func (w *world) withoutFailed(index string, x *expectation) {
 		isFile := err == nil && st.Mode().IsRegular()
 		if mode, _ := w.oracleGit(index, "ls-files", "-z", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p+"\x00") {
 			x.links = append(x.links, p)
+			if strings.Contains(mode, " 0\t") && err == nil && st.IsDir() {
+				x.edited = append(x.edited, p)
+			}
 			w.resolveLink(index, p, strings.Split(strings.TrimSuffix(mode, "\x00"), "\x00"))
 		} else {
 			w.takeOut(index, p)

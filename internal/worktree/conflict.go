@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 const noCommitReason = "nested repository without a commit that git could name"
@@ -27,6 +28,23 @@ func (w *worker) inConflict(c *node) bool {
 	k := known{dir: dir}
 	first, end := k.entries(c.name)
 	return first < end && dir.Entries[first].Stage != 0 && !k.holds(c.name)
+}
+
+// relink gives a submodule that is no repository with a commit any more the commit
+// that the index has: the row knows the one that it was on.
+func (w *worker) relink(n *node) error {
+	if !n.headed || n.gone || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
+		return nil
+	}
+	outer := n.parent.realm
+	dir, err := w.directory(outer, n.parent.path)
+	if err != nil || dir == nil {
+		return err
+	}
+	if t, ok := (&known{dir: dir}).file(n.name); ok && t.mode == tree.GitLink {
+		n.link = t.id
+	}
+	return nil
 }
 
 // nameConflict names a submodule in a conflict that is no repository with a

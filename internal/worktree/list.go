@@ -210,7 +210,7 @@ func (l *listing) subdirectory(name string) {
 	l.see(name)
 	switch {
 	case isLink:
-		c.link, c.inGit = link.id, false
+		c.link, c.inGit, c.headed = link.id, false, l.known.row[name].Mode.Type() == tree.Nested
 		c.conflict = l.conflicted(c)
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored

@@ -25,6 +25,7 @@ type node struct {
 	host      bool            // its own entry may be in the git tree
 	held      bool            // the index has it, as a gitlink or for what lies in it
 	conflict  bool            // as a gitlink in a conflict, at which git add fails
+	headed    bool            // link is the commit it was on as a repository, not the index's
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
 	kept      *contents       // nil as long as the row holds

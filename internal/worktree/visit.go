@@ -58,14 +58,18 @@ func (w *worker) visit(n *node) error {
 		n.gone = true
 		return nil
 	}
-	defer w.nameConflict(n)
+	ok := false
 	if w.believed(n, &st) {
-		ok, err := w.compare(n, dir, &st)
-		if ok || err != nil {
-			return err
-		}
+		ok, err = w.compare(n, dir, &st)
 	}
-	return w.list(n, dir, &st)
+	if !ok && err == nil {
+		err = w.list(n, dir, &st)
+	}
+	if err == nil {
+		err = w.relink(n)
+	}
+	w.nameConflict(n)
+	return err
 }
 
 // unreadable leaves a directory out, with the reason if it is still there. The
@@ -214,7 +218,7 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
-			c.link, c.inGit = e.Git(), false
+			c.link, c.inGit, c.headed = e.Git(), false, e.Item().Mode.Type() == tree.Nested
 			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
 			c.conflict = !c.noIndex && w.inConflict(c)
 		}
