@@ -50,6 +50,9 @@ func (w *world) longEntry() {
 	if w.one(3) {
 		name = w.dirName() + long + "/" + pick(w, fileNames)
 	}
+	if w.inLink(name) {
+		return // no merge leaves entries below a submodule
+	}
 	blob, err := w.tryGit(w.content(), "hash-object", "-w", "--stdin")
 	w.must(err)
 	w.try("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
