@@ -58,14 +58,12 @@ func (w *world) longEntry() {
 	w.try("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
 }
 
-// linkInConflict makes a conflict of a submodule, whatever is there.
+// linkInConflict makes a conflict of a submodule, of a name below which no other
+// operation puts anything into the index: no merge leaves that.
 func (w *world) linkInConflict() {
-	name := w.dirName() + pick(w, append([]string{"sub"}, dirNames...))
+	name := w.dirName() + "module"
 	if w.inLink(name) {
 		return
-	}
-	if out, _ := w.tryGit("", "ls-files", "-z", "--", name+"/"); out != "" {
-		return // no merge leaves it beside entries below
 	}
 	lines := "0 " + strings.Repeat("0", 2*w.hashSize()) + " 0\t" + name + "\x00"
 	for _, stage := range []string{"1", "2", "3"} {
@@ -78,6 +76,10 @@ func (w *world) linkInConflict() {
 	if w.one(2) {
 		w.clear(name)
 		w.must(os.MkdirAll(w.path(name), 0o755))
+	}
+	if w.kind.Nested && w.one(2) {
+		w.nested = true
+		w.try("init", "-q", "--object-format="+w.kind.Format, w.path(name))
 	}
 }
 
