@@ -209,7 +209,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 	}
 	cfg.Settings, cfg.Sizes = e.scanSettings(), e.sizes
 	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
-	cfg.Repo.Cone = e.cone(cfg.Settings.FoldCase)
+	cfg.Repo.Cone, cfg.Repo.AttrTree = e.cone(cfg.Settings.FoldCase), e.attrTree(ctx)
 	cfg.Filter, c.close = e.filterRunner()
 	if c.index == nil {
 		c.index = e.index()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -41,7 +42,7 @@ func (e *Engine) scanSettings() worktree.Settings {
 		AllowNTFS:  !flag("core.protectntfs", true),
 		ProtectHFS: flag("core.protecthfs", false),
 	}
-	if flag("core.precomposeunicode", false) {
+	if flag("core.precomposeunicode", false) && runtime.GOOS == "darwin" { // git knows the setting nowhere else
 		s.Compose = norm.NFC.String
 	}
 	return s

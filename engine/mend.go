@@ -38,6 +38,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
 	var whole []oid.ID
 	for _, s := range slices.Backward(all) {
+		m.promised = e.promised(s, m.load)
 		reason := m.snapshot(s)
 		if err := errors.Join(ctx.Err(), m.err); err != nil {
 			return err
@@ -76,36 +77,18 @@ type mending struct {
 	known map[oid.ID]string // objects that were looked at → why they are not whole, "" if they are
 	write []oid.ID          // what git lacks and the store has
 	err   error             // what could not be looked at
+
+	promised func(oid.ID) bool // of the snapshot that is looked at
+	left     int               // counts what is nowhere and need not be
 }
 
 // snapshot tells why a snapshot is not whole, "" if it is.
 func (m *mending) snapshot(s *Snapshot) string {
 	reason := m.tree("", s.Tree)
-	if reason != "" && m.err == nil && m.absent(s) {
-		reason = ""
-	}
 	if reason == "" {
 		reason = m.object(tree.Need{ID: s.ID, Kind: oid.Commit})
 	}
 	return reason
-}
-
-// absent reports whether all that a snapshot's git tree lacks was not on disk
-// either: of a sparse checkout git may only have promised to fetch it.
-func (m *mending) absent(s *Snapshot) bool {
-	search := tree.Search{Algorithm: m.alg, Load: m.load}
-	for n, err := range search.Beyond(s.Tree) {
-		if err != nil {
-			return false
-		}
-		if n.Kind != oid.Blob || m.known[n.ID] == "" {
-			continue
-		}
-		if _, there, err := tree.Lookup(s.State(), n.Path, m.alg, m.load); err != nil || there {
-			return false
-		}
-	}
-	return true
 }
 
 // tree looks at a tree and all that is below it.
@@ -113,8 +96,17 @@ func (m *mending) tree(at string, id oid.ID) (reason string) {
 	if reason, ok := m.known[id]; ok || id == m.alg.Sum(oid.Tree, nil) {
 		return reason
 	}
-	defer func() { m.known[id] = reason }()
+	left := m.left
+	defer func() {
+		if m.left == left { // else the next snapshot may have had on disk what is missing
+			m.known[id] = reason
+		}
+	}()
 	payload, err := m.load(id)
+	if err != nil && m.promised(id) {
+		m.left++
+		return ""
+	}
 	if err != nil {
 		return m.proof(fmt.Sprintf("the directory %q", at), err)
 	}
@@ -147,7 +139,12 @@ func (m *mending) object(n tree.Need) (reason string) {
 		if reason, ok := m.known[n.ID]; ok {
 			return reason
 		}
-		defer func() { m.known[n.ID] = reason }()
+		left := m.left
+		defer func() {
+			if m.left == left {
+				m.known[n.ID] = reason
+			}
+		}()
 	}
 	if m.has(n.ID) {
 		return ""
@@ -161,6 +158,10 @@ func (m *mending) object(n tree.Need) (reason string) {
 		return m.proof(what, err)
 	}
 	if err := m.read(n.ID); err != nil {
+		if n.Kind != oid.Commit && m.promised(n.ID) {
+			m.left++
+			return ""
+		}
 		return m.proof(what, err)
 	}
 	m.write = append(m.write, n.ID)

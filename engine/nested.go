@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"path"
 	"path/filepath"
 
@@ -14,36 +15,45 @@ import (
 
 // nestedRepository returns the function by which the scan learns about a
 // directory that has a `.git`: its HEAD, its index, its own rules. Nil means
-// that it is no repository, and the directory an ordinary one.
+// that it is no repository, and the directory an ordinary one. With an error
+// comes what can be known all the same.
 func (c *capture) nestedRepository(rules *outside) func(context.Context, string) (*worktree.Repo, error) {
 	return func(ctx context.Context, rel string) (*worktree.Repo, error) {
 		dir := filepath.Join(c.e.root, filepath.FromSlash(rel))
-		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: c.e.opt.Getenv})
-		if err != nil || !sameDir(layout.Worktree, dir) {
+		layout, err := gitconf.Nested(dir, &gitconf.Options{Env: c.e.opt.Getenv})
+		switch {
+		case errors.Is(err, gitconf.ErrNotRepository):
 			return nil, nil
-		}
-		repo, err := gitbridge.Open(layout, nil)
-		if err != nil {
-			return nil, err
-		}
-		defer repo.Close()
-		head, err := repo.Head()
-		if err != nil {
-			return nil, err
+		case err != nil:
+			if err := c.keepNested(ctx, rel, nil); err != nil {
+				return nil, err
+			}
+			return &worktree.Repo{Ignore: rules.chain(nil)}, err
+		case c.e.repo != nil && sameDir(filepath.Join(dir, ".git"), c.e.repo.Layout().GitDir):
+			return nil, nil // a link to the repository around it: for git an ordinary directory
 		}
 		exclude := readRules(filepath.Join(layout.CommonDir, "info", "exclude"))
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
 			return nil, err
 		}
-		index, st, err := readIndex(layout, rel)
-		if err != nil {
-			return nil, err
+		out := &worktree.Repo{Ignore: rules.chain(exclude)}
+		out.Head, out.HeadErr = nestedHead(layout)
+		if out.Index, out.IndexStat, err = readIndex(layout, rel); c.broken[path.Join(rel, ".git")] != nil {
+			out.Index, out.IndexStat, err = noIndex, dirfd.Stat{}, nil
 		}
-		if c.broken[path.Join(rel, ".git")] != nil {
-			index, st = noIndex, dirfd.Stat{}
-		}
-		return &worktree.Repo{Head: head.Commit, Ignore: rules.chain(exclude), Index: index, IndexStat: st}, nil
+		return out, err
 	}
+}
+
+// nestedHead returns the commit that a nested repository is on.
+func nestedHead(l *gitconf.Layout) (oid.ID, error) {
+	repo, err := gitbridge.Open(l, nil)
+	if err != nil {
+		return oid.ID{}, err
+	}
+	defer repo.Close()
+	head, err := repo.Head()
+	return head.Commit, err
 }
 
 // keepNested records a nested repository and its own ignore rules.
@@ -62,10 +72,12 @@ func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) er
 	return storeError(err)
 }
 
+// sameDir reports whether two paths lead to one directory.
 func sameDir(a, b string) bool {
 	if a == b {
 		return true
 	}
-	real, err := filepath.EvalSymlinks(a)
-	return err == nil && real == b
+	realA, errA := filepath.EvalSymlinks(a)
+	realB, errB := filepath.EvalSymlinks(b)
+	return errA == nil && errB == nil && realA == realB
 }

@@ -14,6 +14,9 @@ type reach struct {
 	e    *Engine
 	load tree.Loader
 	seen map[reached]bool
+
+	promised func(oid.ID) bool // of the snapshot that is visited; nil of none
+	above    []oid.ID          // git's trees that are being visited
 }
 
 // reached is an object with the sense in which it is read: a gitlink names a
@@ -35,8 +38,8 @@ func newReach(e *Engine, load tree.Loader) *reach {
 }
 
 // snapshot yields every object a snapshot needs and that was not yielded
-// before. A tree that cannot be read is yielded, then its error; the walk goes
-// on if the caller does.
+// before. A tree that cannot be read is yielded, then its error, unless a remote
+// promised it; the walk goes on if the caller does.
 func (r *reach) snapshot(s *Snapshot) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		roots := []object{{id: s.ID, kind: oid.Commit}, {id: s.Rules.Exclude, kind: oid.Blob}, {id: s.SkippedIn, kind: oid.Blob}}
@@ -51,6 +54,8 @@ func (r *reach) snapshot(s *Snapshot) iter.Seq2[object, error] {
 				return
 			}
 		}
+		r.promised = r.e.promised(s, r.load)
+		defer func() { r.promised = nil }()
 		if r.tree("", s.Tree, false, yield) {
 			r.tree("", s.Overlay, true, yield)
 		}
@@ -76,12 +81,20 @@ func (r *reach) tree(at string, id oid.ID, overlay bool, yield func(object, erro
 		return false
 	}
 	payload, err := r.load(id)
+	if err != nil && !overlay && r.promised != nil && r.promised(id) {
+		r.again(id)
+		return true
+	}
 	if err != nil {
 		return yield(object{id: id, kind: oid.Tree, path: at}, err)
 	}
 	entries, err := tree.Decode(payload, r.e.alg)
 	if err != nil {
 		return yield(object{id: id, kind: oid.Tree, path: at}, fmt.Errorf("%w: tree %v: %w", ErrDamaged, id, err))
+	}
+	if !overlay {
+		r.above = append(r.above, id)
+		defer func() { r.above = r.above[:len(r.above)-1] }()
 	}
 	for _, e := range entries {
 		if !r.entry(path.Join(at, e.Name), e, overlay, yield) {

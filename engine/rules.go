@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,10 +72,10 @@ func (e *Engine) readOutside() *outside {
 	return o
 }
 
-// gitFile is the user's own rule file: what the configuration names, or the
-// one of that name in git's configuration directory.
+// gitFile is the user's own rule file: what the configuration names, "" if that
+// is nothing, or else the one of that name in git's configuration directory.
 func (e *Engine) gitFile(key, name string) string {
-	if p, ok, err := e.git.Path(key); ok && err == nil {
+	if p, ok, err := e.git.Path(key, e.root); ok && err == nil {
 		return p
 	}
 	if d := e.opt.Getenv("XDG_CONFIG_HOME"); d != "" {
@@ -103,6 +104,26 @@ func readRules(path string) []byte {
 		return nil
 	}
 	return text
+}
+
+// attrTree returns the tree from which attributes are read instead of from the
+// worktree, zero if there is none: GIT_ATTR_SOURCE (git 2.41), or else attr.tree
+// (git 2.43). A name that leads to no tree counts for git as not written; with one
+// in the environment git add fails, which nobody is helped by here.
+func (e *Engine) attrTree(ctx context.Context) oid.ID {
+	from, name := "GIT_ATTR_SOURCE", e.opt.Getenv("GIT_ATTR_SOURCE")
+	if name == "" {
+		from = "attr.tree"
+		name, _ = e.git.String(from)
+	}
+	if name == "" {
+		return oid.ID{}
+	}
+	id, err := e.repo.Tree(ctx, name)
+	if err != nil {
+		e.conf.warn(fmt.Sprintf("%s is ignored: %v", from, err))
+	}
+	return id
 }
 
 // chain compiles the ignore rules of a repository whose info/exclude is given.

@@ -153,6 +153,35 @@ func TestARepositoryThatOnlyGitKnowsLeavesSnapshotsPending(t *testing.T) {
 	p.wantClean(e)
 }
 
+// TestRefsThatAreElsewhereLeaveSnapshotsPending: in an environment whose git
+// commands keep refs elsewhere, ours would keep nothing from a gc. The store
+// keeps all of it, what was only in git's index too.
+func TestRefsThatAreElsewhereLeaveSnapshotsPending(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("indexed", "in git's index alone")
+	p.git("add", "indexed")
+	p.env["GIT_REFERENCE_BACKEND"] = "files://" + t.TempDir()
+	p.write("file", "one")
+	r, err := p.open().Snapshot(context.Background(), nil)
+	p.must(err)
+	if !errors.Is(r.Bridge, gitbridge.ErrUnsupportedRepository) || !strings.Contains(r.Bridge.Error(), "GIT_REFERENCE_BACKEND") {
+		t.Errorf("%v does not name the variable", r.Bridge)
+	}
+	p.must(os.Remove(filepath.Join(p.dir, "indexed")))
+	p.git("rm", "-q", "--cached", "indexed")
+	p.git("gc", "-q", "--prune=now")
+	if _, err := p.open().Restore(context.Background(), r.ID, nil); err != nil || p.read("indexed") != "in git's index alone" {
+		t.Errorf("%v, %q", err, p.read("indexed"))
+	}
+	delete(p.env, "GIT_REFERENCE_BACKEND")
+	e := p.open()
+	p.must(e.Sync(context.Background()))
+	if got := p.inRef(e); !has(got, r.ID) {
+		t.Errorf("the ref keeps %v", got)
+	}
+	p.wantClean(e)
+}
+
 // TestHelperSnapshot is not a test: it is the process that the next one kills.
 func TestHelperSnapshot(t *testing.T) {
 	dir := os.Getenv("REWIND_TEST_SNAPSHOT")

@@ -46,7 +46,7 @@ func TestDifferential(t *testing.T) {
 		if steps > 0 {
 			n = min(n, steps-done)
 		}
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n) })
+		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n, true) })
 		if done += n; !ok {
 			failed++
 		}
@@ -77,7 +77,7 @@ func bounded(d time.Duration) time.Duration {
 }
 
 // runWorld makes one repository and changes it n times.
-func runWorld(t *testing.T, seed uint64, n int) {
+func runWorld(t *testing.T, seed uint64, n int, mayBeOdd bool) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if keep := os.Getenv("REWIND_FUZZ_KEEP"); keep != "" {
 		dir = keep
@@ -85,7 +85,7 @@ func runWorld(t *testing.T, seed uint64, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, dir, seed)
+	w := newWorld(t, dir, seed, mayBeOdd)
 	defer func() { _ = w.long.Close() }()
 	w.check()
 	for range n {
@@ -176,8 +176,8 @@ func (w *world) compareSkipped(r *engine.Recorded, want expectation) {
 		}
 	}
 	for _, f := range want.failed {
-		if slices.Contains(want.links, f) {
-			continue // the tree keeps the commit that the index has
+		if slices.Contains(want.edited, f) {
+			continue // git add fails only if something was edited in it, and the tree keeps the commit that the index has
 		}
 		if !slices.ContainsFunc(r.Skipped, func(s engine.Note) bool { return beneath(f, string(s.Path)) }) {
 			w.fail("git fails at %q, skipped is only %v", f, r.Skipped)
@@ -266,7 +266,10 @@ func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
 		if _, ok := got[string(n.Path)]; !ok {
 			continue // ignored as a whole
 		}
-		out, err := w.tryGit("", "-C", string(n.Path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+		out, err := w.gitIn(string(n.Path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+		if err != nil && slices.ContainsFunc(s.Skipped, func(k engine.Note) bool { return k.Path == n.Path }) {
+			continue // git cannot read it
+		}
 		if err != nil {
 			w.fail("ls-files in %q: %v %s", n.Path, err, out)
 		}

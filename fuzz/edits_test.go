@@ -95,6 +95,16 @@ func (w *world) edit() {
 		w.emptyDir, w.rules, w.rules, w.rulesInPlace, w.attrs, w.outsideRules, w.copyBack, w.pipe,
 	}
 	pick(w, all)()
+	w.unblock()
+}
+
+// unblock takes away what git would wait for without end: it reads .gitmodules
+// through a link, also if that leads to a pipe.
+func (w *world) unblock() {
+	if st, err := os.Stat(w.path(".gitmodules")); err == nil && st.Mode().Type() == fs.ModeNamedPipe {
+		w.note("no .gitmodules")
+		w.must(os.Remove(w.path(".gitmodules")))
+	}
 }
 
 func (w *world) writeNew() {

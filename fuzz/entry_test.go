@@ -5,6 +5,8 @@ package fuzz
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -145,4 +147,83 @@ func TestAnIgnoredRepositoryInThePlaceOfAFileIsACommit(t *testing.T) {
 	}
 	w.git("update-index", "--force-remove", "a")
 	keep()
+}
+
+// TestASubmoduleInConflictWithoutACommitIsNamed: git add fails at it, whatever is
+// in it; with a commit, or a file in its place, the conflict is resolved.
+func TestASubmoduleInConflictWithoutACommitIsNamed(t *testing.T) {
+	w := plain(t, kind{})
+	w.nested = true
+	lines := ""
+	for _, p := range []string{"d/born", "d/empty", "d/file", "d/full", "d/gone", "d/unborn"} {
+		for _, stage := range []string{"1", "2", "3"} {
+			lines += "160000 " + strings.Repeat("1"+stage, 20) + " " + stage + "\t" + p + "\x00"
+		}
+	}
+	if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+		w.fail("%v %s", err, out)
+	}
+	w.must(os.MkdirAll(w.path("d/empty"), 0o755))
+	w.write("d/full/f", "1")
+	w.write("d/file", "1")
+	w.git("init", "-q", "d/unborn")
+	w.inside("d/born")
+	for range 2 { // the second time git's index is not read, and then the directory listed
+		w.named("d/empty", "d/full", "d/unborn")
+		w.settle()
+		w.named("d/empty", "d/full", "d/unborn")
+		w.write("d/new", "1")
+		w.settle()
+		w.named("d/empty", "d/full", "d/unborn")
+	}
+	w.write("d/full/f", "2")
+	w.git("-C", "d/unborn", "commit", "-q", "--allow-empty", "-m", "x")
+	w.settle()
+	w.named("d/empty", "d/full")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d/full")
+	w.settle()
+	s := w.named("d/empty")
+	w.must(os.Remove(w.path("d/empty")))
+	w.settle()
+	w.keep()
+	w.taken = []taken{s}
+	w.travel()
+}
+
+// TestAnEntryWithANameThatIsTooLongStaysInTheTree: git add is not told that there
+// is no such file, and leaves the entry alone.
+func TestAnEntryWithANameThatIsTooLongStaysInTheTree(t *testing.T) {
+	w := plain(t, kind{})
+	long := strings.Repeat("n", 300)
+	blob, err := w.tryGit("long", "hash-object", "-w", "--stdin")
+	w.must(err)
+	for _, p := range []string{long, "d/" + long, "d/" + long + "x/f/g", "gone/" + long, "e/" + strings.Repeat("m", 255)} {
+		w.git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+p)
+	}
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",e/"+long)
+	w.write("d/f", "1")
+	w.write("e/f", "1")
+	want := []string{"d/" + long, "d/" + long + "x/f/g", "e/" + long, long}
+	for _, text := range []string{"1", "2", "3"} {
+		w.write("d/f", text)
+		w.settle()
+		s := w.keep()
+		got := strings.Split(w.git("ls-tree", "-r", "--name-only", s.snap.Tree.String()), "\n")
+		for _, p := range want {
+			if !slices.Contains(got, p) {
+				w.fail("%q is not in the tree", p)
+			}
+		}
+	}
+	w.write("d/g", "new")
+	w.settle()
+	s := w.keep()
+	w.must(os.RemoveAll(w.path("d")))
+	w.settle()
+	w.keep()
+	w.taken = []taken{s}
+	w.travel()
+	w.git("update-index", "--force-remove", long)
+	w.settle()
+	w.keep()
 }

@@ -26,7 +26,12 @@ func filterCommand() (string, error) {
 func serveFilter(in *bufio.Reader, out io.Writer) {
 	readList(in) // who is there, and which versions
 	writeList(out, "git-filter-server", "version=2")
-	readList(in) // what it can do
+	able, _ := readList(in)
+	for _, c := range []string{"clean", "smudge", "delay"} { // git-lfs insists on them too
+		if !bytes.Contains(able, []byte("capability="+c+"\n")) {
+			return
+		}
+	}
 	writeList(out, "capability=clean", "capability=smudge")
 	for {
 		if _, ok := readList(in); !ok { // the command and the path

@@ -20,7 +20,11 @@ func (w *world) operate() {
 	if w.kind.Sparse {
 		all = append(all, w.sparse, w.sparse)
 	}
+	if w.kind.Odd {
+		all = append(all, w.oddities()...)
+	}
 	pick(w, all)()
+	w.unblock()
 }
 
 // try runs git; what it says is of no interest, only what it leaves.

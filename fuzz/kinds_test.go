@@ -20,6 +20,8 @@ type kind struct {
 	Encoding bool
 	Nested   bool
 	Sparse   bool
+	Odd      bool // see odd_test.go
+	LFS      bool
 }
 
 // build makes the repository and its first files.
@@ -50,6 +52,9 @@ func (w *world) build() {
 			w.git("config", "filter."+name+".process", command)
 		}
 		w.git("config", "filter.must.required", "true")
+	}
+	if k.Odd {
+		w.beOdd()
 	}
 	for range 3 + w.rng.IntN(12) {
 		w.edit()

@@ -34,6 +34,8 @@ func (w *world) dirName() string {
 func (w *world) fileName() string {
 	name := pick(w, fileNames)
 	switch {
+	case w.kind.Odd && w.one(10):
+		name = pick(w, decomposed)
 	case w.one(8):
 		name = pick(w, oddNames)
 	case w.one(15) && w.kind.Twins, w.kind.Case && w.kind.Twins && w.one(3):
@@ -130,6 +132,9 @@ func (w *world) attributes(macros bool) string {
 	values := []string{"text", "-text", "!text", "text=auto", "eol=lf", "eol=crlf", "!eol", "crlf", "-crlf", "crlf=input", "ident", "-ident", "binary", "-diff", "m1", "-m1", "!m1"}
 	if w.kind.Filters {
 		values = append(values, "filter=up", "filter=bad", "filter=need", "filter=proc", "filter=must", "-filter", "filter=none", "!filter")
+	}
+	if w.kind.LFS {
+		values = append(values, "filter=lfs", "filter=lfs", "filter=lfs -text")
 	}
 	if w.kind.Encoding {
 		values = append(values, "working-tree-encoding=UTF-16", "working-tree-encoding=UTF-16LE", "working-tree-encoding=UTF-16LE-BOM", "working-tree-encoding=ISO-8859-1", "-working-tree-encoding")

@@ -25,6 +25,7 @@ type expectation struct {
 	failed []string // paths that make git add fail
 	denied bool     // it could not search a directory
 	links  []string // those of them that are submodules in the index
+	edited []string // those of them that are directories, and not in a conflict
 }
 
 // expected is the oracle: a copy of the index, git add -A, git write-tree. The
@@ -141,7 +142,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule (.*)|bad config line \d+ in file (.*?)/config\n?$)`)
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
@@ -153,7 +154,7 @@ var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) 
 // addAll runs git add -A until it comes to an end, without some paths.
 func (w *world) addAll(index string, without []string) expectation {
 	var x expectation
-	inside := w.entriesOf(index)
+	inside, heads := w.entriesOf(index), map[string]string{}
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
 	later := func(p string) {
 		if len(args) == 4 {
@@ -188,26 +189,22 @@ func (w *world) addAll(index string, without []string) expectation {
 			}
 			break
 		}
-		leave(strings.Join(m[1:], ""))
+		p := w.whose(strings.Join(m[1:], ""), x.failed)
+		if head := w.headIn(p); head != "" && strings.Contains(out, "failed in submodule") {
+			heads[p] = head
+			later(p)
+		} else {
+			leave(p)
+		}
 		if len(x.failed) > 40 {
 			w.fail("git add -A: %s", out)
 		}
 	}
 	w.addAlone(index, aborting, inside, &x)
-	for _, p := range x.failed {
-		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
-			continue // git does not know it, and leaves alone what it has below it
-		}
-		st, err := os.Lstat(w.path(p))
-		isFile := err == nil && st.Mode().IsRegular()
-		if mode, _ := w.oracleGit(index, "ls-files", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p) {
-			x.links = append(x.links, p)
-			w.resolveLink(index, p, strings.Split(mode, "\n"))
-		} else {
-			w.takeOut(index, p)
-		}
-	}
+	w.withoutFailed(index, &x)
 	w.leaveConflicts(index)
+	w.leaveTooLong(index)
+	w.setLinks(index, heads)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
 		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
@@ -217,6 +214,27 @@ func (w *world) addAll(index string, without []string) expectation {
 	}
 	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
 	return x
+}
+
+// withoutFailed takes out of an index what git add failed at; a submodule keeps
+// the commit that the index has.
+func (w *world) withoutFailed(index string, x *expectation) {
+	for _, p := range x.failed {
+		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
+			continue // git does not know it, and leaves alone what it has below it
+		}
+		st, err := os.Lstat(w.path(p))
+		isFile := err == nil && st.Mode().IsRegular()
+		if mode, _ := w.oracleGit(index, "ls-files", "-z", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p+"\x00") {
+			x.links = append(x.links, p)
+			if strings.Contains(mode, " 0\t") && err == nil && st.IsDir() {
+				x.edited = append(x.edited, p)
+			}
+			w.resolveLink(index, p, strings.Split(strings.TrimSuffix(mode, "\x00"), "\x00"))
+		} else {
+			w.takeOut(index, p)
+		}
+	}
 }
 
 // resolveLink takes our side of a submodule in conflict, or else the first, so

@@ -62,6 +62,7 @@ func (w *world) travel() {
 	if now := w.mine(); !maps.Equal(mine, now) {
 		w.fail("restore touched the user's git: %q, before %q", now, mine)
 	}
+	w.unblock()
 	w.check()
 }
 

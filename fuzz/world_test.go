@@ -45,9 +45,12 @@ type world struct {
 	taken []taken        // snapshots that can be restored
 }
 
-func newWorld(t testing.TB, dir string, seed uint64) *world {
+// newWorld makes the world of a seed. Whether it is odd is drawn apart, so that
+// the others stay what they were before there were odd ones.
+func newWorld(t testing.TB, dir string, seed uint64, mayBeOdd bool) *world {
 	t.Helper()
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed, dir: dir}
+	w.kind.Odd = mayBeOdd && rand.New(rand.NewPCG(seed, 2)).IntN(2) == 0
 	w.home, w.scratch = filepath.Join(dir, "home"), filepath.Join(dir, "scratch")
 	for _, d := range []string{w.home, w.scratch} {
 		w.must(os.MkdirAll(d, 0o755))

@@ -129,10 +129,11 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	}
 	head, _ := w.r.Head()
 	known := w.known(tip)
-	ids, looked, err := w.missing(ctx, c.Tree, append([]oid.ID{head.Tree}, known...))
+	ids, found, err := w.missing(ctx, c.Tree, append([]oid.ID{head.Tree}, known...))
 	if err != nil {
 		return report, false, err
 	}
+	looked := len(ids) + len(found)
 	for _, id := range []oid.ID{w.r.emptyTree(), w.job.Snapshot} {
 		if !w.r.db.Freshen(id) {
 			ids = append(ids, id)
@@ -144,6 +145,9 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	}
 	if !report.Packed {
 		w.r.noteLoose(ids, nil)
+	}
+	if len(found) <= foundMax {
+		w.r.noteFound(found)
 	}
 	if w.job.Durable {
 		if err := w.db.Harden(ctx); err != nil {

@@ -17,6 +17,9 @@ type habits struct {
 }
 
 func (r *Repo) habits() (h habits, err error) {
+	if err := r.refuses(); err != nil {
+		return h, err
+	}
 	conf, err := r.conf()
 	if err != nil {
 		return h, err

@@ -10,9 +10,8 @@ import (
 
 // missing finds what git lacks of a snapshot's tree, what an object needs
 // before it. What is equal to trees that git has whole is neither read nor
-// looked up; what is looked up and there gets a new age. Looked is how many
-// objects were looked up.
-func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (missing []oid.ID, looked int, err error) {
+// looked up; what is looked up and there, which is found, gets a new age.
+func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (missing, found []oid.ID, err error) {
 	s := tree.Search{Algorithm: w.r.Algorithm(), Load: func(id oid.ID) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -21,13 +20,16 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (miss
 	}}
 	for n, err := range s.Beyond(root, whole...) {
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
-		if looked++; !w.r.db.Freshen(n.ID) {
+		switch {
+		case w.r.db.Freshen(n.ID):
+			found = append(found, n.ID)
+		case !w.promised(n.ID):
 			missing = append(missing, n.ID)
 		}
 	}
-	return missing, looked, nil
+	return missing, found, nil
 }
 
 // tree reads a tree of the snapshot, from the store or from git.

@@ -37,11 +37,33 @@ const (
 	noteBytesMax = 16 << 20
 )
 
-// A noted object is one that we wrote into a file of its own. The payload is
-// that of a link of the chain, which is stored nowhere else; nil for others.
+// A noted object is one that we wrote into a file of its own, or found among
+// git's when our ref came to need it: git may not have synced it, or be about to
+// collect it. The payload is that of a link of the chain, which is stored nowhere
+// else; nil for others.
 type noted struct {
 	id      oid.ID
+	found   bool
 	payload []byte
+}
+
+const (
+	// foundMax is up to how many objects that were found are noted. A change of
+	// branch has more: those HEAD keeps, and git's objects are synced for it.
+	foundMax = 64
+	// foundFlag marks them in the length of their payload.
+	foundFlag = 1 << 15
+)
+
+// noteFound notes objects that git had.
+func (r *Repo) noteFound(ids []oid.ID) {
+	var p []byte
+	for _, id := range ids {
+		p = binary.BigEndian.AppendUint16(id.Append(p), foundFlag)
+	}
+	if r.own != "" && len(p) > 0 {
+		r.appendTo(".loose", p)
+	}
 }
 
 // noteLoose notes objects that were written.
@@ -93,11 +115,12 @@ func (r *Repo) looseNotes(p []byte) (list []noted) {
 	size := r.Algorithm().Size()
 	for len(p) >= size+2 {
 		id, err := oid.FromBytes(p[:size])
-		n := int(binary.BigEndian.Uint16(p[size:]))
+		length := binary.BigEndian.Uint16(p[size:])
+		n := int(length &^ foundFlag)
 		if p = p[size+2:]; err != nil || len(p) < n {
 			break
 		}
-		list = append(list, noted{id, p[:n:n]})
+		list = append(list, noted{id, length&foundFlag != 0, p[:n:n]})
 		p = p[n:]
 	}
 	return list
@@ -179,7 +202,7 @@ func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if w.db.SoundLoose(n.id) {
+		if n.found || w.db.SoundLoose(n.id) {
 			continue
 		}
 		o, err := w.noted(n)
@@ -261,7 +284,11 @@ func (w *writer) packLoose(ctx context.Context) error {
 		last = len(notes) // who opened the file before it was renamed may still append to it
 		var ids []oid.ID
 		for _, n := range w.r.looseNotes(notes) {
-			ids = append(ids, n.id)
+			if !n.found {
+				ids = append(ids, n.id)
+			} else if err := w.db.SyncLoose(n.id); err != nil { // theirs stays where it is
+				return err
+			}
 		}
 		name, objects, err := w.db.Repack(ctx, ids, nil)
 		if err != nil {

@@ -12,6 +12,7 @@
 package gitbridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -71,7 +72,7 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 	if opt != nil && opt.Program != "" {
 		r.program = opt.Program
 	}
-	r.conf = sync.OnceValues(l.Config)
+	r.conf = sync.OnceValues(r.readConfig)
 	return r, nil
 }
 
@@ -83,6 +84,21 @@ func (r *Repo) Layout() *gitconf.Layout { return r.layout }
 
 // Algorithm is the repository's hash.
 func (r *Repo) Algorithm() oid.Algorithm { return r.layout.Algorithm }
+
+// readConfig reads the settings in force. Where refs are not files the git
+// program knows which branch is checked out.
+func (r *Repo) readConfig() (*gitconf.Config, error) {
+	if r.files() {
+		return r.layout.Config()
+	}
+	return r.layout.ConfigOn(func() string {
+		ref, err := r.programRef("HEAD")
+		if branch, ok := strings.CutPrefix(ref.Target, "refs/heads/"); ok && err == nil {
+			return branch
+		}
+		return ""
+	})
+}
 
 // Config returns the settings in force, as they were when they were first
 // asked for.
@@ -129,6 +145,33 @@ func (r *Repo) Head() (Head, error) {
 		}
 	}
 	return h, nil
+}
+
+// Tree returns the tree that a name leads to: an object id, a ref, or whatever
+// else the git program makes of it (gitrevisions(7)).
+func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
+	id, err := oid.Parse(name)
+	if err != nil || len(id.Bytes()) != r.Algorithm().Size() {
+		if name != "HEAD" && !strings.HasPrefix(name, "refs/") {
+			return r.programTree(ctx, name)
+		}
+		ref, err := r.readRef(name)
+		if err != nil {
+			return oid.ID{}, err
+		}
+		id = ref.ID
+	}
+	kind, payload, err := r.db.Read(id)
+	switch {
+	case err != nil:
+		return oid.ID{}, err
+	case kind == oid.Tree:
+		return id, nil
+	case kind == oid.Commit:
+		c, err := parseCommit(payload, r.Algorithm())
+		return c.Tree, err
+	}
+	return r.programTree(ctx, name)
 }
 
 // commit reads and parses a commit that git has.
@@ -180,6 +223,19 @@ func clean(s string) string {
 func (r *Repo) files() bool {
 	l := r.layout
 	return (l.RefStorage == "" || l.RefStorage == "files") && len(l.UnknownExtensions) == 0
+}
+
+// refuses says why nothing can be brought into git at all, not even by the git
+// program: for then it would be where the user's git does not see it, or refused.
+func (r *Repo) refuses() error {
+	l := r.layout
+	if l.RefsElsewhere != "" {
+		return fmt.Errorf("%w: GIT_REFERENCE_BACKEND=%s lets the git commands of this environment keep refs elsewhere than the repository says: %s", ErrUnsupportedRepository, l.RefsElsewhere, l.RefStorage)
+	}
+	if name := l.Extensions["compatobjectformat"]; name != "" {
+		return fmt.Errorf("%w: with extensions.compatObjectFormat = %s every object has a second name, which only the git commands that make objects themselves give it", ErrUnsupportedRepository, name)
+	}
+	return nil
 }
 
 func (r *Repo) readRef(name string) (gitref.Ref, error) {

@@ -15,6 +15,8 @@ type writer struct {
 	job  *Job
 	db   *gitodb.DB // the same database, with the repository's settings
 	refs *gitref.Store
+
+	promise func(oid.ID) bool // see promised
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {

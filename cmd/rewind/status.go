@@ -93,6 +93,9 @@ func verifyCommand(a *app) *cobra.Command {
 			a.printJSON(v)
 		} else {
 			fmt.Fprintf(a.out, "%s, %s, %s read: %s\n", count(v.Snapshots, "snapshot"), count(v.Objects, "object"), size(v.Bytes), verdict(len(v.Damaged)))
+			if v.Promised > 0 {
+				fmt.Fprintf(a.out, "%s never fetched: the partial clone's remote has promised them\n", count(v.Promised, "object"))
+			}
 		}
 		if len(v.Damaged) > 0 {
 			return errDamageFound

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -47,7 +48,9 @@ func serveFilter(mode string, in *bufio.Reader, out io.Writer) {
 	}
 	list()
 	send("git-filter-server\n", "version=2\n")
-	list()
+	if able, _ := list(); !slices.Equal(able, []string{"capability=clean", "capability=smudge", "capability=delay"}) {
+		return // git announces these, and git-lfs answers nothing else
+	}
 	if mode == "unable" {
 		send("capability=smudge\n")
 	} else {

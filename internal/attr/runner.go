@@ -159,7 +159,9 @@ func (p *process) start(ctx context.Context, cmd *exec.Cmd) (err error) {
 	if len(hello) != 2 || hello[0] != "git-filter-server" || hello[1] != "version=2" {
 		return fmt.Errorf("%w: unexpected greeting %.60q", errProtocol, hello)
 	}
-	if err := writePackets(p.in, "capability=clean\n"); err != nil {
+	// All that git announces: git-lfs answers nothing less. Neither smudge nor a
+	// delay, which only smudge knows, is ever asked for.
+	if err := writePackets(p.in, "capability=clean\n", "capability=smudge\n", "capability=delay\n"); err != nil {
 		return err
 	}
 	able, err := p.out.lines()

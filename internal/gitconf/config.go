@@ -13,6 +13,9 @@ package gitconf
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -189,22 +192,36 @@ func parseInt(s string) (int64, bool) {
 	return n << shift, true
 }
 
+// optional begins a path that counts as not written where there is no such file.
+const optional = ":(optional)"
+
 // Path returns the value of a setting that is a path, with "~/" and "~user/"
-// put in full. Relative paths are returned as they are: what they are relative
-// to depends on the setting. ok is false if it is not set, or set to nothing.
-func (c *Config) Path(name string) (path string, ok bool, err error) {
-	s, ok := c.Last(name)
-	if !ok {
-		return "", false, nil
+// put in full; one that is relative is relative to a directory, which for git is
+// the top of the worktree. A value ":(optional)PATH" whose file is missing counts
+// as not written. ok is false if the setting is not set; set to nothing the path
+// is "".
+func (c *Config) Path(name, dir string) (path string, ok bool, err error) {
+	list := c.all(name)
+	for i := len(list) - 1; i >= 0; i-- {
+		s := &c.settings[list[i]]
+		if s.Bare {
+			return "", false, s.fault("no path")
+		}
+		value, may := strings.CutPrefix(s.Value, optional)
+		if path, err = expand(value, c.home); err != nil {
+			return "", false, s.fault(err.Error())
+		}
+		if path != "" && !filepath.IsAbs(path) {
+			path = dir + string(filepath.Separator) + path // not cleaned: "a/.." is nothing where there is no a
+		}
+		if may {
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		return path, true, nil
 	}
-	if s.Bare {
-		return "", false, s.fault("no path")
-	}
-	path, err = expand(s.Value, c.home)
-	if err != nil {
-		return "", false, s.fault(err.Error())
-	}
-	return path, path != "", nil
+	return "", false, nil
 }
 
 // expand puts a home directory in place of "~" or "~user".

@@ -45,6 +45,38 @@ func Discover(dir string, opt *Options) (*Layout, error) {
 	return s.layout(found)
 }
 
+// Nested returns the repository of a directory that lies inside the worktree of
+// another: whose .git is in this very directory. As for git add it stays one
+// wherever its own settings say that its worktree is, and if they say that it has
+// none: a submodule that was moved or copied, or one with core.bare. So the
+// Worktree of the answer is dir, and Bare is false. The environment is not
+// obeyed. The errors are those of [Discover]; ErrNotRepository means that git
+// takes the directory for an ordinary one, also where a .git file leads nowhere.
+func Nested(dir string, opt *Options) (*Layout, error) {
+	start, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	own := Options{}
+	if opt != nil {
+		own.Env = opt.Env
+	}
+	s := search{opt: &own, start: start}
+	f, err := s.beside(start)
+	if err == nil && f.gitDir == "" || errors.Is(err, ErrBroken) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNotRepository)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.layout(f)
+	if err != nil {
+		return nil, err
+	}
+	l.Worktree, l.Bare = start, false
+	return l, nil
+}
+
 // A search is one discovery. What it finds is where the parts of a repository
 // lie, before its settings are read.
 type search struct {
@@ -103,6 +135,18 @@ func (s *search) upwards() (found, error) {
 // look looks into one directory; no git directory in the answer means that
 // there is none.
 func (s *search) look(dir string) (found, error) {
+	f, err := s.beside(dir)
+	if err != nil || f.gitDir != "" {
+		return f, err
+	}
+	if common, ok := s.isGitDir(dir); ok {
+		return found{gitDir: dir, common: common}, nil
+	}
+	return found{}, nil
+}
+
+// beside is [search.look] for the .git in a directory alone.
+func (s *search) beside(dir string) (found, error) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Stat(dotGit)
 	switch {
@@ -121,9 +165,6 @@ func (s *search) look(dir string) (found, error) {
 			return found{}, fmt.Errorf("%s points to %s: %w", dotGit, target, ErrBroken)
 		}
 		return found{top: dir, gitFile: dotGit, gitDir: target, common: common}, nil
-	}
-	if common, ok := s.isGitDir(dir); ok {
-		return found{gitDir: dir, common: common}, nil
 	}
 	return found{}, nil
 }

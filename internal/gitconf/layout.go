@@ -26,13 +26,17 @@ type Layout struct {
 
 	Algorithm    oid.Algorithm
 	Bare         bool   // core.bare
-	RefStorage   string // "files", "reftable", or another
+	RefStorage   string // "files", "reftable", or another; with where they lie if that is elsewhere ("files:///DIR")
 	PartialClone bool   // objects may be missing because a remote promised them
 	Shallow      bool   // history is cut off
 
 	// Version is core.repositoryFormatVersion: 0 or 1, of others nothing is
 	// known.
 	Version int64
+
+	// RefsElsewhere is what the environment says instead of RefStorage
+	// (GIT_REFERENCE_BACKEND, which git knows since version 2.54), "" if nothing.
+	RefsElsewhere string
 
 	// Extensions are the repository's extensions.* in lower case.
 	Extensions map[string]string
@@ -68,6 +72,9 @@ func (s *search) layout(f found) (*Layout, error) {
 	}
 	if err := l.format(own); err != nil {
 		return nil, err
+	}
+	if backend := refStorage(s.opt.env("GIT_REFERENCE_BACKEND")); backend != l.RefStorage {
+		l.RefsElsewhere = backend
 	}
 	if l.worktreeConfig {
 		worktree, err := s.ownFile(filepath.Join(f.gitDir, "config.worktree"), Worktree)
@@ -136,7 +143,7 @@ func (l *Layout) format(own *Config) (err error) {
 	}
 	l.PartialClone = l.PartialClone || l.Extensions["partialclone"] != ""
 	if name, ok := l.Extensions["refstorage"]; ok {
-		l.RefStorage, _, _ = strings.Cut(name, ":")
+		l.RefStorage = refStorage(name)
 	}
 	switch name, ok := l.Extensions["objectformat"]; {
 	case !ok || name == "sha1":
@@ -147,6 +154,10 @@ func (l *Layout) format(own *Config) (err error) {
 	}
 	return nil
 }
+
+// refStorage brings what is said about refs into one form: a kind alone is one in
+// the usual place.
+func refStorage(s string) string { return strings.TrimSuffix(s, "://") }
 
 // place finds the worktree. In the git directory of a linked worktree core.bare
 // and core.worktree of the shared file count only if worktrees have files of

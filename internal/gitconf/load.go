@@ -65,6 +65,7 @@ const (
 type loader struct {
 	opt      *Options
 	layout   *Layout // nil outside a repository
+	branch   func() string
 	settings []Setting
 	depth    int
 }
@@ -97,8 +98,13 @@ func UserConfig(opt *Options) (*Config, error) {
 // Config reads all settings in force in the repository: the machine's, the
 // user's, the repository's, the worktree's, the environment's. It reads the
 // files anew at each call.
-func (l *Layout) Config() (*Config, error) {
-	r := loader{opt: l.opt, layout: l}
+func (l *Layout) Config() (*Config, error) { return l.ConfigOn(l.branch) }
+
+// ConfigOn is [Layout.Config] for whoever knows better which branch is checked
+// out, "" for none: where refs are not files that is not known here. It is asked
+// for only if a condition depends on it.
+func (l *Layout) ConfigOn(branch func() string) (*Config, error) {
+	r := loader{opt: l.opt, layout: l, branch: branch}
 	if err := r.user(); err != nil {
 		return nil, err
 	}
@@ -267,11 +273,15 @@ func (l *loader) holds(condition string, s *Setting) bool {
 	}
 	switch kind {
 	case "gitdir":
-		return l.inGitDir(pattern, s, wildmatch.Exact)
+		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Exact)
 	case "gitdir/i":
-		return l.inGitDir(pattern, s, wildmatch.Fold)
+		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Fold)
+	case "worktree":
+		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Exact)
+	case "worktree/i":
+		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Fold)
 	case "onbranch":
-		branch := l.layout.branch()
+		branch := l.branch()
 		return branch != "" && wildmatch.Compile(below(pattern), wildmatch.Exact).Match([]byte(branch))
 	}
 	return false
@@ -285,9 +295,13 @@ func below(pattern string) string {
 	return pattern
 }
 
-// inGitDir compares the git directory with a pattern. What "./" stands for is
-// compared literally, without wildcards.
-func (l *loader) inGitDir(pattern string, s *Setting, c wildmatch.Case) bool {
+// liesIn compares the git directory, or the top of the worktree ("" if there is
+// none), with a pattern. What "./" stands for is compared literally, without
+// wildcards.
+func (l *loader) liesIn(what, pattern string, s *Setting, c wildmatch.Case) bool {
+	if what == "" {
+		return false
+	}
 	pattern, err := expand(pattern, l.realHome)
 	if err != nil {
 		return false
@@ -303,7 +317,7 @@ func (l *loader) inGitDir(pattern string, s *Setting, c wildmatch.Case) bool {
 		pattern = "**/" + pattern
 	}
 	glob := wildmatch.Compile(below(literal + pattern)[len(literal):], c)
-	for _, dir := range []string{resolve(l.layout.GitDir), l.layout.GitDir} {
+	for _, dir := range []string{resolve(what), what} {
 		dir = filepath.ToSlash(dir)
 		if len(dir) < len(literal) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -163,5 +164,66 @@ func TestUserConfigIgnoresTheRepository(t *testing.T) {
 	}
 	if got := c.Strings("a.b"); fmt.Sprint(got) != "[mine]" {
 		t.Errorf("values %v", got)
+	}
+}
+
+// TestAConditionAboutTheWorktreeHolds: git knows it since version 2.54, and
+// compares as for gitdir.
+func TestAConditionAboutTheWorktreeHolds(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "src/Repo")
+	p.git("src/Repo", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
+	p.git("src/Repo", "worktree", "add", "-q", "../linked")
+	p.git(".", "init", "-q", "--bare", "src/bare")
+	here := map[string][]string{ // pattern → directories in which it holds
+		"worktree:" + p.path("src/Repo"): {"src/Repo"}, "worktree:" + p.path("src") + "/": {"src/Repo", "src/linked"},
+		"worktree:Repo": {"src/Repo"}, "worktree:repo": nil, "worktree/i:repo": {"src/Repo"}, "worktree:src/*": {"src/Repo", "src/linked"},
+		"worktree:link*": {"src/linked"}, "worktree:.git": nil, "worktree:./": nil, "worktree:../src/": nil, "worktree:": {"src/Repo", "src/linked"}, "worktree:**": {"src/Repo", "src/linked"},
+		"worktree:./../src/": nil, "worktree/x:Repo": nil,
+	}
+	for pattern, want := range here {
+		p.write("home/.gitconfig", fmt.Sprintf("[includeIf %q]\n\tpath = inc\n", pattern))
+		p.write("home/inc", "[hit]\n\tc = yes\n")
+		var got []string
+		for _, dir := range []string{"src/Repo", "src/linked", "src/bare"} {
+			l, err := Discover(p.path(dir), p.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := l.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := c.String("hit.c"); ok {
+				got = append(got, dir)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s holds in %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+// TestWhoeverKnowsTheBranchIsAskedForIt: only if a condition depends on it.
+func TestWhoeverKnowsTheBranchIsAskedForIt(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "-b", "main", "r")
+	l, err := Discover(p.path("r"), p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	branch := func() string { asked++; return "topic/x" }
+	for text, want := range map[string]int{"[a]\n\tb = 1\n": 0, "[includeIf \"onbranch:topic/\"]\n\tpath = inc\n": 1} {
+		p.write("home/.gitconfig", text)
+		p.write("home/inc", "[hit]\n\tc = yes\n")
+		asked = 0
+		c, err := l.ConfigOn(branch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.String("hit.c"); asked != want || ok != (want > 0) {
+			t.Errorf("%q: asked %d times, hit %v", text, asked, ok)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -159,21 +160,49 @@ func TestValuesAreConvertedAsGitConvertsThem(t *testing.T) {
 }
 
 func TestPathsAreExpanded(t *testing.T) {
-	c := parsed(t, "[a]\n\thome = ~/x\n\troot = ~root/x\n\tplain = x/~\n\tall = ~\n\tbare\n\tempty =\n\tnobody = ~no-such-user-here/x\n")
-	for name, want := range map[string]string{"a.home": "/home/me/x", "a.plain": "x/~", "a.all": "/home/me"} {
-		if got, ok, err := c.Path(name); got != want || !ok || err != nil {
+	c := parsed(t, "[a]\n\thome = ~/x\n\troot = ~root/x\n\tplain = x/~\n\tall = ~\n\tbare\n\tempty =\n\tup = x/../y\n\tnobody = ~no-such-user-here/x\n")
+	for name, want := range map[string]string{"a.home": "/home/me/x", "a.plain": "/base/x/~", "a.all": "/home/me", "a.up": "/base/x/../y"} {
+		if got, ok, err := c.Path(name, "/base"); got != want || !ok || err != nil {
 			t.Errorf("Path(%s) = %q, %v, %v", name, got, ok, err)
 		}
 	}
-	if got, _, err := c.Path("a.root"); err != nil || !filepath.IsAbs(got) {
+	if got, _, err := c.Path("a.root", ""); err != nil || !filepath.IsAbs(got) {
 		t.Errorf("~root is %q, %v", got, err)
 	}
-	if _, ok, err := c.Path("a.empty"); ok || err != nil {
-		t.Errorf("empty path: %v, %v", ok, err)
+	if got, ok, err := c.Path("a.empty", "/base"); got != "" || !ok || err != nil {
+		t.Errorf("empty path: %q, %v, %v", got, ok, err)
+	}
+	if _, ok, err := c.Path("a.unset", "/base"); ok || err != nil {
+		t.Errorf("no path: %v, %v", ok, err)
 	}
 	for _, name := range []string{"a.bare", "a.nobody"} {
-		if _, _, err := c.Path(name); !errors.Is(err, ErrValue) {
+		if _, _, err := c.Path(name, ""); !errors.Is(err, ErrValue) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnOptionalPathCountsOnlyIfItIsThere: the path written before it counts
+// otherwise, as in git since version 2.52.
+func TestAnOptionalPathCountsOnlyIfItIsThere(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "there")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"\tp = :(optional)there\n":                        file,
+		"\tp = :(optional)" + file + "\n":                 file,
+		"\tp = other\n\tp = :(optional)there\n":           file,
+		"\tp = other\n\tp = :(optional)gone\n":            filepath.Join(dir, "other"),
+		"\tp = :(optional)there\n\tp = :(optional)gone\n": file,
+		"\tp = :(optional)gone\n\tp = :(optional)gone\n":  "",
+		"\tp = :(optional)~/gone\n":                       "",
+		"\tp = there:(optional)\n":                        filepath.Join(dir, "there:(optional)"),
+	} {
+		got, ok, err := parsed(t, "[a]\n"+text).Path("a.p", dir)
+		if got != want || ok != (want != "") || err != nil {
+			t.Errorf("%q: %q, %v, %v", text, got, ok, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // Harden makes durable what others left to the file system: git's default does
@@ -44,6 +45,9 @@ func (d *DB) Harden(ctx context.Context) error {
 	}
 	return durable.SyncDir(d.dir)
 }
+
+// SyncLoose makes an object's own file durable, if it has one.
+func (d *DB) SyncLoose(id oid.ID) error { return syncFile(loosePath(d.dir, id)) }
 
 // syncFile makes a file durable that somebody else wrote; one that was removed
 // meanwhile needs nothing.

@@ -104,6 +104,11 @@ func (s *Store) written(path, name, content string) (f *os.File, err error) {
 		return nil, err
 	}
 	_, err = f.WriteString(content)
+	if err == nil && s.opt.Sync {
+		// Before it has a name. A sync later would make that of the lock durable,
+		// and a loss of power before the ref is replaced would leave it behind.
+		err = f.Sync()
+	}
 	var st fs.FileInfo
 	if err == nil {
 		st, err = f.Stat()
@@ -130,16 +135,20 @@ func (s *Store) writeDown(description string) {
 
 // describe is how a lock file is recognised: by its name in the repository, its
 // time and its content. The content is the id of an object that its maker has
-// just made. The machine counts because another one may not see our locks.
+// just made. The machine counts because another one may not see our locks; that
+// it was started anew since means that the maker is dead.
 func (s *Store) describe(name string, st fs.FileInfo, content string) string {
 	inside := strings.TrimPrefix(name, s.commonDir) // elsewhere the repository may be mounted at another path
 	return fmt.Sprintf("%s\n%d\n%s\n%s", machine(), st.ModTime().UnixNano(), inside, content)
 }
 
-// machine names the machine since it was started, where the system tells.
+// machine names the machine, where the system tells: by the id that it got when
+// it was installed, or else since it was started.
 func machine() string {
-	if boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
-		return strings.TrimSpace(string(boot))
+	for _, file := range []string{"/etc/machine-id", "/proc/sys/kernel/random/boot_id"} {
+		if id, err := os.ReadFile(file); err == nil && len(strings.TrimSpace(string(id))) >= 32 {
+			return strings.TrimSpace(string(id))
+		}
 	}
 	name, _ := os.Hostname()
 	return name

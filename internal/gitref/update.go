@@ -279,7 +279,7 @@ func (s *Store) mkdirs(dir string) error {
 
 // commit renames a lock file over what it locks.
 func (s *Store) commit(l *lock, path string) error {
-	if s.opt.Sync {
+	if s.opt.Sync && l.held == nil { // else it was synced before it had its name
 		if err := l.f.Sync(); err != nil {
 			return err
 		}

@@ -116,6 +116,9 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 // count whatever their mode, as for git: also what would be a link's target.
 func (l *listing) ownRules() error {
 	n := l.n
+	if n.realm.borrows() {
+		n.attrFile = ruleFile{}
+	}
 	for _, f := range []struct {
 		file *ruleFile
 		name string
@@ -123,6 +126,9 @@ func (l *listing) ownRules() error {
 	}{{&n.ignoreFile, ignoreName, l.hasIgnore}, {&n.attrFile, attrName, l.hasAttr}} {
 		if err := l.recall(f.name, f.here); err != nil {
 			return err
+		}
+		if f.name == attrName && n.realm.borrows() {
+			continue
 		}
 		if t, ok := l.known.file(f.name); ok && !f.here && t.skip && t.mode != tree.GitLink && l.readsIndexed(f.name) {
 			f.file.id = t.id
@@ -175,7 +181,7 @@ func (l *listing) file(name string, kind tree.Mode) error {
 			f.forced = true
 		}
 	}
-	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName)
+	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName && !l.n.realm.borrows())
 	if unwanted := f.ignored && l.cfg.Policy == nil || !f.isTracked && l.n.trackedOnly(); unwanted && !f.forced && !f.rule {
 		return nil
 	}
@@ -204,7 +210,8 @@ func (l *listing) subdirectory(name string) {
 	l.see(name)
 	switch {
 	case isLink:
-		c.link, c.inGit = link.id, false
+		c.link, c.inGit, c.headed = link.id, false, l.known.row[name].Mode.Type() == tree.Nested
+		c.conflict = l.conflicted(c)
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
 		c.all = c.all || l.force.paths[c.path]
@@ -250,97 +257,6 @@ func (l *listing) enter(c *node, instead bool) bool {
 		c.host, c.inGit = false, false
 	}
 	return !c.ignored || place == Overlay || forced || instead
-}
-
-// absent records what the index has and the disk has not: in the git tree, if
-// it is not wanted on disk; else only as a name that the index knows.
-func (l *listing) absent() error {
-	if l.known.row != nil {
-		if err := l.missing(); err != nil {
-			return err
-		}
-	}
-	if l.known.dir == nil {
-		return nil
-	}
-	last := ""
-	for i := range l.known.dir.Entries {
-		e := &l.known.dir.Entries[i]
-		if l.saw(e.Name, i) || e.Name == last {
-			continue
-		}
-		last = e.Name
-		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
-		id, left := l.left[e.Name]
-		if t := trackedBy(e); t.skip && !left {
-			id = t.id
-		}
-		if l.n.inGit {
-			it.Git = id
-		}
-		if it.Git.IsZero() && e.Mode == tree.GitLink {
-			l.into.head.Flags |= stattable.Hides
-		}
-		l.into.items = append(l.into.items, l.absentItem(it))
-	}
-	return l.absentDirs()
-}
-
-// missing is [listing.absent] for names that only the row knows. What was
-// there until now may be unwanted on disk, which only the index can tell.
-func (l *listing) missing() (err error) {
-	var lost []stattable.Item
-	for name, it := range l.known.row {
-		if it.Flags&stattable.Tracked != 0 && !l.onDisk[name] {
-			lost = append(lost, it)
-		}
-	}
-	isNew := func(it stattable.Item) bool { return it.Flags&stattable.AbsentNow == 0 }
-	if !l.n.realm.wantsAll() && slices.ContainsFunc(lost, isNew) {
-		l.known.row = nil
-		l.known.dir, err = l.directory(l.n.realm, l.n.path)
-		return err
-	}
-	for _, it := range lost {
-		if isNew(it) && it.GitMode == tree.GitLink {
-			l.into.head.Flags |= stattable.Hides
-		}
-		if _, left := l.left[it.Name]; left || isNew(it) {
-			it = stattable.Item{Name: it.Name, GitMode: it.GitMode, Flags: it.Flags&stattable.IsDir | stattable.Tracked}
-		}
-		l.into.items = append(l.into.items, l.absentItem(it))
-	}
-	return nil
-}
-
-func (l *listing) absentDirs() error {
-	for i, name := range l.known.dir.Dirs {
-		if l.saw(name, len(l.known.dir.Entries)+i) {
-			continue
-		}
-		var id oid.ID
-		if l.n.inGit {
-			var err error
-			if id, err = l.absentTree(l.n.realm, join(l.n.path, name), (*tracked).unwanted); err != nil {
-				return err
-			}
-		}
-		it := stattable.Item{Name: name, GitMode: tree.GitDir, Git: id, Flags: stattable.Tracked | stattable.IsDir}
-		l.into.items = append(l.into.items, l.absentItem(it))
-	}
-	return nil
-}
-
-// absentItem makes an item of a name that is not on disk.
-func (l *listing) absentItem(it stattable.Item) stattable.Item {
-	it.Mode, it.Flags = tree.Absent, it.Flags&^stattable.Rule|stattable.AbsentNow
-	if it.Flags&stattable.IsDir == 0 {
-		it.Raw = it.Git
-	}
-	if (it.Name == attrName || it.Name == ignoreName) && !it.Git.IsZero() && l.readsIndexed(it.Name) {
-		it.Flags |= stattable.Rule
-	}
-	return it
 }
 
 // checkRules makes the next scan list the directory again if a rule file was

@@ -24,6 +24,8 @@ type node struct {
 	link      oid.ID          // the commit that the git tree has in its place
 	host      bool            // its own entry may be in the git tree
 	held      bool            // the index has it, as a gitlink or for what lies in it
+	conflict  bool            // as a gitlink in a conflict, at which git add fails
+	headed    bool            // link is the commit it was on as a repository, not the index's
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
 	kept      *contents       // nil as long as the row holds
@@ -40,6 +42,7 @@ type node struct {
 	once               sync.Once // guards the two chains, see worker.chains
 	ignores            *ignore.Chain
 	attributes         *attr.Chain
+	attrDir            oid.ID // this directory in the tree of attributes; zero if there is none
 
 	pending atomic.Int32 // subdirectories not yet finished, and 1 for the visit itself
 	mu      sync.Mutex

@@ -102,6 +102,9 @@ func (s *scan) attrsDigest(r *realm) uint64 {
 	if r.repo.Cone != nil {
 		h = mix(h, r.repo.Cone.Digest())
 	}
+	if !r.repo.AttrTree.IsZero() {
+		h = mixID(h, r.repo.AttrTree)
+	}
 	return h
 }
 

@@ -26,10 +26,11 @@ const (
 func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
 	n.once.Do(func() {
 		if n.parent == nil || n.nestedRoot() {
-			n.ignores, n.attributes = n.realm.ignores, n.realm.attributes
+			n.ignores, n.attributes, n.attrDir = n.realm.ignores, n.realm.attributes, n.realm.repo.AttrTree
 		} else {
 			i, a := w.chains(n.parent, nil)
 			n.ignores, n.attributes = i.Enter(n.name), a.Enter(n.name)
+			n.attrDir = w.in(n.parent.attrDir, n.name, tree.Dir)
 		}
 		if data, ok := w.ruleBytes(n, dir, ignoreName, &n.ignoreFile); ok {
 			opt := ignore.Options{FoldCase: w.cfg.Settings.FoldCase}
@@ -42,6 +43,28 @@ func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
 	})
 	return n.ignores, n.attributes
 }
+
+// in returns what a tree of the repository has under a name, zero if that is
+// nothing of this kind.
+func (s *scan) in(id oid.ID, name string, kind tree.Mode) oid.ID {
+	if id.IsZero() {
+		return id
+	}
+	entries, err := s.objectTree(id)
+	if err != nil {
+		return oid.ID{} // as for git what cannot be read has no attributes
+	}
+	for _, e := range entries {
+		if e.Name == name && e.Mode.Type() == kind {
+			return e.ID
+		}
+	}
+	return oid.ID{}
+}
+
+// borrows reports whether the attributes files of the worktree are not in force,
+// for a tree's are.
+func (r *realm) borrows() bool { return !r.repo.AttrTree.IsZero() }
 
 // readsIndexed reports whether git takes rules for this directory from the
 // index, where the sparse checkout leaves their file out.
@@ -66,6 +89,14 @@ func (l *listing) recall(name string, onDisk bool) (err error) {
 // of what was read. A file that cannot be read has no rules, or, if it is one of
 // attributes, those of the index, as in git; capturing it will say why.
 func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([]byte, bool) {
+	if name == attrName && n.realm.borrows() {
+		id := w.in(n.attrDir, attrName, tree.File)
+		if id.IsZero() || w.cfg.Load == nil {
+			return nil, false
+		}
+		data, err := w.cfg.Load(oid.Blob, id)
+		return data, err == nil && len(data) <= ruleBytesMax
+	}
 	if f.onDisk {
 		data, err := w.readRules(n, dir, name)
 		if err == nil {

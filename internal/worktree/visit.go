@@ -58,13 +58,18 @@ func (w *worker) visit(n *node) error {
 		n.gone = true
 		return nil
 	}
+	ok := false
 	if w.believed(n, &st) {
-		ok, err := w.compare(n, dir, &st)
-		if ok || err != nil {
-			return err
-		}
+		ok, err = w.compare(n, dir, &st)
 	}
-	return w.list(n, dir, &st)
+	if !ok && err == nil {
+		err = w.list(n, dir, &st)
+	}
+	if err == nil {
+		err = w.relink(n)
+	}
+	w.nameConflict(n)
+	return err
 }
 
 // unreadable leaves a directory out, with the reason if it is still there. The
@@ -213,8 +218,9 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
-			c.link, c.inGit = e.Git(), false
+			c.link, c.inGit, c.headed = e.Git(), false, e.Item().Mode.Type() == tree.Nested
 			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
+			c.conflict = !c.noIndex && w.inConflict(c)
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
@@ -236,14 +242,10 @@ func (w *worker) resolve(n *node) error {
 	}
 	n.asked = true
 	repo, err := w.cfg.Nested(w.ctx, n.path)
-	if err != nil {
-		if w.ctx.Err() != nil || w.inVain(n) {
-			return w.ctx.Err()
-		}
-		w.skip(Skip{Path: n.path, Reason: "nested repository: " + reason(err), Kept: true})
-		return nil
+	if repo == nil {
+		return err
 	}
-	if repo == nil || n.held && n.link.IsZero() {
+	if n.held && n.link.IsZero() {
 		return nil // git takes it for a plain directory, as it has files of it in its index
 	}
 	head := repo.Head
@@ -255,13 +257,29 @@ func (w *worker) resolve(n *node) error {
 	}
 	if !head.IsZero() {
 		n.link = head
-	} else if n.link.IsZero() && n.host && w.cfg.Repo.Index != nil {
-		w.skip(Skip{Path: n.path, Reason: "nested repository without a commit that git could name", Kept: true})
+	}
+	if why := w.trouble(n, repo, err); why != "" {
+		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
 	}
 	w.mu.Lock()
 	w.result.Nested = append(w.result.Nested, n.path)
 	w.mu.Unlock()
 	return w.enterRealm(n, repo)
+}
+
+// trouble says what of a nested repository is not recorded, "" if nothing: what
+// cannot be known of it, or the commit that git's tree should have.
+func (w *worker) trouble(n *node, repo *Repo, err error) string {
+	hosted := n.host && w.cfg.Repo.Index != nil
+	switch {
+	case err != nil:
+		return "nested repository: " + reason(err)
+	case hosted && repo.HeadErr != nil:
+		return "nested repository: " + reason(repo.HeadErr)
+	case hosted && (n.link.IsZero() || n.conflict && repo.Head.IsZero()):
+		return noCommitReason
+	}
+	return ""
 }
 
 // inVain reports whether a directory is ignored, and entered only because the

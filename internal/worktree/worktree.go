@@ -45,10 +45,18 @@ type Saver interface {
 // A Repo is a repository as its worktree is seen by a scan. The zero Repo is a
 // directory without one.
 type Repo struct {
-	Head   oid.ID // the commit it is on, zero if there is none yet; for nested ones
 	Ignore *ignore.Chain
 	Attr   *attr.Chain
 	Clean  *attr.Config
+
+	// AttrTree is the tree from which attributes are read instead of from the
+	// worktree (attr.tree); zero without one.
+	AttrTree oid.ID
+
+	// Head is the commit that a nested repository is on, zero if there is none
+	// yet. HeadErr says why it cannot be known.
+	Head    oid.ID
+	HeadErr error
 
 	// Cone is what a sparse checkout in cone mode wants on disk: git reads no
 	// attributes from the index for a directory outside of it. Nil without one.
@@ -141,7 +149,9 @@ type Config struct {
 	Filter func(ctx context.Context, f attr.Filter, path string, raw []byte) ([]byte, error)
 
 	// Nested resolves the repository of a directory below the root that has a
-	// ".git"; nil if that is no repository. Nil function: there are none.
+	// ".git"; nil if that is no repository. With a repository an error says that
+	// something of it cannot be known; without one it ends the scan. Nil
+	// function: there are none.
 	Nested func(ctx context.Context, dir string) (*Repo, error)
 
 	// Force names paths that are captured into the overlay whatever the rules
