@@ -136,7 +136,7 @@ func inGit(n *node, it *stattable.Item) bool {
 // reuse takes the ids of the row, if the file is as the row has it.
 func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	o := c.old
-	if o == nil || o.Flags&stattable.Young != 0 || o.Raw.IsZero() || !sameStat(o, st) {
+	if o == nil || o.Flags&(stattable.Young|stattable.Fresh) != 0 || o.Raw.IsZero() || !sameStat(o, st) {
 		return false
 	}
 	if w.cfg.Recheck && !(w.has(o.Raw) && (o.Git.IsZero() || w.has(o.Git))) {
@@ -240,8 +240,8 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 	if !n.row.IsZero() && n.row.Flags()&stattable.Dropped != 0 {
 		return false // the row may have known that git converted the file
 	}
-	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && o.Raw != e.ID && sameStat(o, st) {
-		return false // in the last case the row knows that git converted the file
+	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && (o.Raw != e.ID || o.Flags&stattable.Fresh != 0) && sameStat(o, st) {
+		return false // in the last case the row knows that git converted the file, or that it may have read it too soon, as we did
 	}
 	if st.Mode.Type() == tree.File {
 		shrinks, identity := w.shrinks(n, c.name)

@@ -51,6 +51,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	defer f.Close()
 	a.count.Opened++
+	began := a.now()
 	before, err := f.Stat()
 	if err != nil || before.Mode.Type() != tree.File {
 		return a.giveUp(torn)
@@ -65,6 +66,7 @@ func (a *attempt) read() (ending, error) {
 	after, err := f.Stat()
 	if err == nil && whole && before.Same(&after) {
 		a.st = before
+		a.settle(began)
 		return recorded, nil
 	}
 	if !a.last || a.it.Raw.IsZero() {
@@ -72,6 +74,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	a.st = before
 	a.it.Flags |= stattable.Young
+	a.doubt(a.now())
 	a.unstable(join(a.n.path, a.name))
 	return recorded, nil
 }
