@@ -150,6 +150,9 @@ func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item
 		}
 	}
 	it.Raw, it.Git, it.Flags = o.Raw, git, it.Flags|flags
+	if flags&stattable.Converted != 0 && git.IsZero() {
+		w.tooLarge(c)
+	}
 	return true
 }
 
@@ -164,6 +167,11 @@ func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, fl
 	e, sure := w.unchanged(n, c, st)
 	if sure && (converted || e.ID != o.Raw) {
 		return e.ID, stattable.Converted, true
+	}
+	if converted && c.sameAttrs && o.Size > memoryBytesMax {
+		if v, identity := w.conversion(n, c.name); !identity && !v.LinesOnly() {
+			return git, stattable.Converted, true // it is too large still
+		}
 	}
 	if converted || e != nil && !sure && e.ID != o.Raw {
 		return git, 0, false
