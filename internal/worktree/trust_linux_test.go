@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,11 +69,15 @@ func mountImage(t *testing.T, at string, make []string) {
 	if out, err := exec.Command(make[0], append(make[1:len(make):len(make)], "-q", "-F", image)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", make, err, out)
 	}
-	if out, err := exec.Command("mount", "-o", "loop", image, at).CombinedOutput(); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // one stuck loop device of another test stops them all
+	defer cancel()
+	mount := exec.CommandContext(ctx, "mount", "-o", "loop", image, at)
+	mount.WaitDelay = time.Second
+	if out, err := mount.CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: what %s made cannot be mounted: %v: %s", make[0], err, out)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(at, 0); err != nil {
+		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
 			t.Errorf("unmount: %v", err)
 		}
 	})
