@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"path"
 	"path/filepath"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -19,6 +21,9 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 	return func(ctx context.Context, rel string) (*worktree.Repo, error) {
 		dir := filepath.Join(c.e.root, filepath.FromSlash(rel))
 		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: c.e.opt.Getenv})
+		if errors.Is(err, regular.ErrIrregular) || errors.Is(err, regular.ErrLarge) {
+			return nil, inWords(err)
+		}
 		if err != nil || !sameDir(layout.Worktree, dir) {
 			return nil, nil
 		}
@@ -29,7 +34,7 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 		defer repo.Close()
 		head, err := repo.Head()
 		if err != nil {
-			return nil, err
+			return nil, inWords(err)
 		}
 		exclude := readRules(filepath.Join(layout.CommonDir, "info", "exclude"))
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
@@ -45,6 +50,10 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 		return &worktree.Repo{Head: head.Commit, Ignore: rules.chain(exclude), Index: index, IndexStat: st}, nil
 	}
 }
+
+// inWords keeps the scan from leaving out the file that an error is about: the
+// path that it gives is that of the repository.
+func inWords(err error) error { return errors.New(err.Error()) }
 
 // keepNested records a nested repository and its own ignore rules.
 func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) error {
