@@ -1,7 +1,7 @@
 // Package regular opens files that somebody else made: those of a repository,
 // which may be anybody's, and of the user's home.
 //
-// It promises: opening never waits, what is opened is a regular file, and what
+// It promises: opening never waits for long, what is opened is a regular file, and what
 // is read whole has a bound. A pipe, which would wait for ever, a device, whose
 // opening may do something, and a file that claims to have terabytes are errors.
 // Symbolic links are followed, as git follows them. A file system that hangs is
@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
 // ErrIrregular is reported for a pipe, a socket or a device. A directory is
@@ -24,6 +25,12 @@ var ErrIrregular = errors.New("not a regular file")
 // ErrLarge is reported by [Read] for a file that is larger than the caller
 // believes.
 var ErrLarge = errors.New("too large to be what it should be")
+
+// A lease is waited for so long, 2 s.
+const (
+	leaseTries = 100
+	leaseStep  = 20 * time.Millisecond
+)
 
 // Open opens a file for reading.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
@@ -38,6 +45,10 @@ func OpenFile(path string, flags int, perm fs.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, flags|unwaiting, perm)
+	for tries := 0; errors.Is(err, syscall.EAGAIN) && tries < leaseTries; tries++ {
+		time.Sleep(leaseStep) // somebody has a lease on it (fcntl(2)), and is asked to give it up
+		f, err = os.OpenFile(path, flags|unwaiting, perm)
+	}
 	if err != nil {
 		return nil, err
 	}
