@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // Harden makes durable what others left to the file system: git's default does
@@ -48,7 +49,7 @@ func (d *DB) Harden(ctx context.Context) error {
 // syncFile makes a file durable that somebody else wrote; one that was removed
 // meanwhile needs nothing.
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
