@@ -71,28 +71,28 @@ const crlfBytes = 64 << 10
 type crlfReader struct{ r *bufio.Reader }
 
 func (c *crlfReader) Read(p []byte) (int, error) {
-	for len(p) > 0 {
-		have, err := c.r.Peek(1)
-		if err != nil {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	have, err := c.r.Peek(1)
+	if err != nil {
+		return 0, err
+	}
+	if have[0] == '\r' {
+		two, err := c.r.Peek(2)
+		switch {
+		case err == nil && two[1] == '\n':
+			_, _ = c.r.Discard(1)
+		case err != nil && err != io.EOF:
 			return 0, err
 		}
-		if have[0] == '\r' {
-			two, err := c.r.Peek(2)
-			switch {
-			case err == nil && two[1] == '\n':
-				_, _ = c.r.Discard(1)
-			case err != nil && err != io.EOF:
-				return 0, err
-			}
-			p[0], err = c.r.ReadByte()
-			return 1, err
-		}
-		have, _ = c.r.Peek(min(len(p), c.r.Buffered()))
-		n := bytes.IndexByte(have, '\r')
-		if n < 0 {
-			n = len(have)
-		}
-		return c.r.Read(p[:n])
+		p[0], err = c.r.ReadByte()
+		return 1, err
 	}
-	return 0, nil
+	have, _ = c.r.Peek(min(len(p), c.r.Buffered()))
+	n := bytes.IndexByte(have, '\r')
+	if n < 0 {
+		n = len(have)
+	}
+	return c.r.Read(p[:n])
 }
