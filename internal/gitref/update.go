@@ -72,7 +72,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 
 // Settle makes durable what a ref's file says now. A packed ref is git's to sync.
 func (s *Store) Settle(name string) error {
-	f, err := os.Open(s.path(name))
+	f, err := regular.Open(s.path(name))
 	if absent(err) {
 		return nil
 	}
