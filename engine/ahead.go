@@ -69,35 +69,37 @@ func (e *Engine) readAhead(ids []oid.ID) *ahead {
 
 // write is [Engine.write] for what is asked for once.
 func (a *ahead) write(ctx context.Context, id oid.ID, w io.Writer) error {
-	if _, payload, ok := a.take(ctx, id); ok {
-		_, err := w.Write(payload)
-		return err
+	o, ok := a.take(ctx, id)
+	switch {
+	case !ok, o.absent && !a.e.repo.Has(id):
+		return a.e.write(ctx, w, id)
+	case o.absent:
+		return a.e.writeFromGit(ctx, w, id)
 	}
-	return a.e.write(ctx, w, id)
+	_, err := w.Write(o.payload)
+	return err
 }
 
 // stream is [Engine.stream] for what is asked for once.
 func (a *ahead) stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
-	if kind, payload, ok := a.take(ctx, id); ok {
-		return gitbridge.Object{Kind: kind, Size: int64(len(payload)), Data: io.NopCloser(bytes.NewReader(payload))}, nil
+	o, ok := a.take(ctx, id)
+	switch {
+	case !ok, o.absent && !a.e.repo.Has(id):
+		return a.e.stream(ctx, id)
+	case o.absent:
+		return a.e.repo.Stream(id)
 	}
-	return a.e.stream(ctx, id)
+	return gitbridge.Object{Kind: o.kind, Size: int64(len(o.payload)), Data: io.NopCloser(bytes.NewReader(o.payload))}, nil
 }
 
 // take returns an object that was read ahead, once. What it does not give is
 // to be read as usual, which also says what is wrong.
-func (a *ahead) take(ctx context.Context, id oid.ID) (oid.Kind, []byte, bool) {
+func (a *ahead) take(ctx context.Context, id oid.ID) (o readAhead, ok bool) {
 	run := a.runs[id]
 	if run == nil {
-		return 0, nil, false
+		return o, false
 	}
-	o, ok := run.take(ctx, a, id)
-	if ok && o.absent {
-		var err error
-		o.kind, o.payload, err = a.e.fromGit(id)
-		ok = err == nil
-	}
-	return o.kind, o.payload, ok
+	return run.take(ctx, a, id)
 }
 
 func (r *aheadOf) take(ctx context.Context, a *ahead, id oid.ID) (o readAhead, ok bool) {

@@ -185,6 +185,10 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
 	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != heldByStore || c.last.Lost != "") || e.distrusts()
+	policy, err := e.withoutLeftovers(ctx, opt.dry, e.conf.policy())
+	if err != nil {
+		return nil, err
+	}
 	cfg := &worktree.Config{
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
 		Table:   c.table,
@@ -195,7 +199,7 @@ func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, 
 		Force:   opt.force,
 		Nested:  c.nestedRepository(rules),
 		Skip:    storeStat(e.dir),
-		Policy:  e.conf.policy(),
+		Policy:  policy,
 		Room:    e.room(),
 	}
 	cfg.Repo.Ignore = rules.chain(rules.exclude)

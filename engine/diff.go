@@ -1,13 +1,12 @@
 package engine
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -151,29 +150,81 @@ func leftOutBy(s *Snapshot) func(path string) bool {
 	}
 }
 
+// diffBytesMax is how much of a file is read to compare its lines. git calls
+// larger files binary.
+const diffBytesMax = 512 << 20
+
 // Read returns the bytes of one side of a change: the To side if new is set.
 // The target of a symbolic link is its content; a side that holds a directory
 // or nothing has no bytes. A file of the worktree is read as it is now, and an
-// error if it is gone.
-func (d *Difference) Read(ctx context.Context, c Change, new bool) ([]byte, error) {
+// error if it is gone. Not whole: it is larger than 512 MiB, and these are its
+// first bytes.
+func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte, whole bool, err error) {
 	side := c.From
 	if new {
 		side = c.To
 	}
 	if side.Mode == 0 || side.Dir() {
-		return nil, nil
+		return nil, true, nil
 	}
-	if !new || !d.present {
-		var buf bytes.Buffer
-		err := d.e.write(ctx, &buf, side.ID)
-		return buf.Bytes(), err
+	if new && d.present {
+		return d.e.readPresent(string(c.Path), side.Link())
 	}
-	name := filepath.Join(d.e.root, filepath.FromSlash(string(c.Path)))
-	if side.Link() {
-		target, err := os.Readlink(name)
-		return []byte(target), err
+	buf := &beginning{}
+	err = d.e.write(ctx, buf, side.ID)
+	if errors.Is(err, errLong) {
+		return buf.p, false, nil
 	}
-	return os.ReadFile(name)
+	return buf.p, true, err
+}
+
+// readPresent reads a file or link of the worktree.
+func (e *Engine) readPresent(path string, link bool) (data []byte, whole bool, err error) {
+	at, err := dirfd.Open(e.root)
+	if err != nil {
+		return nil, false, err
+	}
+	defer at.Close()
+	dir, name := parent(path), path
+	if dir != "" {
+		name = path[len(dir)+1:]
+		if at, err = at.OpenDir(dir); err != nil {
+			return nil, false, err
+		}
+		defer at.Close()
+	}
+	if link {
+		target, err := at.Readlink(name)
+		return []byte(target), true, err
+	}
+	f, err := at.OpenFile(name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File {
+		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", path))
+	}
+	buf := &beginning{}
+	_, err = io.Copy(buf, f)
+	if errors.Is(err, errLong) {
+		return buf.p, false, nil
+	}
+	return buf.p, true, err
+}
+
+// A beginning keeps the first bytes of what is written to it.
+type beginning struct{ p []byte }
+
+var errLong = errors.New("longer than is wanted")
+
+func (b *beginning) Write(p []byte) (int, error) {
+	n := min(len(p), diffBytesMax-len(b.p))
+	b.p = append(b.p, p[:n]...)
+	if n < len(p) {
+		return n, errLong
+	}
+	return n, nil
 }
 
 // Cat writes the content of a file (or a link's target) of a snapshot.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/ledger"
 )
@@ -290,8 +290,8 @@ func (e *Engine) tallowHomes() (dirs []string) {
 	add(e.opt.Getenv("TALLOW_CODING_AGENT_DIR"))
 	add(e.opt.Getenv("PI_CODING_AGENT_DIR"))
 	add(filepath.Join(e.home(), ".tallow"))
-	text, err := os.ReadFile(filepath.Join(e.home(), ".config", "tallow-work-dirs"))
-	if err != nil || len(text) > 1<<20 {
+	text, err := regular.Read(filepath.Join(e.home(), ".config", "tallow-work-dirs"), 1<<20)
+	if err != nil {
 		return dirs
 	}
 	for line := range strings.Lines(string(text)) { // directory:home

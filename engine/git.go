@@ -18,6 +18,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 
 	"golang.org/x/text/unicode/norm"
@@ -122,6 +123,9 @@ func (c *capture) expectIndex() {
 	}
 }
 
+// indexBytesMax bounds an index: some ten million entries.
+const indexBytesMax = 1 << 30
+
 // readIndex returns the function that decodes the index of the repository at a
 // path below the worktree, and the stat data of its file (zero if there is none).
 func readIndex(l *gitconf.Layout, at string) (func() (*gitindex.Index, error), dirfd.Stat, error) {
@@ -141,12 +145,12 @@ func readIndex(l *gitconf.Layout, at string) (func() (*gitindex.Index, error), d
 		return &indexError{path.Join(at, ".git"), fmt.Errorf("git's index %s: %w", l.IndexFile, err)}
 	}
 	return func() (*gitindex.Index, error) {
-		data, err := os.ReadFile(l.IndexFile)
+		data, err := regular.Read(l.IndexFile, indexBytesMax)
 		if err != nil {
 			return nil, bad(err)
 		}
 		x, err := gitindex.Decode(data, &gitindex.Options{Algorithm: l.Algorithm, Mtime: st.Mtime, Shared: func(id oid.ID) ([]byte, error) {
-			return os.ReadFile(filepath.Join(filepath.Dir(l.IndexFile), "sharedindex."+id.String()))
+			return regular.Read(filepath.Join(filepath.Dir(l.IndexFile), "sharedindex."+id.String()), indexBytesMax)
 		}})
 		if err != nil {
 			return nil, bad(err)
@@ -175,7 +179,7 @@ func (e *Engine) cone(fold bool) *ignore.Cone {
 			return nil
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(e.repo.Layout().GitDir, "info", "sparse-checkout"))
+	data, err := regular.Read(filepath.Join(e.repo.Layout().GitDir, "info", "sparse-checkout"), rulesMax)
 	if err != nil {
 		return nil
 	}

@@ -109,6 +109,7 @@ func (p *place) commitFiles(n int) {
 	for i := range n {
 		p.write(fmt.Sprint("tracked/", i), fmt.Sprint(i))
 	}
+	time.Sleep(50 * time.Millisecond) // or git's index would be as young as they are, and not believed
 	p.commit("files")
 }
 

@@ -6,16 +6,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
 )
 
 // TestALockLeftByAKilledSnapshotHoldsNobodyUp kills a process while it holds
-// git's lock on our ref: it waits there for somebody to read its line of the
-// reflog, which is a pipe.
+// git's lock on our ref: it waits there to be allowed to open the reflog.
 func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 	p := newPlace(t, true)
 	e := p.open()
@@ -24,7 +25,8 @@ func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 	log := filepath.Join(p.dir, ".git", "logs", gitbridge.StoreRef)
 	lock := filepath.Join(p.dir, ".git", gitbridge.StoreRef) + ".lock"
 	p.must(os.MkdirAll(filepath.Dir(log), 0o755))
-	p.must(syscall.Mkfifo(log, 0o644))
+	p.must(os.WriteFile(log, nil, 0o644))
+	let := hold(t, log)
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestHelperSnapshot$")
 	cmd.Env = append(os.Environ(), "REWIND_TEST_SNAPSHOT="+p.dir, "HOME="+p.home)
 	p.must(cmd.Start())
@@ -49,6 +51,7 @@ func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 
 	p.must(cmd.Process.Kill())
 	_ = cmd.Wait()
+	let()
 	p.must(os.Remove(log))
 	if _, err := os.Lstat(lock); err != nil {
 		t.Fatal("the killed process left no lock behind: this test proves nothing")
@@ -58,4 +61,20 @@ func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 		t.Errorf("the ref keeps %v", got)
 	}
 	p.wantClean(e)
+}
+
+// hold makes everybody wait who opens a file, until the returned function is
+// called, or he is killed. It needs root.
+func hold(t *testing.T, path string) (let func()) {
+	t.Helper()
+	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY|unix.O_CLOEXEC)
+	if err == nil {
+		err = unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, path)
+	}
+	if err != nil {
+		t.Skipf("SKIPPED: nobody can be made to wait for a file here (it takes root): %v", err)
+	}
+	let = sync.OnceFunc(func() { unix.Close(fd) })
+	t.Cleanup(let)
+	return let
 }

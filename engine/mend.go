@@ -34,7 +34,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	}
 	m := &mending{has: has, load: e.trees(ctx), known: map[oid.ID]string{}, alg: e.alg}
 	m.look = e.repo.Look
-	m.read = func(id oid.ID) error { return e.view(ctx, func(v *cas.View) error { return readBack(v, id) }) }
+	m.read = func(id oid.ID) error { return e.view(ctx, func(v *cas.View) error { return v.ReadBack(id) }) }
 	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
 	var whole []oid.ID
 	for _, s := range slices.Backward(all) {
@@ -59,12 +59,6 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 		return fmt.Errorf("bring back what git lost: %w", err)
 	}
 	return e.repo.Rebuild(ctx, whole, lost)
-}
-
-// readBack reads an object of the store to its end.
-func readBack(v *cas.View, id oid.ID) error {
-	_, err := v.WriteTo(io.Discard, id)
-	return err
 }
 
 // A mending looks for the objects of snapshots.

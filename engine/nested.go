@@ -28,7 +28,7 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 			if err := c.keepNested(ctx, rel, nil); err != nil {
 				return nil, err
 			}
-			return &worktree.Repo{Ignore: rules.chain(nil)}, err
+			return &worktree.Repo{Ignore: rules.chain(nil)}, inWords(err)
 		case c.e.repo != nil && sameDir(filepath.Join(dir, ".git"), c.e.repo.Layout().GitDir):
 			return nil, nil // a link to the repository around it: for git an ordinary directory
 		}
@@ -53,8 +53,15 @@ func nestedHead(l *gitconf.Layout) (oid.ID, error) {
 	}
 	defer repo.Close()
 	head, err := repo.Head()
+	if err != nil {
+		err = inWords(err)
+	}
 	return head.Commit, err
 }
+
+// inWords keeps the scan from leaving out the file that an error is about: the
+// path that it gives is that of the repository.
+func inWords(err error) error { return errors.New(err.Error()) }
 
 // keepNested records a nested repository and its own ignore rules.
 func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) error {

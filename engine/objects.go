@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,23 +45,53 @@ func (e *Engine) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 	return kind, payload, nil
 }
 
-// write streams a blob, from the store or from git.
+// write streams a blob, from the store or from git. No lock is held while w
+// takes it: it may be a pager, or a disk that hangs.
 func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
 	if s := e.opened(); s != nil {
-		err := s.View(ctx, func(v *cas.View) error {
-			_, err := v.WriteTo(w, id)
-			return err
-		})
-		if !errors.Is(err, cas.ErrNotFound) {
+		n, err := s.WriteTo(ctx, w, id)
+		if n > 0 || !errors.Is(err, cas.ErrNotFound) {
 			return storeError(err)
 		}
 	}
-	_, payload, err := e.object(ctx, id)
-	if err != nil {
-		return err
+	if e.repo == nil {
+		return fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
 	}
-	_, err = io.Copy(w, bytes.NewReader(payload))
+	return e.writeFromGit(ctx, w, id)
+}
+
+// writeFromGit streams a blob of git. Where that fails w may have a beginning.
+func (e *Engine) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
+	o, err := e.repo.Stream(id)
+	if err != nil {
+		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
+	}
+	defer o.Data.Close()
+	r := &failing{ctx: ctx, r: o.Data}
+	_, err = io.Copy(w, r)
+	if r.err != nil {
+		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, r.err)
+	}
 	return err
+}
+
+// A failing reader tells its own errors from those of the writer that its bytes
+// go to, and ends with the context.
+type failing struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
 }
 
 // A forest is trees in memory, by id.

@@ -45,6 +45,7 @@ const (
 	tableRenamed    = "renamed"      // id that a snapshot had before a purge → its id now
 	tableNotices    = "notices"      // what was said once → when and of what
 	tableLost       = "lost"         // id of a snapshot that is not whole any more → why
+	tableLeftovers  = "leftovers"    // worktree and path of a temporary file that a restore could not remove → 1
 	tablePlaces     = "places"       // directory in which an agent's sessions lie → what it is
 )
 

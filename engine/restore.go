@@ -342,7 +342,7 @@ func (e *Engine) end(ctx context.Context, op *Operation, out outcome) error {
 			return err
 		}
 		now.Ended, now.Partial = e.now(), len(out.Conflicts) > 0
-		return errors.Join(now.put(u), row.put(u, e.key))
+		return errors.Join(now.put(u), row.put(u, e.key), e.noteLeftovers(u, out.Left))
 	})
 	if err == nil {
 		noteEnd(op)

@@ -2,16 +2,14 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // builtinIgnore is left out of directories without git, where nobody may have
@@ -95,12 +93,8 @@ func appendFile(list [][]byte, path string) [][]byte {
 const rulesMax = 100 << 20
 
 func readRules(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > rulesMax {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := regular.Read(path, rulesMax)
+	if err != nil {
 		return nil
 	}
 	return text

@@ -112,10 +112,7 @@ func (h *hand) allTrees() forest {
 // readBack reads an object to its end, from where a restore would.
 func (e *Engine) readBack(ctx context.Context, id oid.ID) error {
 	if s := e.opened(); s != nil {
-		err := s.View(ctx, func(v *cas.View) error {
-			_, err := v.WriteTo(io.Discard, id)
-			return err
-		})
+		_, err := s.WriteTo(ctx, io.Discard, id)
 		if !errors.Is(err, cas.ErrNotFound) {
 			return storeError(err)
 		}

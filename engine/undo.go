@@ -143,8 +143,11 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
-	return notes(left), err
+	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
+	if err == nil && len(out.Left) > 0 {
+		err = storeError(e.opened().Update(ctx, func(u *cas.Update) error { return e.noteLeftovers(u, out.Left) }))
+	}
+	return notes(out.Conflicts), err
 }
 
 // isLost reports whether something is not to be had any more, or not by this

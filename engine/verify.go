@@ -93,6 +93,12 @@ func (e *Engine) stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int64
 			return kind, size, storeError(err)
 		}
 	}
-	kind, payload, err := e.object(ctx, id)
-	return kind, int64(len(payload)), err
+	if e.repo == nil {
+		return 0, 0, fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
+	}
+	o, err := e.repo.Stream(id)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
+	}
+	return o.Kind, o.Size, o.Data.Close()
 }

@@ -162,10 +162,13 @@ func readFrozen(t *testing.T, name string) {
 		w.must(os.Rename(filepath.Join(w.dir, "store"), place))
 		table = filepath.Join(place, "stat.db")
 	}
-	loaded := stattable.Load(table)
-	defer loaded.Close()
-	if n := loaded.Len(); n == 0 {
-		t.Error("the stat table is not understood")
+	rows := func() int {
+		loaded := stattable.Load(table)
+		defer loaded.Close()
+		return loaded.Len()
+	}
+	if n := rows(); n != 0 {
+		t.Errorf("%d rows of a stat table of format 1 are taken for rows of format %d", n, stattable.Format)
 	}
 	e := w.open()
 	defer e.Close()
@@ -185,6 +188,9 @@ func readFrozen(t *testing.T, name string) {
 	}
 	r, err := e.Undo(t.Context())
 	w.must(err)
+	if rows() == 0 {
+		t.Error("no stat table was made in the place of the old one")
+	}
 	if d := want.Undone.differs(w.picture(w.root).brief()); d != "" {
 		t.Errorf("undo %+v: %s", r, d)
 	}

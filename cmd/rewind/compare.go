@@ -14,6 +14,7 @@ import (
 // lines is a change of a file, compared line by line.
 type lines struct {
 	old, new       []byte
+	part           bool // of one of them these are the first bytes: it is too large to be compared
 	binary         bool
 	added, removed int
 	hunks          []byte // unified, without the file's header
@@ -24,13 +25,15 @@ const binaryPrefix = 8000
 
 // compare reads both sides of a change and compares them.
 func compare(ctx context.Context, d *engine.Difference, c engine.Change) (l lines, err error) {
-	if l.old, err = d.Read(ctx, c, false); err != nil {
+	var wholeOld, wholeNew bool
+	if l.old, wholeOld, err = d.Read(ctx, c, false); err != nil {
 		return l, err
 	}
-	if l.new, err = d.Read(ctx, c, true); err != nil {
+	if l.new, wholeNew, err = d.Read(ctx, c, true); err != nil {
 		return l, err
 	}
-	if isBinary(l.old) || isBinary(l.new) {
+	l.part = !wholeOld || !wholeNew
+	if l.part || isBinary(l.old) || isBinary(l.new) {
 		l.binary = true
 		return l, nil
 	}

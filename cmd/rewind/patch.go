@@ -72,7 +72,7 @@ func header(w io.Writer, c engine.Change, l lines) {
 	if old, new := exact(c.From), exact(c.To); old != new && gitMode(c.From) == gitMode(c.To) {
 		fmt.Fprintf(w, "# permissions %04o to %04o of %s\n", old, new, quote(c.Path))
 	}
-	same := bytes.Equal(l.old, l.new) && c.From.Mode != 0 && c.To.Mode != 0
+	same := (bytes.Equal(l.old, l.new) && !l.part || l.part && c.From.ID == c.To.ID) && c.From.Mode != 0 && c.To.Mode != 0
 	if same && gitMode(c.From) == gitMode(c.To) {
 		return
 	}

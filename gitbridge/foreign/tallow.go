@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 const tallowPrefix = "refs/tallow/rewind/"
@@ -84,12 +83,9 @@ func readTurns(path string, turns map[string]tallowTurn) error {
 	if path == "" {
 		return nil
 	}
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s: %w: no regular file", path, ErrMalformed))
-	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	defer f.Close()
 	return scanTurns(f, turns)

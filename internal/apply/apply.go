@@ -101,10 +101,11 @@ type Note struct {
 // exactly one of its fields; a directory that was made but could not be given
 // its permissions is in two.
 type Outcome struct {
-	Written   int    // steps whose path now holds what was wanted there
-	Deleted   int    // steps whose path is now free
-	Kept      []Note // deletions not carried out because a directory holds other files
-	Conflicts []Note // steps not carried out
+	Written   int      // steps whose path now holds what was wanted there
+	Deleted   int      // steps whose path is now free
+	Kept      []Note   // deletions not carried out because a directory holds other files
+	Conflicts []Note   // steps not carried out
+	Left      []string // temporary names of ours that could not be removed, sorted
 }
 
 // Apply carries out the steps, in the order of [Order], below root.
@@ -136,6 +137,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	for _, j := range a.left {
 		a.abandon(j) // by now the directory may be back
 	}
+	a.out.Left = a.sweepLeft()
 	err = errors.Join(err, a.closeDirs())
 	if err == nil {
 		err = a.sync()
@@ -167,11 +169,12 @@ type applier struct {
 	opened map[string]tree.Mode // directories made writable, and what they were
 	synced map[string]uint64    // directories written to, and their devices
 	left   []job                // jobs whose directory could not be reached for the last act
+	litter map[string]bool      // temporary names of ours that could not be removed
 }
 
 func newApplier(root string, src Source, opt *Options) (*applier, error) {
 	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
-		opened: map[string]tree.Mode{}, synced: map[string]uint64{}}
+		opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
 	if opt != nil {
 		a.Options = *opt
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"syscall"
 
@@ -177,7 +178,7 @@ func (p *place) exchange(a, b string) error {
 
 // discard removes a temporary name, whatever type it has.
 func (p *place) discard(name string) error {
-	return p.act("discard", func() error {
+	err := p.act("discard", func() error {
 		err := p.dir.Remove(name)
 		if errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EPERM) { // POSIX lets unlink say either of a directory
 			if st, ok, _ := p.lstat(name); ok && st.Mode.Type() == tree.Dir {
@@ -186,6 +187,9 @@ func (p *place) discard(name string) error {
 		}
 		return err
 	})
+	dir, _ := split(p.path)
+	p.a.leave(path.Join(dir, name), err)
+	return err
 }
 
 // lstat looks at a name; ok is false if there is nothing.

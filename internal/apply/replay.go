@@ -77,29 +77,29 @@ func (p *place) giveBack(s *Step) error {
 // Clear removes what a run of these steps that was cut short left beside their
 // paths, and goes no further: for who takes the run back instead of finishing
 // it. Bytes of another process that the run had taken away by mistake get back
-// to their path; the notes name where that could not be, and what else could
-// not be removed. Options are those of the run.
-func Clear(ctx context.Context, root string, steps []Step, opt *Options) ([]Note, error) {
+// to their path; the conflicts name where that could not be, and what else
+// could not be removed. Options are those of the run.
+func Clear(ctx context.Context, root string, steps []Step, opt *Options) (out Outcome, err error) {
 	a, err := newApplier(root, nil, opt)
 	if err != nil {
-		return nil, fmt.Errorf("clear: %w", err)
+		return out, fmt.Errorf("clear: %w", err)
 	}
 	defer a.root.Close()
-	var notes []Note
 	err = each(ctx, len(steps), 1, func(i int) error {
 		err := a.clear(&steps[i])
 		if fatal(err) {
 			return err
 		}
 		if err != nil && !dirfd.Gone(err) {
-			notes = append(notes, note(steps[i].Path, err))
+			out.Conflicts = append(out.Conflicts, note(steps[i].Path, err))
 		}
 		return nil
 	})
+	out.Left = a.sweepLeft()
 	if err = errors.Join(err, a.closeDirs()); err != nil {
-		return notes, fmt.Errorf("clear: %w", err)
+		return out, fmt.Errorf("clear: %w", err)
 	}
-	return notes, nil
+	return out, nil
 }
 
 // Leftovers returns the temporary paths that a run of these steps with this

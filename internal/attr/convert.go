@@ -176,7 +176,7 @@ func (cfg *Config) checksOutCRLF() bool {
 // Identity reports that the conversion changes no file whatever its bytes, and
 // cannot fail.
 func (v Conversion) Identity() bool {
-	return v.lines == linesBinary && !v.ident && !v.badCode && v.encoding == "" && (!v.filtered || !v.filter.Required && v.filter.command() == "")
+	return v.lines == linesBinary && v.LinesOnly()
 }
 
 func (f Filter) command() string {

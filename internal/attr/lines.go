@@ -2,6 +2,9 @@ package attr
 
 import "bytes"
 
+// endMark is an old end-of-file mark, which counts for nothing at the end.
+const endMark = 0x1a
+
 // A census counts what git looks at to tell text from binary.
 type census struct {
 	crlf, loneCR, loneLF   int
@@ -30,7 +33,7 @@ func take(data []byte) census {
 			n.printable++
 		}
 	}
-	if len(data) > 0 && data[len(data)-1] == 0x1a { // an old end-of-file mark
+	if len(data) > 0 && data[len(data)-1] == endMark {
 		n.others--
 	}
 	return n
@@ -58,27 +61,35 @@ func (v Conversion) convertLines(data []byte, indexHasCR func() (bool, error)) (
 	if v.lines == linesBinary || len(data) == 0 || !v.safe && bytes.IndexByte(data, '\r') < 0 {
 		return data, nil
 	}
-	n := take(data)
-	convert := n.crlf > 0
-	if v.lines.auto() {
-		if n.binary() {
-			return data, nil
-		}
-		if convert && indexHasCR != nil {
-			has, err := indexHasCR()
-			if err != nil {
-				return nil, err
-			}
-			convert = !has
-		}
-	}
-	if v.safe && !v.survives(n, convert) {
-		return nil, ErrUnsafe
+	convert, err := v.decide(take(data), indexHasCR)
+	if err != nil {
+		return nil, err
 	}
 	if !convert {
 		return data, nil
 	}
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
+}
+
+// decide says whether the line ends of a file that holds n are converted.
+func (v Conversion) decide(n census, indexHasCR func() (bool, error)) (convert bool, err error) {
+	convert = n.crlf > 0
+	if v.lines.auto() {
+		if n.binary() {
+			return false, nil
+		}
+		if convert && indexHasCR != nil {
+			has, err := indexHasCR()
+			if err != nil {
+				return false, err
+			}
+			convert = !has
+		}
+	}
+	if v.safe && !v.survives(n, convert) {
+		return false, ErrUnsafe
+	}
+	return convert, nil
 }
 
 // survives reports whether line ends come back as they were when a file that

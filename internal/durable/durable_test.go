@@ -197,3 +197,29 @@ func TestSyncingAFileSystemWorksOrSaysItCannot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A lock file that cannot be looked at is not one that was replaced: to try
+// again would be to try for ever.
+func TestALockFileThatCannotBeLookedAtIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if yes, err := current(f, path); !yes || err != nil {
+		t.Errorf("it is current: %v, %v", yes, err)
+	}
+	if yes, err := current(f, path+"/below"); yes || err == nil {
+		t.Errorf("a path through a file: %v, %v", yes, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if yes, err := current(f, path); yes || err != nil {
+		t.Errorf("it was removed: %v, %v", yes, err)
+	}
+	f.Close()
+	if yes, err := current(f, path); yes || err == nil {
+		t.Errorf("fstat fails: %v, %v", yes, err)
+	}
+}

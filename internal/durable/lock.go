@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -95,7 +96,7 @@ func TryLock(path string, mode Mode) (*Held, error) {
 func TryLockFile(f *os.File, mode Mode) error { return lock(f, mode, false) }
 
 func acquire(path string, mode Mode, wait bool) (*Held, error) {
-	for {
+	for tries := 1; ; tries++ {
 		f, err := openLockFile(path, mode)
 		if err != nil {
 			return nil, err
@@ -103,14 +104,22 @@ func acquire(path string, mode Mode, wait bool) (*Held, error) {
 		if err := lock(f, mode, wait); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		if current(f, path) {
+		yes, err := current(f, path)
+		if err == nil && yes {
 			return &Held{file: f}, nil
 		}
-		if err := f.Close(); err != nil {
+		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
+		}
+		if tries == replacedMax {
+			return nil, fmt.Errorf("%s: the lock file was replaced %d times while it was locked", path, tries)
 		}
 	}
 }
+
+// replacedMax is how often a lock file may be found replaced by another one,
+// which takes somebody who removes it again and again.
+const replacedMax = 1000
 
 func openLockFile(path string, mode Mode) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -126,11 +135,14 @@ func openLockFile(path string, mode Mode) (*os.File, error) {
 
 // current reports whether the locked file is still the one at path: had
 // someone removed it, two holders could have a lock each.
-func current(f *os.File, path string) bool {
+func current(f *os.File, path string) (bool, error) {
 	mine, err := f.Stat()
 	if err != nil {
-		return false
+		return false, err
 	}
 	theirs, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, theirs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, theirs), err
 }

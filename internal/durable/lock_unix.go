@@ -39,7 +39,7 @@ func Unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // SyncDir makes the names in dir durable: files created, renamed and removed.
 func SyncDir(dir string) error {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0) // a pipe in its place is an error, and no wait
 	if err != nil {
 		return err
 	}

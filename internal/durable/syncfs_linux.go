@@ -11,7 +11,7 @@ import (
 // with one syncfs(2). It is the way to sync thousands of files: measured, it
 // costs an eleventh of one fsync each.
 func SyncFS(dir string) error {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}

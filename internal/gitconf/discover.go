@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // ErrNotRepository is reported if neither the directory nor any above it, up to
@@ -100,8 +102,9 @@ func (s *search) explicit(gitDir string) (*Layout, error) {
 		f.gitDir = target
 	}
 	var ok bool
-	if f.common, ok = s.isGitDir(f.gitDir); !ok {
-		return nil, fmt.Errorf("GIT_DIR %s: %w", gitDir, ErrNotRepository)
+	var err error
+	if f.common, ok, err = s.isGitDir(f.gitDir); !ok {
+		return nil, errors.Join(fmt.Errorf("GIT_DIR %s: %w", gitDir, ErrNotRepository), err)
 	}
 	return s.layout(f)
 }
@@ -139,7 +142,7 @@ func (s *search) look(dir string) (found, error) {
 	if err != nil || f.gitDir != "" {
 		return f, err
 	}
-	if common, ok := s.isGitDir(dir); ok {
+	if common, ok, _ := s.isGitDir(dir); ok {
 		return found{gitDir: dir, common: common}, nil
 	}
 	return found{}, nil
@@ -152,7 +155,11 @@ func (s *search) beside(dir string) (found, error) {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		if common, ok := s.isGitDir(dotGit); ok {
+		common, ok, err := s.isGitDir(dotGit)
+		if err != nil {
+			return found{}, fmt.Errorf("%w: %w", ErrBroken, err)
+		}
+		if ok {
 			return found{top: dir, gitDir: dotGit, common: common}, nil
 		}
 	case info.Mode().IsRegular():
@@ -160,9 +167,9 @@ func (s *search) beside(dir string) (found, error) {
 		if err != nil {
 			return found{}, err
 		}
-		common, ok := s.isGitDir(target)
+		common, ok, err := s.isGitDir(target)
 		if !ok {
-			return found{}, fmt.Errorf("%s points to %s: %w", dotGit, target, ErrBroken)
+			return found{}, errors.Join(fmt.Errorf("%s points to %s: %w", dotGit, target, ErrBroken), err)
 		}
 		return found{top: dir, gitFile: dotGit, gitDir: target, common: common}, nil
 	}
@@ -198,14 +205,10 @@ func (s *search) ceiling() string {
 // readGitFile reads a .git that is a file: "gitdir: " and a path, relative to
 // where the file lies.
 func readGitFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
+	data, err := regular.Read(path, gitFileBytesMax)
+	if refused(err) {
+		return "", fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return "", fmt.Errorf("%s: %w", path, ErrBroken)
-	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -219,21 +222,22 @@ func readGitFile(path string) (string, error) {
 
 // isGitDir reports whether a directory is a git directory, by git's three
 // signs: a HEAD that could be one, objects and refs. The last two lie in the
-// common directory, which is returned.
-func (s *search) isGitDir(dir string) (common string, ok bool) {
-	if !validHead(filepath.Join(dir, "HEAD")) {
-		return "", false
+// common directory, which is returned. The error names a file that cannot be
+// read because it is a pipe or a giant.
+func (s *search) isGitDir(dir string) (common string, ok bool, err error) {
+	if ok, err := validHead(filepath.Join(dir, "HEAD")); err != nil || !ok {
+		return "", false, err
 	}
-	common, err := s.commonDir(dir)
+	common, err = s.commonDir(dir)
 	if err != nil {
-		return "", false
+		return "", false, onlyRefused(err)
 	}
 	for _, sub := range []string{s.objects(common), filepath.Join(common, "refs")} {
 		if info, err := os.Stat(sub); err != nil || !info.IsDir() {
-			return "", false
+			return "", false, nil
 		}
 	}
-	return common, true
+	return common, true, nil
 }
 
 func (s *search) objects(common string) string {
@@ -248,7 +252,7 @@ func (s *search) commonDir(gitDir string) (string, error) {
 	if dir := s.opt.env("GIT_COMMON_DIR"); dir != "" && s.opt != nil && s.opt.UseEnv {
 		return inside(s.start, dir), nil
 	}
-	data, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	data, err := regular.Read(filepath.Join(gitDir, "commondir"), pathBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gitDir, nil
 	}
@@ -264,23 +268,42 @@ func (s *search) commonDir(gitDir string) (string, error) {
 
 // validHead reports whether a file could be a HEAD: a link into refs, a
 // symbolic ref into refs, or an object id.
-func validHead(path string) bool {
+func validHead(path string) (bool, error) {
 	if target, err := os.Readlink(path); err == nil {
-		return strings.HasPrefix(target, "refs/")
+		return strings.HasPrefix(target, "refs/"), nil
 	}
-	data, err := os.ReadFile(path)
-	if err != nil || len(data) > 1<<16 {
-		return false
+	data, err := regular.Read(path, pathBytesMax)
+	if err != nil {
+		return false, onlyRefused(err)
 	}
 	text := string(data)
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
-		return strings.HasPrefix(strings.TrimLeft(ref, " \t\r\n"), "refs/")
+		return strings.HasPrefix(strings.TrimLeft(ref, " \t\r\n"), "refs/"), nil
 	}
 	hex := 0
 	for hex < len(text) && strings.IndexByte("0123456789abcdefABCDEF", text[hex]) >= 0 {
 		hex++
 	}
-	return hex >= 40
+	return hex >= 40, nil
+}
+
+// Bounds of files that have one path or name, far above any real one.
+const (
+	gitFileBytesMax = 1 << 20
+	pathBytesMax    = 1 << 16
+)
+
+// refused reports whether a file was not read because of what it is.
+func refused(err error) bool {
+	return errors.Is(err, regular.ErrIrregular) || errors.Is(err, regular.ErrLarge)
+}
+
+// onlyRefused returns the errors of [refused].
+func onlyRefused(err error) error {
+	if refused(err) {
+		return err
+	}
+	return nil
 }
 
 // inside makes a path absolute that is relative to a directory.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // A Layout says where the parts of a repository lie and of what kind they are.
@@ -197,7 +198,7 @@ func (l *Layout) branch() string {
 	path := filepath.Join(l.GitDir, "HEAD")
 	text, err := os.Readlink(path)
 	if err != nil {
-		data, err := os.ReadFile(path)
+		data, err := regular.Read(path, pathBytesMax)
 		if err != nil {
 			return ""
 		}

@@ -3,7 +3,6 @@ package gitconf
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed-82afce7a/rewind/internal/regular"
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
@@ -209,18 +209,25 @@ func (l *loader) file(path string, scope Scope) error {
 	return nil
 }
 
-// readSmall reads a whole file, but not without end.
+// readSmall reads a whole file, but not without end, and never waits.
 func readSmall(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
-	if err == nil && len(data) > fileBytesMax {
-		err = fmt.Errorf("%s: %w: larger than %d bytes", path, ErrSyntax, fileBytesMax)
+	data, err := regular.Read(path, fileBytesMax)
+	switch {
+	case errors.Is(err, regular.ErrLarge):
+		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrSyntax, fileBytesMax)
+	case errors.Is(err, regular.ErrIrregular) && isNull(path):
+		return nil, nil // how an empty configuration is asked for
 	}
 	return data, err
+}
+
+func isNull(path string) bool {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return false
+	}
+	st, err := os.Stat(path)
+	return err == nil && os.SameFile(st, null)
 }
 
 // add keeps a setting and, if it is an include, reads what it includes.

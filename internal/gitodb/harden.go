@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // Harden makes durable what others left to the file system: git's default does
@@ -52,7 +53,7 @@ func (d *DB) SyncLoose(id oid.ID) error { return syncFile(loosePath(d.dir, id)) 
 // syncFile makes a file durable that somebody else wrote; one that was removed
 // meanwhile needs nothing.
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

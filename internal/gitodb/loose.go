@@ -2,14 +2,14 @@ package gitodb
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // readLoose returns the object in a file.
 func (d *DB) readLoose(path string) (oid.Kind, []byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -38,7 +38,7 @@ func (d *DB) readLoose(path string) (oid.Kind, []byte, error) {
 
 // looseSize reads the head of the object in a file.
 func (d *DB) looseSize(path string) (oid.Kind, int64, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -7,12 +7,14 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // mapFile maps a file for reading. The caller unmaps it, and reads it under
 // guard only.
 func mapFile(path string) (data []byte, unmap func() error, err error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // A pack is one pack file with its index. Its files are opened when they are
@@ -54,7 +55,7 @@ func (p *pack) open() (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
 	}
-	f, err := os.Open(p.path + ".pack")
+	f, err := regular.Open(p.path + ".pack")
 	if err != nil {
 		return nil, err
 	}

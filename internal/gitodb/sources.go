@@ -2,8 +2,6 @@ package gitodb
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // alternateDepthMax is how far git follows alternates of alternates.
@@ -35,7 +34,7 @@ func (d *DB) addSource(dir string, depth int) {
 		return
 	}
 	d.sources = append(d.sources, &source{dir: dir, alg: d.alg})
-	text, err := readBounded(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
+	text, err := regular.Read(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
 	if err != nil || depth == alternateDepthMax {
 		return
 	}
@@ -104,20 +103,6 @@ func octal(s string) (byte, bool) {
 	return b, true
 }
 
-// readBounded reads a small file that must not be larger than limit.
-func readBounded(path string, limit int64) (p []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	p, err = io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(p)) > limit {
-		err = errors.New(path + ": too large")
-	}
-	return p, err
-}
-
 // A directory's mtime must be so much older than its listing for a later change
 // to be sure to give another one. Where file systems keep fractions of a second
 // the kernel's clock for them ticks every 10 ms at the slowest; of the others FAT
@@ -183,13 +168,11 @@ type packPath struct {
 
 // packPaths lists the packs of a directory that have both their files.
 func packPaths(dir string) []packPath {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
+	list, _ := os.ReadDir(dir) // what could be read is better than nothing
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.Name()
 	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1) // what could be read is better than nothing
-	slices.Sort(names)
 	has := func(name string) bool {
 		_, ok := slices.BinarySearch(names, name)
 		return ok

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // Stream opens an object of any size. Its data are verified as they are read:
@@ -62,7 +62,7 @@ func (d *DB) streamPacked(p *pack, off int64) (Object, error) {
 
 // streamLoose opens a file; where its object is small, it has no data.
 func (d *DB) streamLoose(path string) (Object, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return Object{}, err
 	}

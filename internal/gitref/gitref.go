@@ -16,7 +16,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // Errors that a caller branches on.
@@ -185,18 +185,10 @@ func absent(err error) bool {
 }
 
 // readFile reads a file that must not be larger than limit.
-func readFile(path string, limit int64) (p []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
-	}
-	p, err = io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(p)) > limit {
-		err = fmt.Errorf("%s: %w: too large", path, ErrCorrupt)
+func readFile(path string, limit int64) ([]byte, error) {
+	p, err := regular.Read(path, limit)
+	if errors.Is(err, regular.ErrLarge) || errors.Is(err, regular.ErrIrregular) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return p, err
 }

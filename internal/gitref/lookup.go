@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 const (
@@ -24,11 +26,13 @@ const (
 // repositories have hundreds of thousands of refs: a file whose first line says
 // that it is sorted, as git's are, is searched by halves (git-pack-refs).
 func (s *Store) packed(name string) (oid.ID, error) {
-	f, err := os.Open(filepath.Join(s.commonDir, "packed-refs"))
-	if errors.Is(err, os.ErrNotExist) {
+	f, err := regular.Open(filepath.Join(s.commonDir, "packed-refs"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return oid.ID{}, nil
-	}
-	if err != nil {
+	case errors.Is(err, regular.ErrIrregular), errors.Is(err, syscall.EISDIR):
+		return oid.ID{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case err != nil:
 		return oid.ID{}, err
 	}
 	defer f.Close()
@@ -36,8 +40,8 @@ func (s *Store) packed(name string) (oid.ID, error) {
 	switch {
 	case err != nil:
 		return oid.ID{}, err
-	case !st.Mode().IsRegular() || st.Size() > packedBytesMax:
-		return oid.ID{}, fmt.Errorf("packed-refs: %w: not a file of refs", ErrCorrupt)
+	case st.Size() > packedBytesMax:
+		return oid.ID{}, fmt.Errorf("packed-refs: %w: too large to be one", ErrCorrupt)
 	}
 	digits, err := lookUp(f, st.Size(), name)
 	if err != nil || digits == "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // lockOwn makes "<path>.lock" with its content, in such a way that a process of
@@ -191,6 +192,6 @@ func (s *Store) described(path, name, known string) bool {
 	if err != nil || !st.Mode().IsRegular() || st.Size() > 1<<10 {
 		return false
 	}
-	content, err := os.ReadFile(path)
+	content, err := regular.Read(path, 1<<10)
 	return err == nil && len(content) > 0 && s.describe(name, st, string(content)) == known
 }

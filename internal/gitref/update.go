@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // An Update is one ref's way from a value to another.
@@ -71,7 +72,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 
 // Settle makes durable what a ref's file says now. A packed ref is git's to sync.
 func (s *Store) Settle(name string) error {
-	f, err := os.Open(s.path(name))
+	f, err := regular.Open(s.path(name))
 	if absent(err) {
 		return nil
 	}
@@ -334,9 +335,9 @@ func (s *Store) log(u Update) (err error) {
 			return err
 		}
 	}
-	f, err := os.OpenFile(path, flags, 0o666)
-	if !s.opt.LogAlways && absent(err) {
-		return nil
+	f, err := regular.OpenFile(path, flags, 0o666)
+	if !s.opt.LogAlways && absent(err) || errors.Is(err, regular.ErrIrregular) {
+		return nil // a pipe or a device keeps no log
 	}
 	if err != nil {
 		return err

@@ -51,6 +51,14 @@ func (e Entry) Name() string {
 }
 
 func (e Entry) nameAt() int {
+	n := e.idsEnd()
+	if e.raw()&Fresh != 0 {
+		n += readAtSize
+	}
+	return n
+}
+
+func (e Entry) idsEnd() int {
 	flags, n := e.raw(), entIDs
 	if flags&hasGit != 0 {
 		n += idSize(flags&longIDs != 0)
@@ -103,10 +111,13 @@ func (e Entry) Item() Item {
 
 func (e Entry) item() Item {
 	le, p := binary.LittleEndian, e.p
-	mode := le.Uint32(p)
+	mode, readAt := le.Uint32(p), int64(0)
+	if e.raw()&Fresh != 0 {
+		readAt = int64(le.Uint64(p[e.idsEnd():]))
+	}
 	return Item{Name: e.Name(), GitMode: e.GitMode(), Mode: tree.Mode(mode & 0xffffff), Flags: e.Flags(), Ino: le.Uint64(p[entIno:]),
 		Size: int64(le.Uint64(p[entBytes:])), Mtime: int64(le.Uint64(p[entMtime:])), Ctime: int64(le.Uint64(p[entCtime:])),
-		Git: e.Git(), Raw: e.Raw()}
+		Git: e.Git(), Raw: e.Raw(), ReadAt: readAt}
 }
 
 // SameAs reports whether the entry is what encoding the item would give.

@@ -52,6 +52,7 @@ const (
 	hasRaw
 	longIDs
 	InFull // a directory that is [Full], or lies in one: an empty one is not recorded
+	Fresh  // read so soon after it was written that the write may have gone on: read it once more
 )
 
 // The offsets of a row and of an entry; docs/format.md has the table.
@@ -65,6 +66,7 @@ const (
 	entIno, entBytes           = 8, 16
 	entMtime, entCtime, entIDs = 24, 32, 40
 	shortID, longID            = 20, 32
+	readAtSize                 = 8 // of an entry that is [Fresh]
 )
 
 // A Head is what a row says of the directory itself.
@@ -93,6 +95,7 @@ type Item struct {
 	Mtime, Ctime int64
 	Git          oid.ID // in the git tree; zero: not there
 	Raw          oid.ID // of the bytes on disk
+	ReadAt       int64  // when these bytes were first read, if it is [Fresh]; else 0
 }
 
 // A Note is a name that was left out, and why. The empty name is the directory
@@ -164,6 +167,9 @@ func itemBytes(items []Item) (n int) {
 		if it.Raw != it.Git || it.Flags&IsDir != 0 {
 			n += it.Raw.Len()
 		}
+		if it.Flags&Fresh != 0 {
+			n += readAtSize
+		}
 	}
 	return n
 }
@@ -182,6 +188,9 @@ func appendEntry(p []byte, it *Item) []byte {
 	}
 	if n := len(p) - at - entIDs; n == longID || n == 2*longID {
 		flags |= longIDs
+	}
+	if flags&Fresh != 0 {
+		p = le.AppendUint64(p, uint64(it.ReadAt))
 	}
 	p = append(p, it.Name...)
 	p = append(p, 0)

@@ -29,7 +29,7 @@ import (
 
 // Format is the number of the format that this package reads and writes. A
 // file of another format is thrown away.
-const Format = 1
+const Format = 2
 
 const (
 	lockWait    = time.Second // a writer holds the file for milliseconds

@@ -18,22 +18,23 @@ var layers = map[string]string{
 	"internal/attr":      "internal/wildmatch",
 	"internal/dirfd":     "internal/tree",
 	"internal/durable":   "",
+	"internal/regular":   "",
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable internal/gitindex",
 	"internal/apply":    "internal/oid internal/tree internal/dirfd",
-	"internal/gitconf":  "internal/oid internal/wildmatch",
+	"internal/gitconf":  "internal/oid internal/wildmatch internal/regular",
 	"internal/gitindex": "internal/oid internal/tree",
-	"internal/gitodb":   "internal/oid internal/durable",
-	"internal/gitref":   "internal/oid internal/durable",
+	"internal/gitodb":   "internal/oid internal/durable internal/regular",
+	"internal/gitref":   "internal/oid internal/durable internal/regular",
 	"gitbridge": "internal/durable internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
 		"internal/oid internal/tree",
-	"gitbridge/foreign": "gitbridge internal/gitindex internal/gitref internal/oid internal/tree",
+	"gitbridge/foreign": "gitbridge internal/regular internal/gitindex internal/gitref internal/oid internal/tree",
 	"cas":               "internal/oid internal/durable",
 	"ledger":            "internal/oid internal/durable",
 	"engine": "cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/wildmatch internal/ignore " +
 		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref",
+		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref internal/regular",
 	"internal/rpc":  "",
 	"cmd/rewind":    "engine internal/oid internal/rpc bench",
 	"bench":         "",

@@ -136,7 +136,7 @@ func inGit(n *node, it *stattable.Item) bool {
 // reuse takes the ids of the row, if the file is as the row has it.
 func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	o := c.old
-	if o == nil || o.Flags&stattable.Young != 0 || o.Raw.IsZero() || !sameStat(o, st) {
+	if o == nil || o.Flags&(stattable.Young|stattable.Fresh) != 0 || o.Raw.IsZero() || !sameStat(o, st) {
 		return false
 	}
 	if w.cfg.Recheck && !(w.has(o.Raw) && (o.Git.IsZero() || w.has(o.Git))) {
@@ -150,6 +150,9 @@ func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item
 		}
 	}
 	it.Raw, it.Git, it.Flags = o.Raw, git, it.Flags|flags
+	if flags&stattable.Converted != 0 && git.IsZero() {
+		w.tooLarge(c)
+	}
 	return true
 }
 
@@ -164,6 +167,11 @@ func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, fl
 	e, sure := w.unchanged(n, c, st)
 	if sure && (converted || e.ID != o.Raw) {
 		return e.ID, stattable.Converted, true
+	}
+	if converted && c.sameAttrs && o.Size > memoryBytesMax {
+		if v, identity := w.conversion(n, c.name); !identity && !v.LinesOnly() {
+			return git, stattable.Converted, true // it is too large still
+		}
 	}
 	if converted || e != nil && !sure && e.ID != o.Raw {
 		return git, 0, false
@@ -240,8 +248,8 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 	if !n.row.IsZero() && n.row.Flags()&stattable.Dropped != 0 {
 		return false // the row may have known that git converted the file
 	}
-	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && o.Raw != e.ID && sameStat(o, st) {
-		return false // in the last case the row knows that git converted the file
+	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && (o.Raw != e.ID || o.Flags&stattable.Fresh != 0) && sameStat(o, st) {
+		return false // in the last case the row knows that git converted the file, or that it may have read it too soon, as we did
 	}
 	if st.Mode.Type() == tree.File {
 		shrinks, identity := w.shrinks(n, c.name)

@@ -314,7 +314,7 @@ func TestRecheckReadsWhatTheStoreHasLost(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
 	p.write("d/b", "2")
-	time.Sleep(50 * time.Millisecond)
+	p.now = time.Now().Add(time.Hour).UnixNano()
 	want := p.scan().State
 	recheck := func(c *Config) { c.Recheck = true }
 	if r := p.scan(recheck); r.Counters.Opened != 0 || r.State != want {

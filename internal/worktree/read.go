@@ -51,6 +51,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	defer f.Close()
 	a.count.Opened++
+	began := a.now()
 	before, err := f.Stat()
 	if err != nil || before.Mode.Type() != tree.File {
 		return a.giveUp(torn)
@@ -65,6 +66,7 @@ func (a *attempt) read() (ending, error) {
 	after, err := f.Stat()
 	if err == nil && whole && before.Same(&after) {
 		a.st = before
+		a.settle(began)
 		return recorded, nil
 	}
 	if !a.last || a.it.Raw.IsZero() {
@@ -72,6 +74,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	a.st = before
 	a.it.Flags |= stattable.Young
+	a.doubt(a.now())
 	a.unstable(join(a.n.path, a.name))
 	return recorded, nil
 }
@@ -136,17 +139,9 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	}
 	r := &fileReader{ctx: a.ctx, f: f}
 	defer func() { a.count.ReadBytes += r.n }()
-	if st.Size > smallBytesMax && identity && !sure {
-		it.Raw, err = a.cfg.Save.Blob(a.ctx, io.LimitReader(r, st.Size), st.Size, a.base())
-		if r.err != nil || r.n < st.Size {
-			it.Raw = oid.ID{}
-			return false, a.ctx.Err()
-		}
-		if git {
-			it.Git = it.Raw
-		}
-		a.expect(e)
-		return true, err
+	c := content{attempt: a, v: v, e: e, git: git, sure: sure, identity: identity, size: st.Size}
+	if st.Size > largeBytesMin || st.Size > smallBytesMax && identity && !sure {
+		return c.stream(r)
 	}
 	raw, whole := a.readWhole(r, st.Size)
 	if r.err != nil {
@@ -155,22 +150,40 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	if it.Raw, err = a.blob(raw, a.base()); err != nil || !git {
 		return whole, err
 	}
-	o := a.old // what it has for git is the same conversion's, unless it was the index's
-	switch {
-	case sure && (e.ID != it.Raw || !identity):
-		it.Git, it.Flags = e.ID, it.Flags|stattable.Converted
-	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex && a.n.sinceIndex(o.Mtime):
-		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
-	case identity:
-		it.Git = it.Raw
-	default:
-		it.Git = it.Raw
+	if !c.formKnown() {
 		err = a.convert(v, raw)
 	}
 	if !sure {
 		a.expect(e)
 	}
 	return whole, err
+}
+
+// A content is what is known of a file's bytes when they were read.
+type content struct {
+	*attempt
+	v        attr.Conversion
+	e        *gitindex.Entry // what git takes the file for, nil if nothing
+	git      bool            // it belongs into the git tree
+	sure     bool            // that git does so
+	identity bool            // there is no conversion
+	size     int64
+}
+
+// formKnown sets the id of git's form of the file, if it is known without a
+// conversion.
+func (c *content) formKnown() bool {
+	it, o := &c.it, c.old // what it has for git is the same conversion's, unless it was the index's
+	switch {
+	case c.sure && (c.e.ID != it.Raw || !c.identity):
+		it.Git, it.Flags = c.e.ID, it.Flags|stattable.Converted
+	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && c.sameAttrs && c.sameIndex && c.n.sinceIndex(o.Mtime):
+		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
+	default:
+		it.Git = it.Raw
+		return c.identity
+	}
+	return true
 }
 
 // expect has a file read again by the next scan, with the index at hand, if git
@@ -200,18 +213,25 @@ func (a *attempt) convert(v attr.Conversion, raw []byte) error {
 	a.it.Flags |= stattable.Converted
 	cleaned, err := a.gitForm(a.n, a.candidate, v, raw)
 	switch {
-	case a.ctx.Err() != nil:
-		return a.ctx.Err()
 	case err != nil:
-		a.it.Git = oid.ID{}
-		a.into.head.Flags |= stattable.Retry
-		a.note(a.into, stattable.Note{Name: a.name, Reason: err.Error(), Kept: true})
-		return nil
+		return a.unconverted(err)
 	case bytes.Equal(cleaned, raw):
 		return nil
 	}
 	a.it.Git, err = a.blob(cleaned, oid.ID{})
 	return err
+}
+
+// unconverted leaves a file out of git's tree, with the reason; the next scan
+// tries again.
+func (a *attempt) unconverted(why error) error {
+	if a.ctx.Err() != nil {
+		return a.ctx.Err()
+	}
+	a.it.Git = oid.ID{}
+	a.into.head.Flags |= stattable.Retry
+	a.note(a.into, stattable.Note{Name: a.name, Reason: why.Error(), Kept: true})
+	return nil
 }
 
 // A fileReader remembers its own errors, so that they are told from the

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 )
 
@@ -136,8 +137,16 @@ func (s *scan) size(r *realm, e *gitindex.Entry) (int64, bool) {
 		n := r.sizes[e.Number]
 		return n, n >= 0
 	}
+	return s.sizeOf(e.ID)
+}
+
+// sizeOf asks for the size of one content of git.
+func (s *scan) sizeOf(id oid.ID) (int64, bool) {
+	if s.cfg.Sizes == nil {
+		return 0, false
+	}
 	var one [1]int64
-	s.cfg.Sizes(1, func(int) []byte { return e.ID.Bytes() }, one[:])
+	s.cfg.Sizes(1, func(int) []byte { return id.Bytes() }, one[:])
 	return one[0], one[0] >= 0
 }
 

@@ -55,7 +55,7 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 		return d, true
 	}
 	st := dirfd.Stat{Mode: e.Mode, Ino: e.Ino, Size: e.Size, Mtime: e.Mtime, Ctime: e.Ctime}
-	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Young: e.Flags&stattable.Young != 0}, true
+	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Young: e.Flags&(stattable.Young|stattable.Fresh) != 0}, true
 }
 
 func dirEntry(row stattable.Row) Entry {

@@ -186,18 +186,27 @@ func (w *worker) shrinks(n *node, name string) (shrinks, identity bool) {
 
 // gitForm makes git's form of a file.
 func (w *worker) gitForm(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
-	in := attr.Input{Path: join(n.path, c.name), Raw: raw, Run: w.cfg.Filter}
-	if c.isTracked && w.cfg.Load != nil {
-		in.IndexHasCR = func() (bool, error) {
-			id, err := w.indexed(n, c)
-			if err != nil || id.IsZero() {
-				return false, err
-			}
-			blob, err := w.cfg.Load(oid.Blob, id)
-			return err == nil && attr.HasCRLF(blob), nil // what is not there, or no blob, has none, as for git
-		}
-	}
+	in := attr.Input{Path: join(n.path, c.name), Raw: raw, Run: w.cfg.Filter, IndexHasCR: w.indexHasCR(n, c)}
 	return v.Clean(w.ctx, in)
+}
+
+// indexHasCR returns the function that says whether the index has a text with
+// CRLF line ends in a file's place; nil if it has nothing.
+func (w *worker) indexHasCR(n *node, c *candidate) func() (bool, error) {
+	if !c.isTracked || w.cfg.Load == nil {
+		return nil
+	}
+	return func() (bool, error) {
+		id, err := w.indexed(n, c)
+		if err != nil || id.IsZero() {
+			return false, err
+		}
+		if size, ok := w.sizeOf(id); ok && size > memoryBytesMax {
+			return false, errTooLarge
+		}
+		blob, err := w.cfg.Load(oid.Blob, id)
+		return err == nil && attr.HasCRLF(blob), nil // what is not there, or no blob, has none, as for git
+	}
 }
 
 // indexed returns the id that the index has for a file: the row knows only

@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	slackLocal   = 20 * time.Millisecond
-	slackUnknown = 2 * time.Second
 	workersMin   = 2
 	workersMax   = 16
 	progressStep = 100 * time.Millisecond
@@ -46,8 +44,9 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 type scan struct {
 	cfg    *Config
 	root   *dirfd.Dir
+	now    func() int64
 	cutoff int64         // what was touched at this time or later is young
-	slack  time.Duration // the grain of the file system's timestamps
+	slack  time.Duration // how far the clock that stamps files may be from ours
 	quick  uint64        // the device of the root, if it is this machine's own
 	force  forced
 	seen   []bool // by row number; each is written by the one worker that has the row
@@ -75,19 +74,14 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	if st, err := root.Stat(); err == nil && local {
 		s.quick = st.Dev
 	}
-	now := cfg.Now
-	if now == nil {
-		now = coarseNow
+	if s.now = cfg.Now; s.now == nil {
+		s.now = coarseNow
 	}
-	s.cutoff = now() - int64(s.slack)
+	s.cutoff = s.now() - int64(s.slack)
 	s.seen = make([]bool, cfg.Table.Len())
 	s.result = &Result{table: cfg.Table, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
 	return s
 }
-
-// young reports whether something may change again without a trace in its
-// stat data.
-func (s *scan) young(st *dirfd.Stat) bool { return max(st.Mtime, st.Ctime) >= s.cutoff }
 
 func (s *scan) run(ctx context.Context) error {
 	n := &node{host: true}

@@ -1,0 +1,94 @@
+package cas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// pieceBytes is about how much of a content is read under one lock.
+const pieceBytes = 4 << 20
+
+// WriteTo writes an object's payload to w and returns the number of bytes
+// written, or [ErrNotFound]. It reads a few megabytes under the shared lock and
+// writes them under none: however slow w is, nobody waits for it. Each chunk is
+// verified before it is written; after an error w has a true beginning of the
+// payload.
+func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (written int64, err error) {
+	r := reading{id: id}
+	for more := true; more; {
+		var p piece
+		if err := s.View(ctx, func(v *View) (err error) { p, err = r.next(v); return err }); err != nil {
+			return written, err
+		}
+		for _, raw := range p.chunks {
+			n, err := w.Write(raw)
+			if written += int64(n); err != nil {
+				return written, err
+			}
+		}
+		r.digests, r.at, r.size = p.digests, r.at+len(p.chunks), p.size
+		r.read += p.bytes
+		more = r.at < len(r.digests)
+	}
+	if r.read != r.size {
+		return written, fmt.Errorf("object %v: %w: its chunks have %d bytes, not %d", id, ErrCorrupt, r.read, r.size)
+	}
+	return written, nil
+}
+
+// A reading is how far an object was read.
+type reading struct {
+	id         oid.ID
+	digests    []digest // of its chunks; nil before the first piece
+	at         int      // the first chunk that was not read
+	size, read uint64
+}
+
+// A piece is a few chunks of an object, and what the first look said of it.
+type piece struct {
+	chunks  [][]byte
+	bytes   uint64
+	digests []digest
+	size    uint64
+}
+
+func (r *reading) next(v *View) (p piece, err error) {
+	p.digests, p.size = r.digests, r.size
+	if p.digests == nil {
+		o, err := v.object(r.id)
+		if err != nil {
+			return p, err
+		}
+		p.size = o.size
+		if p.digests, err = v.digests(o); err != nil {
+			return p, fmt.Errorf("object %v: %w", r.id, err)
+		}
+	}
+	for _, d := range p.digests[r.at:] {
+		raw, err := v.chunk(d)
+		if err != nil {
+			return p, r.broken(v, err)
+		}
+		p.chunks, p.bytes = append(p.chunks, raw), p.bytes+uint64(len(raw))
+		if r.read+p.bytes > p.size {
+			return p, fmt.Errorf("object %v: %w: its chunks have more than %d bytes", r.id, ErrCorrupt, p.size)
+		}
+		if p.bytes >= pieceBytes {
+			break
+		}
+	}
+	return p, nil
+}
+
+// broken says what it means that a chunk cannot be read: damage, or that the
+// object was removed since its first piece was read.
+func (r *reading) broken(v *View, err error) error {
+	if _, gone := v.object(r.id); r.at > 0 && errors.Is(gone, ErrNotFound) {
+		return fmt.Errorf("%w: it was removed while it was read", gone)
+	}
+	return fmt.Errorf("object %v: %w", r.id, err)
+}

@@ -1,0 +1,8 @@
+//go:build unix
+
+package regular
+
+import "syscall"
+
+// unwaiting lets opening a pipe return at once, and a terminal stay nobody's.
+const unwaiting = syscall.O_NONBLOCK | syscall.O_NOCTTY

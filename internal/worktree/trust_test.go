@@ -1,0 +1,158 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+)
+
+func TestAFileReadSoonAfterItWasWrittenIsReadOnceMoreAndThenBelieved(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	written := p.touched("a")
+	for _, step := range []struct {
+		after  time.Duration
+		opened int64
+	}{
+		{100 * time.Millisecond, 1},
+		{200 * time.Millisecond, 1}, // too soon after the first to tell anything
+		{2200 * time.Millisecond, 1},
+		{2201 * time.Millisecond, 0},
+		{time.Hour, 0},
+	} {
+		p.now = written + int64(step.after)
+		if r := p.scan(); r.Counters.Opened != step.opened {
+			t.Errorf("%v after the write %d files were opened, want %d", step.after, r.Counters.Opened, step.opened)
+		}
+	}
+}
+
+func TestAFileReadLongAfterItWasWrittenIsBelievedAtOnce(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	p.now = p.touched("a") + int64(writeTime) + 3*int64(writePerByte)
+	p.scan()
+	if r := p.scan(); r.Counters.Opened != 0 {
+		t.Errorf("%d files were opened again", r.Counters.Opened)
+	}
+}
+
+// A store to a mapped page, or the rest of a long write, leaves no trace.
+func TestAFileThatChangedWithoutATraceIsReadUntilItStays(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	p.now = p.touched("a") + int64(time.Second)
+	p.scan()
+	other := p.alg.Sum(oid.Blob, []byte("0ne"))
+	p.forge("a", func(it *stattable.Item) { it.Raw, it.Git = other, other })
+	p.now += int64(time.Hour)
+	p.checkDisk(p.scanned(func(r *Result) {
+		if e, ok := r.Lookup("a"); !ok || !e.Young {
+			t.Error("what had just changed without a trace was believed")
+		}
+	}))
+	p.now += int64(readsApart)
+	if r := p.scan(); r.Counters.Opened != 1 {
+		t.Errorf("%d files were opened, want 1", r.Counters.Opened)
+	}
+	if r := p.scan(); r.Counters.Opened != 0 {
+		t.Errorf("%d files were opened, want none", r.Counters.Opened)
+	}
+}
+
+func TestAClockThatWentBackDoesNotMakeAFileBelieved(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "one")
+	written := p.touched("a")
+	p.now = written + int64(5*time.Second)
+	p.scan()
+	for _, after := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second} {
+		p.now = written + int64(after)
+		if r := p.scan(); r.Counters.Opened != 1 {
+			t.Errorf("%v after the write %d files were opened, want 1", after, r.Counters.Opened)
+		}
+	}
+	if r := p.scan(); r.Counters.Opened != 0 {
+		t.Errorf("%d files were opened, want none", r.Counters.Opened)
+	}
+}
+
+func TestTheGrainOfTimesIsWhatAFileShows(t *testing.T) {
+	second := int64(time.Second)
+	for _, c := range []struct {
+		mtime, ctime int64
+		want         time.Duration
+	}{
+		{7*second + 1, 7*second + 1, 1},
+		{7 * second, 7*second + 123456789, 1}, // somebody set the time of writing
+		{7*second + 1, 7 * second, time.Second},
+		{7 * second, 7 * second, time.Second},
+		{8 * second, 8 * second, 2 * time.Second},
+		{7*second + 120e6, 7*second + 120e6, 10 * time.Millisecond},
+		{7*second + 5, 0, 1}, // no time of change at all
+		{7 * second, 0, time.Second},
+		{-7 * second, -7 * second, time.Second},
+	} {
+		if got := grain(&dirfd.Stat{Mtime: c.mtime, Ctime: c.ctime}); got != c.want {
+			t.Errorf("grain of %d, %d = %v, want %v", c.mtime, c.ctime, got, c.want)
+		}
+	}
+}
+
+// touched is the time that a file shows.
+func (p *place) touched(rel string) int64 {
+	p.t.Helper()
+	d, err := dirfd.Open(filepath.Dir(p.path(rel)))
+	p.must(err)
+	defer d.Close()
+	st, err := d.Lstat(filepath.Base(rel))
+	p.must(err)
+	return touched(&st)
+}
+
+// forge changes what the root's row says of a name.
+func (p *place) forge(name string, change func(*stattable.Item)) {
+	p.t.Helper()
+	table := stattable.Load(p.table)
+	row, _, ok := table.Row("")
+	if !ok {
+		p.t.Fatal("no row")
+	}
+	c, found := unpack(row), false
+	for i := range c.items {
+		if c.items[i].Name == name {
+			change(&c.items[i])
+			found = true
+		}
+	}
+	if !found {
+		p.t.Fatalf("the row has no %q", name)
+	}
+	defer table.Close()
+	p.must(table.Save(table.Bound(), map[string]stattable.Row{"": stattable.Encode("", &c.head, c.items, c.notes)}, nil))
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func contentOf(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
