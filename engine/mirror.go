@@ -62,8 +62,8 @@ func (m *mirroring) run(ctx context.Context, first bool) error {
 	if !first {
 		job.Recorded = m.recorded
 	}
-	if last := m.c.last; last != nil && m.e.repo.Keeps(ctx, last.ID) {
-		job.Since = last.Tree
+	if last := m.c.last; last != nil && (last.ID == job.After || m.e.repo.Keeps(ctx, last.ID)) {
+		job.Since = last.Tree // the bridge holds that the ref keeps what After names
 	}
 	_, err := m.e.repo.Bridge(ctx, job)
 	return err

@@ -32,16 +32,18 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (miss
 	return missing, found, nil
 }
 
-// tree reads a tree of the snapshot, from the store or from git.
+// tree reads a tree of the snapshot, or one to compare it with: from git, which
+// has most of them and no lock that the snapshot's own transaction holds, or else
+// from the store.
 func (w *writer) tree(id oid.ID) ([]byte, error) {
 	if id == w.r.emptyTree() {
 		return nil, nil
 	}
-	kind, payload, err := w.job.Load(id)
+	kind, payload, err := w.r.db.Read(id)
 	if err != nil {
-		var gitErr error
-		if kind, payload, gitErr = w.r.db.Read(id); gitErr != nil {
-			return nil, fmt.Errorf("%w: tree %v: %w; %w", ErrMissing, id, err, gitErr)
+		var other error
+		if kind, payload, other = w.job.Load(id); other != nil {
+			return nil, fmt.Errorf("%w: tree %v: %w; %w", ErrMissing, id, other, err)
 		}
 	}
 	if kind != oid.Tree {
