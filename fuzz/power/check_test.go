@@ -16,24 +16,26 @@ const storeRef = "refs/pi-rewind/store"
 type fault string
 
 const (
-	lost       fault = "an acknowledged snapshot cannot be exported"
-	altered    fault = "an acknowledged snapshot has other contents"
-	blind      fault = "verify exits 0 although a snapshot is damaged"
-	alarmed    fault = "verify finds damage where no snapshot is damaged"
-	closed     fault = "the store does not open"
-	stuck      fault = "the next snapshot does not exit 0"
-	untrue     fault = "the next snapshot is not what is on disk"
-	locked     fault = "a lock of the ref that the cut left stays after the next snapshot"
-	broken     fault = "the ref is broken after the next snapshot"
-	unkept     fault = "the ref does not reach every acknowledged snapshot after the next one"
-	stillLost  fault = "an acknowledged snapshot is damaged after the next one"
-	gitLost    fault = "a durable commit of the user is gone"
-	unmounted  fault = "the file system cannot be mounted"
-	ownHead    fault = "(no fault by itself) git's own HEAD is broken, and was mended by hand"
-	ownLinked  fault = "(no fault by itself) git's own files of a linked worktree are broken, and the next snapshot names it"
-	ownIndex   fault = "(no fault by itself) git's own index is broken, and the next snapshot names it"
-	refBroken  fault = "(no fault by itself) the ref is broken right after the cut"
-	notBridged fault = "(no fault by itself) the ref does not reach every acknowledged snapshot right after the cut"
+	lost         fault = "an acknowledged snapshot cannot be exported"
+	altered      fault = "an acknowledged snapshot has other contents"
+	blind        fault = "verify exits 0 although a snapshot is damaged"
+	alarmed      fault = "verify finds damage where no snapshot is damaged"
+	closed       fault = "the store does not open"
+	stuck        fault = "the next snapshot does not exit 0"
+	deceived     fault = "(no fault by itself) without a stat table a file is taken for what git's index has, as git does, and is not"
+	untrue       fault = "the next snapshot is not what is on disk"
+	locked       fault = "a lock of the ref that the cut left stays after the next snapshot"
+	broken       fault = "the ref is broken after the next snapshot"
+	unkept       fault = "the ref does not reach every acknowledged snapshot after the next one"
+	stillLost    fault = "an acknowledged snapshot is damaged after the next one"
+	gitLost      fault = "a durable commit of the user is gone"
+	unmounted    fault = "the file system cannot be mounted"
+	ownHead      fault = "(no fault by itself) git's own HEAD is broken, and was mended by hand"
+	ownLinked    fault = "(no fault by itself) git's own files of a linked worktree are broken, and the next snapshot names it"
+	halfRestored fault = "(no fault by itself) the restore that was cut short is finished, with conflicts that are named"
+	ownIndex     fault = "(no fault by itself) git's own index is broken, and the next snapshot names it"
+	refBroken    fault = "(no fault by itself) the ref is broken right after the cut"
+	notBridged   fault = "(no fault by itself) the ref does not reach every acknowledged snapshot right after the cut"
 )
 
 // tolerated is what a cut may leave, as long as the next snapshot mends it.
@@ -47,6 +49,8 @@ type checker struct {
 	seen   map[string]exported
 	found  func(f fault, format string, args ...any)
 	report *report
+
+	noTable bool // the cut took the stat table
 }
 
 // An exported is what an export gave: a picture, or why there is none.
@@ -166,6 +170,8 @@ func (k *checker) next() {
 	if k.report.times[locked] >= examplesMax {
 		k.unlock("not tried again") // for it takes half a minute each time
 	}
+	_, noTable := os.Stat(k.path(".git/rewind/stat.db"))
+	k.noTable = noTable != nil
 	f := k.rewind("snapshot", "--json")
 	k.honest(f)
 	if k.unlock(f.said()) {
@@ -179,7 +185,11 @@ func (k *checker) next() {
 		f = k.rewind("snapshot", "--json")
 		k.honest(f)
 	}
-	if f.code == 5 && f.ownGit() {
+	if f.code == 5 && len(f.Skipped) == 0 && strings.Contains(f.said(), "finished what had been interrupted") {
+		// Whether a file is half of what the restore wrote, or an edit made since,
+		// nobody can tell: it stays, and is named.
+		k.found(halfRestored, "%s", f.said())
+	} else if f.code == 5 && f.ownGit() {
 		k.found(ownLinked, "%s", f.said())
 	} else if f.code != 0 {
 		k.found(stuck, "%s", f.said())
@@ -231,8 +241,21 @@ func (k *checker) honest(f finished) {
 	if got, why := k.export(f.ID); got == nil {
 		k.found(untrue, "%.12s: %s", f.ID, why)
 	} else if diff := now.differs(got); diff != "" {
-		k.found(untrue, "%.12s: %s", f.ID, diff)
+		what := untrue
+		if path, _, _ := strings.Cut(diff, ": "); k.noTable && k.git && k.deceived(path) {
+			what = deceived
+		}
+		k.found(what, "%.12s: %s", f.ID, diff)
 	}
+}
+
+// deceived says whether git too takes a file for what its index has although its
+// bytes are others: where the stat table is lost the index is all there is.
+func (k *checker) deceived(path string) bool {
+	entry := strings.Fields(k.run("", "git", "ls-files", "-s", "--", path).out)
+	changed := k.run("", "git", "diff-files", "--name-only", "--", path)
+	now := strings.TrimSpace(k.run("", "git", "hash-object", "--no-filters", "--", path).out)
+	return len(entry) > 1 && changed.code == 0 && strings.TrimSpace(changed.out) == "" && now != entry[1]
 }
 
 // ref looks at the store ref with git alone: that it can be read, that each

@@ -55,6 +55,7 @@ var ErrOutdated = errors.New("stat table was changed meanwhile")
 type Binding struct {
 	Store    string // the store's random id
 	Snapshot oid.ID
+	Boot     string // of the system, when the table was saved; "" where it is not known
 }
 
 // A Table is the content of the file, as it was when it was loaded. Its rows
@@ -66,6 +67,7 @@ type Table struct {
 	path       string
 	generation uint64
 	bound      Binding
+	saved      int64 // when, in ns since 1970
 	rows       map[string]uint32 // directory to its place in list
 	list       []slot
 	damaged    atomic.Bool // a row failed its check: write the file anew
@@ -100,7 +102,7 @@ func Load(path string) *Table {
 }
 
 func (t *Table) empty() *Table {
-	t.generation, t.bound, t.rows, t.list = 0, Binding{}, map[string]uint32{}, nil
+	t.generation, t.bound, t.saved, t.rows, t.list = 0, Binding{}, 0, map[string]uint32{}, nil
 	return t
 }
 
@@ -206,7 +208,7 @@ func (t *Table) read() (err error) {
 	if info, err := os.Stat(t.path); err != nil || info.Size() < t.tx.Size() {
 		return errors.Join(err, ErrMalformed)
 	}
-	if t.generation, t.bound, err = header(t.tx); err != nil {
+	if t.generation, t.saved, t.bound, err = header(t.tx); err != nil {
 		return err
 	}
 	rows := t.tx.Bucket(rowsBucket)
@@ -291,7 +293,7 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 	defer f.abandon(func() bool { return panicked })
 	opened()
 	err = db.Update(func(tx *bolt.Tx) error {
-		if generation, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
+		if generation, _, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
 			return ErrOutdated
 		}
 		rows, err := tx.CreateBucketIfNotExists(rowsBucket)
@@ -320,31 +322,40 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 
 func key(dir string) []byte { return append([]byte{'/'}, dir...) }
 
-// header reads the header: checksum, format, generation, store id, snapshot.
-func header(tx *bolt.Tx) (uint64, Binding, error) {
-	var b Binding
+// header reads the header: checksum, format, generation, when it was saved, store
+// id, snapshot, boot.
+func header(tx *bolt.Tx) (generation uint64, saved int64, b Binding, err error) {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
-		return 0, b, ErrMalformed
+		return 0, 0, b, ErrMalformed
 	}
 	p, le := meta.Get(headerKey), binary.LittleEndian
-	if len(p) < 18 || le.Uint32(p) != checksum("", p) || le.Uint32(p[4:]) != Format {
-		return 0, b, ErrMalformed
+	if len(p) < headerBytesMin || le.Uint32(p) != checksum("", p) || le.Uint32(p[4:]) != Format {
+		return 0, 0, b, ErrMalformed
 	}
-	generation, p := le.Uint64(p[8:]), p[16:]
-	n := int(p[0])
-	if len(p) < n+2 || len(p) != n+2+int(p[n+1]) {
-		return 0, b, ErrMalformed
+	generation, saved = le.Uint64(p[8:]), int64(le.Uint64(p[16:]))
+	var texts [3]string
+	p = p[24:]
+	for i := range texts {
+		if len(p) == 0 || len(p) < 1+int(p[0]) {
+			return 0, 0, b, ErrMalformed
+		}
+		texts[i], p = string(p[1:1+int(p[0])]), p[1+int(p[0]):]
 	}
-	b.Store = string(p[1 : n+1])
-	if id := p[n+2:]; len(id) > 0 {
-		var err error
-		if b.Snapshot, err = oid.FromBytes(id); err != nil {
-			return 0, b, ErrMalformed
+	b.Store, b.Boot = texts[0], texts[2]
+	if texts[1] != "" {
+		if b.Snapshot, err = oid.FromBytes([]byte(texts[1])); err != nil {
+			return 0, 0, b, ErrMalformed
 		}
 	}
-	return generation, b, nil
+	return generation, saved, b, nil
 }
+
+// headerBytesMin is a header whose texts are empty.
+const headerBytesMin = 24 + 3
+
+// Saved is when the table was saved, in nanoseconds since 1970; 0 if it is empty.
+func (t *Table) Saved() int64 { return t.saved }
 
 func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
 	meta, err := tx.CreateBucketIfNotExists(metaBucket)
@@ -357,9 +368,10 @@ func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
 func encodeHeader(generation uint64, b Binding) []byte {
 	le := binary.LittleEndian
 	p := le.AppendUint64(le.AppendUint32(make([]byte, 4), Format), generation)
-	p = append(append(p, byte(len(b.Store))), b.Store...)
-	id := b.Snapshot.Bytes()
-	p = append(append(p, byte(len(id))), id...)
+	p = le.AppendUint64(p, uint64(time.Now().UnixNano()))
+	for _, text := range [][]byte{[]byte(b.Store), b.Snapshot.Bytes(), []byte(b.Boot)} {
+		p = append(append(p, byte(len(text))), text...)
+	}
 	le.PutUint32(p, checksum("", p))
 	return p
 }

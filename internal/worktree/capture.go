@@ -136,7 +136,7 @@ func inGit(n *node, it *stattable.Item) bool {
 // reuse takes the ids of the row, if the file is as the row has it.
 func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	o := c.old
-	if o == nil || o.Flags&(stattable.Young|stattable.Fresh) != 0 || o.Raw.IsZero() || !sameStat(o, st) {
+	if o == nil || o.Flags&(stattable.Young|stattable.Fresh) != 0 || o.Raw.IsZero() || !sameStat(o, st) || touched(st) >= w.doubtful {
 		return false
 	}
 	if w.cfg.Recheck && !(w.has(o.Raw) && (o.Git.IsZero() || w.has(o.Git))) {
@@ -245,8 +245,8 @@ func (n *node) sinceIndex(mtime int64) bool {
 // seed takes the id of the index, if git saw the file as it is now.
 func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item) bool {
 	e, o := c.tracked.entry, c.old
-	if !n.row.IsZero() && n.row.Flags()&stattable.Dropped != 0 {
-		return false // the row may have known that git converted the file
+	if !n.row.IsZero() && n.row.Flags()&stattable.Dropped != 0 || touched(st) >= w.doubtful {
+		return false // the row may have known that git converted the file; or its bytes may be lost
 	}
 	if !w.matches(n, e, st) || n.realm.index.Racy(e, w.slack) || o != nil && (o.Raw != e.ID || o.Flags&stattable.Fresh != 0) && sameStat(o, st) {
 		return false // in the last case the row knows that git converted the file, or that it may have read it too soon, as we did

@@ -3,6 +3,7 @@ package worktree
 import (
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,7 @@ func coarseNow() int64 {
 
 // boot names this run of the system. The stat table is not synced: after a
 // power loss its rows may be of different ages.
-func boot() string {
+var boot = sync.OnceValue(func() string {
 	p, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(p))
-}
+})

@@ -120,7 +120,7 @@ func (r *Result) SaveTable(store string, snapshot oid.ID) error {
 			removed = append(removed, r.table.Dir(number))
 		}
 	}
-	bound := stattable.Binding{Store: store, Snapshot: snapshot}
+	bound := stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
 	if len(changed) == 0 && len(removed) == 0 && r.table.Bound() == bound {
 		return nil
 	}

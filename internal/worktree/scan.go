@@ -42,14 +42,15 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 
 // A scan is the state that the workers share.
 type scan struct {
-	cfg    *Config
-	root   *dirfd.Dir
-	now    func() int64
-	cutoff int64         // what was touched at this time or later is young
-	slack  time.Duration // how far the clock that stamps files may be from ours
-	quick  uint64        // the device of the root, if it is this machine's own
-	force  forced
-	seen   []bool // by row number; each is written by the one worker that has the row
+	cfg      *Config
+	root     *dirfd.Dir
+	now      func() int64
+	cutoff   int64         // what was touched at this time or later is young
+	doubtful int64         // what was touched at this time or later is not as the table says
+	slack    time.Duration // how far the clock that stamps files may be from ours
+	quick    uint64        // the device of the root, if it is this machine's own
+	force    forced
+	seen     []bool // by row number; each is written by the one worker that has the row
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -78,6 +79,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 		s.now = coarseNow
 	}
 	s.cutoff = s.now() - int64(s.slack)
+	s.doubtful = doubtful(s.cfg.Table)
 	s.seen = make([]bool, cfg.Table.Len())
 	s.result = &Result{table: cfg.Table, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
 	return s

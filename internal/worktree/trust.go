@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"math"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -30,6 +31,21 @@ const (
 // young reports whether something may change again without a trace in its
 // stat data.
 func (s *scan) young(st *dirfd.Stat) bool { return touched(st)+int64(grain(st)) > s.cutoff }
+
+// unwritten is for how long before a loss of power a file may have been touched
+// and show so, though its bytes never reached the disk: a file that is written in
+// place gets its times from the journal, and its bytes when the kernel comes to
+// it, which it begins to do after 30 s (vm.dirty_expire_centisecs).
+const unwritten = 2 * time.Minute
+
+// doubtful returns from when on what a table says of files is not believed: it
+// was saved before the system was started, which may have lost power.
+func doubtful(t *stattable.Table) int64 {
+	if at := t.Bound().Boot; t.Saved() != 0 && at != "" && at != boot() {
+		return t.Saved() - int64(unwritten)
+	}
+	return math.MaxInt64
+}
 
 // touched is when a file was last changed, by what it shows.
 func touched(st *dirfd.Stat) int64 { return max(st.Mtime, st.Ctime) }

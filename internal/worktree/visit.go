@@ -153,7 +153,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 		}
 		w.count.Stats++
 		err := dir.LstatRaw(e.CName(), &st)
-		if err == nil && e.Same(&st) && flags&(stattable.Young|stattable.Fresh) == 0 {
+		if err == nil && e.Same(&st) && flags&(stattable.Young|stattable.Fresh) == 0 && touched(&st) < w.doubtful {
 			continue
 		}
 		if err != nil || flags&stattable.Rule != 0 {
