@@ -98,7 +98,7 @@ func TestAChainIsNotBegunAnewWhereTheOldOneCannotBeMendedNow(t *testing.T) {
 }
 
 func TestWhatCannotBeLookedAtIsNotLost(t *testing.T) {
-	p, e, one := borrowed(t)
+	p, _, one := borrowed(t)
 	p.git("repack", "-adq")
 	p.git("prune-packed")
 	index, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.idx"))
@@ -109,7 +109,7 @@ func TestWhatCannotBeLookedAtIsNotLost(t *testing.T) {
 	p.must(err)
 	p.must(os.Chmod(index[0], 0o644))
 	p.must(os.WriteFile(index[0], []byte("not an index"), 0o644))
-	e = p.open()
+	e := p.open()
 	p.write("new", "1")
 	two := p.take(e)
 	if err := e.Sync(t.Context()); err == nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime"
@@ -149,43 +148,6 @@ func withSource(v *cas.View, fn func(*Snapshot) bool) error {
 		}
 	}
 	return nil
-}
-
-// imported returns the snapshot that was made of a checkpoint, or the given
-// error.
-func (e *Engine) imported(ctx context.Context, id oid.ID, otherwise error) (found *Snapshot, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		return withSource(v, func(s *Snapshot) bool {
-			if s.Source.Commit == id {
-				found = s
-			}
-			return found == nil
-		})
-	})
-	if err == nil && found == nil {
-		err = otherwise
-	}
-	return found, err
-}
-
-// withPrefix returns the snapshots whose ids begin with a prefix in lower case.
-func withPrefix(v *cas.View, prefix string) (matches []*Snapshot, err error) {
-	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
-	if err != nil {
-		return nil, err
-	}
-	for key := range v.Table(tableByID).Prefix(whole) {
-		id, err := oid.FromBytes(key)
-		if err != nil || id.String()[:len(prefix)] != prefix {
-			continue
-		}
-		s, err := find(v, id)
-		if err != nil {
-			return nil, err
-		}
-		matches = append(matches, s)
-	}
-	return matches, nil
 }
 
 // before returns the snapshot of the same worktree that was recorded before s,
