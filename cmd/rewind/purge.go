@@ -64,10 +64,18 @@ type purgedJSON struct {
 	Recovered *restoredJSON `json:"recovered,omitempty"`
 }
 
-// A leftJSON is a snapshot of the ref, or the ref, that was not purged.
+// A leftJSON is a snapshot of which something is to be said, or our ref.
 type leftJSON struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
+}
+
+func leftsJSON(notes []engine.Note) []leftJSON {
+	out := make([]leftJSON, 0, len(notes))
+	for _, n := range notes {
+		out = append(out, leftJSON{string(n.Path), n.Reason})
+	}
+	return out
 }
 
 type gitJSON struct {
@@ -78,10 +86,7 @@ type gitJSON struct {
 }
 
 func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
-	left := []leftJSON{}
-	for _, n := range p.Left {
-		left = append(left, leftJSON{string(n.Path), n.Reason})
-	}
+	left := leftsJSON(p.Left)
 	return purgedJSON{
 		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: left, Bridged: p.Bridge == nil,
 		Git:       gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},

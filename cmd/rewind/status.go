@@ -32,10 +32,11 @@ func statusCommand(a *app) *cobra.Command {
 type statusJSON struct {
 	*engine.Status
 	Skipped []noteJSON `json:"skipped"`
+	Lost    []leftJSON `json:"lost,omitempty"`
 }
 
 func newStatusJSON(st *engine.Status) statusJSON {
-	return statusJSON{Status: st, Skipped: notesJSON(st.Skipped)}
+	return statusJSON{Status: st, Skipped: notesJSON(st.Skipped), Lost: leftsJSON(st.Lost)}
 }
 
 func (a *app) printStatus(st *engine.Status) {
