@@ -90,6 +90,8 @@ func (e *Engine) bridge(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
 	}
+	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) }
+	_ = e.repo.Replenish(load) // what hinders it is met below, or by the next command
 	d, err := e.owed(ctx)
 	if err == nil && !e.refStands(ctx, d) {
 		err = e.mend(ctx)

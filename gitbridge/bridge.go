@@ -127,8 +127,7 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if w.r.db.Has(w.job.Snapshot) && w.r.kept(ctx, tip, w.job.Snapshot) {
 		return report, false, w.settle(ctx)
 	}
-	head, _ := w.r.Head()
-	known := w.known(tip)
+	head, known := w.trusted(), w.known(tip)
 	ids, found, err := w.missing(ctx, c.Tree, append([]oid.ID{head.Tree}, known...))
 	if err != nil {
 		return report, false, err
@@ -163,11 +162,26 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	return report, false, w.lookAgain(ctx, c, head, known)
 }
 
+// trusted returns HEAD if what its tree has need not be looked up: where all of
+// it is made durable, or where the ref keeps nothing to begin with. Otherwise the
+// little that is new is looked up, and noted, also where HEAD has it: git may not
+// have synced it.
+func (w *writer) trusted() Head {
+	if !w.job.Durable && !w.job.Since.IsZero() {
+		return Head{}
+	}
+	head, _ := w.r.Head()
+	return head
+}
+
 // lookAgain writes what only HEAD kept when it was looked up, if HEAD has moved
 // before the ref did: a collection may have taken it in between.
 func (w *writer) lookAgain(ctx context.Context, c Commit, head Head, known []oid.ID) error {
-	if now, err := w.r.Head(); err == nil && now.Commit == head.Commit || w.job.Durable {
-		return nil // who asked for Durable looks himself, and begins again
+	if head.Tree.IsZero() || w.job.Durable {
+		return nil // nothing was left to HEAD; or who asked for Durable looks himself, and begins again
+	}
+	if now, err := w.r.Head(); err == nil && now.Commit == head.Commit {
+		return nil
 	}
 	ids, _, err := w.missing(ctx, c.Tree, known)
 	if err == nil {

@@ -50,7 +50,7 @@ type noted struct {
 const (
 	// foundMax is up to how many objects that were found are noted. A change of
 	// branch has more: those HEAD keeps, and git's objects are synced for it.
-	foundMax = 64
+	foundMax = looseFold
 	// foundFlag marks them in the length of their payload.
 	foundFlag = 1 << 15
 )
@@ -94,6 +94,7 @@ func (r *Repo) appendTo(suffix string, p []byte) {
 		return
 	}
 	_, _ = f.Write(p)
+	gitodb.WriteOut(f) // so that the sync of the ref carries it along
 	_ = f.Close()
 }
 
@@ -170,6 +171,23 @@ func (w *writer) heal() {
 			_ = w.db.WriteLoose(n.id, o)
 		}
 	}
+}
+
+// Replenish writes again what was taken of the objects that our ref came to need
+// of late, by a collection or a loss of power, as every bridge does.
+func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
+	if r.own == "" {
+		return nil
+	}
+	if _, err := os.Lstat(r.own + ".loose"); err != nil {
+		return nil
+	}
+	w, err := r.writer(&Job{Load: load})
+	if err != nil {
+		return err
+	}
+	w.heal()
+	return w.db.Close()
 }
 
 // ownNotes reads all notes of objects.

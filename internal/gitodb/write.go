@@ -71,7 +71,7 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) (err error) {
 		return fmt.Errorf("write %v: %w", id, err)
 	}
 	if !d.opt.Sync {
-		writeOut(t.f)
+		WriteOut(t.f)
 		return t.install(path, false, d.opt.Share)
 	}
 	if err := t.install(path, true, d.opt.Share); err != nil {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeOut waits until a file's bytes are with the disk, which need not have
+// WriteOut waits until a file's bytes are with the disk, which need not have
 // made them durable yet. Where that cannot be done it is left to the next sync.
-func writeOut(f *os.File) {
+func WriteOut(f *os.File) {
 	const all = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, all)
 }

@@ -4,5 +4,5 @@ package gitodb
 
 import "os"
 
-// writeOut is for systems that tell; the others are left to their next sync.
-func writeOut(*os.File) {}
+// WriteOut is for systems that tell; the others are left to their next sync.
+func WriteOut(*os.File) {}

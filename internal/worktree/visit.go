@@ -95,7 +95,7 @@ func (w *worker) unreadable(n *node, err error) error {
 // believed reports whether the names in a directory are those of its row.
 func (w *worker) believed(n *node, st *dirfd.Stat) bool {
 	return !n.row.IsZero() && n.row.SameDir(st) && n.row.Flags()&(stattable.Ambiguous|stattable.Retry) == 0 &&
-		!w.cfg.Recheck && !n.all && !w.force.above[n.path]
+		!w.cfg.Recheck && !n.all && !w.force.above[n.path] && touched(st) < w.doubtful
 }
 
 // compare looks at every file the row has. It reports false if the directory
