@@ -149,6 +149,9 @@ func (f *file) begin() error {
 	if f.writable && runtime.GOOS != "windows" { // there mapping lengthens the file
 		opt.InitialMmapSize = mapBytes
 	}
+	if st, err := os.Stat(f.path); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%w: it is no regular file", ErrNotStore) // a pipe would never let go
+	}
 	var err error
 	if f.db, err = bolt.Open(f.path, 0o600, opt); err != nil {
 		return f.diagnose(err)

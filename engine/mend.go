@@ -223,6 +223,10 @@ func (e *Engine) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool
 				return true
 			}
 		}
+		e.repo.Refresh()
+		if _, _, err := e.repo.Read(id); err == nil { // git has moved it meanwhile
+			return true
+		}
 		if !e.repo.HasLoose(id) {
 			*inPacks = append(*inPacks, id)
 		}

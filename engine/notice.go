@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -83,4 +84,21 @@ func (e *Engine) notice(ctx context.Context, name string) (paths []Path, err err
 		return nil
 	})
 	return paths, err
+}
+
+// forgetNotices takes purged paths out of what was told of secrets.
+func (e *Engine) forgetNotices(u *cas.Update, purged map[string]bool) error {
+	value, err := u.Table(tableNotices).Value([]byte(noticeSecrets))
+	if errors.Is(err, cas.ErrNotFound) {
+		return nil
+	}
+	var paths []Path
+	if err != nil || json.Unmarshal(value, &paths) != nil {
+		return err
+	}
+	paths = slices.DeleteFunc(paths, func(p Path) bool { return purged[string(p)] })
+	if value, err = json.Marshal(paths); err != nil {
+		return err
+	}
+	return u.Table(tableNotices).Put([]byte(noticeSecrets), value)
 }

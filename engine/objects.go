@@ -11,14 +11,15 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// object reads an object from the store, else from git.
+// object reads an object from the store, else from git, also where it is damaged
+// in the store.
 func (e *Engine) object(ctx context.Context, id oid.ID) (kind oid.Kind, payload []byte, err error) {
 	if s := e.opened(); s != nil {
 		err = s.View(ctx, func(v *cas.View) error {
 			kind, payload, err = v.Object(id)
 			return err
 		})
-		if !errors.Is(err, cas.ErrNotFound) {
+		if !errors.Is(err, cas.ErrNotFound) && !e.gitInstead(id, err) {
 			return kind, payload, storeError(err)
 		}
 	}
@@ -26,6 +27,11 @@ func (e *Engine) object(ctx context.Context, id oid.ID) (kind oid.Kind, payload 
 		return e.fromGit(id)
 	}
 	return 0, nil, fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
+}
+
+// gitInstead reports whether git may have what is damaged in the store.
+func (e *Engine) gitInstead(id oid.ID, err error) bool {
+	return errors.Is(err, cas.ErrCorrupt) && e.inGit(id)
 }
 
 // payload reads an object of a certain kind.
@@ -50,7 +56,7 @@ func (e *Engine) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 func (e *Engine) write(ctx context.Context, w io.Writer, id oid.ID) error {
 	if s := e.opened(); s != nil {
 		n, err := s.WriteTo(ctx, w, id)
-		if n > 0 || !errors.Is(err, cas.ErrNotFound) {
+		if n > 0 || !errors.Is(err, cas.ErrNotFound) && !e.gitInstead(id, err) {
 			return storeError(err)
 		}
 	}

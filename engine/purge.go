@@ -178,7 +178,12 @@ func (p *purge) round(ctx context.Context) (int, error) {
 	if p.dry || len(changed) == 0 {
 		return len(changed), nil
 	}
-	return len(changed), storeError(p.stage.Commit(ctx, func(u *cas.Update) error { return p.e.replace(u, changed) }))
+	return len(changed), storeError(p.stage.Commit(ctx, func(u *cas.Update) error {
+		if err := p.e.forgetNotices(u, p.removed); err != nil {
+			return err
+		}
+		return p.e.replace(u, changed)
+	}))
 }
 
 // rewrite makes the snapshot without the paths, nil if it has none of them.
@@ -205,7 +210,8 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	}
 	n.Skipped = slices.Clone(s.Skipped)
 	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
+	paths = slices.Compact(paths)
+	for _, path := range paths {
 		n.Skipped = append(n.Skipped, Note{Path: Path(path), Reason: noteOfPurge})
 	}
 	commit := p.commit(ctx, s)

@@ -66,8 +66,9 @@ type Report struct {
 const looseMax = 64
 
 // patience is how long the ref is fought for with others who move it. What is
-// to be written may take as long as it takes. A test has less.
-var patience = 30 * time.Second
+// to be written may take as long as it takes. Nobody is to wait long for a lock
+// that somebody left behind: the snapshot stands without git. A test has less.
+var patience = 5 * time.Second
 
 // Bridge makes git keep a snapshot: it writes the objects that git lacks, then
 // appends the snapshot to the chain of the store ref. It may be called again
@@ -284,7 +285,7 @@ func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 // It gives up, for the caller to try again, where the chain was replaced. The
 // ref is at tip.
 func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
 	defer cancel()
 	for {
 		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())

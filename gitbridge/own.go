@@ -89,6 +89,9 @@ func (r *Repo) notePack(path string, objects int) {
 
 // appendTo appends to a file of notes. What fails is not noted.
 func (r *Repo) appendTo(suffix string, p []byte) {
+	if st, err := os.Lstat(r.own + suffix); err == nil && !st.Mode().IsRegular() {
+		return // a pipe would never let go
+	}
 	f, err := os.OpenFile(r.own+suffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return

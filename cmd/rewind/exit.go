@@ -70,7 +70,7 @@ func sentence(ctx context.Context, err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the deadline has passed; nothing was recorded"
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return "interrupted; nothing was recorded or changed"
+		return "interrupted; what was begun and not finished, the next command finishes or names"
 	}
 	return err.Error()
 }

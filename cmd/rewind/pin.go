@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 func pinCommand(a *app) *cobra.Command {
@@ -17,13 +19,15 @@ func pinCommand(a *app) *cobra.Command {
 		}
 		switch {
 		case remove:
-			return e.Unpin(ctx, args[0])
+			err = e.Unpin(ctx, args[0])
 		case len(args) == 2:
-			s, err := e.Resolve(ctx, args[0])
-			if err != nil {
-				return err
+			var s *engine.Snapshot
+			if s, err = e.Resolve(ctx, args[0]); err == nil {
+				err = e.Pin(ctx, args[1], s.ID)
 			}
-			return e.Pin(ctx, args[1], s.ID)
+		}
+		if err != nil || len(args) > 0 && !a.json {
+			return err
 		}
 		pins, err := e.Pins(ctx)
 		if err != nil {

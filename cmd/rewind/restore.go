@@ -220,7 +220,11 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 		out.ElapsedMS = milliseconds(took)
 		a.printJSON(out)
 	} else {
-		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), short(r.Undo))
+		back := "undo"
+		if a.verb == "undo" {
+			back = "redo"
+		}
+		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
 	}
 	return outcome(r)
 }

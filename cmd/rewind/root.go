@@ -19,6 +19,7 @@ type app struct {
 	json     bool
 	deadline time.Duration
 	engine   *engine.Engine
+	verb     string // the command that opened it
 	progress progress
 }
 
@@ -72,6 +73,7 @@ func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
 
 // open finds the worktree; the context ends at the deadline, if there is one.
 func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
+	a.verb = c.Name()
 	ctx := c.Context()
 	if a.deadline < 0 {
 		return nil, nil, usagef("--deadline %v is negative", a.deadline)

@@ -67,7 +67,7 @@ type Table struct {
 	path       string
 	generation uint64
 	bound      Binding
-	saved      int64 // when, in ns since 1970
+	saved      int64             // when, in ns since 1970
 	rows       map[string]uint32 // directory to its place in list
 	list       []slot
 	damaged    atomic.Bool // a row failed its check: write the file anew
@@ -193,6 +193,9 @@ func guard(err *error) func() {
 // read opens the file and lists its rows.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
+	if st, err := os.Stat(t.path); err == nil && !st.Mode().IsRegular() {
+		return ErrMalformed // a pipe would never let go
+	}
 	var f handle
 	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole, OpenFile: f.open})
 	if err != nil {
