@@ -95,6 +95,9 @@ func (f *file) last() uint64 {
 // checkIdentity notices a file that is not the one this handle was opened on.
 func (s *Store) checkIdentity(tx *bolt.Tx) (meta, error) {
 	m, err := readMeta(tx)
+	if errors.Is(err, ErrNotStore) && s.meta.version != 0 { // it was one when it was opened
+		err = fmt.Errorf("%w: its first record is gone", ErrBroken)
+	}
 	if err != nil {
 		return m, err
 	}
