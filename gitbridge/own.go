@@ -166,13 +166,19 @@ func (w *writer) heal() {
 	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
 		return
 	}
+	w.r.db.Refresh() // a pack that git has replaced is still mapped
 	for _, n := range w.r.ownNotes() {
-		if w.db.HasLoose(n.id) || w.r.db.Has(n.id) {
-			continue
-		}
-		if o, err := w.noted(n); err == nil { // else of a snapshot that was dropped, or never recorded
-			_ = w.db.WriteLoose(n.id, o)
-		}
+		w.putBack(n)
+	}
+}
+
+// putBack writes an object again if it is gone.
+func (w *writer) putBack(n noted) {
+	if w.db.HasLoose(n.id) || w.r.db.Has(n.id) || w.job.Load == nil && len(n.payload) == 0 {
+		return
+	}
+	if o, err := w.noted(n); err == nil { // else of a snapshot that was dropped, or never recorded
+		_ = w.db.WriteLoose(n.id, o)
 	}
 }
 
@@ -294,6 +300,7 @@ func (w *writer) forget(ctx context.Context) {
 
 // packLoose moves our objects from files of their own into one pack.
 func (w *writer) packLoose(ctx context.Context) error {
+	w.r.db.Refresh()
 	now := w.r.own + ".loose"
 	old := now + ".old" // what others note meanwhile goes into a new file
 	if _, err := os.Lstat(old); err != nil {
@@ -305,6 +312,7 @@ func (w *writer) packLoose(ctx context.Context) error {
 		last = len(notes) // who opened the file before it was renamed may still append to it
 		var ids []oid.ID
 		for _, n := range w.r.looseNotes(notes) {
+			w.putBack(n) // a note goes only when its object is safe
 			if !n.found {
 				ids = append(ids, n.id)
 			} else if err := w.db.SyncLoose(n.id); err != nil { // theirs stays where it is
