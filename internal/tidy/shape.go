@@ -137,17 +137,18 @@ func params(t *ast.FuncType) int {
 // receiverExported reports whether a caller outside of the package sees d: it
 // is no method, or a method of an exported type.
 func receiverExported(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return true
-	}
-	name := ""
+	return d.Recv == nil || ast.IsExported(receiver(d))
+}
+
+// receiver returns the name of the type that a method belongs to.
+func receiver(d *ast.FuncDecl) (name string) {
 	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && name == "" {
 			name = id.Name
 		}
 		return name == ""
 	})
-	return ast.IsExported(name)
+	return name
 }
 
 // checkDocs asks for a comment on every exported type, constant and variable.

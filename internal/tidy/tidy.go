@@ -80,6 +80,7 @@ func check(root fs.FS) ([]breach, error) {
 		packages[path.Dir(name)] = append(packages[path.Dir(name)], s)
 		return nil
 	})
+	found = append(found, checkMap(root, packages)...)
 	for dir, sources := range packages {
 		found = append(found, checkLayer(dir, sources)...)
 		found = append(found, checkPackage(dir, sources)...)

@@ -25,6 +25,16 @@ func TestTheModuleIsTidy(t *testing.T) {
 
 // breaches are files that break one rule each, beside a package that is in order.
 var breaches = []struct{ name, file, text, want string }{
+	{"a walk that names a function that is gone", "ARCHITECTURE.md", strings.Replace(inOrder, "`store.Close`", "`store.Shut`", 1),
+		"ARCHITECTURE.md:2: names store.Shut, which is not declared in cas/store.go"},
+	{"a walk that names a file that is gone", "ARCHITECTURE.md", strings.Replace(inOrder, "cas/store.go", "cas/sac.go", 1),
+		"ARCHITECTURE.md:2: names cas/sac.go, which does not exist"},
+	{"a step without a place", "ARCHITECTURE.md", inOrder + "2. Something is done.\n",
+		"ARCHITECTURE.md:6: a step of a walk names no file and function"},
+	{"a walk that is missing", "ARCHITECTURE.md", strings.Replace(inOrder, "## One restore", "## Another", 1),
+		"ARCHITECTURE.md:1: has no walk \"## One restore\""},
+	{"a long walk", "ARCHITECTURE.md", inOrder + many("2. `cas/c%d.go` (`F`)\n", 12),
+		"ARCHITECTURE.md:1: \"## One restore\" names 13 files, over 12"},
 	{"a package without a place", "stray/a.go", "// Package stray is lost.\npackage stray\n",
 		"stray/a.go:2: package stray is not in the table of layers"},
 	{"an import against the layers", "cas/a.go",
@@ -56,6 +66,12 @@ var breaches = []struct{ name, file, text, want string }{
 	{"a place of one machine", "docs/a.md", "one\nin /work" + "/main\n", "docs/a.md:2: names a place: /work" + "/"},
 }
 
+// casInOrder is a package that is in order.
+const casInOrder = "// Package cas is in order.\npackage cas\n\ntype store struct{}\n\nfunc (s *store) Close() {}\n\nfunc open() {}\n"
+
+// inOrder is a map that is in order.
+const inOrder = "## One snapshot\n1. `cas/store.go` (`store.Close`, `open`): ends.\n\n## One restore\n1. `cas/store.go` (`open`): begins.\n"
+
 func many(format string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -68,8 +84,9 @@ func TestEachRuleFindsItsBreach(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := check(fstest.MapFS{
-				"cas/cas.go": {Data: []byte("// Package cas is in order.\npackage cas\n")},
-				c.file:       {Data: []byte(c.text)},
+				"ARCHITECTURE.md": {Data: []byte(inOrder)},
+				"cas/store.go":    {Data: []byte(casInOrder)},
+				c.file:            {Data: []byte(c.text)},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -86,6 +103,8 @@ func TestEachRuleFindsItsBreach(t *testing.T) {
 
 func TestWhatIsInOrderIsLeftAlone(t *testing.T) {
 	found, err := check(fstest.MapFS{
+		"ARCHITECTURE.md": {Data: []byte(inOrder)},
+		"cas/store.go":    {Data: []byte(casInOrder)},
 		"cas/cas.go": {Data: []byte(`// Package cas is in order.
 package cas
 
