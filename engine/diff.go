@@ -58,9 +58,18 @@ func newChange(c tree.Change) Change {
 type Difference struct {
 	Changes []Change
 
-	e       *Engine
-	present bool // the To side is the worktree
+	e    *Engine
+	live liveSide
 }
+
+// A liveSide says which side of a difference is the worktree.
+type liveSide int
+
+const (
+	liveNone liveSide = iota
+	liveFrom
+	liveTo
+)
 
 // Diff compares two snapshots; with to nil, a snapshot with the worktree as it
 // is now. With from nil it compares from nothing. Only the given paths, if any.
@@ -73,11 +82,12 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{e: e, present: to == nil}
+	d := &Difference{e: e}
 	if to != nil {
 		_, err = d.between(ctx, from, to, nil, sel)
 		return d, err
 	}
+	d.live = liveTo
 	opt := captureOptions{dry: true}
 	for {
 		c, err := e.capture(ctx, opt)
@@ -91,6 +101,12 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		}
 		opt.force = hidden
 	}
+}
+
+// DiffPlan returns what a plan would change, from the worktree to the plan's
+// target. It costs no scan: it is the plan's own list, with the bytes of both sides.
+func (e *Engine) DiffPlan(p *Plan) *Difference {
+	return &Difference{e: e, live: liveFrom, Changes: p.Changes}
 }
 
 // between finds the changes between two snapshots, or, with a capture, between
@@ -167,7 +183,7 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 	if side.Mode == 0 || side.Dir() {
 		return nil, true, nil
 	}
-	if new && d.present {
+	if d.live == liveTo && new || d.live == liveFrom && !new {
 		return d.e.readPresent(string(c.Path), side.Link())
 	}
 	buf := &beginning{}

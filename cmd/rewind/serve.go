@@ -79,6 +79,7 @@ var methods = map[string]func(context.Context, *call) (any, error){
 	"exists":   callExists,
 	"points":   callPoints,
 	"pin":      callPin,
+	"pins":     callPins,
 	"prune":    callPrune,
 	"status":   callStatus,
 	"sync":     callSync,

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -52,7 +51,7 @@ func recorded(c *call, r *engine.Recorded, dry bool) (any, error) {
 	})
 }
 
-// target is the part that plan and restore have in common.
+// target is the part that plan, show and restore have in common.
 func target(ctx context.Context, c *call) (*engine.Snapshot, *engine.RestoreOptions, error) {
 	var p struct {
 		ID    string
@@ -63,48 +62,6 @@ func target(ctx context.Context, c *call) (*engine.Snapshot, *engine.RestoreOpti
 	}
 	s, err := c.engine.Resolve(ctx, p.ID)
 	return s, &engine.RestoreOptions{Paths: p.Paths}, err
-}
-
-func callPlan(ctx context.Context, c *call) (any, error) {
-	s, opt, err := target(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := c.engine.Plan(ctx, s.ID, opt)
-	if err != nil {
-		return nil, err
-	}
-	return planned(c, plan)
-}
-
-func callPlanUndo(ctx context.Context, c *call, redo bool) (any, error) {
-	plan, err := c.engine.PlanUndo(ctx, redo)
-	if err != nil {
-		return nil, err
-	}
-	return planned(c, plan)
-}
-
-// planned is the plan with the branches on which it was recorded and would be
-// carried out.
-func planned(c *call, plan *engine.Plan) (any, error) {
-	text, err := printed(func(a *app) error { return a.printPlan(plan, time.Since(c.begun)) })
-	if err != nil {
-		return nil, err
-	}
-	object := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &object); err != nil {
-		return nil, err
-	}
-	for name, ref := range map[string]string{"branch": plan.Target.Branch, "here": c.engine.Branch()} {
-		if ref == "" {
-			continue
-		}
-		if object[name], err = json.Marshal(ref); err != nil {
-			return nil, err
-		}
-	}
-	return object, nil
 }
 
 func callRestore(ctx context.Context, c *call) (any, error) {
@@ -198,18 +155,19 @@ func callDiff(ctx context.Context, c *call) (any, error) {
 	return nil, &rpc.Error{Code: rpc.CodeParams, Message: `format is "names", "stat" or "patch"`, Data: exitData{exitUsage}}
 }
 
+type patchJSON struct {
+	Patch     string `json:"patch"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
 // patchOf prints file after file until there is enough.
-func patchOf(ctx context.Context, d *engine.Difference, most int) (any, error) {
-	out := struct {
-		Patch     string `json:"patch"`
-		Truncated bool   `json:"truncated,omitempty"`
-	}{}
+func patchOf(ctx context.Context, d *engine.Difference, most int) (out patchJSON, err error) {
 	var text bytes.Buffer
 	for _, change := range d.Changes {
 		part := *d
 		part.Changes = []engine.Change{change}
 		if err := printPatch(ctx, &text, &part, false); err != nil {
-			return nil, err
+			return out, err
 		}
 		if most > 0 && text.Len() > most {
 			out.Truncated = true
@@ -241,9 +199,17 @@ func callExists(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		IDs []oid.ID `json:"ids"`
-	}{ids}, nil
+	out := struct {
+		IDs      []oid.ID          `json:"ids"`
+		Branches map[string]string `json:"branches,omitempty"`
+	}{IDs: ids, Branches: map[string]string{}}
+	for _, id := range ids {
+		// What was there a moment ago may be pruned by now: then it has no branch.
+		if s, err := c.engine.Resolve(ctx, id.String()); err == nil && s.Branch != "" {
+			out.Branches[id.String()] = s.Branch
+		}
+	}
+	return out, ctx.Err()
 }
 
 func callPoints(ctx context.Context, c *call) (any, error) {
@@ -292,6 +258,16 @@ func callPin(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	return nil, c.engine.Pin(ctx, p.Name, s.ID)
+}
+
+func callPins(ctx context.Context, c *call) (any, error) {
+	pins, err := c.engine.Pins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Pins map[string]oid.ID `json:"pins"`
+	}{pins}, nil
 }
 
 func callPrune(ctx context.Context, c *call) (any, error) {

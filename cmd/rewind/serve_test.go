@@ -236,7 +236,63 @@ func TestServePinsAndFindsPoints(t *testing.T) {
 	if fmt.Sprint(got["points"]) != "map[u1:"+id+"]" || fmt.Sprint(got["pending"]) != "map[current:"+id+"]" {
 		t.Errorf("points %v", got)
 	}
+	if got := fmt.Sprint(s.must("pins", nil)["pins"]); got != "map[before the change:"+id+"]" {
+		t.Errorf("pins %s", got)
+	}
 	s.must("pin", map[string]any{"name": "before the change", "remove": true})
+	if got := fmt.Sprint(s.must("pins", nil)["pins"]); got != "map[]" {
+		t.Errorf("pins after the last one was removed: %s", got)
+	}
+}
+
+func TestAPlanTellsTheLinesItChanges(t *testing.T) {
+	dir := repository(t)
+	s := serve(t, dir)
+	put(t, dir, "a", "one\n")
+	put(t, dir, "gone", "back\n")
+	first := s.must("snapshot", nil)["id"].(string)
+	put(t, dir, "a", "two\nthree\n")
+	put(t, dir, "new", "new\n")
+	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	plan := s.must("plan", map[string]any{"id": first, "patch": true})
+	patch := plan["patch"].(string)
+	for _, line := range []string{"\n-two\n", "\n-three\n", "\n+one\n", "\n+back\n", "\n-new\n", "deleted file", "new file"} {
+		if !strings.Contains(patch, line) {
+			t.Errorf("no %q in a patch from the worktree to the snapshot:\n%s", line, patch)
+		}
+	}
+	var counted []string
+	for _, c := range plan["changes"].([]any) {
+		c := c.(map[string]any)
+		counted = append(counted, fmt.Sprint(c["status"], c["path"], c["added"], c["removed"]))
+	}
+	if got := fmt.Sprint(counted); got != "[Ma1 2 Agone1 0 Dnew0 1]" || plan["written"] != 2.0 || plan["deleted"] != 1.0 {
+		t.Errorf("%s, written %v, deleted %v", got, plan["written"], plan["deleted"])
+	}
+	if cut := s.must("plan", map[string]any{"id": first, "patch": true, "maxBytes": 60}); cut["truncated"] != true || len(cut["patch"].(string)) > 60 || len(cut["changes"].([]any)) != 3 {
+		t.Errorf("a cut patch: %v", cut)
+	}
+	if some := s.must("plan", map[string]any{"id": first, "paths": []string{":(literal)new"}, "patch": true}); len(some["changes"].([]any)) != 1 {
+		t.Errorf("of one path: %v", some)
+	}
+	s.must("restore", map[string]any{"id": first, "paths": []string{"a"}})
+	put(t, dir, "new", "newer\n")
+	back := s.must("planUndo", map[string]any{"patch": true})
+	if patch := back["patch"].(string); !strings.Contains(patch, "+two") || strings.Contains(patch, "newer") {
+		t.Errorf("the undo of a restore of one file changes that file:\n%s", patch)
+	}
+}
+
+func TestExistsTellsTheBranch(t *testing.T) {
+	dir := repository(t)
+	s := serve(t, dir)
+	put(t, dir, "a", "one\n")
+	id := s.must("snapshot", nil)["id"].(string)
+	if got := fmt.Sprint(s.must("exists", map[string]any{"ids": []string{id}})["branches"]); got != "map["+id+":main]" {
+		t.Errorf("%s", got)
+	}
 }
 
 func TestServeSurvivesMalformedMessages(t *testing.T) {
