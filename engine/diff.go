@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -45,12 +46,15 @@ func (c Change) Status() byte {
 	return 'M'
 }
 
-func newChange(c tree.Change) Change {
-	return Change{
-		Path: Path(c.Path),
-		From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
-		To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
+func changesOf(list []tree.Change) (out []Change) {
+	for _, c := range list {
+		out = append(out, Change{
+			Path: Path(c.Path),
+			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
+			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
+		})
 	}
+	return out
 }
 
 // A Difference is the list of changes between two states, and a way to read
@@ -78,13 +82,14 @@ const (
 // it. In the worktree whatever the snapshot has is looked at, also where the
 // rules of today leave it out.
 func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
-	sel, err := newSelection(&RestoreOptions{Paths: paths}, e.existsIn(ctx, from, to))
+	sel, err := selection(paths, e.existsIn(ctx, from, to))
 	if err != nil {
 		return nil, err
 	}
 	d := &Difference{e: e}
 	if to != nil {
-		_, err = d.between(ctx, from, to, nil, sel)
+		found, err := plan.Compare(e.target(from), e.target(to), sel, plan.Objects{Algorithm: e.alg, Tree: e.loader(ctx, nil)})
+		d.Changes = changesOf(found)
 		return d, err
 	}
 	d.live = liveTo
@@ -94,7 +99,8 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		if err != nil {
 			return nil, err
 		}
-		hidden, err := d.between(ctx, from, nil, c, sel)
+		found, hidden, err := plan.CompareWith(e.target(from), c.seen(), sel, plan.Objects{Algorithm: e.alg, Tree: c.loader(ctx)})
+		d.Changes = changesOf(found)
 		c.discard()
 		if err != nil || len(hidden) == 0 || opt.force != nil {
 			return d, err
@@ -107,63 +113,6 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 // target. It costs no scan: it is the plan's own list, with the bytes of both sides.
 func (e *Engine) DiffPlan(p *Plan) *Difference {
 	return &Difference{e: e, live: liveFrom, Changes: p.Changes}
-}
-
-// between finds the changes between two snapshots, or, with a capture, between
-// a snapshot and the worktree. Hidden are paths that the snapshot has, and that
-// the capture left out although they are there.
-func (d *Difference) between(ctx context.Context, from, to *Snapshot, c *capture, sel *selection) (hidden []string, err error) {
-	var a, b tree.State
-	load := d.e.loader(ctx, nil)
-	if c != nil {
-		b, load = c.state, c.loader(ctx)
-	} else {
-		b = to.State()
-	}
-	if a.Umask = b.Umask; from != nil {
-		a = from.State()
-	}
-	view, fromOut, toOut := viewOf(from, to), leftOutBy(from), leftOutBy(to)
-	d.Changes = nil
-	for change, err := range tree.Diff(a, b, d.e.alg, load) {
-		if err != nil {
-			return nil, err
-		}
-		change, known := view.of(change)
-		if !known || view.unknown(change) || !sel.match(change.Path) {
-			continue
-		}
-		gone, fresh := change.To.Mode.Type() == tree.Absent, change.From.Mode.Type() == tree.Absent
-		switch {
-		case c != nil && gone && c.hides(change):
-			if !change.From.Mode.IsDir() {
-				hidden = append(hidden, change.Path)
-			}
-		case gone && toOut(change.Path), fresh && fromOut(change.Path):
-		default:
-			d.Changes = append(d.Changes, newChange(change))
-		}
-	}
-	return hidden, nil
-}
-
-// leftOutBy returns the function that says whether a snapshot left out a path,
-// or what it lies in.
-func leftOutBy(s *Snapshot) func(path string) bool {
-	out := map[string]bool{}
-	if s != nil {
-		for _, n := range s.Skipped {
-			out[string(n.Path)] = out[string(n.Path)] || !n.Kept // a path may have two notes
-		}
-	}
-	return func(path string) bool {
-		for ; path != "" && len(out) > 0; path = parent(path) {
-			if out[path] {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 // diffBytesMax is how much of a file is read to compare its lines. git calls
@@ -195,31 +144,23 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 }
 
 // readPresent reads a file or link of the worktree.
-func (e *Engine) readPresent(path string, link bool) (data []byte, whole bool, err error) {
-	at, err := dirfd.Open(e.root)
+func (e *Engine) readPresent(name string, link bool) (data []byte, whole bool, err error) {
+	at, err := e.openDir(parent(name))
 	if err != nil {
 		return nil, false, err
 	}
 	defer at.Close()
-	dir, name := parent(path), path
-	if dir != "" {
-		name = path[len(dir)+1:]
-		if at, err = at.OpenDir(dir); err != nil {
-			return nil, false, err
-		}
-		defer at.Close()
-	}
 	if link {
-		target, err := at.Readlink(name)
+		target, err := at.Readlink(path.Base(name))
 		return []byte(target), true, err
 	}
-	f, err := at.OpenFile(name)
+	f, err := at.OpenFile(path.Base(name))
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File {
-		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", path))
+		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", name))
 	}
 	buf := &beginning{}
 	_, err = io.Copy(buf, f)

@@ -2,9 +2,16 @@ package engine
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -22,203 +29,200 @@ type Plan struct {
 	force []string // ignored files that stand where the target has a file
 }
 
-// planner compares the present with a target.
-type planner struct {
-	e       *Engine
-	load    tree.Loader
-	present *capture
-	aim
-	cover   *coverage
-	plan    Plan
-	met     map[string]bool // paths that differ
-	stepped map[string]bool // those that have a step
-	kept    string          // the last kept path: what lies below it stays unmentioned
-	parents []tree.Change   // directories that are not selected, but that something selected may need
+// Plan tells what Restore would do now, and changes nothing.
+func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Plan, error) {
+	to, err := e.aimAt(ctx, id, opt)
+	if err != nil {
+		return nil, err
+	}
+	return e.preview(ctx, to)
+}
+
+// An aim is what an operation is to reach.
+type aim struct {
+	target *Snapshot
+	stored bool // the store has the record of the target
+	paths  *plan.Selection
+	made   plan.Made // what the operation that is taken back brought; nil unless one is
+}
+
+// aimAt aims at a snapshot, within the paths of the options.
+func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
+	if to.target, err = e.Find(ctx, id); err == nil {
+		to.stored, err = e.stands(ctx, to.target.ID)
+	}
+	if err != nil {
+		return aim{}, err
+	}
+	var paths []string
+	if opt != nil {
+		paths = opt.Paths
+	}
+	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
+	return to, err
+}
+
+// takeBack makes an aim one at the state before an operation: what the operation
+// made goes, and what stood in the way of its paths is back. Without its journal
+// more is kept, and nothing is lost.
+func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
+	steps, err := e.steps(ctx, op)
+	if err != nil && !isLost(err) {
+		return err
+	}
+	to.made = plan.MadeBy(steps)
+	to.paths = to.paths.And(to.made.Displaced())
+	return nil
+}
+
+// stands holds that what is aimed at was not dropped, nor purged, since it was
+// looked up.
+func (to aim) stands(v *cas.View) error {
+	if !to.stored {
+		return nil // git has it
+	}
+	s, err := find(v, to.target.ID)
+	if err == nil && (s == nil || s.ID != to.target.ID) {
+		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
+	}
+	return err
+}
+
+// selection reads the paths that somebody chose; see [RestoreOptions].
+func selection(paths []string, exists func(path string) (bool, error)) (*plan.Selection, error) {
+	s, err := plan.Select(paths, exists)
+	if errors.Is(err, plan.ErrPath) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return s, err
+}
+
+// existsIn returns the function that tells whether one of the snapshots has a
+// path, or the disk; a snapshot may be nil.
+func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(string) (bool, error) {
+	return func(p string) (bool, error) {
+		if _, ok := e.lstat(p); ok {
+			return true, nil
+		}
+		for _, s := range snapshots {
+			if s == nil {
+				continue
+			}
+			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.loader(ctx, nil))
+			if ok || n.Git.Name != "" || err != nil {
+				return ok || n.Git.Name != "", treeError(err)
+			}
+		}
+		return false, nil
+	}
+}
+
+// preview plans without recording anything. What an interrupted operation left
+// beside the files is no part of the plan: it is cleared away before.
+func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
+	h, err := e.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var left map[string]bool
+	if h.open != nil {
+		steps, err := e.steps(ctx, h.open)
+		if err != nil && !isLost(err) {
+			return nil, err
+		}
+		left = apply.Leftovers(steps, h.open.Key)
+	}
+	o := captureOptions{dry: true}
+	for {
+		present, err := e.capture(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		p, err := e.plan(ctx, present, to)
+		present.discard()
+		if err != nil {
+			return nil, err
+		}
+		if len(p.force) == 0 || o.force != nil {
+			p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return left[string(c.Path)] })
+			return p, nil
+		}
+		o.force = p.force
+	}
 }
 
 // plan finds what must change so that the present becomes the target, within
 // the selected paths.
-//
-// A path is deleted only if the target's snapshot could have contained it and
-// did not: one that the target's own ignore rules excluded, that it skipped,
-// or that lies in a repository made since, stays. But what an operation brought
-// goes when it is taken back.
 func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, error) {
-	p := &planner{e: e, load: present.treesOfGit(ctx), present: present, aim: to, met: map[string]bool{}, stepped: map[string]bool{}}
-	p.plan.Target = to.target
-	p.cover = newCoverage(ctx, e, to.target, p.load)
-	view := viewOf(nil, to.target)
-	for c, err := range tree.Diff(present.state, to.target.State(), e.alg, p.load) {
-		if err != nil {
-			return nil, treeError(err)
-		}
-		c, known := view.of(c)
-		if !known {
-			continue
-		}
-		if err := p.add(c); err != nil {
-			return nil, err
-		}
+	target, texts := e.target(to.target), map[oid.ID][]byte{}
+	if to.target.Source != nil {
+		texts = e.assume(to.target, target)
 	}
-	p.unseen()
-	if err := p.unknown(); err != nil {
-		return nil, err
-	}
-	p.plan.steps = apply.Order(p.plan.steps)
-	return &p.plan, nil
-}
-
-// keptUnknown is why nothing happens at a path that was asked for by name.
-const keptUnknown = "neither the snapshot nor what was recorded now has anything there"
-
-// unknown names the selected paths that mean nothing: mistyped, or ignored and
-// never recorded. Of a glob nobody knows what it was to match.
-func (p *planner) unknown() error {
-	for _, item := range p.paths.items {
-		text := item.text
-		if item.glob != nil || text == "." {
-			continue
-		}
-		found := false
-		for _, s := range []tree.State{p.present.state, p.target.State()} {
-			n, ok, err := tree.Lookup(s, text, p.e.alg, p.load)
-			if err != nil {
-				return treeError(err)
+	p, err := plan.New(present.seen(), plan.Aim{Target: target, Paths: to.paths, Made: to.made}, plan.Objects{
+		Algorithm: e.alg,
+		Tree:      present.treesOfGit(ctx),
+		Blob: func(id oid.ID) ([]byte, error) {
+			if text, ok := texts[id]; ok {
+				return text, nil
 			}
-			found = found || ok || n.Git.Name != ""
-		}
-		if !found {
-			p.plan.Kept = append(p.plan.Kept, Note{Path: Path(text), Reason: keptUnknown})
-		}
-	}
-	return nil
-}
-
-// unseen finds what the operation that is taken back brought and the scan left
-// out, because it is ignored now: it has to be recorded before it can go. The
-// permissions of ignored directories are in the journal alone.
-func (p *planner) unseen() {
-	for _, path := range p.made.unseen(p.e.root, p.met) {
-		if p.paths.match(path) {
-			p.plan.force = append(p.plan.force, path)
-		}
-	}
-	for path, s := range p.made {
-		if !rights(&s) || p.stepped[path] || !p.paths.match(path) {
-			continue
-		}
-		if now := p.present.directory(path); now.Mode.IsDir() && now.Mode.Perm() == s.Want.Mode.Perm() {
-			p.plan.steps = append(p.plan.steps, apply.Step{Path: path, Have: now, Want: s.Have})
-		}
-	}
-}
-
-// add takes one difference into the plan, or keeps the path.
-func (p *planner) add(c tree.Change) error {
-	p.met[c.Path] = true
-	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.made.has(c) {
-		return nil
-	}
-	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
-		p.parents = p.parents[:len(p.parents)-1]
-	}
-	if !p.paths.match(c.Path) && !p.brought(c) {
-		if c.To.Mode.IsDir() && !c.From.Mode.IsDir() {
-			p.parents = append(p.parents, c)
-		}
-		return nil
-	}
-	if c.To.Mode.Type() == tree.Absent {
-		return p.remove(c)
-	}
-	if view := viewOf(nil, p.target); view.to && converted(c.From) {
-		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: keptConverted})
-		return nil
-	}
-	if p.blocked(c) {
-		if why := p.present.leftOut(c.Path); why != "" {
-			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path), Reason: "a directory stands here that was left out: " + why})
-			return nil
-		}
-		p.plan.force = append(p.plan.force, c.Path)
-	}
-	for _, dir := range p.parents {
-		if p.blocked(dir) {
-			p.plan.force = append(p.plan.force, dir.Path)
-		}
-		p.step(dir)
-	}
-	p.parents = nil
-	p.step(c)
-	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
-		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: Path(c.Path + "/.git"), Reason: lostGit})
-	}
-	return nil
-}
-
-// blocked reports whether something that the scan left out stands where a
-// change puts something new.
-func (p *planner) blocked(c tree.Change) bool {
-	return c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c)
-}
-
-// lostGit is why a repository inside the worktree is not whole again.
-const lostGit = "a repository's own files are not recorded: its other files are back, as a plain directory"
-
-// brought reports whether a directory is to go that the operation that is
-// taken back made on the way to something selected.
-func (p *planner) brought(c tree.Change) bool {
-	return c.To.Mode.Type() == tree.Absent && c.From.Mode.IsDir() && p.made.has(c)
-}
-
-// remove plans the deletion of a path, unless the target could not have held it.
-func (p *planner) remove(c tree.Change) error {
-	reason, err := p.reason(c)
+			return e.payload(ctx, oid.Blob, id)
+		},
+	})
 	if err != nil {
-		return err
+		return nil, treeError(err)
 	}
-	if reason != "" {
-		p.kept = c.Path
-		if reason == keptNotGits && p.cover.inNested(c.Path) {
-			return nil // of a repository inside the worktree git says nothing
-		}
-		p.plan.Kept = append(p.plan.Kept, Note{Path: Path(c.Path), Reason: reason})
+	return &Plan{
+		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),
+		steps: p.Steps, force: p.Force,
+	}, nil
+}
+
+// target returns what a plan is to know of a snapshot, nil of none.
+func (e *Engine) target(s *Snapshot) *plan.Target {
+	if s == nil {
 		return nil
 	}
-	p.step(c)
-	return nil
+	t := &plan.Target{
+		State: s.State(), Skipped: map[string]bool{}, Nested: map[string]oid.ID{},
+		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
+	}
+	for _, n := range s.Skipped {
+		if !n.Kept { // else it has all of it: only git's tree has not
+			t.Skipped[string(n.Path)] = true
+		}
+	}
+	for _, n := range s.Nested {
+		t.Nested[string(n.Path)] = n.Exclude
+	}
+	if l := s.Limits; l != nil {
+		t.Limits = &plan.Limits{GitOnly: l.GitOnly, Incomplete: l.Incomplete, Names: l.Names, Paths: texts(l.Paths)}
+	}
+	return t
 }
 
-// reason tells why a path must stay although the target does not have it on
-// disk, or "" if it may go.
-func (p *planner) reason(c tree.Change) (string, error) {
-	if c.From.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) {
-		c.From.Mode = tree.Dir | c.From.Mode.Perm()
+// assume takes today's rules and settings for those that were in force when a
+// snapshot was made of which nobody recorded them, and returns the rules' texts.
+func (e *Engine) assume(s *Snapshot, t *plan.Target) map[oid.ID][]byte {
+	rules, texts := e.readOutside(), map[oid.ID][]byte{}
+	for _, text := range append(slices.Clone(rules.ignore), rules.exclude) {
+		texts[e.alg.Sum(oid.Blob, text)] = text
 	}
-	switch {
-	case c.From.Mode.Type() != tree.Nested && p.made.has(c):
-		return "", nil
-	case c.To.Git.Name != "" && !p.cover.skips(c.Path):
-		return keptOutside, nil
+	if l := s.Limits; l == nil || !l.FreshIndex || e.repo == nil {
+		return texts
 	}
-	return p.cover.keeps(c.Path, c.From)
+	// The file stays when a sparse checkout is turned off.
+	if _, err := os.Stat(filepath.Join(e.repo.Layout().GitDir, "info", "sparse-checkout")); err == nil {
+		if head, err := e.repo.Head(); err == nil {
+			t.Sparse = tree.State{Tree: head.Tree}
+		}
+	}
+	return texts
 }
 
-// keptOutside is why a file stays that a sparse checkout did not have on disk.
-const keptOutside = "the snapshot has it in its git tree, outside of the sparse checkout"
-
-func (p *planner) step(c tree.Change) {
-	s := apply.Step{
-		Path: c.Path,
-		Have: apply.Node{Mode: c.From.Mode, ID: c.From.ID},
-		Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID},
+// planned takes over what a plan notes.
+func planned(from []plan.Note) (to []Note) {
+	for _, n := range from {
+		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
 	}
-	if c.From.Mode.Type() != tree.Absent {
-		s.Expect = p.present.fingerprint(c.Path)
-	} else if c.To.Mode.IsDir() {
-		s.Have = p.present.directory(c.Path)
-	}
-	p.stepped[c.Path] = true
-	p.plan.steps = append(p.plan.steps, s)
-	p.plan.Changes = append(p.plan.Changes, newChange(c))
+	return to
 }

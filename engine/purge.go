@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -42,11 +43,11 @@ const purgeRounds = 5
 // next snapshot, unless a setting or an ignore rule leaves it out.
 func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, error) {
 	itself := func(string) (bool, error) { return true, nil }
-	sel, err := newSelection(&RestoreOptions{Paths: paths}, itself)
+	sel, err := selection(paths, itself)
 	if err != nil {
 		return nil, err
 	}
-	if sel.everything() || slices.ContainsFunc(sel.items, func(i selected) bool { return i.text == "." }) {
+	if sel.Everything() {
 		return nil, fmt.Errorf("%w: name what to purge; everything is not a path", ErrRefused)
 	}
 	out := &Purged{}
@@ -110,7 +111,7 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 // A purge is one run.
 type purge struct {
 	e       *Engine
-	sel     *selection
+	sel     *plan.Selection
 	dry     bool
 	stage   *cas.Stage
 	memo    map[visited]purgedTree

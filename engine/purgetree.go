@@ -12,7 +12,7 @@ import (
 // tree makes a tree without the paths. A git tree that has nothing left goes
 // from the tree above it; an overlay tree stays, as an empty directory.
 func (p *purge) tree(ctx context.Context, v visited) (purgedTree, error) {
-	if v.id.IsZero() || v.id == p.e.emptyTree() || !p.sel.below(v.at) {
+	if v.id.IsZero() || v.id == p.e.emptyTree() || !p.sel.Below(v.at) {
 		return purgedTree{id: v.id}, nil
 	}
 	if known, ok := p.memo[v]; ok {
@@ -47,7 +47,7 @@ func (p *purge) tree(ctx context.Context, v visited) (purgedTree, error) {
 // entry purges one entry: it may get another id, or not be kept.
 func (p *purge) entry(ctx context.Context, v visited, entry *tree.Entry) (keep bool, paths []string, err error) {
 	at := join(v.at, entry.Name)
-	if p.sel.match(at) {
+	if p.sel.Match(at) {
 		return false, []string{at}, p.collect(ctx, *entry, v.overlay)
 	}
 	if !entry.Mode.IsDir() || entry.Mode.Type() == tree.Nested && !v.overlay {

@@ -46,69 +46,6 @@ type Restored struct {
 	Recovered *Restored
 }
 
-// Plan tells what Restore would do now, and changes nothing.
-func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Plan, error) {
-	to, err := e.aimAt(ctx, id, opt)
-	if err != nil {
-		return nil, err
-	}
-	return e.preview(ctx, to)
-}
-
-// An aim is what an operation is to reach.
-type aim struct {
-	target *Snapshot
-	stored bool // the store has the record of the target
-	paths  *selection
-	made   made // what the operation that is taken back brought; nil unless one is
-}
-
-// aimAt aims at a snapshot, within the paths of the options.
-func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	if to.target, err = e.Find(ctx, id); err == nil {
-		to.stored, err = e.stands(ctx, to.target.ID)
-	}
-	if err != nil {
-		return aim{}, err
-	}
-	to.paths, err = newSelection(opt, e.existsIn(ctx, to.target))
-	return to, err
-}
-
-// preview plans without recording anything. What an interrupted operation left
-// beside the files is no part of the plan: it is cleared away before.
-func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
-	h, err := e.history(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var left map[string]bool
-	if h.open != nil {
-		steps, err := e.steps(ctx, h.open)
-		if err != nil && !isLost(err) {
-			return nil, err
-		}
-		left = apply.Leftovers(steps, h.open.Key)
-	}
-	o := captureOptions{dry: true}
-	for {
-		present, err := e.capture(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		plan, err := e.plan(ctx, present, to)
-		present.discard()
-		if err != nil {
-			return nil, err
-		}
-		if len(plan.force) == 0 || o.force != nil {
-			plan.Changes = slices.DeleteFunc(plan.Changes, func(c Change) bool { return left[string(c.Path)] })
-			return plan, nil
-		}
-		o.force = plan.force
-	}
-}
-
 // Restore makes the worktree what it was at a snapshot.
 //
 // The order is the guarantee: a durable snapshot of the present and the durable
@@ -204,7 +141,7 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 // overwrite or delete are recorded too: then the present is looked at a second
 // time.
 func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *capture, error) {
-	op.To, op.Paths = to.target.ID, to.paths.patterns()
+	op.To, op.Paths = to.target.ID, pathsOf(to.paths.Patterns())
 	opt := captureOptions{}
 	for tries := 1; ; tries++ {
 		plan, present, err := e.tryPrepare(ctx, op, to, opt)
@@ -275,19 +212,6 @@ func (e *Engine) begin(ctx context.Context, op *Operation, to aim, present *capt
 		row.Open = op.Seq
 		return row.put(u, e.key)
 	})
-	return err
-}
-
-// stands holds that what is aimed at was not dropped, nor purged, since it was
-// looked up.
-func (to aim) stands(v *cas.View) error {
-	if !to.stored {
-		return nil // git has it
-	}
-	s, err := find(v, to.target.ID)
-	if err == nil && (s == nil || s.ID != to.target.ID) {
-		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
-	}
 	return err
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/apply"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -163,18 +162,11 @@ func (e *Engine) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error 
 
 // onDisk opens the file, or the target of the link, that a step has seen.
 func (e *Engine) onDisk(s *apply.Step) (io.ReadCloser, int64, error) {
-	root, err := dirfd.Open(e.root)
+	at, err := e.openDir(parent(s.Path))
 	if err != nil {
 		return nil, 0, err
 	}
-	defer root.Close()
-	at := root
-	if dir := parent(s.Path); dir != "" {
-		if at, err = root.OpenDir(dir); err != nil {
-			return nil, 0, err
-		}
-		defer at.Close()
-	}
+	defer at.Close()
 	name := path.Base(s.Path)
 	if s.Have.Mode.Type() == tree.Symlink {
 		target, err := at.Readlink(name)

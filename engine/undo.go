@@ -262,6 +262,14 @@ func hasEnded(lock *durable.Held, op *Operation) bool {
 	return n > 0 && string(key[:n]) == op.Key
 }
 
+func pathsOf(texts []string) []Path {
+	var out []Path
+	for _, t := range texts {
+		out = append(out, Path(t))
+	}
+	return out
+}
+
 func texts(paths []Path) []string {
 	var out []string
 	for _, p := range paths {

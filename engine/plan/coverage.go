@@ -1,11 +1,8 @@
-package engine
+package plan
 
 import (
-	"context"
-	"errors"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -19,38 +16,20 @@ const (
 	keptNested  = "a repository made since the snapshot"
 )
 
-// coverage answers whether a snapshot could have contained a path: from the
-// ignore files in the snapshot's own tree, the rules outside it that were in
-// force, and the paths it skipped.
+// coverage answers whether a target could have contained a path: from the
+// ignore files in its own tree, the rules outside it that were in force, and the
+// paths it skipped.
 type coverage struct {
-	ctx     context.Context
-	e       *Engine
-	target  *Snapshot
-	load    tree.Loader
-	skipped map[string]bool
-	nested  map[string]oid.ID        // nested repository → its info/exclude
-	chains  map[string]*ignore.Chain // by directory
-	texts   map[oid.ID][]byte        // of today's rules, for a target that has no others
-	sparse  tree.State               // the last commit, if a sparse checkout may have hidden some of it from the target
+	Objects
+	target *Target
+	chains map[string]*ignore.Chain // by directory
 }
 
-func newCoverage(ctx context.Context, e *Engine, target *Snapshot, load tree.Loader) *coverage {
-	c := &coverage{ctx: ctx, e: e, target: target, load: load, skipped: map[string]bool{}, nested: map[string]oid.ID{}, chains: map[string]*ignore.Chain{}}
-	for _, s := range target.Skipped {
-		if !s.Kept { // else it has all of it: only git's tree has not
-			c.skipped[string(s.Path)] = true
-		}
-	}
-	for _, n := range target.Nested {
-		c.nested[string(n.Path)] = n.Exclude
-	}
-	if target.Source != nil {
-		c.assume()
-	}
-	return c
+func newCoverage(target *Target, o Objects) *coverage {
+	return &coverage{Objects: o, target: target, chains: map[string]*ignore.Chain{}}
 }
 
-// keeps returns why a path must stay although the snapshot does not have it,
+// keeps returns why a path must stay although the target does not have it,
 // or "" if it may go.
 func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if present.Mode.Type() == tree.Nested {
@@ -60,7 +39,7 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 		return reason, err
 	}
 	for at := p; at != "." && at != ""; at = path.Dir(at) {
-		if c.skipped[at] {
+		if c.target.Skipped[at] {
 			return keptSkipped, nil
 		}
 		isDir := at != p || present.Mode.IsDir()
@@ -73,17 +52,6 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// skips reports whether the snapshot says of a path, or of a directory above it,
-// that it left it out.
-func (c *coverage) skips(p string) bool {
-	for at := p; at != "."; at = path.Dir(at) {
-		if c.skipped[at] {
-			return true
-		}
-	}
-	return false
 }
 
 // ignores applies the rules of the directory that holds the path.
@@ -116,9 +84,9 @@ func (c *coverage) chain(dir string) (*ignore.Chain, error) {
 // above returns the rules that a directory inherits. A nested repository
 // inherits none of the outer one's, only those of the user.
 func (c *coverage) above(dir string) (*ignore.Chain, error) {
-	exclude, root := c.nested[dir]
+	exclude, root := c.target.Nested[dir]
 	if dir == "" {
-		exclude, root = c.target.Rules.Exclude, true
+		exclude, root = c.target.Exclude, true
 	}
 	if !root {
 		chain, err := c.chain(parent(dir))
@@ -128,7 +96,7 @@ func (c *coverage) above(dir string) (*ignore.Chain, error) {
 		return chain.Enter(path.Base(dir)), nil
 	}
 	var files []*ignore.File
-	for _, id := range append(slices.Clone(c.target.Rules.Ignore), exclude) {
+	for _, id := range append(slices.Clone(c.target.Ignore), exclude) {
 		if id.IsZero() {
 			continue
 		}
@@ -144,7 +112,7 @@ func (c *coverage) above(dir string) (*ignore.Chain, error) {
 // file compiles the snapshot's ignore file at a path, nil if it has none. A
 // symbolic link is not followed, as in git.
 func (c *coverage) file(p string) (*ignore.File, error) {
-	n, ok, err := tree.Lookup(c.target.State(), p, c.e.alg, c.load)
+	n, ok, err := tree.Lookup(c.target.State, p, c.Algorithm, c.Tree)
 	if err != nil || !ok && n.Git.ID.IsZero() {
 		return nil, err
 	}
@@ -161,31 +129,38 @@ func (c *coverage) file(p string) (*ignore.File, error) {
 }
 
 func (c *coverage) compile(id oid.ID) (*ignore.File, error) {
-	data, ok := c.texts[id]
-	if !ok {
-		kind, text, err := c.e.object(c.ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if kind != oid.Blob {
-			return nil, errors.New("an ignore file is not a blob")
-		}
-		data = text
+	text, err := c.Blob(id)
+	if err != nil {
+		return nil, err
 	}
-	return ignore.Parse(data, &ignore.Options{FoldCase: c.target.Rules.Fold}), nil
+	return ignore.Parse(text, &ignore.Options{FoldCase: c.target.Fold}), nil
 }
 
-// parent returns the directory of a path, "" for the worktree itself.
-func parent(p string) string {
-	i := strings.LastIndexByte(p, '/')
-	if i < 0 {
-		return ""
+// limits returns why a path stays that the target does not have, because of
+// who made the target; "" if nothing says so.
+func (c *coverage) limits(p string, present tree.Node) (string, error) {
+	if reason := c.target.Limits.keeps(p, present); reason != "" {
+		return reason, nil
 	}
-	return p[:i]
+	if c.target.Sparse.Tree.IsZero() || present.Mode.IsDir() {
+		return "", nil
+	}
+	_, tracked, err := tree.Lookup(c.target.Sparse, p, c.Algorithm, c.Tree)
+	if tracked {
+		return keptHidden, err
+	}
+	return "", err
 }
 
 // hadGit reports whether a repository lay at a path.
 func (c *coverage) hadGit(path string) bool {
-	_, ok := c.nested[path]
+	_, ok := c.target.Nested[path]
 	return ok
+}
+
+// inNested reports whether a path lies directly in a repository that the
+// target has inside the worktree.
+func (c *coverage) inNested(p string) bool {
+	n, ok, err := tree.Lookup(c.target.State, parent(p), c.Algorithm, c.Tree)
+	return err == nil && ok && n.Mode.Type() == tree.Nested
 }

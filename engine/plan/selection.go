@@ -1,19 +1,18 @@
-package engine
+package plan
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
-// A selection limits an operation to some paths; see [RestoreOptions].
-type selection struct {
+// A Selection limits an operation to some paths. The empty one selects all.
+type Selection struct {
 	items []selected
 }
 
@@ -33,14 +32,13 @@ const (
 	wordPrefix  = "prefix:"
 )
 
-// newSelection reads the paths of the options. Exists tells whether there is
-// anything under a name that could also be a pattern: then it is that name.
-func newSelection(opt *RestoreOptions, exists func(path string) (bool, error)) (*selection, error) {
-	s := new(selection)
-	if opt == nil {
-		return s, nil
-	}
-	for _, text := range opt.Paths {
+// Select reads paths as a person types them: a path means itself and all below
+// it. Exists tells whether there is anything under a name that could also be a
+// pattern: then it is that name. Before a path ":(literal)" and ":(glob)" say
+// which it is, and ":(prefix:N)" that its first N bytes are no pattern.
+func Select(paths []string, exists func(path string) (bool, error)) (*Selection, error) {
+	s := new(Selection)
+	for _, text := range paths {
 		t, err := readTyped(text)
 		if err != nil {
 			return nil, err
@@ -53,6 +51,9 @@ func newSelection(opt *RestoreOptions, exists func(path string) (bool, error)) (
 	}
 	return s, nil
 }
+
+// ErrPath is a text that is no path below the worktree.
+var ErrPath = errors.New("path")
 
 // typed is a text of a selection, taken apart.
 type typed struct {
@@ -76,16 +77,16 @@ func readTyped(text string) (t typed, err error) {
 			case isPrefix && bad == nil && n >= 0 && n <= len(rest):
 				t.prefix = n
 			default:
-				return t, fmt.Errorf("%w: path %q: no such word before a path: %q (write :(literal)%s for this very name)", ErrRefused, text, word, text)
+				return t, fmt.Errorf("%w %q: no such word before a path: %q (write :(literal)%s for this very name)", ErrPath, text, word, text)
 			}
 		}
 	}
 	clean := path.Clean(t.path)
 	if t.path == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
-		return t, fmt.Errorf("%w: path %q is outside the worktree", ErrRefused, text)
+		return t, fmt.Errorf("%w %q is outside the worktree", ErrPath, text)
 	}
 	if t.prefix > 0 && (t.path[t.prefix-1] != '/' || !strings.HasPrefix(clean, t.path[:t.prefix])) {
-		return t, fmt.Errorf("%w: path %q is not a plain one", ErrRefused, text)
+		return t, fmt.Errorf("%w %q is not a plain one", ErrPath, text)
 	}
 	t.path = clean
 	return t, nil
@@ -128,12 +129,17 @@ func quoteGlob(text string) string {
 	return b.String()
 }
 
-// everything reports whether the selection has no limits.
-func (s *selection) everything() bool { return len(s.items) == 0 }
+// Everything reports whether the selection has no limits, or names the worktree
+// itself.
+func (s *Selection) Everything() bool {
+	return s.unlimited() || slices.ContainsFunc(s.items, func(i selected) bool { return i.text == "." })
+}
 
-// match reports whether the path is selected. The empty selection selects all.
-func (s *selection) match(p string) bool {
-	return s.everything() || slices.ContainsFunc(s.items, func(i selected) bool { return i.match(p) })
+func (s *Selection) unlimited() bool { return len(s.items) == 0 }
+
+// Match reports whether the path is selected.
+func (s *Selection) Match(p string) bool {
+	return s.unlimited() || slices.ContainsFunc(s.items, func(i selected) bool { return i.match(p) })
 }
 
 func (i selected) match(p string) bool {
@@ -152,61 +158,41 @@ func (i selected) match(p string) bool {
 	return false
 }
 
-// below reports whether something below a directory may be selected.
-func (s *selection) below(dir string) bool {
+// Below reports whether something below a directory may be selected.
+func (s *Selection) Below(dir string) bool {
 	return slices.ContainsFunc(s.items, func(i selected) bool {
 		return i.glob != nil || dir == "" || strings.HasPrefix(i.text, dir+"/")
 	})
 }
 
-// and returns the selection with some more paths. What selects everything has
+// And returns the selection with some more paths. What selects everything has
 // them already.
-func (s *selection) and(paths []string) *selection {
-	if s.everything() {
+func (s *Selection) And(paths []string) *Selection {
+	if s.unlimited() {
 		return s
 	}
-	out := &selection{items: slices.Clone(s.items)}
+	out := &Selection{items: slices.Clone(s.items)}
 	for _, p := range paths {
-		if !out.match(p) {
+		if !out.Match(p) {
 			out.items = append(out.items, selected{text: p})
 		}
 	}
 	return out
 }
 
-// patterns returns the selection as an operation records it: what was decided
-// between path and pattern holds for its undo, whatever exists then.
-func (s *selection) patterns() []Path {
-	var out []Path
+// Patterns returns the selection in a form that [Select] reads as the same,
+// whatever exists then.
+func (s *Selection) Patterns() []string {
+	var out []string
 	for _, i := range s.items {
 		switch {
 		case i.glob != nil:
-			out = append(out, Path(":("+wordGlob+")"+i.text))
+			out = append(out, ":("+wordGlob+")"+i.text)
 		case strings.ContainsAny(i.text, globChars) || strings.HasPrefix(i.text, ":("):
-			out = append(out, Path(":("+wordLiteral+")"+i.text))
+			out = append(out, ":("+wordLiteral+")"+i.text)
 		default:
-			out = append(out, Path(i.text))
+			out = append(out, i.text)
 		}
 	}
 	return out
-}
-
-// existsIn returns the function that tells whether one of the snapshots has a
-// path, or the disk; a snapshot may be nil.
-func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(string) (bool, error) {
-	return func(p string) (bool, error) {
-		if _, ok := e.lstat(p); ok {
-			return true, nil
-		}
-		for _, s := range snapshots {
-			if s == nil {
-				continue
-			}
-			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.loader(ctx, nil))
-			if ok || n.Git.Name != "" || err != nil {
-				return ok || n.Git.Name != "", treeError(err)
-			}
-		}
-		return false, nil
-	}
 }

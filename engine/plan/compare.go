@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Objects is where a plan reads what states are made of.
+type Objects struct {
+	Algorithm oid.Algorithm
+	Tree      tree.Loader
+	Blob      func(oid.ID) ([]byte, error) // an ignore file
+}
+
+// Compare returns the selected paths at which two recorded states differ; from
+// may be nil, for nothing at all. What either left out is neither deleted nor
+// added: nothing is known of it.
+func Compare(from, to *Target, sel *Selection, o Objects) ([]tree.Change, error) {
+	c := comparison{from: from, to: to, b: to.State, sel: sel}
+	err := c.run(o)
+	return c.changes, err
+}
+
+// CompareWith returns the selected paths at which the present differs from a
+// recorded state, which may be nil, for nothing at all. Hidden are paths that
+// the state has, and that the scan left out although they are there: they are
+// to be looked at too.
+func CompareWith(from *Target, now *Present, sel *Selection, o Objects) (changes []tree.Change, hidden []string, err error) {
+	c := comparison{from: from, now: now, b: now.State, sel: sel}
+	err = c.run(o)
+	return c.changes, c.hidden, err
+}
+
+// A comparison is of a recorded state with another, or with the present.
+type comparison struct {
+	from, to *Target // either may be nil
+	now      *Present
+	b        tree.State // of to, or of the present
+	sel      *Selection
+
+	changes []tree.Change
+	hidden  []string
+}
+
+func (c *comparison) run(o Objects) error {
+	a := tree.State{Umask: c.b.Umask}
+	if c.from != nil {
+		a = c.from.State
+	}
+	view := viewOf(c.from, c.to)
+	for change, err := range tree.Diff(a, c.b, o.Algorithm, o.Tree) {
+		if err != nil {
+			return err
+		}
+		change, known := view.of(change)
+		if !known || view.unknown(change) || !c.sel.Match(change.Path) {
+			continue
+		}
+		gone, fresh := change.To.Mode.Type() == tree.Absent, change.From.Mode.Type() == tree.Absent
+		switch {
+		case c.now != nil && gone && c.now.hides(change):
+			if !change.From.Mode.IsDir() {
+				c.hidden = append(c.hidden, change.Path)
+			}
+		case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
+		default:
+			c.changes = append(c.changes, change)
+		}
+	}
+	return nil
+}
+
+// A gitView tells which sides of a difference know only what git holds.
+type gitView struct{ from, to bool }
+
+// viewOf returns how two states are compared; nil is the worktree, or nothing,
+// of which everything is known.
+func viewOf(from, to *Target) gitView {
+	only := func(t *Target) bool { return t != nil && t.Limits != nil && t.Limits.GitOnly }
+	return gitView{only(from), only(to)}
+}
+
+// of makes of a difference what can be known of it; false: nothing.
+func (v gitView) of(c tree.Change) (tree.Change, bool) {
+	if !v.from && !v.to {
+		return c, true
+	}
+	if sameInGit(c.From, c.To) {
+		return c, false
+	}
+	if v.to {
+		c.To.Mode = likeOther(c.To.Mode, c.From.Mode)
+	}
+	if v.from {
+		c.From.Mode = likeOther(c.From.Mode, c.To.Mode)
+	}
+	return c, true
+}
+
+// unknown reports whether a side that is absent could not have been there.
+func (v gitView) unknown(c tree.Change) bool {
+	return v.to && c.To.Mode == 0 && c.From.Git.Name == "" || v.from && c.From.Mode == 0 && c.To.Git.Name == ""
+}
+
+// sameInGit reports whether git would see no difference.
+func sameInGit(a, b tree.Node) bool {
+	if a.Mode.IsDir() && b.Mode.IsDir() {
+		return true
+	}
+	return a.Git.Name != "" && b.Git.Name != "" && a.Git.Mode == b.Git.Mode && a.Git.ID == b.Git.ID
+}
+
+// likeOther gives a mode that git knows the permissions of the other side, as
+// far as git does not know better.
+func likeOther(m, other tree.Mode) tree.Mode {
+	if m.Type() == tree.File && other.Type() == tree.File && m.Git() == other.Git() {
+		return other
+	}
+	return m
+}
+
+// converted reports whether a file on disk has other bytes than git keeps of it.
+func converted(n tree.Node) bool {
+	return n.Mode.Type() == tree.File && n.Git.Name != "" && n.Git.ID != n.ID
+}

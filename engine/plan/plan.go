@@ -1,0 +1,239 @@
+// Package plan decides what a restore will do: which paths of the worktree must
+// change so that it becomes a recorded state, which stay although that state
+// does not have them, and why.
+//
+// It is given the present and the target as plain data, and functions that read
+// their directories and ignore files. It touches no file, no store and no
+// repository, and it remembers nothing: equal inputs make equal plans.
+package plan
+
+import (
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Plan is what a restore will do. It holds no resources.
+type Plan struct {
+	Changes   []tree.Change // in path order
+	Steps     []apply.Step  // the same, in the order in which they are carried out
+	Kept      []Note        // paths that the target does not have and that stay all the same
+	Conflicts []Note        // paths that cannot be restored from what the target has
+
+	// Force are ignored files that stand where the plan changes something. They
+	// are to be recorded too, and then the plan is to be made anew.
+	Force []string
+}
+
+// A Note names a path and says why it stays, or cannot be restored.
+type Note struct{ Path, Reason string }
+
+// An Aim is what an operation is to reach.
+type Aim struct {
+	Target *Target
+	Paths  *Selection
+	Made   Made // what the operation that is taken back brought; nil unless one is
+}
+
+// planner compares the present with a target.
+type planner struct {
+	Objects
+	present *Present
+	aim     Aim
+	cover   *coverage
+	plan    Plan
+	met     map[string]bool // paths that differ
+	stepped map[string]bool // those that have a step
+	kept    string          // the last kept path: what lies below it stays unmentioned
+	parents []tree.Change   // directories that are not selected, but that something selected may need
+}
+
+// New finds what must change so that the present becomes the target, within
+// the selected paths.
+//
+// A path is deleted only if the target could have contained it and did not: one
+// that the target's own ignore rules excluded, that it skipped, or that lies in
+// a repository made since, stays. But what an operation brought goes when it is
+// taken back.
+func New(present *Present, aim Aim, o Objects) (*Plan, error) {
+	p := &planner{Objects: o, present: present, aim: aim, met: map[string]bool{}, stepped: map[string]bool{}}
+	p.cover = newCoverage(aim.Target, o)
+	view := viewOf(nil, aim.Target)
+	for c, err := range tree.Diff(present.State, aim.Target.State, o.Algorithm, o.Tree) {
+		if err != nil {
+			return nil, err
+		}
+		c, known := view.of(c)
+		if !known {
+			continue
+		}
+		if err := p.add(c); err != nil {
+			return nil, err
+		}
+	}
+	p.unseen()
+	if err := p.unknown(); err != nil {
+		return nil, err
+	}
+	p.plan.Steps = apply.Order(p.plan.Steps)
+	return &p.plan, nil
+}
+
+// keptUnknown is why nothing happens at a path that was asked for by name.
+const keptUnknown = "neither the snapshot nor what was recorded now has anything there"
+
+// unknown names the selected paths that mean nothing: mistyped, or ignored and
+// never recorded. Of a glob nobody knows what it was to match.
+func (p *planner) unknown() error {
+	for _, item := range p.aim.Paths.items {
+		text := item.text
+		if item.glob != nil || text == "." {
+			continue
+		}
+		found := false
+		for _, s := range []tree.State{p.present.State, p.aim.Target.State} {
+			n, ok, err := tree.Lookup(s, text, p.Algorithm, p.Tree)
+			if err != nil {
+				return err
+			}
+			found = found || ok || n.Git.Name != ""
+		}
+		if !found {
+			p.plan.Kept = append(p.plan.Kept, Note{Path: text, Reason: keptUnknown})
+		}
+	}
+	return nil
+}
+
+// unseen finds what the operation that is taken back brought and the scan left
+// out, because it is ignored now: it has to be recorded before it can go. The
+// permissions of ignored directories are in the journal alone.
+func (p *planner) unseen() {
+	for _, path := range p.aim.Made.unseen(p.present.Disk, p.met) {
+		if p.aim.Paths.Match(path) {
+			p.plan.Force = append(p.plan.Force, path)
+		}
+	}
+	for path, s := range p.aim.Made {
+		if !rights(&s) || p.stepped[path] || !p.aim.Paths.Match(path) {
+			continue
+		}
+		if now := p.present.directory(path); now.Mode.IsDir() && now.Mode.Perm() == s.Want.Mode.Perm() {
+			p.plan.Steps = append(p.plan.Steps, apply.Step{Path: path, Have: now, Want: s.Have})
+		}
+	}
+}
+
+// add takes one difference into the plan, or keeps the path.
+func (p *planner) add(c tree.Change) error {
+	p.met[c.Path] = true
+	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.aim.Made.has(c) {
+		return nil
+	}
+	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
+		p.parents = p.parents[:len(p.parents)-1]
+	}
+	if !p.aim.Paths.Match(c.Path) && !p.brought(c) {
+		if c.To.Mode.IsDir() && !c.From.Mode.IsDir() {
+			p.parents = append(p.parents, c)
+		}
+		return nil
+	}
+	if c.To.Mode.Type() == tree.Absent {
+		return p.remove(c)
+	}
+	if view := viewOf(nil, p.aim.Target); view.to && converted(c.From) {
+		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: keptConverted})
+		return nil
+	}
+	if p.blocked(c) {
+		if why := p.present.leftOut(c.Path); why != "" {
+			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
+			return nil
+		}
+		p.plan.Force = append(p.plan.Force, c.Path)
+	}
+	for _, dir := range p.parents {
+		if p.blocked(dir) {
+			p.plan.Force = append(p.plan.Force, dir.Path)
+		}
+		p.step(dir)
+	}
+	p.parents = nil
+	p.step(c)
+	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
+		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
+	}
+	return nil
+}
+
+// keptConverted is why a file cannot be restored from what git has of it.
+const keptConverted = "git keeps it in another form (line ends, filter); use git restore --source"
+
+// blocked reports whether something that the scan left out stands where a
+// change puts something new.
+func (p *planner) blocked(c tree.Change) bool {
+	return c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c)
+}
+
+// lostGit is why a repository inside the worktree is not whole again.
+const lostGit = "a repository's own files are not recorded: its other files are back, as a plain directory"
+
+// brought reports whether a directory is to go that the operation that is
+// taken back made on the way to something selected.
+func (p *planner) brought(c tree.Change) bool {
+	return c.To.Mode.Type() == tree.Absent && c.From.Mode.IsDir() && p.aim.Made.has(c)
+}
+
+// remove plans the deletion of a path, unless the target could not have held it.
+func (p *planner) remove(c tree.Change) error {
+	reason, err := p.reason(c)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		p.kept = c.Path
+		if reason == keptNotGits && p.cover.inNested(c.Path) {
+			return nil // of a repository inside the worktree git says nothing
+		}
+		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: reason})
+		return nil
+	}
+	p.step(c)
+	return nil
+}
+
+// reason tells why a path must stay although the target does not have it on
+// disk, or "" if it may go.
+func (p *planner) reason(c tree.Change) (string, error) {
+	if c.From.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) {
+		c.From.Mode = tree.Dir | c.From.Mode.Perm()
+	}
+	switch {
+	case c.From.Mode.Type() != tree.Nested && p.aim.Made.has(c):
+		return "", nil
+	case c.To.Git.Name != "" && !p.aim.Target.leftOut(c.Path):
+		return keptOutside, nil
+	}
+	return p.cover.keeps(c.Path, c.From)
+}
+
+// keptOutside is why a file stays that a sparse checkout did not have on disk.
+const keptOutside = "the snapshot has it in its git tree, outside of the sparse checkout"
+
+func (p *planner) step(c tree.Change) {
+	s := apply.Step{
+		Path: c.Path,
+		Have: apply.Node{Mode: c.From.Mode, ID: c.From.ID},
+		Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID},
+	}
+	if c.From.Mode.Type() != tree.Absent {
+		s.Expect = p.present.Disk.Seen(c.Path)
+	} else if c.To.Mode.IsDir() {
+		s.Have = p.present.directory(c.Path)
+	}
+	p.stepped[c.Path] = true
+	p.plan.Steps = append(p.plan.Steps, s)
+	p.plan.Changes = append(p.plan.Changes, c)
+}

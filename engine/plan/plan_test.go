@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// memory has objects, and is a disk on which a state lies.
+type memory struct {
+	objects map[oid.ID][]byte
+	lying   map[string]tree.Mode
+}
+
+const alg = oid.BLAKE3
+
+func newMemory() *memory {
+	return &memory{objects: map[oid.ID][]byte{}, lying: map[string]tree.Mode{}}
+}
+
+func (m *memory) from() Objects {
+	get := func(id oid.ID) ([]byte, error) {
+		if p, ok := m.objects[id]; ok || id == alg.Sum(oid.Tree, nil) {
+			return p, nil
+		}
+		return nil, fmt.Errorf("no object %v", id)
+	}
+	return Objects{Algorithm: alg, Tree: get, Blob: get}
+}
+
+func (m *memory) put(kind oid.Kind, p []byte) oid.ID {
+	id := alg.Sum(kind, p)
+	m.objects[id] = p
+	return id
+}
+
+// state makes a state of files with their texts.
+func (m *memory) state(files map[string]string) tree.State {
+	below := map[string]map[string]string{}
+	var entries []tree.Entry
+	for name, text := range files {
+		if dir, rest, ok := strings.Cut(name, "/"); ok {
+			if below[dir] == nil {
+				below[dir] = map[string]string{}
+			}
+			below[dir][rest] = text
+			continue
+		}
+		entries = append(entries, tree.Entry{Name: name, Mode: tree.GitFile, ID: m.put(oid.Blob, []byte(text))})
+	}
+	for dir, files := range below {
+		entries = append(entries, tree.Entry{Name: dir, Mode: tree.GitDir, ID: m.state(files).Tree})
+	}
+	slices.SortFunc(entries, func(a, b tree.Entry) int {
+		return strings.Compare(a.Name, b.Name) // as git orders them: no name here begins another
+	})
+	return tree.State{Tree: m.put(oid.Tree, tree.Encode(entries, alg)), Umask: 022}
+}
+
+func (m *memory) Mode(path string) tree.Mode    { return m.lying[path] }
+func (m *memory) Empty(string) bool             { return true }
+func (m *memory) Seen(string) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
+
+func steps(p *Plan) (out []string) {
+	for _, s := range p.Steps {
+		out = append(out, s.Path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func notes(list []Note) (out []string) {
+	for _, n := range list {
+		out = append(out, n.Path+": "+n.Reason)
+	}
+	return out
+}
+
+func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
+	m := newMemory()
+	target := &Target{
+		State:   m.state(map[string]string{".gitignore": "*.log\n", "same": "1", "old": "1", "gone/x": "1"}),
+		Skipped: map[string]bool{"skipped": true},
+		Ignore:  []oid.ID{m.put(oid.Blob, []byte("cache/\n"))},
+	}
+	now := &Present{Disk: m, State: m.state(map[string]string{
+		".gitignore": "*.log\n", "same": "1", "old": "2", "new": "1", "a.log": "1", "cache/y": "1", "skipped/z": "1",
+	})}
+	p, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := steps(p), []string{"gone", "gone/x", "new", "old"}; !slices.Equal(got, want) {
+		t.Errorf("steps at %q, want %q", got, want)
+	}
+	want := []string{"a.log: " + keptIgnored, "cache: " + keptIgnored, "skipped: " + keptSkipped}
+	if got := notes(p.Kept); !slices.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+	for _, s := range p.Steps {
+		if there := s.Have.Mode != tree.Absent; there != (s.Expect.Ino == 7) {
+			t.Errorf("the step at %s expects %+v", s.Path, s.Expect)
+		}
+	}
+	again, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	if err != nil || !slices.Equal(p.Steps, again.Steps) {
+		t.Errorf("equal inputs made other steps: %v", err)
+	}
+}
+
+func TestWhatAnOperationBroughtGoesWithIt(t *testing.T) {
+	m := newMemory()
+	target := &Target{State: m.state(map[string]string{".gitignore": "*.log\n"})}
+	present := m.state(map[string]string{".gitignore": "*.log\n", "a.log": "1", "b.log": "2"})
+	made := MadeBy([]apply.Step{
+		{Path: "a.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
+		{Path: "b.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
+		{Path: "c.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
+	})
+	m.lying["c.log"] = tree.File | 0644 // ignored: no scan sees it
+	p, err := New(&Present{Disk: m, State: present}, Aim{Target: target, Paths: &Selection{}, Made: made}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := steps(p); !slices.Equal(got, []string{"a.log"}) {
+		t.Errorf("steps at %q: b.log was changed since", got)
+	}
+	if got := notes(p.Kept); !slices.Equal(got, []string{"b.log: " + keptIgnored}) {
+		t.Errorf("kept %q", got)
+	}
+	if !slices.Equal(p.Force, []string{"c.log"}) {
+		t.Errorf("to be recorded first: %q", p.Force)
+	}
+}
+
+func TestWhatOneSideLeftOutIsNoDifference(t *testing.T) {
+	m := newMemory()
+	from := &Target{State: m.state(map[string]string{"a": "1", "d/x": "1"}), Skipped: map[string]bool{"new": true}}
+	to := &Target{State: m.state(map[string]string{"a": "2", "new": "1"}), Skipped: map[string]bool{"d": true}}
+	changes, err := Compare(from, to, &Selection{}, m.from())
+	if err != nil || len(changes) != 1 || changes[0].Path != "a" {
+		t.Errorf("%v: %+v", err, changes)
+	}
+	m.lying["d"], m.lying["d/x"] = tree.Dir|0755, tree.File|0644
+	changes, hidden, err := CompareWith(from, &Present{State: to.State, Disk: m}, &Selection{}, m.from())
+	if err != nil || len(changes) != 1 || changes[0].Path != "a" || !slices.Equal(hidden, []string{"d/x"}) {
+		t.Errorf("%v: %+v, hidden %q", err, changes, hidden)
+	}
+}

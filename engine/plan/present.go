@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Present is the worktree as a scan found it.
+type Present struct {
+	State   tree.State
+	LeftOut []Note // what the scan named as left out
+	Disk    Disk
+}
+
+// A Disk is asked about single paths of the worktree, as they are now. Symbolic
+// links on the way to a path are not followed.
+type Disk interface {
+	// Mode returns what lies at a path, [tree.Absent] for nothing.
+	Mode(path string) tree.Mode
+	// Empty reports whether the directory at a path holds nothing.
+	Empty(path string) bool
+	// Seen returns by what a step recognises what the scan saw at a path; the zero
+	// Fingerprint where only the content can tell.
+	Seen(path string) apply.Fingerprint
+}
+
+// inTheWay reports whether something that the scan left out stands where a
+// plan wants something else than a directory that is there already.
+func (p *Present) inTheWay(c tree.Change) bool {
+	now := p.Disk.Mode(c.Path)
+	return now != tree.Absent && !(c.To.Mode.IsDir() && now.IsDir())
+}
+
+// leftOut returns why the scan left out a directory that it named, "" if it
+// named none there. What the settings leave out is never deleted, also where
+// it could be recorded first.
+func (p *Present) leftOut(path string) string {
+	for _, n := range p.LeftOut {
+		if n.Path == path && p.Disk.Mode(path).IsDir() {
+			return n.Reason
+		}
+	}
+	return ""
+}
+
+// hides reports whether what seems to be gone was left out: a directory where
+// there was one, or a file or link where there was one of them.
+func (p *Present) hides(c tree.Change) bool {
+	now := p.Disk.Mode(c.Path)
+	return now != tree.Absent && now.IsDir() == c.From.Mode.IsDir()
+}
+
+// directory returns the directory at a path that the scan left out, because it
+// is ignored; nothing if there is none.
+func (p *Present) directory(path string) apply.Node {
+	now := p.Disk.Mode(path)
+	if !now.IsDir() {
+		return apply.Node{}
+	}
+	return apply.Node{Mode: now}
+}
+
+// isRepository reports whether a directory has a ".git" of its own. A gitlink
+// that is not checked out has none.
+func (p *Present) isRepository(path string) bool {
+	return p.Disk.Mode(path+"/.git") != tree.Absent
+}
