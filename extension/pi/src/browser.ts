@@ -126,7 +126,7 @@ async function act(session: Session, ctx: ExtensionCommandContext, line: Line): 
 async function files(session: Session, ctx: ExtensionCommandContext, snapshot: string, paths?: string[]): Promise<boolean> {
   const done = await putBack(session, ctx, snapshot, paths);
   if (!done) return false;
-  session.record({ current: done.current, undo: done.undo });
+  session.record(done);
   session.info(paths ? `Restored ${some(paths)}` : "Files restored to rewind point");
   return true;
 }
@@ -142,19 +142,17 @@ async function navigate(session: Session, ctx: ExtensionCommandContext, entry: s
   if (choice === BOTH) {
     const done = await putBack(session, ctx, snapshot);
     if (!done) return false;
-    session.navigated = { current: done.current, undo: done.undo };
+    session.activity.moves(done, true);
   } else {
     const current = await session.snapshot("tree");
-    session.navigated = current ? { current } : undefined;
+    session.activity.moves(current ? { current } : undefined, true);
   }
-  session.asked = true;
   try {
     const result = await ctx.navigateTree(entry, { summarize: choice === SUMMARISE });
     if (result.cancelled) session.say("Rewind: the conversation stays where it is", "warning");
     else session.info(choice === BOTH ? "Files and conversation restored to rewind point" : "Conversation restored to rewind point");
   } finally {
-    session.asked = false;
-    session.settleNavigation();
+    session.activity.settle();
   }
   return true;
 }

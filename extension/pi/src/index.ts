@@ -6,12 +6,10 @@ import { browse } from "./browser.ts";
 import { listen } from "./bus.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { onEscEsc } from "./escape.ts";
-import { beforeFork } from "./fork.ts";
+import { afterTree, beforeFork, beforeTree } from "./leave.ts";
 import type { Points } from "./protocol.ts";
-import { prune } from "./retention.ts";
 import { Session } from "./session.ts";
 import { loadSettings } from "./settings.ts";
-import { afterTree, beforeTree } from "./tree.ts";
 
 const BEHIND_WAIT_MS = 3_000;
 
@@ -59,14 +57,14 @@ class Extension {
   listenToAgent(): void {
     const { pi } = this;
     pi.on("agent_start", (_event, ctx) => {
-      if (this.session) this.session.use(ctx).running = true;
+      this.session?.use(ctx).activity.runBegins();
     });
     pi.on("message_start", (event, ctx) => {
       const session = this.session?.use(ctx);
       if (!session) return;
       const { message } = event;
       if (message.role === "user") {
-        session.settleNavigation();
+        session.activity.settle();
         void session.points.expect(message, session.snapshot("prompt"));
       } else session.points.flush();
     });
@@ -90,7 +88,7 @@ class Extension {
       if (!session) return;
       await session.points.settle();
       session.points.forget();
-      session.running = false;
+      session.activity.runEnds();
     });
   }
 
@@ -129,7 +127,7 @@ class Extension {
   private async begin(session: Session): Promise<void> {
     await session.snapshot("resume");
     session.show();
-    await prune(session);
+    await session.retention.atStart();
   }
 
   /** Takes over what the parent of a fork left, so that undo crosses into the child. */
@@ -156,12 +154,12 @@ class Extension {
     // Pi before 0.75.4 ends without waiting for the handlers of earlier events:
     // they still come through while this one is waited for.
     const old = (ctx.mode as string | undefined) === undefined; // came with 0.78.1
-    for (const end = Date.now() + BEHIND_WAIT_MS; old && (session.running || session.points.behind) && Date.now() < end; ) {
+    for (const end = Date.now() + BEHIND_WAIT_MS; old && (session.activity.running || session.points.behind) && Date.now() < end; ) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     this.session = undefined;
     await session.points.settle();
-    session.settleNavigation();
+    session.activity.settle();
     await session.close();
   }
 }

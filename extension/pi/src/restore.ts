@@ -5,11 +5,10 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Restored } from "./protocol.ts";
 import type { Session } from "./session.ts";
 
-/** What a restore made of the files; undefined in its place: the user said no. */
+/** What a restore made of the files. */
 export interface PutBack {
   current: string;
   undo: string | undefined;
-  restored: Restored;
 }
 
 /** Restores a snapshot, or only some paths of it. Throws if that fails: then nothing or something that undo takes back was changed. */
@@ -18,7 +17,7 @@ export async function putBack(session: Session, ctx: ExtensionContext, id: strin
   const restored = await session.server.request<Restored>("restore", { id, paths });
   session.report(restored);
   const current = paths.length > 0 ? ((await session.snapshot("restore")) ?? id) : id;
-  return { current, undo: restored.undo, restored };
+  return { current, undo: restored.undo };
 }
 
 /**
@@ -39,7 +38,7 @@ export async function historyStep(session: Session, ctx: ExtensionContext, metho
   if (!(await mayCross(ctx, plan))) return undefined;
   const restored = await session.server.request<Restored>(method);
   session.report(restored);
-  return { current: restored.id, undo: restored.undo, restored };
+  return { current: restored.id, undo: restored.undo };
 }
 
 /** What an undo or redo would do now; undefined if there is nothing to take back. */

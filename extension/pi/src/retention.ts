@@ -1,29 +1,27 @@
-// Retention: dropping old snapshots when the user has set limits. The engine
-// keeps what any session still needs; the settings reach it as its own.
+// Retention: dropping old snapshots when the user has set limits. The program
+// keeps what any session still needs; it knows the limits from its environment.
 
-import type { Session } from "./session.ts";
-import type { Retention } from "./settings.ts";
+import type { Retention as Limits } from "./settings.ts";
 
-/** Prunes if limits are set; a failure is a warning. */
-export async function prune(session: Session): Promise<void> {
-  const limits = session.settings.retention;
-  if (!limits || (limits.maxSnapshots === undefined && limits.maxAgeDays === undefined) || session.server.off) return;
-  try {
-    await session.server.request("prune", { session: session.id, startup: true });
-  } catch (error) {
-    session.failed("old snapshots could not be dropped", error);
-  }
+export interface RetentionHost {
+  readonly limits: Limits | undefined;
+  prune(startup: boolean): Promise<void>;
 }
 
-/** The engine's variables that mean what the settings mean. */
-export function retentionEnvironment(retention: Retention | undefined): Record<string, string> {
-  if (!retention) return {};
-  const env: Record<string, string> = {
-    REWIND_PIN_LABELED_ENTRIES: String(retention.pinLabeledEntries),
-    REWIND_SCAN_MODE: retention.scanMode,
-  };
-  if (retention.maxSnapshots !== undefined) env["REWIND_MAX_SNAPSHOTS"] = String(Math.ceil(retention.maxSnapshots));
-  if (retention.maxAgeDays !== undefined) env["REWIND_MAX_AGE_DAYS"] = String(Math.ceil(retention.maxAgeDays));
-  if (retention.startupBudgetMs !== undefined) env["REWIND_STARTUP_BUDGET_MS"] = String(Math.ceil(retention.startupBudgetMs));
-  return env;
+export class Retention {
+  private readonly host: RetentionHost;
+
+  constructor(host: RetentionHost) {
+    this.host = host;
+  }
+
+  /** Drops what is beyond the limits, at the start of a session. */
+  async atStart(): Promise<void> {
+    if (this.limited) await this.host.prune(true);
+  }
+
+  private get limited(): boolean {
+    const limits = this.host.limits;
+    return limits?.maxSnapshots !== undefined || limits?.maxAgeDays !== undefined;
+  }
 }

@@ -2,10 +2,13 @@
 // flows (fork, tree, browser) work through it.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { Activity } from "./activity.ts";
 import { RewindError } from "./client.ts";
+import { programEnvironment } from "./environment.ts";
 import { type FileState, fileState, FORK_PENDING, type LedgerEntry, OP, opRecord, pendingRecord } from "./ledger.ts";
 import { type BindableEntry, Points } from "./points.ts";
 import type { Points as PointsResult, Recorded, Restored } from "./protocol.ts";
+import { Retention } from "./retention.ts";
 import { Server } from "./server.ts";
 import type { Settings } from "./settings.ts";
 import { Status } from "./status.ts";
@@ -22,12 +25,8 @@ export class Session {
   readonly status: Status;
   readonly points: Points;
   readonly id: string;
-  /** What a navigation that is under way did to the files; written when it is through. */
-  navigated: FileState | undefined;
-  /** Set while the browser navigates: it has asked already. */
-  asked = false;
-  /** Whether the agent runs, as far as its events have come through. */
-  running = false;
+  readonly activity: Activity;
+  readonly retention: Retention;
   private ctx: ExtensionContext;
   private closed = false;
   private warned = "";
@@ -39,7 +38,10 @@ export class Session {
     this.settings = settings;
     this.id = ctx.sessionManager.getSessionId();
     this.status = new Status(settings.silentCheckpoints);
-    this.server = new Server({ settings, dir: ctx.cwd, sessionDir: ctx.sessionManager.getSessionDir?.() ?? "", warn: (message) => this.warn(message) });
+    const env = programEnvironment(settings, ctx.sessionManager.getSessionDir?.() ?? "");
+    this.server = new Server({ binary: settings.binary, env, dir: ctx.cwd, warn: (message) => this.warn(message) });
+    this.activity = new Activity((files) => this.record(files));
+    this.retention = new Retention({ limits: settings.retention, prune: (startup) => this.prune(startup) });
     this.points = new Points({
       entries: () => this.ctx.sessionManager.getEntries() as readonly BindableEntry[],
       append: (kind, data) => this.append(kind, data),
@@ -134,13 +136,6 @@ export class Session {
     this.append(FORK_PENDING, pendingRecord(current, undo));
   }
 
-  /** Writes down a navigation that never got through, or was not told of. */
-  settleNavigation(): void {
-    const state = this.navigated;
-    this.navigated = undefined;
-    if (state?.undo) this.record(state);
-  }
-
   /** Reports what a restore could not do. */
   report(restored: Restored): void {
     this.worked();
@@ -158,6 +153,15 @@ export class Session {
   async close(): Promise<void> {
     this.closed = true;
     await this.server.close();
+  }
+
+  private async prune(startup: boolean): Promise<void> {
+    if (this.server.off) return;
+    try {
+      await this.server.request("prune", { session: this.id, startup });
+    } catch (error) {
+      this.failed("old snapshots could not be dropped", error);
+    }
   }
 
   private worked(): void {

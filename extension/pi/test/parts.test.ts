@@ -1,10 +1,11 @@
 // The parts that need neither Pi nor a server.
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { Activity } from "../src/activity.ts";
 import { findBinary } from "../src/binary.ts";
 import { Client, RewindError } from "../src/client.ts";
 import { chooseFiles } from "../src/files.ts";
@@ -15,6 +16,42 @@ import { loadSettings, parseSettings } from "../src/settings.ts";
 import { fit } from "../src/width.ts";
 
 const SERVER = path.join(import.meta.dirname, "fake-server.mjs");
+
+test("the sources import one another without a circle, types included", () => {
+  const dir = path.join(import.meta.dirname, "../src");
+  const uses = new Map(readdirSync(dir).map((file) => [file, [...readFileSync(path.join(dir, file), "utf8").matchAll(/from "\.\/([a-z]+\.ts)"/g)].map((m) => m[1] as string)]));
+  const done = new Set<string>();
+  const visit = (file: string, way: string[]) => {
+    assert.ok(!way.includes(file), [...way, file].join(" -> "));
+    if (done.has(file)) return;
+    for (const next of uses.get(file) ?? []) visit(next, [...way, file]);
+    done.add(file);
+  };
+  for (const file of uses.keys()) visit(file, []);
+  assert.ok(done.size > 15);
+});
+
+test("a session is in the middle of one thing, and no restore of a move is lost", () => {
+  const written: object[] = [];
+  const activity = new Activity((files) => written.push(files));
+  activity.runBegins();
+  assert.equal(activity.running, true);
+  activity.moves({ current: "A", undo: "U" }, true);
+  assert.deepEqual([activity.running, activity.asked], [false, true]);
+  activity.runEnds(); // of the run that the move ended
+  assert.equal(activity.asked, true);
+  activity.runBegins(); // the move never arrived
+  assert.deepEqual([activity.running, activity.asked], [true, false]);
+  assert.deepEqual(written, [{ current: "A", undo: "U" }]);
+  activity.runEnds();
+  activity.moves({ current: "B" });
+  activity.settle();
+  assert.equal(written.length, 1, "a move that changed no file leaves nothing to write");
+  activity.moves({ current: "C", undo: "V" });
+  assert.deepEqual(activity.arrived(), { current: "C", undo: "V" });
+  assert.equal(activity.arrived(), undefined);
+  assert.equal(written.length, 1);
+});
 
 test("records list each snapshot once", () => {
   assert.deepEqual(turnRecord([["u", "A"], ["a", "B"], ["b", "A"]]), { v: 2, snapshots: ["A", "B"], bindings: [["u", 0], ["a", 1], ["b", 0]] });
