@@ -72,7 +72,7 @@ func (k kept) current(path string) bool {
 	if err != nil {
 		return false
 	}
-	now, err := os.Stat(path)
+	now, err := os.Lstat(path)
 	return err == nil && os.SameFile(mine, now)
 }
 

@@ -84,7 +84,7 @@ func Open(path string, opt *Options) (*Store, error) {
 		opt = &Options{}
 	}
 	s := &Store{path: path, now: time.Now}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (s *Store) create(alg oid.Algorithm) (err error) {
 	if alg == 0 {
 		alg = oid.BLAKE3
 	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+	if err := durable.MakeDir(filepath.Dir(s.path)); err != nil {
 		return err
 	}
 	held, err := durable.Lock(context.Background(), s.lockPath(), durable.Exclusive)
@@ -139,7 +139,7 @@ func (s *Store) create(alg oid.Algorithm) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, held.Unlock()) }()
-	if _, err := os.Stat(s.path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := durable.Look(s.path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	m := meta{version: formatVersion, algorithm: alg, created: s.now()}
@@ -153,7 +153,7 @@ func (s *Store) create(alg oid.Algorithm) (err error) {
 // caller holds the lock. A file that a crash left under the name is removed.
 func (s *Store) replace(suffix string, fill func(*bolt.DB) error) error {
 	name := s.path + suffix
-	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := durable.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	db, err := bolt.Open(name, 0o600, &bolt.Options{
@@ -161,6 +161,7 @@ func (s *Store) replace(suffix string, fill func(*bolt.DB) error) error {
 		FreelistType: bolt.FreelistMapType,
 		PageSize:     pageSize,
 		NoStatistics: true,
+		OpenFile:     durable.OpenFile,
 	})
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *Store) replace(suffix string, fill func(*bolt.DB) error) error {
 		err = durable.Rename(name, s.path)
 	}
 	if err != nil {
-		os.Remove(name)
+		durable.Remove(name)
 	}
 	return err
 }

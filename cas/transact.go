@@ -152,9 +152,6 @@ func (f *file) begin() error {
 	if f.writable && runtime.GOOS != "windows" { // there mapping lengthens the file
 		opt.InitialMmapSize = mapBytes
 	}
-	if st, err := os.Stat(f.path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%w: it is no regular file", ErrNotStore) // a pipe would never let go
-	}
 	var err error
 	if f.db, err = bolt.Open(f.path, 0o600, opt); err != nil {
 		return f.diagnose(err)
@@ -205,7 +202,7 @@ func (f *file) commit() error {
 // open is what bbolt opens the file with: it never makes one, and refuses an
 // empty one, which bbolt would take for new.
 func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
-	h, err := os.OpenFile(path, flag&^os.O_CREATE, perm)
+	h, err := durable.OpenFile(path, flag&^os.O_CREATE, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +225,7 @@ func (f *file) diagnose(err error) error {
 		return err
 	}
 	var head [pageSize + 64]byte
-	h, oerr := os.Open(f.path)
+	h, oerr := durable.OpenFile(f.path, os.O_RDONLY, 0)
 	if oerr != nil {
 		return errors.Join(err, oerr)
 	}

@@ -136,7 +136,7 @@ func (s *Store) mend(ctx context.Context) (mended bool, err error) {
 	if !ok {
 		return true, nil // another process has accepted it, or put another file there
 	}
-	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	f, err := durable.OpenFile(s.path, os.O_RDWR, 0)
 	if err != nil {
 		return false, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -326,7 +327,7 @@ func (c *capture) loader(ctx context.Context) tree.Loader {
 // beginSave begins to write a new stat table, beside the commit, which mostly
 // waits for the disk.
 func (c *capture) beginSave() {
-	_ = os.MkdirAll(c.e.table, 0o700) // a linked worktree's is not where the store is; without it nothing can be written
+	_ = durable.MakeDir(c.e.table) // a linked worktree's is not where the store is; without it nothing can be written
 	c.result.BeginSave()
 }
 

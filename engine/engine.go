@@ -167,7 +167,7 @@ func (e *Engine) openStore(create bool) error {
 		return nil
 	}
 	if create {
-		if err := os.MkdirAll(e.dir, 0o700); err != nil {
+		if err := durable.MakeDir(e.dir); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (e *Engine) opened() *cas.Store {
 // lockOperations keeps other processes from changing the worktree's files
 // until the lock is released. It waits for whoever holds it.
 func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
-	if err := os.MkdirAll(e.table, 0o700); err != nil {
+	if err := durable.MakeDir(e.table); err != nil {
 		return nil, err
 	}
 	return durable.Lock(ctx, filepath.Join(e.table, lockFile), durable.Exclusive)

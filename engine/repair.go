@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // What a person can do about a store that is damaged as a whole. An object or a
@@ -104,6 +106,9 @@ const mended = "the newest header of the store was damaged and was put back; not
 // and for damage that was mended.
 func (e *Engine) Warnings() []string {
 	out := slices.Clone(e.conf.warnings)
+	if _, err := durable.Look(filepath.Join(e.table, tableFile)); errors.Is(err, durable.ErrForeign) {
+		out = append(out, fmt.Sprintf("every file is read again at every snapshot: %v", err))
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.store != nil && e.store.Mended() {

@@ -89,10 +89,7 @@ func (r *Repo) notePack(path string, objects int) {
 
 // appendTo appends to a file of notes. What fails is not noted.
 func (r *Repo) appendTo(suffix string, p []byte) {
-	if st, err := os.Lstat(r.own + suffix); err == nil && !st.Mode().IsRegular() {
-		return // a pipe would never let go
-	}
-	f, err := os.OpenFile(r.own+suffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(r.own+suffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
@@ -103,11 +100,7 @@ func (r *Repo) appendTo(suffix string, p []byte) {
 
 // readNotes reads a file of notes, nothing where that is not possible.
 func readNotes(path string) []byte {
-	st, err := os.Lstat(path)
-	if err != nil || !st.Mode().IsRegular() || st.Size() > noteBytesMax {
-		return nil
-	}
-	p, err := os.ReadFile(path)
+	p, err := durable.ReadFile(path, noteBytesMax)
 	if err != nil {
 		return nil
 	}
@@ -292,8 +285,8 @@ func (w *writer) forget(ctx context.Context) {
 		return
 	}
 	if err := w.packLoose(ctx); err != nil {
-		_ = os.Remove(w.r.own + ".loose")
-		_ = os.Remove(w.r.own + ".loose.old")
+		_ = durable.Remove(w.r.own + ".loose")
+		_ = durable.Remove(w.r.own + ".loose.old")
 	}
 	_ = held.Unlock()
 }
@@ -303,8 +296,8 @@ func (w *writer) packLoose(ctx context.Context) error {
 	w.r.db.Refresh()
 	now := w.r.own + ".loose"
 	old := now + ".old" // what others note meanwhile goes into a new file
-	if _, err := os.Lstat(old); err != nil {
-		if err := os.Rename(now, old); err != nil {
+	if _, err := durable.Look(old); err != nil {
+		if err := durable.Move(now, old); err != nil {
 			return err
 		}
 	}
@@ -325,7 +318,7 @@ func (w *writer) packLoose(ctx context.Context) error {
 		}
 		w.r.notePack(name, objects)
 	}
-	return os.Remove(old)
+	return durable.Remove(old)
 }
 
 // packPacks makes one pack of many small ones of ours, and one of many larger

@@ -2,8 +2,12 @@ package gitbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -21,6 +25,9 @@ type writer struct {
 
 func (r *Repo) writer(job *Job) (*writer, error) {
 	w := &writer{r: r, job: job}
+	if err := r.soundPlaces(); err != nil {
+		return nil, err
+	}
 	s, err := r.habits()
 	if err != nil {
 		return nil, err
@@ -32,6 +39,25 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded,
 	})
 	return w, err
+}
+
+// soundPlaces checks that our notes are ours, and that a link in the place of git's
+// objects, as git-new-workdir makes it, leads to what is the user's too.
+func (r *Repo) soundPlaces() error {
+	if st, err := os.Lstat(r.layout.Objects); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		if err := durable.CheckLinked(r.layout.Objects); err != nil {
+			return err
+		}
+	}
+	if r.own == "" {
+		return nil
+	}
+	for _, suffix := range []string{".loose", ".loose.old", ".packs", ".tidy.lock"} {
+		if _, err := durable.Look(r.own + suffix); errors.Is(err, durable.ErrForeign) {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes objects, which git lacks. Few get a file each and are noted as

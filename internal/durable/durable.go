@@ -25,7 +25,7 @@ func WriteFile(path string, data []byte, perm os.FileMode) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(f.Name())
+			Remove(f.Name())
 		}
 	}()
 	_, err = f.Write(data)
@@ -41,10 +41,19 @@ func WriteFile(path string, data []byte, perm os.FileMode) (err error) {
 // Rename moves a file, whose content the caller has synced, over another in
 // the same directory, and makes the new name durable.
 func Rename(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
+	if err := Move(from, to); err != nil {
 		return err
 	}
 	return SyncDir(filepath.Dir(to))
+}
+
+// Move is [Rename] for a name that need not be durable.
+func Move(from, to string) error {
+	d, err := openDir(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.root.Rename(filepath.Base(from), filepath.Base(to)), d.root.Close())
 }
 
 // createTemp makes a new file beside path. os.CreateTemp is not used because
@@ -52,7 +61,7 @@ func Rename(from, to string) error {
 func createTemp(path string, perm os.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := path + ".tmp-" + strconv.FormatUint(rand.Uint64(), 36)
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		f, err := OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, os.ErrExist) && try < 100 {
 			continue
 		}

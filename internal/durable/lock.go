@@ -122,12 +122,12 @@ func acquire(path string, mode Mode, wait bool) (*Held, error) {
 const replacedMax = 1000
 
 func openLockFile(path string, mode Mode) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil || mode != Shared || errors.Is(err, fs.ErrNotExist) {
+	f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil || mode != Shared || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrForeign) {
 		return f, err
 	}
 	// A reader of a read-only file system, or of a file it may not write.
-	if r, rerr := os.Open(path); rerr == nil {
+	if r, rerr := OpenFile(path, os.O_RDONLY, 0); rerr == nil {
 		return r, nil
 	}
 	return nil, err
@@ -140,7 +140,7 @@ func current(f *os.File, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	theirs, err := os.Stat(path)
+	theirs, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -56,13 +56,31 @@ func (s *Store) alone(ctx context.Context) (*durable.Held, error) {
 	held, err := durable.Lock(ctx, s.opt.Own+".lock", durable.Exclusive)
 	switch {
 	case err == nil:
+		if err := s.ownFiles(); err != nil {
+			return nil, errors.Join(err, held.Unlock())
+		}
 		return held, nil
+	case errors.Is(err, durable.ErrForeign):
+		return nil, err
 	case ctx.Err() == nil:
 		return nil, nil
 	case context.Cause(ctx) == ErrLocked:
 		return nil, fmt.Errorf("%w: a rewind process still holds %s after %v", ErrLocked, s.opt.Own+".lock", s.opt.Patience)
 	}
 	return nil, fmt.Errorf("wait for %s: %w: %w", s.opt.Own+".lock", ErrLocked, context.Cause(ctx))
+}
+
+// ownFiles checks that nothing but ours has the names under which we write.
+func (s *Store) ownFiles() error {
+	for _, suffix := range []string{".held", ".new", ".stale"} {
+		if st, err := os.Lstat(s.opt.Own + suffix); err == nil && st.IsDir() {
+			continue // nothing is written there, nor anywhere else
+		}
+		if _, err := durable.Look(s.opt.Own + suffix); errors.Is(err, durable.ErrForeign) {
+			return err
+		}
+	}
+	return nil
 }
 
 // appear makes a lock file that has its content, and is written down, from the
@@ -126,13 +144,16 @@ func (s *Store) written(path, name, content string) (f *os.File, err error) {
 // writeDown replaces the description, up to a NUL. The file is not made anew or
 // shorter: a file system may take that for a reason to go to the disk.
 func (s *Store) writeDown(description string) {
-	f, err := os.OpenFile(s.opt.Own+".held", os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(s.opt.Own+".held", os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
 	_, _ = f.WriteString(description + "\x00")
 	_ = f.Close()
 }
+
+// heldBytesMax bounds what is read of a description.
+const heldBytesMax = 64 << 10
 
 // describe is how a lock file is recognised: by its name in the repository, its
 // time and its content. The content is the id of an object that its maker has
@@ -161,7 +182,7 @@ func (s *Store) takeOver(name string) error {
 	if _, err := os.Lstat(name); err != nil {
 		return nil // as usual
 	}
-	held, err := os.ReadFile(s.opt.Own + ".held")
+	held, err := durable.ReadFile(s.opt.Own+".held", heldBytesMax)
 	known, _, ended := strings.Cut(string(held), "\x00")
 	if err != nil || !ended || !s.described(name, name, known) {
 		return nil // then there is nothing that is certainly ours

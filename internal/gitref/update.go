@@ -44,6 +44,9 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 		}
 	}()
 	path := s.path(u.Name)
+	if err := s.sound(u.Name); err != nil {
+		return err
+	}
 	l, err := s.lockOwn(ctx, path, u.New.String()+"\n")
 	if err != nil {
 		return err
@@ -108,6 +111,9 @@ func (s *Store) Delete(ctx context.Context, name string, old oid.ID) (err error)
 			err = fmt.Errorf("delete %s: %w", name, err)
 		}
 	}()
+	if err := s.sound(name); err != nil {
+		return err
+	}
 	l, err := s.lock(ctx, s.path(name))
 	if err != nil {
 		return err
@@ -335,9 +341,14 @@ func (s *Store) log(u Update) (err error) {
 			return err
 		}
 	}
-	f, err := regular.OpenFile(path, flags, 0o666)
-	if !s.opt.LogAlways && absent(err) || errors.Is(err, regular.ErrIrregular) {
+	if st, err := os.Lstat(path); err == nil && (st.Mode()&fs.ModeType)&^(fs.ModeDir|fs.ModeSymlink) != 0 {
 		return nil // a pipe or a device keeps no log
+	} else if err == nil && st.IsDir() && !s.opt.LogAlways {
+		return nil // nor does what git left of another ref's
+	}
+	f, err := durable.OpenFile(path, flags, 0o666)
+	if !s.opt.LogAlways && absent(err) {
+		return nil
 	}
 	if err != nil {
 		return err

@@ -6,7 +6,10 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // A filling is a table's first file while it is written. It has no name before
@@ -33,6 +36,9 @@ func (t *Table) Fill(changed map[string]Row) {
 		return
 	}
 	if _, err := os.Lstat(t.path); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if durable.CheckDir(filepath.Dir(t.path)) != nil {
 		return
 	}
 	file, err := nameless(t.path)

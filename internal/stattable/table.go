@@ -24,6 +24,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -86,7 +87,7 @@ type slot struct {
 // locked for too long.
 func Load(path string) *Table {
 	t := &Table{path: path}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Lstat(path); err != nil {
 		return t.empty()
 	}
 	err := t.read()
@@ -162,7 +163,7 @@ func (t *Table) Dir(number int) string { return t.list[number].dir }
 type handle struct{ file *os.File }
 
 func (h *handle) open(path string, flag int, perm os.FileMode) (f *os.File, err error) {
-	h.file, err = os.OpenFile(path, flag, perm)
+	h.file, err = durable.OpenFile(path, flag, perm)
 	return h.file, err
 }
 
@@ -193,9 +194,6 @@ func guard(err *error) func() {
 // read opens the file and lists its rows.
 func (t *Table) read() (err error) {
 	defer guard(&err)()
-	if st, err := os.Stat(t.path); err == nil && !st.Mode().IsRegular() {
-		return ErrMalformed // a pipe would never let go
-	}
 	var f handle
 	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole, OpenFile: f.open})
 	if err != nil {
@@ -208,7 +206,7 @@ func (t *Table) read() (err error) {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(t.path); err != nil || info.Size() < t.tx.Size() {
+	if info, err := f.file.Stat(); err != nil || info.Size() < t.tx.Size() {
 		return errors.Join(err, ErrMalformed)
 	}
 	if t.generation, t.saved, t.bound, err = header(t.tx); err != nil {
@@ -254,13 +252,13 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 		}
 	}
 	if damaged {
-		if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := durable.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
 		}
 	}
 	err := t.write(b, changed, removed)
 	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
-		os.Remove(t.path) // a cache that cannot be written is better gone than old
+		durable.Remove(t.path) // a cache that cannot be written is better gone than old
 	}
 	return err
 }

@@ -1,0 +1,225 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrForeign is reported for what stands in the place of a file or directory of
+// the program's own and is none: a link, a pipe, a file of another user. It was
+// neither read nor written.
+var ErrForeign = errors.New("not rewind's own, and left alone: move it away")
+
+// The program's own files lie in directories that others may have prepared: a git
+// directory comes out of an archive, or is shared. So each is reached through a
+// handle of its directory. Neither the directory nor the file may be a link, and
+// each belongs to the user, or to the owner of the directory that it lies in: that
+// one was trusted before, or nothing below it would be looked at.
+
+// OpenFile is [os.OpenFile] for a file of the program's own: it follows no link,
+// waits for no pipe, and takes nobody else's file.
+func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
+	d, err := openDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer d.root.Close()
+	f, err := d.open(filepath.Base(path), flag, perm)
+	return f, named(err, path)
+}
+
+// ReadFile reads a file of the program's own that has at most so many bytes.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(p)) > most {
+		err = &fs.PathError{Op: "read", Path: path, Err: syscall.EFBIG}
+	}
+	return p, err
+}
+
+// Look returns what is known of a file of the program's own, or why it is not
+// there or not its own. The file is not opened.
+func Look(path string) (fs.FileInfo, error) {
+	d, err := openDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer d.root.Close()
+	st, err := d.look(filepath.Base(path))
+	return st, named(err, path)
+}
+
+// MakeDir makes a directory for the program's own files, and those above it.
+func MakeDir(path string) error {
+	_, err := ownDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(path, 0o700); err == nil {
+			_, err = ownDir(path)
+		}
+	}
+	return err
+}
+
+// CheckDir returns nil for a directory in which the program's own files may lie,
+// and [ErrForeign] for what is a link or another user's.
+func CheckDir(path string) error {
+	_, err := ownDir(path)
+	return err
+}
+
+// CheckLinked is [CheckDir] for a directory in whose place the user may have put a
+// link to another one of his, as git's directories of refs and objects.
+func CheckLinked(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	above, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return owned(path, info, above)
+}
+
+// Remove removes a file of the program's own. What only stands in its place stays.
+func Remove(path string) error {
+	d, err := openDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.root.Close()
+	name := filepath.Base(path)
+	if _, err = d.look(name); err == nil {
+		err = d.root.Remove(name)
+	}
+	return named(err, path)
+}
+
+// A dir is an open directory of the program's own.
+type dir struct {
+	root *os.Root
+	info fs.FileInfo
+}
+
+func openDir(path string) (*dir, error) {
+	info, err := ownDir(path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := root.Stat(".")
+	if err == nil && !os.SameFile(info, now) {
+		err = foreign(path, "it was replaced while it was opened")
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &dir{root, info}, nil
+}
+
+func ownDir(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, foreign(path, "it is "+kind(info.Mode())+", and not a directory")
+	}
+	above, err := os.Stat(filepath.Dir(path))
+	if err == nil {
+		err = owned(path, info, above)
+	}
+	return info, err
+}
+
+// replacedOften is how often a file may be found replaced by another one while it
+// is opened: processes of ours do so now and then.
+const replacedOften = 100
+
+func (d *dir) open(name string, flag int, perm os.FileMode) (*os.File, error) {
+	const alone = os.O_CREATE | os.O_EXCL
+	for try := 1; ; try++ {
+		st, err := d.look(name)
+		if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
+			f, err := d.root.OpenFile(name, flag|alone, perm)
+			if errors.Is(err, fs.ErrExist) && flag&alone != alone && try < replacedOften {
+				continue
+			}
+			return f, err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if flag&alone == alone {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
+		}
+		f, err := d.root.OpenFile(name, flag&^alone|unwaiting, perm)
+		if err == nil {
+			now, serr := f.Stat()
+			if serr == nil && os.SameFile(st, now) {
+				return f, nil
+			}
+			err = errors.Join(serr, f.Close())
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if try == replacedOften {
+			return nil, errors.Join(foreign(name, fmt.Sprintf("it was replaced %d times while it was opened", try)), err)
+		}
+	}
+}
+
+// look returns what a file of ours is, without following a link.
+func (d *dir) look(name string) (fs.FileInfo, error) {
+	st, err := d.root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, foreign(name, "it is "+kind(st.Mode())+", and not a file")
+	}
+	return st, owned(name, st, d.info)
+}
+
+// kind says what stands in the place of a file.
+func kind(m fs.FileMode) string {
+	switch m.Type() {
+	case 0:
+		return "a file"
+	case fs.ModeDir:
+		return "a directory"
+	case fs.ModeSymlink:
+		return "a symbolic link"
+	case fs.ModeNamedPipe:
+		return "a pipe"
+	case fs.ModeSocket:
+		return "a socket"
+	}
+	return "a device"
+}
+
+func foreign(path, why string) error {
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s; it is %w", why, ErrForeign)}
+}
+
+// named gives an error the whole path of the file.
+func named(err error, path string) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: "open", Path: path, Err: at.Err}
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestOnlyAFileOfOursIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.WriteFile(at("good"), []byte("text"), 0o600), os.Symlink("good", at("link")), os.Symlink("none", at("dead")),
+		syscall.Mkfifo(at("pipe"), 0o600), os.Mkdir(at("dir"), 0o700), os.WriteFile(at("dir/file"), nil, 0o600), os.Symlink("dir", at("way"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "dead", "pipe", "dir", "way/file", "way/new"} {
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR | os.O_CREATE, os.O_WRONLY | os.O_APPEND} {
+			if f, err := OpenFile(at(name), flag, 0o600); !errors.Is(err, ErrForeign) {
+				t.Errorf("opening %s with %x: %v, %v", name, flag, f, err)
+			}
+		}
+		if _, err := Look(at(name)); !errors.Is(err, ErrForeign) {
+			t.Errorf("looking at %s: %v", name, err)
+		}
+		if err := Remove(at(name)); !errors.Is(err, ErrForeign) {
+			t.Errorf("removing %s: %v", name, err)
+		}
+		if _, err := TryLock(at(name), Exclusive); !errors.Is(err, ErrForeign) {
+			t.Errorf("locking %s: %v", name, err)
+		}
+	}
+	if err := WriteFile(at("way/new"), nil, 0o600); !errors.Is(err, ErrForeign) {
+		t.Errorf("writing through a directory that is a link: %v", err)
+	}
+	if err := MakeDir(at("way")); !errors.Is(err, ErrForeign) {
+		t.Errorf("a link for a directory: %v", err)
+	}
+	if _, err := os.Lstat(at("none")); err == nil {
+		t.Error("a file was made through a link")
+	}
+	if p, err := ReadFile(at("good"), 4); err != nil || string(p) != "text" {
+		t.Errorf("ours has %q, %v", p, err)
+	}
+	if _, err := ReadFile(at("good"), 3); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("ours is longer than it may be: %v", err)
+	}
+	if _, err := OpenFile(at("good"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it was to be new: %v", err)
+	}
+}
+
+func TestAFileOfAnotherUserIsNotOurs(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can give a file to another user")
+	}
+	const nobody, other = 65534, 65533
+	t.Setenv("SUDO_UID", "")
+	dir := filepath.Join(t.TempDir(), "rewind")
+	file := filepath.Join(dir, "file")
+	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(file, nil, 0o666), os.Chown(file, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
+		t.Errorf("a file of another user: %v", err)
+	}
+	t.Setenv("SUDO_UID", "65534")
+	if f, err := OpenFile(file, os.O_RDWR, 0); err != nil {
+		t.Errorf("root's, for whom sudo was called: %v", err)
+	} else {
+		f.Close()
+	}
+	t.Setenv("SUDO_UID", "")
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
+		t.Errorf("in a directory of another user below ours: %v", err)
+	}
+	// All of it is of him whose directory was trusted: as in a container, or with
+	// safe.directory.
+	if err := errors.Join(os.Chown(filepath.Dir(dir), nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := OpenFile(file, os.O_RDWR, 0); err != nil {
+		t.Errorf("all of it is of one user: %v", err)
+	} else {
+		f.Close()
+	}
+	if err := os.Chown(file, other, other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
+		t.Errorf("a third user's among them: %v", err)
+	}
+}
