@@ -278,11 +278,11 @@ func (w *world) outsideRules() {
 	file, text := "", w.ignoreRules()
 	switch w.rng.IntN(4) {
 	case 0:
-		file = filepath.Join(w.commonDir(), "info", "exclude")
+		file = filepath.Join(w.common, "info", "exclude")
 	case 1:
 		file = filepath.Join(w.home, ".config", "git", "ignore")
 	case 2:
-		file, text = filepath.Join(w.commonDir(), "info", "attributes"), w.attributes(true)
+		file, text = filepath.Join(w.common, "info", "attributes"), w.attributes(true)
 	case 3:
 		file, text = filepath.Join(w.home, ".config", "git", "attributes"), w.attributes(true)
 	}
@@ -293,13 +293,6 @@ func (w *world) outsideRules() {
 	w.note("outside %q %q", filepath.Base(file), text)
 	w.must(os.MkdirAll(filepath.Dir(file), 0o755))
 	w.must(os.WriteFile(file, []byte(text), 0o644))
-}
-
-func (w *world) commonDir() string {
-	if w.common == "" {
-		return w.git("rev-parse", "--path-format=absolute", "--git-common-dir")
-	}
-	return w.common
 }
 
 // copyBack gives a file the bytes that the index has for it.

@@ -64,21 +64,9 @@ func (w *world) maySkip(p string, inNested bool) bool {
 
 // leaveConflicts takes out of an index what git add could not resolve because
 // it is in a hidden directory: git could write no tree of it.
-func (w *world) leaveConflicts(index string) {
-	dir, ok := w.hiddenDir()
-	if !ok {
-		return
-	}
-	out, err := w.oracleGit(index, "ls-files", "-z", "-u", "--", ":(top,literal)"+dir)
-	w.must(err)
-	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		if _, p, _ := strings.Cut(line, "\t"); p != "" {
-			w.oracleInput += "0 " + strings.Repeat("0", 2*w.hashSize()) + "\t" + p + "\x00"
-		}
-	}
-	out, err = w.oracleGit(index, "update-index", "-z", "--index-info")
-	if w.oracleInput = ""; err != nil {
-		w.fail("leave conflicts: %v %s", err, out)
+func (w *world) leaveConflicts(rest *removal) {
+	if dir, ok := w.hiddenDir(); ok {
+		rest.drop(dir, func(l listed) bool { return l.stage != 0 })
 	}
 }
 

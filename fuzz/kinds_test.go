@@ -3,9 +3,11 @@
 package fuzz
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // A kind is what of a repository is chosen once.
@@ -35,12 +37,8 @@ func (w *world) build() {
 	k.Filters, k.Encoding, k.Nested, k.Sparse = w.one(8), w.one(5), w.one(4), w.one(4)
 	w.root = filepath.Join(w.dir, "tree")
 	w.layout()
-	for _, c := range [][2]string{
-		{"index.version", fmt.Sprint(k.Version)}, {"core.splitIndex", fmt.Sprint(k.Split)}, {"core.ignoreCase", fmt.Sprint(k.Case)},
-		{"advice.detachedHead", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"}, {"core.fsync", "none"},
-	} {
-		w.git("config", c[0], c[1])
-	}
+	w.configure(fmt.Sprintf("[index]\nversion = %d\n[core]\nsplitIndex = %v\nignoreCase = %v\nfsync = none\n"+
+		"[advice]\ndetachedHead = false\n[gc]\nauto = 0\n[maintenance]\nauto = false\n", k.Version, k.Split, k.Case))
 	if k.Filters {
 		w.git("config", "filter.up.clean", "tr a-z A-Z")
 		w.git("config", "filter.bad.clean", "false")
@@ -86,4 +84,14 @@ func (w *world) layout() {
 	default:
 		init(tree)
 	}
+	dirs := strings.Split(w.git("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"), "\n")
+	w.gitDir, w.common = dirs[0], dirs[1]
+}
+
+// configure adds lines to the repository's configuration.
+func (w *world) configure(lines string) {
+	f, err := os.OpenFile(filepath.Join(w.common, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	w.must(err)
+	_, err = f.WriteString(lines)
+	w.must(errors.Join(err, f.Close()))
 }

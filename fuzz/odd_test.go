@@ -211,19 +211,14 @@ func (w *world) linkToItself() {
 
 // leaveTooLong takes conflicts out of an index that git add neither resolves nor
 // fails at: their names are too long to be looked at.
-func (w *world) leaveTooLong(index string) {
-	out, err := w.oracleGit(index, "ls-files", "-z", "-u")
-	w.must(err)
-	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		_, p, _ := strings.Cut(line, "\t")
-		if _, err := os.Lstat(w.path(p)); p != "" && errors.Is(err, syscall.ENAMETOOLONG) {
-			w.oracleInput += "0 " + strings.Repeat("0", 2*w.hashSize()) + "\t" + p + "\x00"
+func (w *world) leaveTooLong(rest *removal) {
+	rest.drop(".", func(l listed) bool {
+		if l.stage == 0 {
+			return false
 		}
-	}
-	out, err = w.oracleGit(index, "update-index", "-z", "--index-info")
-	if w.oracleInput = ""; err != nil {
-		w.fail("leave names that are too long: %v %s", err, out)
-	}
+		_, err := os.Lstat(w.path(l.path))
+		return errors.Is(err, syscall.ENAMETOOLONG)
+	})
 }
 
 // whose is the path inside that git means: it may name the git directory, which

@@ -4,8 +4,6 @@ package fuzz
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -36,7 +34,7 @@ type expectation struct {
 // and clearly older than the index: git compares whole seconds, and would miss
 // edits. The copy is as old as the index, so that git knows which entries it
 // must not believe.
-func (w *world) expected(but exception) expectation {
+func (w *world) expected(but exception, recorded string) expectation {
 	copied := filepath.Join(w.gitDir, "oracle-index")
 	defer os.Remove(copied)
 	index := filepath.Join(w.gitDir, "index")
@@ -46,7 +44,7 @@ func (w *world) expected(but exception) expectation {
 		w.must(err)
 		w.must(os.WriteFile(copied, data, 0o600))
 		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
-		if bytes.Contains(data, []byte("link\x00")) || bytes.Contains(data, []byte("sdir\x00")) {
+		if _, partly := w.decode(data); partly {
 			if out, err := w.oracleGit(copied, "update-index", "--no-split-index", "--force-write-index"); err != nil {
 				w.fail("the copied index: %v %s", err, out)
 			}
@@ -57,7 +55,7 @@ func (w *world) expected(but exception) expectation {
 		w.must(os.WriteFile(copied, w.forget(data, st.ModTime()), 0o600))
 		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
 	}
-	return w.addAll(copied, but.undecided)
+	return w.addAll(copied, but.undecided, recorded)
 }
 
 // An exception is where git's answer is not the one that is wanted.
@@ -77,13 +75,8 @@ type exception struct {
 // and so does whether "UTF*16LE" means anything. rewind leaves such a file out,
 // and so does git here.
 func (w *world) answer(r *engine.Recorded) expectation {
-	var but exception
-	for _, s := range r.Skipped {
-		if strings.HasSuffix(s.Reason, "without a byte order mark") && w.undecided(string(s.Path)) || strings.HasPrefix(s.Reason, "unknown working-tree-encoding") && w.oddEncoding(string(s.Path)) {
-			but.undecided = append(but.undecided, string(s.Path))
-		}
-	}
-	want := w.expected(but)
+	but := exception{undecided: w.undecided(r.Skipped)}
+	want := w.expected(but, r.Tree.String())
 	if r.Tree.String() == want.tree {
 		return want
 	}
@@ -91,21 +84,37 @@ func (w *world) answer(r *engine.Recorded) expectation {
 		return want
 	}
 	w.note("compared without the rules of %q", but.empty)
-	return w.expected(but)
+	return w.expected(but, r.Tree.String())
 }
 
-// undecided reports whether a file is in UTF-16LE-BOM and has no mark.
-func (w *world) undecided(p string) bool {
+// undecided are the skipped files that are in UTF-16LE-BOM and have no mark, or
+// in an encoding whose name has a character that some C libraries overlook.
+func (w *world) undecided(skipped []engine.Note) (files []string) {
+	var asked []string
+	for _, s := range skipped {
+		if strings.HasPrefix(s.Reason, "unknown working-tree-encoding") {
+			asked = append(asked, string(s.Path))
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	out, err := w.tryGit(strings.Join(asked, "\x00")+"\x00", "check-attr", "-z", "--stdin", "working-tree-encoding")
+	w.must(err)
+	answers := strings.Split(out, "\x00")
+	for i, p := range asked {
+		name := answers[3*i+2]
+		if strings.ContainsAny(name, "*#!/") || name == "UTF-16LE-BOM" && !w.marked(p) {
+			files = append(files, p)
+		}
+	}
+	return files
+}
+
+// marked reports whether a file begins with a byte order mark, or cannot be read.
+func (w *world) marked(p string) bool {
 	data, err := os.ReadFile(w.path(p))
-	return err == nil && !bytes.HasPrefix(data, []byte("\xff\xfe")) && !bytes.HasPrefix(data, []byte("\xfe\xff")) &&
-		strings.HasSuffix(w.git("check-attr", "working-tree-encoding", "--", p), ": UTF-16LE-BOM")
-}
-
-// oddEncoding reports whether the name of a file's encoding has a character that
-// some C libraries overlook.
-func (w *world) oddEncoding(p string) bool {
-	_, name, _ := strings.Cut(w.git("check-attr", "working-tree-encoding", "--", p), ": working-tree-encoding: ")
-	return strings.ContainsAny(name, "*#!/")
+	return err != nil || bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
 }
 
 // goneRules lists the attributes files that the index has and wants on disk,
@@ -152,7 +161,7 @@ var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .
 var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/?' does not have a commit checked out|([^\n]*): can only add regular files)`)
 
 // addAll runs git add -A until it comes to an end, without some paths.
-func (w *world) addAll(index string, without []string) expectation {
+func (w *world) addAll(index string, without []string, recorded string) expectation {
 	var x expectation
 	inside, heads := w.entriesOf(index), map[string]string{}
 	args := []string{"add", "-A", "--sparse", "--ignore-errors"}
@@ -201,78 +210,53 @@ func (w *world) addAll(index string, without []string) expectation {
 		}
 	}
 	w.addAlone(index, aborting, inside, &x)
-	w.withoutFailed(index, &x)
-	w.leaveConflicts(index)
-	w.leaveTooLong(index)
+	rest := &removal{w: w, all: w.listIndex(index)}
+	w.withoutFailed(rest, &x)
+	w.leaveConflicts(rest)
+	w.leaveTooLong(rest)
+	rest.apply(index)
 	w.setLinks(index, heads)
-	out, err := w.oracleGit(index, "write-tree")
+	out, err := w.writeTree(index, recorded)
 	if err != nil {
 		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
 			w.t.Skipf("seed %d ends at step %d, for git breaks the copy of its index: %v: %.200s", w.seed, len(w.log), err, out)
 		}
 		w.fail("git write-tree: %v\n%s", err, out)
 	}
-	x.tree = out[strings.LastIndexByte(out, '\n')+1:] // after warnings
+	x.tree = out
 	return x
 }
 
 // withoutFailed takes out of an index what git add failed at; a submodule keeps
-// the commit that the index has.
-func (w *world) withoutFailed(index string, x *expectation) {
+// the commit that the index has, of a conflict our side or else the first. Of
+// what lies below a file the entries stay that are not wanted on disk.
+func (w *world) withoutFailed(rest *removal, x *expectation) {
 	for _, p := range x.failed {
 		if dir, ok := w.hiddenDir(); ok && p != dir && beneath(p, dir) {
 			continue // git does not know it, and leaves alone what it has below it
 		}
 		st, err := os.Lstat(w.path(p))
-		isFile := err == nil && st.Mode().IsRegular()
-		if mode, _ := w.oracleGit(index, "ls-files", "-z", "-s", "--", ":(top,literal)"+p); !isFile && strings.HasPrefix(mode, "160000") && strings.HasSuffix(mode, "\t"+p+"\x00") {
-			x.links = append(x.links, p)
-			if strings.Contains(mode, " 0\t") && err == nil && st.IsDir() {
+		isDir := err == nil && st.IsDir()
+		at, beside := rest.stages(p)
+		if err == nil && st.Mode().IsRegular() || beside || len(at) == 0 || !at[0].isLink() {
+			rest.drop(p, func(l listed) bool { return isDir || !l.unwanted })
+			continue
+		}
+		x.links = append(x.links, p)
+		if at[0].stage == 0 {
+			if isDir {
 				x.edited = append(x.edited, p)
 			}
-			w.resolveLink(index, p, strings.Split(strings.TrimSuffix(mode, "\x00"), "\x00"))
-		} else {
-			w.takeOut(index, p)
+			continue
 		}
-	}
-}
-
-// resolveLink takes our side of a submodule in conflict, or else the first, so
-// that git can write a tree at all.
-func (w *world) resolveLink(index, p string, stages []string) {
-	ours := stages[0]
-	for _, s := range stages {
-		if strings.Contains(s, " 2\t") {
-			ours = s
+		ours := at[0]
+		for _, l := range at {
+			if l.stage == 2 {
+				ours = l
+			}
 		}
-	}
-	if strings.Contains(ours, " 0\t") {
-		return
-	}
-	fields := strings.Fields(ours)
-	w.takeOut(index, p)
-	if out, err := w.oracleGit(index, "update-index", "--add", "--cacheinfo", fields[0]+","+fields[1]+","+p); err != nil {
-		w.fail("resolve %q: %v %s", p, err, out)
-	}
-}
-
-// takeOut takes a path out of an index, with what lies below it. Of what lies
-// below a file only the entries stay that are not wanted on disk.
-func (w *world) takeOut(index, p string) {
-	if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() {
-		_, _ = w.oracleGit(index, "rm", "-r", "-q", "-f", "--cached", "--sparse", "--ignore-unmatch", "--", ":(top,literal)"+p)
-		return
-	}
-	out, err := w.oracleGit(index, "ls-files", "-z", "-t", "--", ":(top,literal)"+p)
-	w.must(err)
-	for line := range strings.SplitSeq(out, "\x00") {
-		if tag, entry, _ := strings.Cut(line, " "); tag != "S" && entry != "" {
-			w.oracleInput += "0 " + strings.Repeat("0", 2*w.hashSize()) + "\t" + entry + "\x00"
-		}
-	}
-	out, err = w.oracleGit(index, "update-index", "-z", "--index-info")
-	if w.oracleInput = ""; err != nil {
-		w.fail("take out %q: %v %s", p, err, out)
+		rest.drop(p, func(l listed) bool { return isDir || !l.unwanted })
+		rest.link(p, ours.id)
 	}
 }
 
@@ -292,46 +276,19 @@ func (w *world) oracleGit(index string, args ...string) (string, error) {
 
 // forget clears in an index what git would believe instead of looking.
 func (w *world) forget(data []byte, written time.Time) []byte {
-	size := w.hashSize()
-	version := binary.BigEndian.Uint32(data[4:])
-	at, path := 12, []byte(nil)
-	for range binary.BigEndian.Uint32(data[8:]) {
-		start := at
-		at += 40 + size
-		flags := binary.BigEndian.Uint16(data[at:]) &^ 0x8000 // assume-unchanged
-		binary.BigEndian.PutUint16(data[at:], flags)
-		at += 2
-		more := -1
-		if flags&0x4000 != 0 {
-			more, at = at, at+2
+	all, _ := w.decode(data)
+	for _, l := range all {
+		binary.BigEndian.PutUint16(data[l.flags:], binary.BigEndian.Uint16(data[l.flags:])&^0x8000) // assume-unchanged
+		if l.unwanted && w.onDisk(l.path) {
+			data[l.more] &^= 0x40 // skip-worktree
 		}
-		if version == 4 {
-			drop, n := varint(data[at:])
-			at += n
-			path = path[:len(path)-drop]
-		} else {
-			path = path[:0]
-		}
-		end := at + bytes.IndexByte(data[at:], 0)
-		path = append(path, data[at:end]...)
-		at = end + 1
-		if version != 4 {
-			at = start + (end-start+8)&^7
-		}
-		if more >= 0 && data[more]&0x40 != 0 && w.onDisk(string(path)) {
-			data[more] &^= 0x40 // skip-worktree
-		}
-		if !bytes.Equal(data[start:start+16], w.times(string(path), written)) {
-			clear(data[start : start+16])
+		if !bytes.Equal(data[l.at:l.at+16], w.times(l.path, written)) {
+			clear(data[l.at : l.at+16])
 		}
 	}
-	body := data[:len(data)-size]
-	if size == 32 {
-		sum := sha256.Sum256(body)
-		return append(body, sum[:]...)
-	}
-	sum := sha1.Sum(body)
-	return append(body, sum[:]...)
+	body, h := data[:len(data)-w.hashSize()], w.newHash()
+	h.Write(body)
+	return h.Sum(body)
 }
 
 // grain is how far apart two writes must be to be told apart (decision 0003).
@@ -353,18 +310,6 @@ func (w *world) times(rel string, written time.Time) []byte {
 		out = binary.BigEndian.AppendUint32(out, uint32(t.Nsec))
 	}
 	return out
-}
-
-// varint decodes the number before a path in an index of version 4.
-func varint(data []byte) (value, n int) {
-	c := data[0]
-	value, n = int(c&0x7f), 1
-	for c&0x80 != 0 {
-		c = data[n]
-		value = (value+1)<<7 | int(c&0x7f)
-		n++
-	}
-	return value, n
 }
 
 // onDisk reports whether there is a file or link at a path, not through a link.

@@ -32,8 +32,6 @@ func plain(t *testing.T, k kind) *world {
 	w.must(os.MkdirAll(w.home, 0o755))
 	w.must(os.MkdirAll(w.scratch, 0o755))
 	w.layout()
-	w.gitDir = w.git("rev-parse", "--absolute-git-dir")
-	w.common = w.git("rev-parse", "--path-format=absolute", "--git-common-dir")
 	w.long = w.open()
 	t.Cleanup(func() { _ = w.long.Close() })
 	return w

@@ -15,12 +15,9 @@ type entries map[string]bool
 
 func (w *world) entriesOf(index string) entries {
 	w.t.Helper()
-	out, err := w.oracleGit(index, "ls-files", "-z", "-s")
-	w.must(err)
 	x := entries{}
-	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		mode, p, _ := strings.Cut(line, "\t")
-		x[p] = x[p] || strings.HasPrefix(mode, "160000 ")
+	for _, l := range w.listIndex(index) {
+		x[l.path] = x[l.path] || l.isLink()
 	}
 	return x
 }

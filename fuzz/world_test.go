@@ -33,6 +33,7 @@ type world struct {
 	hidden string // the file that nobody may read at the moment
 
 	oracleInput string // what the oracle's git reads
+	asked       int    // how many trees it was to write
 
 	kind     kind
 	outside  int      // counts the changes of rules outside the tree
@@ -56,8 +57,6 @@ func newWorld(t testing.TB, dir string, seed uint64, mayBeOdd bool) *world {
 		w.must(os.MkdirAll(d, 0o755))
 	}
 	w.build()
-	w.gitDir = w.git("rev-parse", "--absolute-git-dir")
-	w.common = w.git("rev-parse", "--path-format=absolute", "--git-common-dir")
 	w.long = w.open()
 	return w
 }

@@ -1,0 +1,244 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// The oracle reads git's index itself: a process for each question that is
+// answered there took longer than git add.
+
+// A listed is an entry of an index file.
+type listed struct {
+	at    int // where it begins in the file
+	flags int // where its flags lie in the file
+	more  int // where its further flags lie, -1 if it has none
+	mode  uint32
+	id    []byte
+	stage int
+	unwanted,
+	intended bool // skip-worktree, intent to add
+	path string
+}
+
+func (l listed) isLink() bool { return l.mode == 0o160000 }
+
+// decode lists the entries of an index file, and says whether more of it lies
+// in another file, or some are directories.
+func (w *world) decode(data []byte) (all []listed, partly bool) {
+	size, version := w.hashSize(), binary.BigEndian.Uint32(data[4:])
+	at, name := 12, []byte(nil)
+	for range binary.BigEndian.Uint32(data[8:]) {
+		l := listed{at: at, mode: binary.BigEndian.Uint32(data[at+24:]), id: data[at+40 : at+40+size], flags: at + 40 + size, more: -1}
+		at = l.flags + 2
+		flags := binary.BigEndian.Uint16(data[l.flags:])
+		l.stage = int(flags >> 12 & 3)
+		if flags&0x4000 != 0 {
+			l.more = at
+			l.unwanted, l.intended = data[at]&0x40 != 0, data[at]&0x20 != 0
+			at += 2
+		}
+		if version == 4 {
+			drop, n := varint(data[at:])
+			at += n
+			name = name[:len(name)-drop]
+		} else {
+			name = name[:0]
+		}
+		end := at + bytes.IndexByte(data[at:], 0)
+		name = append(name, data[at:end]...)
+		l.path = string(name)
+		if at = end + 1; version != 4 {
+			at = l.at + (end-l.at+8)&^7
+		}
+		all = append(all, l)
+	}
+	for at < len(data)-size {
+		kind := string(data[at : at+4])
+		partly = partly || kind == "link" || kind == "sdir"
+		at += 8 + int(binary.BigEndian.Uint32(data[at+4:]))
+	}
+	return all, partly
+}
+
+// varint decodes the number before a path in an index of version 4.
+func varint(data []byte) (value, n int) {
+	c := data[0]
+	value, n = int(c&0x7f), 1
+	for c&0x80 != 0 {
+		c = data[n]
+		value = (value+1)<<7 | int(c&0x7f)
+		n++
+	}
+	return value, n
+}
+
+// listIndex lists the entries of an index, none if there is no such file.
+func (w *world) listIndex(index string) []listed {
+	w.t.Helper()
+	data, err := os.ReadFile(index)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	w.must(err)
+	all, partly := w.decode(data)
+	if partly {
+		w.fail("%s is not the whole index", index)
+	}
+	return all
+}
+
+func (w *world) newHash() hash.Hash {
+	if w.kind.Format == "sha256" {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+// A removal is what is to be taken out of an index, and put in its place.
+type removal struct {
+	w     *world
+	all   []listed // what is left
+	lines strings.Builder
+}
+
+// stages are the entries of a path, and whether there are others below it.
+func (r *removal) stages(p string) (at []listed, beside bool) {
+	for _, l := range r.all {
+		if l.path == p {
+			at = append(at, l)
+		} else if beneath(l.path, p) {
+			beside = true
+		}
+	}
+	return at, beside
+}
+
+// drop takes out what is at a path or below it, everywhere if that is ".", and
+// fits.
+func (r *removal) drop(p string, fits func(listed) bool) {
+	r.all = slices.DeleteFunc(r.all, func(l listed) bool {
+		if p != "." && !beneath(l.path, p) || !fits(l) {
+			return false
+		}
+		fmt.Fprintf(&r.lines, "0 %s\t%s\x00", strings.Repeat("0", 2*r.w.hashSize()), l.path)
+		return true
+	})
+}
+
+// link puts a submodule at a path, where there is nothing else any more.
+func (r *removal) link(p string, id []byte) {
+	for _, l := range r.all {
+		if beneath(l.path, p) || beneath(p, l.path) {
+			r.w.fail("%q of the index is in the way of the submodule %q", l.path, p)
+		}
+	}
+	fmt.Fprintf(&r.lines, "160000 %x 0\t%s\x00", id, p)
+}
+
+// apply does it.
+func (r *removal) apply(index string) {
+	if r.lines.Len() == 0 {
+		return
+	}
+	r.w.oracleInput = r.lines.String()
+	out, err := r.w.oracleGit(index, "update-index", "-z", "--index-info")
+	if r.w.oracleInput = ""; err != nil {
+		r.w.fail("take out of the index: %v %s", err, out)
+	}
+}
+
+// writeTree is git write-tree. Git itself is asked whenever the tree is not the
+// one that was recorded, and at every eighth time: then it must agree with what
+// was made of its index here.
+func (w *world) writeTree(index, recorded string) (string, error) {
+	made := w.treeOf(w.listIndex(index))
+	if w.asked++; made == recorded && w.asked%8 != 0 {
+		return made, nil
+	}
+	out, err := w.oracleGit(index, "write-tree")
+	if err != nil {
+		return out, err
+	}
+	tree := out[strings.LastIndexByte(out, '\n')+1:] // after warnings
+	if made != "" && made != tree {
+		w.fail("the index is the tree %s for git, and was thought to be %s", tree, made)
+	}
+	return tree, nil
+}
+
+// treeOf is the tree of an index, "" where git has to be asked: one with
+// conflicts, or with a name twice.
+func (w *world) treeOf(all []listed) string {
+	type directory struct {
+		names map[string]bool
+		body  bytes.Buffer
+	}
+	var open []string // the directories that one is in, and their contents
+	stack := []*directory{{names: map[string]bool{}}}
+	put := func(mode uint32, name string, id []byte) bool {
+		d := stack[len(stack)-1]
+		if d.names[name] {
+			return false
+		}
+		d.names[name] = true
+		fmt.Fprintf(&d.body, "%o %s\x00%s", mode, name, id)
+		return true
+	}
+	id := func(d *directory) []byte {
+		h := w.newHash()
+		fmt.Fprintf(h, "tree %d\x00", d.body.Len())
+		h.Write(d.body.Bytes())
+		return h.Sum(nil)
+	}
+	leave := func() bool {
+		last := len(open) - 1
+		sum, name := id(stack[last+1]), open[last]
+		open, stack = open[:last], stack[:last+1]
+		return put(0o40000, name, sum)
+	}
+	for _, l := range all {
+		if l.stage != 0 {
+			return ""
+		}
+		if l.intended {
+			continue
+		}
+		in := strings.Split(l.path, "/")
+		name := in[len(in)-1]
+		in = in[:len(in)-1]
+		same := 0
+		for same < len(in) && same < len(open) && in[same] == open[same] {
+			same++
+		}
+		for len(open) > same {
+			if !leave() {
+				return ""
+			}
+		}
+		for _, dir := range in[same:] {
+			open, stack = append(open, dir), append(stack, &directory{names: map[string]bool{}})
+		}
+		if !put(l.mode, name, l.id) {
+			return ""
+		}
+	}
+	for len(open) > 0 {
+		if !leave() {
+			return ""
+		}
+	}
+	return hex.EncodeToString(id(stack[0]))
+}
