@@ -21,7 +21,7 @@ func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
 	for _, s := range list {
 		if s.Source.Kind == string(foreign.Hook) {
 			byID[s.Source.Commit] = s
-			s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.same(Point{}) })
+			s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Same(Point{}) })
 		}
 	}
 	if len(byID) == 0 {

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -16,54 +14,10 @@ import (
 // foldEvery is after how many snapshots the chain in git is folded.
 const foldEvery = 256
 
-// A debt is what the store knows that git may still lack.
-type debt struct {
-	rows    []pendingRow    // snapshots that may not be in git yet, oldest first
-	dropped map[oid.ID]bool // snapshots that the ref is to let go of
-	newest  []oid.ID        // the newest snapshots, up to the first that is not pending
-	witness oid.ID          // that one: the ref keeps it, or does not stand; zero: there is none
-}
-
-// debt reads what git may lack; nothing without git.
-func (e *Engine) debt(v *cas.View) (d debt, err error) {
-	if e.repo == nil {
-		return d, nil
-	}
-	d.dropped = map[oid.ID]bool{}
-	pending := map[oid.ID]bool{}
-	for key, value := range v.Table(tablePending).All() {
-		id, err := oid.FromBytes(value)
-		if err != nil {
-			return d, fmt.Errorf("%w: pending row %x", ErrDamaged, key)
-		}
-		pending[id] = true
-		seq, err := v.Table(tableByID).Value(id.Bytes())
-		d.rows = append(d.rows, pendingRow{seq: key, id: id, stands: err == nil && bytes.Equal(seq, key)})
-	}
-	for key := range v.Table(tableDropped).All() {
-		if id, err := oid.FromBytes(key); err == nil {
-			d.dropped[id] = true
-		}
-	}
-	for s, err := range snapshots(v) {
-		if err != nil {
-			return d, err
-		}
-		if s.Lost == "" {
-			d.newest = append(d.newest, s.ID)
-		}
-		if s.Lost == "" && !pending[s.ID] {
-			d.witness = s.ID
-			break
-		}
-	}
-	return d, nil
-}
-
 // owed reads the debt.
-func (e *Engine) owed(ctx context.Context) (d debt, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		d, err = e.debt(v)
+func (e *Engine) owed(ctx context.Context) (d records.Debt, err error) {
+	err = e.view(ctx, func(v *records.View) error {
+		d, err = v.Debt()
 		return err
 	})
 	return d, err
@@ -71,15 +25,15 @@ func (e *Engine) owed(ctx context.Context) (d debt, err error) {
 
 // refStands reports whether the ref can be read and keeps the newest snapshot
 // that was brought into git. If not, it was deleted, set back, or broken.
-func (e *Engine) refStands(ctx context.Context, d debt) bool {
+func (e *Engine) refStands(ctx context.Context, d records.Debt) bool {
 	err := e.repo.Sound()
 	switch {
 	case errors.Is(err, gitbridge.ErrBroken):
-		return len(d.newest) == 0
+		return len(d.Newest) == 0
 	case errors.Is(err, gitbridge.ErrUnsupportedRepository):
 		return true // nobody can tell, and nothing of ours could be done about it
 	}
-	return d.witness.IsZero() || e.repo.Keeps(ctx, d.witness)
+	return d.Witness.IsZero() || e.repo.Keeps(ctx, d.Witness)
 }
 
 // bridge brings every pending snapshot into git, oldest first, mends a ref that
@@ -108,25 +62,25 @@ func (e *Engine) settleDebt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range d.rows {
-		if e.repo.Keeps(ctx, row.id) {
+	for _, row := range d.Pending {
+		if e.repo.Keeps(ctx, row.ID) {
 			continue
 		}
-		if err := e.bridgeOne(ctx, row.id, d.witness); err != nil {
-			return notYet(row.id, err)
+		if err := e.bridgeOne(ctx, row.ID, d.Witness); err != nil {
+			return notYet(row.ID, err)
 		}
 	}
-	if err := e.settle(ctx, d.rows); err != nil || len(d.dropped) == 0 {
+	if err := e.settle(ctx, d.Pending); err != nil || len(d.Dropped) == 0 {
 		return err
 	}
-	return e.dropRefs(ctx, d.dropped)
+	return e.dropRefs(ctx, d.Dropped)
 }
 
 // bridged returns the rows whose snapshots are in git, for the next snapshot to
 // settle.
-func (e *Engine) bridged(ctx context.Context, rows []pendingRow) (done, rest []pendingRow) {
+func (e *Engine) bridged(ctx context.Context, rows []records.Pending) (done, rest []records.Pending) {
 	for _, row := range rows {
-		if e.repo.Keeps(ctx, row.id) {
+		if e.repo.Keeps(ctx, row.ID) {
 			done = append(done, row)
 		} else {
 			rest = append(rest, row)
@@ -139,18 +93,18 @@ func (e *Engine) bridged(ctx context.Context, rows []pendingRow) (done, rest []p
 // the next snapshot, whose transaction takes it along: one of its own would
 // make every snapshot wait for the disk twice more. Should a loss of power take
 // the ref back, the row is still there, and the snapshot goes into git again.
-func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
+func (e *Engine) settle(ctx context.Context, rows []records.Pending) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	fold := false
-	if len(rows) == 1 && rows[0].stands && !rows[0].folds() {
+	if len(rows) == 1 && rows[0].Stands && !folds(rows[0]) {
 		return nil
 	}
-	err := e.opened().Update(ctx, func(u *cas.Update) error {
+	err := e.update(ctx, func(u *records.Update) error {
 		for _, row := range rows {
-			fold = fold || row.folds()
-			if err := settleRow(u, row); err != nil {
+			fold = fold || folds(row)
+			if err := u.Settle(row); err != nil {
 				return err
 			}
 		}
@@ -161,32 +115,11 @@ func (e *Engine) settle(ctx context.Context, rows []pendingRow) error {
 		// another chance.
 		_ = e.repo.Fold(ctx)
 	}
-	return storeError(err)
+	return err
 }
 
 // folds reports whether the chain is folded after this row's snapshot.
-func (r pendingRow) folds() bool {
-	return len(r.seq) == 8 && binary.BigEndian.Uint64(r.seq)%foldEvery == 0
-}
-
-// settleRow forgets one row, if it is still about that snapshot. One that was
-// pruned or purged on its way into git goes from there again.
-func settleRow(u *cas.Update, row pendingRow) error {
-	s, err := find(&u.View, row.id)
-	if err != nil {
-		return err
-	}
-	if s == nil || s.ID != row.id {
-		if err := u.Table(tableDropped).Put(row.id.Bytes(), []byte{1}); err != nil {
-			return err
-		}
-	}
-	now, err := u.Table(tablePending).Value(row.seq)
-	if errors.Is(err, cas.ErrNotFound) || err == nil && !bytes.Equal(now, row.id.Bytes()) {
-		return nil
-	}
-	return errors.Join(err, u.Table(tablePending).Delete(row.seq))
-}
+func folds(row records.Pending) bool { return row.Number() > 0 && row.Number()%foldEvery == 0 }
 
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref, if
 // that keeps another one still. A snapshot that was pruned or purged needs no
@@ -239,9 +172,8 @@ func (e *Engine) source(ctx context.Context, ids []oid.ID) gitodb.Source {
 
 // stands reports whether the store has a snapshot under this very id.
 func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		s, err := find(v, id)
-		stands = s != nil && s.ID == id
+	err = e.view(ctx, func(v *records.View) error {
+		stands, err = v.Stands(id)
 		return err
 	})
 	return stands, err
@@ -254,41 +186,7 @@ func (e *Engine) setLost(ctx context.Context, why map[oid.ID]string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		for id, reason := range why {
-			s, err := find(&u.View, id)
-			if err != nil {
-				return err
-			}
-			if s == nil || s.ID != id || s.Lost == reason {
-				continue
-			}
-			s.Lost = reason
-			value, err := s.encode()
-			if err != nil {
-				return err
-			}
-			seq, err := u.Table(tableByID).Value(id.Bytes())
-			if err != nil {
-				return err
-			}
-			if err := u.Table(tableSnapshots).Put(seq, value); err != nil {
-				return err
-			}
-			if err := markLost(u, s, seq); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
-
-// markLost keeps the table of lost snapshots in step with a record.
-func markLost(u *cas.Update, s *Snapshot, seq []byte) error {
-	if s.Lost == "" {
-		return u.Table(tableLost).Delete(s.ID.Bytes())
-	}
-	return errors.Join(u.Table(tableLost).Put(s.ID.Bytes(), []byte(s.Lost)), u.Table(tablePending).Delete(seq))
+	return e.update(ctx, func(u *records.Update) error { return u.SetLost(why) })
 }
 
 // dropRefs takes out of the ref the snapshots that the store has dropped. It
@@ -297,12 +195,5 @@ func (e *Engine) dropRefs(ctx context.Context, gone map[oid.ID]bool) error {
 	if _, err := e.repo.Rewrite(ctx, func(s gitbridge.StoreSnapshot) bool { return !gone[s.ID] }); err != nil {
 		return fmt.Errorf("what was dropped is still in git: %w", err)
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		for id := range gone {
-			if err := u.Table(tableDropped).Delete(id.Bytes()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return e.update(ctx, func(u *records.Update) error { return u.HasLetGo(gone) })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -51,14 +52,14 @@ type capture struct {
 	rechecked bool         // the stat table was not trusted: what was missing was read again
 
 	// How what it names is held; see hold.go.
-	owed     debt     // what git lacked when the capture began
-	adrift   bool     // the ref does not keep what it did
-	sweeps   uint64   // of the store, when the capture began
-	relied   []oid.ID // objects that the store had before, and the stage does not have
-	based    bool     // what the last snapshot has counts as held
-	borrows  bool     // it rests on objects that HEAD keeps: git comes first
-	kept     bool     // git keeps it before it is recorded
-	held     string   // heldByStore or heldByGit
+	owed     records.Debt // what git lacked when the capture began
+	adrift   bool         // the ref does not keep what it did
+	sweeps   uint64       // of the store, when the capture began
+	relied   []oid.ID     // objects that the store had before, and the stage does not have
+	based    bool         // what the last snapshot has counts as held
+	borrows  bool         // it rests on objects that HEAD keeps: git comes first
+	kept     bool         // git keeps it before it is recorded
+	held     string       // records.HeldByStore or records.HeldByGit
 	way      *mirroring
 	unkept   error  // why git could not come first
 	recorded oid.ID // the snapshot that it became
@@ -146,7 +147,7 @@ func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *i
 }
 
 // prepare reads what the store knows of the worktree, and opens a stage.
-func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRecord, err error) {
+func (c *capture) prepare(ctx context.Context, opt captureOptions) (w records.Worktree, err error) {
 	if !opt.dry {
 		store, err := c.e.needStore()
 		if err != nil {
@@ -155,15 +156,15 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 		c.stage = store.Stage()
 	}
 	known := false
-	err = c.e.view(ctx, func(v *cas.View) error {
-		if w, known, err = c.e.worktree(v); err != nil {
+	err = c.e.view(ctx, func(v *records.View) error {
+		if w, known, err = v.Worktree(); err != nil {
 			return err
 		}
 		c.sweeps = v.Sweeps()
-		if c.owed, err = c.e.debt(v); err != nil {
+		if c.owed, err = v.Debt(); err != nil {
 			return err
 		}
-		c.last, err = c.e.last(v)
+		c.last, err = v.Last()
 		return err
 	})
 	if c.e.repo != nil && err == nil {
@@ -183,9 +184,9 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w worktreeRe
 }
 
 // config says how to scan.
-func (c *capture) config(ctx context.Context, rules *outside, w worktreeRecord, opt captureOptions) (*worktree.Config, error) {
+func (c *capture) config(ctx context.Context, rules *outside, w records.Worktree, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
-	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != heldByStore || c.last.Lost != "") || e.distrusts()
+	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != records.HeldByStore || c.last.Lost != "") || e.distrusts()
 	policy, err := e.withoutLeftovers(ctx, opt.dry, e.conf.policy())
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (c *capture) bound(t *stattable.Table) bool {
 // relies holds that what the capture took over unread is still kept: the
 // snapshot that the stat table agrees with, and what the store had. A prune or
 // purge may have come in between.
-func (c *capture) relies(v *cas.View) error {
+func (c *capture) relies(v *records.View) error {
 	if v.Sweeps() != c.sweeps {
 		for _, id := range c.relied {
 			if !v.Has(id) {
@@ -245,7 +246,7 @@ func (c *capture) relies(v *cas.View) error {
 	if c.last == nil || c.rechecked && !c.based {
 		return nil
 	}
-	s, err := find(v, c.last.ID)
+	s, err := v.Find(c.last.ID)
 	if err == nil && (s == nil || s.ID != c.last.ID) {
 		err = fmt.Errorf("%w: snapshot %v was pruned during the scan", cas.ErrSwept, c.last.ID)
 	}
@@ -265,7 +266,7 @@ func (e *Engine) kept(ctx context.Context, id oid.ID) bool {
 	}
 	found := false
 	// A store that cannot be read has nothing: then the file is read again.
-	_ = e.view(ctx, func(v *cas.View) error {
+	_ = e.view(ctx, func(v *records.View) error {
 		found = v.Has(id)
 		return nil
 	})
@@ -363,6 +364,6 @@ func (c *capture) unchanged(s *Snapshot) bool {
 	}
 	var mine Snapshot
 	mine.Skipped = c.skipped
-	err := mine.packSkipped(func(list []byte) (oid.ID, error) { return c.e.alg.Sum(oid.Blob, list), nil })
+	err := mine.PackSkipped(func(list []byte) (oid.ID, error) { return c.e.alg.Sum(oid.Blob, list), nil })
 	return err == nil && mine.SkippedIn == s.SkippedIn
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -31,7 +32,7 @@ import (
 var (
 	ErrNoSnapshot  = errors.New("no such snapshot")
 	ErrAmbiguous   = errors.New("ambiguous snapshot id")
-	ErrDamaged     = errors.New("damaged")
+	ErrDamaged     = records.ErrDamaged
 	ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")

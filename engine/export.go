@@ -36,13 +36,13 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
 	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
-	r.Conflicts = append(s.lacks(), r.Conflicts...)
+	r.Conflicts = append(lacks(s), r.Conflicts...)
 	return r, err
 }
 
 // lacks names what a snapshot had and nobody has any more. Which paths that was
 // was in what is lost.
-func (s *Snapshot) lacks() []Note {
+func lacks(s *Snapshot) []Note {
 	if s.Limits == nil || s.Limits.Overlay.IsZero() {
 		return nil
 	}

@@ -8,35 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
-
-// aliases returns for each id under which a store finds a snapshot the id that
-// it has now: its own, that of the checkpoint it was imported from, and those it
-// had before a purge.
-func aliases(v *cas.View) (now map[oid.ID]oid.ID, err error) {
-	now = map[oid.ID]oid.ID{}
-	err = withSource(v, func(s *Snapshot) bool {
-		now[s.Source.Commit] = s.ID
-		return true
-	})
-	for key := range v.Table(tableByID).All() {
-		if id, err := oid.FromBytes(key); err == nil {
-			now[id] = id
-		}
-	}
-	for key, value := range v.Table(tableRenamed).All() {
-		old, err := oid.FromBytes(key)
-		to, other := oid.FromBytes(value)
-		if err == nil && other == nil && now[old].IsZero() && !now[to].IsZero() {
-			now[old] = now[to]
-		}
-	}
-	return now, err
-}
 
 // A finder finds snapshots by ids that come from outside: what was typed, what
 // a client asks for, what stands in a ledger. It knows those of the store under
@@ -73,8 +49,8 @@ func (f *finder) find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 
 func (f *finder) readAliases(ctx context.Context) error {
 	f.aliases = map[oid.ID]oid.ID{}
-	return f.e.view(ctx, func(v *cas.View) (err error) {
-		f.aliases, err = aliases(v)
+	return f.e.view(ctx, func(v *records.View) (err error) {
+		f.aliases, err = v.Aliases()
 		return err
 	})
 }
@@ -131,8 +107,8 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 
 // recorded returns the snapshot of which the store has the record.
 func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		found, err = find(v, id)
+	err = e.view(ctx, func(v *records.View) error {
+		found, err = v.Find(id)
 		return err
 	})
 	if err == nil && found == nil {

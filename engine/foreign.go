@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -17,24 +17,9 @@ import (
 	"github.com/seed-82afce7a/rewind/ledger"
 )
 
-// A Source says where a snapshot comes from that has no record of the usual
-// kind: a checkpoint of another system, or a snapshot of ours of which git has
-// the commit and the store nothing any more.
-type Source struct {
-	Kind   string `json:"kind"`          // the system; "rewind" for our own
-	Ref    string `json:"ref,omitempty"` // one of those that keep it, or kept it
-	Commit oid.ID `json:"commit"`        // in git
-}
-
-// ownKind is the source of a snapshot whose record is lost.
-const ownKind = "rewind"
-
-// foreign reports whether another system made the snapshot.
-func (s *Snapshot) foreign() bool { return s.Source != nil && s.Source.Kind != ownKind }
-
-// from is what the commit says of where an import comes from.
-func (s *Snapshot) from() string {
-	if !s.foreign() {
+// importedFrom is what the commit says of where an import comes from.
+func importedFrom(s *Snapshot) string {
+	if !s.Foreign() {
 		return ""
 	}
 	return s.Source.Kind + " " + s.Source.Commit.String()
@@ -50,8 +35,8 @@ type outsiders struct {
 // outsiders prepares to read what git has beside the store.
 func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
 	o := &outsiders{e: e, rules: e.readOutside().record(e.alg), umask: chooseUmask(e.root)}
-	return o, e.view(ctx, func(v *cas.View) error {
-		w, ok, err := e.worktree(v)
+	return o, e.view(ctx, func(v *records.View) error {
+		w, ok, err := v.Worktree()
 		if ok {
 			o.umask = w.Umask
 		}
@@ -63,7 +48,7 @@ func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
 // first. One that several refs keep is one snapshot with a point for each.
 // Those that cannot be used are told to skipped, by their names.
 func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipped func(Note)) ([]*Snapshot, error) {
-	known, err := o.e.known(ctx)
+	known, err := o.e.commits(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +68,7 @@ func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipp
 		}
 		s := o.snapshot(c)
 		if same, ok := byCommit[c.Commit]; ok {
-			same.join(s)
+			mergeRefs(same, s)
 			continue
 		}
 		byCommit[c.Commit] = s
@@ -91,6 +76,16 @@ func (o *outsiders) checkpoints(ctx context.Context, kinds []foreign.Kind, skipp
 	}
 	newestFirst(list)
 	return list, nil
+}
+
+// commits returns the commits that the store has a record of.
+func (e *Engine) commits(ctx context.Context) (known map[oid.ID]bool, err error) {
+	known = map[oid.ID]bool{}
+	err = e.view(ctx, func(v *records.View) (err error) {
+		known, err = v.Commits()
+		return err
+	})
+	return known, err
 }
 
 // snapshot makes a record of a checkpoint.
@@ -106,9 +101,9 @@ func (o *outsiders) snapshot(c foreign.Checkpoint) *Snapshot {
 	}
 }
 
-// join adds what another ref says of the same commit. What either could not
-// have contained, both could not.
-func (s *Snapshot) join(t *Snapshot) {
+// mergeRefs adds to s what another ref says of the same commit. What either could
+// not have contained, both could not.
+func mergeRefs(s, t *Snapshot) {
 	s.Points = append(s.Points, t.Points...)
 	if t.Time.After(s.Time) {
 		s.Time = t.Time
@@ -124,7 +119,7 @@ func (s *Snapshot) join(t *Snapshot) {
 // lost returns the snapshots of ours that the store ref keeps and the store
 // has no record of, newest first.
 func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
-	known, err := o.e.known(ctx)
+	known, err := o.e.commits(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +157,7 @@ func (o *outsiders) kept(ctx context.Context, s gitbridge.StoreSnapshot) *Snapsh
 func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *Snapshot {
 	s := &Snapshot{
 		ID: id, Tree: c.Tree, Overlay: c.Overlay, Umask: o.umask, Time: c.Time, Rules: o.rules,
-		Source: &Source{Kind: ownKind, Ref: gitbridge.StoreRef, Commit: id},
+		Source: &Source{Kind: records.OwnKind, Ref: gitbridge.StoreRef, Commit: id},
 	}
 	if kind, commit, ok := strings.Cut(c.From, " "); ok {
 		// What it could not have contained was in the record.
@@ -233,7 +228,7 @@ func (e *Engine) orphans(ctx context.Context) ([]*Snapshot, error) {
 		return nil, err
 	}
 	list, err := o.lost(ctx)
-	return slices.DeleteFunc(list, (*Snapshot).foreign), err
+	return slices.DeleteFunc(list, (*Snapshot).Foreign), err
 }
 
 // newestFirst sorts by time; what has the same time keeps its order.

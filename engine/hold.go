@@ -10,18 +10,10 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
-)
-
-// What holds the objects that a snapshot names, as its record says it. An
-// object is held if it is durably in the store, or durably in git and reachable
-// from the store ref. That git has it holds nothing: a collection or a loss of
-// power may take what our ref does not reach (docs/decisions/0005-bridge.md).
-const (
-	heldByStore = "store" // the store has all of it
-	heldByGit   = "git"   // some of its contents are in git alone, where our ref keeps them
 )
 
 const (
@@ -41,7 +33,7 @@ func (c *capture) hold(ctx context.Context) error {
 	if c.e.repo == nil {
 		return c.holdPlain(ctx)
 	}
-	c.borrows, c.held = false, heldByStore
+	c.borrows, c.held = false, records.HeldByStore
 	base := c.base(ctx)
 	var overlays, trees []oid.ID
 	if c.based = base != nil; c.based {
@@ -65,7 +57,7 @@ func (c *capture) hold(ctx context.Context) error {
 			return c.copy(ctx, lacking, err)
 		}
 	}
-	c.borrows, c.held = true, heldByGit
+	c.borrows, c.held = true, records.HeldByGit
 	lacking, err := c.lacking(ctx, c.search(ctx, false), c.state.Tree, append(trees, head), -1)
 	return c.copy(ctx, lacking, err)
 }
@@ -94,7 +86,7 @@ func (c *capture) holdPlain(ctx context.Context) error {
 // cannot keep it now.
 func (c *capture) holdAll(ctx context.Context) error {
 	var trees []oid.ID
-	c.borrows, c.held = false, heldByStore
+	c.borrows, c.held = false, records.HeldByStore
 	if base := c.base(ctx); base != nil {
 		trees, c.held = append(trees, base.Tree), base.Held
 	}
@@ -108,7 +100,7 @@ func (c *capture) base(ctx context.Context) *Snapshot {
 	switch {
 	case c.last == nil || c.last.Lost != "" || c.last.Held == "":
 		return nil
-	case c.last.Held == heldByGit && c.adrift && !c.e.repo.Keeps(ctx, c.last.ID):
+	case c.last.Held == records.HeldByGit && c.adrift && !c.e.repo.Keeps(ctx, c.last.ID):
 		return nil
 	}
 	return c.last
@@ -132,7 +124,7 @@ func (c *capture) search(ctx context.Context, overlay bool) *tree.Search {
 func (c *capture) lacking(ctx context.Context, s *tree.Search, root oid.ID, known []oid.ID, most int) (lacking []tree.Need, err error) {
 	var asked []tree.Need
 	look := func() error {
-		err := c.e.view(ctx, func(v *cas.View) error {
+		err := c.e.view(ctx, func(v *records.View) error {
 			for _, n := range asked {
 				if v.Has(n.ID) {
 					c.relied = append(c.relied, n.ID)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -126,15 +127,15 @@ func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 			unblock = p.block()
 		}
 		r := p.take(e)
-		want := heldByGit
+		want := records.HeldByGit
 		if blocked {
-			want = heldByStore
+			want = records.HeldByStore
 		}
 		if r.Held != want || blocked == (r.Bridge == nil) {
 			t.Errorf("blocked %v: held by %q, bridge %v", blocked, r.Held, r.Bridge)
 		}
 		has := 0
-		p.must(e.view(t.Context(), func(v *cas.View) error {
+		p.must(e.view(t.Context(), func(v *records.View) error {
 			for i := range 3 * copyMax {
 				if v.Has(e.alg.Sum(oid.Blob, fmt.Append(nil, i))) {
 					has++

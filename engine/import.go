@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -135,32 +135,32 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 	if made, err = e.keepImports(ctx, made, out); err != nil {
 		return err
 	}
-	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
+	return storeError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		for _, s := range made {
-			known, err := find(&u.View, s.ID)
+			known, err := u.Find(s.ID)
 			if err != nil {
 				return err
 			}
-			if known != nil && !known.guessed() { // another process was first
+			if known != nil && !guessed(known) { // another process was first
 				continue
 			}
-			if err := e.appendRecord(u, s, false); err != nil {
+			if err := u.Record(s, false); err != nil {
 				return err
 			}
 			out.Snapshots = append([]*Snapshot{s}, out.Snapshots...)
 		}
 		return nil
-	}))
+	})))
 }
 
 // guessed reports whether a record of an import was made from its commit alone.
-func (s *Snapshot) guessed() bool {
-	return s.foreign() && s.Limits != nil && s.Limits.Incomplete && s.Source.Ref == gitbridge.StoreRef
+func guessed(s *Snapshot) bool {
+	return s.Foreign() && s.Limits != nil && s.Limits.Incomplete && s.Source.Ref == gitbridge.StoreRef
 }
 
 // importCommit encodes the commit of a checkpoint that becomes ours.
 func (e *Engine) importCommit(s *Snapshot) []byte {
-	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: s.from()}
+	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: importedFrom(s)}
 	return gitbridge.EncodeSnapshot(c, e.alg)
 }
 
@@ -247,27 +247,24 @@ func (e *Engine) adopt(ctx context.Context) error {
 	if err := e.readOutside().keep(ctx, stage); err != nil {
 		return storeError(err)
 	}
-	return storeError(stage.Commit(ctx, func(u *cas.Update) error {
-		for range u.Table(tableSnapshots).All() {
+	return storeError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
+		if !u.Empty() {
 			return nil // another process was first
 		}
 		for i := len(list) - 1; i >= 0; i-- {
-			if err := e.appendRecord(u, list[i], false); err != nil {
+			if err := u.Record(list[i], false); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	})))
 }
 
 // empty reports whether the store has no record of any snapshot.
 func (e *Engine) empty(ctx context.Context) (bool, error) {
 	empty := true
-	err := e.view(ctx, func(v *cas.View) error {
-		for range v.Table(tableSnapshots).All() {
-			empty = false
-			break
-		}
+	err := e.view(ctx, func(v *records.View) error {
+		empty = v.Empty()
 		return nil
 	})
 	return empty, err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -258,16 +259,28 @@ func (s *session) save(p *place) {
 func has(ids []oid.ID, id oid.ID) bool { return slices.Contains(ids, id) }
 
 // pinAll gives a name to each snapshot that is to be pinned by one.
-func pinAll(why map[oid.ID]string) func(*cas.Update) error {
-	return func(u *cas.Update) error {
+func pinAll(why map[oid.ID]string) func(*records.Update) error {
+	return func(u *records.Update) error {
 		for id, reason := range why {
 			if reason != "pin" {
 				continue
 			}
-			if err := u.Table(tablePins).Put([]byte(id.String()), id.Bytes()); err != nil {
+			if err := u.Pin(id.String(), id); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 }
+
+// putOperation writes an operation as it stands in the store.
+func putOperation(u *records.Update, op *Operation) error {
+	value, err := json.Marshal(op)
+	if err != nil {
+		return err
+	}
+	return u.Table("operations").Put(seqKey(op.Seq), value)
+}
+
+// seqKey is the key of a row with a number.
+func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
-	"strings"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
@@ -17,27 +16,12 @@ import (
 
 const leftoverReason = "a temporary file of an earlier restore that could not be removed"
 
-func (e *Engine) leftoverKey(path string) []byte { return []byte(e.key + "\x00" + path) }
-
-// noteLeftovers records the temporary files that an operation left behind.
-func (e *Engine) noteLeftovers(u *cas.Update, left []string) error {
-	for _, path := range left {
-		if err := u.Table(tableLeftovers).Put(e.leftoverKey(path), []byte{1}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // leftovers returns the temporary files that are still there. Unless nothing
 // may be changed it tries to remove them first.
 func (e *Engine) leftovers(ctx context.Context, dry bool) (stay []string, err error) {
 	var known []string
-	err = e.view(ctx, func(v *cas.View) error {
-		prefix := string(e.leftoverKey(""))
-		for key := range v.Table(tableLeftovers).Prefix([]byte(prefix)) {
-			known = append(known, strings.TrimPrefix(string(key), prefix))
-		}
+	err = e.view(ctx, func(v *records.View) error {
+		known = v.Leftovers()
 		return nil
 	})
 	if err != nil || len(known) == 0 || dry {
@@ -49,17 +33,8 @@ func (e *Engine) leftovers(ctx context.Context, dry bool) (stay []string, err er
 	if len(stay) == len(known) {
 		return stay, nil
 	}
-	return stay, storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		for _, path := range known {
-			if slices.Contains(stay, path) {
-				continue
-			}
-			if err := u.Table(tableLeftovers).Delete(e.leftoverKey(path)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	gone := slices.DeleteFunc(known, func(path string) bool { return slices.Contains(stay, path) })
+	return stay, e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
 }
 
 // withoutLeftovers is a policy under which temporary files of ours are left

@@ -2,12 +2,12 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -20,15 +20,14 @@ type living struct {
 	ctx  context.Context
 	gone map[oid.ID]bool // snapshots about to be dropped
 	r    *reach
-	seed maphash.Seed
-	rows map[string]uint64 // records that were seen, by table and key
+	seen *records.Seen
 }
 
 // sweeping completes the options of a sweep that keeps what lives.
 func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oid.ID]bool) cas.SweepOptions {
-	l := &living{e: e, ctx: ctx, gone: gone, seed: maphash.MakeSeed()}
+	l := &living{e: e, ctx: ctx, gone: gone}
 	opt.Live = l.all
-	opt.Rest = l.rest
+	opt.Rest = func(v *cas.View, mark func(oid.ID)) error { return l.rest(records.In(v, e.owner()), mark) }
 	return opt
 }
 
@@ -37,9 +36,9 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 // begins anew, since what was met on that walk was not all followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
-		l.r, l.rows = newReach(l.e, nil), map[string]uint64{}
+		l.r, l.seen = newReach(l.e, nil), records.NewSeen()
 		var keep []*Snapshot
-		err := l.e.view(l.ctx, func(v *cas.View) (err error) {
+		err := l.e.view(l.ctx, func(v *records.View) (err error) {
 			keep, err = l.records(v, mark)
 			return err
 		})
@@ -57,50 +56,23 @@ func (l *living) all(mark func(oid.ID)) error {
 }
 
 // rest marks what was recorded since.
-func (l *living) rest(v *cas.View, mark func(oid.ID)) error {
+func (l *living) rest(v *records.View, mark func(oid.ID)) error {
 	keep, err := l.records(v, mark)
 	if err != nil {
 		return storeError(err)
 	}
-	_, err = l.walk(keep, l.e.treesOf(v), mark)
+	_, err = l.walk(keep, l.e.treesOf(v.View), mark)
 	return err
 }
 
 // records marks the journals, and returns the snapshots that are not dropped and
 // that it has not returned before.
-func (l *living) records(v *cas.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
-	for key, value := range v.Table(tableOperations).All() {
-		if !l.isNew(tableOperations, key, value) {
-			continue
-		}
-		var op Operation
-		if err := json.Unmarshal(value, &op); err != nil {
-			return nil, fmt.Errorf("%w: operation record %x: %w", ErrDamaged, key, err)
-		}
-		mark(op.Plan)
+func (l *living) records(v *records.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
+	plans, snaps, err := v.News(l.seen)
+	for _, id := range plans {
+		mark(id)
 	}
-	for key, value := range v.Table(tableSnapshots).Backward() {
-		if !l.isNew(tableSnapshots, key, value) {
-			continue
-		}
-		s, err := decodeSnapshot(value)
-		if err != nil {
-			return nil, fmt.Errorf("%w: snapshot record %x: %w", ErrDamaged, key, err)
-		}
-		if !l.gone[s.ID] {
-			keep = append(keep, s)
-		}
-	}
-	return keep, nil
-}
-
-func (l *living) isNew(table string, key, value []byte) bool {
-	at, sum := table+string(key), maphash.Bytes(l.seed, value)
-	if l.rows[at] == sum {
-		return false
-	}
-	l.rows[at] = sum
-	return true
+	return slices.DeleteFunc(snaps, func(s *Snapshot) bool { return l.gone[s.ID] }), err
 }
 
 // walk marks what snapshots need. It returns the snapshot where it failed.

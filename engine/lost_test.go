@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -26,7 +27,7 @@ func borrowed(t *testing.T) (*place, *Engine, *Recorded) {
 	p.git("update-index", "-q", "--really-refresh")
 	e := p.open()
 	r := p.take(e)
-	if r.Held != heldByGit {
+	if r.Held != records.HeldByGit {
 		t.Fatalf("it is held by %q: this test proves nothing", r.Held)
 	}
 	return p, e, r

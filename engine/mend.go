@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -34,7 +35,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	}
 	m := &mending{has: has, load: e.trees(ctx), known: map[oid.ID]string{}, alg: e.alg}
 	m.look = e.repo.Look
-	m.read = func(id oid.ID) error { return e.view(ctx, func(v *cas.View) error { return v.ReadBack(id) }) }
+	m.read = func(id oid.ID) error { return e.view(ctx, func(v *records.View) error { return v.ReadBack(id) }) }
 	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
 	var whole []oid.ID
 	for _, s := range slices.Backward(all) {
@@ -212,7 +213,7 @@ func (e *Engine) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool
 			return false
 		}
 		ours := false
-		if err := e.view(ctx, func(v *cas.View) error { ours = v.Has(id); return nil }); err != nil || !ours {
+		if err := e.view(ctx, func(v *records.View) error { ours = v.Has(id); return nil }); err != nil || !ours {
 			return true
 		}
 		o, err := e.repo.Stream(id)
@@ -247,9 +248,9 @@ func (e *Engine) dropPurged(ctx context.Context) error {
 		}
 		kept = append(kept, s.ID)
 	}
-	err := e.view(ctx, func(v *cas.View) error {
+	err := e.view(ctx, func(v *records.View) error {
 		for _, id := range kept {
-			if !renamed(v, id).IsZero() {
+			if !v.Renamed(id).IsZero() {
 				purged = append(purged, id)
 			}
 		}
@@ -258,20 +259,13 @@ func (e *Engine) dropPurged(ctx context.Context) error {
 	if err != nil || len(purged) == 0 {
 		return err
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		for _, id := range purged {
-			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return e.update(ctx, func(u *records.Update) error { return u.LetGo(purged...) })
 }
 
 // stored returns every snapshot that the store has a record of, newest first.
 func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		for s, err := range snapshots(v) {
+	err = e.view(ctx, func(v *records.View) error {
+		for s, err := range v.Snapshots() {
 			if err != nil {
 				return err
 			}

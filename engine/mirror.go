@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -23,7 +24,7 @@ type mirroring struct {
 	c      *capture
 	id     oid.ID
 	commit []byte
-	older  []pendingRow // snapshots that come before it
+	older  []records.Pending // snapshots that come before it
 	stands chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended, well or not
@@ -31,7 +32,7 @@ type mirroring struct {
 }
 
 // mirror begins the way of a capture's snapshot into git; nil without git.
-func (c *capture) mirror(ctx context.Context, id oid.ID, commit []byte, older []pendingRow) *mirroring {
+func (c *capture) mirror(ctx context.Context, id oid.ID, commit []byte, older []records.Pending) *mirroring {
 	if c.e.repo == nil {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (c *capture) mirror(ctx context.Context, id oid.ID, commit []byte, older []
 
 func (m *mirroring) run(ctx context.Context, first bool) error {
 	for _, row := range m.older {
-		if err := m.e.bridgeOne(ctx, row.id, m.c.owed.witness); err != nil {
+		if err := m.e.bridgeOne(ctx, row.ID, m.c.owed.Witness); err != nil {
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ func (m *mirroring) run(ctx context.Context, first bool) error {
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return m.c.object(ctx, id) },
 		Source:   func(ids []oid.ID) gitodb.Source { return m.source(ctx, ids, first) },
 		Durable:  first,
-		After:    m.c.owed.witness,
+		After:    m.c.owed.Witness,
 	}
 	if !first {
 		job.Recorded = m.recorded
@@ -125,7 +126,7 @@ func (m *mirroring) wait() error {
 // borrow brings a snapshot that rests on HEAD's objects into git, durably,
 // before it is recorded. If git cannot keep it now, all that was to be borrowed
 // is copied into the store instead, and the snapshot goes into git afterwards.
-func (c *capture) borrow(ctx context.Context, id oid.ID, commit []byte, older []pendingRow) (*mirroring, error) {
+func (c *capture) borrow(ctx context.Context, id oid.ID, commit []byte, older []records.Pending) (*mirroring, error) {
 	if err := c.stage.Flush(ctx); err != nil { // what git gets is read from the store
 		return nil, storeError(err)
 	}
@@ -151,9 +152,7 @@ func (c *capture) borrow(ctx context.Context, id oid.ID, commit []byte, older []
 
 // letGo takes a snapshot out of the ref that has no record.
 func (e *Engine) letGo(ctx context.Context, id oid.ID) error {
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		return u.Table(tableDropped).Put(id.Bytes(), []byte{1})
-	}))
+	return e.update(ctx, func(u *records.Update) error { return u.LetGo(id) })
 }
 
 // finishMirror waits until the capture's snapshot is in git, and brings there

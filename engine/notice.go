@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -35,13 +33,7 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	value, err := json.Marshal(found)
-	if err != nil {
-		return nil, err
-	}
-	return found, storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		return u.Table(tableNotices).Put([]byte(noticeSecrets), value)
-	}))
+	return found, e.update(ctx, func(u *records.Update) error { return u.PutNotice(noticeSecrets, found) })
 }
 
 // likeSecrets lists the files of the capture's git tree that differ from the
@@ -75,30 +67,9 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]
 
 // notice returns the paths that a notice named, nil if it was not given yet.
 func (e *Engine) notice(ctx context.Context, name string) (paths []Path, err error) {
-	err = e.view(ctx, func(v *cas.View) error {
-		value, err := v.Table(tableNotices).Value([]byte(name))
-		if err != nil {
-			return nil // not given, or not readable: giving it again does no harm
-		}
-		_ = json.Unmarshal(value, &paths)
+	err = e.view(ctx, func(v *records.View) error {
+		paths = v.Notice(name)
 		return nil
 	})
 	return paths, err
-}
-
-// forgetNotices takes purged paths out of what was told of secrets.
-func (e *Engine) forgetNotices(u *cas.Update, purged map[string]bool) error {
-	value, err := u.Table(tableNotices).Value([]byte(noticeSecrets))
-	if errors.Is(err, cas.ErrNotFound) {
-		return nil
-	}
-	var paths []Path
-	if err != nil || json.Unmarshal(value, &paths) != nil {
-		return err
-	}
-	paths = slices.DeleteFunc(paths, func(p Path) bool { return purged[string(p)] })
-	if value, err = json.Marshal(paths); err != nil {
-		return err
-	}
-	return u.Table(tableNotices).Put([]byte(noticeSecrets), value)
 }

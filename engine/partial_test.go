@@ -174,7 +174,7 @@ func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
 	p.must(err)
 	op, to, err := e.reverted(ctx, "undo")
 	p.must(err)
-	undo := &Operation{Kind: "undo", Reverts: op.Seq}
+	undo := running{&Operation{Kind: "undo", Reverts: op.Seq}, unlock}
 	_, _, err = e.prepare(ctx, undo, to)
 	p.must(errors.Join(err, unlock.Unlock()))
 	plan, err := e.PlanUndo(ctx, false)

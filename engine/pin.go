@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -24,34 +24,40 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if _, err := e.recorded(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
 		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
 	}
-	store, err := e.needStore()
-	if err != nil {
+	if _, err := e.needStore(); err != nil {
 		return err
 	}
 	if err := e.adopt(ctx); err != nil { // the store may be new, and its record lost
 		return err
 	}
-	return storeError(store.Update(ctx, func(u *cas.Update) error {
-		now, err := find(&u.View, s.ID)
+	return e.update(ctx, func(u *records.Update) error {
+		now, err := u.Find(s.ID)
 		switch {
 		case err != nil:
 			return err
 		case now != nil:
-			return u.Table(tablePins).Put([]byte(name), now.ID.Bytes()) // a purge may have given it another id
+			return u.Pin(name, now.ID) // a purge may have given it another id
 		case held:
-			return u.Table(tablePins).Put([]byte(name), s.ID.Bytes())
+			return u.Pin(name, s.ID)
 		}
 		return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
-	}))
+	})
 }
 
 // Unpin takes a name away. A name that nothing has is no error.
 func (e *Engine) Unpin(ctx context.Context, name string) error {
-	s := e.opened()
-	if s == nil || name == "" {
+	if e.opened() == nil || name == "" {
 		return nil
 	}
-	return storeError(s.Update(ctx, func(u *cas.Update) error {
-		return u.Table(tablePins).Delete([]byte(name))
-	}))
+	return e.update(ctx, func(u *records.Update) error { return u.Unpin(name) })
+}
+
+// Pins lists the snapshots that were pinned by name.
+func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) {
+	pins := map[string]oid.ID{}
+	err := e.view(ctx, func(v *records.View) error {
+		pins = v.Pins()
+		return nil
+	})
+	return pins, err
 }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -77,11 +77,11 @@ func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 
 // stands holds that what is aimed at was not dropped, nor purged, since it was
 // looked up.
-func (to aim) stands(v *cas.View) error {
+func (to aim) stands(v *records.View) error {
 	if !to.stored {
 		return nil // git has it
 	}
-	s, err := find(v, to.target.ID)
+	s, err := v.Find(to.target.ID)
 	if err == nil && (s == nil || s.ID != to.target.ID) {
 		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
 	}
@@ -125,12 +125,12 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 		return nil, err
 	}
 	var left map[string]bool
-	if h.open != nil {
-		steps, err := e.steps(ctx, h.open)
+	if h.Open != nil {
+		steps, err := e.steps(ctx, h.Open)
 		if err != nil && !isLost(err) {
 			return nil, err
 		}
-		left = apply.Leftovers(steps, h.open.Key)
+		left = apply.Leftovers(steps, h.Open.Key)
 	}
 	o := captureOptions{dry: true}
 	for {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -107,14 +108,14 @@ func dated(all []*candidate, refs *references, now time.Time) {
 		if times[i] = c.snap.Time; times[i].After(now) {
 			times[i] = next
 		}
-		if !c.snap.foreign() {
+		if !c.snap.Foreign() {
 			next = times[i]
 		}
 	}
 	var before time.Time
 	for i := len(all) - 1; i >= 0; i-- {
 		c := all[i]
-		if c.at = times[i]; !c.snap.foreign() {
+		if c.at = times[i]; !c.snap.Foreign() {
 			if before.After(c.at) {
 				c.at = before
 			}
@@ -141,53 +142,28 @@ func (e *Engine) drop(ctx context.Context, out *Pruned) error {
 		return nil
 	}
 	chosen := out.Dropped
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		needed, err := e.needed(&u.View)
+	return e.update(ctx, func(u *records.Update) error {
+		needed, err := stays(&u.View)
 		if err != nil {
 			return err
 		}
 		out.Dropped = nil
 		for _, snap := range chosen {
-			now, err := find(&u.View, snap.ID)
+			now, err := u.Find(snap.ID)
 			if err != nil {
 				return err
 			}
 			if now == nil || now.ID != snap.ID || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
 				continue
 			}
-			if err := e.forget(u, snap.ID); err != nil {
+			if err := u.Forget(snap.ID); err != nil {
 				return err
 			}
 			out.Dropped = append(out.Dropped, snap)
 		}
 		out.Foreign = slices.DeleteFunc(out.Foreign, func(id oid.ID) bool { return needed[id] != "" })
-		for _, id := range out.Foreign {
-			if err := u.Table(tableDropped).Put(id.Bytes(), []byte{1}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
-
-// forget removes the record of a snapshot.
-func (e *Engine) forget(u *cas.Update, id oid.ID) error {
-	seq, err := u.Table(tableByID).Value(id.Bytes())
-	if err != nil {
-		return err
-	}
-	for _, table := range []string{tableSnapshots, tablePending} {
-		if err := u.Table(table).Delete(seq); err != nil {
-			return err
-		}
-	}
-	if err := u.Table(tableLost).Delete(id.Bytes()); err != nil {
-		return err
-	}
-	if err := u.Table(tableByID).Delete(id.Bytes()); err != nil || e.repo == nil {
-		return err
-	}
-	return u.Table(tableDropped).Put(id.Bytes(), []byte{1})
+		return u.LetGo(out.Foreign...)
+	})
 }
 
 // sweep removes the contents that nothing needs any more.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -133,12 +134,10 @@ type purgedTree struct {
 	paths []string
 }
 
-// A replaced is a snapshot on its way from one id to another.
+// A replaced is a snapshot that gets another id.
 type replaced struct {
-	old, new oid.ID
-	snap     *Snapshot // the new one
-	paths    []string  // what went of it
-	outside  bool      // the old one had no record; then snap may be nil, if the new one is there already
+	records.Replacement
+	paths []string // what went of it
 }
 
 // round rewrites every snapshot that has any of the paths.
@@ -179,12 +178,16 @@ func (p *purge) round(ctx context.Context) (int, error) {
 	if p.dry || len(changed) == 0 {
 		return len(changed), nil
 	}
-	return len(changed), storeError(p.stage.Commit(ctx, func(u *cas.Update) error {
-		if err := p.e.forgetNotices(u, p.removed); err != nil {
+	return len(changed), storeError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
+		if err := u.CutNotices(p.removed); err != nil {
 			return err
 		}
-		return p.e.replace(u, changed)
-	}))
+		var all []records.Replacement
+		for _, r := range changed {
+			all = append(all, r.Replacement)
+		}
+		return u.Replace(all)
+	})))
 }
 
 // rewrite makes the snapshot without the paths, nil if it has none of them.
@@ -221,13 +224,13 @@ func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 		commit.Overlay = l.Overlay // it is gone, and the commit goes on saying that there was one
 	}
 	if p.dry {
-		return &replaced{old: s.ID, paths: paths}, nil
+		return &replaced{records.Replacement{Old: s.ID}, paths}, nil
 	}
-	if err := n.packSkipped(putSkipped(ctx, p.stage)); err != nil {
+	if err := n.PackSkipped(putSkipped(ctx, p.stage)); err != nil {
 		return nil, err
 	}
 	n.ID, err = p.stage.Put(ctx, oid.Commit, gitbridge.EncodeSnapshot(commit, p.e.alg), oid.ID{})
-	return &replaced{old: s.ID, new: n.ID, snap: &n, paths: paths}, storeError(err)
+	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: &n}, paths}, storeError(err)
 }
 
 // commit returns what the commit of a snapshot says beside its trees: who it is
@@ -241,5 +244,5 @@ func (p *purge) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
 	if p.e.repo == nil {
 		return gitbridge.Commit{Identity: p.e.identity()}
 	}
-	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: s.from()}
+	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: importedFrom(s)}
 }

@@ -3,9 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -78,23 +79,19 @@ func (p *purge) lookOutside(ctx context.Context, changed []replaced) (x *unrecor
 	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
 		return nil, err
 	}
-	err = p.e.view(ctx, func(v *cas.View) error {
-		known, err := aliases(v)
+	err = p.e.view(ctx, func(v *records.View) error {
+		known, err := v.Aliases()
 		for _, id := range known {
 			x.done[id] = true
 		}
-		for key := range v.Table(tableDropped).All() {
-			if id, err := oid.FromBytes(key); err == nil {
-				x.done[id] = true
-			}
-		}
+		maps.Copy(x.done, v.Dropped())
 		x.known = known
 		return err
 	})
 	for _, r := range changed {
 		for id, now := range x.known {
-			if now == r.old {
-				x.known[id] = r.new
+			if now == r.Old {
+				x.known[id] = r.New
 			}
 		}
 	}
@@ -113,9 +110,9 @@ func (p *purge) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.S
 	if err != nil || r == nil {
 		return nil, err
 	}
-	r.outside = true
+	r.Outside = true
 	if now := x.known[s.ID]; !now.IsZero() {
-		r.new, r.snap = now, nil
+		r.New, r.Snapshot = now, nil
 		return r, nil
 	}
 	if err := p.e.complete(ctx, x.reach, snap); err != nil {

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 )
 
 // spoil puts something in the place of the oldest records that is a record for
@@ -16,11 +16,11 @@ import (
 func (p *place) spoil(e *Engine, n int) {
 	p.t.Helper()
 	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
-		for key, value := range u.Table(tableSnapshots).All() {
+		for key, value := range u.Table("snapshots").All() {
 			if n--; n < 0 {
 				break
 			}
-			defer func() { p.must(u.Table(tableSnapshots).Put(key, append(value, "no more"...))) }()
+			defer func() { p.must(u.Table("snapshots").Put(key, append(value, "no more"...))) }()
 		}
 		return nil
 	}))
@@ -61,36 +61,17 @@ func TestWhatIsNotShownIsNotDecoded(t *testing.T) {
 	}
 }
 
-func TestTheWorktreeIsReadOffARecord(t *testing.T) {
-	for _, where := range []string{".", "worktrees/x", `worktrees/with "quotes"`, `back\slash`, "", "ünï"} {
-		value, err := json.Marshal(&Snapshot{Where: where, Branch: `refs/heads/"worktree":"other"`, Points: []Point{{Label: `","worktree":"other","source":`}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, sure := whereOf(value)
-		if sure && got != where || !sure && where != "" && !strings.ContainsAny(where, `"\`) {
-			t.Errorf("%q is read as %q, %v", where, got, sure)
-		}
-		if mayHaveSource(value) {
-			t.Errorf("a label is taken for a source: %s", value)
-		}
-		if value, err = json.Marshal(&Snapshot{Source: &Source{Kind: "x"}}); err != nil || !mayHaveSource(value) {
-			t.Errorf("a source is not seen: %s", value)
-		}
-	}
-}
-
 func TestManyRecordsAreDecodedInTheirOrder(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
 	first := p.snap(e, "one", nil)
 	const n = 1000
-	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
+	p.must(e.update(context.Background(), func(u *records.Update) error {
 		for i := range n {
 			s := *first.Snapshot
 			s.Points = []Point{{Entry: fmt.Sprint(i), Session: fmt.Sprint(i % 2)}}
 			s.ID = e.alg.Sum(1, fmt.Append(nil, i))
-			if err := e.appendRecord(u, &s, false); err != nil {
+			if err := u.Record(&s, false); err != nil {
 				return err
 			}
 		}

@@ -3,13 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -116,11 +117,11 @@ func (p *place) rejournal(e *Engine, journal string) {
 	p.must(err)
 	stage := e.opened().Stage()
 	defer stage.Discard()
-	if h.open.Plan = e.alg.Sum(oid.Blob, []byte("not there")); journal != "" {
-		h.open.Plan, err = stage.Put(ctx, oid.Blob, []byte(journal), oid.ID{})
+	if h.Open.Plan = e.alg.Sum(oid.Blob, []byte("not there")); journal != "" {
+		h.Open.Plan, err = stage.Put(ctx, oid.Blob, []byte(journal), oid.ID{})
 		p.must(err)
 	}
-	p.must(stage.Commit(ctx, h.open.put))
+	p.must(stage.Commit(ctx, e.changing(func(u *records.Update) error { return putOperation(u, h.Open) })))
 }
 
 func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
@@ -182,17 +183,15 @@ func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T
 	e, ctx := p.open(), context.Background()
 	_, err := e.Restore(ctx, recorded[0].ID, nil)
 	p.must(err)
-	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
-		row, _, err := readHistory(&u.View, e.key)
+	p.must(e.update(ctx, func(u *records.Update) error {
+		h, err := u.History()
 		if err != nil {
 			return err
 		}
-		op, err := readOperation(&u.View, row.Undo)
-		if err != nil {
-			return err
-		}
-		op.Ended, row.Open = time.Time{}, op.Seq
-		return errors.Join(op.put(u), row.put(u, e.key))
+		op := h.Undo
+		op.Ended = time.Time{}
+		row := fmt.Appendf(nil, `{"birth":%q,"open":%d,"undo":%d}`, e.birth, op.Seq, op.Seq)
+		return errors.Join(putOperation(u, op), u.Table("histories").Put([]byte(e.key), row))
 	}))
 	p.write("d/007", "three7") // as it was before the restore: a replay would take it for undone
 	r, err := e.Snapshot(ctx, nil)
@@ -245,9 +244,9 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 		_, err := e.Restore(ctx, recorded[i%2].ID, nil)
 		p.must(err)
 	}
-	p.must(e.opened().Update(ctx, func(u *cas.Update) error {
+	p.must(e.update(ctx, func(u *records.Update) error {
 		for seq := range uint64(4) {
-			if err := u.Table(tableOperations).Put(seqKey(seq+1), []byte("no record")); err != nil {
+			if err := u.Table("operations").Put(seqKey(seq+1), []byte("no record")); err != nil {
 				return err
 			}
 		}
@@ -274,18 +273,18 @@ func TestTheHistoryOfAnEarlierVersionIsTakenOver(t *testing.T) {
 	}
 	_, err := e.Undo(ctx)
 	p.must(err)
-	p.must(e.opened().Update(ctx, func(u *cas.Update) error { // as it was before there were rows
-		ops, err := operations(&u.View, e.key)
-		if err != nil {
-			return err
-		}
-		for _, op := range ops {
+	p.must(e.update(ctx, func(u *records.Update) error { // as it was before there were rows
+		for seq := uint64(1); seq <= 4; seq++ {
+			op, err := u.Operation(seq)
+			if err != nil {
+				return err
+			}
 			op.Below, op.Depth = 0, 0
-			if err := op.put(u); err != nil {
+			if err := putOperation(u, op); err != nil {
 				return err
 			}
 		}
-		return u.Table(tableHistories).Delete([]byte(e.key))
+		return u.Table("histories").Delete([]byte(e.key))
 	}))
 	st, err := e.Status(ctx)
 	p.must(err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -67,7 +68,7 @@ func (p *purge) finish(ctx context.Context, out *Purged) error {
 		return storeError(err)
 	}
 	out.Freed = before - after
-	return e.view(ctx, func(v *cas.View) error {
+	return e.view(ctx, func(v *records.View) error {
 		for id := range p.blobs {
 			if v.Has(id) {
 				out.Shared++

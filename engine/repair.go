@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
@@ -57,46 +58,11 @@ func (e *Engine) Repair(ctx context.Context) (done *Restored, err error) {
 		return nil, storeError(err)
 	}
 	if behind {
-		err := s.Update(ctx, e.giveUpAll)
-		if err != nil {
-			return nil, storeError(err)
+		if err := e.update(ctx, (*records.Update).GiveUpAll); err != nil {
+			return nil, err
 		}
 	}
 	return e.recoverFirst(ctx, lock)
-}
-
-// giveUpAll ends the unfinished operations of all worktrees.
-func (e *Engine) giveUpAll(u *cas.Update) error {
-	var open []uint64
-	for key, value := range u.Table(tableOperations).All() {
-		op, err := decodeOperation(key, value)
-		if err != nil {
-			return err
-		}
-		if op.Ended.IsZero() {
-			open = append(open, op.Seq)
-		}
-	}
-	for _, seq := range open {
-		if err := e.giveUp(u, seq); err != nil {
-			return err
-		}
-	}
-	rows := map[string]historyRow{}
-	for key := range u.Table(tableHistories).All() {
-		row, _, err := readHistory(&u.View, string(key))
-		if err != nil {
-			return err
-		}
-		row.Open = 0
-		rows[string(key)] = row
-	}
-	for key, row := range rows {
-		if err := row.put(u, key); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // mended is said where the store was found damaged and is whole again.

@@ -10,7 +10,9 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -67,7 +69,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.operate(ctx, &Operation{Kind: "restore", lock: lock}, to)
+	r, err := e.operate(ctx, running{&Operation{Kind: "restore"}, lock}, to)
 	if err == nil {
 		r.Recovered = finished
 	}
@@ -76,7 +78,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 
 // operate carries out an operation whose kind (and, for undo and redo, what it
 // reverts) is given. The operation lock is held.
-func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored, error) {
+func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
 	plan, present, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
@@ -97,13 +99,20 @@ func (e *Engine) operate(ctx context.Context, op *Operation, to aim) (*Restored,
 		err = e.end(ctx, op, out)
 	}
 	if err != nil {
-		return nil, unfinished(op.Kind, op, err)
+		return nil, unfinished(op.Kind, op.Operation, err)
 	}
-	r := restored(op, out)
+	r := restored(op.Operation, out)
 	r.Bridge = bridged
-	r.Kept = append(to.target.lacks(), r.Kept...)
+	r.Kept = append(lacks(to.target), r.Kept...)
 	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
 	return r, nil
+}
+
+// A running operation is being carried out: its lock is held, so that nobody
+// else changes the worktree's files meanwhile.
+type running struct {
+	*Operation
+	lock *durable.Held
 }
 
 // unfinished says that an operation stopped between its first step and its
@@ -140,7 +149,7 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 // may be on its way into git when it returns. Ignored files that the plan would
 // overwrite or delete are recorded too: then the present is looked at a second
 // time.
-func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *capture, error) {
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (*Plan, *capture, error) {
 	op.To, op.Paths = to.target.ID, pathsOf(to.paths.Patterns())
 	opt := captureOptions{}
 	for tries := 1; ; tries++ {
@@ -158,7 +167,7 @@ func (e *Engine) prepare(ctx context.Context, op *Operation, to aim) (*Plan, *ca
 // tryPrepare is prepare, but for ignored files, which it leaves to the caller
 // to force: then nothing is begun, unless they are forced already. The capture
 // is discarded: of use are only its way into git and what git has of it.
-func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt captureOptions) (*Plan, *capture, error) {
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, opt captureOptions) (*Plan, *capture, error) {
 	present, err := e.capture(ctx, opt)
 	if err != nil {
 		return nil, nil, err
@@ -180,7 +189,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op *Operation, to aim, opt capt
 // that is an earlier one, which a prune may have dropped since, it is
 // [cas.ErrSwept] if it is not there any more; where the target was dropped,
 // [ErrNoSnapshot]. From here on the operation keeps both.
-func (e *Engine) begin(ctx context.Context, op *Operation, to aim, present *capture, steps []apply.Step) (err error) {
+func (e *Engine) begin(ctx context.Context, op running, to aim, present *capture, steps []apply.Step) (err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
 	if err != nil {
@@ -189,35 +198,19 @@ func (e *Engine) begin(ctx context.Context, op *Operation, to aim, present *capt
 	if op.Plan, err = present.stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
 		return storeError(err)
 	}
-	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *cas.Update, undo *Snapshot) error {
+	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
 		if err := to.stands(&u.View); err != nil {
 			return err
 		}
-		row, err := e.bindHistory(u)
-		if err != nil {
-			return err
-		}
-		// An undo is about to take back what was left unfinished; whatever else
-		// begins has finished it before.
-		if err := e.giveUp(u, row.Open); err != nil {
-			return err
-		}
-		if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
-			return err
-		}
-		if err := row.push(u, op); err != nil {
-			return err
-		}
-		row.Open = op.Seq
-		return row.put(u, e.key)
+		return u.Begin(op.Operation)
 	})
 	return err
 }
 
 // apply carries out the steps, when it is sure that all they replace can be
 // brought back.
-func (e *Engine) apply(ctx context.Context, op *Operation, steps []apply.Step, replay bool) (out outcome, err error) {
+func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
 	sure, err := e.secure(ctx, steps)
 	if err != nil {
 		return out, err
@@ -252,26 +245,14 @@ func wanted(steps []apply.Step) (ids []oid.ID) {
 }
 
 // end records that the operation is done.
-func (e *Engine) end(ctx context.Context, op *Operation, out outcome) error {
-	err := e.opened().Update(ctx, func(u *cas.Update) error {
-		row, err := e.bindHistory(u)
-		if err != nil {
-			return err
-		}
-		if row.Open == op.Seq {
-			row.Open = 0
-		}
-		now, err := readOperation(&u.View, op.Seq) // a purge may have given its snapshots other ids
-		if err != nil {
-			return err
-		}
-		now.Ended, now.Partial = e.now(), len(out.Conflicts) > 0
-		return errors.Join(now.put(u), row.put(u, e.key), e.noteLeftovers(u, out.Left))
+func (e *Engine) end(ctx context.Context, op running, out outcome) error {
+	err := e.update(ctx, func(u *records.Update) error {
+		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.AddLeftovers(out.Left))
 	})
 	if err == nil {
 		noteEnd(op)
 	}
-	return storeError(err)
+	return err
 }
 
 // protected are the directories that no step writes into: the store, and

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
 )
@@ -78,16 +79,16 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 	var all []*candidate
 	var needed map[oid.ID]string
 	known := map[oid.ID]bool{}
-	err := e.view(ctx, func(v *cas.View) (err error) {
-		if needed, err = e.needed(v); err != nil {
+	err := e.view(ctx, func(v *records.View) (err error) {
+		if needed, err = stays(v); err != nil {
 			return err
 		}
-		names, err := aliases(v)
+		names, err := v.Aliases()
 		if err != nil {
 			return err
 		}
 		refs.follow(names)
-		for s, err := range snapshots(v) {
+		for s, err := range v.Snapshots() {
 			if err != nil {
 				return err
 			}
@@ -117,7 +118,7 @@ func (e *Engine) candidates(ctx context.Context, refs *references, p *PruneOptio
 
 // bound tells whether labels or conversations hold a snapshot of ours.
 func (e *Engine) bound(s *Snapshot, refs *references, p *PruneOptions) string {
-	if s.Label() != "" && !s.foreign() { // a prompt is no name that somebody gave
+	if s.Label() != "" && !s.Foreign() { // a prompt is no name that somebody gave
 		return keepLabel
 	}
 	if why := e.pinnedBy(refs.live[s.ID]); why != "" {
@@ -187,26 +188,24 @@ func (e *Engine) foreignOnes(ctx context.Context, refs *references, known map[oi
 	return out, nil
 }
 
-// needed returns the snapshots that rewind itself cannot do without, and why.
-func (e *Engine) needed(v *cas.View) (map[oid.ID]string, error) {
+// stays returns the snapshots that rewind itself cannot do without, and why.
+func stays(v *records.View) (map[oid.ID]string, error) {
 	keep := map[oid.ID]string{}
 	add := func(id oid.ID, why string) {
 		if keep[id] == "" {
 			keep[id] = why
 		}
 	}
-	for _, value := range v.Table(tablePins).All() {
-		if id, err := oid.FromBytes(value); err == nil {
-			add(id, keepPin)
-		}
+	for _, id := range v.Pins() {
+		add(id, keepPin)
 	}
-	worktrees, err := worktrees(v)
+	worktrees, err := v.Worktrees()
 	if err != nil {
 		return nil, err
 	}
 	for key, w := range worktrees {
 		add(w.Last, keepLast)
-		ops, err := wantedOperations(v, key)
+		ops, err := v.Wanted(key)
 		if err != nil {
 			return nil, err
 		}
@@ -331,7 +330,7 @@ func (e *Engine) cost(ctx context.Context, r *reach, s *Snapshot) (total int64, 
 	for o := range r.snapshot(s) {
 		ids = append(ids, o.id)
 	}
-	err = e.view(ctx, func(v *cas.View) error {
+	err = e.view(ctx, func(v *records.View) error {
 		for _, id := range ids {
 			n, err := v.Stored(id)
 			if errors.Is(err, cas.ErrNotFound) {

@@ -287,7 +287,7 @@ func TestRandomPrunesKeepTheUnionOfAllLiveSets(t *testing.T) {
 		for i := range 25 {
 			o.turn(e, i)
 		}
-		p.must(e.opened().Update(context.Background(), pinAll(o.why)))
+		p.must(e.update(context.Background(), pinAll(o.why)))
 		o.judge()
 		n := r.IntN(5) + 1
 		p.prune(e, &PruneOptions{MaxSnapshots: n, Grace: -1})

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // builtinIgnore is left out of directories without git, where nobody may have
@@ -36,10 +37,6 @@ __pycache__/
 .svn/
 .jj/
 `
-
-// treeFunction is the version of the rules by which a scan makes a tree
-// (docs/decisions/0003-scan.md).
-const treeFunction = 1
 
 // outside is the rules that lie outside the tree, as texts.
 type outside struct {
@@ -142,7 +139,7 @@ func (o *outside) attributes() *attr.Chain {
 
 // record names the rules by the ids of their texts.
 func (o *outside) record(alg oid.Algorithm) Rules {
-	r := Rules{Function: treeFunction, Fold: o.fold}
+	r := Rules{Function: worktree.TreeFunction, Fold: o.fold}
 	for _, text := range o.ignore {
 		r.Ignore = append(r.Ignore, alg.Sum(oid.Blob, text))
 	}

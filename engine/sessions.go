@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
@@ -48,19 +48,12 @@ func (e *Engine) placesHere() map[string]string {
 
 // rememberPlaces keeps what this process knows of in the store, so that a
 // prune that is started elsewhere knows it too.
-func (e *Engine) rememberPlaces(u *cas.Update) error {
+func (e *Engine) rememberPlaces(u *records.Update) error {
 	for dir, kind := range e.placesHere() {
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
-		known, err := u.Table(tablePlaces).Value([]byte(dir))
-		if err == nil && string(known) == kind {
-			continue
-		}
-		if err != nil && !errors.Is(err, cas.ErrNotFound) {
-			return err
-		}
-		if err := u.Table(tablePlaces).Put([]byte(dir), []byte(kind)); err != nil {
+		if err := u.AddPlace(dir, kind); err != nil {
 			return err
 		}
 	}
@@ -74,10 +67,10 @@ func (e *Engine) places(ctx context.Context) (p ledger.Places, missing []string,
 	all, usual := e.placesHere(), filepath.Join(e.home(), ".pi", "agent")
 	named := maps.Clone(all)
 	delete(named, usual) // where Pi's are if it is used at all
-	err = e.view(ctx, func(v *cas.View) error {
-		for dir, kind := range v.Table(tablePlaces).All() {
-			all[string(dir)], named[string(dir)] = string(kind), string(kind)
-		}
+	err = e.view(ctx, func(v *records.View) error {
+		known := v.Places()
+		maps.Copy(all, known)
+		maps.Copy(named, known)
 		return nil
 	})
 	for dir, kind := range all {
@@ -104,14 +97,7 @@ func (e *Engine) forgetPlaces(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		for _, dir := range missing {
-			if err := u.Table(tablePlaces).Delete([]byte(dir)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return e.update(ctx, func(u *records.Update) error { return u.ForgetPlaces(missing) })
 }
 
 // references is what the sessions of a repository refer to: the union over
@@ -237,12 +223,12 @@ func (r *references) add(id oid.ID, ref ledger.Reference) {
 // outside of every worktree. When in doubt it may.
 func (e *Engine) concerns(ctx context.Context) (func(ledger.Header) bool, error) {
 	roots, ours := []string{e.root}, map[string]bool{}
-	err := e.view(ctx, func(v *cas.View) error {
-		all, err := worktrees(v)
+	err := e.view(ctx, func(v *records.View) error {
+		all, err := v.Worktrees()
 		for _, w := range all {
 			roots = append(roots, string(w.Root))
 		}
-		for s, err := range snapshots(v) {
+		for s, err := range v.Snapshots() {
 			if err != nil {
 				return err
 			}

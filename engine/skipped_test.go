@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 )
 
 func TestManySkippedPathsAreStoredOnce(t *testing.T) {
@@ -15,7 +15,7 @@ func TestManySkippedPathsAreStoredOnce(t *testing.T) {
 	p.env["XDG_CONFIG_HOME"] = p.home
 	p.must(os.MkdirAll(p.home+"/rewind", 0o755))
 	p.must(os.WriteFile(p.home+"/rewind/config", []byte("[rewind]\n\texclude = *.out\n"), 0o644))
-	const many = 40 * skippedInline
+	const many = 2560 // far more than stand in a record itself
 	for i := range many {
 		p.write(fmt.Sprint("d/", i, ".out"), "left out")
 	}
@@ -26,8 +26,8 @@ func TestManySkippedPathsAreStoredOnce(t *testing.T) {
 	}
 	two := p.snap(e, "two", nil)
 	most := 0
-	p.must(e.view(ctx, func(v *cas.View) error {
-		for _, value := range v.Table(tableSnapshots).All() {
+	p.must(e.view(ctx, func(v *records.View) error {
+		for _, value := range v.Table("snapshots").All() {
 			most = max(most, len(value))
 		}
 		return nil

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -135,25 +135,25 @@ const sweptTries = 5
 // commit makes the capture a snapshot, or finds that it is the last one, for
 // which nothing is written but what it was taken for. What also records, if it
 // is not nil, stands in the same transaction.
-func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas.Update, *Snapshot) error) (s *Snapshot, reused bool, err error) {
+func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, err error) {
 	p.Time = c.time
 	if c.unchanged(c.last) && !c.rechecked {
 		if also == nil {
 			return c.last, true, e.addPoint(ctx, c.last, p)
 		}
-		return c.last, true, storeError(c.stage.Commit(ctx, func(u *cas.Update) error {
+		return c.last, true, storeError(c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
 			if err := c.relies(&u.View); err != nil {
 				return err
 			}
 			return also(u, c.last)
-		}))
+		})))
 	}
 	if err := c.rest(ctx); err != nil {
 		return nil, false, err
 	}
 	s = c.snapshot()
 	s.Points = []Point{p}
-	if err := s.packSkipped(putSkipped(ctx, c.stage)); err != nil {
+	if err := s.PackSkipped(putSkipped(ctx, c.stage)); err != nil {
 		return nil, false, err
 	}
 	payload := c.commitObject()
@@ -161,7 +161,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 		return nil, false, storeError(err)
 	}
 	mine := s.ID
-	done, older := e.bridged(ctx, c.owed.rows)
+	done, older := e.bridged(ctx, c.owed.Pending)
 	if c.way = nil; c.borrows && !c.unchanged(c.last) {
 		c.way, err = c.borrow(ctx, s.ID, payload, older)
 		s.Held = c.held
@@ -171,12 +171,12 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*cas
 	if err != nil {
 		return nil, false, err
 	}
-	err = c.stage.Commit(ctx, func(u *cas.Update) error {
+	err = c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if s, reused, err = e.recordIn(u, c, s, done); err != nil || also == nil {
 			return err
 		}
 		return also(u, s)
-	})
+	}))
 	if err != nil {
 		s = &Snapshot{}
 	}
@@ -218,8 +218,8 @@ func (c *capture) lookAgain(ctx context.Context) error {
 	if c.last == nil {
 		return ctx.Err()
 	}
-	return c.e.view(ctx, func(v *cas.View) error {
-		now, err := find(v, c.last.ID)
+	return c.e.view(ctx, func(v *records.View) error {
+		now, err := v.Find(c.last.ID)
 		if now != nil && now.ID == c.last.ID {
 			c.last = now
 		}
@@ -234,19 +234,19 @@ func (c *capture) commitObject() []byte {
 
 // recordIn records a capture as the snapshot s, unless another process has
 // recorded the same state meanwhile, and settles the rows that are done.
-func (e *Engine) recordIn(u *cas.Update, c *capture, s *Snapshot, done []pendingRow) (*Snapshot, bool, error) {
-	last, err := e.last(&u.View)
+func (e *Engine) recordIn(u *records.Update, c *capture, s *Snapshot, done []records.Pending) (*Snapshot, bool, error) {
+	last, err := u.Last()
 	if err != nil {
 		return nil, false, err
 	}
 	if c.unchanged(last) {
-		return last, true, errors.Join(last.addPoint(u, s.Points[0]), e.rememberPlaces(u))
+		return last, true, errors.Join(u.AddPoint(last, s.Points[0]), e.rememberPlaces(u))
 	}
 	if err := c.relies(&u.View); err != nil {
 		return nil, false, err
 	}
 	for _, row := range done {
-		if err := settleRow(u, row); err != nil {
+		if err := u.Settle(row); err != nil {
 			return nil, false, err
 		}
 	}
@@ -255,48 +255,24 @@ func (e *Engine) recordIn(u *cas.Update, c *capture, s *Snapshot, done []pending
 
 // append writes the record of a new snapshot and what points to it; pending
 // says that git, if there is one, does not have the snapshot yet.
-func (e *Engine) append(u *cas.Update, s *Snapshot, pending bool) error {
-	if err := e.appendRecord(u, s, pending); err != nil {
+func (e *Engine) append(u *records.Update, s *Snapshot, pending bool) error {
+	if err := u.Record(s, pending); err != nil {
 		return err
 	}
 	if err := e.rememberPlaces(u); err != nil {
 		return err
 	}
-	return e.putWorktree(u, worktreeRecord{Root: Path(e.root), Umask: s.Umask, Last: s.ID})
-}
-
-// appendRecord writes the record alone. Where the ref had the snapshot first,
-// another process may have made a record from what git says of it: this one
-// knows better.
-func (e *Engine) appendRecord(u *cas.Update, s *Snapshot, pending bool) error {
-	if e.repo != nil && s.Held == "" { // not of a scan: what git had is left there
-		s.Held = heldByGit
-	}
-	value, err := s.encode()
-	if err != nil {
-		return err
-	}
-	if seq, err := u.Table(tableByID).Value(s.ID.Bytes()); err == nil {
-		return u.Table(tableSnapshots).Put(seq, value)
-	}
-	seq, err := u.Table(tableSnapshots).Append(value)
-	if err != nil {
-		return err
-	}
-	if err := u.Table(tableByID).Put(s.ID.Bytes(), seqKey(seq)); err != nil || !pending || e.repo == nil {
-		return err
-	}
-	return u.Table(tablePending).Put(seqKey(seq), s.ID.Bytes())
+	return u.SetLast(s)
 }
 
 // addPoint says of an existing snapshot what else it was taken for, if that is
 // anything new.
 func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
-	if s.knows(p) {
+	if s.Knows(p) {
 		return nil
 	}
-	return storeError(e.opened().Update(ctx, func(u *cas.Update) error {
-		current, err := find(&u.View, s.ID)
+	return e.update(ctx, func(u *records.Update) error {
+		current, err := u.Find(s.ID)
 		if err != nil {
 			return err
 		}
@@ -304,33 +280,8 @@ func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
 			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
 		}
 		*s = *current
-		return errors.Join(s.addPoint(u, p), e.rememberPlaces(u))
-	}))
-}
-
-func (s *Snapshot) addPoint(u *cas.Update, p Point) error {
-	if s.knows(p) {
-		return nil
-	}
-	s.Points = append(s.Points, p)
-	value, err := s.encode()
-	if err != nil {
-		return err
-	}
-	seq, err := u.Table(tableByID).Value(s.ID.Bytes())
-	if err != nil {
-		return err
-	}
-	return u.Table(tableSnapshots).Put(seq, value)
-}
-
-// knows reports whether a point says nothing new. What merely triggered a
-// snapshot of a state that was there already is not worth a record.
-func (s *Snapshot) knows(p Point) bool {
-	if p.same(Point{Trigger: p.Trigger}) {
-		return true
-	}
-	return slices.ContainsFunc(s.Points, p.same)
+		return errors.Join(u.AddPoint(s, p), e.rememberPlaces(u))
+	})
 }
 
 // changed counts the paths that differ from the worktree's last snapshot
@@ -358,4 +309,12 @@ func (e *Engine) needStore() (*cas.Store, error) {
 		return nil, err
 	}
 	return e.opened(), nil
+}
+
+// putSkipped keeps a long list of skipped paths in a stage.
+func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, error) {
+	return func(list []byte) (oid.ID, error) {
+		id, err := stage.Put(ctx, oid.Blob, list, oid.ID{})
+		return id, storeError(err)
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -44,11 +44,13 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	}
 	st.StoreBytes, st.Objects = bytes, int64(objects)
 	var last *Snapshot
-	err = e.view(ctx, func(v *cas.View) error {
-		if last, err = e.last(v); err != nil {
+	err = e.view(ctx, func(v *records.View) error {
+		if last, err = v.Last(); err != nil {
 			return err
 		}
-		return e.count(v, st)
+		st.Lost = v.Lost()
+		st.Snapshots, st.Total, err = v.Count()
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, rest := e.bridged(ctx, d.rows)
+	_, rest := e.bridged(ctx, d.Pending)
 	st.Pending = len(rest)
 	if len(e.conf.secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
@@ -71,37 +73,14 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped
 	}
 	h, err := e.history(ctx)
-	if st.Unfinished = h.open; h.undo != nil {
-		st.Undo = h.undo.Depth
+	if st.Unfinished = h.Open; h.Undo != nil {
+		st.Undo = h.Undo.Depth
 	}
-	if h.redo != nil {
-		st.Redo = h.redo.Depth
+	if h.Redo != nil {
+		st.Redo = h.Redo.Depth
 	}
-	if strange := h.strangeError(); strange != nil {
+	if strange := strangeError(h); strange != nil {
 		st.Warnings = append(st.Warnings, strange.Error())
 	}
 	return st, err
-}
-
-func (e *Engine) count(v *cas.View, st *Status) error {
-	for key, why := range v.Table(tableLost).All() {
-		if id, err := oid.FromBytes(key); err == nil {
-			st.Lost = append(st.Lost, Note{Path: Path(id.String()), Reason: string(why)})
-		}
-	}
-	for key, value := range v.Table(tableSnapshots).All() {
-		st.Total++
-		where, sure := whereOf(value)
-		if !sure {
-			s, err := row{key, value}.decode()
-			if err != nil {
-				return err
-			}
-			where = s.Where
-		}
-		if where == e.key {
-			st.Snapshots++
-		}
-	}
-	return nil
 }

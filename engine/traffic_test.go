@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -137,9 +138,7 @@ func TestAnEmptyLiveSetPreservesTheRef(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	p.must(e.openStore(true))
-	p.must(e.opened().Update(context.Background(), func(u *cas.Update) error {
-		return u.Table(tableDropped).Put(id.Bytes(), []byte{1})
-	}))
+	p.must(e.update(context.Background(), func(u *records.Update) error { return u.LetGo(id) }))
 	p.must(e.bridge(context.Background()))
 	if !slices.Equal(p.inRef(e), []oid.ID{id}) {
 		t.Errorf("the ref keeps %v", p.inRef(e))

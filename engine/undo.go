@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
@@ -41,8 +41,8 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 		return nil, err
 	}
 	var to aim
-	if h.open != nil && h.open.Kind == kind {
-		to, err = e.begun(ctx, h.open)
+	if h.Open != nil && h.Open.Kind == kind {
+		to, err = e.begun(ctx, h.Open)
 	} else {
 		_, to, err = e.reverted(ctx, kind)
 	}
@@ -55,8 +55,8 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 // begun returns where an unfinished undo or redo leads.
 func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error) {
 	var taken *Operation
-	err = e.view(ctx, func(v *cas.View) (err error) {
-		taken, err = readOperation(v, open.Reverts)
+	err = e.view(ctx, func(v *records.View) (err error) {
+		taken, err = v.Operation(open.Reverts)
 		return err
 	})
 	if err != nil {
@@ -82,24 +82,24 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 		return nil, err
 	}
 	var finished *Restored
-	if h.open != nil && (h.open.Kind == kind || h.open.Kind == "undo") {
-		if h.open.Kind == kind {
+	if h.Open != nil && (h.Open.Kind == kind || h.Open.Kind == "undo") {
+		if h.Open.Kind == kind {
 			return e.recoverLocked(ctx, lock)
 		}
 		if finished, err = e.recoverFirst(ctx, lock); err != nil {
 			return nil, err
 		}
-		h.open = nil
+		h.Open = nil
 	}
 	op, to, err := e.reverted(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	left, err := e.clear(ctx, h.open)
+	left, err := e.clear(ctx, h.Open)
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.operate(ctx, &Operation{Kind: kind, Reverts: op.Seq, lock: lock}, to)
+	r, err := e.operate(ctx, running{&Operation{Kind: kind, Reverts: op.Seq}, lock}, to)
 	if err == nil {
 		r.Conflicts = append(r.Conflicts, left...)
 		r.Recovered = finished
@@ -114,8 +114,8 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 	if err != nil {
 		return nil, to, err
 	}
-	if op = h.undo; kind == "redo" {
-		op = h.redo
+	if op = h.Undo; kind == "redo" {
+		op = h.Redo
 	}
 	if op == nil {
 		return nil, to, nothingTo(kind)
@@ -145,7 +145,7 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	}
 	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
 	if err == nil && len(out.Left) > 0 {
-		err = storeError(e.opened().Update(ctx, func(u *cas.Update) error { return e.noteLeftovers(u, out.Left) }))
+		err = e.update(ctx, func(u *records.Update) error { return u.AddLeftovers(out.Left) })
 	}
 	return notes(out.Conflicts), err
 }
@@ -172,7 +172,7 @@ func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error)
 // it does so first. One that cannot be finished now is [ErrUnfinished].
 func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 	h, err := e.history(ctx)
-	if err != nil || h.open == nil {
+	if err != nil || h.Open == nil {
 		return nil, err
 	}
 	lock, err := e.lockOperations(ctx)
@@ -204,7 +204,25 @@ func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, e
 		return nil, nil, err
 	}
 	h, err := e.history(ctx)
-	return done, h.strangeError(), err
+	return done, strangeError(h), err
+}
+
+// history reads the worktree's history.
+func (e *Engine) history(ctx context.Context) (h records.History, err error) {
+	err = e.view(ctx, func(v *records.View) (err error) {
+		h, err = v.History()
+		return err
+	})
+	return h, err
+}
+
+// strangeError says of an unfinished operation of another directory that it is
+// left alone, nil if there is none.
+func strangeError(h records.History) error {
+	if h.Strange == nil {
+		return nil
+	}
+	return fmt.Errorf("a %s %w in another directory that had this name, or of which this is a copy: it is left alone here", h.Strange.Kind, ErrUnfinished)
 }
 
 // forgotten is why nothing was done for an operation that had ended.
@@ -217,21 +235,21 @@ const lostJournal = "it ends half-way, and files named .rewind-tmp-… that it l
 // there is nothing. The operation lock is held, so whoever began it is dead.
 func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restored, error) {
 	h, err := e.history(ctx)
-	if err != nil || h.open == nil {
+	if err != nil || h.Open == nil {
 		return nil, err
 	}
-	op := h.open
+	op := running{h.Open, lock}
 	what := "the " + op.Kind + " that was interrupted"
-	if op.lock = lock; hasEnded(lock, op) {
+	if hasEnded(op) {
 		if err := e.end(ctx, op, outcome{}); err != nil {
-			return nil, unfinished(what, op, err)
+			return nil, unfinished(what, op.Operation, err)
 		}
-		r := restored(op, outcome{})
+		r := restored(op.Operation, outcome{})
 		r.Kept = []Note{{Path: ".", Reason: forgotten}}
 		return r, nil
 	}
 	var out outcome
-	steps, err := e.steps(ctx, op)
+	steps, err := e.steps(ctx, op.Operation)
 	switch {
 	case errors.Is(err, ErrDamaged): // nobody will ever finish it
 		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
@@ -243,22 +261,22 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		err = e.end(ctx, op, out)
 	}
 	if err != nil {
-		return nil, unfinished(what, op, err)
+		return nil, unfinished(what, op.Operation, err)
 	}
-	return restored(op, out), nil
+	return restored(op.Operation, out), nil
 }
 
 // The lock file of the operations tells, beside the store, which of them ended
 // last: were the store to forget that end, a journal that is replayed would
 // undo what was done since. It is written where it costs no sync.
 
-func noteEnd(op *Operation) {
+func noteEnd(op running) {
 	_, _ = op.lock.WriteAt([]byte(op.Key), 0)
 }
 
-func hasEnded(lock *durable.Held, op *Operation) bool {
+func hasEnded(op running) bool {
 	key := make([]byte, len(op.Key))
-	n, _ := lock.ReadAt(key, 0)
+	n, _ := op.lock.ReadAt(key, 0)
 	return n > 0 && string(key[:n]) == op.Key
 }
 

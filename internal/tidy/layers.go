@@ -32,8 +32,9 @@ var layers = map[string]string{
 	"gitbridge/foreign": "gitbridge internal/regular internal/gitindex internal/gitref internal/oid internal/tree",
 	"cas":               "internal/oid internal/durable",
 	"ledger":            "internal/oid internal/durable",
+	"engine/records":    "cas internal/oid internal/tree",
 	"engine/plan":       "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
-	"engine": "engine/plan cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/ignore " +
+	"engine": "engine/plan engine/records cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/ignore " +
 		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref internal/regular",
 	"internal/rpc":  "",

@@ -1,11 +1,9 @@
-package engine
+package records
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -14,8 +12,8 @@ import (
 // files would else cost every turn megabytes.
 const skippedInline = 64
 
-// packSkipped prepares a record's skipped paths for writing; put keeps a content.
-func (s *Snapshot) packSkipped(put func([]byte) (oid.ID, error)) (err error) {
+// PackSkipped prepares a record's skipped paths for writing; put keeps a content.
+func (s *Snapshot) PackSkipped(put func([]byte) (oid.ID, error)) (err error) {
 	s.SkippedIn = oid.ID{}
 	if len(s.Skipped) <= skippedInline {
 		return nil
@@ -28,19 +26,9 @@ func (s *Snapshot) packSkipped(put func([]byte) (oid.ID, error)) (err error) {
 	return err
 }
 
-// encode makes the record of a snapshot. Skipped paths that have a content of
-// their own are not in it.
-func (s *Snapshot) encode() ([]byte, error) {
-	if s.SkippedIn.IsZero() {
-		return json.Marshal(s)
-	}
-	short := *s
-	short.Skipped = nil
-	return json.Marshal(&short)
-}
-
-// fill completes records by the skipped paths that have a content of their own.
-func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
+// UnpackSkipped completes records by the skipped paths that have a content of
+// their own; load gives a content.
+func UnpackSkipped(load func(oid.ID) ([]byte, error), list ...*Snapshot) error {
 	known := map[oid.ID][]Note{}
 	for _, s := range list {
 		if s == nil || s.SkippedIn.IsZero() || len(s.Skipped) > 0 {
@@ -48,7 +36,7 @@ func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
 		}
 		notes, ok := known[s.SkippedIn]
 		if !ok {
-			payload, err := e.payload(ctx, oid.Blob, s.SkippedIn)
+			payload, err := load(s.SkippedIn)
 			if err != nil {
 				return fmt.Errorf("what snapshot %v left out: %w", s.ID, err)
 			}
@@ -60,12 +48,4 @@ func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
 		s.Skipped = notes
 	}
 	return nil
-}
-
-// putSkipped keeps a long list of skipped paths in a stage.
-func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, error) {
-	return func(list []byte) (oid.ID, error) {
-		id, err := stage.Put(ctx, oid.Blob, list, oid.ID{})
-		return id, storeError(err)
-	}
 }

@@ -1,11 +1,8 @@
-package engine
+package records
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
+	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -33,7 +30,7 @@ type Snapshot struct {
 	Points []Point `json:"points,omitempty"` // what it was taken for, oldest first
 	Source *Source `json:"source,omitempty"` // set where rewind did not record it, or the record was lost
 	Limits *Limits `json:"limits,omitempty"` // what it could not have contained for that reason
-	Held   string  `json:"held,omitempty"`   // in a repository: "store", or "git" where some contents are in git alone, kept by our ref
+	Held   string  `json:"held,omitempty"`   // in a repository: [HeldByStore] or [HeldByGit]
 	Lost   string  `json:"lost,omitempty"`   // why it cannot be restored as a whole any more; "" as far as is known
 }
 
@@ -52,6 +49,28 @@ func (s *Snapshot) Label() string {
 	return ""
 }
 
+// InSession reports whether the snapshot has a point of the session; "" is any.
+func (s *Snapshot) InSession(session string) bool {
+	for _, p := range s.Points {
+		if p.Session == session {
+			return true
+		}
+	}
+	return session == ""
+}
+
+// Foreign reports whether another system made the snapshot.
+func (s *Snapshot) Foreign() bool { return s.Source != nil && s.Source.Kind != OwnKind }
+
+// Knows reports whether a point says nothing new. What merely triggered a
+// snapshot of a state that was there already is not worth a record.
+func (s *Snapshot) Knows(p Point) bool {
+	if p.Same(Point{Trigger: p.Trigger}) {
+		return true
+	}
+	return slices.ContainsFunc(s.Points, p.Same)
+}
+
 // A Point says what a snapshot was taken for. All fields are the caller's.
 type Point struct {
 	Label   string    `json:"label,omitempty"`
@@ -61,10 +80,52 @@ type Point struct {
 	Time    time.Time `json:"time"`
 }
 
-// same reports whether two points say the same, whenever they were made.
-func (p Point) same(q Point) bool {
+// Same reports whether two points say the same, whenever they were made.
+func (p Point) Same(q Point) bool {
 	p.Time, q.Time = time.Time{}, time.Time{}
 	return p == q
+}
+
+// What holds the objects that a snapshot names, as its record says it. An
+// object is held if it is durably in the store, or durably in git and reachable
+// from the store ref. That git has it holds nothing: a collection or a loss of
+// power may take what our ref does not reach (docs/decisions/0005-bridge.md).
+const (
+	HeldByStore = "store" // the store has all of it
+	HeldByGit   = "git"   // some of its contents are in git alone, where our ref keeps them
+)
+
+// A Source says where a snapshot comes from that has no record of the usual
+// kind: a checkpoint of another system, or a snapshot of ours of which git has
+// the commit and the store nothing any more.
+type Source struct {
+	Kind   string `json:"kind"`          // the system; [OwnKind] for our own
+	Ref    string `json:"ref,omitempty"` // one of those that keep it, or kept it
+	Commit oid.ID `json:"commit"`        // in git
+}
+
+// OwnKind is the source of a snapshot whose record is lost.
+const OwnKind = "rewind"
+
+// Limits say what a snapshot could not have contained because of who made it:
+// another system, or rewind with a record that is lost. A snapshot without
+// them could have contained everything that its rules did not exclude.
+type Limits struct {
+	// GitOnly: it has what a git tree holds. Permissions, bytes before their
+	// conversion, empty directories and what lies in nested repositories are
+	// not known.
+	GitOnly bool `json:"git_only,omitempty"`
+	// FreshIndex: tracked files that the rules ignore, or that a sparse
+	// checkout left out, are not in it.
+	FreshIndex bool `json:"fresh_index,omitempty"`
+	// Incomplete: it may be the last commit instead of the files.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// Names: untracked paths that have one of them as a component were left out.
+	Names []string `json:"names,omitempty"`
+	// Paths: these, and what lies below them, may have been left out.
+	Paths []Path `json:"paths,omitempty"`
+	// Overlay: the tree that held what git cannot hold; it is gone.
+	Overlay oid.ID `json:"overlay,omitzero"`
 }
 
 // Rules are the ignore rules outside the tree that were in force, and the
@@ -88,46 +149,4 @@ type Note struct {
 	Path   Path   `json:"path"`
 	Reason string `json:"reason"`
 	Kept   bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
-}
-
-// A Path is a slash-separated path below the worktree, bytes as on disk. In
-// JSON a path that is not UTF-8 is an object {"b64": …}, so that no byte is
-// lost.
-type Path string
-
-// MarshalJSON keeps bytes that are not UTF-8.
-func (p Path) MarshalJSON() ([]byte, error) {
-	if s := string(p); utf8.ValidString(s) {
-		return json.Marshal(s)
-	}
-	return json.Marshal(struct {
-		B64 []byte `json:"b64"`
-	}{[]byte(p)})
-}
-
-// UnmarshalJSON accepts what [Path.MarshalJSON] gives.
-func (p *Path) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '{' {
-		var raw struct {
-			B64 []byte `json:"b64"`
-		}
-		err := json.Unmarshal(data, &raw)
-		*p = Path(raw.B64)
-		return err
-	}
-	return json.Unmarshal(data, (*string)(p))
-}
-
-var errRecord = errors.New("malformed snapshot record")
-
-// decodeSnapshot reads a record of the snapshots table and checks it.
-func decodeSnapshot(data []byte) (*Snapshot, error) {
-	s := new(Snapshot)
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("%w: %v", errRecord, err)
-	}
-	if s.ID.IsZero() || s.Tree.IsZero() || s.Umask&^tree.PermMask != 0 {
-		return nil, errRecord
-	}
-	return s, nil
 }

@@ -1,0 +1,304 @@
+package records
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+)
+
+// A History is what undo and redo can take back.
+type History struct {
+	Undo, Redo *Operation // the newest of each; nil if there is none
+	Open       *Operation // unfinished, if any
+
+	// Strange is an unfinished operation that another directory of this name
+	// left behind, one that was removed, or of which this is a copy.
+	Strange *Operation
+}
+
+// History returns the owner's history.
+func (v *View) History() (h History, err error) {
+	row, ok, err := v.historyRow(v.owner.Key)
+	if err != nil {
+		return h, err
+	}
+	if !ok {
+		ops, err := v.operations(v.owner.Key)
+		return replay(ops), err
+	}
+	if !sameBirth(row.Birth, v.owner.Birth) {
+		h.Strange, err = v.Operation(row.Open)
+		return h, err
+	}
+	for _, at := range []struct {
+		seq uint64
+		op  **Operation
+	}{{row.Open, &h.Open}, {row.Undo, &h.Undo}, {row.Redo, &h.Redo}} {
+		if *at.op, err = v.Operation(at.seq); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// Begin takes a new operation into the owner's history, as the one that is
+// unfinished. An undo is about to take back what was left unfinished before;
+// whatever else begins has finished that first.
+func (u *Update) Begin(op *Operation) error {
+	row, err := u.bindHistory()
+	if err != nil {
+		return err
+	}
+	if err := u.giveUp(row.Open); err != nil {
+		return err
+	}
+	if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
+		return err
+	}
+	if err := u.push(&row, op); err != nil {
+		return err
+	}
+	row.Open = op.Seq
+	return u.putHistory(u.owner.Key, row)
+}
+
+// End says that an operation is done; partial: not all of it.
+func (u *Update) End(seq uint64, partial bool) error {
+	row, err := u.bindHistory()
+	if err != nil {
+		return err
+	}
+	if row.Open == seq {
+		row.Open = 0
+	}
+	now, err := u.Operation(seq) // a purge may have given its snapshots other ids
+	if err != nil {
+		return err
+	}
+	now.Ended, now.Partial = u.owner.Now(), partial
+	return errors.Join(u.putOperation(now), u.putHistory(u.owner.Key, row))
+}
+
+// GiveUpAll ends the unfinished operations of all worktrees.
+func (u *Update) GiveUpAll() error {
+	var open []uint64
+	for key, value := range u.Table(tableOperations).All() {
+		op, err := decodeOperation(key, value)
+		if err != nil {
+			return err
+		}
+		if op.Ended.IsZero() {
+			open = append(open, op.Seq)
+		}
+	}
+	for _, seq := range open {
+		if err := u.giveUp(seq); err != nil {
+			return err
+		}
+	}
+	rows := map[string]historyRow{}
+	for key := range u.Table(tableHistories).All() {
+		row, _, err := u.historyRow(string(key))
+		if err != nil {
+			return err
+		}
+		row.Open = 0
+		rows[string(key)] = row
+	}
+	for key, row := range rows {
+		if err := u.putHistory(key, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Wanted returns the operations of a worktree that undo, redo or recovery may
+// still want.
+func (v *View) Wanted(key string) (ops []*Operation, err error) {
+	row, ok, err := v.historyRow(key)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		all, err := v.operations(key)
+		return stacks(all), err
+	}
+	for _, top := range []uint64{row.Undo, row.Redo} {
+		for seq := top; seq != 0; {
+			op, err := v.Operation(seq)
+			if err != nil {
+				return nil, err
+			}
+			ops, seq = append(ops, op), op.Below
+		}
+	}
+	open, err := v.Operation(row.Open)
+	if open != nil {
+		ops = append(ops, open)
+	}
+	return ops, err
+}
+
+// A historyRow says where a worktree's history is, so that nobody has to read
+// every operation that was ever made: two stacks of operations, of which each
+// names the one below it.
+type historyRow struct {
+	Birth string `json:"birth,omitempty"` // of the directory whose history it is
+	Open  uint64 `json:"open,omitempty"`  // the operation that is unfinished
+	Undo  uint64 `json:"undo,omitempty"`  // the one that undo takes back
+	Redo  uint64 `json:"redo,omitempty"`  // the undo that redo takes back
+}
+
+func (v *View) historyRow(key string) (row historyRow, ok bool, err error) {
+	value, err := v.Table(tableHistories).Value([]byte(key))
+	if errors.Is(err, cas.ErrNotFound) {
+		return row, false, nil
+	}
+	if err != nil {
+		return row, false, err
+	}
+	if err := json.Unmarshal(value, &row); err != nil {
+		return row, false, fmt.Errorf("%w: history of worktree %q: %w", ErrDamaged, key, err)
+	}
+	return row, true, nil
+}
+
+func (u *Update) putHistory(key string, row historyRow) error {
+	value, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	return u.put(tableHistories, []byte(key), value)
+}
+
+// bindHistory returns the history of this very directory, and makes sure that
+// there is a row of it: made of the operations, where an earlier version has
+// left none; empty, where the row is of another directory of this name, whose
+// unfinished operation nobody will finish any more.
+func (u *Update) bindHistory() (historyRow, error) {
+	row, ok, err := u.historyRow(u.owner.Key)
+	if err != nil || ok && row.Birth == u.owner.Birth {
+		return row, err
+	}
+	switch {
+	case !ok:
+		row, err = u.stackUp()
+	case !sameBirth(row.Birth, u.owner.Birth):
+		err = u.giveUp(row.Open)
+		row = historyRow{}
+	}
+	if err != nil {
+		return row, err
+	}
+	if u.owner.Birth != "" {
+		row.Birth = u.owner.Birth
+	}
+	return row, u.putHistory(u.owner.Key, row)
+}
+
+// stackUp makes a row of operations that have none.
+func (u *Update) stackUp() (row historyRow, err error) {
+	ops, err := u.operations(u.owner.Key)
+	if err != nil {
+		return row, err
+	}
+	for _, op := range ops {
+		if err := u.push(&row, op); err != nil {
+			return row, err
+		}
+		if op.Ended.IsZero() {
+			row.Open = op.Seq
+		}
+	}
+	return row, nil
+}
+
+// push takes an operation into the history, and writes it. A restore can be
+// undone and ends what could be redone; an undo can be redone; a redo can be
+// undone.
+func (u *Update) push(row *historyRow, op *Operation) error {
+	from, to := (*uint64)(nil), &row.Undo
+	switch op.Kind {
+	case "undo":
+		from, to = &row.Undo, &row.Redo
+	case "redo":
+		from = &row.Redo
+	default:
+		row.Redo = 0
+	}
+	if from != nil {
+		taken, err := u.Operation(*from)
+		if err != nil {
+			return err
+		}
+		if *from = 0; taken != nil {
+			*from = taken.Below
+		}
+	}
+	below, err := u.Operation(*to)
+	if err != nil {
+		return err
+	}
+	if op.Below, op.Depth = 0, 1; below != nil {
+		op.Below, op.Depth = below.Seq, below.Depth+1
+	}
+	*to = op.Seq
+	return u.putOperation(op)
+}
+
+// replay derives the history from the operations, where there is no row of it
+// yet.
+func replay(ops []*Operation) History {
+	var h History
+	undo, redo := replayed(ops)
+	if n := len(undo); n > 0 {
+		h.Undo = undo[n-1]
+		h.Undo.Depth = n
+	}
+	if n := len(redo); n > 0 {
+		h.Redo = redo[n-1]
+		h.Redo.Depth = n
+	}
+	for _, op := range ops {
+		if op.Ended.IsZero() {
+			h.Open = op
+		}
+	}
+	return h
+}
+
+// stacks returns those of all operations that are on a stack, or unfinished.
+func stacks(ops []*Operation) []*Operation {
+	undo, redo := replayed(ops)
+	out := append(undo, redo...)
+	if h := replay(ops); h.Open != nil {
+		out = append(out, h.Open)
+	}
+	return out
+}
+
+// replayed makes the stacks of undo and redo, as [Update.push] does.
+func replayed(ops []*Operation) (undo, redo []*Operation) {
+	for _, op := range ops {
+		switch op.Kind {
+		case "undo":
+			undo, redo = dropLast(undo), append(redo, op)
+		case "redo":
+			redo, undo = dropLast(redo), append(undo, op)
+		default:
+			undo, redo = append(undo, op), nil
+		}
+	}
+	return slices.Clone(undo), redo
+}
+
+func dropLast(ops []*Operation) []*Operation {
+	if len(ops) == 0 {
+		return nil
+	}
+	return ops[:len(ops)-1]
+}

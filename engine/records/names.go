@@ -1,0 +1,130 @@
+package records
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Pins returns the snapshots that were pinned, by name. A name of which the
+// snapshot cannot be told is left out: it names nothing that could be kept.
+func (v *View) Pins() map[string]oid.ID {
+	pins := map[string]oid.ID{}
+	for name, value := range v.Table(tablePins).All() {
+		if id, err := oid.FromBytes(value); err == nil {
+			pins[string(name)] = id
+		}
+	}
+	return pins
+}
+
+// Pin gives a name to a snapshot; another one loses it.
+func (u *Update) Pin(name string, id oid.ID) error {
+	return u.put(tablePins, []byte(name), id.Bytes())
+}
+
+// Unpin takes a name away, if anything has it.
+func (u *Update) Unpin(name string) error { return u.remove(tablePins, []byte(name)) }
+
+// Places returns the directories in which sessions of agents lie, and what each
+// one is.
+func (v *View) Places() map[string]string {
+	places := map[string]string{}
+	for dir, kind := range v.Table(tablePlaces).All() {
+		places[string(dir)] = string(kind)
+	}
+	return places
+}
+
+// AddPlace keeps a directory in which sessions lie, if it is new.
+func (u *Update) AddPlace(dir, kind string) error {
+	known, err := u.Table(tablePlaces).Value([]byte(dir))
+	if err == nil && string(known) == kind {
+		return nil
+	}
+	if err != nil && !errors.Is(err, cas.ErrNotFound) {
+		return err
+	}
+	return u.put(tablePlaces, []byte(dir), []byte(kind))
+}
+
+// ForgetPlaces forgets directories.
+func (u *Update) ForgetPlaces(dirs []string) error {
+	for _, dir := range dirs {
+		if err := u.remove(tablePlaces, []byte(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Notice returns the paths that something was said of, nil if it was not said
+// yet. One that cannot be read was not said: saying it again does no harm.
+func (v *View) Notice(name string) (paths []Path) {
+	if value, err := v.Table(tableNotices).Value([]byte(name)); err == nil {
+		_ = json.Unmarshal(value, &paths)
+	}
+	return paths
+}
+
+// PutNotice keeps what was said, and of which paths.
+func (u *Update) PutNotice(name string, paths []Path) error {
+	value, err := json.Marshal(paths)
+	if err != nil {
+		return err
+	}
+	return u.put(tableNotices, []byte(name), value)
+}
+
+// CutNotices takes paths out of everything that was said.
+func (u *Update) CutNotices(gone map[string]bool) error {
+	cut := map[string][]Path{}
+	for name, value := range u.Table(tableNotices).All() {
+		var paths []Path
+		if json.Unmarshal(value, &paths) == nil {
+			cut[string(name)] = slices.DeleteFunc(paths, func(p Path) bool { return gone[string(p)] })
+		}
+	}
+	for name, paths := range cut {
+		if err := u.PutNotice(name, paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) leftoverKey(path string) []byte { return []byte(v.owner.Key + "\x00" + path) }
+
+// Leftovers returns the temporary files of the owner's restores that could not
+// be removed.
+func (v *View) Leftovers() (paths []string) {
+	prefix := string(v.leftoverKey(""))
+	for key := range v.Table(tableLeftovers).Prefix([]byte(prefix)) {
+		paths = append(paths, strings.TrimPrefix(string(key), prefix))
+	}
+	return paths
+}
+
+// AddLeftovers notes temporary files that could not be removed.
+func (u *Update) AddLeftovers(paths []string) error {
+	for _, path := range paths {
+		if err := u.put(tableLeftovers, u.leftoverKey(path), set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetLeftovers forgets temporary files that are gone.
+func (u *Update) ForgetLeftovers(paths []string) error {
+	for _, path := range paths {
+		if err := u.remove(tableLeftovers, u.leftoverKey(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

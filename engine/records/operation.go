@@ -1,0 +1,88 @@
+package records
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// An Operation is a restore, an undo or a redo: the durable history of what
+// rewind itself did to a worktree.
+type Operation struct {
+	Seq     uint64    `json:"seq"`
+	Kind    string    `json:"kind"`              // "restore", "undo" or "redo"
+	Where   string    `json:"worktree"`          // key of the worktree
+	Below   uint64    `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
+	Depth   int       `json:"depth,omitempty"`   // how many it is from the bottom of that stack
+	From    oid.ID    `json:"from"`              // the snapshot taken just before
+	To      oid.ID    `json:"to"`                // the snapshot that was restored
+	Paths   []Path    `json:"paths,omitempty"`   // limited to these patterns; empty: everything
+	Reverts uint64    `json:"reverts,omitempty"` // the operation that an undo or redo takes back
+	Plan    oid.ID    `json:"plan"`              // blob: the steps in JSON
+	Key     string    `json:"key"`               // in the names of its temporary files
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
+	Partial bool      `json:"partial,omitempty"`
+}
+
+// Operation returns the operation with a number, nil for 0.
+func (v *View) Operation(seq uint64) (*Operation, error) {
+	if seq == 0 {
+		return nil, nil
+	}
+	value, err := v.Table(tableOperations).Value(seqKey(seq))
+	if err != nil {
+		return nil, fmt.Errorf("%w: operation %d: %w", ErrDamaged, seq, err)
+	}
+	return decodeOperation(seqKey(seq), value)
+}
+
+// operations returns the operations of the worktree with this key, oldest first.
+// It reads all of them.
+func (v *View) operations(where string) ([]*Operation, error) {
+	var ops []*Operation
+	for key, value := range v.Table(tableOperations).All() {
+		op, err := decodeOperation(key, value)
+		if err != nil {
+			return nil, err
+		}
+		if op.Where == where {
+			ops = append(ops, op)
+		}
+	}
+	return ops, nil
+}
+
+func decodeOperation(key, value []byte) (*Operation, error) {
+	if len(key) != 8 {
+		return nil, fmt.Errorf("%w: operation record %x", ErrDamaged, key)
+	}
+	op, seq := new(Operation), binary.BigEndian.Uint64(key)
+	if err := json.Unmarshal(value, op); err != nil || op.Below >= seq && op.Below != 0 {
+		return nil, fmt.Errorf("%w: operation record %x", ErrDamaged, key)
+	}
+	op.Seq = seq
+	return op, nil
+}
+
+// putOperation writes an operation back.
+func (u *Update) putOperation(op *Operation) error {
+	value, err := json.Marshal(op)
+	if err != nil {
+		return err
+	}
+	return u.put(tableOperations, seqKey(op.Seq), value)
+}
+
+// giveUp ends an operation that nobody is to finish, if there is one.
+func (u *Update) giveUp(seq uint64) error {
+	op, err := u.Operation(seq)
+	if err != nil || op == nil || !op.Ended.IsZero() {
+		return err
+	}
+	op.Ended, op.Partial = u.owner.Now(), true
+	return u.putOperation(op)
+}

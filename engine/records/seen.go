@@ -1,0 +1,54 @@
+package records
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Seen remembers the records that were looked at, so that a second look gives
+// what was recorded or changed since.
+type Seen struct {
+	seed maphash.Seed
+	rows map[string]uint64 // by table and key
+}
+
+// NewSeen returns one that has seen nothing.
+func NewSeen() *Seen { return &Seen{seed: maphash.MakeSeed(), rows: map[string]uint64{}} }
+
+// News returns the plans of operations, and the snapshots, newest first, that
+// were not seen before, and takes them for seen.
+func (v *View) News(seen *Seen) (plans []oid.ID, snaps []*Snapshot, err error) {
+	for key, value := range v.Table(tableOperations).All() {
+		if !seen.isNew(tableOperations, key, value) {
+			continue
+		}
+		var op Operation
+		if err := json.Unmarshal(value, &op); err != nil {
+			return nil, nil, fmt.Errorf("%w: operation record %x: %w", ErrDamaged, key, err)
+		}
+		plans = append(plans, op.Plan)
+	}
+	for key, value := range v.Table(tableSnapshots).Backward() {
+		if !seen.isNew(tableSnapshots, key, value) {
+			continue
+		}
+		s, err := row{key, value}.decode()
+		if err != nil {
+			return nil, nil, err
+		}
+		snaps = append(snaps, s)
+	}
+	return plans, snaps, nil
+}
+
+func (s *Seen) isNew(table string, key, value []byte) bool {
+	at, sum := table+string(key), maphash.Bytes(s.seed, value)
+	if s.rows[at] == sum {
+		return false
+	}
+	s.rows[at] = sum
+	return true
+}

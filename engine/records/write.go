@@ -1,0 +1,82 @@
+package records
+
+import (
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Record writes the record of a snapshot; pending says that git, if there is
+// one, may not have the snapshot yet. Where the ref had the snapshot first,
+// another process may have made a record from what git says of it: this one
+// knows better.
+func (u *Update) Record(s *Snapshot, pending bool) error {
+	if u.owner.Git && s.Held == "" { // not of a scan: what git had is left there
+		s.Held = HeldByGit
+	}
+	value, err := s.encode()
+	if err != nil {
+		return err
+	}
+	if seq, err := u.Table(tableByID).Value(s.ID.Bytes()); err == nil {
+		return u.put(tableSnapshots, seq, value)
+	}
+	seq, err := u.Table(tableSnapshots).Append(value)
+	if err != nil {
+		return err
+	}
+	if err := u.put(tableByID, s.ID.Bytes(), seqKey(seq)); err != nil || !pending || !u.owner.Git {
+		return err
+	}
+	return u.put(tablePending, seqKey(seq), s.ID.Bytes())
+}
+
+// AddPoint says of a snapshot what else it was taken for, if that is anything
+// new.
+func (u *Update) AddPoint(s *Snapshot, p Point) error {
+	if s.Knows(p) {
+		return nil
+	}
+	s.Points = append(s.Points, p)
+	_, err := u.rewrite(s)
+	return err
+}
+
+// rewrite puts a record into the place of the one with the same id, and returns
+// where that is.
+func (u *Update) rewrite(s *Snapshot) (seq []byte, err error) {
+	value, err := s.encode()
+	if err != nil {
+		return nil, err
+	}
+	if seq, err = u.Table(tableByID).Value(s.ID.Bytes()); err != nil {
+		return nil, err
+	}
+	return seq, u.put(tableSnapshots, seq, value)
+}
+
+// Forget removes the record of a snapshot. The ref is to let go of it too.
+func (u *Update) Forget(id oid.ID) error {
+	seq, err := u.Table(tableByID).Value(id.Bytes())
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{tableSnapshots, tablePending} {
+		if err := u.remove(table, seq); err != nil {
+			return err
+		}
+	}
+	if err := u.remove(tableLost, id.Bytes()); err != nil {
+		return err
+	}
+	if err := u.remove(tableByID, id.Bytes()); err != nil || !u.owner.Git {
+		return err
+	}
+	return u.LetGo(id)
+}
+
+func (u *Update) put(table string, key, value []byte) error {
+	return u.Table(table).Put(key, value)
+}
+
+func (u *Update) remove(table string, key []byte) error {
+	return u.Table(table).Delete(key)
+}
