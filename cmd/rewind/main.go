@@ -10,16 +10,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 )
 
 func main() {
+	if err := enoughFiles(); err != nil {
+		fmt.Fprintf(os.Stderr, "rewind: %v\n", err)
+		os.Exit(exitFailed)
+	}
 	collectLater()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	ctx, stop := interruptible(context.Background())
+	off := endAfter(ctx, os.Stderr)
+	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter})
+	off()
 	stop()
 	os.Exit(code)
 }
@@ -44,12 +48,13 @@ func collectLater() {
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
+	endAfter func(context.Context, io.Writer) (off func() bool) // nil where the process is not the command's own
 }
 
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io stdio) int {
 	out := &output{Writer: io.out}
-	a := &app{stdio: stdio{in: io.in, out: out, err: io.err}}
+	a := &app{stdio: stdio{in: io.in, out: out, err: io.err, endAfter: io.endAfter}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(io.in)

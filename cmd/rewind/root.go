@@ -19,7 +19,8 @@ type app struct {
 	json     bool
 	deadline time.Duration
 	engine   *engine.Engine
-	verb     string // the command that opened it
+	verb     string      // the command that opened it
+	inTime   func() bool // says that the command has ended before its deadline
 	progress progress
 }
 
@@ -82,6 +83,9 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.deadline)
 		context.AfterFunc(ctx, cancel)
+		if a.endAfter != nil {
+			a.inTime = a.endAfter(ctx, a.err)
+		}
 	}
 	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: a.printRecovered, Progress: a.progress.start(a.err)})
 	if err != nil {
@@ -99,4 +103,7 @@ func (a *app) close() {
 		a.engine.Close()
 	}
 	a.progress.clear()
+	if a.inTime != nil {
+		a.inTime()
+	}
 }

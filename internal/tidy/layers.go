@@ -42,6 +42,7 @@ var layers = map[string]string{
 	"bench":         "",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",
+	"fuzz/hostile":  "*",
 	"fuzz/power":    "*",
 	"internal/tidy": "",
 }
