@@ -56,9 +56,11 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	if err := e.setLost(ctx, why); err != nil {
 		return err
 	}
-	if err := e.repo.Put(ctx, m.write, e.source(ctx, m.write)); err != nil {
+	release, err := e.repo.Put(ctx, m.write, e.source(ctx, m.write))
+	if err != nil {
 		return fmt.Errorf("bring back what git lost: %w", err)
 	}
+	defer release()
 	return e.repo.Rebuild(ctx, whole, lost)
 }
 

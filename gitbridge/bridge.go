@@ -96,7 +96,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 	if err != nil {
 		return report, err
 	}
-	defer w.db.Close()
+	defer w.close()
 	w.heal()
 	until := time.Now().Add(patience)
 	for again := true; again; {
@@ -107,6 +107,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 			return report, fmt.Errorf("%w: again and again for %v", gitref.ErrMoved, patience)
 		}
 	}
+	w.end()
 	_ = w.tidy(ctx) // the snapshot is in git whatever comes of it
 	return report, nil
 }
@@ -135,7 +136,9 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	}
 	looked := len(ids) + len(found)
 	for _, id := range []oid.ID{w.r.emptyTree(), w.job.Snapshot} {
-		if !w.r.db.Freshen(id) {
+		if w.r.db.Freshen(id) {
+			found = append(found, id)
+		} else {
 			ids = append(ids, id)
 		}
 	}
@@ -144,10 +147,10 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		return report, false, err
 	}
 	if !report.Packed {
-		w.r.noteLoose(ids, nil)
+		w.note(noteWrote, ids...)
 	}
 	if len(found) <= foundMax {
-		w.r.noteFound(found)
+		w.note(noteFound, found...)
 	}
 	if w.job.Durable {
 		if err := w.db.Harden(ctx); err != nil {
@@ -189,7 +192,7 @@ func (w *writer) lookAgain(ctx context.Context, c Commit, head Head, known []oid
 		err = w.write(ctx, ids, w.source(ids))
 	}
 	if err == nil && len(ids) <= looseMax {
-		w.r.noteLoose(ids, nil)
+		w.note(noteWrote, ids...)
 	}
 	return err
 }
@@ -293,7 +296,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
 		}
-		w.r.noteLoose([]oid.ID{id}, payload)
+		w.noteLink(id, payload)
 		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {

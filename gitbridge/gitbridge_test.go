@@ -182,7 +182,12 @@ func (r *repo) rebuild(jobs ...Job) {
 		kind, p, err := r.load(id)
 		return gitodb.Payload(kind, p), err
 	}
-	if err := errors.Join(b.Put(r.t.Context(), ids, source), b.Rebuild(r.t.Context(), snapshots, nil)); err != nil {
+	release, err := b.Put(r.t.Context(), ids, source)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer release()
+	if err := b.Rebuild(r.t.Context(), snapshots, nil); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
@@ -198,14 +197,11 @@ func (r *Repo) programWrite(ctx context.Context, ids []oid.ID, source gitodb.Sou
 		return err
 	}
 	defer db.Close()
-	if _, err := db.WritePack(ctx, ids, source); err != nil {
+	name, err := db.WritePack(ctx, ids, source)
+	if err != nil {
 		return err
 	}
-	packs, err := filepath.Glob(filepath.Join(dir, "pack", "*.pack"))
-	if err != nil || len(packs) != 1 {
-		return fmt.Errorf("%d packs, not one: %w", len(packs), err)
-	}
-	f, err := os.Open(packs[0])
+	f, err := os.Open(name + ".pack")
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 	}
-	defer w.db.Close()
+	defer w.close()
 	for {
 		tip, err := r.Tip()
 		repair := errors.Is(err, ErrBroken) && what == "rebuild"
@@ -171,19 +171,19 @@ func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.I
 			ids = append(ids, head)
 		}
 	}
-	if empty := w.r.emptyTree(); !w.r.db.Freshen(empty) {
+	empty := w.r.emptyTree()
+	if !w.r.db.Freshen(empty) {
 		nothing := func(oid.ID) (Object, error) { return gitodb.Payload(oid.Tree, nil), nil }
 		if err := w.write(ctx, []oid.ID{empty}, nothing); err != nil {
 			return oid.ID{}, err
 		}
 	}
+	w.note(noteWrote, empty)
 	if err := w.write(ctx, ids, links.source); err != nil {
 		return oid.ID{}, err
 	}
-	if len(ids) <= looseMax {
-		for _, id := range ids {
-			w.r.noteLoose([]oid.ID{id}, links[id])
-		}
+	for id, payload := range links {
+		w.noteLink(id, payload)
 	}
 	return head, nil
 }

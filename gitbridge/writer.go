@@ -21,10 +21,15 @@ type writer struct {
 	refs *gitref.Store
 
 	promise func(oid.ID) bool // see promised
+
+	name  string   // the job's, in the notes
+	noted bool     // the notes have something of it
+	owed  int      // how many objects the notes had when it began
+	packs []string // what it wrote and no collection may take yet
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {
-	w := &writer{r: r, job: job}
+	w := &writer{r: r, job: job, name: jobName()}
 	if err := r.soundPlaces(); err != nil {
 		return nil, err
 	}
@@ -36,7 +41,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 	// it, and an empty file is what a loss of power leaves of one that is not.
 	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: true, Share: s.share})
 	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{
-		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded,
+		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded, Hold: true,
 	})
 	return w, err
 }
@@ -60,6 +65,23 @@ func (r *Repo) soundPlaces() error {
 	return nil
 }
 
+// end says that the job moves the ref no more.
+func (w *writer) end() {
+	for _, name := range w.packs {
+		w.db.Release(name)
+	}
+	if w.noted {
+		w.r.appendTo(".loose", []byte(noteEnded+" "+w.name+"\n"))
+	}
+	w.packs, w.noted = nil, false
+}
+
+// close ends the job.
+func (w *writer) close() error {
+	w.end()
+	return w.db.Close()
+}
+
 // write writes objects, which git lacks. Few get a file each and are noted as
 // ours; a pack gets its name when the snapshot is recorded.
 func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
@@ -73,25 +95,39 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 		}
 		return w.r.programWrite(ctx, ids, source)
 	case len(ids) > looseMax:
-		name, err := w.db.WritePack(ctx, ids, source)
-		if err == nil {
-			w.r.notePack(name, len(ids))
-		}
-		return err
+		return again(func() error {
+			name, err := w.db.WritePack(ctx, ids, source)
+			if err == nil {
+				w.packs = append(w.packs, name)
+				w.r.notePack(name, len(ids))
+			}
+			return err
+		})
 	}
 	for _, id := range ids {
-		if err := ctx.Err(); err != nil {
+		err := again(func() error {
+			o, err := source(id)
+			if err == nil {
+				err = w.db.WriteLoose(id, o)
+			}
 			return err
-		}
-		o, err := source(id)
-		if err != nil {
-			return err
-		}
-		if err := w.db.WriteLoose(id, o); err != nil {
+		})
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// again writes again where a file vanished that had not got its name yet: git
+// prune takes it for what a dead process left.
+func again(write func() error) (err error) {
+	for range 3 {
+		if err = write(); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
 }
 
 // recorded waits until the snapshot is recorded.

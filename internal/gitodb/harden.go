@@ -2,6 +2,7 @@ package gitodb
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func (d *DB) Harden(ctx context.Context) error {
 	if err := durable.SyncDir(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	loose, err := filepath.Glob(filepath.Join(d.dir, "[0-9a-f][0-9a-f]"))
+	loose, err := d.looseDirs()
 	if err != nil || len(loose) == 0 {
 		return err
 	}
@@ -36,15 +37,29 @@ func (d *DB) Harden(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range loose {
-		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		files, err := os.ReadDir(dir)
 		for _, f := range files {
-			err = errors.Join(err, ctx.Err(), syncFile(f))
+			err = errors.Join(err, ctx.Err(), syncFile(filepath.Join(dir, f.Name())))
 		}
 		if err = errors.Join(err, durable.SyncDir(dir)); err != nil {
 			return err
 		}
 	}
 	return durable.SyncDir(d.dir)
+}
+
+// looseDirs lists the directories that hold objects in files of their own.
+func (d *DB) looseDirs() (dirs []string, err error) {
+	list, err := os.ReadDir(d.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range list {
+		if b, err := hex.DecodeString(entry.Name()); err == nil && len(b) == 1 {
+			dirs = append(dirs, filepath.Join(d.dir, entry.Name()))
+		}
+	}
+	return dirs, err
 }
 
 // SyncLoose makes an object's own file durable, if it has one.

@@ -52,6 +52,9 @@ type Options struct {
 	// Ready is waited for when a pack is written and has no name yet; if it
 	// fails nothing of the pack is left. Nil waits for nothing.
 	Ready func(ctx context.Context) error
+	// Hold keeps git's collections from the packs that WritePack writes, until
+	// [DB.Release].
+	Hold bool
 }
 
 // A DB is an object database: one objects directory and its alternates. All

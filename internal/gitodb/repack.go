@@ -38,11 +38,11 @@ func (d *DB) Repack(ctx context.Context, loose []oid.ID, packs []string) (name s
 		ids = append(ids, list...)
 	}
 	ids, loose = distinct(ids), ids[:moved]
-	name, err = d.WritePack(ctx, ids, d.Stream)
+	name, err = d.writePack(ctx, ids, d.Stream, false)
 	if errors.Is(err, ErrCorrupt) && len(packs) == 0 { // a broken file stays where it is
 		ids = slices.DeleteFunc(ids, func(id oid.ID) bool { _, _, err := d.Read(id); return err != nil })
 		loose = ids
-		name, err = d.WritePack(ctx, ids, d.Stream)
+		name, err = d.writePack(ctx, ids, d.Stream, false)
 	}
 	if err != nil || name == "" {
 		return "", 0, err

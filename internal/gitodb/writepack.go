@@ -31,8 +31,13 @@ const streamBytesMin = 4 << 20
 // database or not. Objects are stored whole, without deltas: git's next repack
 // finds those. The pack is durable when WritePack returns its name, which is
 // its path without an extension; before, and if it fails, none of it can be seen.
-// Without objects there is no pack and no name.
+// Without objects there is no pack and no name. With [Options.Hold] the pack is
+// held until [DB.Release].
 func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (name string, err error) {
+	return d.writePack(ctx, ids, source, d.opt.Hold)
+}
+
+func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bool) (name string, err error) {
 	ids = distinct(ids)
 	if len(ids) == 0 {
 		return "", nil
@@ -43,7 +48,7 @@ func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (name s
 		return "", fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
-	w := &packWriter{db: d, hash: newHash(d.alg)}
+	w := &packWriter{db: d, hash: newHash(d.alg), hold: hold}
 	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
 	if err := w.fill(ctx, ids, source); err != nil {
 		return "", fmt.Errorf("write pack: %w", err)
@@ -84,7 +89,8 @@ type packed struct {
 
 // A packWriter appends objects to a pack that has no name yet.
 type packWriter struct {
-	db *DB
+	db   *DB
+	hold bool
 
 	mu   sync.Mutex // held for each append
 	out  *bufio.Writer
@@ -207,6 +213,11 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
 	if err := t.install(base+".pack", true, w.db.opt.Share); err != nil {
 		return "", err
+	}
+	if w.hold {
+		if err := w.db.hold(base); err != nil {
+			return "", err
+		}
 	}
 	if err := x.install(base+".idx", true, w.db.opt.Share); err != nil {
 		return "", err

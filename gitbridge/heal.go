@@ -1,0 +1,141 @@
+package gitbridge
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Put makes git have objects that it lacks, or that are damaged there, durably.
+// No ref names them by this; until release is called no collection takes those
+// that went into a pack.
+func (r *Repo) Put(ctx context.Context, ids []oid.ID, source gitodb.Source) (release func(), err error) {
+	w, err := r.writer(&Job{Durable: true, Source: func([]oid.ID) gitodb.Source { return source }})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.put(ctx, ids); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return func() { _ = w.close() }, nil
+}
+
+func (w *writer) put(ctx context.Context, ids []oid.ID) error {
+	var rest []oid.ID
+	from := w.source(ids)
+	for _, id := range ids {
+		if !w.db.HasLoose(id) {
+			rest = append(rest, id)
+			continue
+		}
+		o, err := from(id) // its file is there, and is no good
+		if err == nil {
+			err = w.db.ReplaceLoose(id, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.write(ctx, rest, from); err != nil || len(rest) > looseMax {
+		return err
+	}
+	w.note(noteWrote, rest...)
+	return nil
+}
+
+// heal writes again what a collection took of the noted objects. What it cannot
+// put back is left to whoever finds the chain broken.
+func (w *writer) heal() {
+	if w.r.own == "" || len(w.r.layout.UnknownExtensions) > 0 {
+		return
+	}
+	w.r.db.Refresh() // a pack that git has replaced is still mapped
+	tip, _ := w.r.Tip()
+	notes := w.r.allNotes()
+	chain := notes.chain(tip, w.r.Algorithm())
+	for _, x := range notes.list {
+		w.putBack(x, chain)
+	}
+	w.owed = len(notes.list)
+}
+
+// putBack writes an object again if it is gone: a link if the chain has it, for
+// one that was replaced has nothing to stand on, and anything else if the store
+// has it, for else it is of a snapshot that was dropped, or never recorded.
+func (w *writer) putBack(x note, chain map[oid.ID]bool) {
+	if x.kind == noteLink && !chain[x.id] || w.db.HasLoose(x.id) || w.r.db.Has(x.id) {
+		return
+	}
+	if o, err := w.object(x); err == nil {
+		_ = w.db.WriteLoose(x.id, o)
+	}
+}
+
+// object gives an object that was noted.
+func (w *writer) object(x note) (Object, error) {
+	switch {
+	case x.kind == noteLink:
+		return gitodb.Payload(oid.Commit, x.payload), nil
+	case x.id == w.r.emptyTree():
+		return gitodb.Payload(oid.Tree, nil), nil
+	case w.job.Load == nil:
+		return Object{}, ErrMissing
+	}
+	kind, payload, err := w.job.Load(x.id)
+	return gitodb.Payload(kind, payload), err
+}
+
+// Replenish writes again what was taken of the objects that our ref came to need
+// of late, by a collection or a loss of power, as every bridge does.
+func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
+	w, err := r.writer(&Job{Load: load})
+	if err != nil {
+		return err
+	}
+	w.heal()
+	return w.close()
+}
+
+// Heal reads back the objects of ours that have files of their own, and writes
+// anew those that are not as they were written. What load does not give and is
+// damaged is of no use to anybody, and goes.
+func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) error {
+	if r.own == "" || len(r.layout.UnknownExtensions) > 0 {
+		return nil
+	}
+	w, err := r.writer(&Job{Load: load, Durable: true})
+	if err != nil {
+		return err
+	}
+	for _, x := range r.allNotes().list {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			break
+		}
+		if x.kind == noteFound || w.db.SoundLoose(x.id) {
+			continue
+		}
+		o, lost := w.object(x)
+		if lost == nil {
+			err = w.db.ReplaceLoose(x.id, o)
+		} else {
+			err = w.db.RemoveLoose(x.id)
+		}
+	}
+	return errors.Join(err, w.close())
+}
+
+// Complete reports why git may have objects that it does not show; see
+// [gitodb.DB.Complete].
+func (r *Repo) Complete() error { return r.db.Complete() }
+
+// Look returns nil if git has an object, gitodb.ErrNotFound if it has not, as far
+// as [Repo.Complete] says, and any other error if that cannot be told.
+func (r *Repo) Look(id oid.ID) error {
+	_, err := r.db.Length(id)
+	return err
+}
+
+// HasLoose reports whether an object has a file of its own, whatever is in it.
+func (r *Repo) HasLoose(id oid.ID) bool { return r.db.HasLoose(id) }

@@ -1,0 +1,56 @@
+package gitodb
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+func TestAPackIsHeldFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
+	dir := t.TempDir()
+	d, err := Open(dir, oid.SHA1, &Options{Hold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	source := func(oid.ID) (Object, error) { return Payload(oid.Blob, []byte("x")), nil }
+	name, err := d.WritePack(t.Context(), []oid.ID{oid.SHA1.Sum(oid.Blob, []byte("x"))}, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Base(name)
+	if !d.Held(base) || d.HasPack(base) {
+		t.Error("it is not held, or may be replaced")
+	}
+	if err := os.Mkdir(name+"2.keep", 0o700); err != nil { // no file of ours
+		t.Fatal(err)
+	}
+	d.ReleaseOlder(0)
+	if d.Held(base) || !d.HasPack(base) {
+		t.Error("it is still held")
+	}
+	if _, err := os.Stat(name + "2.keep"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheDirectoriesOfObjectsAreFoundBelowANameWithBrackets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[ab]*")
+	for _, name := range []string{"00", "fe", "pack", "0g", "abc"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(dir, oid.SHA1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	got, err := d.looseDirs()
+	if want := []string{filepath.Join(dir, "00"), filepath.Join(dir, "fe")}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
