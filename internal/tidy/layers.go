@@ -28,7 +28,7 @@ var layers = map[string]string{
 	"internal/gitodb":   "internal/oid internal/durable internal/regular",
 	"internal/gitref":   "internal/oid internal/durable internal/regular",
 	"gitbridge": "internal/durable internal/gitconf internal/gitindex internal/gitodb internal/gitref " +
-		"internal/oid internal/tree",
+		"internal/oid internal/regular internal/tree",
 	"gitbridge/foreign": "gitbridge internal/regular internal/gitindex internal/gitref internal/oid internal/tree",
 	"cas":               "internal/oid internal/durable",
 	"ledger":            "internal/oid internal/durable",
