@@ -14,8 +14,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -41,7 +41,7 @@ type capture struct {
 	last    *Snapshot // the worktree's newest snapshot when the scan began
 	result  *worktree.Result
 	table   *stattable.Table
-	index   *index           // nil before it is looked for
+	index   *rules.Index     // nil before it is looked for
 	broken  map[string]error // indexes that cannot be used, by the path of their ".git"
 	stage   *cas.Stage       // nil when dry
 	hand    *hand            // what the scan made and read
@@ -90,14 +90,14 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	if err != nil {
 		return err
 	}
-	rules := c.e.readOutside()
-	c.rules = rules.record(c.e.alg)
-	cfg, err := c.config(ctx, rules, w, opt)
+	texts := c.e.rules().Read()
+	c.rules = c.e.recordOf(texts)
+	cfg, err := c.config(ctx, texts, w, opt)
 	if err != nil {
 		return err
 	}
 	c.result, err = worktree.Scan(ctx, cfg)
-	for bad := (*indexError)(nil); errors.As(err, &bad) && c.broken[bad.dotGit] == nil; {
+	for bad := (*rules.IndexError)(nil); errors.As(err, &bad) && c.broken[bad.DotGit] == nil; {
 		c.result, err = c.withoutIndex(ctx, cfg, bad)
 	}
 	if c.close != nil {
@@ -125,7 +125,7 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 		return nil
 	}
 	if c.last == nil || !slices.Equal(c.rules.Ignore, c.last.Rules.Ignore) || c.rules.Exclude != c.last.Rules.Exclude {
-		return rules.keep(ctx, c.stage)
+		return keepRules(ctx, c.stage, texts)
 	}
 	return nil
 }
@@ -135,13 +135,14 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 // format that only a newer git reads, and the worktree must not stay unprotected
 // until somebody repairs it. What git tracks in spite of its own ignore rules is
 // then left out, as is what a sparse checkout keeps from the disk.
-func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *indexError) (*worktree.Result, error) {
+func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *rules.IndexError) (*worktree.Result, error) {
 	if c.broken == nil {
 		c.broken = map[string]error{}
 	}
-	c.broken[bad.dotGit], c.nested = bad, nil
+	c.broken[bad.DotGit], c.nested = bad, nil
 	if c.broken[".git"] != nil {
-		cfg.Repo.Index, cfg.Repo.IndexStat = noIndex, dirfd.Stat{}
+		none := rules.NoIndex()
+		cfg.Repo.Index, cfg.Repo.IndexStat = none.Read, none.Stat
 	}
 	return worktree.Scan(ctx, cfg)
 }
@@ -184,10 +185,10 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w records.Wo
 }
 
 // config says how to scan.
-func (c *capture) config(ctx context.Context, rules *outside, w records.Worktree, opt captureOptions) (*worktree.Config, error) {
+func (c *capture) config(ctx context.Context, texts *rules.Texts, w records.Worktree, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
 	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != records.HeldByStore || c.last.Lost != "") || e.distrusts()
-	policy, err := e.withoutLeftovers(ctx, opt.dry, e.conf.policy())
+	policy, err := e.withoutLeftovers(ctx, opt.dry, e.conf.Policy())
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +200,12 @@ func (c *capture) config(ctx context.Context, rules *outside, w records.Worktree
 		Load:    func(kind oid.Kind, id oid.ID) ([]byte, error) { return e.payload(ctx, kind, id) },
 		Save:    c.saver(),
 		Force:   opt.force,
-		Nested:  c.nestedRepository(rules),
+		Nested:  c.nestedRepository(texts),
 		Skip:    storeStat(e.dir),
 		Policy:  policy,
 		Room:    e.room(),
 	}
-	cfg.Repo.Ignore = rules.chain(rules.exclude)
+	cfg.Repo.Ignore = texts.Chain(texts.Exclude)
 	if e.opt.Progress != nil {
 		cfg.Progress = func(n worktree.Counters) {
 			e.opt.Progress(Progress{Step: "scan", Done: int(n.Stats), Bytes: n.ReadBytes})
@@ -213,15 +214,21 @@ func (c *capture) config(ctx context.Context, rules *outside, w records.Worktree
 	if e.repo == nil {
 		return cfg, nil
 	}
-	cfg.Settings, cfg.Sizes = e.scanSettings(), e.sizes
-	cfg.Repo.Attr, cfg.Repo.Clean = rules.attributes(), e.cleanConfig()
-	cfg.Repo.Cone, cfg.Repo.AttrTree = e.cone(cfg.Settings.FoldCase), e.attrTree(ctx)
-	cfg.Filter, c.close = e.filterRunner()
+	git := e.rules()
+	cfg.Settings, cfg.Sizes = git.Settings(), e.sizes
+	cfg.Repo.Attr, cfg.Repo.Clean = texts.Attributes(), git.Clean()
+	cfg.Repo.Cone = git.Cone(cfg.Settings.FoldCase)
+	cfg.Repo.AttrTree = git.AttrTree(func(name string) (oid.ID, error) { return e.repo.Tree(ctx, name) })
+	cfg.Filter, c.close = git.Filters()
 	if c.index == nil {
-		c.index = e.index()
+		x, err := rules.OpenIndex(e.repo.Layout(), "")
+		if err != nil {
+			return cfg, err
+		}
+		c.index = &x
 	}
-	cfg.Repo.Index, cfg.Repo.IndexStat = c.index.read, c.index.stat
-	return cfg, c.index.err
+	cfg.Repo.Index, cfg.Repo.IndexStat = c.index.Read, c.index.Stat
+	return cfg, nil
 }
 
 // bound reports whether everything that the table's rows name is kept: it

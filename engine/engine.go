@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -69,7 +70,7 @@ type Engine struct {
 	dir   string          // where the store lies
 	table string          // where the stat table and the operation lock lie
 	opt   Options
-	conf  *settings
+	conf  *settings.Settings
 	git   *gitconf.Config // the repository's configuration; nil without git
 	now   func() time.Time
 	seen  func() // a test's hook after a scan
@@ -100,9 +101,12 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	if e.birth, err = dirfd.Birth(e.lasting()); err != nil {
 		return nil, err
 	}
-	if e.conf, err = e.loadSettings(); err != nil {
-		return nil, err
+	if e.repo != nil { // git's own rules stand there too: it must be readable
+		if e.git, err = e.repo.Config(); err != nil {
+			return nil, err
+		}
 	}
+	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
 	if err := e.allowed(); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -69,7 +70,7 @@ func TestAPruneAfterAPurgeKeepsWhatSessionsNeed(t *testing.T) {
 
 func TestAScanOfOneLineageKnowsWhatAPurgeRenamed(t *testing.T) {
 	p := newPlace(t, false)
-	p.env["REWIND_SCAN_MODE"] = scanAncestors
+	p.env["REWIND_SCAN_MODE"] = settings.ScanAncestors
 	p.write("secret", secret)
 	e := p.open()
 	s := p.session(filepath.Join(p.home, ".pi", "agent"), "s", p.dir, "")

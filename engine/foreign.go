@@ -34,7 +34,7 @@ type outsiders struct {
 
 // outsiders prepares to read what git has beside the store.
 func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
-	o := &outsiders{e: e, rules: e.readOutside().record(e.alg), umask: chooseUmask(e.root)}
+	o := &outsiders{e: e, rules: e.recordOf(e.rules().Read()), umask: chooseUmask(e.root)}
 	return o, e.view(ctx, func(v *records.View) error {
 		w, ok, err := v.Worktree()
 		if ok {

@@ -113,8 +113,8 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 	}
 	stage := store.Stage()
 	defer stage.Discard()
-	if err := e.readOutside().keep(ctx, stage); err != nil {
-		return storeError(err)
+	if err := keepRules(ctx, stage, e.rules().Read()); err != nil {
+		return err
 	}
 	var made []*Snapshot
 	for _, s := range slices.Backward(out.Snapshots) {
@@ -244,8 +244,8 @@ func (e *Engine) adopt(ctx context.Context) error {
 	}
 	stage := e.opened().Stage()
 	defer stage.Discard()
-	if err := e.readOutside().keep(ctx, stage); err != nil {
-		return storeError(err)
+	if err := keepRules(ctx, stage, e.rules().Read()); err != nil {
+		return err
 	}
 	return storeError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if !u.Empty() {

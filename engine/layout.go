@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -27,15 +27,13 @@ func (e *Engine) layoutKind(name string) (foreign.Kind, error) {
 // writeLayout writes a snapshot, which git has, in the form of another system,
 // and returns the ref that keeps it there.
 func (e *Engine) writeLayout(ctx context.Context, kind foreign.Kind, s *Snapshot, p Point) (string, error) {
-	read, _, err := readIndex(e.repo.Layout(), "")
+	found, err := rules.OpenIndex(e.repo.Layout(), "")
 	if err != nil {
 		return "", err
 	}
-	var index *gitindex.Index
-	if read != nil {
-		if index, err = read(); err != nil {
-			return "", err
-		}
+	index, err := found.Read()
+	if err != nil {
+		return "", err
 	}
 	left, err := e.leftOut(ctx, s)
 	if err != nil {

@@ -96,6 +96,15 @@ func (e *Engine) stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rewind"), nil
 }
 
+// userConfig is the user's own file of settings, for all repositories and
+// directories.
+func (e *Engine) userConfig() string {
+	if d := e.opt.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "rewind", "config")
+	}
+	return filepath.Join(e.home(), ".config", "rewind", "config")
+}
+
 func (e *Engine) home() string {
 	if h := e.opt.Getenv("HOME"); filepath.IsAbs(h) {
 		return h
@@ -123,7 +132,7 @@ func placeName(s string) string {
 // allowed refuses worktrees that are almost surely a mistake: recording a home
 // directory or a whole system fills disks, and restoring it is worse.
 func (e *Engine) allowed() error {
-	if e.opt.Force || e.conf.force {
+	if e.opt.Force || e.conf.Force {
 		return nil
 	}
 	if e.root == filepath.Dir(e.root) {

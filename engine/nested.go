@@ -6,8 +6,8 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
@@ -17,7 +17,7 @@ import (
 // directory that has a `.git`: its HEAD, its index, its own rules. Nil means
 // that it is no repository, and the directory an ordinary one. With an error
 // comes what can be known all the same.
-func (c *capture) nestedRepository(rules *outside) func(context.Context, string) (*worktree.Repo, error) {
+func (c *capture) nestedRepository(texts *rules.Texts) func(context.Context, string) (*worktree.Repo, error) {
 	return func(ctx context.Context, rel string) (*worktree.Repo, error) {
 		dir := filepath.Join(c.e.root, filepath.FromSlash(rel))
 		layout, err := gitconf.Nested(dir, &gitconf.Options{Env: c.e.opt.Getenv})
@@ -28,19 +28,21 @@ func (c *capture) nestedRepository(rules *outside) func(context.Context, string)
 			if err := c.keepNested(ctx, rel, nil); err != nil {
 				return nil, err
 			}
-			return &worktree.Repo{Ignore: rules.chain(nil)}, inWords(err)
+			return &worktree.Repo{Ignore: texts.Chain(nil)}, inWords(err)
 		case c.e.repo != nil && sameDir(filepath.Join(dir, ".git"), c.e.repo.Layout().GitDir):
 			return nil, nil // a link to the repository around it: for git an ordinary directory
 		}
-		exclude := readRules(filepath.Join(layout.CommonDir, "info", "exclude"))
+		exclude := rules.Exclude(layout)
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
 			return nil, err
 		}
-		out := &worktree.Repo{Ignore: rules.chain(exclude)}
+		out := &worktree.Repo{Ignore: texts.Chain(exclude)}
 		out.Head, out.HeadErr = nestedHead(layout)
-		if out.Index, out.IndexStat, err = readIndex(layout, rel); c.broken[path.Join(rel, ".git")] != nil {
-			out.Index, out.IndexStat, err = noIndex, dirfd.Stat{}, nil
+		index, err := rules.OpenIndex(layout, rel)
+		if c.broken[path.Join(rel, ".git")] != nil {
+			index, err = rules.NoIndex(), nil
 		}
+		out.Index, out.IndexStat = index.Read, index.Stat
 		return out, err
 	}
 }

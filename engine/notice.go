@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -19,7 +20,7 @@ const noticeMax = 20
 // snapshot that the built-in list takes for secrets and that are in git objects
 // now. Only with rewind.secrets unset: who set it has decided.
 func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
-	if e.repo == nil || len(e.conf.secrets) > 0 {
+	if e.repo == nil || len(e.conf.Secrets) > 0 {
 		return nil, nil
 	}
 	if said, err := e.notice(ctx, noticeSecrets); err != nil || said != nil {
@@ -39,7 +40,7 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 // likeSecrets lists the files of the capture's git tree that differ from the
 // tree before, that HEAD's commit does not have, and that look like secrets.
 func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]Path, error) {
-	looks, load := chainOf([]string{"builtin"}), c.loader(ctx)
+	load := c.loader(ctx)
 	if before.IsZero() {
 		before = c.head.Tree
 	}
@@ -48,7 +49,7 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]
 		if err != nil {
 			return nil, err
 		}
-		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !looks.Ignored(change.Path, false, noFile) {
+		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) {
 			continue
 		}
 		_, tracked, err := tree.Lookup(tree.State{Tree: c.head.Tree}, change.Path, e.alg, load)

@@ -203,8 +203,8 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 // assume takes today's rules and settings for those that were in force when a
 // snapshot was made of which nobody recorded them, and returns the rules' texts.
 func (e *Engine) assume(s *Snapshot, t *plan.Target) map[oid.ID][]byte {
-	rules, texts := e.readOutside(), map[oid.ID][]byte{}
-	for _, text := range append(slices.Clone(rules.ignore), rules.exclude) {
+	texts := map[oid.ID][]byte{}
+	for _, text := range e.rules().Read().All() {
 		texts[e.alg.Sum(oid.Blob, text)] = text
 	}
 	if l := s.Limits; l == nil || !l.FreshIndex || e.repo == nil {

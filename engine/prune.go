@@ -82,16 +82,16 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 		p = *opt
 	}
 	if p.MaxSnapshots == 0 {
-		p.MaxSnapshots = e.conf.maxSnapshots
+		p.MaxSnapshots = e.conf.MaxSnapshots
 	}
 	if p.MaxAge == 0 {
-		p.MaxAge = span(int64(e.conf.maxAgeDays), 24*time.Hour)
+		p.MaxAge = e.conf.MaxAge
 	}
 	if p.MaxStoreSize == 0 {
-		p.MaxStoreSize = e.conf.maxStoreSize
+		p.MaxStoreSize = e.conf.MaxStoreSize
 	}
 	if p.ThinDays == 0 {
-		p.ThinDays = e.conf.thinDays
+		p.ThinDays = e.conf.ThinDays
 	}
 	return &p
 }

@@ -61,7 +61,7 @@ func (p *purge) outside(ctx context.Context, changed []replaced) (more []replace
 		}
 	}
 	if len(more) > 0 && !p.dry { // their records name the rules of today
-		err = storeError(p.e.readOutside().keep(ctx, p.stage))
+		err = keepRules(ctx, p.stage, p.e.rules().Read())
 	}
 	return more, err
 }

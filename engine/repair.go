@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -71,7 +70,7 @@ const mended = "the newest header of the store was damaged and was put back; not
 // Warnings returns one sentence for each setting that is unknown or malformed,
 // and for damage that was mended.
 func (e *Engine) Warnings() []string {
-	out := slices.Clone(e.conf.warnings)
+	out := e.conf.Warnings()
 	if _, err := durable.Look(filepath.Join(e.table, tableFile)); errors.Is(err, durable.ErrForeign) {
 		out = append(out, fmt.Sprintf("every file is read again at every snapshot: %v", err))
 	}

@@ -38,9 +38,9 @@ type candidate struct {
 // choose finds what goes, and why the rest stays.
 func (e *Engine) choose(ctx context.Context, p *PruneOptions) (*Pruned, error) {
 	looking := ctx
-	if p.Startup && e.conf.startupMs > 0 {
+	if p.Startup && e.conf.StartupBudget > 0 {
 		var cancel context.CancelFunc
-		looking, cancel = context.WithTimeout(ctx, span(e.conf.startupMs, time.Millisecond))
+		looking, cancel = context.WithTimeout(ctx, e.conf.StartupBudget)
 		defer cancel()
 	}
 	refs, err := e.look(looking, p)
@@ -152,7 +152,7 @@ func (e *Engine) pinnedBy(ref ledger.Reference) string {
 		return keepSession
 	case ref.Reasons&ledger.Unreadable != 0:
 		return keepUnread
-	case ref.Reasons&ledger.Labelled != 0 && e.conf.pinLabeled:
+	case ref.Reasons&ledger.Labelled != 0 && e.conf.PinLabeled:
 		return keepMarked
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
@@ -36,7 +37,7 @@ func (e *Engine) placesHere() map[string]string {
 	}
 	add(e.opt.Getenv("PI_CODING_AGENT_DIR"), placeAgent)
 	add(e.opt.Getenv("PI_CODING_AGENT_SESSION_DIR"), placeSessions)
-	for _, dir := range e.conf.agentDirs {
+	for _, dir := range e.conf.AgentDirs {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			dir = filepath.Join(e.home(), rest)
 		}
@@ -155,7 +156,7 @@ func (e *Engine) look(ctx context.Context, p *PruneOptions) (*references, error)
 		}
 	}
 	r.parsed = sessions.BytesParsed()
-	if e.conf.scanMode == scanAncestors {
+	if e.conf.ScanMode == settings.ScanAncestors {
 		r.mark(sessions, c, p.Session)
 	} else {
 		r.scanned = nil

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -164,7 +165,7 @@ func TestALabelledPointStaysWhenItsSessionMovedOrVanished(t *testing.T) {
 
 func TestAncestorsAreThoseOfTheSessionThatMoved(t *testing.T) {
 	p := newPlace(t, true)
-	p.env["REWIND_SCAN_MODE"] = scanAncestors
+	p.env["REWIND_SCAN_MODE"] = settings.ScanAncestors
 	e := p.open()
 	marked, parent, child := p.forked(e)
 	moved := filepath.Join(filepath.Dir(filepath.Dir(parent.path)), "--moved--", filepath.Base(parent.path))

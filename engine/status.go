@@ -61,7 +61,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	}
 	_, rest := e.bridged(ctx, d.Pending)
 	st.Pending = len(rest)
-	if len(e.conf.secrets) == 0 {
+	if len(e.conf.Secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err
 		}

@@ -34,9 +34,12 @@ var layers = map[string]string{
 	"ledger":            "internal/oid internal/durable",
 	"engine/records":    "cas internal/oid internal/tree",
 	"engine/plan":       "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
-	"engine": "engine/plan engine/records cas gitbridge gitbridge/foreign ledger internal/oid internal/tree internal/ignore " +
-		"internal/attr internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitconf internal/gitindex internal/gitodb internal/gitref internal/regular",
+	"engine/settings":   "internal/ignore internal/gitconf internal/worktree",
+	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/gitconf " +
+		"internal/gitindex internal/worktree",
+	"engine": "engine/plan engine/records engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
+		"internal/dirfd internal/durable internal/stattable internal/worktree " +
+		"internal/apply internal/gitconf internal/gitodb internal/regular",
 	"internal/rpc":  "",
 	"cmd/rewind":    "engine internal/oid internal/rpc bench",
 	"bench":         "",
@@ -62,7 +65,7 @@ var outside = map[string]string{
 		"internal/apply internal/gitodb internal/gitref cas bench fuzz fuzz/exact fuzz/power",
 	"github.com/hanwen/go-fuse/v2":          "fuzz/power",
 	"golang.org/x/sync":                     "internal/worktree internal/apply cas engine bench",
-	"golang.org/x/text":                     "internal/attr engine",
+	"golang.org/x/text":                     "internal/attr engine/rules",
 	"github.com/spf13/cobra":                "cmd/rewind",
 	"github.com/schollz/progressbar/v3":     "cmd/rewind",
 	"github.com/charmbracelet/colorprofile": "cmd/rewind",

@@ -1,12 +1,10 @@
-package engine
+package settings
 
 import (
 	"fmt"
 	"hash/fnv"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
@@ -50,18 +48,24 @@ type policy struct {
 	digest                    uint64
 }
 
-// policy returns what the settings say, nil if they say nothing.
-func (s *settings) policy() worktree.Policy {
-	if len(s.include)+len(s.exclude)+len(s.secrets) == 0 && s.maxFileSize == 0 && s.largeDir == 0 {
+// Policy returns what the settings say about paths, nil if they say nothing.
+func (s *Settings) Policy() worktree.Policy {
+	if len(s.Include)+len(s.Exclude)+len(s.Secrets) == 0 && s.MaxFileSize == 0 && s.LargeDir == 0 {
 		return nil
 	}
-	p := &policy{maxFileSize: s.maxFileSize, largeDir: s.largeDir}
-	p.include, p.exclude, p.secrets = chainOf(s.include), chainOf(s.exclude), chainOf(s.secrets)
+	p := &policy{maxFileSize: s.MaxFileSize, largeDir: s.LargeDir}
+	p.include, p.exclude, p.secrets = chainOf(s.Include), chainOf(s.Exclude), chainOf(s.Secrets)
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q %q %q %d %d", s.include, s.exclude, s.secrets, s.maxFileSize, s.largeDir)
+	fmt.Fprintf(h, "%q %q %q %d %d", s.Include, s.Exclude, s.Secrets, s.MaxFileSize, s.LargeDir)
 	p.digest = h.Sum64()
 	return p
 }
+
+// LikeSecret reports whether the built-in list takes a file for one with keys or
+// passwords, by its name.
+func LikeSecret(path string) bool { return builtin().Ignored(path, false, noFile) }
+
+var builtin = sync.OnceValue(func() *ignore.Chain { return chainOf([]string{"builtin"}) })
 
 func chainOf(patterns []string) *ignore.Chain {
 	text := strings.Join(patterns, "\n")
@@ -103,24 +107,3 @@ func (p *policy) mayInclude(string) bool { return p.include.Digest() != 0 }
 func (p *policy) Digest() uint64 { return p.digest }
 
 func noFile(string) *ignore.File { return nil }
-
-// room returns the function that says whether the store takes in one more new
-// content of a file that the index does not know; nil: it always does. What is
-// tracked is taken in however full the store is.
-func (e *Engine) room() func(size int64) string {
-	limit := e.conf.maxStoreSize
-	if limit == 0 {
-		return nil
-	}
-	var used atomic.Int64
-	if info, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
-		used.Store(info.Size())
-	}
-	return func(size int64) string {
-		if used.Add(size) <= limit {
-			return ""
-		}
-		used.Add(-size)
-		return fmt.Sprintf("the store has no room for it (rewind.maxStoreSize: %d bytes; rewind prune makes room)", limit)
-	}
-}

@@ -1,0 +1,171 @@
+// Package rules reads what lies outside of a worktree's tree and decides how its
+// files are looked at: git's configuration and rule files, in the form that a
+// scan takes. A value that git would not understand counts as git's default; a
+// file that is missing or cannot be read gives no rules, as in git. It changes
+// nothing, and what it reads of git may be anything: it is bounded, and never
+// waited for.
+package rules
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/regular"
+)
+
+// builtinIgnore is left out of directories without git, where nobody may have
+// written a .gitignore: what package managers and test tools make again. It is
+// part of the format: a changed list is a new text, and old snapshots keep
+// theirs.
+const builtinIgnore = `node_modules/
+.venv/
+venv/
+__pycache__/
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+.tox/
+.nox/
+.cache/
+.gradle/
+.terraform/
+.next/
+.nuxt/
+.parcel-cache/
+.turbo/
+.hg/
+.svn/
+.jj/
+`
+
+// A Source is where the rules of one worktree stand.
+type Source struct {
+	Root    string              // the worktree
+	Home    string              // of the user
+	Env     func(string) string // the environment
+	Builtin bool                // without git: the built-in list counts
+	Warn    func(string)        // told of values that are ignored
+
+	// Without git both are nil.
+	Config *gitconf.Config
+	Layout *gitconf.Layout
+}
+
+// Texts are the rules that lie outside the tree, as texts.
+type Texts struct {
+	Ignore  [][]byte // lowest precedence first; of every repository
+	Exclude []byte   // the repository's own info/exclude
+	Fold    bool     // names are compared without regard to case
+
+	attrs [][]byte // attribute files, lowest precedence first
+	info  []byte   // info/attributes
+}
+
+// Read reads the rule files outside the tree.
+func (s *Source) Read() *Texts {
+	t := &Texts{}
+	if s.Layout == nil {
+		if s.Builtin {
+			t.Ignore = append(t.Ignore, []byte(builtinIgnore))
+		}
+		return t
+	}
+	t.Fold, _ = s.Config.Bool("core.ignorecase", false)
+	t.Ignore = appendFile(t.Ignore, s.gitFile("core.excludesfile", "ignore"))
+	t.attrs = appendFile(t.attrs, "/etc/gitattributes")
+	t.attrs = appendFile(t.attrs, s.gitFile("core.attributesfile", "attributes"))
+	t.Exclude = Exclude(s.Layout)
+	t.info = readFile(filepath.Join(s.Layout.CommonDir, "info", "attributes"))
+	return t
+}
+
+// Exclude returns a repository's own info/exclude, empty if there is none.
+func Exclude(l *gitconf.Layout) []byte {
+	return readFile(filepath.Join(l.CommonDir, "info", "exclude"))
+}
+
+// gitFile is the user's own rule file: what the configuration names, "" if that
+// is nothing, or else the one of that name in git's configuration directory.
+func (s *Source) gitFile(key, name string) string {
+	if p, ok, err := s.Config.Path(key, s.Root); ok && err == nil {
+		return p
+	}
+	if d := s.Env("XDG_CONFIG_HOME"); d != "" {
+		return filepath.Join(d, "git", name)
+	}
+	return filepath.Join(s.Home, ".config", "git", name)
+}
+
+func appendFile(list [][]byte, path string) [][]byte {
+	if text := readFile(path); len(text) > 0 {
+		return append(list, text)
+	}
+	return list
+}
+
+// rulesMax is how much of a rule file git reads.
+const rulesMax = 100 << 20
+
+func readFile(path string) []byte {
+	text, err := regular.Read(path, rulesMax)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// AttrTree returns the tree from which attributes are read instead of from the
+// worktree, zero if there is none: GIT_ATTR_SOURCE (git 2.41), or else attr.tree
+// (git 2.43). A name that leads to no tree counts for git as not written; with one
+// in the environment git add fails, which nobody is helped by here. Resolve finds
+// the tree of a name.
+func (s *Source) AttrTree(resolve func(name string) (oid.ID, error)) oid.ID {
+	from, name := "GIT_ATTR_SOURCE", s.Env("GIT_ATTR_SOURCE")
+	if name == "" {
+		from = "attr.tree"
+		name, _ = s.Config.String(from)
+	}
+	if name == "" {
+		return oid.ID{}
+	}
+	id, err := resolve(name)
+	if err != nil {
+		s.Warn(fmt.Sprintf("%s is ignored: %v", from, err))
+	}
+	return id
+}
+
+// Chain compiles the ignore rules of a repository whose info/exclude is given.
+func (t *Texts) Chain(exclude []byte) *ignore.Chain {
+	opt := &ignore.Options{FoldCase: t.Fold}
+	var files []*ignore.File
+	for _, text := range t.Ignore {
+		files = append(files, ignore.Parse(text, opt))
+	}
+	return ignore.NewChain(append(files, ignore.Parse(exclude, opt))...)
+}
+
+// Attributes compiles the attribute rules.
+func (t *Texts) Attributes() *attr.Chain {
+	opt := &attr.Options{FoldCase: t.Fold, Macros: true}
+	var files []*attr.File
+	for _, text := range t.attrs {
+		files = append(files, attr.Parse(text, opt))
+	}
+	return attr.NewChain(attr.Parse(t.info, opt), files...)
+}
+
+// All returns the texts of the ignore rules that are not empty.
+func (t *Texts) All() (all [][]byte) {
+	for _, text := range append(slices.Clone(t.Ignore), t.Exclude) {
+		if len(text) > 0 {
+			all = append(all, text)
+		}
+	}
+	return all
+}

@@ -1,0 +1,201 @@
+// Package settings reads the rewind.* settings: from the environment, which wins,
+// the repository's git configuration, and the user's own file. A setting that is
+// unknown or malformed is named once and ignored. It knows what a setting means
+// for a path ([Settings.Policy]), and nothing of who asks.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+)
+
+// Settings are the rewind.* values in force. They do not change.
+type Settings struct {
+	Force         bool          // also protect what is almost surely a mistake
+	Include       []string      // patterns of ignored files that are recorded all the same
+	Exclude       []string      // patterns of files that are left out
+	Secrets       []string      // patterns of untracked files that stay out of git objects
+	MaxFileSize   int64         // bytes; 0: no limit
+	LargeDir      int           // so many untracked files make a directory one that is left out; 0: no limit
+	MaxSnapshots  int           // 0: no limit
+	MaxAge        time.Duration // 0: no limit
+	MaxStoreSize  int64         // bytes; 0: no limit
+	ThinDays      int           // after today, keep one an hour for so many days, then one a day; 0: keep all
+	PinLabeled    bool          // snapshots of labelled entries are never dropped
+	ScanMode      string        // of whose sessions a prune may drop snapshots
+	StartupBudget time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
+	AgentDirs     []string      // directories of agents, beside those that are known anyway
+	Builtin       bool          // without git: leave out dependency and cache directories
+
+	mu       sync.Mutex // guards warnings
+	warnings []string
+}
+
+// known lists every setting by its name in lower case, as git's configuration
+// has names, and says how it is taken over.
+var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
+	"force":        boolean(func(s *Settings) *bool { return &s.Force }),
+	"builtin":      boolean(func(s *Settings) *bool { return &s.Builtin }),
+	"include":      patterns(func(s *Settings) *[]string { return &s.Include }),
+	"exclude":      patterns(func(s *Settings) *[]string { return &s.Exclude }),
+	"secrets":      patterns(func(s *Settings) *[]string { return &s.Secrets }),
+	"maxfilesize":  number(func(s *Settings, n int64) { s.MaxFileSize = n }),
+	"largedir":     number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
+	"maxsnapshots": number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
+	"maxagedays":   number(func(s *Settings, n int64) { s.MaxAge = span(n, 24*time.Hour) }),
+	"maxstoresize": number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
+	"thin":         number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
+
+	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
+	"scanmode":          scanModes,
+	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = span(n, time.Millisecond) }),
+	"agentdir":          patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
+}
+
+// The scan modes. Both read every ledger that can be found, because what none
+// of them refers to may go; ancestor-only spares what the session at hand and
+// those it was forked from do not refer to.
+const (
+	ScanSessions  = "repo-sessions"
+	ScanAncestors = "ancestor-only"
+)
+
+func scanModes(s *Settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	if v != ScanSessions && v != ScanAncestors {
+		return fmt.Errorf("%q is neither %s nor %s", v, ScanSessions, ScanAncestors)
+	}
+	s.ScanMode = v
+	return nil
+}
+
+// environment names the variable of each setting.
+var environment = map[string]string{
+	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
+	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
+	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir",
+}
+
+// Sources are where settings stand.
+type Sources struct {
+	File string              // the user's own, for all repositories and directories
+	Git  *gitconf.Config     // the repository's; nil without git
+	Env  func(string) string // the environment
+}
+
+// Load reads every source, the weakest first.
+func Load(from Sources) *Settings {
+	s := &Settings{Builtin: true, ScanMode: ScanSessions}
+	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Warn(err.Error())
+	}
+	s.apply(user)
+	if from.Git != nil {
+		s.apply(from.Git)
+	}
+	s.apply(environmentConfig(from.Env))
+	return s
+}
+
+// environmentConfig gives the variables of the environment the form of a
+// configuration.
+func environmentConfig(env func(string) string) *gitconf.Config {
+	var list []gitconf.Setting
+	for variable, name := range environment {
+		value := env(variable)
+		if value == "" {
+			continue
+		}
+		for _, v := range filepath.SplitList(value) {
+			list = append(list, gitconf.Setting{Name: "rewind." + name, Value: v, Scope: gitconf.Command})
+		}
+	}
+	return gitconf.NewConfig(list)
+}
+
+// apply takes over the rewind.* settings of one source.
+func (s *Settings) apply(c *gitconf.Config) {
+	done := map[string]bool{}
+	for _, setting := range c.Settings() {
+		name, ours := strings.CutPrefix(setting.Name, "rewind.")
+		if !ours || done[name] {
+			continue
+		}
+		done[name] = true
+		take, ok := known[name]
+		if !ok {
+			s.Warn("unknown setting " + setting.Name)
+			continue
+		}
+		if err := take(s, c, setting.Name); err != nil {
+			s.Warn(fmt.Sprintf("setting %s is ignored: %v", setting.Name, err))
+		}
+	}
+}
+
+// Warn keeps a sentence about a setting, once.
+func (s *Settings) Warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.warnings, text) {
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+// Warnings returns one sentence for each setting that is unknown or malformed.
+func (s *Settings) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
+}
+
+func boolean(field func(*Settings) *bool) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) (err error) {
+		*field(s), err = c.Bool(name, *field(s))
+		return err
+	}
+}
+
+func patterns(field func(*Settings) *[]string) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) error {
+		for _, v := range c.Strings(name) {
+			if strings.ContainsAny(v, "\n\x00") {
+				return fmt.Errorf("%q is not one line", v)
+			}
+			*field(s) = append(*field(s), v)
+		}
+		return nil
+	}
+}
+
+func number(store func(*Settings, int64)) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) error {
+		n, err := c.Int(name, 0)
+		if err == nil && n < 0 {
+			err = fmt.Errorf("%d is negative", n)
+		}
+		if err == nil {
+			store(s, n)
+		}
+		return err
+	}
+}
+
+// whole keeps a large number large where an int has 32 bits.
+func whole(n int64) int { return int(min(n, math.MaxInt)) }
+
+// span is n units of time, or the longest there is: 292 years.
+func span(n int64, unit time.Duration) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/unit))) * unit
+}

@@ -1,0 +1,78 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+func TestASpanIsWhatItWasAskedFor(t *testing.T) {
+	if span(3, time.Hour) != 3*time.Hour || span(1<<62, time.Millisecond) < 290*365*24*time.Hour {
+		t.Error("a span is not what it was asked for")
+	}
+}
+
+func TestTheStrongerSourceWinsAndWhatIsWrongIsNamedOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	text := "[rewind]\n\tmaxSnapshots = 1\n\tmaxAgeDays = 2\n\tthin = -1\n\tnonsense = 1\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git := gitconf.NewConfig([]gitconf.Setting{
+		{Name: "rewind.maxsnapshots", Value: "3"}, {Name: "rewind.nonsense", Value: "2"}, {Name: "core.filemode", Value: "false"},
+	})
+	env := map[string]string{"REWIND_MAX_SNAPSHOTS": "4", "REWIND_SCAN_MODE": "other"}
+	s := Load(Sources{File: file, Git: git, Env: func(name string) string { return env[name] }})
+	if s.MaxSnapshots != 4 || s.MaxAge != 48*time.Hour || s.ThinDays != 0 || s.ScanMode != ScanSessions || !s.Builtin {
+		t.Errorf("%d snapshots, %v, thin %d, mode %q", s.MaxSnapshots, s.MaxAge, s.ThinDays, s.ScanMode)
+	}
+	warnings := s.Warnings()
+	for _, name := range []string{"rewind.nonsense", "rewind.thin", "rewind.scanmode"} {
+		n := 0
+		for _, w := range warnings {
+			if strings.Contains(w, name) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is named %d times in %q", name, n, warnings)
+		}
+	}
+}
+
+func TestWhereThePolicyPutsAPath(t *testing.T) {
+	s := &Settings{Include: []string{"keep/"}, Exclude: []string{"*.tmp"}, Secrets: []string{"builtin"}, MaxFileSize: 10, LargeDir: 3}
+	p := s.Policy()
+	for _, c := range []struct {
+		path           string
+		isDir, ignored bool
+		size           int64
+		want           worktree.Place
+	}{
+		{"a", false, false, 10, worktree.Usual},
+		{"a", false, false, 11, worktree.Nowhere},
+		{"a.tmp", false, false, 1, worktree.Nowhere},
+		{"keep", true, true, 0, worktree.Overlay},
+		{"d/.env", false, false, 1, worktree.Overlay},
+		{"d/.env.example", false, false, 1, worktree.Usual},
+	} {
+		if got, why := p.Place(c.path, c.isDir, c.ignored, c.size); got != c.want {
+			t.Errorf("%s, %d bytes: %v (%s), want %v", c.path, c.size, got, why, c.want)
+		}
+	}
+	if p.Full(2) != "" || p.Full(3) == "" {
+		t.Error("the limit of a large directory is not the one that was set")
+	}
+	if (&Settings{}).Policy() != nil {
+		t.Error("settings that say nothing are a policy")
+	}
+	if names := []string{"x/id_rsa", ".env", "tls.key"}; slices.ContainsFunc(names, func(n string) bool { return !LikeSecret(n) }) || LikeSecret("main.go") {
+		t.Error("the built-in list is not what it was")
+	}
+}
