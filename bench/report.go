@@ -1,11 +1,9 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -80,31 +78,6 @@ func (r *Report) Table(w io.Writer) error {
 		}
 		if err := t.Flush(); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// JSON writes the report as one JSON object.
-func (r *Report) JSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
-
-// Benchmarks writes the report in the format of Go's benchmarks, which benchstat
-// reads: a line for each round.
-func (r *Report) Benchmarks(w io.Writer) error {
-	goos, goarch, _ := strings.Cut(r.System, "/")
-	if _, err := fmt.Fprintf(w, "goos: %s\ngoarch: %s\n", goos, goarch); err != nil {
-		return err
-	}
-	for _, res := range r.Results {
-		for _, c := range res.Contenders {
-			name := strings.NewReplacer(" ", "_", ",", "").Replace(c.Name)
-			for i, s := range c.Seconds {
-				_, err := fmt.Fprintf(w, "Benchmark/workload=%s/files=%d/system=%s-%d\t1\t%.0f ns/op\t%d disk-B/op\t%d peak-B\n",
-					res.Workload, res.Files, name, r.Processors, s*1e9, c.DiskBytes[i], c.PeakBytes)
-				if err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func (sm sample) use(path string) error {
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	if _, err := s.Check(ctx, nil); err != nil {
+	if _, err := s.Check(ctx); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	return sm.write(ctx, s)

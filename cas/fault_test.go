@@ -84,7 +84,7 @@ func TestAFailedWriteLeavesNothingVisible(t *testing.T) {
 			t.Fatalf("second try after write %d: %v", n, err)
 		}
 	}
-	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 }

@@ -173,7 +173,7 @@ func TestAKilledWriterLeavesAWholeStore(t *testing.T) {
 	if len(said) == 0 || len(got) > len(said)+25 {
 		t.Errorf("%d acknowledged, %d recorded", len(said), len(got))
 	}
-	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestGoroutinesMayShareAStage(t *testing.T) {
 	if err != nil || st.Objects != 800 {
 		t.Errorf("%d objects, %v; want 800", st.Objects, err)
 	}
-	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 }

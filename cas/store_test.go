@@ -134,7 +134,7 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+		if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 			t.Errorf("Check = %v, %v", damage, err)
 		}
 	}
@@ -252,7 +252,7 @@ func TestAnEditIsStoredAsADelta(t *testing.T) {
 	if per := (st.StoredBytes - 6000) / 30; per > 1000 {
 		t.Errorf("an edit takes %d bytes", per)
 	}
-	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 }

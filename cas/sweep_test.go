@@ -56,7 +56,7 @@ func TestASweepKeepsTheLiveAndTheYoung(t *testing.T) {
 	if !has(t, s, young[0]) || !has(t, s, met[0]) {
 		t.Error("a young object is gone")
 	}
-	if damage, err := s.Check(t.Context(), nil); err != nil || len(damage) > 0 {
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
 	later(s, 50*time.Hour)

@@ -192,9 +192,35 @@ func (c *conversations) open(m *model, parent *conversation) *conversation {
 }
 
 func (s *conversation) record(m *model, r ledger.Record) {
-	data, err := r.Encode()
-	m.must(err)
-	s.line(m, map[string]any{"type": "custom", "customType": string(r.Kind), "data": json.RawMessage(data)})
+	s.line(m, map[string]any{"type": "custom", "customType": string(r.Kind), "data": recordData(r)})
+}
+
+// recordData is a record in the form in which pi-rewind-hook writes it.
+func recordData(r ledger.Record) map[string]any {
+	data := map[string]any{"v": 2}
+	if r.Kind == ledger.ForkPending {
+		data["current"] = r.Current.String()
+		if !r.Undo.IsZero() {
+			data["undo"] = r.Undo.String()
+		}
+		return data
+	}
+	snapshots, bindings := []string{}, [][2]any{}
+	add := func(id oid.ID) int {
+		snapshots = append(snapshots, id.String())
+		return len(snapshots) - 1
+	}
+	for _, b := range r.Bindings {
+		bindings = append(bindings, [2]any{b.Entry, add(b.Snapshot)})
+	}
+	if r.Kind == ledger.Op && !r.Current.IsZero() {
+		data["current"] = add(r.Current)
+	}
+	if r.Kind == ledger.Op && !r.Undo.IsZero() {
+		data["undo"] = add(r.Undo)
+	}
+	data["snapshots"], data["bindings"] = snapshots, bindings
+	return data
 }
 
 // line writes an entry below the last one and returns its id.

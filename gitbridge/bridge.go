@@ -115,7 +115,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 // bridge does all of it once. It says to do it again when the chain it began
 // with was replaced meanwhile: what that kept may be gone.
 func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again bool, err error) {
-	tip, err := w.r.Tip()
+	tip, err := w.r.tip()
 	if err == nil {
 		err = w.r.sound(tip)
 	}
@@ -209,9 +209,9 @@ func (w *writer) settle(ctx context.Context) error {
 }
 
 // Sound reports whether the ref and the head of its chain can be read, also where
-// there is no ref. The errors are those of [Repo.Tip].
+// there is no ref. The errors are those of [Repo.Sound].
 func (r *Repo) Sound() error {
-	tip, err := r.Tip()
+	tip, err := r.tip()
 	if err == nil {
 		err = r.sound(tip)
 	}
@@ -229,9 +229,9 @@ func (r *Repo) sound(tip oid.ID) error {
 	return nil
 }
 
-// Tip returns where the store ref points to, zero if there is none yet. The
+// tip returns where the store ref points to, zero if there is none yet. The
 // errors are ErrBroken, ErrUnsupportedRepository, and those of the system.
-func (r *Repo) Tip() (oid.ID, error) {
+func (r *Repo) tip() (oid.ID, error) {
 	ref, err := r.readRef(StoreRef)
 	if errors.Is(err, gitref.ErrNotFound) {
 		return oid.ID{}, nil
@@ -248,7 +248,7 @@ func (r *Repo) Keeps(ctx context.Context, snapshot oid.ID) bool {
 	if !r.db.Has(snapshot) {
 		return false
 	}
-	tip, err := r.Tip()
+	tip, err := r.tip()
 	return err == nil && !tip.IsZero() && r.kept(ctx, tip, snapshot)
 }
 
@@ -307,7 +307,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 			return oid.ID{}, false, errors.Join(ctx.Err(), err)
 		case <-time.After(rand.N(5 * time.Millisecond)):
 		}
-		now, err := w.r.Tip()
+		now, err := w.r.tip()
 		if err != nil {
 			return oid.ID{}, false, err
 		}

@@ -112,7 +112,7 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 	}
 	defer w.close()
 	for {
-		tip, err := r.Tip()
+		tip, err := r.tip()
 		repair := errors.Is(err, ErrBroken) && what == "rebuild"
 		if repair {
 			tip, err = oid.ID{}, nil

@@ -43,10 +43,10 @@ func TestAPipeOrDeviceThatIsCalledASessionIsNotOpened(t *testing.T) {
 		t.Errorf("found %d", n)
 	}
 	for _, path := range []string{pipe, device, dir} {
-		if _, err := Open(path); !errors.Is(err, ErrNotSession) {
+		if _, err := look(path); !errors.Is(err, ErrNotSession) {
 			t.Errorf("open %s: %v", path, err)
 		}
-		if _, err := ReadHeader(path); !errors.Is(err, ErrNotSession) {
+		if _, err := readHeader(path); !errors.Is(err, ErrNotSession) {
 			t.Errorf("header of %s: %v", path, err)
 		}
 		if _, err := Mentioned(context.Background(), path); !errors.Is(err, ErrNotSession) {
@@ -66,7 +66,7 @@ func TestAFileLongerThanAnySessionIsAnErrorAndNotRead(t *testing.T) {
 	if err := os.Truncate(path, sessionBytesMax+1); err != nil {
 		t.Skip("SKIPPED: the file system has no sparse files: ", err)
 	}
-	if _, err := Open(path); !errors.Is(err, errTooLong) {
+	if _, err := look(path); !errors.Is(err, errTooLong) {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := Mentioned(context.Background(), path); !errors.Is(err, errTooLong) {
@@ -88,10 +88,10 @@ func TestAHeaderIsNotLookedForInAWholeFile(t *testing.T) {
 		t.Skip("SKIPPED: the file system has no sparse files: ", err)
 	}
 	s := &Session{path: path}
-	if err := s.Refresh(); !errors.Is(err, ErrNotSession) || s.BytesParsed() != 0 {
-		t.Errorf("%v, %d bytes", err, s.BytesParsed())
+	if err := again(s); !errors.Is(err, ErrNotSession) || s.parsed != 0 {
+		t.Errorf("%v, %d bytes", err, s.parsed)
 	}
-	if _, err := ReadHeader(path); !errors.Is(err, ErrNotSession) {
+	if _, err := readHeader(path); !errors.Is(err, ErrNotSession) {
 		t.Error(err)
 	}
 }

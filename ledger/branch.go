@@ -6,10 +6,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Branch returns the path from the root to the entry with the id, and whether
+// branch returns the path from the root to the entry with the id, and whether
 // it is whole: it is not if an entry of it is missing, because its line is
 // lost, or if the parents form a cycle. The id "" names the empty branch.
-func (s *Session) Branch(leafID string) (path []Entry, whole bool) {
+func (s *Session) branch(leafID string) (path []Entry, whole bool) {
 	seen := make(map[int]bool)
 	for id := leafID; id != ""; {
 		i, ok := s.byID[id]
@@ -42,7 +42,7 @@ type State struct {
 func (s *Session) State(leafID string) State {
 	var st State
 	var point oid.ID
-	path, _ := s.Branch(leafID)
+	path, _ := s.branch(leafID)
 	for i := range path {
 		e := &path[i]
 		if id, ok := s.bound[e.ID]; ok && e.restorable() {

@@ -77,7 +77,7 @@ func (d *discovery) visit(path string) bool {
 	case info.IsDir():
 		return d.folder(path)
 	case info.Mode().IsRegular() && strings.HasSuffix(path, ".jsonl"):
-		header, err := ReadHeader(path)
+		header, err := readHeader(path)
 		return d.yield(Found{path, header, err})
 	}
 	return true
@@ -103,8 +103,8 @@ func (d *discovery) failed(path string, err error) bool {
 	return d.yield(Found{Path: path, Err: fmt.Errorf("session: %w", err)})
 }
 
-// ReadHeader reads the header alone. Errors are those of [Open].
-func ReadHeader(path string) (Header, error) {
+// readHeader reads the header alone. Errors are those of [Sessions.Open].
+func readHeader(path string) (Header, error) {
 	f, _, err := openRegular(path)
 	if err != nil {
 		return Header{}, err

@@ -1,6 +1,6 @@
 // Package ledger reads Pi session files and says which snapshot belongs to
-// which point of a conversation. It writes the records that say so into
-// sessions that are not open.
+// which point of a conversation. It writes nothing: whoever holds a session open
+// writes the records that say so.
 //
 // A session file is lines of JSON, version 3: a header, then entries that form
 // a tree. Snapshots are named in entries of type custom whose customType is
@@ -11,8 +11,8 @@
 // the last; that its answers depend on the bytes of the file alone, not on
 // when it looked; that memory grows with the number of entries and not with
 // what is in them; and that nothing in a file stops the reading: a line that
-// cannot be used is a named [Problem], and the ids of snapshots that stand in
-// it are still reported as mentioned.
+// cannot be used is passed over, and the ids of snapshots that stand in it are
+// still reported as mentioned.
 //
 // It does not know what a snapshot id points to (existence is asked through a
 // function), where the files of a worktree are, git, or the environment.
@@ -20,7 +20,6 @@ package ledger
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -38,10 +37,6 @@ var (
 
 // sessionVersion is the version of session files since Pi 0.65.
 const sessionVersion = 3
-
-// problemsMax bounds what is remembered of a file that is nothing but
-// problems; see [Session.Problems].
-const problemsMax = 1000
 
 // A Header is the first line of a session file.
 type Header struct {
@@ -81,13 +76,6 @@ func (e *Entry) restorable() bool {
 	return false
 }
 
-// A Problem names a line that could not be used, wholly or in part.
-type Problem struct {
-	Line   int   // from 1
-	Offset int64 // of the line in the file
-	Reason string
-}
-
 // A Session is what is known of one session file after its last refresh. It
 // holds no open file. One goroutine may use it at a time.
 type Session struct {
@@ -96,8 +84,6 @@ type Session struct {
 	found  bool // the header was read
 
 	entries   []Entry
-	problems  []Problem
-	unnamed   int      // problems beyond problemsMax
 	mentioned []oid.ID // ids in lines that are no valid records
 
 	byID    map[string]int // last entry of an id
@@ -107,18 +93,6 @@ type Session struct {
 	resume  position
 	pending *marks // set while the last line has no newline
 	parsed  int64
-	now     func() time.Time
-}
-
-// Open reads the session file at path. It fails with ErrNotSession or
-// ErrVersion, or with the error of the file. Only a regular file is read, and
-// no further than any session goes.
-func Open(path string) (*Session, error) {
-	s := &Session{path: path, now: time.Now}
-	if err := s.Refresh(); err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // Path returns the path that was opened.
@@ -126,20 +100,6 @@ func (s *Session) Path() string { return s.path }
 
 // Header returns the header of the session.
 func (s *Session) Header() Header { return s.header }
-
-// BytesParsed returns how many bytes all looks together have parsed.
-func (s *Session) BytesParsed() int64 { return s.parsed }
-
-// Problems returns what was wrong with the file, in the order of lines: the
-// first thousand, and if there are more a last one that counts the rest. A
-// torn last line is a problem until its rest is there.
-func (s *Session) Problems() []Problem {
-	list := append([]Problem(nil), s.problems...)
-	if s.unnamed > 0 {
-		list = append(list, Problem{Reason: fmt.Sprintf("%d further problems", s.unnamed)})
-	}
-	return list
-}
 
 // Entries yields the entries in the order of the file.
 func (s *Session) Entries() iter.Seq[Entry] {
@@ -150,15 +110,6 @@ func (s *Session) Entries() iter.Seq[Entry] {
 			}
 		}
 	}
-}
-
-// Entry returns the entry with the id; of several, the last in the file.
-func (s *Session) Entry(id string) (Entry, bool) {
-	i, ok := s.byID[id]
-	if !ok {
-		return Entry{}, false
-	}
-	return s.entries[i], true
 }
 
 // Leaf returns the last entry in the file, where Pi continues after loading
@@ -182,17 +133,6 @@ func (s *Session) Binding(entryID string) (oid.ID, bool) {
 // Label returns the label of the entry, "" for none.
 func (s *Session) Label(entryID string) string { return s.labels[entryID] }
 
-// Labels yields the labelled entries and their labels, in no order.
-func (s *Session) Labels() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for id, label := range s.labels {
-			if !yield(id, label) {
-				return
-			}
-		}
-	}
-}
-
 // Pending returns the last record of a pending fork in the file.
 func (s *Session) Pending() (Record, bool) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
@@ -204,5 +144,5 @@ func (s *Session) Pending() (Record, bool) {
 }
 
 func (s *Session) clear() {
-	*s = Session{path: s.path, now: s.now, parsed: s.parsed, words: make(map[string]string)}
+	*s = Session{path: s.path, parsed: s.parsed, words: make(map[string]string)}
 }

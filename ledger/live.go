@@ -21,10 +21,6 @@ const (
 	Unreadable                    // in a line or record that cannot be used
 )
 
-// Pins are the reasons that should hold against any limit of age or number.
-// Labelled is one if the user wants labelled entries pinned.
-const Pins = Current | Undo | Pending | Unreadable
-
 // A Reference is how a session refers to one snapshot.
 type Reference struct {
 	Reasons Reason

@@ -326,37 +326,3 @@ func TestLineageIsThatOfThePeer(t *testing.T) {
 		}
 	}
 }
-
-func TestThePeerReadsWhatIsAppended(t *testing.T) {
-	s := newScript("")
-	u := s.user("one")
-	a := s.assistant("edit")
-	path := write(t, "s.jsonl", s.text())
-	session, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []Record{
-		{Kind: Turn, Bindings: []Binding{{u, id(1)}, {a, id(2)}, {a, id(1)}}},
-		{Kind: Op, Current: id(1), Undo: id(3)},
-		{Kind: Op, Bindings: []Binding{{u, id(4)}}},
-		{Kind: ForkPending, Current: id(5), Undo: id(6)},
-	} {
-		if _, err := session.Append(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := readPeer(string(text))
-	leaf, _ := session.Leaf()
-	current, undo := p.state(leaf.ID)
-	if p.bound[u] != id(4).String() || p.bound[a] != id(1).String() || current != id(1).String() || undo != id(3).String() {
-		t.Errorf("peer reads %v, current %s, undo %s", p.bound, current, undo)
-	}
-	if p.pending["current"] != id(5).String() || p.pending["undo"] != id(6).String() {
-		t.Errorf("peer reads pending %v", p.pending)
-	}
-}

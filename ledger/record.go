@@ -46,73 +46,16 @@ type Record struct {
 	Undo     oid.ID    // the state before the last restore, zero if not said
 
 	// Mentioned holds every snapshot of a decoded record, also those that
-	// nothing in it refers to. Encoding ignores it.
+	// nothing in it refers to.
 	Mentioned []oid.ID
 }
 
-type recordData struct {
-	Version   int      `json:"v"`
-	Snapshots []string `json:"snapshots"`
-	Bindings  [][2]any `json:"bindings,omitempty"`
-	Current   *int     `json:"current,omitempty"`
-	Undo      *int     `json:"undo,omitempty"`
-}
-
-type pendingData struct {
-	Version int    `json:"v"`
-	Current string `json:"current"`
-	Undo    string `json:"undo,omitempty"`
-}
-
-// Encode returns the data of the entry, version 2, as pi-rewind-hook reads
-// it. A record that says nothing is ErrRecord: nobody writes those.
-func (r Record) Encode() ([]byte, error) {
-	switch {
-	case r.Kind == ForkPending && !r.Current.IsZero():
-		return json.Marshal(pendingData{recordVersion, r.Current.String(), r.Undo.String()})
-	case r.Kind == Turn && len(r.Bindings) > 0:
-		return r.encode()
-	case r.Kind == Op && (len(r.Bindings) > 0 || !r.Current.IsZero() || !r.Undo.IsZero()):
-		return r.encode()
-	}
-	return nil, fmt.Errorf("encode %q: empty or of no known kind: %w", r.Kind, ErrRecord)
-}
-
-func (r Record) encode() ([]byte, error) {
-	data := recordData{Version: recordVersion, Snapshots: []string{}}
-	places := make(map[oid.ID]int)
-	place := func(id oid.ID) int {
-		i, ok := places[id]
-		if !ok {
-			i = len(data.Snapshots)
-			places[id] = i
-			data.Snapshots = append(data.Snapshots, id.String())
-		}
-		return i
-	}
-	for _, b := range r.Bindings {
-		if b.Entry == "" || b.Snapshot.IsZero() {
-			return nil, fmt.Errorf("encode %q: binding without entry or snapshot: %w", r.Kind, ErrRecord)
-		}
-		data.Bindings = append(data.Bindings, [2]any{b.Entry, place(b.Snapshot)})
-	}
-	if r.Kind == Op && !r.Current.IsZero() {
-		i := place(r.Current)
-		data.Current = &i
-	}
-	if r.Kind == Op && !r.Undo.IsZero() {
-		i := place(r.Undo)
-		data.Undo = &i
-	}
-	return json.Marshal(data)
-}
-
-// DecodeRecord reads the data of a custom entry. What makes a record invalid
+// decodeRecord reads the data of a custom entry. What makes a record invalid
 // is what makes it invalid for pi-rewind-hook: another version than 2, or no
 // array (a turn: or no bindings; a pending fork: no current). A binding or
 // index that points nowhere, or at something that is no full object id, is
 // left out; the rest counts.
-func DecodeRecord(kind Kind, data []byte) (Record, error) {
+func decodeRecord(kind Kind, data []byte) (Record, error) {
 	r := Record{Kind: kind}
 	// Names are matched exactly, which decoding into a struct does not do.
 	var fields map[string]json.RawMessage

@@ -21,21 +21,18 @@ type position struct {
 	info       os.FileInfo
 	read       int64 // bytes seen
 	offset     int64 // behind the last newline seen: where the next look begins
-	line       int   // lines before offset
 	head, tail []byte
 }
 
 // marks are the lengths to go back to when the last line has no newline yet:
 // what it says counts, as it does for Pi, but it is read again next time.
 type marks struct {
-	entries, problems, unnamed, mentioned, line int
+	entries, mentioned int
 }
 
-// Refresh takes in what was appended to the file since the last look. A file
+// refreshIn takes in what was appended to the file since the last look. A file
 // that was replaced, cut or written again is read anew. After an error the
 // session is as far as it was read, or empty.
-func (s *Session) Refresh() error { return s.refreshIn(context.Background()) }
-
 func (s *Session) refreshIn(ctx context.Context) error {
 	f, info, err := openRegular(s.path)
 	if err != nil {
@@ -101,7 +98,6 @@ func (s *Session) read(ctx context.Context, f io.ReaderAt, size int64) error {
 		if !p.line.whole {
 			s.pending = s.marks()
 		}
-		s.resume.line++
 		if err := s.take(ctx, f, p); err != nil {
 			s.clear()
 			return err
@@ -129,13 +125,11 @@ func (s *Session) take(ctx context.Context, f io.ReaderAt, p *parser) error {
 	case l.blank:
 		return nil
 	case l.bad != "":
-		s.problem(l, l.bad)
 		return s.salvage(ctx, f, l.start, l.end)
 	case !s.found:
 		return s.takeHeader(l)
 	case l.entry.Type == "session":
-		s.problem(l, "a second header")
-		return nil
+		return nil // a second header
 	}
 	p.last = l.entry.ID
 	return s.takeEntry(ctx, f, l)
@@ -162,7 +156,6 @@ func (s *Session) takeEntry(ctx context.Context, f io.ReaderAt, l *line) error {
 	case e.Type == "custom" && Kind(e.CustomType).valid():
 		record, err := readRecord(f, l)
 		if err != nil {
-			s.problem(l, err.Error())
 			if err := s.salvage(ctx, f, l.data[0], l.data[1]); err != nil {
 				return err
 			}
@@ -170,13 +163,8 @@ func (s *Session) takeEntry(ctx context.Context, f io.ReaderAt, l *line) error {
 		}
 		e.record = &record
 	}
-	if e.ID == "" {
-		s.problem(l, "an entry without id")
-		if e.record == nil && e.label == nil {
-			return nil
-		}
-	} else if _, twice := s.byID[e.ID]; twice {
-		s.problem(l, "an id that occurred before")
+	if e.ID == "" && e.record == nil && e.label == nil {
+		return nil
 	}
 	s.entries = append(s.entries, e)
 	s.index(len(s.entries) - 1)
@@ -193,7 +181,7 @@ func readRecord(f io.ReaderAt, l *line) (Record, error) {
 	if _, err := f.ReadAt(data, l.data[0]); err != nil {
 		return Record{}, fmt.Errorf("%s: %w", kind, err)
 	}
-	return DecodeRecord(kind, data)
+	return decodeRecord(kind, data)
 }
 
 // index enters one entry into the maps. Entries are indexed in the order of
@@ -220,19 +208,8 @@ func (s *Session) index(i int) {
 	}
 }
 
-func (s *Session) problem(l *line, reason string) {
-	if !l.whole && l.bad != "" {
-		reason = "torn last line: " + reason
-	}
-	if len(s.problems) == problemsMax {
-		s.unnamed++
-		return
-	}
-	s.problems = append(s.problems, Problem{s.resume.line, l.start, reason})
-}
-
 func (s *Session) marks() *marks {
-	return &marks{len(s.entries), len(s.problems), s.unnamed, len(s.mentioned), s.resume.line}
+	return &marks{len(s.entries), len(s.mentioned)}
 }
 
 // dropPending forgets what the line without a newline said.
@@ -247,8 +224,7 @@ func (s *Session) dropPending() {
 		return
 	}
 	indexed := len(s.entries) > m.entries
-	s.entries, s.problems = s.entries[:m.entries], s.problems[:m.problems]
-	s.unnamed, s.mentioned, s.resume.line = m.unnamed, s.mentioned[:m.mentioned], m.line
+	s.entries, s.mentioned = s.entries[:m.entries], s.mentioned[:m.mentioned]
 	if !indexed {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -27,13 +26,15 @@ type Sessions struct {
 	parsed int64
 }
 
-// Open returns the session in the file at path, refreshed. Errors are those
-// of the function [Open]; a session that cannot be read is forgotten.
+// Open returns the session in the file at path, with all that was appended to
+// it. Only a regular file is read, and no further than any session goes. It
+// fails with ErrNotSession or ErrVersion, or with the error of the file. A
+// session that cannot be read is forgotten.
 func (c *Sessions) Open(path string) (*Session, error) {
 	path = filepath.Clean(path)
 	s, known := c.byPath[path]
 	if !known {
-		s = &Session{path: path, now: time.Now}
+		s = &Session{path: path}
 	}
 	ctx, before := c.Context, s.parsed
 	if ctx == nil {
@@ -123,42 +124,4 @@ func (c *Sessions) Point(s *Session, entryID string, exists func(oid.ID) bool) (
 		}
 	}
 	return oid.ID{}, false
-}
-
-// Handover returns the op that the child of a fork should begin with: what the
-// parent left for it in a pending-fork record. There is none if the child has
-// an op that it did not inherit, because then it took what was left.
-//
-// Of several forks of one parent, the child's is the last that is not younger
-// than its own header.
-func (c *Sessions) Handover(child *Session) (Record, bool) {
-	parent, ok := c.parent(child)
-	if !ok {
-		return Record{}, false
-	}
-	for _, e := range child.entries {
-		_, inherited := parent.byID[e.ID]
-		if e.record != nil && e.record.Kind == Op && !inherited {
-			return Record{}, false
-		}
-	}
-	for i := len(parent.entries) - 1; i >= 0; i-- {
-		e := &parent.entries[i]
-		if e.record == nil || e.record.Kind != ForkPending {
-			continue
-		}
-		if born := child.header.Time; born.IsZero() || !e.Time.After(born) {
-			return Record{Kind: Op, Current: e.record.Current, Undo: e.record.Undo}, true
-		}
-	}
-	return Record{}, false
-}
-
-func (c *Sessions) parent(child *Session) (*Session, bool) {
-	for s := range c.Lineage(child) {
-		if s != child {
-			return s, true
-		}
-	}
-	return nil, false
 }

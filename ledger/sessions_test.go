@@ -1,13 +1,10 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,7 +42,6 @@ func TestALineageThatRunsInACircleEnds(t *testing.T) {
 			t.Errorf("%s: %d sessions, %v", path, n, ok)
 		}
 		sessions.Live(s)
-		sessions.Handover(s)
 	}
 	s, _ := sessions.Open(a)
 	if _, ok := sessions.Point(s, "e-c.jsonl", all); !ok {
@@ -113,25 +109,8 @@ func TestTheChildOfAForkFindsWhatItsParentLeft(t *testing.T) {
 	if got, ok := sessions.Point(child, "00000002", func(v oid.ID) bool { return v != id(2) }); ok {
 		t.Errorf("a snapshot that does not exist was found: %v", got)
 	}
-	op, ok := sessions.Handover(child)
-	if !ok || op.Kind != Op || op.Current != id(3) || op.Undo != id(4) {
-		t.Fatalf("handed over %v %v", op, ok)
-	}
 	if r, ok := parent.Pending(); !ok || r.Current != id(5) {
 		t.Errorf("last pending %v", r)
-	}
-	if _, err := child.Append(op); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := sessions.Handover(child); ok {
-		t.Error("handed over twice")
-	}
-	leaf, _ := child.Leaf()
-	if st := child.State(leaf.ID); st.Current != id(3) || st.Undo != id(4) || st.Newest != id(3) {
-		t.Errorf("state %v", st)
-	}
-	if _, ok := sessions.Handover(parent); ok {
-		t.Error("a session without parent was handed something")
 	}
 }
 
@@ -176,7 +155,7 @@ func TestBranchesEndWhereEntriesAreLostOrRunInACircle(t *testing.T) {
 	}
 	session := open(t, s.text())
 	for leaf, want := range map[string]string{"b": "ab true", "d": "cd false", "y": "xy false", "z": "z false", "": " true", "none": " false"} {
-		path, whole := session.Branch(leaf)
+		path, whole := session.branch(leaf)
 		got := ""
 		for _, e := range path {
 			got += e.ID
@@ -184,75 +163,6 @@ func TestBranchesEndWhereEntriesAreLostOrRunInACircle(t *testing.T) {
 		if got = fmt.Sprint(got, " ", whole); got != want {
 			t.Errorf("%q: %s, want %s", leaf, got, want)
 		}
-	}
-}
-
-func TestAppendWritesOneLineOfPisForm(t *testing.T) {
-	text := small()
-	for name, before := range map[string]string{
-		"whole": text, "torn": text[:len(text)-20], "no newline": strings.TrimSuffix(text, "\n"), "windows": strings.ReplaceAll(text, "\n", "\r\n"),
-	} {
-		path := write(t, "s.jsonl", before)
-		s, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.FixedZone("", 3600)) }
-		leaf, _ := s.Leaf()
-		e, err := s.Append(Record{Kind: Op, Current: id(9)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		added, ok := bytes.CutPrefix(after, []byte(before))
-		form := `^\n?\{"type":"custom","customType":"rewind-op","data":\{"v":2,"snapshots":\["` + id(9).String() +
-			`"\],"current":0\},"id":"` + e.ID + `","parentId":"` + leaf.ID + `","timestamp":"2026-01-02T02:04:05.006Z"\}\n$`
-		if !ok || !regexp.MustCompile(form).Match(added) || !regexp.MustCompile(`^[0-9a-f]{8}$`).MatchString(e.ID) {
-			t.Errorf("%s: appended %q", name, added)
-		}
-		if now, _ := s.Leaf(); now.ID != e.ID || e.ParentID != leaf.ID || s.State(e.ID).Current != id(9) {
-			t.Errorf("%s: entry %v is not the leaf", name, e)
-		}
-		if got, want := sum(s), sum(open(t, string(after))); got != want {
-			t.Errorf("%s: %s\nwant\n%s", name, got, want)
-		}
-	}
-}
-
-func TestAppendToASessionWithoutEntriesMakesARoot(t *testing.T) {
-	s := open(t, newScript("").text())
-	e, err := s.Append(Record{Kind: ForkPending, Current: id(1)})
-	if err != nil || e.ParentID != "" {
-		t.Fatal(e, err)
-	}
-	p, _ := os.ReadFile(s.Path())
-	if !bytes.Contains(p, []byte(`"parentId":null`)) {
-		t.Errorf("%s", p)
-	}
-}
-
-func TestAppendSeesWhatWasAddedMeanwhile(t *testing.T) {
-	s := newScript("")
-	s.user("one")
-	session := open(t, s.text())
-	last := s.user("two")
-	write(t, session.Path(), s.text())
-	if e, err := session.Append(Record{Kind: Op, Current: id(1)}); err != nil || e.ParentID != last {
-		t.Errorf("%v %v", e, err)
-	}
-}
-
-func TestAppendRefusesWhatIsNoSession(t *testing.T) {
-	s := open(t, newScript("").text())
-	write(t, s.Path(), "{}\n")
-	if _, err := s.Append(Record{Kind: Op, Current: id(1)}); !errors.Is(err, ErrNotSession) {
-		t.Error(err)
-	}
-	if p, _ := os.ReadFile(s.Path()); string(p) != "{}\n" {
-		t.Errorf("the file is now %q", p)
 	}
 }
 

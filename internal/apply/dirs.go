@@ -210,7 +210,7 @@ func (a *applier) survey(steps []Step) map[string]error {
 		}
 	}
 	for _, s := range swaps {
-		if SafePath(s.Path) != nil {
+		if safePath(s.Path) != nil {
 			continue
 		}
 		found, err := a.foreign(s.Path, deleted)

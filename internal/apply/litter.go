@@ -59,7 +59,7 @@ func Sweep(root string, left []string, opt *Options) (stays []string, err error)
 	}
 	defer a.root.Close()
 	for _, name := range left {
-		if SafePath(name) == nil {
+		if safePath(name) == nil {
 			a.litter[name] = true
 		}
 	}

@@ -38,7 +38,7 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 		return st, unexpected, nil
 	case same(st, p.git):
 		return st, unexpected, fmt.Errorf("%w: it is a .git", ErrUnsafe)
-	case !p.a.Replay && !s.Have.absent() && Seen(st) == s.Expect && isMode(st.Mode, s.Have.Mode):
+	case !p.a.Replay && !s.Have.absent() && seen(st) == s.Expect && isMode(st.Mode, s.Have.Mode):
 		return st, asExpected, nil
 	}
 	if yes, err := p.holds(p.name, st, s.Want); yes || err != nil {

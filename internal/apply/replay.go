@@ -115,7 +115,7 @@ func Leftovers(steps []Step, key string) map[string]bool {
 }
 
 func (a *applier) clear(s *Step) (err error) {
-	if err := SafePath(s.Path); err != nil {
+	if err := safePath(s.Path); err != nil {
 		return nil // nothing was made beside it
 	}
 	p, err := a.reach(s.Path)

@@ -34,7 +34,7 @@ func (a *applier) run(ctx context.Context, steps []Step) error {
 		group := make([]*Step, 0, n)
 		for i := range steps[:n] {
 			s := &steps[i]
-			err := errors.Join(SafePath(s.Path), s.Have.check(), s.Want.check(), blocked[s.Path])
+			err := errors.Join(safePath(s.Path), s.Have.check(), s.Want.check(), blocked[s.Path])
 			if err == nil {
 				group = append(group, s)
 			} else if err := a.enter(s, err); err != nil {

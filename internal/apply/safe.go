@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// SafePath reports, as an [ErrUnsafe], why a path must not be written below a
+// safePath reports, as an [ErrUnsafe], why a path must not be written below a
 // worktree, nor be put into a git tree: it is not a plain relative path, or a
 // component is ".git" in some spelling that a file system folds to it. They
 // are the names that git refuses with core.protectNTFS and core.protectHFS on
@@ -20,7 +20,7 @@ import (
 //   - HFS+: ".git" with code points strewn in that it ignores.
 //
 // Paths are slash-separated bytes, as on disk.
-func SafePath(path string) error {
+func safePath(path string) error {
 	if path == "" {
 		return fmt.Errorf("%w: empty", ErrUnsafe)
 	}

@@ -30,8 +30,8 @@ type Fingerprint struct {
 	Mode  tree.Mode `json:"mode"`
 }
 
-// Seen returns the fingerprint of what a stat found.
-func Seen(st dirfd.Stat) Fingerprint {
+// seen returns the fingerprint of what a stat found.
+func seen(st dirfd.Stat) Fingerprint {
 	return Fingerprint{Ino: st.Ino, Size: st.Size, Mtime: st.Mtime, Ctime: st.Ctime, Mode: st.Mode}
 }
 

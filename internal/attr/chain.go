@@ -76,12 +76,12 @@ var builtin = Parse([]byte("[attr]binary -diff -merge -text\n"), &Options{Macros
 func NewChain(info *File, outer ...*File) *Chain {
 	c := &Chain{}
 	for _, f := range outer {
-		if f != nil && !f.Empty() {
+		if f != nil && !f.empty() {
 			c.levels = slices.Insert(c.levels, 0, level{file: f})
 		}
 	}
 	c.levels = append(c.levels, level{file: builtin})
-	if info != nil && !info.Empty() {
+	if info != nil && !info.empty() {
 		c.levels = slices.Insert(c.levels, 0, level{file: info})
 		c.own = 1
 	}
@@ -101,7 +101,7 @@ func NewChain(info *File, outer ...*File) *Chain {
 // is nil or has no rules that is c itself. Below the root f must have been
 // parsed without Macros.
 func (c *Chain) With(f *File) *Chain {
-	if f == nil || f.Empty() {
+	if f == nil || f.empty() {
 		return c
 	}
 	sub := *c

@@ -102,14 +102,14 @@ func Parse(data []byte, opt *Options) *File {
 		}
 	}
 	slices.Reverse(f.rules)
-	if !f.Empty() {
+	if !f.empty() {
 		f.digest = binary.BigEndian.Uint64(sum.Sum(nil)) | 1
 	}
 	return f
 }
 
-// Empty reports whether the file has neither rules nor macros.
-func (f *File) Empty() bool { return len(f.rules) == 0 && len(f.macros) == 0 }
+// empty reports whether the file has neither rules nor macros.
+func (f *File) empty() bool { return len(f.rules) == 0 && len(f.macros) == 0 }
 
 func (f *File) wildcase() wildmatch.Case {
 	if f.fold {

@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
+
+const fifo tree.Mode = 0010000 // as stat(2) has it
 
 func TestAPathLongerThanTheSystemAllowsIsOpened(t *testing.T) {
 	root := t.TempDir()
@@ -57,13 +61,13 @@ func TestPipesAndSocketsAreNamedAndDoNotBlock(t *testing.T) {
 	d := open(t, root)
 	list, err := d.List()
 	must(t, err)
-	if len(list) != 1 || list[0].Type != Fifo {
+	if len(list) != 1 || list[0].Type != fifo {
 		t.Errorf("list %+v", list)
 	}
 	f, err := d.OpenFile("p")
 	must(t, err)
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || st.Mode.Type() != Fifo {
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != fifo {
 		t.Errorf("stat %+v, %v", st, err)
 	}
 }

@@ -13,6 +13,14 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
+// The file types that stat(2) knows and a recorded tree does not.
+const (
+	fifo   tree.Mode = 0010000
+	char   tree.Mode = 0020000
+	block  tree.Mode = 0060000
+	socket tree.Mode = 0140000
+)
+
 // A Dir is a directory. It is safe for concurrent use; whoever opened it
 // closes it, once, after the last use.
 //
@@ -217,15 +225,15 @@ func fileType(m os.FileMode) tree.Mode {
 	case m&os.ModeSymlink != 0:
 		return tree.Symlink
 	case m&os.ModeNamedPipe != 0:
-		return Fifo
+		return fifo
 	case m&os.ModeSocket != 0:
-		return Socket
+		return socket
 	case m&os.ModeCharDevice != 0:
-		return Char
+		return char
 	case m&os.ModeDevice != 0:
-		return Block
+		return block
 	case m&os.ModeIrregular != 0:
-		return Char // of no type we could record
+		return char // of no type we could record
 	}
 	return tree.File
 }

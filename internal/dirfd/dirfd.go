@@ -23,14 +23,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// The file types that stat(2) knows and a recorded tree does not.
-const (
-	Fifo   tree.Mode = 0010000
-	Char   tree.Mode = 0020000
-	Block  tree.Mode = 0060000
-	Socket tree.Mode = 0140000
-)
-
 // ErrNotPlain is reported for a path that could lead somewhere else: an empty,
 // "." or ".." component, a NUL byte, or a slash in a single name.
 var ErrNotPlain = errors.New("not a plain name")

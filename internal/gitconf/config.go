@@ -58,8 +58,8 @@ func (c *Config) Settings() []Setting {
 	return c.settings
 }
 
-// Last returns the setting that decides a name.
-func (c *Config) Last(name string) (Setting, bool) {
+// last returns the setting that decides a name.
+func (c *Config) last(name string) (Setting, bool) {
 	list := c.all(name)
 	if len(list) == 0 {
 		return Setting{}, false
@@ -78,7 +78,7 @@ func (c *Config) all(name string) []int {
 // String returns the value of a setting, "" for a bare name; ok is false if it
 // is not set.
 func (c *Config) String(name string) (value string, ok bool) {
-	s, ok := c.Last(name)
+	s, ok := c.last(name)
 	return s.Value, ok
 }
 
@@ -109,7 +109,7 @@ func (c *Config) Keys(prefix string) []string {
 // false. If it is not set, otherwise is returned; if it is neither, otherwise
 // with [ErrValue].
 func (c *Config) Bool(name string, otherwise bool) (bool, error) {
-	s, ok := c.Last(name)
+	s, ok := c.last(name)
 	if !ok {
 		return otherwise, nil
 	}
@@ -120,15 +120,6 @@ func (c *Config) Bool(name string, otherwise bool) (bool, error) {
 		return v, nil
 	}
 	return otherwise, s.fault("no boolean")
-}
-
-// ParseBool reads a value as [Config.Bool] does.
-func ParseBool(value string) (bool, error) {
-	v, ok := parseBool(value)
-	if !ok {
-		return false, fmt.Errorf("%q: %w: no boolean", value, ErrValue)
-	}
-	return v, nil
 }
 
 func parseBool(s string) (value, ok bool) {
@@ -146,7 +137,7 @@ func parseBool(s string) (value, ok bool) {
 // k, m or g that multiplies by powers of 1024. If it is not set, otherwise is
 // returned; if it is no number of 64 bits, otherwise with [ErrValue].
 func (c *Config) Int(name string, otherwise int64) (int64, error) {
-	s, ok := c.Last(name)
+	s, ok := c.last(name)
 	if !ok {
 		return otherwise, nil
 	}
@@ -154,15 +145,6 @@ func (c *Config) Int(name string, otherwise int64) (int64, error) {
 		return n, nil
 	}
 	return otherwise, s.fault("no number")
-}
-
-// ParseInt reads a value as [Config.Int] does.
-func ParseInt(value string) (int64, error) {
-	n, ok := parseInt(value)
-	if !ok {
-		return 0, fmt.Errorf("%q: %w: no number", value, ErrValue)
-	}
-	return n, nil
 }
 
 // parseInt reads C's notation of numbers (0x hexadecimal, 0 octal), not Go's.

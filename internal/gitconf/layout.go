@@ -171,7 +171,7 @@ func (s *search) place(l *Layout, own *Config) error {
 	if err != nil {
 		return err
 	}
-	_, known := own.Last("core.bare")
+	_, known := own.last("core.bare")
 	tree, isSet := own.String("core.worktree")
 	fromEnv := ""
 	if s.opt != nil && s.opt.UseEnv {
@@ -234,7 +234,7 @@ func (l *Layout) Trusted() bool {
 	if owned {
 		return true
 	}
-	c, err := UserConfig(l.opt)
+	c, err := userConfig(l.opt)
 	if err != nil {
 		return false
 	}

@@ -81,10 +81,10 @@ func ReadFile(path string, opt *Options) (*Config, error) {
 	return newConfig(l.settings, opt), nil
 }
 
-// UserConfig reads what git reads outside of any repository: the machine's,
+// userConfig reads what git reads outside of any repository: the machine's,
 // the user's and the environment's settings. Nobody who merely made a
 // repository can change them.
-func UserConfig(opt *Options) (*Config, error) {
+func userConfig(opt *Options) (*Config, error) {
 	l := loader{opt: opt}
 	if err := l.user(); err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func TestUserConfigIgnoresTheRepository(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/.gitconfig", "[a]\n\tb = mine\n[includeIf \"gitdir:/**\"]\n\tpath = x\n")
 	p.write("home/x", "[a]\n\tb = conditional\n")
-	c, err := UserConfig(p.options())
+	c, err := userConfig(p.options())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestNULIsRefused(t *testing.T) {
 func TestSettingsKnowTheirLine(t *testing.T) {
 	c := parsed(t, "[a]\n\tx = 1\n\ty\n\tz = a \\\n b\n\tlast = 2")
 	for name, want := range map[string]int{"a.x": 2, "a.y": 3, "a.z": 5, "a.last": 6} {
-		if s, _ := c.Last(name); s.Line != want {
+		if s, _ := c.last(name); s.Line != want {
 			t.Errorf("%s is in line %d, want %d", name, s.Line, want)
 		}
 	}
@@ -211,12 +211,6 @@ func TestKeysAreNamedOnce(t *testing.T) {
 	c := parsed(t, "[r]\n\tb = 1\n\ta = 1\n[R]\n\tB = 2\n[r \"s\"]\n\tx\n[rr]\n\ty\n")
 	if got := fmt.Sprint(c.Keys("r.")); got != "[r.b r.a r.s.x]" {
 		t.Errorf("keys %s", got)
-	}
-	if _, err := ParseBool("maybe"); !errors.Is(err, ErrValue) {
-		t.Errorf("ParseBool: %v", err)
-	}
-	if n, err := ParseInt("3k"); n != 3072 || err != nil {
-		t.Errorf("ParseInt: %d, %v", n, err)
 	}
 }
 

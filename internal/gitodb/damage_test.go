@@ -59,7 +59,7 @@ func TestDamageIsNeverAWrongByteAndNeverAPanic(t *testing.T) {
 		}
 		defer d.Close()
 		for id := range ids {
-			_, _, _ = d.Size(id)
+			_, _ = d.Length(id)
 			k, p, err := d.Read(id)
 			switch {
 			case err == nil && r.alg.Sum(k, p) != id:
@@ -177,9 +177,6 @@ func TestAChainOfDeltasWithoutEndIsRefused(t *testing.T) {
 		if _, _, err := d.Read(id); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%v, want ErrCorrupt", err)
 		}
-		if _, _, err := d.Size(id); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%v, want ErrCorrupt", err)
-		}
 	}
 }
 
@@ -233,7 +230,7 @@ func FuzzEntry(f *testing.F) {
 		defer p.close()
 		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}}
 		_, _, _ = d.unpack(p, off)
-		_, _, _ = d.packedSize(p, off)
+		_, _ = d.packedLength(p, off)
 	})
 }
 

@@ -159,25 +159,6 @@ func (d *DB) readPlace(at place) (oid.Kind, []byte, error) {
 	return d.readLoose(at.loose)
 }
 
-// Size returns an object's kind and size from its header alone; the payload is
-// not verified.
-func (d *DB) Size(id oid.ID) (oid.Kind, int64, error) {
-	var kind oid.Kind
-	var size int64
-	err := d.try(id, func(at place) (err error) {
-		if at.pack != nil {
-			kind, size, err = d.packedSize(at.pack, at.off)
-		} else {
-			kind, size, err = d.looseSize(at.loose)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("object %v: %w", id, err)
-	}
-	return kind, size, nil
-}
-
 // Length returns an object's size from its header alone, without its kind: a
 // delta's kind is known only at the end of its chain, which Length does not
 // walk. The payload is not verified.

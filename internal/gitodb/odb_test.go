@@ -129,9 +129,6 @@ func (r *repo) wantAll(d *DB, ids map[oid.ID]string) {
 		if n, err := d.Length(id); n != int64(len(p)) || err != nil {
 			r.t.Errorf("Length(%v) = %d, %v, want %d", id, n, err, len(p))
 		}
-		if k2, n, err := d.Size(id); k2 != k || n != int64(len(p)) || err != nil {
-			r.t.Errorf("Size(%v) = %v, %d, %v, want %v, %d", id, k2, n, err, k, len(p))
-		}
 	}
 	r.wantLengths(d, ids)
 	if len(ids) < 40 {
@@ -214,7 +211,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	d := r.open()
 	for _, id := range []oid.ID{{}, oid.SHA1.Sum(oid.Blob, []byte("nowhere")), oid.SHA256.Sum(oid.Blob, nil)} {
 		_, _, err := d.Read(id)
-		_, _, err2 := d.Size(id)
+		_, err2 := d.Length(id)
 		if !errors.Is(err, ErrNotFound) || !errors.Is(err2, ErrNotFound) || d.Has(id) || d.Freshen(id) {
 			t.Errorf("%v: %v, %v", id, err, err2)
 		}

@@ -279,35 +279,6 @@ func (d *DB) packedLength(p *pack, off int64) (int64, error) {
 	return e.size, err
 }
 
-// packedSize returns the kind and size of an object without unpacking it.
-func (d *DB) packedSize(p *pack, off int64) (oid.Kind, int64, error) {
-	if _, err := p.open(); err != nil {
-		return 0, 0, err
-	}
-	size := int64(-1)
-	for range deltaDepthMax + 1 {
-		e, err := p.entry(off)
-		if err != nil {
-			return 0, 0, err
-		}
-		delta := e.kind == offsetDelta || e.kind == refDelta
-		if size < 0 {
-			size = e.size
-			if delta {
-				size, err = d.deltaResult(p, e)
-			}
-			if err != nil {
-				return 0, 0, err
-			}
-		}
-		if !delta {
-			return oid.Kind(e.kind), size, nil
-		}
-		off = e.base
-	}
-	return 0, 0, fmt.Errorf("%w: its chain of deltas has no end", ErrCorrupt)
-}
-
 // headBytes is how much of a deflated entry nearly always gives its first bytes.
 const headBytes = 256
 

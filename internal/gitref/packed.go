@@ -30,36 +30,6 @@ func (s *Store) readPacked() (packedRefs, error) {
 	return packedRefs{s.alg, text}, err
 }
 
-// line finds a ref's line; from equals to where there is none.
-func (p packedRefs) line(name string) (from, to int) {
-	want := []byte(" " + name + "\n")
-	digits := 2 * p.alg.Size()
-	for at := 0; ; {
-		i := bytes.Index(p.text[at:], want)
-		if i < 0 {
-			return 0, 0
-		}
-		from, to = at+i-digits, at+i+len(want)
-		if from == 0 || from > 0 && p.text[from-1] == '\n' {
-			return from, to
-		}
-		at = to - 1
-	}
-}
-
-// without returns the text less one ref.
-func (p packedRefs) without(name string) []byte {
-	from, to := p.line(name)
-	for to < len(p.text) && p.text[to] == '^' {
-		end := bytes.IndexByte(p.text[to:], '\n')
-		if end < 0 {
-			end = len(p.text) - to - 1
-		}
-		to += end + 1
-	}
-	return append(bytes.Clone(p.text[:from]), p.text[to:]...)
-}
-
 // below reports whether a ref's name begins with a prefix.
 func (p packedRefs) below(prefix string) bool {
 	for name := range p.all {

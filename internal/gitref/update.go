@@ -100,61 +100,6 @@ func (s *Store) syncPlace(path string) error {
 	return nil
 }
 
-// Delete removes a ref and its reflog if it still has the old value. The errors
-// are those of CompareAndSwap.
-func (s *Store) Delete(ctx context.Context, name string, old oid.ID) (err error) {
-	if !ValidName(name) {
-		return fmt.Errorf("delete %q: %w", name, ErrInvalidName)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("delete %s: %w", name, err)
-		}
-	}()
-	if err := s.sound(name); err != nil {
-		return err
-	}
-	l, err := s.lock(ctx, s.path(name))
-	if err != nil {
-		return err
-	}
-	defer l.release()
-	if err := s.expect(name, old); err != nil {
-		return err
-	}
-	// Packed first: until the file is gone too it hides the packed value.
-	if err := s.unpack(ctx, name); err != nil {
-		return err
-	}
-	for _, path := range []string{s.logPath(name), s.path(name)} {
-		if err := os.Remove(path); err != nil && !absent(err) {
-			return err
-		}
-	}
-	return nil
-}
-
-// unpack removes a ref from packed-refs.
-func (s *Store) unpack(ctx context.Context, name string) error {
-	path := filepath.Join(s.commonDir, "packed-refs")
-	if p, err := s.readPacked(); err != nil || len(p.text) == len(p.without(name)) {
-		return err
-	}
-	l, err := s.lock(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer l.release()
-	p, err := s.readPacked()
-	if err != nil {
-		return err
-	}
-	if _, err := l.f.Write(p.without(name)); err != nil {
-		return err
-	}
-	return s.commit(l, path)
-}
-
 // expect checks, under the ref's lock, that it has a value.
 func (s *Store) expect(name string, old oid.ID) error {
 	id, target, err := s.value(name)
@@ -217,19 +162,13 @@ const (
 	pauseMax = 100 * time.Millisecond
 )
 
-// lock makes "<path>.lock", waiting for another one's to go away.
-func (s *Store) lock(ctx context.Context, path string) (*lock, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.opt.Patience, ErrLocked)
-	defer cancel()
-	return s.lockBy(ctx, path, create)
-}
-
 // create makes a file that must not exist.
 func create(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// lockBy makes "<path>.lock" by a function that fails if it exists.
+// lockBy makes "<path>.lock" by a function that fails if it exists. It waits for
+// another one's to go away.
 func (s *Store) lockBy(ctx context.Context, path string, create func(name string) (*os.File, error)) (*lock, error) {
 	name, missing := path+".lock", 0
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {

@@ -55,7 +55,7 @@ func NewChain(outer ...*File) *Chain {
 // With returns the chain with f as the ignore file of this directory. If f is
 // nil or has no rules that is c itself.
 func (c *Chain) With(f *File) *Chain {
-	if f == nil || f.Empty() {
+	if f == nil || f.empty() {
 		return c
 	}
 	l := level{file: f, base: len(c.path), paths: len(f.paths) > 0, globs: f.pathGlobs}

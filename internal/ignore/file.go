@@ -88,14 +88,14 @@ func Parse(data []byte, opt *Options) *File {
 	for _, list := range f.suffixes {
 		slices.Reverse(list)
 	}
-	if !f.Empty() {
+	if !f.empty() {
 		f.digest = binary.BigEndian.Uint64(sum.Sum(nil)) | 1
 	}
 	return f
 }
 
-// Empty reports whether the file has no rules at all.
-func (f *File) Empty() bool { return len(f.negated) == 0 }
+// empty reports whether the file has no rules at all.
+func (f *File) empty() bool { return len(f.negated) == 0 }
 
 // patternOf returns the pattern on a line, "" if there is none. Of a line end
 // one carriage return goes, a NUL ends the line, and spaces at the end go

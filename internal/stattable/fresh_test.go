@@ -18,7 +18,7 @@ func TestAFreshEntryKeepsWhenItWasRead(t *testing.T) {
 			{Name: "none", Mode: tree.GitFile, GitMode: tree.GitFile, Flags: Fresh, ReadAt: 8},
 			{Name: "last", Mode: tree.GitFile, GitMode: tree.GitFile, Git: b, Raw: b},
 		}
-		row, err := Parse("d", Encode("d", &Head{}, items, nil).p)
+		row, err := parseRow("d", Encode("d", &Head{}, items, nil).p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,9 +221,9 @@ func gitModeCode(it *Item) byte {
 	return 0
 }
 
-// Parse checks a row that was read for a directory: checksum, bounds, names.
+// parseRow checks a row that was read for a directory: checksum, bounds, names.
 // What it returns can be read without a further check.
-func Parse(dir string, p []byte) (Row, error) {
+func parseRow(dir string, p []byte) (Row, error) {
 	le := binary.LittleEndian
 	if len(p) < rowIDs || le.Uint32(p) != checksum(dir, p) {
 		return Row{}, fmt.Errorf("%w: %q: checksum", ErrMalformed, dir)

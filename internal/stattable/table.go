@@ -134,7 +134,7 @@ func (t *Table) Row(dir string) (r Row, number int, ok bool) {
 // an error too.
 func (t *Table) parse(s *slot) (r Row, err error) {
 	defer guard(&err)()
-	return Parse(s.dir, s.p)
+	return parseRow(s.dir, s.p)
 }
 
 // Close lets go of the file. No row may be used afterwards.

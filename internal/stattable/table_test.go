@@ -47,7 +47,7 @@ func items(r Row) []Item {
 func TestARowSurvivesItsEncoding(t *testing.T) {
 	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
 		head, want, notes := sample(alg)
-		r, err := Parse("d", Encode("d", &head, want, notes).p)
+		r, err := parseRow("d", Encode("d", &head, want, notes).p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +84,11 @@ func TestAFlippedBitIsSeen(t *testing.T) {
 	for i := range good {
 		bad := slices.Clone(good)
 		bad[i] ^= 1 << (i % 8)
-		if _, err := Parse("d", bad); !errors.Is(err, ErrMalformed) {
+		if _, err := parseRow("d", bad); !errors.Is(err, ErrMalformed) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	if _, err := Parse("other", good); !errors.Is(err, ErrMalformed) {
+	if _, err := parseRow("other", good); !errors.Is(err, ErrMalformed) {
 		t.Errorf("the row of another directory: %v", err)
 	}
 }
@@ -102,7 +102,7 @@ func FuzzParse(f *testing.F) {
 			sum := checksum("d", p)
 			p[0], p[1], p[2], p[3] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
 		}
-		if r, err := Parse("d", p); err == nil {
+		if r, err := parseRow("d", p); err == nil {
 			r.Head()
 			r.Notes()
 			for _, it := range items(r) {

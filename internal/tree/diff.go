@@ -46,11 +46,11 @@ func (d *differ) dir(path string, from, to State) error {
 	if from == to {
 		return nil
 	}
-	a, err := Children(from, d.alg, d.load)
+	a, err := children(from, d.alg, d.load)
 	if err != nil {
 		return err
 	}
-	b, err := Children(to, d.alg, d.load)
+	b, err := children(to, d.alg, d.load)
 	if err != nil {
 		return err
 	}

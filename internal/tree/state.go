@@ -29,18 +29,15 @@ type Node struct {
 	sub State // what a directory holds
 }
 
-// Children returns the state of what lies in a directory node.
-func (n Node) Children() State { return n.sub }
-
 // A Child is one name of a directory with its node.
 type Child struct {
 	Name string
 	Node Node
 }
 
-// Children returns what a state's directory holds on disk, sorted by name as
+// children returns what a state's directory holds on disk, sorted by name as
 // bytes. Paths that are in the git tree but not on disk have mode [Absent].
-func Children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
+func children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
 	git, err := entries(s.Tree, alg, load)
 	if err != nil {
 		return nil, err
@@ -123,7 +120,7 @@ func Lookup(s State, path string, alg oid.Algorithm, load Loader) (n Node, ok bo
 		}
 		var name string
 		name, path, _ = strings.Cut(path, "/")
-		list, err := Children(n.sub, alg, load)
+		list, err := children(n.sub, alg, load)
 		if err != nil {
 			return Node{}, false, err
 		}

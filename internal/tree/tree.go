@@ -32,9 +32,9 @@ type Entry struct {
 	ID   oid.ID // of a blob (file, symlink), a tree (directory) or a commit (gitlink); zero for Absent
 }
 
-// Compare gives git's order of entries in a tree: by name, a directory's name
+// compare gives git's order of entries in a tree: by name, a directory's name
 // compared as if it ended in a slash. In git's view a gitlink is no directory.
-func Compare(a, b Entry) int {
+func compare(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))
 	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
 		return c
@@ -54,7 +54,7 @@ func after(e Entry, n int) int {
 }
 
 // Sort puts entries into git's order.
-func Sort(entries []Entry) { slices.SortFunc(entries, Compare) }
+func Sort(entries []Entry) { slices.SortFunc(entries, compare) }
 
 // Append appends the encoding of one entry to p. The caller keeps the order.
 func Append(p []byte, e Entry, alg oid.Algorithm) []byte {
@@ -69,7 +69,7 @@ func Append(p []byte, e Entry, alg oid.Algorithm) []byte {
 }
 
 // Encode returns the payload of a tree object with these entries, which must
-// be in the order of [Compare].
+// be in the order of [Sort].
 func Encode(entries []Entry, alg oid.Algorithm) []byte {
 	var p []byte
 	for _, e := range entries {
@@ -89,7 +89,7 @@ func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 			return nil, err
 		}
 		if len(entries) > 0 {
-			if last := entries[len(entries)-1]; Compare(last, e) >= 0 {
+			if last := entries[len(entries)-1]; compare(last, e) >= 0 {
 				return nil, fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
 			}
 			if e.Mode.Type() == Dir && hasName(entries, e.Name) {

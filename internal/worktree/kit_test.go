@@ -192,7 +192,7 @@ func (p *place) sizes() func(int, func(int) []byte, []int64) {
 	return func(n int, id func(int) []byte, sizes []int64) {
 		for i := range n {
 			name, _ := oid.FromBytes(id(i))
-			_, size, err := objects.Size(name)
+			size, err := objects.Length(name)
 			if sizes[i] = size; err != nil {
 				sizes[i] = -1
 			}

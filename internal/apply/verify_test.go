@@ -42,7 +42,7 @@ func Verify(ctx context.Context, root string, steps []Step, alg oid.Algorithm) (
 }
 
 func (a *applier) verify(s *Step) error {
-	if err := SafePath(s.Path); err != nil {
+	if err := safePath(s.Path); err != nil {
 		return err
 	}
 	p, err := a.reachPlain(s.Path)
