@@ -1,9 +1,11 @@
 package tidy
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -139,5 +141,51 @@ func (h hidden) Read() {}
 	})
 	if err != nil || len(found) > 0 {
 		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+func TestEveryExportHasAUser(t *testing.T) {
+	found, err := checkExports(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range found {
+		t.Error(b)
+	}
+}
+
+func TestAnExportWithoutAUserIsFound(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":           "module x\n\ngo 1.26\n",
+		"main.go":          "package main\n\nimport \"x/p\"\n\nfunc main() { p.Used(); var t p.T; _ = t.String }\n",
+		"p/p.go":           "package p\n\nimport \"io\"\n\nfunc Used() { Own(); Var++ }\n\nfunc Own() {}\n\nfunc Idle() {}\n\nvar Var, Spare int\n\ntype T struct{}\n\nfunc (T) String() string { return \"\" }\n\nfunc (T) Lone() {}\n\nfunc (*T) Read([]byte) (int, error) { return 0, io.EOF }\n",
+		"p/p_windows.go":   "package p\n\nfunc Away() {}\n",
+		"main_windows.go":  "package main\n\nimport \"x/p\"\n\nvar _ = p.Away\n",
+		"p/p_test.go":      "package p\n\nimport \"testing\"\n\nfunc TestIdle(t *testing.T) { Idle(); T{}.Lone(); Spare++ }\n",
+		"engine/engine.go": "package engine\n\nfunc Find() {}\n\nfunc Open() { Find() }\n\nfunc init() { Open() }\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := checkExports(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range found {
+		got = append(got, b.String())
+	}
+	slices.Sort(got)
+	want := []string{
+		"p/p.go:11: exported Spare has no user outside of tests",
+		"p/p.go:17: exported T.Lone has no user outside of tests",
+		"p/p.go:7: exported Own has no user outside of tests",
+		"p/p.go:9: exported Idle has no user outside of tests",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }
