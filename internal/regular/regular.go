@@ -33,10 +33,10 @@ const (
 )
 
 // Open opens a file for reading.
-func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
+func Open(path string) (*os.File, error) { return openFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is [os.OpenFile] for regular files.
-func OpenFile(path string, flags int, perm fs.FileMode) (*os.File, error) {
+// openFile is [os.OpenFile] for regular files.
+func openFile(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	st, err := os.Stat(path) // before it is opened: that alone may set a device going
 	if err == nil {
 		err = check(path, st)
