@@ -52,7 +52,7 @@ func (w *writer) heal() {
 		return
 	}
 	w.r.db.Refresh() // a pack that git has replaced is still mapped
-	tip, _ := w.r.Tip()
+	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
 	chain := notes.chain(tip, w.r.Algorithm())
 	for _, x := range notes.list {

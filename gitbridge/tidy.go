@@ -84,7 +84,7 @@ func (w *writer) packLoose(ctx context.Context, atOnce bool) error {
 		return nil
 	}
 	w.r.db.Refresh()
-	tip, err := w.r.Tip()
+	tip, err := w.r.tip()
 	if err != nil {
 		return err
 	}
