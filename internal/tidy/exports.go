@@ -87,7 +87,7 @@ func (c *census) look(system string) error {
 		return err
 	}
 	c.checked = map[string]*types.Package{"unsafe": types.Unsafe}
-	wanted := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
+	wanted := unnamed()
 	var ours []*types.Package
 	for _, p := range list { // each stands behind those that it imports
 		if p.ImportPath == "unsafe" {
@@ -199,6 +199,27 @@ func empty(file *ast.File) {
 		_, body := n.(*ast.BlockStmt)
 		return !body
 	})
+}
+
+// unnamed are the interfaces that no package declares by name: error, and what
+// the package errors looks for within its functions.
+func unnamed() (all []*types.Interface) {
+	failure := types.Universe.Lookup("error").Type()
+	for name, sides := range map[string][2]types.Type{
+		"Error":  {nil, types.Typ[types.String]},
+		"Unwrap": {nil, failure},
+		"Is":     {failure, types.Typ[types.Bool]},
+		"As":     {types.NewInterfaceType(nil, nil), types.Typ[types.Bool]},
+	} {
+		var in *types.Tuple
+		if sides[0] != nil {
+			in = types.NewTuple(types.NewVar(token.NoPos, nil, "", sides[0]))
+		}
+		out := types.NewTuple(types.NewVar(token.NoPos, nil, "", sides[1]))
+		method := types.NewFunc(token.NoPos, nil, name, types.NewSignatureType(nil, nil, nil, in, out, false))
+		all = append(all, types.NewInterfaceType([]*types.Func{method}, nil).Complete())
+	}
+	return all
 }
 
 // satisfy counts the methods of a package's types that an interface asks for.

@@ -159,7 +159,7 @@ func TestAnExportWithoutAUserIsFound(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod":           "module x\n\ngo 1.26\n",
 		"main.go":          "package main\n\nimport \"x/p\"\n\nfunc main() { p.Used(); var t p.T; _ = t.String }\n",
-		"p/p.go":           "package p\n\nimport \"io\"\n\nfunc Used() { Own(); Var++ }\n\nfunc Own() {}\n\nfunc Idle() {}\n\nvar Var, Spare int\n\ntype T struct{}\n\nfunc (T) String() string { return \"\" }\n\nfunc (T) Lone() {}\n\nfunc (*T) Read([]byte) (int, error) { return 0, io.EOF }\n",
+		"p/p.go":           "package p\n\nimport \"io\"\n\nfunc Used() { Own(); Var++ }\n\nfunc Own() {}\n\nfunc Idle() {}\n\nvar Var, Spare int\n\ntype T struct{}\n\nfunc (T) String() string { return \"\" }\n\nfunc (T) Lone() {}\n\nfunc (*T) Read([]byte) (int, error) { return 0, io.EOF }\n\ntype E struct{ error }\n\nfunc (e E) Unwrap() error { return e.error }\n\nfunc (E) Is(error) bool { return false }\n\nvar _ E\n",
 		"p/p_windows.go":   "package p\n\nfunc Away() {}\n",
 		"main_windows.go":  "package main\n\nimport \"x/p\"\n\nvar _ = p.Away\n",
 		"p/p_test.go":      "package p\n\nimport \"testing\"\n\nfunc TestIdle(t *testing.T) { Idle(); T{}.Lone(); Spare++ }\n",
