@@ -52,9 +52,29 @@ func (s source) lines(n ast.Node) int {
 // check runs every rule over the tree of a module and gives all breaches, in
 // the order of files and lines. It fails only if the tree cannot be read.
 func check(root fs.FS) ([]breach, error) {
-	var found []breach
-	packages := map[string][]source{}
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+	found, packages, err := read(root)
+	found = append(found, checkMap(root, packages)...)
+	if packages[path.Dir(layersFile)] != nil { // it is this module and no sample
+		found = append(found, checkPolicy(root, packages)...)
+	}
+	for dir, sources := range packages {
+		found = append(found, checkLayer(dir, sources)...)
+		found = append(found, checkPackage(dir, sources)...)
+		for _, s := range sources {
+			found = append(found, checkFile(s)...)
+		}
+	}
+	slices.SortFunc(found, func(a, b breach) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.text, b.text))
+	})
+	return found, err
+}
+
+// read parses the packages of a module, by their directories. It gives the
+// breaches of the texts on its way.
+func read(root fs.FS) (found []breach, packages map[string][]source, err error) {
+	packages = map[string][]source{}
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -80,18 +100,7 @@ func check(root fs.FS) ([]breach, error) {
 		packages[path.Dir(name)] = append(packages[path.Dir(name)], s)
 		return nil
 	})
-	found = append(found, checkMap(root, packages)...)
-	for dir, sources := range packages {
-		found = append(found, checkLayer(dir, sources)...)
-		found = append(found, checkPackage(dir, sources)...)
-		for _, s := range sources {
-			found = append(found, checkFile(s)...)
-		}
-	}
-	slices.SortFunc(found, func(a, b breach) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.text, b.text))
-	})
-	return found, err
+	return found, packages, err
 }
 
 // foreign reports directories that hold no source of this module: what a

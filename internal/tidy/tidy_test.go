@@ -55,6 +55,7 @@ var breaches = []struct{ name, file, text, want string }{
 	{"a long file", "cas/a.go", "package cas\n" + strings.Repeat("\n", 400), "cas/a.go:401: file of 401 lines, over 400"},
 	{"a long file of the extension", "extension/a.ts", strings.Repeat("\n", 401), "extension/a.ts:401: file of 401 lines, over 400"},
 	{"many exports", "cas/a.go", "package cas\n\n" + many("// V is.\nvar V%d int\n", 41), "package cas exports 41 names, over 40"},
+	{"many methods", "cas/a.go", "package cas\n\n// T is.\ntype T int\n\n" + many("// M is.\nfunc (t *T) M%d() {}\n", 90), "package cas exports 91 names and methods, over 90"},
 	{"a wide interface", "cas/a.go", "package cas\n\ntype i interface {\n" + many("\tM%d()\n", 6) + "}\n",
 		"cas/a.go:3: interface of 6 methods, over 5"},
 	{"a silent function", "cas/a.go", "package cas\n\nfunc Open() {}\n", "cas/a.go:3: exported Open has no comment"},
@@ -187,5 +188,49 @@ func TestAnExportWithoutAUserIsFound(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestThePolicyNamesOnlyWhatIsThere(t *testing.T) {
+	root := fstest.MapFS{
+		"go.mod":             {Data: []byte("module x\n\ngo 1.26.0\n\nrequire (\n\tgo.etcd.io/bbolt v1.5.0\n\texample.org/gone v1.0.0\n\texample.org/deep v1.0.0 // indirect\n)\n")},
+		"cas/cas.go":         {Data: []byte("package cas\n\nimport _ \"" + module + "/internal/oid\"\n")},
+		"cas/cas_test.go":    {Data: []byte("package cas\n\nimport _ \"go.etcd.io/bbolt/x\"\n")},
+		"internal/oid/id.go": {Data: []byte("package oid\n")},
+	}
+	for i := range depthMax + 1 {
+		next := ""
+		if i < depthMax {
+			next = fmt.Sprintf("import _ \"%s/d/p%d\"\n", module, i+1)
+		}
+		root[fmt.Sprintf("d/p%d/a.go", i)] = &fstest.MapFile{Data: []byte("package p\n\n" + next)}
+	}
+	_, packages, err := read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, b := range checkPolicy(root, packages) {
+		got[b.String()] = true
+	}
+	for want, is := range map[string]bool{
+		layersFile + ":1: the table has a package ledger, which does not exist": true,
+		layersFile + ":1: cas may import internal/durable, and does not":        true,
+		layersFile + ":1: cas may import internal/oid, and does not":            false,
+		layersFile + ":1: cas may import go.etcd.io/bbolt, and does not":        true, // a test does
+		"go.mod:7: nothing imports example.org/gone":                            true,
+		"go.mod:6: nothing imports go.etcd.io/bbolt":                            false,
+		"go.mod:8: nothing imports example.org/deep":                            false,
+	} {
+		if got[want] != is {
+			t.Errorf("%q: %v, found %v", want, got[want], got)
+		}
+	}
+	long := false
+	for text := range got {
+		long = long || strings.Contains(text, "10 packages stand on one another, over 9: d/p0, d/p1")
+	}
+	if !long {
+		t.Errorf("a deep chain is not found: %v", got)
 	}
 }
