@@ -49,7 +49,7 @@ func TestAPruneAfterAPurgeKeepsWhatSessionsNeed(t *testing.T) {
 		parent.save(p)
 		child.save(p)
 		before := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true})
-		if len(before.Dropped) != 2 || before.Kept[keepSession] != 4 || before.Kept[keepMarked] != 2 {
+		if len(before.Dropped) != 2 || before.Kept["a session's files, its way back, or what a fork begins with"] != 4 || before.Kept["of a labelled entry"] != 2 {
 			t.Fatalf("%+v", before)
 		}
 		p.purged(e, "secret")
@@ -81,7 +81,7 @@ func TestAScanOfOneLineageKnowsWhatAPurgeRenamed(t *testing.T) {
 	p.snap(e, "last", nil)
 	p.purged(e, "secret")
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Session: "s", Grace: -1})
-	if len(out.Dropped) != 3 || out.Kept[keepScan] != 0 {
+	if len(out.Dropped) != 3 || out.Kept["of a session that the scan mode leaves alone"] != 0 {
 		t.Errorf("%d dropped, %v", len(out.Dropped), out.Kept)
 	}
 }
@@ -201,7 +201,7 @@ func TestAPinNeedsNoStoreAndHoldsWhatTheRefKeeps(t *testing.T) {
 	s.save(p)
 	p.snap(e, "mine", nil)
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-	if !has(p.inRef(e), hook) || out.Kept[keepPin] != 1 {
+	if !has(p.inRef(e), hook) || out.Kept["pinned by name"] != 1 {
 		t.Errorf("a pinned snapshot of another program went: %+v", out)
 	}
 	// The store is lost: a pin finds its record again in the ref.

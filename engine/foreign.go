@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
@@ -179,13 +180,12 @@ func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) 
 
 // whole reports whether everything that a snapshot's overlay needs is there.
 func (e *Engine) whole(ctx context.Context, s *Snapshot) bool {
-	r := newReach(e, e.loader(ctx, nil))
-	whole := true
-	r.tree("", s.Overlay, true, func(o object, err error) bool {
-		whole = whole && err == nil && e.kept(ctx, o.id)
-		return whole
-	})
-	return whole
+	for o, err := range e.reach(e.loader(ctx, nil)).Overlay(s.Overlay) {
+		if err != nil || !e.kept(ctx, o.ID) {
+			return false
+		}
+	}
+	return true
 }
 
 // beside returns all that git has beside the store, newest first; told asks
@@ -229,6 +229,18 @@ func (e *Engine) orphans(ctx context.Context) ([]*Snapshot, error) {
 	}
 	list, err := o.lost(ctx)
 	return slices.DeleteFunc(list, (*Snapshot).Foreign), err
+}
+
+// bind adds the conversation to snapshots of pi-rewind-hook, whose commits do not
+// name it.
+func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
+	var hooked []*Snapshot
+	for _, s := range list {
+		if s.Source.Kind == string(foreign.Hook) {
+			hooked = append(hooked, s)
+		}
+	}
+	return o.e.sessions().Bind(ctx, hooked)
 }
 
 // newestFirst sorts by time; what has the same time keeps its order.
@@ -300,12 +312,12 @@ func (e *Engine) tallowHomes() (dirs []string) {
 // completes returns those of the snapshots of which everything is there: a
 // record names only what is held.
 func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
-	r := newReach(e, e.trees(ctx))
+	r := e.reach(e.trees(ctx))
 	for _, s := range list {
 		if e.complete(ctx, r, s) == nil {
 			whole = append(whole, s)
 		} else {
-			r = newReach(e, r.load) // what is missing must be missed again
+			r = r.Anew() // what is missing must be missed again
 		}
 	}
 	return whole, ctx.Err()
@@ -314,15 +326,15 @@ func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snap
 var errOutsider = errors.New("git has only a part of it")
 
 // complete reports an object that a checkpoint needs and that is gone.
-func (e *Engine) complete(ctx context.Context, r *reach, s *Snapshot) error {
-	for o, err := range r.snapshot(s) {
+func (e *Engine) complete(ctx context.Context, r *reach.Walk, s *Snapshot) error {
+	for o, err := range r.Snapshot(s) {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return fmt.Errorf("%w: %w", errOutsider, err)
-		case o.kind != oid.Commit && o.path != "" && !e.kept(ctx, o.id):
-			return fmt.Errorf("%w: %v %v (%s) is missing", errOutsider, o.kind, o.id, o.path)
+		case o.Kind != oid.Commit && o.Path != "" && !e.kept(ctx, o.ID):
+			return fmt.Errorf("%w: %v %v (%s) is missing", errOutsider, o.Kind, o.ID, o.Path)
 		}
 	}
 	return nil

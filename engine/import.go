@@ -76,14 +76,14 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	if err := o.bind(ctx, list); err != nil {
 		return nil, err
 	}
-	r := newReach(e, e.loader(ctx, nil))
+	r := e.reach(e.loader(ctx, nil))
 	for _, s := range list {
 		if err := e.complete(ctx, r, s); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
 			skip(Note{Path: Path(s.Source.Ref), Reason: err.Error()})
-			r = newReach(e, r.load) // what is missing must be missed again
+			r = r.Anew() // what is missing must be missed again
 			continue
 		}
 		out.Snapshots = append(out.Snapshots, s)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -19,7 +20,7 @@ type living struct {
 	e    *Engine
 	ctx  context.Context
 	gone map[oid.ID]bool // snapshots about to be dropped
-	r    *reach
+	r    *reach.Walk
 	seen *records.Seen
 }
 
@@ -36,7 +37,7 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 // begins anew, since what was met on that walk was not all followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
-		l.r, l.seen = newReach(l.e, nil), records.NewSeen()
+		l.r, l.seen = l.e.reach(nil), records.NewSeen()
 		var keep []*Snapshot
 		err := l.e.view(l.ctx, func(v *records.View) (err error) {
 			keep, err = l.records(v, mark)
@@ -77,16 +78,16 @@ func (l *living) records(v *records.View, mark func(oid.ID)) (keep []*Snapshot, 
 
 // walk marks what snapshots need. It returns the snapshot where it failed.
 func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (at oid.ID, err error) {
-	l.r.load = load
+	l.r.Load = load
 	for _, snap := range snaps {
-		for o, err := range l.r.snapshot(snap) {
+		for o, err := range l.r.Snapshot(snap) {
 			if snap.Lost != "" {
 				err = nil // it is known not to be whole: what is left of it stays
 			}
 			if err = errors.Join(err, l.ctx.Err()); err != nil {
 				return snap.ID, err
 			}
-			mark(o.id)
+			mark(o.ID)
 		}
 	}
 	return oid.ID{}, nil

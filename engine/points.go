@@ -16,7 +16,7 @@ import (
 // Only snapshots that can be restored are named. The file may be open in Pi;
 // what Pi has not written yet is not seen.
 func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (at, pending ledger.Record, err error) {
-	sessions := e.relatives(ctx)
+	sessions := e.sessions().Relatives(ctx)
 	s, err := sessions.Open(file)
 	if err != nil {
 		return at, pending, err

@@ -2,37 +2,29 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/retention"
+	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // PruneOptions say what may go. The zero value takes the settings, and drops
 // nothing if they set no limit.
-type PruneOptions struct {
-	MaxSnapshots int           // keep at most so many of each worktree, beside those that are pinned; 0: the setting
-	MaxAge       time.Duration // drop what nobody referred to for so long; 0: the setting
-	MaxStoreSize int64         // bytes; drop the oldest until the store is no larger; 0: the setting
-	ThinDays     int           // of the days before today keep one an hour, of those before so many days one a day; 0: the setting
-	Grace        time.Duration // contents younger than this stay; 0: 24 hours
-	Session      string        // the conversation at hand, for the scan mode ancestor-only
-	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found; directories that are missing are forgotten
-	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
-	DryRun       bool
-}
+type PruneOptions = retention.Options
 
 // A Pruned says what a prune dropped or, on a dry run, would drop.
 type Pruned struct {
-	Dropped []*Snapshot    // ours, newest first
-	Foreign []oid.ID       // snapshots of pi-rewind-hook that the ref kept
-	Kept    map[string]int // why the others stay → how many
-	Ledgers int            // session files that were read
-	Objects int64          // contents that went with them
-	Freed   int64          // bytes of the store's file given back to the system
-	Bridge  error          // not nil: the ref still keeps what was dropped; the next command tries again
+	retention.Choice
+	Objects int64 // contents that went with them
+	Freed   int64 // bytes of the store's file given back to the system
+	Bridge  error // not nil: the ref still keeps what was dropped; the next command tries again
 
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
@@ -42,12 +34,12 @@ type Pruned struct {
 // needed, and gives the disk space back. What stays whatever the limits say,
 // and why, is in docs/decisions/0009-retention.md. A snapshot that anything
 // took up while Prune looked around stays. If a ledger cannot be looked at
-// nothing is dropped: [ErrUnseen].
+// nothing is dropped: [retention.ErrUnseen].
 func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) {
 	p := e.limits(opt)
 	s := e.opened()
 	if s == nil {
-		return &Pruned{Kept: map[string]int{}}, nil
+		return &Pruned{Choice: retention.Choice{Kept: map[string]int{}}}, nil
 	}
 	var recovered *Restored
 	var left, err error
@@ -56,18 +48,19 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 			return nil, err
 		}
 	}
-	out, err := e.choose(ctx, p)
+	k := e.keeper()
+	choice, err := k.Choose(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	out.Recovered, out.Unfinished = recovered, left
+	out := &Pruned{Choice: *choice, Recovered: recovered, Unfinished: left}
 	if !p.DryRun {
 		if p.Unseen {
-			if err := e.forgetPlaces(ctx); err != nil {
+			if err := k.ForgetMissing(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if err := e.drop(ctx, out); err != nil {
+		if err := k.Drop(ctx, &out.Choice); err != nil {
 			return nil, err
 		}
 		out.Bridge = e.bridge(ctx)
@@ -96,76 +89,6 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 	return &p
 }
 
-// dated says of snapshots, which come in the order of their records, newest
-// first, when something last referred to them. A clock that was wrong for a while
-// must not turn that order round: what it said of times to come counts for
-// nothing, and no snapshot is older than those before it. One that was imported
-// has the time of its checkpoint, whenever that was.
-func dated(all []*candidate, refs *references, now time.Time) {
-	next := now
-	times := make([]time.Time, len(all))
-	for i, c := range all {
-		if times[i] = c.snap.Time; times[i].After(now) {
-			times[i] = next
-		}
-		if !c.snap.Foreign() {
-			next = times[i]
-		}
-	}
-	var before time.Time
-	for i := len(all) - 1; i >= 0; i-- {
-		c := all[i]
-		if c.at = times[i]; !c.snap.Foreign() {
-			if before.After(c.at) {
-				c.at = before
-			}
-			before = c.at
-		}
-		for _, p := range c.snap.Points {
-			c.refer(p.Time, now)
-		}
-		c.refer(refs.live[c.snap.ID].Time, now)
-	}
-}
-
-// refer takes note of a reference to a candidate.
-func (c *candidate) refer(at, now time.Time) {
-	if at.After(c.at) && !at.After(now) {
-		c.at = at
-	}
-}
-
-// drop removes the records of what was chosen, unless something took it up
-// meanwhile, and notes that the ref is to let go of it too.
-func (e *Engine) drop(ctx context.Context, out *Pruned) error {
-	if len(out.Dropped)+len(out.Foreign) == 0 {
-		return nil
-	}
-	chosen := out.Dropped
-	return e.update(ctx, func(u *records.Update) error {
-		needed, err := stays(&u.View)
-		if err != nil {
-			return err
-		}
-		out.Dropped = nil
-		for _, snap := range chosen {
-			now, err := u.Find(snap.ID)
-			if err != nil {
-				return err
-			}
-			if now == nil || now.ID != snap.ID || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
-				continue
-			}
-			if err := u.Forget(snap.ID); err != nil {
-				return err
-			}
-			out.Dropped = append(out.Dropped, snap)
-		}
-		out.Foreign = slices.DeleteFunc(out.Foreign, func(id oid.ID) bool { return needed[id] != "" })
-		return u.LetGo(out.Foreign...)
-	})
-}
-
 // sweep removes the contents that nothing needs any more.
 func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error {
 	s := e.opened()
@@ -184,4 +107,104 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	before, after, err := s.Compact(ctx)
 	out.Freed = before - after
 	return storeError(err)
+}
+
+// sessions is what the conversations of agents say of this store.
+func (e *Engine) sessions() *retention.Sessions {
+	return &retention.Sessions{
+		View: e.view, Update: e.update, Getenv: e.opt.Getenv, Home: e.home(), AgentDirs: e.conf.AgentDirs,
+		Root: e.root, MayBeOurs: e.mayBeOurs,
+	}
+}
+
+// keeper chooses what a prune drops.
+func (e *Engine) keeper() *retention.Keeper {
+	return &retention.Keeper{
+		Sessions: e.sessions(), Now: e.now, AncestorOnly: e.conf.ScanMode == settings.ScanAncestors, PinLabelled: e.conf.PinLabeled,
+		StartupBudget: e.conf.StartupBudget, Others: e.hooked, Weigh: e.weigh,
+	}
+}
+
+// hooked lists the snapshots in the ref that another program made.
+func (e *Engine) hooked(ctx context.Context) (out []*Snapshot, err error) {
+	if e.repo == nil {
+		return nil, nil
+	}
+	for s, err := range e.repo.Snapshots(ctx) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			break // a broken ref is nothing to drop from
+		}
+		if !s.Native && s.Err == nil {
+			out = append(out, &Snapshot{ID: s.ID, Tree: s.Tree, Time: s.Time})
+		}
+	}
+	return out, nil
+}
+
+// mayBeOurs reports whether a session that ran in a directory may refer to
+// snapshots of this store: not if that is another repository's, or outside of
+// every worktree. When in doubt it may.
+func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil || !filepath.IsAbs(cwd) {
+		return true
+	}
+	if slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
+		return true
+	}
+	if e.repo == nil {
+		return false
+	}
+	l, err := gitconf.Discover(real, &gitconf.Options{Env: e.opt.Getenv})
+	switch {
+	case errors.Is(err, gitconf.ErrNotRepository):
+		return false
+	case err != nil:
+		return true
+	}
+	return sameDir(l.CommonDir, e.repo.Layout().CommonDir)
+}
+
+// weigh returns the function that tells what a snapshot adds to the store's file.
+func (e *Engine) weigh(ctx context.Context) (func(*Snapshot) (float64, error), error) {
+	stats, err := e.opened().Stats(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	// The file is larger than its frames: rows, space left in pages.
+	perByte := 1.0
+	if stats.StoredBytes > 0 {
+		perByte = min(max(float64(stats.FileBytes)/float64(stats.StoredBytes), 1), 2)
+	}
+	r := e.reach(e.trees(ctx))
+	return func(s *Snapshot) (float64, error) {
+		n, err := e.cost(ctx, r, s)
+		return float64(n) * perByte, err
+	}, nil
+}
+
+// cost returns the bytes of the store that a snapshot needs and that were not
+// counted before. What cannot be read costs nothing.
+func (e *Engine) cost(ctx context.Context, r *reach.Walk, s *Snapshot) (total int64, err error) {
+	var ids []oid.ID
+	for o := range r.Snapshot(s) {
+		ids = append(ids, o.ID)
+	}
+	err = e.view(ctx, func(v *records.View) error {
+		for _, id := range ids {
+			n, err := v.Stored(id)
+			if errors.Is(err, cas.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		return ctx.Err()
+	})
+	return total, err
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -71,11 +72,11 @@ type unrecorded struct {
 	*outsiders
 	done  map[oid.ID]bool   // has a record, or is dropped from the ref already
 	known map[oid.ID]oid.ID // what a snapshot became that the store knows by another id
-	reach *reach
+	reach *reach.Walk
 }
 
 func (p *purge) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
-	x = &unrecorded{done: map[oid.ID]bool{}, reach: newReach(p.e, p.e.trees(ctx))}
+	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.trees(ctx))}
 	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (p *purge) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.S
 		return r, nil
 	}
 	if err := p.e.complete(ctx, x.reach, snap); err != nil {
-		x.reach = newReach(p.e, x.reach.load) // what is missing must be missed again
+		x.reach = x.reach.Anew() // what is missing must be missed again
 		return nil, fmt.Errorf("it cannot be rewritten: %w", err)
 	}
 	return r, nil

@@ -63,15 +63,13 @@ func (p *purge) entry(ctx context.Context, v visited, entry *tree.Entry) (keep b
 
 // collect notes the contents of what is removed.
 func (p *purge) collect(ctx context.Context, entry tree.Entry, overlay bool) error {
-	r := newReach(p.e, p.e.trees(ctx))
 	var failed error
-	r.entry("", entry, overlay, func(o object, err error) bool {
-		if o.kind == oid.Blob && !o.id.IsZero() {
-			p.blobs[o.id] = true
+	for o, err := range p.e.reach(p.e.trees(ctx)).Entry(entry, overlay) {
+		if o.Kind == oid.Blob && !o.ID.IsZero() {
+			p.blobs[o.ID] = true
 		}
 		failed = errors.Join(failed, err)
-		return true
-	})
+	}
 	return failed
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -72,7 +73,7 @@ func TestAPruneKeepsWhatAnySessionOfTheRepositoryNeeds(t *testing.T) {
 	if !has(ref, unknown) {
 		t.Error("a snapshot of another program went that no ledger names")
 	}
-	if out.Ledgers != 2 || out.Kept[keepUnseen] != 1 || out.Kept[keepForeign] != 1 {
+	if out.Ledgers != 2 || out.Kept["of a session whose ledger is nowhere to be found"] != 1 || out.Kept["of another program, and no ledger says that it may go"] != 1 {
 		t.Errorf("%+v", out)
 	}
 	out = p.prune(e, &PruneOptions{MaxAge: time.Nanosecond, Grace: -1, Unseen: true})
@@ -96,7 +97,7 @@ func TestAnUnreadableLedgerKeepsWhatItNamesOrStopsThePrune(t *testing.T) {
 	file := filepath.Join(dir, "broken.jsonl")
 	p.must(os.WriteFile(file, []byte("\x00\x01{{{"+ids[1].String()+"\n"), 0o600))
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-	if left := p.records(e); !slices.Equal(left, []oid.ID{ids[4], ids[1]}) || out.Kept[keepUnread] != 1 {
+	if left := p.records(e); !slices.Equal(left, []oid.ID{ids[4], ids[1]}) || out.Kept["named in a ledger that cannot be read"] != 1 {
 		t.Errorf("%v are left, %+v", left, out)
 	}
 	if os.Getuid() == 0 {
@@ -104,7 +105,7 @@ func TestAnUnreadableLedgerKeepsWhatItNamesOrStopsThePrune(t *testing.T) {
 	} else {
 		p.must(os.Chmod(file, 0))
 	}
-	if _, err := e.Prune(context.Background(), &PruneOptions{MaxAge: time.Nanosecond}); !errors.Is(err, ErrUnseen) {
+	if _, err := e.Prune(context.Background(), &PruneOptions{MaxAge: time.Nanosecond}); !errors.Is(err, retention.ErrUnseen) {
 		t.Errorf("%v, want ErrUnseen", err)
 	}
 	if len(p.records(e)) != 2 {
@@ -125,7 +126,7 @@ func TestTheStartupBudgetEndsAPruneThatDropsNothing(t *testing.T) {
 	e = p.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // as if the time were over
-	if _, err := e.choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, ErrUnseen) && !errors.Is(err, context.Canceled) {
+	if _, err := e.keeper().Choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, retention.ErrUnseen) && !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if len(p.records(e)) != 4 {

@@ -240,7 +240,7 @@ func (e *Engine) recordIn(u *records.Update, c *capture, s *Snapshot, done []rec
 		return nil, false, err
 	}
 	if c.unchanged(last) {
-		return last, true, errors.Join(u.AddPoint(last, s.Points[0]), e.rememberPlaces(u))
+		return last, true, errors.Join(u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
 	}
 	if err := c.relies(&u.View); err != nil {
 		return nil, false, err
@@ -259,7 +259,7 @@ func (e *Engine) append(u *records.Update, s *Snapshot, pending bool) error {
 	if err := u.Record(s, pending); err != nil {
 		return err
 	}
-	if err := e.rememberPlaces(u); err != nil {
+	if err := e.sessions().Remember(u); err != nil {
 		return err
 	}
 	return u.SetLast(s)
@@ -280,7 +280,7 @@ func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
 			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
 		}
 		*s = *current
-		return errors.Join(u.AddPoint(s, p), e.rememberPlaces(u))
+		return errors.Join(u.AddPoint(s, p), e.sessions().Remember(u))
 	})
 }
 

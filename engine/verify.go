@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -36,22 +37,22 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newReach(e, e.loader(ctx, nil))
+	r := e.reach(e.loader(ctx, nil))
 	for _, s := range all {
 		out.Snapshots++
-		for o, err := range r.snapshot(s) {
+		for o, err := range r.Snapshot(s) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if err == nil {
 				err = e.verifyObject(ctx, o, out)
 			}
-			if err != nil && r.left(ctx, o.id) {
+			if err != nil && !e.kept(ctx, o.ID) && r.Left(o.ID) {
 				out.Promised++
 				continue
 			}
 			if err != nil {
-				out.Damaged = append(out.Damaged, Damage{ID: o.id, Reason: err.Error(), Snapshot: s.ID, Path: Path(o.path)})
+				out.Damaged = append(out.Damaged, Damage{ID: o.ID, Reason: err.Error(), Snapshot: s.ID, Path: Path(o.Path)})
 			}
 			if e.opt.Progress != nil && out.Objects%256 == 0 {
 				e.opt.Progress(Progress{Step: "verify", Done: out.Objects, Bytes: out.Bytes})
@@ -62,19 +63,19 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 }
 
 // verifyObject reads one object and compares it with its id.
-func (e *Engine) verifyObject(ctx context.Context, o object, out *Verified) error {
-	kind, size, err := e.stat(ctx, o.id)
+func (e *Engine) verifyObject(ctx context.Context, o reach.Object, out *Verified) error {
+	kind, size, err := e.stat(ctx, o.ID)
 	if err != nil {
 		return err
 	}
-	if kind != o.kind {
-		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.kind)
+	if kind != o.Kind {
+		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.Kind)
 	}
 	h := e.alg.NewHasher(kind, size)
-	if err := e.write(ctx, h, o.id); err != nil {
+	if err := e.write(ctx, h, o.ID); err != nil {
 		return err
 	}
-	if h.Sum() != o.id {
+	if h.Sum() != o.ID {
 		return fmt.Errorf("%w: its bytes have the id %v", ErrDamaged, h.Sum())
 	}
 	out.Objects++

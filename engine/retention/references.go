@@ -1,4 +1,4 @@
-package engine
+package retention
 
 import (
 	"context"
@@ -6,106 +6,19 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/engine/settings"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
 )
-
-// Kinds of remembered places: a directory of an agent, with its sessions in
-// folders below sessions/, or a directory of sessions.
-const (
-	placeAgent    = "agent"
-	placeSessions = "sessions"
-)
-
-// placesHere lists the directories that this process knows of: from the
-// environment, which Pi hands down to what it starts, from the settings, and
-// where Pi keeps them if nobody says otherwise.
-func (e *Engine) placesHere() map[string]string {
-	places := map[string]string{}
-	add := func(dir, kind string) {
-		if filepath.IsAbs(dir) {
-			places[filepath.Clean(dir)] = kind
-		}
-	}
-	add(e.opt.Getenv("PI_CODING_AGENT_DIR"), placeAgent)
-	add(e.opt.Getenv("PI_CODING_AGENT_SESSION_DIR"), placeSessions)
-	for _, dir := range e.conf.AgentDirs {
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-			dir = filepath.Join(e.home(), rest)
-		}
-		add(dir, placeAgent)
-	}
-	add(filepath.Join(e.home(), ".pi", "agent"), placeAgent)
-	return places
-}
-
-// rememberPlaces keeps what this process knows of in the store, so that a
-// prune that is started elsewhere knows it too.
-func (e *Engine) rememberPlaces(u *records.Update) error {
-	for dir, kind := range e.placesHere() {
-		if _, err := os.Stat(dir); err != nil {
-			continue
-		}
-		if err := u.AddPlace(dir, kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// places lists every directory in which sessions of this store may lie, and
-// those of them that are missing although they were there once, or somebody
-// named them: a disk that is not mounted, a home that is not this one.
-func (e *Engine) places(ctx context.Context) (p ledger.Places, missing []string, err error) {
-	all, usual := e.placesHere(), filepath.Join(e.home(), ".pi", "agent")
-	named := maps.Clone(all)
-	delete(named, usual) // where Pi's are if it is used at all
-	err = e.view(ctx, func(v *records.View) error {
-		known := v.Places()
-		maps.Copy(all, known)
-		maps.Copy(named, known)
-		return nil
-	})
-	for dir, kind := range all {
-		if kind == placeSessions {
-			p.SessionDirs = append(p.SessionDirs, dir)
-		} else {
-			p.AgentDirs = append(p.AgentDirs, dir)
-		}
-	}
-	for dir := range named {
-		if _, err := os.Stat(dir); err != nil {
-			missing = append(missing, dir)
-		}
-	}
-	slices.Sort(p.AgentDirs)
-	slices.Sort(p.SessionDirs)
-	slices.Sort(missing)
-	return p, missing, err
-}
-
-// forgetPlaces forgets directories that were remembered, and are gone for good.
-func (e *Engine) forgetPlaces(ctx context.Context) error {
-	_, missing, err := e.places(ctx)
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	return e.update(ctx, func(u *records.Update) error { return u.ForgetPlaces(missing) })
-}
 
 // references is what the sessions of a repository refer to: the union over
 // all of them that can be found.
 type references struct {
 	live     map[oid.ID]ledger.Reference
-	scanned  map[oid.ID]bool     // of the sessions that the scan mode is about
+	scanned  map[oid.ID]bool     // what the sessions at hand refer to, where they alone count
 	sessions map[string]bool     // the ids of all sessions that were found
 	of       map[string][]oid.ID // what each file refers to
 	files    int                 // ledgers that were read
@@ -120,10 +33,10 @@ var ErrUnseen = errors.New("sessions cannot be read")
 // look reads the ledgers. A session file that cannot be read as one keeps every
 // id that stands in it; a directory or file that cannot be read at all, or a
 // directory that is missing, is [ErrUnseen]. The session of the options limits
-// the scan to it and those it was forked from, in the scan mode
-// "ancestor-only": the others are seen, but not scanned.
-func (e *Engine) look(ctx context.Context, p *PruneOptions) (*references, error) {
-	places, missing, err := e.places(ctx)
+// the scan to it and those it was forked from, if the keeper is
+// told so: the others are seen, but not scanned.
+func (k *Keeper) look(ctx context.Context, p *Options) (*references, error) {
+	places, missing, err := k.places(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +49,7 @@ func (e *Engine) look(ctx context.Context, p *PruneOptions) (*references, error)
 			r.places = true
 		}
 	}
-	concerns, err := e.concerns(ctx)
+	concerns, err := k.concerns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +69,7 @@ func (e *Engine) look(ctx context.Context, p *PruneOptions) (*references, error)
 		}
 	}
 	r.parsed = sessions.BytesParsed()
-	if e.conf.ScanMode == settings.ScanAncestors {
+	if k.AncestorOnly {
 		r.mark(sessions, c, p.Session)
 	} else {
 		r.scanned = nil
@@ -222,9 +135,9 @@ func (r *references) add(id oid.ID, ref ledger.Reference) {
 // concerns returns the function that says whether a session may refer to
 // snapshots of this store: not if its directory is another repository's, or
 // outside of every worktree. When in doubt it may.
-func (e *Engine) concerns(ctx context.Context) (func(ledger.Header) bool, error) {
-	roots, ours := []string{e.root}, map[string]bool{}
-	err := e.view(ctx, func(v *records.View) error {
+func (s *Sessions) concerns(ctx context.Context) (func(ledger.Header) bool, error) {
+	roots, ours := []string{s.Root}, map[string]bool{}
+	err := s.View(ctx, func(v *records.View) error {
 		all, err := v.Worktrees()
 		for _, w := range all {
 			roots = append(roots, string(w.Root))
@@ -245,31 +158,10 @@ func (e *Engine) concerns(ctx context.Context) (func(ledger.Header) bool, error)
 			return true
 		}
 		if _, ok := known[h.Cwd]; !ok {
-			known[h.Cwd] = e.mayBeOurs(h.Cwd, roots)
+			known[h.Cwd] = s.MayBeOurs(h.Cwd, roots)
 		}
 		return known[h.Cwd]
 	}, err
-}
-
-func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
-	real, err := filepath.EvalSymlinks(cwd)
-	if err != nil || !filepath.IsAbs(cwd) {
-		return true
-	}
-	if slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
-		return true
-	}
-	if e.repo == nil {
-		return false
-	}
-	l, err := gitconf.Discover(real, &gitconf.Options{Env: e.opt.Getenv})
-	switch {
-	case errors.Is(err, gitconf.ErrNotRepository):
-		return false
-	case err != nil:
-		return true
-	}
-	return sameDir(l.CommonDir, e.repo.Layout().CommonDir)
 }
 
 // follow makes what is said of an id count for the snapshot that the id means
@@ -288,7 +180,7 @@ func (r *references) follow(aliases map[oid.ID]oid.ID) {
 }
 
 // latest returns when anything last referred to a snapshot.
-func (r *references) latest(s *Snapshot) time.Time {
+func (r *references) latest(s *records.Snapshot) time.Time {
 	at := s.Time
 	for _, p := range s.Points {
 		if p.Time.After(at) {

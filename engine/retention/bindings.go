@@ -1,10 +1,10 @@
-package engine
+package retention
 
 import (
 	"context"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
 )
@@ -13,25 +13,23 @@ import (
 // changed no file has all its entries at one.
 const pointsMax = 16
 
-// bind adds what the session ledgers say about snapshots of pi-rewind-hook,
-// whose commits say nothing: the entries they belong to. A ledger that cannot
-// be read says nothing. It reads every session of the repository, once.
-func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
-	byID := map[oid.ID]*Snapshot{}
-	for _, s := range list {
-		if s.Source.Kind == string(foreign.Hook) {
-			byID[s.Source.Commit] = s
-			s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Same(Point{}) })
-		}
+// Bind adds what the session ledgers say about snapshots whose commits say nothing
+// of the conversation: the entries they belong to. A ledger that cannot be read
+// says nothing. It reads every session of the repository, once.
+func (s *Sessions) Bind(ctx context.Context, list []*records.Snapshot) error {
+	byID := map[oid.ID]*records.Snapshot{}
+	for _, snap := range list {
+		byID[snap.Source.Commit] = snap
+		snap.Points = slices.DeleteFunc(snap.Points, func(p records.Point) bool { return p.Same(records.Point{}) })
 	}
 	if len(byID) == 0 {
 		return nil
 	}
-	places, _, err := o.e.places(ctx)
+	places, _, err := s.places(ctx)
 	if err != nil {
 		return err
 	}
-	concerns, err := o.e.concerns(ctx)
+	concerns, err := s.concerns(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,14 +50,14 @@ func (o *outsiders) bind(ctx context.Context, list []*Snapshot) error {
 
 // bindSession adds the entries of one session. A fork has a copy of the
 // entries it began with; the session that is found first has them.
-func bindSession(session *ledger.Session, byID map[oid.ID]*Snapshot) {
+func bindSession(session *ledger.Session, byID map[oid.ID]*records.Snapshot) {
 	for entry := range session.Entries() {
 		id, bound := session.Binding(entry.ID)
 		s := byID[id]
 		if !bound || s == nil || len(s.Points) >= pointsMax {
 			continue
 		}
-		copied := func(p Point) bool { return p.Entry == entry.ID }
+		copied := func(p records.Point) bool { return p.Entry == entry.ID }
 		if slices.ContainsFunc(s.Points, copied) {
 			continue
 		}
@@ -67,6 +65,6 @@ func bindSession(session *ledger.Session, byID map[oid.ID]*Snapshot) {
 		if label == "" {
 			label = entry.Text
 		}
-		s.Points = append(s.Points, Point{Label: label, Session: session.Header().ID, Entry: entry.ID, Trigger: "turn", Time: entry.Time})
+		s.Points = append(s.Points, records.Point{Label: label, Session: session.Header().ID, Entry: entry.ID, Trigger: "turn", Time: entry.Time})
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package retention
 
 import (
 	"context"
@@ -64,14 +64,14 @@ func (c *catalogue) sessions(ctx context.Context, id string) *ledger.Sessions {
 	return &ledger.Sessions{Context: ctx, Moved: c.moved, Keep: keep}
 }
 
-// relatives returns sessions for one request, whose parents are found wherever
+// Relatives returns sessions for one request, whose parents are found wherever
 // they lie now. The places are only looked through when one is missing.
-func (e *Engine) relatives(ctx context.Context) *ledger.Sessions {
+func (s *Sessions) Relatives(ctx context.Context) *ledger.Sessions {
 	var c *catalogue
 	moved := func(path string) []string {
 		if c == nil {
 			c = &catalogue{}
-			if places, _, err := e.places(ctx); err == nil {
+			if places, _, err := s.places(ctx); err == nil {
 				if found, err := discover(ctx, places); err == nil {
 					c = found
 				}
