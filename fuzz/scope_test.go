@@ -4,9 +4,13 @@ package fuzz
 
 import (
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // A scope is what a restore is limited to; without texts, nothing.
@@ -142,4 +146,27 @@ func (s step) expect(now picture, to *state, of step) (picture, step) {
 	}
 	s.scope = back
 	return out, s
+}
+
+// TestARestoreBelowAnIgnoredDirectoryLeavesItsPermissions: the scan left it out,
+// but it is there, and was not asked for.
+func TestARestoreBelowAnIgnoredDirectoryLeavesItsPermissions(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("d/e/f", "1")
+	s := w.keep()
+	w.must(os.RemoveAll(w.path("d/e")))
+	w.must(os.Chmod(w.path("d"), 0o775))
+	w.outsideIgnore("**/\n")
+	w.settle()
+	before := w.picture(w.root)
+	r, err := w.long.Restore(t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: []string{"d/e"}})
+	w.must(err)
+	if now := w.picture(w.root); now["d"] != before["d"] || now["d/e/f"] != s.recorded["d/e/f"] {
+		w.fail("restored is %q: %+v", now, r)
+	}
+	u, err := w.long.Undo(t.Context())
+	w.must(err)
+	if d := before.differs(w.picture(w.root)); d != "" {
+		w.fail("undo did not bring back:\n  %s\n%+v", d, u)
+	}
 }

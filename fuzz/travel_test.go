@@ -87,7 +87,7 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 	w.allowed(r, before)
 	restored := w.picture(w.root)
 	for p, what := range before {
-		if restored[p] == what || limits.match(p) || isDirectory(restored[p]) {
+		if restored[p] == what || limits.match(p) || isDirectory(restored[p]) && !isDirectory(what) {
 			continue // what is no directory may give way to one
 		}
 		w.fail("a restore of %q changed %q", limits.texts, p)

@@ -155,6 +155,9 @@ func (p *planner) add(c tree.Change) error {
 		p.plan.Force = append(p.plan.Force, c.Path)
 	}
 	for _, dir := range p.parents {
+		if dir.From.Mode.Type() == tree.Absent && p.present.Disk.Mode(dir.Path).IsDir() {
+			continue // ignored, and there: its permissions were not asked for
+		}
 		if p.blocked(dir) {
 			p.plan.Force = append(p.plan.Force, dir.Path)
 		}
