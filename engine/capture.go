@@ -332,17 +332,11 @@ func (c *capture) loader(ctx context.Context) tree.Loader {
 	return c.load
 }
 
-// beginSave begins to write a new stat table, beside the commit, which mostly
-// waits for the disk.
-func (c *capture) beginSave() {
-	_ = durable.MakeDir(c.e.table) // a linked worktree's is not where the store is; without it nothing can be written
-	c.result.BeginSave()
-}
-
 // saveTable keeps what the scan saw for the next one; afterwards the capture
 // does not tell any more what it saw at a path. That is a cache: failing
 // to write it costs time, so only a caller's own cancellation is an error.
 func (c *capture) saveTable(id oid.ID) error {
+	_ = durable.MakeDir(c.e.table) // a linked worktree's is not where the store is; without it nothing can be written
 	err := c.result.SaveTable(storeName(c.e.opened()), id)
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -175,7 +175,6 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, opt capture
 	defer present.discard()
 	plan, err := e.plan(ctx, present, to)
 	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
-		present.beginSave()
 		if err = e.begin(ctx, op, to, present, plan.steps); err == nil {
 			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
 			return plan, present, nil

@@ -43,8 +43,7 @@ type Recorded struct {
 //
 // The order is the guarantee: contents and trees, then the record that makes
 // the snapshot, in one durable transaction with the last of the contents;
-// then the stat table and git's ref. The rows of a new table are written before,
-// into a file that has no name until then. A crash before the record leaves contents
+// then the stat table and git's ref. A crash before the record leaves contents
 // that nobody refers to, in the store or among git's objects, and nothing else;
 // a failure to reach git leaves the snapshot in the store, and the next command
 // tries again.
@@ -115,7 +114,6 @@ func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Re
 			return nil, nil, err
 		}
 		r = &Recorded{Unstable: c.unstable()}
-		c.beginSave()
 		r.Snapshot, r.Reused, err = e.commit(ctx, c, p, nil)
 		if err == nil {
 			return r, c, nil

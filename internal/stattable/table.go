@@ -74,7 +74,6 @@ type Table struct {
 	damaged    atomic.Bool // a row failed its check: write the file anew
 	db         *bolt.DB    // nil when closed
 	tx         *bolt.Tx
-	filling    *filling // the first file, on its way; nil: none is
 }
 
 type slot struct {
@@ -139,14 +138,6 @@ func (t *Table) parse(s *slot) (r Row, err error) {
 
 // Close lets go of the file. No row may be used afterwards.
 func (t *Table) Close() {
-	if t.filling != nil {
-		t.filling.drop()
-		t.filling = nil
-	}
-	t.release()
-}
-
-func (t *Table) release() {
 	if t.tx != nil {
 		_ = t.tx.Rollback()
 	}
@@ -244,13 +235,7 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 		changed, removed = t.whole(changed, removed), nil
 		t.generation = 0
 	}
-	t.release()
-	if f := t.filling; f != nil {
-		t.filling = nil
-		if err := f.finish(t.path, b); err == nil || errors.Is(err, ErrOutdated) {
-			return err
-		}
-	}
+	t.Close()
 	if damaged {
 		if err := durable.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
@@ -363,10 +348,6 @@ func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
 	if err != nil {
 		return err
 	}
-	return meta.Put(headerKey, encodeHeader(generation, b))
-}
-
-func encodeHeader(generation uint64, b Binding) []byte {
 	le := binary.LittleEndian
 	p := le.AppendUint64(le.AppendUint32(make([]byte, 4), Format), generation)
 	p = le.AppendUint64(p, uint64(time.Now().UnixNano()))
@@ -374,5 +355,5 @@ func encodeHeader(generation uint64, b Binding) []byte {
 		p = append(append(p, byte(len(text))), text...)
 	}
 	le.PutUint32(p, checksum("", p))
-	return p
+	return meta.Put(headerKey, p)
 }

@@ -87,14 +87,6 @@ func holdsDir(row stattable.Row, name string) bool {
 	return ok && it.Mode.Type() != tree.Absent && it.Flags&stattable.IsDir != 0
 }
 
-// BeginSave begins to write what the scan saw, where the stat table is new; it
-// goes on beside whatever the caller does next. [Result.SaveTable] ends it.
-func (r *Result) BeginSave() {
-	if len(r.seen) == 0 {
-		r.table.Fill(r.changed())
-	}
-}
-
 // changed returns the rows to be written.
 func (r *Result) changed() map[string]stattable.Row {
 	if len(r.unsaved) == 0 {
