@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/purge"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -27,10 +27,6 @@ type Purged struct {
 
 	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
 }
-
-// noteOfPurge is why a snapshot does not have a path that was purged, so that
-// no restore deletes it from the worktree.
-const noteOfPurge = "its content was purged"
 
 // purgeRounds bounds how often a purge looks for snapshots made meanwhile.
 const purgeRounds = 5
@@ -62,7 +58,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 		}
 		defer unlock.Unlock()
 	}
-	p := &purge{e: e, sel: sel, dry: dry, removed: map[string]bool{}, blobs: map[oid.ID]bool{}, left: map[Path]string{}}
+	p := &purging{e: e, sel: sel, dry: dry, removed: map[string]bool{}, blobs: map[oid.ID]bool{}, left: map[Path]string{}}
 	for range purgeRounds {
 		n, err := p.round(ctx)
 		if err != nil {
@@ -109,29 +105,16 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 	return unlock, nil
 }
 
-// A purge is one run.
-type purge struct {
+// A purging is one run of a purge.
+type purging struct {
 	e       *Engine
-	sel     *plan.Selection
+	sel     purge.Selection
 	dry     bool
 	stage   *cas.Stage
-	memo    map[visited]purgedTree
+	editor  *purge.Editor   // of this round
 	removed map[string]bool // paths
 	blobs   map[oid.ID]bool // contents of these paths
 	left    map[Path]string // what could not be purged, and why
-}
-
-// visited is a tree at a place: what is purged depends on both.
-type visited struct {
-	id      oid.ID
-	at      string
-	overlay bool
-}
-
-// purgedTree is what a tree becomes, and what went of it.
-type purgedTree struct {
-	id    oid.ID
-	paths []string
 }
 
 // A replaced is a snapshot that gets another id.
@@ -141,11 +124,16 @@ type replaced struct {
 }
 
 // round rewrites every snapshot that has any of the paths.
-func (p *purge) round(ctx context.Context) (int, error) {
-	p.memo = map[visited]purgedTree{}
+func (p *purging) round(ctx context.Context) (int, error) {
+	p.editor = &purge.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.trees(ctx), Contents: p.blobs}
+	p.editor.Put = func(tree []byte) (oid.ID, error) { return p.e.alg.Sum(oid.Tree, tree), nil }
 	if !p.dry {
 		p.stage = p.e.opened().Stage()
 		defer p.stage.Discard()
+		p.editor.Put = func(tree []byte) (oid.ID, error) {
+			id, err := p.stage.Put(ctx, oid.Tree, tree, oid.ID{})
+			return id, storeError(err)
+		}
 	}
 	all, err := p.e.stored(ctx)
 	if err != nil {
@@ -191,51 +179,33 @@ func (p *purge) round(ctx context.Context) (int, error) {
 }
 
 // rewrite makes the snapshot without the paths, nil if it has none of them.
-func (p *purge) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
-	git, err := p.tree(ctx, visited{id: s.Tree})
-	if err != nil {
+func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
+	cut, err := p.editor.Cut(s)
+	if err != nil || cut == nil {
 		return nil, err
 	}
-	overlay, err := p.tree(ctx, visited{id: s.Overlay, overlay: true})
-	if err != nil {
-		return nil, err
-	}
-	paths := append(slices.Clone(git.paths), overlay.paths...)
-	if len(paths) == 0 {
-		return nil, nil
+	if p.dry {
+		return &replaced{records.Replacement{Old: s.ID}, cut.Paths}, nil
 	}
 	if err := p.e.fill(ctx, s); err != nil {
 		return nil, err
 	}
-	n := *s
-	n.Tree, n.Overlay = git.id, overlay.id
-	if n.Overlay == p.e.emptyTree() {
-		n.Overlay = oid.ID{}
-	}
-	n.Skipped = slices.Clone(s.Skipped)
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	for _, path := range paths {
-		n.Skipped = append(n.Skipped, Note{Path: Path(path), Reason: noteOfPurge})
-	}
+	n := cut.Apply(s)
 	commit := p.commit(ctx, s)
 	commit.Tree, commit.Overlay, commit.Time = n.Tree, n.Overlay, n.Time
 	if l := s.Limits; l != nil && !l.Overlay.IsZero() {
 		commit.Overlay = l.Overlay // it is gone, and the commit goes on saying that there was one
 	}
-	if p.dry {
-		return &replaced{records.Replacement{Old: s.ID}, paths}, nil
-	}
 	if err := n.PackSkipped(putSkipped(ctx, p.stage)); err != nil {
 		return nil, err
 	}
 	n.ID, err = p.stage.Put(ctx, oid.Commit, gitbridge.EncodeSnapshot(commit, p.e.alg), oid.ID{})
-	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: &n}, paths}, storeError(err)
+	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: n}, cut.Paths}, storeError(err)
 }
 
 // commit returns what the commit of a snapshot says beside its trees: who it is
 // by, and where it came from.
-func (p *purge) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
+func (p *purging) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
 	if payload, err := p.e.payload(ctx, oid.Commit, s.ID); err == nil {
 		if c, err := gitbridge.DecodeSnapshot(payload, p.e.alg); err == nil {
 			return c

@@ -29,7 +29,7 @@ func (e *Engine) refKeeps(ctx context.Context) bool {
 // outside rewrites what only the ref has: it gets a record. What cannot be
 // rewritten is left, by name. Changed are the snapshots of the store that this
 // round rewrites.
-func (p *purge) outside(ctx context.Context, changed []replaced) (more []replaced, err error) {
+func (p *purging) outside(ctx context.Context, changed []replaced) (more []replaced, err error) {
 	if p.e.repo == nil {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ type unrecorded struct {
 	reach *reach.Walk
 }
 
-func (p *purge) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
+func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
 	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.trees(ctx))}
 	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (p *purge) lookOutside(ctx context.Context, changed []replaced) (x *unrecor
 // rewriteOutside makes a snapshot without the paths, nil if it has none of
 // them. One that the store knows already, and that came back into the ref, only
 // goes from there.
-func (p *purge) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.StoreSnapshot) (*replaced, error) {
+func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.StoreSnapshot) (*replaced, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -21,7 +21,7 @@ type Remains struct {
 }
 
 // remains looks at what git still has of a purge.
-func (e *Engine) remains(ctx context.Context, p *purge) Remains {
+func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 	var r Remains
 	if e.repo == nil {
 		return r
@@ -53,7 +53,7 @@ func (e *Engine) remains(ctx context.Context, p *purge) Remains {
 
 // finish makes the purge physical: the ref lets go of the old snapshots, and
 // the store's file is written anew without the contents.
-func (p *purge) finish(ctx context.Context, out *Purged) error {
+func (p *purging) finish(ctx context.Context, out *Purged) error {
 	e := p.e
 	out.Bridge = e.bridge(ctx)
 	s := e.opened()
