@@ -44,7 +44,7 @@ func (e *Engine) bridge(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
 	}
-	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) }
+	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.objects.Read(ctx, id) }
 	_ = e.repo.Replenish(load) // what hinders it is met below, or by the next command
 	d, err := e.owed(ctx)
 	if err == nil && !e.refStands(ctx, d) {
@@ -150,24 +150,18 @@ func (e *Engine) carry(ctx context.Context, id, after oid.ID) error {
 	if stands, err := e.stands(ctx, id); err != nil || !stands {
 		return err
 	}
-	payload, err := e.payload(ctx, oid.Commit, id)
+	payload, err := e.objects.Payload(ctx, oid.Commit, id)
 	if err != nil {
 		return err
 	}
 	_, err = e.repo.Bridge(ctx, gitbridge.Job{
 		Snapshot: id,
 		Commit:   payload,
-		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
-		Source:   func(ids []oid.ID) gitodb.Source { return e.source(ctx, ids) },
+		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.objects.Read(ctx, id) },
+		Source:   func(ids []oid.ID) gitodb.Source { return e.objects.Source(ctx, ids) },
 		After:    after,
 	})
 	return err
-}
-
-// source gives objects of the store, in about the order of ids.
-func (e *Engine) source(ctx context.Context, ids []oid.ID) gitodb.Source {
-	ahead := e.readAhead(ids)
-	return func(id oid.ID) (gitbridge.Object, error) { return ahead.stream(ctx, id) }
 }
 
 // stands reports whether the store has a snapshot under this very id.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -46,7 +47,7 @@ type capture struct {
 	stage   *cas.Stage       // nil when dry
 	hand    *hand            // what the scan made and read
 
-	load      tree.Loader  // what loader returned
+	trees     tree.Loader  // of the capture, of the store and of git; not to be shared
 	mu        sync.Mutex   // guards nested during the scan
 	close     func() error // ends the filters that the scan started
 	rechecked bool         // the stat table was not trusted: what was missing was read again
@@ -70,6 +71,7 @@ type capture struct {
 // when he is done with it.
 func (e *Engine) capture(ctx context.Context, opt captureOptions) (*capture, error) {
 	c := &capture{e: e, time: e.now(), hand: newHand()}
+	c.trees = e.objects.Trees(ctx, objects.Reading{Staged: c.hand.tree})
 	if err := c.scan(ctx, opt); err != nil {
 		c.discard()
 		return nil, err
@@ -187,7 +189,7 @@ func (c *capture) prepare(ctx context.Context, opt captureOptions) (w records.Wo
 // config says how to scan.
 func (c *capture) config(ctx context.Context, texts *rules.Texts, w records.Worktree, opt captureOptions) (*worktree.Config, error) {
 	e := c.e
-	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != records.HeldByStore || c.last.Lost != "") || e.distrusts()
+	c.rechecked = !c.bound(c.table) || c.last != nil && (c.adrift && c.last.Held != records.HeldByStore || c.last.Lost != "") || e.objects.Distrusts()
 	policy, err := e.withoutLeftovers(ctx, opt.dry, e.conf.Policy())
 	if err != nil {
 		return nil, err
@@ -196,8 +198,8 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts, w records.Work
 		Root: e.root, Algorithm: e.alg, Umask: w.Umask,
 		Table:   c.table,
 		Recheck: c.rechecked,
-		Has:     func(id oid.ID) bool { return e.kept(ctx, id) },
-		Load:    func(kind oid.Kind, id oid.ID) ([]byte, error) { return e.payload(ctx, kind, id) },
+		Has:     func(id oid.ID) bool { return e.objects.Has(ctx, id) },
+		Load:    func(kind oid.Kind, id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, kind, id) },
 		Save:    c.saver(),
 		Force:   opt.force,
 		Nested:  c.nestedRepository(texts),
@@ -215,7 +217,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts, w records.Work
 		return cfg, nil
 	}
 	git := e.rules()
-	cfg.Settings, cfg.Sizes = git.Settings(), e.sizes
+	cfg.Settings, cfg.Sizes = git.Settings(), e.objects.Sizes
 	cfg.Repo.Attr, cfg.Repo.Clean = texts.Attributes(), git.Clean()
 	cfg.Repo.Cone = git.Cone(cfg.Settings.FoldCase)
 	cfg.Repo.AttrTree = git.AttrTree(func(name string) (oid.ID, error) { return e.repo.Tree(ctx, name) })
@@ -266,20 +268,6 @@ func storeName(s *cas.Store) string {
 	return hex.EncodeToString(id[:])
 }
 
-// kept reports whether the store or git has an object.
-func (e *Engine) kept(ctx context.Context, id oid.ID) bool {
-	if e.inGit(id) {
-		return true
-	}
-	found := false
-	// A store that cannot be read has nothing: then the file is read again.
-	_ = e.view(ctx, func(v *records.View) error {
-		found = v.Has(id)
-		return nil
-	})
-	return found
-}
-
 // usualUmasks are tried in this order; where none explains the root
 // directory's permissions, the first is taken.
 var usualUmasks = []tree.Mode{022, 002, 077, 027, 007}
@@ -320,16 +308,7 @@ func (c *capture) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, erro
 	if kind, p, ok := c.hand.object(id); ok {
 		return kind, p, nil
 	}
-	return c.e.object(ctx, id)
-}
-
-// loader returns trees of the capture, of the store and of git. It remembers
-// them for as long as the capture is there, and is not to be shared.
-func (c *capture) loader(ctx context.Context) tree.Loader {
-	if c.load == nil {
-		c.load = c.e.loader(ctx, c.hand.tree)
-	}
-	return c.load
+	return c.e.objects.Read(ctx, id)
 }
 
 // saveTable keeps what the scan saw for the next one; afterwards the capture

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -88,7 +89,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	}
 	d := &Difference{e: e}
 	if to != nil {
-		found, err := plan.Compare(e.target(from), e.target(to), sel, plan.Objects{Algorithm: e.alg, Tree: e.loader(ctx, nil)})
+		found, err := plan.Compare(e.target(from), e.target(to), sel, plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})})
 		d.Changes = changesOf(found)
 		return d, err
 	}
@@ -99,7 +100,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		if err != nil {
 			return nil, err
 		}
-		found, hidden, err := plan.CompareWith(e.target(from), c.seen(), sel, plan.Objects{Algorithm: e.alg, Tree: c.loader(ctx)})
+		found, hidden, err := plan.CompareWith(e.target(from), c.seen(), sel, plan.Objects{Algorithm: e.alg, Tree: c.trees})
 		d.Changes = changesOf(found)
 		c.discard()
 		if err != nil || len(hidden) == 0 || opt.force != nil {
@@ -136,7 +137,7 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 		return d.e.readPresent(string(c.Path), side.Link())
 	}
 	buf := &beginning{}
-	err = d.e.write(ctx, buf, side.ID)
+	err = d.e.objects.Write(ctx, buf, side.ID)
 	if errors.Is(err, errLong) {
 		return buf.p, false, nil
 	}
@@ -186,9 +187,9 @@ func (b *beginning) Write(p []byte) (int, error) {
 
 // Cat writes the content of a file (or a link's target) of a snapshot.
 func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
-	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.loader(ctx, nil))
+	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.objects.Trees(ctx, objects.Reading{}))
 	if err != nil {
-		return treeError(err)
+		return objects.TreeError(err)
 	}
 	if !ok {
 		return fmt.Errorf("%w: snapshot %v has no path %q", ErrNoSnapshot, s.ID, path)
@@ -196,5 +197,5 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 	if n.Mode.IsDir() {
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
 	}
-	return e.write(ctx, w, n.ID)
+	return e.objects.Write(ctx, w, n.ID)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -34,7 +35,7 @@ var (
 	ErrNoSnapshot  = errors.New("no such snapshot")
 	ErrAmbiguous   = errors.New("ambiguous snapshot id")
 	ErrDamaged     = records.ErrDamaged
-	ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
+	ErrNewerFormat = objects.ErrNewerFormat
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
 	ErrUnfinished  = errors.New("stopped half-way") // of a restore: the next command finishes it, undo takes it back
@@ -75,9 +76,10 @@ type Engine struct {
 	now   func() time.Time
 	seen  func() // a test's hook after a scan
 
-	mu     sync.Mutex      // guards what follows
-	store  *cas.Store      // nil until it exists
-	broken map[oid.ID]bool // objects that git seems to have and could not give
+	objects *objects.Objects // of the store and of git
+
+	mu    sync.Mutex // guards store
+	store *cas.Store // nil until it exists
 }
 
 // Open finds the worktree that dir belongs to. In a git repository that is the
@@ -98,6 +100,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	if err := e.locate(dir); err != nil {
 		return nil, err
 	}
+	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	if e.birth, err = dirfd.Birth(e.lasting()); err != nil {
 		return nil, err
 	}
@@ -178,7 +181,7 @@ func (e *Engine) openStore(create bool) error {
 	}
 	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	if s.Algorithm() != e.alg {
 		return fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -27,13 +28,13 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 		return nil, fmt.Errorf("%w: %s is not empty", ErrRefused, dir)
 	}
 	var steps []apply.Step
-	for c, err := range tree.Walk(s.State(), e.alg, e.loader(ctx, nil)) {
+	for c, err := range tree.Walk(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{})) {
 		if err != nil {
-			return nil, treeError(err)
+			return nil, objects.TreeError(err)
 		}
 		steps = append(steps, apply.Step{Path: c.Path, Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID}})
 	}
-	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.write(ctx, w, id) }
+	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.objects.Write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
 	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
 	r.Conflicts = append(lacks(s), r.Conflicts...)

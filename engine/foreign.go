@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -180,8 +181,8 @@ func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) 
 
 // whole reports whether everything that a snapshot's overlay needs is there.
 func (e *Engine) whole(ctx context.Context, s *Snapshot) bool {
-	for o, err := range e.reach(e.loader(ctx, nil)).Overlay(s.Overlay) {
-		if err != nil || !e.kept(ctx, o.ID) {
+	for o, err := range e.reach(e.objects.Trees(ctx, objects.Reading{})).Overlay(s.Overlay) {
+		if err != nil || !e.objects.Has(ctx, o.ID) {
 			return false
 		}
 	}
@@ -312,7 +313,7 @@ func (e *Engine) tallowHomes() (dirs []string) {
 // completes returns those of the snapshots of which everything is there: a
 // record names only what is held.
 func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
-	r := e.reach(e.trees(ctx))
+	r := e.reach(e.objects.Trees(ctx, objects.Reading{Once: true}))
 	for _, s := range list {
 		if e.complete(ctx, r, s) == nil {
 			whole = append(whole, s)
@@ -333,7 +334,7 @@ func (e *Engine) complete(ctx context.Context, r *reach.Walk, s *Snapshot) error
 			return ctx.Err()
 		case err != nil:
 			return fmt.Errorf("%w: %w", errOutsider, err)
-		case o.Kind != oid.Commit && o.Path != "" && !e.kept(ctx, o.ID):
+		case o.Kind != oid.Commit && o.Path != "" && !e.objects.Has(ctx, o.ID):
 			return fmt.Errorf("%w: %v %v (%s) is missing", errOutsider, o.Kind, o.ID, o.Path)
 		}
 	}

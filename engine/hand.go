@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
@@ -26,12 +27,12 @@ const (
 type hand struct {
 	mu    sync.Mutex // guards what follows
 	room  int
-	trees forest
+	trees map[oid.ID][]byte
 	blobs map[oid.ID][]byte
 }
 
 func newHand() *hand {
-	return &hand{room: handBytes, trees: forest{}, blobs: map[oid.ID][]byte{}}
+	return &hand{room: handBytes, trees: map[oid.ID][]byte{}, blobs: map[oid.ID][]byte{}}
 }
 
 func (h *hand) putTree(id oid.ID, payload []byte) {
@@ -97,17 +98,17 @@ func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID
 	if err == nil && size <= handBytesEach {
 		s.hand.putBlob(id, copied.Bytes()[:size])
 	}
-	return id, storeError(err)
+	return id, objects.StoreError(err)
 }
 
 func (s *staging) Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error) {
 	id := s.e.alg.Sum(oid.Tree, payload)
-	if s.e.inGit(id) {
+	if s.e.objects.InGit(id) {
 		return id, nil
 	}
 	s.hand.putTree(id, payload)
 	_, err := s.stage.Put(ctx, oid.Tree, payload, base)
-	return id, storeError(err)
+	return id, objects.StoreError(err)
 }
 
 // hashing keeps trees in memory and of files only the ids: for a dry run.

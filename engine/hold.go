@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -114,7 +115,7 @@ func (c *capture) holdOverlay(ctx context.Context, known []oid.ID) error {
 }
 
 func (c *capture) search(ctx context.Context, overlay bool) *tree.Search {
-	return &tree.Search{Algorithm: c.e.alg, Overlay: overlay, Load: c.loader(ctx)}
+	return &tree.Search{Algorithm: c.e.alg, Overlay: overlay, Load: c.trees}
 }
 
 // lacking returns what root needs beyond known trees and the store will not
@@ -139,7 +140,7 @@ func (c *capture) lacking(ctx context.Context, s *tree.Search, root oid.ID, know
 	}
 	for n, err := range s.Beyond(root, known...) {
 		if err != nil {
-			return nil, treeError(err)
+			return nil, objects.TreeError(err)
 		}
 		if c.stage.Has(n.ID) {
 			continue
@@ -205,7 +206,7 @@ func (c *capture) copyOne(ctx context.Context, n tree.Need) error {
 	case err == nil && (id != n.ID || o.Kind != n.Kind):
 		return fmt.Errorf("%w: it has other bytes", errNotGits)
 	}
-	return storeError(err)
+	return objects.StoreError(err)
 }
 
 var errNotGits = errors.New("git cannot give it")
@@ -234,59 +235,11 @@ func (c *capture) gone(ctx context.Context, n tree.Need, err error) error {
 		return err
 	}
 	if n.Kind == oid.Blob {
-		_, there, lookErr := tree.Lookup(c.state, n.Path, c.e.alg, c.loader(ctx))
+		_, there, lookErr := tree.Lookup(c.state, n.Path, c.e.alg, c.trees)
 		if lookErr != nil || !there {
-			return treeError(lookErr)
+			return objects.TreeError(lookErr)
 		}
 	}
-	c.e.distrust(n.ID)
+	c.e.objects.Distrust(n.ID)
 	return fmt.Errorf("%w: %s: %w", cas.ErrSwept, n.Path, err)
-}
-
-// distrust notes an object that git seems to have and cannot give.
-func (e *Engine) distrust(id oid.ID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.broken == nil {
-		e.broken = map[oid.ID]bool{}
-	}
-	e.broken[id] = true
-}
-
-// trustAgain gives what could not be read another chance: it may be whole again.
-func (e *Engine) trustAgain() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.broken = nil
-}
-
-// distrusts reports whether there is any such object.
-func (e *Engine) distrusts() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.broken) > 0
-}
-
-// sizes is [gitbridge.Repo.Sizes], without objects that git cannot give.
-func (e *Engine) sizes(n int, id func(i int) []byte, sizes []int64) {
-	e.repo.Sizes(n, id, sizes)
-	if !e.distrusts() {
-		return
-	}
-	for i := range n {
-		if o, err := oid.FromBytes(id(i)); err != nil || !e.inGit(o) {
-			sizes[i] = -1
-		}
-	}
-}
-
-// inGit reports whether git has an object, which need not keep it. One that
-// could not be read once does not count.
-func (e *Engine) inGit(id oid.ID) bool {
-	if e.repo == nil || !e.repo.Has(id) {
-		return false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return !e.broken[id]
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
@@ -76,7 +77,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	if err := o.bind(ctx, list); err != nil {
 		return nil, err
 	}
-	r := e.reach(e.loader(ctx, nil))
+	r := e.reach(e.objects.Trees(ctx, objects.Reading{}))
 	for _, s := range list {
 		if err := e.complete(ctx, r, s); err != nil {
 			if ctx.Err() != nil {
@@ -124,18 +125,18 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 			continue
 		}
 		if s.ID, err = stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
-			return storeError(err)
+			return objects.StoreError(err)
 		}
 		made = append(made, s)
 	}
 	out.Snapshots = nil
 	if err := stage.Flush(ctx); err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	if made, err = e.keepImports(ctx, made, out); err != nil {
 		return err
 	}
-	return storeError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
+	return objects.StoreError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		for _, s := range made {
 			known, err := u.Find(s.ID)
 			if err != nil {
@@ -175,7 +176,7 @@ func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Importe
 		_, err := e.repo.Bridge(ctx, gitbridge.Job{
 			Snapshot: s.ID,
 			Commit:   e.importCommit(s),
-			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) },
+			Load:     func(id oid.ID) (oid.Kind, []byte, error) { return e.objects.Read(ctx, id) },
 			Durable:  i == len(made)-1, // of what is written before it nothing is left out
 		})
 		if err != nil {
@@ -247,7 +248,7 @@ func (e *Engine) adopt(ctx context.Context) error {
 	if err := keepRules(ctx, stage, e.rules().Read()); err != nil {
 		return err
 	}
-	return storeError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
+	return objects.StoreError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if !u.Empty() {
 			return nil // another process was first
 		}

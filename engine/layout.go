@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -56,7 +57,7 @@ func (e *Engine) leftOut(ctx context.Context, s *Snapshot) (paths []string, err 
 		return paths, nil
 	}
 	git := tree.State{Tree: s.Tree, Umask: s.Umask}
-	for c, err := range tree.Diff(git, s.State(), e.alg, e.loader(ctx, nil)) {
+	for c, err := range tree.Diff(git, s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{})) {
 		if err != nil {
 			return nil, err
 		}

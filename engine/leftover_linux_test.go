@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -66,7 +67,7 @@ func (p *place) leftInD() (n int) {
 func (p *place) onlyTheUsers(e *Engine, s *Snapshot, like string) {
 	p.t.Helper()
 	own := false
-	for c, err := range tree.Walk(s.State(), e.alg, e.loader(context.Background(), nil)) {
+	for c, err := range tree.Walk(s.State(), e.alg, e.objects.Trees(context.Background(), objects.Reading{})) {
 		p.must(err)
 		if own = own || c.Path == like; strings.Contains(c.Path, ".rewind-tmp-") && c.Path != like {
 			p.t.Errorf("%s is recorded", c.Path)

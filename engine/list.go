@@ -65,7 +65,7 @@ func (e *Engine) query(ctx context.Context, opt *ListOptions) ([]*Snapshot, erro
 
 // fill completes records by the skipped paths that have a content of their own.
 func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
-	load := func(id oid.ID) ([]byte, error) { return e.payload(ctx, oid.Blob, id) }
+	load := func(id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, oid.Blob, id) }
 	return records.UnpackSkipped(load, list...)
 }
 

@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -46,7 +46,7 @@ func (l *living) all(mark func(oid.ID)) error {
 		if err != nil {
 			return err
 		}
-		at, err := l.walk(keep, l.e.trees(l.ctx), mark)
+		at, err := l.walk(keep, l.e.objects.Trees(l.ctx, objects.Reading{Once: true}), mark)
 		if err == nil || tries == sweptTries {
 			return err
 		}
@@ -60,9 +60,9 @@ func (l *living) all(mark func(oid.ID)) error {
 func (l *living) rest(v *records.View, mark func(oid.ID)) error {
 	keep, err := l.records(v, mark)
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
-	_, err = l.walk(keep, l.e.treesOf(v.View), mark)
+	_, err = l.walk(keep, l.e.objects.Trees(l.ctx, objects.Reading{In: v.View, Once: true}), mark)
 	return err
 }
 
@@ -91,22 +91,4 @@ func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (a
 		}
 	}
 	return oid.ID{}, nil
-}
-
-// treesOf loads trees for who has the store open already, from there and from
-// git.
-func (e *Engine) treesOf(v *cas.View) tree.Loader {
-	return func(id oid.ID) ([]byte, error) {
-		if id == e.emptyTree() {
-			return nil, nil
-		}
-		kind, p, err := v.Object(id)
-		if errors.Is(err, cas.ErrNotFound) && e.repo != nil {
-			kind, p, err = e.fromGit(id)
-		}
-		if err == nil && kind != oid.Tree {
-			err = fmt.Errorf("%w: object %v is a %v, not a tree", ErrDamaged, id, kind)
-		}
-		return p, storeError(err)
-	}
 }

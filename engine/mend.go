@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -33,7 +34,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	m := &mending{has: has, load: e.trees(ctx), known: map[oid.ID]string{}, alg: e.alg}
+	m := &mending{has: has, load: e.objects.Trees(ctx, objects.Reading{Once: true}), known: map[oid.ID]string{}, alg: e.alg}
 	m.look = e.repo.Look
 	m.read = func(id oid.ID) error { return e.view(ctx, func(v *records.View) error { return v.ReadBack(id) }) }
 	why, lost := map[oid.ID]string{}, map[oid.ID]bool{}
@@ -56,7 +57,7 @@ func (e *Engine) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	if err := e.setLost(ctx, why); err != nil {
 		return err
 	}
-	release, err := e.repo.Put(ctx, m.write, e.source(ctx, m.write))
+	release, err := e.repo.Put(ctx, m.write, e.objects.Source(ctx, m.write))
 	if err != nil {
 		return fmt.Errorf("bring back what git lost: %w", err)
 	}
@@ -189,7 +190,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 	if err := e.dropPurged(ctx); err != nil {
 		return err
 	}
-	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.object(ctx, id) }
+	load := func(id oid.ID) (oid.Kind, []byte, error) { return e.objects.Read(ctx, id) }
 	if err := e.repo.Heal(ctx, load); err != nil {
 		return err
 	}
@@ -277,15 +278,3 @@ func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
 	})
 	return all, err
 }
-
-// trees loads trees and remembers none, for walks that meet each once.
-func (e *Engine) trees(ctx context.Context) tree.Loader {
-	return func(id oid.ID) ([]byte, error) {
-		if id == e.emptyTree() {
-			return nil, nil
-		}
-		return e.payload(ctx, oid.Tree, id)
-	}
-}
-
-func (e *Engine) emptyTree() oid.ID { return e.alg.Sum(oid.Tree, nil) }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
@@ -78,7 +78,7 @@ func (m *mirroring) source(ctx context.Context, ids []oid.ID, stored bool) gitod
 			rest = append(rest, id)
 		}
 	}
-	ahead := m.e.readAhead(rest)
+	ahead := m.e.objects.Ahead(rest)
 	return func(id oid.ID) (gitbridge.Object, error) {
 		if kind, p, ok := m.c.hand.object(id); ok {
 			return gitodb.Payload(kind, p), nil
@@ -88,7 +88,7 @@ func (m *mirroring) source(ctx context.Context, ids []oid.ID, stored bool) gitod
 				return gitbridge.Object{}, err
 			}
 		}
-		return ahead.stream(ctx, id)
+		return ahead.Stream(ctx, id)
 	}
 }
 
@@ -128,7 +128,7 @@ func (m *mirroring) wait() error {
 // is copied into the store instead, and the snapshot goes into git afterwards.
 func (c *capture) borrow(ctx context.Context, id oid.ID, commit []byte, older []records.Pending) (*mirroring, error) {
 	if err := c.stage.Flush(ctx); err != nil { // what git gets is read from the store
-		return nil, storeError(err)
+		return nil, objects.StoreError(err)
 	}
 	m := c.mirror(ctx, id, commit, older)
 	err := m.wait()
@@ -177,28 +177,4 @@ func (c *capture) finishMirror(ctx context.Context) error {
 // notYet says that a snapshot stands although git does not keep it.
 func notYet(id oid.ID, err error) error {
 	return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", id, err)
-}
-
-// streamBytes is from what size on a content is passed on in pieces.
-const streamBytes = 1 << 20
-
-// stream opens an object of the store, which need not fit into memory.
-func (e *Engine) stream(ctx context.Context, id oid.ID) (o gitbridge.Object, err error) {
-	var payload []byte
-	err = e.opened().View(ctx, func(v *cas.View) (err error) {
-		if o.Kind, o.Size, err = v.Stat(id); err == nil && o.Size < streamBytes {
-			_, payload, err = v.Object(id)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return gitbridge.Object{}, storeError(err)
-	case o.Size < streamBytes:
-		return gitodb.Payload(o.Kind, payload), nil
-	}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(e.write(ctx, w, id)) }()
-	o.Data = r
-	return o, nil
 }

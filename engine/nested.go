@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
@@ -78,7 +79,7 @@ func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) er
 		return nil
 	}
 	_, err := c.stage.Put(ctx, oid.Blob, exclude, oid.ID{})
-	return storeError(err)
+	return objects.StoreError(err)
 }
 
 // sameDir reports whether two paths lead to one directory.

@@ -40,7 +40,7 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 // likeSecrets lists the files of the capture's git tree that differ from the
 // tree before, that HEAD's commit does not have, and that look like secrets.
 func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]Path, error) {
-	load := c.loader(ctx)
+	load := c.trees
 	if before.IsZero() {
 		before = c.head.Tree
 	}

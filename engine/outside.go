@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -42,7 +43,7 @@ func (e *Engine) recordOf(t *rules.Texts) Rules {
 func keepRules(ctx context.Context, stage *cas.Stage, t *rules.Texts) error {
 	for _, text := range t.All() {
 		if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
-			return storeError(err)
+			return objects.StoreError(err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -108,9 +109,9 @@ func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(stri
 			if s == nil {
 				continue
 			}
-			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.loader(ctx, nil))
+			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.objects.Trees(ctx, objects.Reading{}))
 			if ok || n.Git.Name != "" || err != nil {
-				return ok || n.Git.Name != "", treeError(err)
+				return ok || n.Git.Name != "", objects.TreeError(err)
 			}
 		}
 		return false, nil
@@ -160,16 +161,16 @@ func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, err
 	}
 	p, err := plan.New(present.seen(), plan.Aim{Target: target, Paths: to.paths, Made: to.made}, plan.Objects{
 		Algorithm: e.alg,
-		Tree:      present.treesOfGit(ctx),
+		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: present.hand.tree, GitFirst: true}),
 		Blob: func(id oid.ID) ([]byte, error) {
 			if text, ok := texts[id]; ok {
 				return text, nil
 			}
-			return e.payload(ctx, oid.Blob, id)
+			return e.objects.Payload(ctx, oid.Blob, id)
 		},
 	})
 	if err != nil {
-		return nil, treeError(err)
+		return nil, objects.TreeError(err)
 	}
 	return &Plan{
 		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),

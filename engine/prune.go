@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/retention"
@@ -98,7 +99,7 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	}
 	report, err := s.Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: p.Grace, Now: e.now(), DryRun: p.DryRun}, gone))
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	out.Objects, out.Freed = int64(report.Objects), report.Bytes
 	if p.DryRun || report.Objects+report.Chunks == 0 {
@@ -106,7 +107,7 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	}
 	before, after, err := s.Compact(ctx)
 	out.Freed = before - after
-	return storeError(err)
+	return objects.StoreError(err)
 }
 
 // sessions is what the conversations of agents say of this store.
@@ -172,14 +173,14 @@ func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
 func (e *Engine) weigh(ctx context.Context) (func(*Snapshot) (float64, error), error) {
 	stats, err := e.opened().Stats(ctx)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, objects.StoreError(err)
 	}
 	// The file is larger than its frames: rows, space left in pages.
 	perByte := 1.0
 	if stats.StoredBytes > 0 {
 		perByte = min(max(float64(stats.FileBytes)/float64(stats.StoredBytes), 1), 2)
 	}
-	r := e.reach(e.trees(ctx))
+	r := e.reach(e.objects.Trees(ctx, objects.Reading{Once: true}))
 	return func(s *Snapshot) (float64, error) {
 		n, err := e.cost(ctx, r, s)
 		return float64(n) * perByte, err

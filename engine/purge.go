@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/purge"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -125,14 +126,14 @@ type replaced struct {
 
 // round rewrites every snapshot that has any of the paths.
 func (p *purging) round(ctx context.Context) (int, error) {
-	p.editor = &purge.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.trees(ctx), Contents: p.blobs}
+	p.editor = &purge.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.objects.Trees(ctx, objects.Reading{Once: true}), Contents: p.blobs}
 	p.editor.Put = func(tree []byte) (oid.ID, error) { return p.e.alg.Sum(oid.Tree, tree), nil }
 	if !p.dry {
 		p.stage = p.e.opened().Stage()
 		defer p.stage.Discard()
 		p.editor.Put = func(tree []byte) (oid.ID, error) {
 			id, err := p.stage.Put(ctx, oid.Tree, tree, oid.ID{})
-			return id, storeError(err)
+			return id, objects.StoreError(err)
 		}
 	}
 	all, err := p.e.stored(ctx)
@@ -166,7 +167,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 	if p.dry || len(changed) == 0 {
 		return len(changed), nil
 	}
-	return len(changed), storeError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
+	return len(changed), objects.StoreError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
 		if err := u.CutNotices(p.removed); err != nil {
 			return err
 		}
@@ -200,13 +201,13 @@ func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 		return nil, err
 	}
 	n.ID, err = p.stage.Put(ctx, oid.Commit, gitbridge.EncodeSnapshot(commit, p.e.alg), oid.ID{})
-	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: n}, cut.Paths}, storeError(err)
+	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: n}, cut.Paths}, objects.StoreError(err)
 }
 
 // commit returns what the commit of a snapshot says beside its trees: who it is
 // by, and where it came from.
 func (p *purging) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
-	if payload, err := p.e.payload(ctx, oid.Commit, s.ID); err == nil {
+	if payload, err := p.e.objects.Payload(ctx, oid.Commit, s.ID); err == nil {
 		if c, err := gitbridge.DecodeSnapshot(payload, p.e.alg); err == nil {
 			return c
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -76,7 +77,7 @@ type unrecorded struct {
 }
 
 func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
-	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.trees(ctx))}
+	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.objects.Trees(ctx, objects.Reading{Once: true}))}
 	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -44,7 +45,7 @@ func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 		return r
 	}
 	for path := range p.removed {
-		if n, _, err := tree.Lookup(tree.State{Tree: head.Tree}, path, e.alg, e.trees(ctx)); err == nil && n.Git.Name != "" {
+		if n, _, err := tree.Lookup(tree.State{Tree: head.Tree}, path, e.alg, e.objects.Trees(ctx, objects.Reading{Once: true})); err == nil && n.Git.Name != "" {
 			r.Tracked = append(r.Tracked, Path(path))
 		}
 	}
@@ -61,11 +62,11 @@ func (p *purging) finish(ctx context.Context, out *Purged) error {
 	// meanwhile and relied on one of them notices, and begins again.
 	_, err := s.Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1, Now: e.now()}, nil))
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	before, after, err := s.Compact(ctx)
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	out.Freed = before - after
 	return e.view(ctx, func(v *records.View) error {

@@ -6,37 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
-
-// What a person can do about a store that is damaged as a whole. An object or a
-// record that is damaged hinders only what needs it.
-const (
-	wayOutBehind = `its newest snapshots may be missing, and no command relies on it as it is; "rewind sync" goes on with what is there, and what refs/pi-rewind/store has beside it "rewind list --all" shows`
-	wayOutBroken = `move it and its .lock away: the next "rewind snapshot" makes a new one, and in a git repository it has the snapshots again that refs/pi-rewind/store keeps`
-)
-
-// storeError turns the store's conditions into the engine's, with what can be
-// done about them.
-func storeError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewerFormat): // it has been here
-		return err
-	case errors.Is(err, cas.ErrNewerFormat):
-		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
-	case errors.Is(err, cas.ErrBehind):
-		return fmt.Errorf("%w: %w: %s", ErrDamaged, err, wayOutBehind)
-	case errors.Is(err, cas.ErrBroken), errors.Is(err, cas.ErrNotStore):
-		return fmt.Errorf("%w: %w: %s", ErrDamaged, err, wayOutBroken)
-	case errors.Is(err, cas.ErrCorrupt):
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return err
-}
 
 // Repair takes a store that lacks what was recorded last, as after an older copy
 // of its file was put in its place, for the one to go on with; and finishes what
@@ -54,7 +27,7 @@ func (e *Engine) Repair(ctx context.Context) (done *Restored, err error) {
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	behind, err := s.Accept(ctx)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, objects.StoreError(err)
 	}
 	if behind {
 		if err := e.update(ctx, (*records.Update).GiveUpAll); err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -195,7 +196,7 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, present *capture
 		return err
 	}
 	if op.Plan, err = present.stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
@@ -215,7 +216,7 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 		return out, err
 	}
 	out.renewed = sure.renewed
-	source := e.readAhead(wanted(steps)).write
+	source := e.objects.Ahead(wanted(steps)).Write
 	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
 		Refuse:    sure.refuse,

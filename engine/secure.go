@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -78,7 +77,7 @@ func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
 	for range min(runtime.GOMAXPROCS(0), len(ids)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				damaged[i] = e.readBack(ctx, ids[i])
+				damaged[i] = e.objects.ReadBack(ctx, ids[i])
 			}
 		})
 	}
@@ -90,48 +89,22 @@ func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
 // in memory still. What else a restore goes through was read to plan it.
 func (e *Engine) secureTrees(ctx context.Context, c *capture) error {
 	for id, payload := range c.hand.allTrees() {
-		if err := e.readBack(ctx, id); err == nil || id == e.emptyTree() {
+		if err := e.objects.ReadBack(ctx, id); err == nil || id == e.objects.EmptyTree() {
 			continue
 		}
 		_, err := e.opened().Renew(ctx, oid.Tree, bytes.NewReader(payload), int64(len(payload)))
 		if err != nil {
-			return storeError(err)
+			return objects.StoreError(err)
 		}
 	}
 	return ctx.Err()
 }
 
 // allTrees returns the trees that are in memory.
-func (h *hand) allTrees() forest {
+func (h *hand) allTrees() map[oid.ID][]byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.trees)
-}
-
-// readBack reads an object to its end, from where a restore would.
-func (e *Engine) readBack(ctx context.Context, id oid.ID) error {
-	if s := e.opened(); s != nil {
-		_, err := s.WriteTo(ctx, io.Discard, id)
-		if !errors.Is(err, cas.ErrNotFound) {
-			return storeError(err)
-		}
-	}
-	if e.repo == nil {
-		return fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
-	}
-	o, err := e.repo.Stream(id)
-	if err != nil {
-		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
-	}
-	defer o.Data.Close()
-	h := e.alg.NewHasher(o.Kind, o.Size)
-	if _, err := io.Copy(h, o.Data); err != nil {
-		return fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
-	}
-	if got := h.Sum(); got != id {
-		return fmt.Errorf("%w: object %v: git has the bytes of %v", ErrDamaged, id, got)
-	}
-	return nil
 }
 
 // renew stores a content anew from a path that still has it.
@@ -152,12 +125,12 @@ func (e *Engine) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error 
 	defer r.Close()
 	got, err := e.opened().Renew(ctx, oid.Blob, r, size)
 	if err != nil {
-		return storeError(err)
+		return objects.StoreError(err)
 	}
 	if got != id {
 		return apply.ErrChanged
 	}
-	return e.readBack(ctx, id)
+	return e.objects.ReadBack(ctx, id)
 }
 
 // onDisk opens the file, or the target of the link, that a step has seen.

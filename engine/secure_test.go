@@ -91,7 +91,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	if why := sure.refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.renewed) != 0 {
 		t.Errorf("%v, %v", why, sure.renewed)
 	}
-	if err := e.readBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
+	if err := e.objects.ReadBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
 		t.Errorf("what is missing can be read back: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -108,7 +109,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 // record captures and commits. If a sweep removed something in between, it
 // begins again: then nothing was recorded. The caller discards the capture.
 func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Recorded, c *capture, err error) {
-	e.trustAgain()
+	e.objects.TrustAgain()
 	for range sweptTries {
 		if c, err = e.capture(ctx, opt); err != nil {
 			return nil, nil, err
@@ -139,7 +140,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*rec
 		if also == nil {
 			return c.last, true, e.addPoint(ctx, c.last, p)
 		}
-		return c.last, true, storeError(c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
+		return c.last, true, objects.StoreError(c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
 			if err := c.relies(&u.View); err != nil {
 				return err
 			}
@@ -156,7 +157,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*rec
 	}
 	payload := c.commitObject()
 	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
-		return nil, false, storeError(err)
+		return nil, false, objects.StoreError(err)
 	}
 	mine := s.ID
 	done, older := e.bridged(ctx, c.owed.Pending)
@@ -184,7 +185,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*rec
 		err = errors.Join(err, e.letGo(context.WithoutCancel(ctx), mine))
 	}
 	if err != nil {
-		return nil, false, storeError(err)
+		return nil, false, objects.StoreError(err)
 	}
 	return s, reused, nil
 }
@@ -195,7 +196,7 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*rec
 func (c *capture) rest(ctx context.Context) error {
 	if c.adrift {
 		if err := c.stage.Flush(ctx); err != nil {
-			return storeError(err)
+			return objects.StoreError(err)
 		}
 		_ = c.e.mend(ctx) // what hinders it is met again, and told, when git gets this snapshot
 		if err := c.lookAgain(ctx); err != nil {
@@ -289,7 +290,7 @@ func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
 		return c.files(), nil
 	}
 	n := 0
-	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, c.loader(ctx)) {
+	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, c.trees) {
 		if err != nil {
 			return 0, err
 		}
@@ -313,6 +314,6 @@ func (e *Engine) needStore() (*cas.Store, error) {
 func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, error) {
 	return func(list []byte) (oid.ID, error) {
 		id, err := stage.Put(ctx, oid.Blob, list, oid.ID{})
-		return id, storeError(err)
+		return id, objects.StoreError(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -38,11 +39,11 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if s == nil {
 		return st, nil
 	}
-	objects, bytes, err := s.Count(ctx)
+	count, bytes, err := s.Count(ctx)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, objects.StoreError(err)
 	}
-	st.StoreBytes, st.Objects = bytes, int64(objects)
+	st.StoreBytes, st.Objects = bytes, int64(count)
 	var last *Snapshot
 	err = e.view(ctx, func(v *records.View) error {
 		if last, err = v.Last(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 )
 
@@ -13,13 +14,13 @@ func (e *Engine) view(ctx context.Context, f func(*records.View) error) error {
 	if s == nil {
 		return nil
 	}
-	return storeError(s.View(ctx, func(v *cas.View) error { return f(records.In(v, e.owner())) }))
+	return objects.StoreError(s.View(ctx, func(v *cas.View) error { return f(records.In(v, e.owner())) }))
 }
 
 // update changes the store in a transaction of its own, which is durable when
 // update returns nil. There must be a store.
 func (e *Engine) update(ctx context.Context, f func(*records.Update) error) error {
-	return storeError(e.opened().Update(ctx, e.changing(f)))
+	return objects.StoreError(e.opened().Update(ctx, e.changing(f)))
 }
 
 // changing makes a change of records one of the store.

@@ -156,7 +156,7 @@ func isLost(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err
 
 // steps returns the plan of an operation.
 func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error) {
-	_, journal, err := e.object(ctx, op.Plan)
+	_, journal, err := e.objects.Read(ctx, op.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
 	}

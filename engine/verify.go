@@ -2,10 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -37,7 +36,7 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := e.reach(e.loader(ctx, nil))
+	r := e.reach(e.objects.Trees(ctx, objects.Reading{}))
 	for _, s := range all {
 		out.Snapshots++
 		for o, err := range r.Snapshot(s) {
@@ -47,7 +46,7 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 			if err == nil {
 				err = e.verifyObject(ctx, o, out)
 			}
-			if err != nil && !e.kept(ctx, o.ID) && r.Left(o.ID) {
+			if err != nil && !e.objects.Has(ctx, o.ID) && r.Left(o.ID) {
 				out.Promised++
 				continue
 			}
@@ -64,7 +63,7 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 
 // verifyObject reads one object and compares it with its id.
 func (e *Engine) verifyObject(ctx context.Context, o reach.Object, out *Verified) error {
-	kind, size, err := e.stat(ctx, o.ID)
+	kind, size, err := e.objects.Stat(ctx, o.ID)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ func (e *Engine) verifyObject(ctx context.Context, o reach.Object, out *Verified
 		return fmt.Errorf("%w: it is a %v, not a %v", ErrDamaged, kind, o.Kind)
 	}
 	h := e.alg.NewHasher(kind, size)
-	if err := e.write(ctx, h, o.ID); err != nil {
+	if err := e.objects.Write(ctx, h, o.ID); err != nil {
 		return err
 	}
 	if h.Sum() != o.ID {
@@ -81,25 +80,4 @@ func (e *Engine) verifyObject(ctx context.Context, o reach.Object, out *Verified
 	out.Objects++
 	out.Bytes += size
 	return nil
-}
-
-// stat returns the kind and size of an object of the store or of git.
-func (e *Engine) stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int64, err error) {
-	if s := e.opened(); s != nil {
-		err = s.View(ctx, func(v *cas.View) error {
-			kind, size, err = v.Stat(id)
-			return err
-		})
-		if !errors.Is(err, cas.ErrNotFound) {
-			return kind, size, storeError(err)
-		}
-	}
-	if e.repo == nil {
-		return 0, 0, fmt.Errorf("%w: object %v is missing", ErrDamaged, id)
-	}
-	o, err := e.repo.Stream(id)
-	if err != nil {
-		return 0, 0, fmt.Errorf("%w: object %v: %w", ErrDamaged, id, err)
-	}
-	return o.Kind, o.Size, o.Data.Close()
 }

@@ -37,10 +37,11 @@ var layers = map[string]string{
 	"engine/retention":  "engine/records ledger internal/oid",
 	"engine/purge":      "engine/reach engine/records internal/oid internal/tree",
 	"engine/plan":       "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
+	"engine/objects":    "engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
 	"engine/settings":   "internal/ignore internal/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/gitconf " +
 		"internal/gitindex internal/worktree",
-	"engine": "engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
+	"engine": "engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitconf internal/gitodb internal/regular",
 	"internal/rpc":  "",

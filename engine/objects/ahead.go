@@ -1,4 +1,4 @@
-package engine
+package objects
 
 import (
 	"bytes"
@@ -23,11 +23,11 @@ const (
 	aheadRuns = 16
 )
 
-// An ahead reads objects of the store before they are asked for: it is told
+// An Ahead reads objects of the store before they are asked for: it is told
 // which will be, and about in which order, and reads each with its neighbours.
 // Any number of goroutines may ask.
-type ahead struct {
-	e    *Engine
+type Ahead struct {
+	o    *Objects
 	runs map[oid.ID]*aheadOf
 
 	mu   sync.Mutex // guards read
@@ -50,9 +50,9 @@ type readAhead struct {
 	absent  bool
 }
 
-// readAhead prepares to read objects in the order of ids. Nothing is read yet.
-func (e *Engine) readAhead(ids []oid.ID) *ahead {
-	a := &ahead{e: e, runs: make(map[oid.ID]*aheadOf, len(ids))}
+// Ahead prepares to read objects in the order of ids. Nothing is read yet.
+func (o *Objects) Ahead(ids []oid.ID) *Ahead {
+	a := &Ahead{o: o, runs: make(map[oid.ID]*aheadOf, len(ids))}
 	run := &aheadOf{}
 	for _, id := range ids {
 		if a.runs[id] != nil {
@@ -67,34 +67,35 @@ func (e *Engine) readAhead(ids []oid.ID) *ahead {
 	return a
 }
 
-// write is [Engine.write] for what is asked for once.
-func (a *ahead) write(ctx context.Context, id oid.ID, w io.Writer) error {
+// Write is [Objects.Write] for what is asked for once.
+func (a *Ahead) Write(ctx context.Context, id oid.ID, w io.Writer) error {
 	o, ok := a.take(ctx, id)
 	switch {
-	case !ok, o.absent && !a.e.repo.Has(id):
-		return a.e.write(ctx, w, id)
+	case !ok, o.absent && !a.o.Git.Has(id):
+		return a.o.Write(ctx, w, id)
 	case o.absent:
-		return a.e.writeFromGit(ctx, w, id)
+		return a.o.writeFromGit(ctx, w, id)
 	}
 	_, err := w.Write(o.payload)
 	return err
 }
 
-// stream is [Engine.stream] for what is asked for once.
-func (a *ahead) stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
+// Stream opens an object of the store or of git, which need not fit into memory,
+// for what is asked for once.
+func (a *Ahead) Stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
 	o, ok := a.take(ctx, id)
 	switch {
-	case !ok, o.absent && !a.e.repo.Has(id):
-		return a.e.stream(ctx, id)
+	case !ok, o.absent && !a.o.Git.Has(id):
+		return a.o.stream(ctx, id)
 	case o.absent:
-		return a.e.repo.Stream(id)
+		return a.o.Git.Stream(id)
 	}
 	return gitbridge.Object{Kind: o.kind, Size: int64(len(o.payload)), Data: io.NopCloser(bytes.NewReader(o.payload))}, nil
 }
 
 // take returns an object that was read ahead, once. What it does not give is
 // to be read as usual, which also says what is wrong.
-func (a *ahead) take(ctx context.Context, id oid.ID) (o readAhead, ok bool) {
+func (a *Ahead) take(ctx context.Context, id oid.ID) (o readAhead, ok bool) {
 	run := a.runs[id]
 	if run == nil {
 		return o, false
@@ -102,7 +103,7 @@ func (a *ahead) take(ctx context.Context, id oid.ID) (o readAhead, ok bool) {
 	return run.take(ctx, a, id)
 }
 
-func (r *aheadOf) take(ctx context.Context, a *ahead, id oid.ID) (o readAhead, ok bool) {
+func (r *aheadOf) take(ctx context.Context, a *Ahead, id oid.ID) (o readAhead, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.done {
@@ -116,8 +117,8 @@ func (r *aheadOf) take(ctx context.Context, a *ahead, id oid.ID) (o readAhead, o
 
 // load reads objects under one lock. What is large or damaged is left to who
 // asks for it.
-func (a *ahead) load(ctx context.Context, ids []oid.ID) map[oid.ID]readAhead {
-	s := a.e.opened()
+func (a *Ahead) load(ctx context.Context, ids []oid.ID) map[oid.ID]readAhead {
+	s := a.o.Store()
 	if s == nil {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (a *ahead) load(ctx context.Context, ids []oid.ID) map[oid.ID]readAhead {
 				if kind, payload, err := v.Object(id); err == nil {
 					have[id] = readAhead{kind: kind, payload: payload}
 				}
-			case errors.Is(err, cas.ErrNotFound) && a.e.repo != nil:
+			case errors.Is(err, cas.ErrNotFound) && a.o.Git != nil:
 				have[id] = readAhead{absent: true}
 			}
 		}
@@ -141,7 +142,7 @@ func (a *ahead) load(ctx context.Context, ids []oid.ID) map[oid.ID]readAhead {
 
 // keep notes a run that was read, and drops the oldest where there are many:
 // some of its objects may never be asked for.
-func (a *ahead) keep(run *aheadOf) {
+func (a *Ahead) keep(run *aheadOf) {
 	a.mu.Lock()
 	a.read = append(a.read, run)
 	var old *aheadOf

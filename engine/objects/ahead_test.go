@@ -1,0 +1,169 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// kit is objects with a store, and with a repository if git is wanted.
+type kit struct {
+	*Objects
+	t   *testing.T
+	dir string
+	s   *cas.Store
+}
+
+func newKit(t *testing.T, git bool) *kit {
+	t.Helper()
+	k := &kit{Objects: &Objects{Algorithm: oid.SHA1}, t: t, dir: t.TempDir()}
+	if git {
+		if _, err := exec.LookPath("git"); err != nil {
+			t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
+		}
+		k.run("", "init", "-q")
+		layout, err := gitconf.Discover(k.dir, &gitconf.Options{Env: func(string) string { return "" }})
+		if err == nil {
+			k.Git, err = gitbridge.Open(layout, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { k.Git.Close() })
+	}
+	s, err := cas.Open(filepath.Join(k.dir, "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	k.s, k.Store = s, func() *cas.Store { return s }
+	return k
+}
+
+// run gives a text to git, and returns what that says.
+func (k *kit) run(text string, args ...string) string {
+	k.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = k.dir, strings.NewReader(text)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		k.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// keep puts texts into the store.
+func (k *kit) keep(texts ...string) (ids []oid.ID) {
+	k.t.Helper()
+	stage, ctx := k.s.Stage(), context.Background()
+	defer stage.Discard()
+	for _, text := range texts {
+		id, err := stage.Put(ctx, oid.Blob, []byte(text), oid.ID{})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := stage.Commit(ctx, nil); err != nil {
+		k.t.Fatal(err)
+	}
+	return ids
+}
+
+func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	var texts []string
+	for i := range 3*aheadRun + 1 {
+		texts = append(texts, fmt.Sprint("in the store ", i))
+	}
+	texts = append(texts, strings.Repeat("larger than what is read ahead\n", aheadBytes/10))
+	ids := k.keep(texts...)
+	texts = append(texts, "in git alone")
+	loose, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids = append(ids, loose)
+	texts, ids = append(texts, texts[0], texts[1]), append(ids, ids[0], ids[1]) // what is asked for twice
+	a := k.Ahead(ids)
+	texts, ids = append(texts, "not announced"), append(ids, k.keep("not announced")...)
+	for i, id := range ids {
+		var buf bytes.Buffer
+		if err := a.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
+			t.Fatalf("%v is %.40q, %v; want %.40q", id, buf.String(), err, texts[i])
+		}
+	}
+	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
+	if err := k.Ahead([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
+		t.Error("what is nowhere was read")
+	}
+}
+
+func TestReadingAheadKeepsFewRuns(t *testing.T) {
+	k, ctx := newKit(t, false), context.Background()
+	var texts []string
+	for i := range (2*aheadRuns + 1) * aheadRun {
+		texts = append(texts, fmt.Sprint("content ", i))
+	}
+	ids := k.keep(texts...)
+	a := k.Ahead(ids)
+	for pass := range 2 { // in the second what was dropped is read as usual
+		for i := pass; i < len(ids); i += aheadRun {
+			var buf bytes.Buffer
+			if err := a.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
+				t.Fatalf("content %d is %q, %v", i, buf.String(), err)
+			}
+		}
+		kept := 0
+		for _, id := range ids {
+			if a.runs[id].have != nil {
+				kept++
+			}
+		}
+		if kept > aheadRuns*aheadRun {
+			t.Errorf("%d contents of %d are in runs that are kept", kept, len(ids))
+		}
+	}
+}
+
+func TestWhatGitCouldNotGiveIsNotSaidToBeThere(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	id, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !k.InGit(id) || !k.Has(ctx, id) {
+		t.Error("what git has is not there")
+	}
+	k.Distrust(id)
+	if k.InGit(id) || k.Has(ctx, id) || !k.Distrusts() {
+		t.Error("what git could not give is there")
+	}
+	k.TrustAgain()
+	if !k.InGit(id) || k.Distrusts() {
+		t.Error("it gets no second chance")
+	}
+	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
+	for _, err := range []error{k.ReadBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
+		if !errors.Is(err, records.ErrDamaged) {
+			t.Errorf("of what is nowhere: %v", err)
+		}
+	}
+	if err := k.ReadBack(ctx, id); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.Payload(ctx, oid.Tree, id); !errors.Is(err, records.ErrDamaged) {
+		t.Errorf("a blob for a tree: %v", err)
+	}
+}

@@ -1,0 +1,49 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// ErrNewerFormat is reported of a store that a later version has written.
+var ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
+
+// What a person can do about a store that is damaged as a whole. An object or a
+// record that is damaged hinders only what needs it.
+const (
+	wayOutBehind = `its newest snapshots may be missing, and no command relies on it as it is; "rewind sync" goes on with what is there, and what refs/pi-rewind/store has beside it "rewind list --all" shows`
+	wayOutBroken = `move it and its .lock away: the next "rewind snapshot" makes a new one, and in a git repository it has the snapshots again that refs/pi-rewind/store keeps`
+)
+
+// StoreError turns the store's conditions into [records.ErrDamaged] and
+// [ErrNewerFormat], with what can be done about them. It may be given what it
+// has returned.
+func StoreError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, records.ErrDamaged), errors.Is(err, ErrNewerFormat): // it has been here
+		return err
+	case errors.Is(err, cas.ErrNewerFormat):
+		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
+	case errors.Is(err, cas.ErrBehind):
+		return fmt.Errorf("%w: %w: %s", records.ErrDamaged, err, wayOutBehind)
+	case errors.Is(err, cas.ErrBroken), errors.Is(err, cas.ErrNotStore):
+		return fmt.Errorf("%w: %w: %s", records.ErrDamaged, err, wayOutBroken)
+	case errors.Is(err, cas.ErrCorrupt):
+		return fmt.Errorf("%w: %w", records.ErrDamaged, err)
+	}
+	return err
+}
+
+// TreeError makes of a tree that cannot be one a damage.
+func TreeError(err error) error {
+	if errors.Is(err, tree.ErrMalformed) {
+		return fmt.Errorf("%w: %w", records.ErrDamaged, err)
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+// Package objects reads objects from wherever they are: the store, or git. It
+// tells an object that is nowhere, or has other bytes than its id says, from one
+// that cannot be read now: the first is [records.ErrDamaged].
+//
+// That git has an object does not mean that git keeps it; who records something
+// must see to that. The package writes nothing.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Objects are those of one store and of one repository. Any number of
+// goroutines may read.
+type Objects struct {
+	Algorithm oid.Algorithm
+	Git       *gitbridge.Repo   // nil without git
+	Store     func() *cas.Store // returns nil where there is none yet
+
+	mu     sync.Mutex      // guards broken
+	broken map[oid.ID]bool // what git seems to have and could not give
+}
+
+// Read returns an object from the store, else from git, also where it is damaged
+// in the store.
+func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	if s := o.Store(); s != nil {
+		err = s.View(ctx, func(v *cas.View) error {
+			kind, payload, err = v.Object(id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
+			return kind, payload, StoreError(err)
+		}
+	}
+	if o.Git != nil {
+		return o.fromGit(id)
+	}
+	return 0, nil, missing(id)
+}
+
+func missing(id oid.ID) error {
+	return fmt.Errorf("%w: object %v is missing", records.ErrDamaged, id)
+}
+
+// gitInstead reports whether git may have what is damaged in the store.
+func (o *Objects) gitInstead(id oid.ID, err error) bool {
+	return errors.Is(err, cas.ErrCorrupt) && o.InGit(id)
+}
+
+// Payload reads an object of a certain kind.
+func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte, error) {
+	kind, p, err := o.Read(ctx, id)
+	if err == nil && kind != want {
+		err = fmt.Errorf("%w: object %v is a %v, not a %v", records.ErrDamaged, id, kind, want)
+	}
+	return p, err
+}
+
+func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
+	kind, payload, err := o.Git.Read(id)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	return kind, payload, nil
+}
+
+// Write streams a blob, from the store or from git. No lock is held while w
+// takes it: it may be a pager, or a disk that hangs.
+func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
+	if s := o.Store(); s != nil {
+		n, err := s.WriteTo(ctx, w, id)
+		if n > 0 || !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
+			return StoreError(err)
+		}
+	}
+	if o.Git == nil {
+		return missing(id)
+	}
+	return o.writeFromGit(ctx, w, id)
+}
+
+// writeFromGit streams a blob of git. Where that fails w may have a beginning.
+func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	defer from.Data.Close()
+	r := &failing{ctx: ctx, r: from.Data}
+	_, err = io.Copy(w, r)
+	if r.err != nil {
+		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, r.err)
+	}
+	return err
+}
+
+// A failing reader tells its own errors from those of the writer that its bytes
+// go to, and ends with the context.
+type failing struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// streamBytes is from what size on a content is passed on in pieces.
+const streamBytes = 1 << 20
+
+// stream opens an object of the store, which need not fit into memory.
+func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, err error) {
+	s := o.Store()
+	if s == nil {
+		return out, missing(id)
+	}
+	var payload []byte
+	err = s.View(ctx, func(v *cas.View) (err error) {
+		if out.Kind, out.Size, err = v.Stat(id); err == nil && out.Size < streamBytes {
+			_, payload, err = v.Object(id)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return gitbridge.Object{}, StoreError(err)
+	case out.Size < streamBytes:
+		return gitodb.Payload(out.Kind, payload), nil
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(o.Write(ctx, w, id)) }()
+	out.Data = r
+	return out, nil
+}
+
+// Source gives objects of the store to git, in about the order of ids.
+func (o *Objects) Source(ctx context.Context, ids []oid.ID) gitodb.Source {
+	ahead := o.Ahead(ids)
+	return func(id oid.ID) (gitbridge.Object, error) { return ahead.Stream(ctx, id) }
+}
+
+// Reading says how trees are read.
+type Reading struct {
+	Staged   func(oid.ID) ([]byte, bool) // trees in memory, which come first; may be nil
+	GitFirst bool                        // git is asked before the store: it has nearly every tree of a snapshot, and no lock that would have to be taken for each
+	In       *cas.View                   // for who has the store open already
+	Once     bool                        // nothing is remembered: for walks that meet each tree once
+}
+
+// Trees returns a loader of trees, which is not to be shared between goroutines.
+// It remembers what it has read: one operation meets the same directories more
+// than once.
+func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
+	seen, empty := map[oid.ID][]byte{}, o.EmptyTree()
+	return func(id oid.ID) ([]byte, error) {
+		if id == empty {
+			return nil, nil
+		}
+		if p, ok := seen[id]; ok {
+			return p, nil
+		}
+		p, err := o.tree(ctx, how, id)
+		if err == nil && !how.Once {
+			seen[id] = p
+		}
+		return p, err
+	}
+}
+
+func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, error) {
+	if how.Staged != nil {
+		if p, ok := how.Staged(id); ok {
+			return p, nil
+		}
+	}
+	if how.GitFirst && o.Git != nil {
+		if kind, p, err := o.Git.Read(id); err == nil && kind == oid.Tree {
+			return p, nil
+		}
+	}
+	if how.In == nil {
+		return o.Payload(ctx, oid.Tree, id)
+	}
+	kind, p, err := how.In.Object(id)
+	if errors.Is(err, cas.ErrNotFound) && o.Git != nil {
+		kind, p, err = o.fromGit(id)
+	}
+	if err == nil && kind != oid.Tree {
+		err = fmt.Errorf("%w: object %v is a %v, not a tree", records.ErrDamaged, id, kind)
+	}
+	return p, StoreError(err)
+}
+
+// EmptyTree is the id of a tree that holds nothing. Nobody need have it.
+func (o *Objects) EmptyTree() oid.ID { return o.Algorithm.Sum(oid.Tree, nil) }

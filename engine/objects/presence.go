@@ -1,0 +1,124 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Has reports whether the store or git has an object. A store that cannot be
+// read has nothing.
+func (o *Objects) Has(ctx context.Context, id oid.ID) bool {
+	if o.InGit(id) {
+		return true
+	}
+	found := false
+	if s := o.Store(); s != nil {
+		_ = s.View(ctx, func(v *cas.View) error {
+			found = v.Has(id)
+			return nil
+		})
+	}
+	return found
+}
+
+// InGit reports whether git has an object, which need not keep it. One that
+// could not be read once does not count.
+func (o *Objects) InGit(id oid.ID) bool {
+	if o.Git == nil || !o.Git.Has(id) {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.broken[id]
+}
+
+// Distrust notes an object that git seems to have and cannot give.
+func (o *Objects) Distrust(id oid.ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.broken == nil {
+		o.broken = map[oid.ID]bool{}
+	}
+	o.broken[id] = true
+}
+
+// TrustAgain gives what could not be read another chance: it may be whole again.
+func (o *Objects) TrustAgain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.broken = nil
+}
+
+// Distrusts reports whether there is anything that git could not give.
+func (o *Objects) Distrusts() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.broken) > 0
+}
+
+// Sizes is [gitbridge.Repo.Sizes], without objects that git cannot give.
+func (o *Objects) Sizes(n int, id func(i int) []byte, sizes []int64) {
+	o.Git.Sizes(n, id, sizes)
+	if !o.Distrusts() {
+		return
+	}
+	for i := range n {
+		if x, err := oid.FromBytes(id(i)); err != nil || !o.InGit(x) {
+			sizes[i] = -1
+		}
+	}
+}
+
+// Stat returns the kind and size of an object.
+func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int64, err error) {
+	if s := o.Store(); s != nil {
+		err = s.View(ctx, func(v *cas.View) error {
+			kind, size, err = v.Stat(id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return kind, size, StoreError(err)
+		}
+	}
+	if o.Git == nil {
+		return 0, 0, missing(id)
+	}
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	return from.Kind, from.Size, from.Data.Close()
+}
+
+// ReadBack reads an object to its end, from where a restore would, and compares
+// it with its id.
+func (o *Objects) ReadBack(ctx context.Context, id oid.ID) error {
+	if s := o.Store(); s != nil {
+		_, err := s.WriteTo(ctx, io.Discard, id)
+		if !errors.Is(err, cas.ErrNotFound) {
+			return StoreError(err)
+		}
+	}
+	if o.Git == nil {
+		return missing(id)
+	}
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	defer from.Data.Close()
+	h := o.Algorithm.NewHasher(from.Kind, from.Size)
+	if _, err := io.Copy(h, from.Data); err != nil {
+		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	if got := h.Sum(); got != id {
+		return fmt.Errorf("%w: object %v: git has the bytes of %v", records.ErrDamaged, id, got)
+	}
+	return nil
+}
