@@ -126,7 +126,7 @@ func (c *capture) scan(ctx context.Context, opt captureOptions) error {
 	if c.stage == nil {
 		return nil
 	}
-	if c.last == nil || !slices.Equal(c.rules.Ignore, c.last.Rules.Ignore) || c.rules.Exclude != c.last.Rules.Exclude {
+	if c.last == nil || !c.sameRules(c.last) {
 		return keepRules(ctx, c.stage, texts)
 	}
 	return nil
@@ -334,9 +334,17 @@ func (c *capture) unstable() []Note {
 // files is how many paths the scan found.
 func (c *capture) files() int { return int(c.result.Counters.Stats) }
 
-// unchanged reports whether a snapshot has what the capture found.
+// sameRules reports whether the rules outside the tree are those of a snapshot.
+func (c *capture) sameRules(s *Snapshot) bool {
+	mine, its := &c.rules, &s.Rules
+	return mine.Function == its.Function && mine.Fold == its.Fold && mine.Exclude == its.Exclude &&
+		slices.Equal(mine.Ignore, its.Ignore) && slices.Equal(c.nested, s.Nested)
+}
+
+// unchanged reports whether a snapshot has what the capture found, and could have
+// had the same: what its rules ignored, a restore of it would keep.
 func (c *capture) unchanged(s *Snapshot) bool {
-	if s == nil || s.Lost != "" || s.State() != c.state {
+	if s == nil || s.Lost != "" || s.State() != c.state || !c.sameRules(s) {
 		return false
 	}
 	if s.SkippedIn.IsZero() {

@@ -183,3 +183,27 @@ func TestFilesInConflictBesideASubmoduleAreRecorded(t *testing.T) {
 		}
 	}
 }
+
+// Seed 91001211: rules outside the tree decide what a snapshot could have had. A
+// file that appears after they changed goes again when what was before it comes
+// back, though a snapshot with the very same files was made under the old ones.
+func TestASnapshotUnderOtherRulesIsAnother(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("f", "1")
+	w.outsideIgnore("b\n")
+	first := w.keep()
+	w.outsideIgnore("nothing\n")
+	w.settle()
+	second := w.keep()
+	if again := w.keep(); again.snap.ID != second.snap.ID || second.snap.ID == first.snap.ID {
+		w.fail("snapshots %v, %v, %v", first.snap.ID, second.snap.ID, again.snap.ID)
+	}
+	w.write("b", "new")
+	w.settle()
+	w.keep()
+	r, err := w.long.Restore(t.Context(), second.snap.ID, nil)
+	w.must(err)
+	if d := second.recorded.differs(w.picture(w.root)); d != "" {
+		w.fail("%s\n%+v", d, r)
+	}
+}
