@@ -227,3 +227,28 @@ func TestAnEntryWithANameThatIsTooLongStaysInTheTree(t *testing.T) {
 	w.settle()
 	w.keep()
 }
+
+// Seed 91001496: where core.symlinks is false a checkout puts a file in the place
+// of a link. It has the link's bytes, and is converted like any other.
+func TestAFileInThePlaceOfALinkIsConverted(t *testing.T) {
+	for _, attributes := range []string{"* text", "* working-tree-encoding=UTF-16LE", ""} {
+		w := plain(t, kind{})
+		w.must(os.Symlink("a\r\n", w.path("link")))
+		w.git("add", "-A")
+		w.write(".gitattributes", attributes+"\n")
+		w.git("config", "core.symlinks", "false")
+		w.reopen()
+		w.touchIndex(time.Now().Add(-time.Hour))
+		w.settle()
+		s := w.keep()
+		w.must(os.Remove(w.path("link")))
+		w.write("link", "a\r\n")
+		for range 3 {
+			w.record()
+			w.settle()
+		}
+		w.examine(w.long, w.record().Snapshot)
+		w.taken = append(w.taken, s)
+		w.travel()
+	}
+}

@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -141,7 +143,9 @@ func (w *world) endIfGitIsBroken() {
 
 // tryGit is for what may fail, like adding a name that git refuses.
 func (w *world) tryGit(stdin string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
+	ctx, cancel := context.WithTimeout(w.t.Context(), endless)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = w.root, w.environ("GIT_LITERAL_PATHSPECS=1"), strings.NewReader(stdin)
 	if args[0] == "check-ignore" || args[0] == "stash" {
 		cmd.Env = w.environ()
@@ -152,8 +156,15 @@ func (w *world) tryGit(stdin string, args ...string) (string, error) {
 		cmd.Stderr = nil // the output is a list
 	}
 	err := cmd.Run()
+	if ctx.Err() != nil {
+		w.t.Skipf("seed %d ends at step %d, for git does not come to an end: git %q", w.seed, len(w.log), args)
+	}
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
+
+// endless is after how long a git command is thought to go on for ever: 2.39
+// does, with an index that is split and sparse.
+const endless = 5 * time.Minute
 
 func (w *world) path(rel string) string { return filepath.Join(w.root, rel) }
 

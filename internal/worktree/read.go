@@ -173,11 +173,11 @@ type content struct {
 // formKnown sets the id of git's form of the file, if it is known without a
 // conversion.
 func (c *content) formKnown() bool {
-	it, o := &c.it, c.old // what it has for git is the same conversion's, unless it was the index's
+	it, o := &c.it, c.old // what it has for git is the same conversion's, unless it was the index's, or a link's
 	switch {
 	case c.sure && (c.e.ID != it.Raw || !c.identity):
 		it.Git, it.Flags = c.e.ID, it.Flags|stattable.Converted
-	case o != nil && o.Raw == it.Raw && !o.Git.IsZero() && c.sameAttrs && c.sameIndex && c.n.sinceIndex(o.Mtime):
+	case o != nil && o.Mode.Type() == tree.File && o.Raw == it.Raw && !o.Git.IsZero() && c.sameAttrs && c.sameIndex && c.n.sinceIndex(o.Mtime):
 		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
 	default:
 		it.Git = it.Raw
