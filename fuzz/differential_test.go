@@ -172,6 +172,7 @@ func (w *world) compareSkipped(r *engine.Recorded, want expectation) {
 			continue
 		}
 		if !slices.ContainsFunc(want.failed, func(f string) bool { return beneath(f, string(s.Path)) }) {
+			w.endIfGitIsBroken()
 			w.fail("%q is skipped (%s), git failed at %q", s.Path, s.Reason, want.failed)
 		}
 	}
