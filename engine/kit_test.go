@@ -115,6 +115,13 @@ func (p *place) snap(e *Engine, text string, opt *SnapshotOptions) *Recorded {
 	return r
 }
 
+// sync puts everything right.
+func (p *place) sync(e *Engine) {
+	p.t.Helper()
+	_, err := e.Sync(context.Background())
+	p.must(err)
+}
+
 // inRef lists what the store ref keeps, newest first.
 func (p *place) inRef(e *Engine) []oid.ID {
 	p.t.Helper()

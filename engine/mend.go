@@ -178,12 +178,12 @@ func (m *mending) proof(what string, err error) string {
 	return m.err.Error()
 }
 
-// Sync makes git whole, as every snapshot does by itself for what is pending
+// syncGit makes git whole, as every snapshot does by itself for what is pending
 // and for a ref that was lost: it reads back every object of ours that git has,
 // puts right what is not as it should be, and brings in what is missing. A
 // damaged copy in a pack stays there beside the good one: that is [ErrDamaged].
 // It does nothing without git.
-func (e *Engine) Sync(ctx context.Context) error {
+func (e *Engine) syncGit(ctx context.Context) error {
 	if e.repo == nil || e.opened() == nil {
 		return nil
 	}

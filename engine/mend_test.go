@@ -37,7 +37,7 @@ func TestSyncPutsRightWhatIsDamagedAmongGitsObjects(t *testing.T) {
 				p.must(os.WriteFile(path, damage(data, slices.Clone(other)), 0o444))
 			}
 			e = p.open()
-			p.must(e.Sync(context.Background()))
+			p.sync(e)
 			p.wantClean(e)
 			if got := p.inRef(e); len(got) != 4 {
 				t.Errorf("the ref keeps %v", got)
@@ -63,7 +63,7 @@ func TestSyncNamesADamagedCopyInAPack(t *testing.T) {
 	p.must(os.Remove(pack[0]))
 	p.must(os.WriteFile(pack[0], data, 0o444))
 	e = p.open()
-	if err := e.Sync(context.Background()); !errors.Is(err, ErrDamaged) {
+	if _, err := e.Sync(context.Background()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("%v, want ErrDamaged", err)
 	}
 	p.write("d/0", "next")

@@ -55,7 +55,10 @@ func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
 			r, err := e.Purge(ctx, []string{"nothing"}, false)
 			return r.Recovered, err
 		},
-		"sync": func(e *Engine, _ oid.ID) (*Restored, error) { return e.Repair(ctx) },
+		"sync": func(e *Engine, _ oid.ID) (*Restored, error) {
+			r, err := e.Sync(ctx)
+			return r.Recovered, errors.Join(err, r.Unfinished)
+		},
 	}
 	for name, do := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -226,11 +229,11 @@ func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
 	if _, err := e.List(ctx, nil); !errors.Is(err, ErrDamaged) {
 		t.Fatalf("a list gives %v", err)
 	}
-	done, err := e.Repair(ctx)
+	done, err := e.Sync(ctx)
 	p.must(err)
 	_, err = e.Snapshot(ctx, nil)
 	p.must(err)
-	if done != nil || p.read("d/007") != "three7" {
+	if done.Recovered != nil || p.read("d/007") != "three7" {
 		t.Errorf("%+v, %q", done, p.read("d/007"))
 	}
 }

@@ -11,11 +11,37 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// Repair takes a store that lacks what was recorded last, as after an older copy
-// of its file was put in its place, for the one to go on with; and finishes what
-// a crash left unfinished, as [Engine.Recover] does. What such a store has as
-// unfinished may have ended since: it is given up, not finished.
-func (e *Engine) Repair(ctx context.Context) (done *Restored, err error) {
+// A Synced says what a sync came to.
+type Synced struct {
+	Recovered  *Restored // what was done first, to finish an interrupted operation; nil: there was none
+	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
+}
+
+// Sync puts right what a crash or another program has left: the store, an
+// operation that was interrupted, and what git has of the snapshots.
+//
+// A store that lacks what was recorded last, as after an older copy of its file
+// was put in its place, is from now on the one to go on with; what it has as
+// unfinished may have ended since, and is given up. Every object of ours that
+// git has is read back; what is not as it should be is put right, and what is
+// missing is brought in. A damaged copy in a pack stays there beside the good
+// one: that is [ErrDamaged]. With an error comes what was done before it.
+func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
+	out := &Synced{}
+	var err error
+	out.Recovered, err = e.repair(ctx)
+	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil { // that hinders nothing here
+		out.Unfinished, err = err, nil
+	}
+	if err == nil {
+		err = e.syncGit(ctx)
+	}
+	return out, err
+}
+
+// repair takes the store for the one to go on with, and finishes what is
+// unfinished.
+func (e *Engine) repair(ctx context.Context) (done *Restored, err error) {
 	s := e.opened()
 	if s == nil {
 		return nil, nil

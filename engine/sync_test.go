@@ -95,8 +95,8 @@ func TestSyncPutsBackWhatGitLost(t *testing.T) {
 			}
 			lose(p)
 			e = p.open()
-			p.must(e.Sync(context.Background()))
-			p.must(e.Sync(context.Background())) // nothing is left to do
+			p.sync(e)
+			p.sync(e) // nothing is left to do
 			got := p.inRef(e)
 			if len(got) != len(want) || slices.ContainsFunc(want, func(id oid.ID) bool { return !has(got, id) }) {
 				t.Errorf("the ref keeps %v, want %v", got, want)
@@ -146,7 +146,7 @@ func TestARepositoryThatOnlyGitKnowsLeavesSnapshotsPending(t *testing.T) {
 	}
 	p.write(".git/config", config)
 	e := p.open()
-	p.must(e.Sync(context.Background()))
+	p.sync(e)
 	if len(p.inRef(e)) != 3 {
 		t.Errorf("%d snapshots in the ref, want 3", len(p.inRef(e)))
 	}
@@ -175,7 +175,7 @@ func TestRefsThatAreElsewhereLeaveSnapshotsPending(t *testing.T) {
 	}
 	delete(p.env, "GIT_REFERENCE_BACKEND")
 	e := p.open()
-	p.must(e.Sync(context.Background()))
+	p.sync(e)
 	if got := p.inRef(e); !has(got, r.ID) {
 		t.Errorf("the ref keeps %v", got)
 	}

@@ -73,7 +73,7 @@ func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
 	close(stop)
 	sweepers.Wait()
 	e := p.open()
-	p.must(e.Sync(ctx))
+	p.sync(e)
 	p.wantClean(e)
 	p.git("gc", "-q", "--prune=now")
 	p.wantClean(e)

@@ -42,7 +42,8 @@ func partial(t *testing.T, options ...string) *world {
 // verified holds that everything that should be there is.
 func (w *world) verified() *engine.Verified {
 	w.t.Helper()
-	w.must(w.long.Sync(w.t.Context()))
+	_, err := w.long.Sync(w.t.Context())
+	w.must(err)
 	v, err := w.long.Verify(w.t.Context())
 	w.must(err)
 	if len(v.Damaged) > 0 {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -300,18 +299,14 @@ func callStatus(ctx context.Context, c *call) (any, error) {
 }
 
 func callSync(ctx context.Context, c *call) (any, error) {
-	done, err := c.engine.Repair(ctx)
-	if errors.Is(err, engine.ErrUnfinished) && ctx.Err() == nil {
-		c.warn(err.Error())
-		err = nil
+	r, err := c.engine.Sync(ctx)
+	if r.Unfinished != nil {
+		c.warn(r.Unfinished.Error())
 	}
-	if err == nil {
-		err = c.engine.Sync(ctx)
-	}
-	if err != nil || done == nil {
+	if err != nil || r.Recovered == nil {
 		return nil, err
 	}
 	return struct {
 		Recovered *restoredJSON `json:"recovered"`
-	}{recoveredJSON(done)}, nil
+	}{recoveredJSON(r.Recovered)}, nil
 }

@@ -126,14 +126,11 @@ func syncCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		done, err := e.Repair(ctx)
-		if errors.Is(err, engine.ErrUnfinished) { // that hinders nothing here
-			fmt.Fprintf(a.err, "rewind: warning: %v\n", err)
-			return errors.Join(e.Sync(ctx), errPartial)
+		r, err := e.Sync(ctx)
+		if r.Unfinished != nil {
+			fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Unfinished)
+			return errors.Join(err, errPartial)
 		}
-		if err != nil {
-			return err
-		}
-		return also(done, e.Sync(ctx))
+		return also(r.Recovered, err)
 	})
 }
