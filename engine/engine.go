@@ -23,10 +23,10 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // The conditions a caller may want to tell apart. Errors of the methods wrap
@@ -68,6 +68,7 @@ type Engine struct {
 	birth string          // tells its directory from others that have or had that name
 	alg   oid.Algorithm   // of every id
 	repo  *gitbridge.Repo // nil without git
+	aside *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
 	dir   string          // where the store lies
 	table string          // where the stat table and the operation lock lie
 	opt   Options
@@ -101,7 +102,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		return nil, err
 	}
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
-	if e.birth, err = dirfd.Birth(e.lasting()); err != nil {
+	if e.birth, err = e.birthOf(); err != nil {
 		return nil, err
 	}
 	if e.repo != nil { // git's own rules stand there too: it must be readable
@@ -110,6 +111,9 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		}
 	}
 	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
+	if e.aside != nil {
+		e.conf.Warn(e.asideWarning())
+	}
 	if err := e.allowed(); err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ const leftoverReason = "a temporary file of an earlier restore that could not be
 // may be changed it tries to remove them first.
 func (e *Engine) leftovers(ctx context.Context, dry bool) (stay []string, err error) {
 	var known []string
-	err = e.view(ctx, func(v *records.View) error {
-		known = v.Leftovers()
-		return nil
+	err = e.view(ctx, func(v *records.View) (err error) {
+		known, err = v.Leftovers()
+		return err
 	})
 	if err != nil || len(known) == 0 || dry {
 		return known, err

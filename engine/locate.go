@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // locate finds root, repository and store of a directory, which is real.
@@ -17,13 +18,16 @@ func (e *Engine) locate(dir string) error {
 	if !e.opt.NoGit {
 		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: e.opt.Getenv, UseEnv: e.opt.UseEnv})
 		if err == nil {
-			return e.locateRepository(dir, layout)
+			err = e.locateRepository(dir, layout)
+		}
+		if foreign := (*trust.Foreign)(nil); errors.As(err, &foreign) {
+			return e.leaveGitOut(dir, foreign)
 		}
 		if !errors.Is(err, gitconf.ErrNotRepository) {
 			return err
 		}
 	}
-	return e.locateDirectory(dir)
+	return e.locateDirectory(dir, dir)
 }
 
 func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
@@ -33,12 +37,21 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 	if within(l.CommonDir, dir) && within(l.Worktree, l.CommonDir) {
 		return fmt.Errorf("%w: %s is inside a git directory", ErrRefused, dir)
 	}
-	e.dir = filepath.Join(l.CommonDir, "rewind")
-	repo, err := gitbridge.Open(l, &gitbridge.Options{Own: filepath.Join(e.dir, "ref")})
+	root, err := realDir(l.Worktree)
 	if err != nil {
 		return err
 	}
-	root, err := realDir(l.Worktree)
+	if !within(root, dir) && !e.opt.UseEnv {
+		if within(l.CommonDir, dir) || within(l.GitDir, dir) {
+			return fmt.Errorf("%w: %s is inside a git directory", ErrRefused, dir)
+		}
+		return &trust.Foreign{Path: l.GitDir, Why: "puts its worktree at " + root + ", where this directory is not"}
+	}
+	e.dir, e.table = filepath.Join(l.CommonDir, "rewind"), filepath.Join(l.GitDir, "rewind")
+	if err := e.ownStore(l); err != nil {
+		return err
+	}
+	repo, err := gitbridge.Open(l, &gitbridge.Options{Own: filepath.Join(e.dir, "ref")})
 	if err != nil {
 		return err
 	}
@@ -47,41 +60,33 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 		return err
 	}
 	e.repo, e.root, e.alg, e.key = repo, root, l.Algorithm, filepath.ToSlash(rel)
-	e.table = filepath.Join(l.GitDir, "rewind")
 	return nil
 }
 
-// lasting is the directory that is there for as long as the worktree is the same:
-// of a repository its git directory, which git makes anew for a worktree that
-// is added again under an old name.
-func (e *Engine) lasting() string {
-	if e.repo != nil {
-		return e.repo.Layout().GitDir
-	}
-	return e.root
-}
-
 // locateDirectory chooses, among dir and the directories above it, the nearest
-// that has a store; dir itself if none has.
-func (e *Engine) locateDirectory(dir string) error {
+// that has a store; base, which is one of them, if none has.
+func (e *Engine) locateDirectory(dir, base string) error {
 	state, err := e.stateDir()
 	if err != nil {
 		return err
 	}
-	e.root, e.alg, e.key = dir, oid.BLAKE3, "."
+	if err := e.ownPlace(state); err != nil {
+		return err
+	}
+	e.root, e.alg, e.key = base, oid.BLAKE3, "."
 	for at := dir; ; at = filepath.Dir(at) {
 		place := storePlace(state, at)
 		if _, err := os.Stat(filepath.Join(place, storeFile)); err == nil {
 			e.root = at
 			break
 		}
-		if at == filepath.Dir(at) {
+		if at == filepath.Dir(at) || at == base && base != dir {
 			break
 		}
 	}
 	e.dir = storePlace(state, e.root)
 	e.table = e.dir
-	return nil
+	return e.ownPlace(placesOf(e.dir)...)
 }
 
 // stateDir is where stores of directories without git lie.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -25,6 +26,8 @@ func (c *capture) nestedRepository(texts *rules.Texts) func(context.Context, str
 		switch {
 		case errors.Is(err, gitconf.ErrNotRepository):
 			return nil, nil
+		case errors.Is(err, trust.ErrForeign) && c.e.repo == nil: // nothing is asked of it
+			return &worktree.Repo{Ignore: texts.Chain(nil)}, c.keepNested(ctx, rel, nil)
 		case err != nil:
 			if err := c.keepNested(ctx, rel, nil); err != nil {
 				return nil, err

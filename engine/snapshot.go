@@ -303,7 +303,7 @@ func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
 func (e *Engine) needStore() (*cas.Store, error) {
 	if err := e.openStore(true); err != nil {
 		if errors.Is(err, os.ErrPermission) {
-			return nil, fmt.Errorf("the store cannot be made in %s: %w", e.dir, err)
+			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
 		}
 		return nil, err
 	}

@@ -222,7 +222,7 @@ func strangeError(h records.History) error {
 	if h.Strange == nil {
 		return nil
 	}
-	return fmt.Errorf("a %s %w in another directory that had this name, or of which this is a copy: it is left alone here", h.Strange.Kind, ErrUnfinished)
+	return fmt.Errorf("a %s %w and not known to have begun here, but perhaps in another directory that had this name, or of which this is a copy: it is left alone", h.Strange.Kind, ErrUnfinished)
 }
 
 // forgotten is why nothing was done for an operation that had ended.

@@ -15,7 +15,8 @@ type History struct {
 	Open       *Operation // unfinished, if any
 
 	// Strange is an unfinished operation that another directory of this name
-	// left behind, one that was removed, or of which this is a copy.
+	// left behind, one that was removed, or of which this is a copy; or of which
+	// nobody wrote down where it was begun.
 	Strange *Operation
 }
 
@@ -26,22 +27,21 @@ func (v *View) History() (h History, err error) {
 		return h, err
 	}
 	if !ok {
-		ops, err := v.operations(v.owner.Key)
-		return replay(ops), err
+		return v.historyOfOperations()
 	}
-	if !sameBirth(row.Birth, v.owner.Birth) {
-		h.Strange, err = v.Operation(row.Open)
-		return h, err
+	whom := v.madeFor(row.Birth)
+	if whom == forAnother { // its stacks are none of ours
+		row.Undo, row.Redo = 0, 0
 	}
 	for _, at := range []struct {
 		seq uint64
 		op  **Operation
 	}{{row.Open, &h.Open}, {row.Undo, &h.Undo}, {row.Redo, &h.Redo}} {
 		if *at.op, err = v.Operation(at.seq); err != nil {
-			return h, err
+			return History{}, err
 		}
 	}
-	return h, nil
+	return h.of(whom), nil
 }
 
 // Begin takes a new operation into the owner's history, as the one that is
@@ -173,31 +173,6 @@ func (u *Update) putHistory(key string, row historyRow) error {
 		return err
 	}
 	return u.put(tableHistories, []byte(key), value)
-}
-
-// bindHistory returns the history of this very directory, and makes sure that
-// there is a row of it: made of the operations, where an earlier version has
-// left none; empty, where the row is of another directory of this name, whose
-// unfinished operation nobody will finish any more.
-func (u *Update) bindHistory() (historyRow, error) {
-	row, ok, err := u.historyRow(u.owner.Key)
-	if err != nil || ok && row.Birth == u.owner.Birth {
-		return row, err
-	}
-	switch {
-	case !ok:
-		row, err = u.stackUp()
-	case !sameBirth(row.Birth, u.owner.Birth):
-		err = u.giveUp(row.Open)
-		row = historyRow{}
-	}
-	if err != nil {
-		return row, err
-	}
-	if u.owner.Birth != "" {
-		row.Birth = u.owner.Birth
-	}
-	return row, u.putHistory(u.owner.Key, row)
 }
 
 // stackUp makes a row of operations that have none.

@@ -100,8 +100,17 @@ func (u *Update) CutNotices(gone map[string]bool) error {
 func (v *View) leftoverKey(path string) []byte { return []byte(v.owner.Key + "\x00" + path) }
 
 // Leftovers returns the temporary files of the owner's restores that could not
-// be removed.
-func (v *View) Leftovers() (paths []string) {
+// be removed; none where they are another directory's, which here may be
+// anybody's files.
+func (v *View) Leftovers() ([]string, error) {
+	_, ok, err := v.Worktree()
+	if err != nil || !ok {
+		return nil, err
+	}
+	return v.leftovers(), nil
+}
+
+func (v *View) leftovers() (paths []string) {
 	prefix := string(v.leftoverKey(""))
 	for key := range v.Table(tableLeftovers).Prefix([]byte(prefix)) {
 		paths = append(paths, strings.TrimPrefix(string(key), prefix))

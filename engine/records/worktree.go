@@ -18,13 +18,17 @@ type Worktree struct {
 	Last  oid.ID    `json:"last,omitzero"`   // its newest snapshot
 }
 
-// sameBirth reports whether two births may be of one directory. Where the system
-// does not tell, and in what was recorded before births were, they are.
-func sameBirth(a, b string) bool { return a == b || a == "" || b == "" }
-
 // Worktree returns the record of the owner; ok is false if it has none, or one
-// of another directory that had this name.
+// that was not made for this very directory.
 func (v *View) Worktree() (w Worktree, ok bool, err error) {
+	if w, ok, err = v.worktree(); err != nil || !ok || v.madeFor(w.Birth) != forOwner {
+		return Worktree{}, false, err
+	}
+	return w, true, nil
+}
+
+// worktree returns the record under the owner's key, whoever made it.
+func (v *View) worktree() (w Worktree, ok bool, err error) {
 	value, err := v.Table(tableWorktrees).Value([]byte(v.owner.Key))
 	if errors.Is(err, cas.ErrNotFound) {
 		return w, false, nil
@@ -32,13 +36,8 @@ func (v *View) Worktree() (w Worktree, ok bool, err error) {
 	if err != nil {
 		return w, false, err
 	}
-	if w, err = decodeWorktree(v.owner.Key, value); err != nil {
-		return w, false, err
-	}
-	if !sameBirth(w.Birth, v.owner.Birth) {
-		return Worktree{}, false, nil
-	}
-	return w, true, nil
+	w, err = decodeWorktree(v.owner.Key, value)
+	return w, err == nil, err
 }
 
 // Worktrees returns every worktree that shares the store, by key.

@@ -101,13 +101,9 @@ func (s *Source) Cone(fold bool) *ignore.Cone {
 	return ignore.ParseCone(data, &ignore.Options{FoldCase: fold})
 }
 
-// Filters runs the clean filters that the repository configures, if the
-// repository belongs to the user: its configuration names programs. close ends
-// what it started.
+// Filters runs the clean filters that the repository configures: it belongs to
+// the user, or it would not have been found. close ends what it started.
 func (s *Source) Filters() (run func(context.Context, attr.Filter, string, []byte) ([]byte, error), close func() error) {
-	if !s.Layout.Trusted() {
-		return nil, func() error { return nil }
-	}
 	r := &attr.Runner{Dir: s.Root, Env: filterEnv()}
 	return r.Run, r.Close
 }

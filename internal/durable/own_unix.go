@@ -5,22 +5,19 @@ package durable
 import (
 	"fmt"
 	"io/fs"
-	"os"
-	"strconv"
 	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // unwaiting lets opening a pipe return at once.
 const unwaiting = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// owned returns nil if something belongs to the user, or to the owner of the
-// directory that it lies in. Root may own what belongs to the user who called sudo.
+// owned returns nil if something is the user's own, as internal/trust judges it,
+// or belongs to the owner of the directory that it lies in.
 func owned(path string, info, above fs.FileInfo) error {
 	uid := info.Sys().(*syscall.Stat_t).Uid
-	if int64(uid) == int64(os.Geteuid()) || uid == above.Sys().(*syscall.Stat_t).Uid {
-		return nil
-	}
-	if id, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32); err == nil && os.Geteuid() == 0 && uid == uint32(id) {
+	if trust.Owned(path, info) || uid == above.Sys().(*syscall.Stat_t).Uid {
 		return nil
 	}
 	return foreign(path, fmt.Sprintf("it belongs to another user (%d)", uid))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // checkLayout compares what is found from a directory with git rev-parse; both
@@ -74,10 +75,7 @@ func TestRepositoriesOfEveryKindAreFound(t *testing.T) {
 		"separate", "elsewhere.git", "sha256", "main/sub/module", "main/.git/modules/sub/module", "shallow", "partial", "sparse", "main/.git-is-no-repository", "main/.git-is-no-repository/.git",
 		"alias", "alias/sub", "home", ".",
 	} {
-		l := checkLayout(t, p, dir, p.options())
-		if l != nil && !l.Trusted() {
-			t.Errorf("%s is ours and not trusted", dir)
-		}
+		checkLayout(t, p, dir, p.options())
 	}
 	if l, _ := Discover(p.path("partial"), p.options()); l == nil || !l.PartialClone {
 		t.Error("partial clone is not known as one")
@@ -256,12 +254,9 @@ func TestOwnershipDecidesTrust(t *testing.T) {
 	check := func(dir string) {
 		t.Helper()
 		_, gitErr := p.try(dir, "rev-parse", "--git-dir")
-		l, err := Discover(p.path(dir), p.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.Trusted() != (gitErr == nil) {
-			t.Errorf("%s is trusted: %v, git has %v", dir, l.Trusted(), gitErr)
+		_, err := Discover(p.path(dir), p.options())
+		if (err == nil) != (gitErr == nil) || err != nil && !errors.Is(err, trust.ErrForeign) {
+			t.Errorf("%s is not trusted: %v, git has %v", dir, err, gitErr)
 		}
 	}
 	for _, name := range []string{"r", "r/.git", "bare.git", "separate", "separate/.git", "elsewhere.git"} {
@@ -293,8 +288,80 @@ func TestOwnershipDecidesTrust(t *testing.T) {
 	p.write("r/.git/config", "[safe]\n\tdirectory = *\n")
 	check("r")
 	p.write("home/.gitconfig", "[safe]\n\tdirectory = "+p.dir+"/*\n") // since git 2.46
-	if l, err := Discover(p.path("r"), p.options()); err != nil || !l.Trusted() {
+	if _, err := Discover(p.path("r"), p.options()); err != nil {
 		t.Errorf("safe.directory DIR/*: %v", err)
+	}
+}
+
+// What git itself lets pass: a linked worktree of the user's own whose common
+// directory, a .git of the user's own that is a link whose target, or a
+// core.worktree that is somebody else's.
+func TestWhatIsReachedFromARepositoryBelongsToTheUserToo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can give files to another user")
+	}
+	for name, make := range map[string]func(p *place) (dir, foreign string){
+		"common directory": func(p *place) (string, string) {
+			p.git("r", "worktree", "add", "-q", "../linked")
+			return "linked", "r/.git"
+		},
+		"target of a link": func(p *place) (string, string) {
+			p.mkdir("other")
+			if err := errors.Join(os.Rename(p.path("r/.git"), p.path("elsewhere")), os.Symlink("../elsewhere", p.path("r/.git"))); err != nil {
+				t.Fatal(err)
+			}
+			return "r", "elsewhere"
+		},
+		"objects": func(p *place) (string, string) {
+			if err := errors.Join(os.Rename(p.path("r/.git/objects"), p.path("objects")), os.Symlink("../../objects", p.path("r/.git/objects"))); err != nil {
+				t.Fatal(err)
+			}
+			return "r", "objects"
+		},
+		"core.worktree": func(p *place) (string, string) {
+			p.mkdir("tree")
+			p.git("r", "config", "core.worktree", p.path("tree"))
+			return "r", "tree"
+		},
+	} {
+		p := newPlace(t)
+		p.git(".", "init", "-q", "r")
+		commit(p, "r")
+		dir, foreign := make(p)
+		if _, err := Discover(p.path(dir), p.options()); err != nil {
+			t.Errorf("%s of our own: %v", name, err)
+		}
+		if err := os.Lchown(p.path(foreign), 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		var f *trust.Foreign
+		if _, err := Discover(p.path(dir), p.options()); !errors.As(err, &f) || f.Owner != "user 12345" {
+			t.Errorf("%s of somebody else: %v", name, err)
+		}
+		p.write("home/.gitconfig", "[safe]\n\tdirectory = "+p.path(dir)+"\n")
+		if _, err := Discover(p.path(dir), p.options()); err != nil {
+			t.Errorf("%s of somebody else, allowed: %v", name, err)
+		}
+	}
+}
+
+func TestOfARepositoryOfSomebodyElseNothingIsRead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can give files to another user")
+	}
+	p := newPlace(t)
+	p.git(".", "init", "-q", "r")
+	p.git(".", "init", "-q", "r/nested")
+	for _, dir := range []string{"r", "r/nested"} {
+		p.write(dir+"/.git/config", "[this is no configuration")
+		if err := os.Lchown(p.path(dir+"/.git"), 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		for name, find := range map[string]func(string, *Options) (*Layout, error){"Discover": Discover, "Nested": Nested} {
+			if _, err := find(p.path(dir), p.options()); !errors.Is(err, trust.ErrForeign) {
+				t.Errorf("%s of %s: %v", name, dir, err)
+			}
+		}
 	}
 }
 
@@ -316,7 +383,7 @@ func BenchmarkDiscoverAndConfig(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := l.Config(); err != nil || !l.Trusted() {
+		if _, err := l.Config(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -63,6 +63,9 @@ var extensions = map[string]int64{
 // layout reads the settings that belong to the shape of a repository. As in
 // git they count in the repository's own file only, without includes.
 func (s *search) layout(f found) (*Layout, error) {
+	if err := s.judge(f); err != nil {
+		return nil, err
+	}
 	l := &Layout{
 		GitDir: f.gitDir, CommonDir: f.common, Objects: s.objects(f.common),
 		Algorithm: oid.SHA1, RefStorage: "files", Extensions: map[string]string{}, opt: s.opt, found: f,
@@ -85,6 +88,9 @@ func (s *search) layout(f found) (*Layout, error) {
 		own = newConfig(append(own.settings, worktree.settings...), s.opt)
 	}
 	if err := s.place(l, own); err != nil {
+		return nil, err
+	}
+	if err := s.judgeWorktree(l); err != nil {
 		return nil, err
 	}
 	_, err = os.Stat(filepath.Join(f.common, "shallow"))
@@ -213,60 +219,4 @@ func (l *Layout) branch() string {
 		return ""
 	}
 	return name
-}
-
-// Trusted reports whether the repository belongs to the user, by git's rule
-// (safe.directory in git-config(1)): the git directory, the top of the worktree
-// and the .git file, where they exist, belong to the effective user (for root
-// also to the user in SUDO_UID), or the user's, the machine's or the
-// environment's settings name the repository as safe. Programs that the
-// repository's own settings name must not be run for a repository that is not
-// trusted.
-func (l *Layout) Trusted() bool {
-	f := l.found
-	if f.named {
-		return true
-	}
-	owned := true
-	for _, path := range []string{f.gitFile, f.top, f.gitDir} {
-		owned = owned && (path == "" || ownedByUser(path, l.opt.env("SUDO_UID")))
-	}
-	if owned {
-		return true
-	}
-	c, err := userConfig(l.opt)
-	if err != nil {
-		return false
-	}
-	name := f.top
-	if name == "" {
-		name = f.gitDir
-	}
-	safe := false
-	for _, dir := range c.Strings("safe.directory") {
-		switch {
-		case dir == "":
-			safe = false // forgets what came before
-		case dir == "*":
-			safe = true
-		default:
-			safe = safe || names(dir, name, l.opt)
-		}
-	}
-	return safe
-}
-
-// names reports whether a value of safe.directory, a path or a path with "/*"
-// for everything below it, names a directory.
-func names(value, dir string, opt *Options) bool {
-	path, err := expand(value, opt.home)
-	if err != nil {
-		return false
-	}
-	path, below := strings.CutSuffix(filepath.ToSlash(path), "/*")
-	path, dir = filepath.ToSlash(resolve(path)), filepath.ToSlash(dir)
-	if below {
-		return strings.HasPrefix(dir, strings.TrimSuffix(path, "/")+"/")
-	}
-	return path == dir
 }

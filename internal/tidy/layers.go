@@ -17,13 +17,14 @@ var layers = map[string]string{
 	"internal/ignore":    "internal/wildmatch",
 	"internal/attr":      "internal/wildmatch",
 	"internal/dirfd":     "internal/tree",
-	"internal/durable":   "",
+	"internal/durable":   "internal/trust",
 	"internal/regular":   "",
+	"internal/trust":     "",
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable internal/gitindex",
 	"internal/apply":    "internal/oid internal/tree internal/dirfd",
-	"internal/gitconf":  "internal/oid internal/wildmatch internal/regular",
+	"internal/gitconf":  "internal/oid internal/wildmatch internal/regular internal/trust",
 	"internal/gitindex": "internal/oid internal/tree",
 	"internal/gitodb":   "internal/oid internal/durable internal/regular",
 	"internal/gitref":   "internal/oid internal/durable internal/regular",
@@ -43,7 +44,7 @@ var layers = map[string]string{
 		"internal/gitindex internal/worktree",
 	"engine": "engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitconf internal/gitodb internal/regular",
+		"internal/apply internal/gitconf internal/gitodb internal/regular internal/trust",
 	"internal/rpc":  "",
 	"cmd/rewind":    "engine internal/oid internal/rpc bench",
 	"bench":         "",
@@ -63,7 +64,7 @@ var outside = map[string]string{
 	"github.com/klauspost/compress":         "cas internal/gitodb",
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/gitodb internal/gitref bench",
+		"internal/gitodb internal/gitref internal/trust bench",
 	"golang.org/x/text":                 "internal/attr engine/rules",
 	"github.com/spf13/cobra":            "cmd/rewind",
 	"github.com/schollz/progressbar/v3": "cmd/rewind",

@@ -9,7 +9,3 @@ func deviceOf(dir string) (uint64, error) {
 	_, err := os.Stat(dir)
 	return 0, err
 }
-
-// ownedByUser cannot tell owners here, and so trusts nothing that
-// safe.directory does not name.
-func ownedByUser(path, sudo string) bool { return false }

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/records"
+)
+
+// unbound makes the store what an earlier version left, or what somebody made
+// who has put it into an archive: nobody wrote down for which directory it is.
+// Rows says that there is a row of the history.
+func (p *place) unbound(rows bool) {
+	p.t.Helper()
+	e := p.open()
+	p.must(e.update(context.Background(), func(u *records.Update) error {
+		for _, table := range []string{"worktrees", "histories"} {
+			p.rebind(u, table, e.key, "")
+		}
+		if !rows {
+			return u.Table("histories").Delete([]byte(e.key))
+		}
+		return nil
+	}))
+	p.must(e.Close())
+}
+
+// rebind gives a row of a worktree another birth.
+func (p *place) rebind(u *records.Update, table, key, birth string) {
+	p.t.Helper()
+	value, err := u.Table(table).Value([]byte(key))
+	p.must(err)
+	var row map[string]any
+	p.must(json.Unmarshal(value, &row))
+	if row["birth"] == nil {
+		p.t.Fatalf("%s is bound to nothing: %s", table, value)
+	}
+	row["birth"] = birth
+	value, err = json.Marshal(row)
+	p.must(errors.Join(err, u.Table(table).Put([]byte(key), value)))
+}
+
+func TestAnOperationThatNobodyBoundToADirectoryIsNotReplayed(t *testing.T) {
+	for _, rows := range []bool{true, false} {
+		p, first := interrupted(t)
+		ctx := context.Background()
+		p.unbound(rows)
+		edited := p.edit()
+		e := p.open()
+		if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 {
+			t.Errorf("rows %v: %+v, %v", rows, st, err)
+		}
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" {
+			t.Errorf("rows %v: %+v, %v, %q", rows, r.Recovered, r.Unfinished, p.read(edited))
+		}
+		if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+			t.Errorf("rows %v: it is said again: %v, %v", rows, err, r.Unfinished)
+		}
+		_, err = e.Restore(ctx, first, nil) // by its id it is there
+		p.must(err)
+		p.wantState("restored", "one")
+		_, err = e.Undo(ctx)
+		p.must(err)
+	}
+}
+
+// The git directory is the same, but its configuration leads to another worktree.
+func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	e := p.open()
+	born(t, e)
+	for _, text := range []string{"one", "two"} {
+		for n := range 60 {
+			p.write("w/d/"+strings.Repeat("x", n+1), text)
+		}
+		if text == "one" {
+			_, err := e.Snapshot(ctx, nil)
+			p.must(err)
+		}
+	}
+	list, err := e.List(ctx, nil)
+	p.must(err)
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, list[0].ID, nil) })
+	other := filepath.Join(p.dir, "w")
+	victim := filepath.Join(other, "w", "d", strings.Repeat("x", 60))
+	p.must(os.MkdirAll(filepath.Dir(victim), 0o755))
+	p.must(os.WriteFile(victim, []byte("two"), 0o644))
+	p.git("config", "core.worktree", other)
+	e = p.openAt(other)
+	if e.Root() != other || e.repo == nil {
+		t.Fatalf("the worktree is %s", e.Root())
+	}
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	data, _ := os.ReadFile(victim)
+	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || string(data) != "two" {
+		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, data)
+	}
+	if _, err := e.Undo(ctx); !errors.Is(err, ErrNothing) {
+		t.Errorf("undo: %v", err)
+	}
+}
+
+func TestAStoreOfAnotherDirectoryNamesNoFilesToRemove(t *testing.T) {
+	p := newPlace(t, false)
+	ctx := context.Background()
+	p.write("precious", "bytes")
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.must(e.update(ctx, func(u *records.Update) error { return u.AddLeftovers([]string{"precious"}) }))
+	p.unbound(true)
+	e = p.open()
+	for range 2 {
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if p.read("precious") != "bytes" || len(r.Skipped) > 0 {
+			t.Fatalf("skipped %v", r.Skipped)
+		}
+	}
+}
+
+func TestARepositoryThatRecordedItsGitDirectoryAloneKeepsItsHistory(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	e := p.open()
+	born(t, e)
+	one := p.snap(e, "one", nil)
+	p.snap(e, "two", nil)
+	_, err := e.Restore(ctx, one.ID, nil)
+	p.must(err)
+	p.must(e.update(ctx, func(u *records.Update) error {
+		git, _, _ := strings.Cut(e.birth, records.BirthIn)
+		p.rebind(u, "histories", e.key, git)
+		return nil
+	}))
+	_, err = p.open().Undo(ctx)
+	p.must(err)
+	if p.read("file") != "two" {
+		t.Errorf("after undo %q", p.read("file"))
+	}
+}

@@ -1,0 +1,98 @@
+package records
+
+import (
+	"errors"
+	"strings"
+)
+
+// What a store says of a worktree binds nobody elsewhere: a store may be copied,
+// or come in an archive from somebody who wishes the user ill. So whatever leads
+// to files being written or removed is bound to the birth of the directory,
+// which no archive can bring along.
+
+// BirthIn stands between the birth of a git directory and that of its worktree.
+const BirthIn = " in "
+
+// For whom something in the store was made.
+type made int
+
+const (
+	forOwner   made = iota
+	forNobody       // an earlier version did not write that down
+	forAnother      // another directory, which had this name or of which this is a copy
+)
+
+// madeFor tells for whom something with a recorded birth was made. Where the
+// system does not tell, it is the owner; so it is where an earlier version
+// recorded the birth of the same git directory alone.
+func (v *View) madeFor(birth string) made {
+	own := v.owner.Birth
+	switch {
+	case own == "", birth == own, birth != "" && strings.HasPrefix(own, birth+BirthIn):
+		return forOwner
+	case birth == "":
+		return forNobody
+	}
+	return forAnother
+}
+
+// historyOfOperations derives the history where an earlier version has left no
+// row of it. The record of the worktree then says for which directory it is.
+func (v *View) historyOfOperations() (h History, err error) {
+	ops, err := v.operations(v.owner.Key)
+	if err != nil || len(ops) == 0 {
+		return h, err
+	}
+	w, _, err := v.worktree()
+	if err != nil {
+		return h, err
+	}
+	return replay(ops).of(v.madeFor(w.Birth)), nil
+}
+
+// of leaves of a history what counts for the owner. What is unfinished counts
+// only if it was begun in this very directory: carrying it out writes files.
+func (h History) of(whom made) History {
+	switch whom {
+	case forAnother:
+		return History{Strange: h.Open}
+	case forNobody:
+		h.Open, h.Strange = nil, h.Open
+	}
+	return h
+}
+
+// bindHistory returns the history of this very directory, and makes sure that
+// there is a row of it: made of the operations, where an earlier version has
+// left none; empty, where the row is of another directory of this name. What is
+// unfinished and was not begun here nobody will finish any more.
+func (u *Update) bindHistory() (historyRow, error) {
+	row, ok, err := u.historyRow(u.owner.Key)
+	if err != nil || ok && row.Birth == u.owner.Birth {
+		return row, err
+	}
+	birth := row.Birth
+	if !ok {
+		w, _, err := u.worktree()
+		if err != nil {
+			return row, err
+		}
+		birth = w.Birth
+		if row, err = u.stackUp(); err != nil {
+			return row, err
+		}
+	}
+	if whom := u.madeFor(birth); whom != forOwner {
+		err = errors.Join(u.giveUp(row.Open), u.ForgetLeftovers(u.leftovers()))
+		if row.Open = 0; whom == forAnother {
+			row = historyRow{}
+		}
+	}
+	if err != nil {
+		return row, err
+	}
+	if u.owner.Birth != "" {
+		row.Birth = u.owner.Birth
+	}
+	return row, u.putHistory(u.owner.Key, row)
+}
