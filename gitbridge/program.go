@@ -15,66 +15,22 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// git runs the git program in the repository, in an environment in which
-// nothing points elsewhere, and in which nothing of its configuration runs a
-// program: no hook, and nothing that would fetch.
+// git runs the git program in the repository; see [Repo.command].
 func (r *Repo) git(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
-	return r.gitWith(ctx, stdin, nil, args...)
-}
-
-// gitWith is [Repo.git] with further settings, each a name and a value.
-func (r *Repo) gitWith(ctx context.Context, stdin io.Reader, settings [][2]string, args ...string) (string, error) {
 	if !r.hasProgram() {
 		return "", fmt.Errorf("%w, which is not installed: %s", ErrUnsupportedRepository, r.peculiarity())
 	}
-	verb := args[0]
-	args = append([]string{"--git-dir=" + r.layout.GitDir, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"}, args...)
-	cmd := exec.CommandContext(ctx, r.program, args...)
-	cmd.Dir = r.layout.GitDir
+	cmd, err := r.command(ctx, args...)
+	if err != nil {
+		return "", err
+	}
 	cmd.Stdin = stdin
-	cmd.Env = append(programEnv(os.Environ()), settingsEnv(settings)...)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return out.String(), &programError{verb, strings.Join(strings.Fields(complaint.String()), " "), err}
+		return out.String(), &programError{args[0], strings.Join(strings.Fields(complaint.String()), " "), err}
 	}
 	return strings.TrimSpace(out.String()), nil
-}
-
-// programEnv is an environment for the git program.
-func programEnv(env []string) (out []string) {
-	for _, v := range env {
-		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG_NOSYSTEM=") || strings.HasPrefix(v, "GIT_CONFIG_GLOBAL=") {
-			out = append(out, v)
-		}
-	}
-	return append(out, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
-}
-
-// settingsEnv hands settings to the git program. Unlike with -c their names may
-// have an equals sign.
-func settingsEnv(settings [][2]string) []string {
-	out := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings))}
-	for i, s := range settings {
-		out = append(out, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
-	}
-	return out
-}
-
-// unhooked are the settings by which no hook sees a ref move: core.hooksPath does
-// not stop those that the configuration names (hook.NAME.event, since git 2.54).
-func (r *Repo) unhooked() ([][2]string, error) {
-	settings := [][2]string{{"hook.reference-transaction.enabled", "false"}}
-	conf, err := r.conf()
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range conf.Keys("hook.") {
-		if name, ok := strings.CutSuffix(key, ".event"); ok && len(name) > len("hook.") {
-			settings = append(settings, [2]string{name + ".enabled", "false"})
-		}
-	}
-	return settings, nil
 }
 
 // A programError is what git said when it refused.
@@ -169,11 +125,7 @@ func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
 		return id.String()
 	}
 	line := fmt.Sprintf("update %s %s %s\n", u.Name, digits(u.New), digits(u.Old))
-	unhooked, err := r.unhooked()
-	if err != nil {
-		return err
-	}
-	_, err = r.gitWith(ctx, strings.NewReader(line), unhooked, "update-ref", "-m", u.Message, "--stdin")
+	_, err := r.git(ctx, strings.NewReader(line), "update-ref", "-m", u.Message, "--stdin")
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func TestABranchIsAskedOfTheProgramWhereRefsAreNotFiles(t *testing.T) {
 // what the configuration names.
 func TestWhatTheProgramIsGivenRunsNothing(t *testing.T) {
 	env := strings.Join(programEnv([]string{"GIT_DIR=x", "GIT_REFERENCE_BACKEND=files:///x", "GIT_CONFIG_PARAMETERS='a.b=c'", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_GLOBAL=/g", "HOME=/h"}), " ")
-	for _, want := range []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_CONFIG_GLOBAL=/g", "HOME=/h"} {
+	for _, want := range []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=-", "GIT_CONFIG_GLOBAL=/g", "HOME=/h"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("%s is not in %s", want, env)
 		}

@@ -92,18 +92,6 @@ func (c *Config) Strings(name string) []string {
 	return out
 }
 
-// Keys returns the names that begin with a prefix, each once, in the order in
-// which they first occur. The prefix is in the form of [Setting.Name].
-func (c *Config) Keys(prefix string) []string {
-	var out []string
-	for i, s := range c.Settings() {
-		if strings.HasPrefix(s.Name, prefix) && c.byName[s.Name][0] == i {
-			out = append(out, s.Name)
-		}
-	}
-	return out
-}
-
 // Bool returns the value of a yes-or-no setting: true, yes, on, a number that
 // is not 0 and a bare name are true; false, no, off, 0 and the empty value are
 // false. If it is not set, otherwise is returned; if it is neither, otherwise

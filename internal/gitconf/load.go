@@ -68,6 +68,7 @@ type loader struct {
 	branch   func() string
 	settings []Setting
 	depth    int
+	any      bool // conditions of includes are not asked: each may hold
 }
 
 // ReadFile reads one file of git's syntax and what it includes; includes under
@@ -104,7 +105,17 @@ func (l *Layout) Config() (*Config, error) { return l.ConfigOn(l.branch) }
 // out, "" for none: where refs are not files that is not known here. It is asked
 // for only if a condition depends on it.
 func (l *Layout) ConfigOn(branch func() string) (*Config, error) {
-	r := loader{opt: l.opt, layout: l, branch: branch}
+	return l.load(&loader{opt: l.opt, layout: l, branch: branch})
+}
+
+// Everything reads the settings that could be in force: also those that are
+// included under conditions, whether they hold or not. Which of two settings of
+// one name wins does not follow from it.
+func (l *Layout) Everything() (*Config, error) {
+	return l.load(&loader{opt: l.opt, layout: l, any: true})
+}
+
+func (l *Layout) load(r *loader) (*Config, error) {
 	if err := r.user(); err != nil {
 		return nil, err
 	}
@@ -271,8 +282,8 @@ func (l *loader) add(s Setting) error {
 // remotes (hasconfig) is taken as false: no setting that matters here can
 // depend on where a repository is pushed to. So are conditions not known yet.
 func (l *loader) holds(condition string, s *Setting) bool {
-	if l.layout == nil {
-		return false
+	if l.any || l.layout == nil {
+		return l.any
 	}
 	kind, pattern, ok := strings.Cut(condition, ":")
 	if !ok {

@@ -207,13 +207,6 @@ func TestAnOptionalPathCountsOnlyIfItIsThere(t *testing.T) {
 	}
 }
 
-func TestKeysAreNamedOnce(t *testing.T) {
-	c := parsed(t, "[r]\n\tb = 1\n\ta = 1\n[R]\n\tB = 2\n[r \"s\"]\n\tx\n[rr]\n\ty\n")
-	if got := fmt.Sprint(c.Keys("r.")); got != "[r.b r.a r.s.x]" {
-		t.Errorf("keys %s", got)
-	}
-}
-
 func TestANilConfigHasNoSettings(t *testing.T) {
 	var c *Config
 	if _, ok := c.String("a.b"); ok || len(c.Strings("a.b")) > 0 || len(c.Settings()) > 0 {

@@ -72,6 +72,12 @@ var outside = map[string]string{
 	"znkr.io/diff":                      "cmd/rewind",
 }
 
+// restricted lists the packages of the standard library that are not open to
+// all, and who may import them: what starts programs is to be read in few places.
+var restricted = map[string]string{
+	"os/exec": "internal/attr gitbridge cmd/rewind bench fuzz fuzz/exact fuzz/power internal/tidy",
+}
+
 // checkLayer holds one package to the tables above.
 func checkLayer(dir string, sources []source) []breach {
 	first := sources[0]
@@ -104,6 +110,9 @@ func forbidden(dir, allowed, name string) string {
 		return dir + " may not import " + ours
 	}
 	if host, _, _ := strings.Cut(name, "/"); !strings.Contains(host, ".") {
+		if users, listed := restricted[name]; listed && !contains(users, dir) {
+			return dir + " may not import " + name + ", which is for " + users
+		}
 		return "" // the standard library
 	}
 	for at := name; at != "."; at = path.Dir(at) {

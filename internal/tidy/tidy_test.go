@@ -46,6 +46,8 @@ var breaches = []struct{ name, file, text, want string }{
 		"ledger/a.go:4: ledger may not import go.etcd.io/bbolt, which is for cas internal/stattable"},
 	{"an unknown outside module", "cas/a.go", "package cas\n\nimport _ \"example.org/x/y\"\n",
 		"cas/a.go:3: example.org/x/y is not in the table of outside modules"},
+	{"a program that is started elsewhere", "cas/a.go", "package cas\n\nimport _ \"os/exec\"\n",
+		"cas/a.go:3: cas may not import os/exec, which is for "},
 	{"no package comment", "engine/a.go", "package engine\n", "engine/a.go:1: package engine has no comment"},
 	{"an empty name", "cas/util/a.go", "// Package util.\npackage util\n", "cas/util/a.go:2: package name util says nothing"},
 	{"a long function", "cas/a.go", "package cas\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
