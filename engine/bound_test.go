@@ -147,3 +147,41 @@ func TestARepositoryThatRecordedItsGitDirectoryAloneKeepsItsHistory(t *testing.T
 		t.Errorf("after undo %q", p.read("file"))
 	}
 }
+
+// An archive has the whole of it: a store with a restore that was interrupted, a
+// worktree that is the home of whoever unpacks it, and leave to go there.
+func TestAnArchiveReachesNoHome(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	p.write("victim", "theirs")
+	e := p.open()
+	one, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	for n := range 60 {
+		p.write("d/"+strings.Repeat("x", n+1), "x")
+	}
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, one.ID, nil) })
+	p.unbound(true)
+	p.git("config", "rewind.force", "true")
+	unpacked := filepath.Join(p.home, "src")
+	p.must(os.Rename(p.dir, unpacked))
+	p.dir = unpacked
+	for _, worktree := range []string{p.home, filepath.Join(p.home, ".config")} {
+		victim := filepath.Join(worktree, "victim")
+		p.must(errors.Join(os.MkdirAll(worktree, 0o755), os.WriteFile(victim, []byte("ours"), 0o644)))
+		p.git("config", "core.worktree", worktree)
+		e, err := Open(ctx, unpacked, &Options{Getenv: func(name string) string { return p.env[name] }})
+		if worktree == p.home {
+			if !errors.Is(err, ErrRefused) {
+				t.Errorf("the home is no worktree to be refused: %v", err)
+			}
+		} else if p.must(err); e.Root() != unpacked || e.repo != nil {
+			t.Errorf("the worktree is %s", e.Root())
+		} else if r, err := e.Snapshot(ctx, nil); err != nil || r.Recovered != nil || len(e.Warnings()) != 1 {
+			t.Errorf("%+v, %v, %q", r, err, e.Warnings())
+		}
+		if data, _ := os.ReadFile(victim); string(data) != "ours" {
+			t.Errorf("%s is %q", victim, data)
+		}
+	}
+}

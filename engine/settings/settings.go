@@ -1,6 +1,7 @@
 // Package settings reads the rewind.* settings: from the environment, which wins,
 // the repository's git configuration, and the user's own file. A setting that is
-// unknown or malformed is named once and ignored. It knows what a setting means
+// unknown or malformed is named once and ignored; so is one of a repository that
+// would make less safe what the user has set. It knows what a setting means
 // for a path ([Settings.Policy]), and nothing of who asks.
 package settings
 
@@ -101,9 +102,11 @@ func Load(from Sources) *Settings {
 		s.Warn(err.Error())
 	}
 	s.apply(user)
-	if from.Git != nil {
-		s.apply(from.Git)
+	set := map[string]bool{}
+	for _, setting := range user.Settings() {
+		set[strings.TrimPrefix(setting.Name, "rewind.")] = true
 	}
+	s.applyGit(from.Git, set)
 	s.apply(environmentConfig(from.Env))
 	return s
 }

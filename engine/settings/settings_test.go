@@ -46,6 +46,42 @@ func TestTheStrongerSourceWinsAndWhatIsWrongIsNamedOnce(t *testing.T) {
 	}
 }
 
+func TestARepositoryMakesNothingLessSafeThanTheUserHas(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	text := "[rewind]\n\tmaxSnapshots = 100\n\tmaxAgeDays = 0\n\tthin = 7\n\tsecrets = builtin\n\tscanMode = ancestor-only\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := func(scope gitconf.Scope, list ...string) (out []gitconf.Setting) {
+		for i := 0; i < len(list); i += 2 {
+			out = append(out, gitconf.Setting{Name: "rewind." + list[i], Value: list[i+1], Scope: scope, File: "config"})
+		}
+		return out
+	}
+	repository := in(gitconf.Local, "force", "true", "maxsnapshots", "1", "maxagedays", "1", "thin", "30", "secrets", "!.env", "secrets", "*.gpg",
+		"include", "!x", "pinlabeledentries", "false", "scanmode", "repo-sessions", "maxstoresize", "5", "largedir", "6")
+	git := append(in(gitconf.Global, "pinlabeledentries", "true", "largedir", "9"), repository...)
+	env := map[string]string{}
+	from := Sources{File: file, Git: gitconf.NewConfig(git), Env: func(name string) string { return env[name] }}
+	s := Load(from)
+	if s.Force || s.MaxSnapshots != 100 || s.MaxAge != 0 || s.ThinDays != 30 || !slices.Equal(s.Secrets, []string{"builtin", "*.gpg"}) || len(s.Include) > 0 ||
+		!s.PinLabeled || s.ScanMode != ScanAncestors || s.MaxStoreSize != 5 || s.LargeDir != 9 {
+		t.Errorf("%+v", s)
+	}
+	if w := s.Warnings(); len(w) != 8 || !slices.ContainsFunc(w, func(w string) bool { return strings.HasPrefix(w, "setting rewind.force in config is ignored: ") }) {
+		t.Errorf("warnings %q", w)
+	}
+	env["REWIND_FORCE"], env["REWIND_MAX_SNAPSHOTS"] = "1", "2"
+	if s = Load(from); !s.Force || s.MaxSnapshots != 2 {
+		t.Errorf("the environment does not win: %v, %d", s.Force, s.MaxSnapshots)
+	}
+	for _, scope := range []gitconf.Scope{gitconf.System, gitconf.Global, gitconf.Command} {
+		if s = Load(Sources{Git: gitconf.NewConfig(in(scope, "force", "true")), Env: func(string) string { return "" }}); !s.Force {
+			t.Errorf("scope %d: no force", scope)
+		}
+	}
+}
+
 func TestWhereThePolicyPutsAPath(t *testing.T) {
 	s := &Settings{Include: []string{"keep/"}, Exclude: []string{"*.tmp"}, Secrets: []string{"builtin"}, MaxFileSize: 10, LargeDir: 3}
 	p := s.Policy()
