@@ -201,7 +201,8 @@ func callExists(ctx context.Context, c *call) (any, error) {
 	out := struct {
 		IDs      []oid.ID          `json:"ids"`
 		Branches map[string]string `json:"branches,omitempty"`
-	}{IDs: ids, Branches: map[string]string{}}
+		Here     string            `json:"here,omitempty"`
+	}{IDs: ids, Branches: map[string]string{}, Here: c.engine.Branch()}
 	for _, id := range ids {
 		// What was there a moment ago may be pruned by now: then it has no branch.
 		if s, err := c.engine.Resolve(ctx, id.String()); err == nil && s.Branch != "" {

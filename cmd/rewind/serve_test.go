@@ -290,8 +290,9 @@ func TestExistsTellsTheBranch(t *testing.T) {
 	s := serve(t, dir)
 	put(t, dir, "a", "one\n")
 	id := s.must("snapshot", nil)["id"].(string)
-	if got := fmt.Sprint(s.must("exists", map[string]any{"ids": []string{id}})["branches"]); got != "map["+id+":main]" {
-		t.Errorf("%s", got)
+	got := s.must("exists", map[string]any{"ids": []string{id}})
+	if fmt.Sprint(got["branches"]) != "map["+id+":main]" || got["here"] != "main" {
+		t.Errorf("%v", got)
 	}
 }
 
