@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { ALL, bindings, CODE, flow, KEEP, UNDO } from "./flow.ts";
+import { bash, say } from "./llm.ts";
 import { Pi } from "./rpc.ts";
 import { readSession } from "./sandbox.ts";
 
@@ -28,6 +29,7 @@ flow("fork and Restore all puts the files back to the message", async ({ pi, box
   const result = await pi.fork("P2 edit");
   assert.equal(result["cancelled"], false);
   assert.deepEqual(pi.dialogs.at(-1)?.options, [KEEP, ALL, CODE]);
+  assert.equal(pi.dialogs.at(-1)?.title, "Restore Options\nTo restore: 1 file written");
   assert.equal(box.read("notes.txt"), "one\n");
   const { entries } = await pi.state();
   assert.equal(entries.filter((e) => e.customType === "rewind-op").length, 1, "the child takes over once");
@@ -61,9 +63,10 @@ flow("undo crosses into the child of a fork, and of a fork of it", async ({ pi, 
   pi.answer(ALL);
   await pi.fork("P2 edit");
   assert.equal(box.read("notes.txt"), "one\n");
-  pi.answer(UNDO);
+  pi.answer(UNDO, "Undo it");
   await pi.fork("P1 create");
-  assert.deepEqual(pi.dialogs.at(-1)?.options, [KEEP, ALL, CODE, UNDO]);
+  assert.deepEqual(pi.dialogs.at(-2)?.options, [KEEP, ALL, CODE, UNDO]);
+  assert.match(pi.dialogs.at(-1)?.title ?? "", /Undo the last file rewind\?\n1 file written: notes\.txt/);
   assert.equal(box.read("notes.txt"), "two\n");
 });
 
@@ -131,7 +134,7 @@ flow("the tree restores, keeps, undoes and cancels", async ({ pi, box }) => {
   await pi.drive("d:nav", { id: (await pi.user("P1 create")).id });
   assert.equal(box.read("notes.txt"), undefined);
   assert.equal(box.read("more.txt"), undefined);
-  pi.answer(UNDO);
+  pi.answer(UNDO, "Undo it");
   assert.equal((await pi.drive("d:nav", { id: second }))["cancelled"], true);
   assert.equal(box.read("notes.txt"), "two\n");
   assert.equal(box.read("more.txt"), "more\n");
@@ -204,4 +207,29 @@ flow("the ledger is in the file when Pi ends", async ({ pi, box }) => {
   await pi.stop();
   const bound = bindings(readSession(box.sessions()[0] as string));
   assert.equal(bound.size, 3);
+});
+
+flow("a restore in part stands until it is read, and can be taken back", async ({ pi, box }) => {
+  box.write("nested/kept.txt", "kept\n");
+  box.git("init", "-q", "nested");
+  await pi.prompt("PN gone");
+  assert.equal(box.read("nested/kept.txt"), undefined);
+  pi.answer(ALL, "Take the restore back");
+  assert.equal((await pi.fork("PN gone"))["cancelled"], true);
+  assert.match(pi.dialogs.at(-1)?.title ?? "", /^Restored in part\. 1 path could not be restored, what is there stays:\nnested\/\.git \(/);
+  assert.equal(box.read("nested/kept.txt"), undefined, "as it was before");
+  pi.answer("Restore files to that point", "Go on");
+  await pi.drive("d:nav", { id: (await pi.user("PN gone")).id });
+  assert.equal(box.read("nested/kept.txt"), "kept\n");
+  assert.ok(!pi.noted("Files restored to rewind point"), "no false success");
+  assert.match(pi.status.get("rewind") ?? "", /not restored: nested\/\.git/);
+}, { script: { "PN gone": [bash("rm -rf nested"), say("done")] } });
+
+flow("secrets that go into git are named", async ({ pi, box }) => {
+  box.write(".env", "KEY=1\n");
+  await pi.prompt("P1 create");
+  const said = pi.notes.filter((n) => n.message.includes("look like secrets"));
+  assert.equal(said.length, 1, JSON.stringify(pi.notes));
+  assert.match(said[0]?.message ?? "", /: \.env\./);
+  assert.equal(said[0]?.type, "warning");
 });

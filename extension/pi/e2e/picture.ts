@@ -49,8 +49,8 @@ try {
   }
   await term.enter("/rewind");
   await term.until(/newest first[^]*files are as at this point/);
-  for (let i = 0; i < 5; i++) term.key("Down");
-  await term.until(/❯ [\d:]+ +"limit[^]*a restore takes it back: \d/);
+  for (let i = 0; i < 4; i++) term.key("Down");
+  await term.until(/❯ [\d:]+ +before this prompt[^]*Restore: \d/);
   await new Promise((resolve) => setTimeout(resolve, 500));
   const lines = term.coloured().split("\n");
   const from = lines.findIndex((l) => l.includes("◆ Rewind"));

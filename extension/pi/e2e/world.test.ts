@@ -76,17 +76,17 @@ flow("an undo and a HEAD without a branch are asked about too", async ({ pi, box
   await pi.fork("P2 edit");
   box.git("switch", "-q", "-c", "other");
   const id = (await pi.user("P1 create")).id;
-  pi.answer("↩ undo", false, undefined);
+  pi.answer("↩ undo", "Undo files", false, undefined);
   await pi.command("/rewind");
   assert.match(pi.dialogs.at(-2)?.message ?? "", /branch main; you are on other/);
-  assert.match(pi.dialogs.at(-1)?.options[0] ?? "", /↩ undo the last file rewind +1 file$/, "back in the list");
-  pi.answer(UNDO, false);
+  assert.match(pi.dialogs.at(-1)?.options[0] ?? "", /↩ undo the last file rewind$/, "back in the list");
+  pi.answer(UNDO, "Undo it", false);
   assert.equal((await pi.drive("d:nav", { id }))["cancelled"], true);
-  pi.answer(UNDO, false);
+  pi.answer(UNDO, "Undo it", false);
   assert.equal((await pi.fork("P1 create"))["cancelled"], true);
   assert.equal(box.read("notes.txt"), "one\n");
   box.git("checkout", "-q", "--detach");
-  pi.answer(UNDO, true);
+  pi.answer(UNDO, "Undo it", true);
   assert.equal((await pi.drive("d:nav", { id }))["cancelled"], true);
   assert.match(pi.dialogs.at(-1)?.message ?? "", /branch main; you are on no branch/);
   assert.equal(box.read("notes.txt"), "two\n");
@@ -171,7 +171,7 @@ flow("retention keeps what the session needs", async ({ pi, box, version }) => {
   const again = new Pi(version, box, ["--session", box.sessions()[0] as string]);
   try {
     await again.prompt("P3 more");
-    again.answer("Undo last file rewind");
+    again.answer("Undo last file rewind", "Undo it");
     await again.drive("d:nav", { id: (await again.user("P2 edit")).id });
     assert.equal(box.read("notes.txt"), "two\n");
     again.settled();
@@ -179,6 +179,31 @@ flow("retention keeps what the session needs", async ({ pi, box, version }) => {
     await again.stop();
   }
 }, { settings: { rewind: { retention: { maxSnapshots: 1, scanMode: "repo-sessions" } } } });
+
+flow("retention drops at the end of a session what is too much of it", async ({ pi, box, version }) => {
+  for (let i = 0; i < 4; i++) {
+    await pi.prompt("P1 create");
+    await pi.prompt("P2 edit");
+  }
+  const count = () => (JSON.parse(box.rewind("list", "--json")) as { snapshots: object[] }).snapshots.length;
+  box.write("mine.txt", "1\n");
+  await pi.prompt("P3 more");
+  assert.ok(count() >= 5, `${count()} snapshots`);
+  await pi.stop();
+  assert.equal(count(), 2);
+  const again = new Pi(version, box);
+  await again.stop();
+}, { settings: { rewind: { retention: { maxSnapshots: 2 } } } });
+
+flow("a program that was killed is started again, and nothing more is lost than one point", async ({ pi }) => {
+  await pi.prompt("P1 create");
+  for (const pid of children(pi.pid)) process.kill(pid, "SIGKILL");
+  await pi.prompt("P2 edit");
+  await pi.prompt("P3 more");
+  const { entries } = await pi.state();
+  assert.ok(bindings(entries).has((await pi.user("P3 more")).id), JSON.stringify(pi.notes));
+  assert.equal(children(pi.pid).length, 1);
+});
 
 flow("other extensions can ask for a fork without a dialog, and for points", async ({ pi, box }) => {
   await pi.prompt("P1 create");

@@ -1,22 +1,25 @@
 // /checkpoint NAME: a point with a name, that no retention drops.
 
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import type { Session } from "./session.ts";
+import { reason, type Session } from "./session.ts";
 
 const BINDABLE = new Set(["user", "assistant"]);
+const OTHER = "Keep it there, and take no checkpoint now";
+const MOVE = "Give the name to the present state";
 
 export async function checkpoint(session: Session, ctx: ExtensionCommandContext, args: string): Promise<void> {
   const name = args.trim();
   if (name === "") return session.say("Rewind: give the checkpoint a name: /checkpoint NAME", "warning");
-  if (session.server.off) return session.say("Rewind is off in this session; see the notice at its start", "warning");
+  if (!(await session.server.ready())) return session.say(session.server.why ?? "Rewind is off", "warning");
   await session.points.settle();
   const entry = lastNode(ctx);
-  const id = await session.snapshot("checkpoint", { label: name, ...(entry ? { entry } : {}) });
-  if (!id) return;
+  let id: string;
   try {
+    if (!(await mayUse(session, ctx, name))) return session.say(`Rewind: there is a checkpoint "${name}" already; nothing was changed`, "info");
+    id = await session.take("checkpoint", { label: name, ...(entry ? { entry } : {}) });
     await session.server.request("pin", { id, name });
   } catch (error) {
-    return session.failed("the checkpoint is taken, but not pinned", error);
+    return session.say(`Rewind: checkpoint "${name}" could not be taken: ${reason(error)}`, "error");
   }
   if (entry) {
     session.points.bind(entry, id);
@@ -24,6 +27,13 @@ export async function checkpoint(session: Session, ctx: ExtensionCommandContext,
     if (session.points.all.get(entry) === id) session.pi.setLabel(entry, name);
   }
   session.say(`Checkpoint "${name}" taken`, "info");
+}
+
+/** Whether the name is free, or the user wants it to move. */
+async function mayUse(session: Session, ctx: ExtensionCommandContext, name: string): Promise<boolean> {
+  if ((await session.pins())[name] === undefined) return true;
+  if (!ctx.hasUI) return false;
+  return (await ctx.ui.select(`A checkpoint has the name "${name}" already`, [OTHER, MOVE])) === MOVE;
 }
 
 /** The last entry of the branch that can have a point. */

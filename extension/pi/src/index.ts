@@ -33,7 +33,7 @@ class Extension {
   listenToSession(): void {
     const { pi } = this;
     pi.on("session_start", (event, ctx) => this.start(event, ctx));
-    pi.on("session_shutdown", (_event, ctx) => this.shutdown(ctx));
+    pi.on("session_shutdown", (event, ctx) => this.shutdown(event, ctx));
     pi.on("session_before_fork", (event, ctx) => {
       const preference = this.preference;
       this.preference = undefined;
@@ -89,6 +89,7 @@ class Extension {
       await session.points.settle();
       session.points.forget();
       session.activity.runEnds();
+      void session.retention.afterRun();
     });
   }
 
@@ -147,7 +148,7 @@ class Extension {
     if (id) session.points.bind(entry, id);
   }
 
-  private async shutdown(ctx: ExtensionContext): Promise<void> {
+  private async shutdown(event: { reason?: string }, ctx: ExtensionContext): Promise<void> {
     const session = this.session?.use(ctx);
     this.stopEscEsc?.();
     if (!session) return;
@@ -160,6 +161,7 @@ class Extension {
     this.session = undefined;
     await session.points.settle();
     session.activity.settle();
+    if (event.reason !== "reload") await session.retention.atEnd();
     await session.close();
   }
 }

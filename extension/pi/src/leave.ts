@@ -5,7 +5,7 @@ import type {
   ExtensionContext, SessionBeforeForkEvent, SessionBeforeForkResult, SessionBeforeTreeEvent, SessionBeforeTreeResult, SessionTreeEvent,
 } from "@earendil-works/pi-coding-agent";
 import type { FileState } from "./ledger.ts";
-import { putBack, undoTo } from "./restore.ts";
+import { counts, planOf, putBack, tellDone, undoTo } from "./restore.ts";
 import { reason, type Session } from "./session.ts";
 
 const UNDO = "Undo last file rewind";
@@ -73,7 +73,7 @@ export async function beforeTree(session: Session, event: SessionBeforeTreeEvent
     failed: "Rewind failed before tree navigation",
     busy: "Rewind: the agent is still at work; stop it, then navigate",
     undoGoes: false,
-    go: (files) => session.activity.moves(files),
+    go: (files) => session.activity.moves(files && { ...files, leaf: event.preparation.oldLeafId ?? undefined }),
   });
 }
 
@@ -84,11 +84,11 @@ export async function afterTree(session: Session, event: SessionTreeEvent): Prom
   const summary = event.summaryEntry?.id;
   if (!state && !summary) return;
   const current = state?.current ?? (await session.snapshot("tree"));
-  if (current) session.record({ current, undo: state?.undo }, summary ? [summary] : []);
+  if (current) session.record({ ...state, current }, summary ? [summary] : []);
 }
 
 async function leave(session: Session, ctx: ExtensionContext, way: Way): Promise<Answer> {
-  if (session.server.off) return undefined;
+  if (!(await session.server.ready())) return undefined;
   if (!(await idle(session, ctx))) {
     session.say(way.busy, "warning");
     return { cancel: true };
@@ -97,10 +97,10 @@ async function leave(session: Session, ctx: ExtensionContext, way: Way): Promise
   session.activity.settle();
   if (!ctx.hasUI || way.unasked !== undefined) {
     if (ctx.hasUI && way.unasked) session.info(way.unasked);
-    return keep(session, way);
+    return session.dialog(ctx, () => keep(session, way));
   }
   try {
-    return await ask(session, ctx, way);
+    return await session.dialog(ctx, () => ask(session, ctx, way));
   } catch (error) {
     session.activity.arrived();
     session.say(`${way.failed}: ${reason(error)}`, "error");
@@ -109,19 +109,22 @@ async function leave(session: Session, ctx: ExtensionContext, way: Way): Promise
 }
 
 async function ask(session: Session, ctx: ExtensionContext, way: Way): Promise<Answer> {
-  const target = await orWarn(session, () => session.resolve(way.entry));
+  const plan = await orWarn(session, async () => {
+    const id = await session.resolve(way.entry);
+    return id === undefined ? undefined : planOf(session, id);
+  });
   const undo = await orWarn(session, () => session.undoable());
-  const restores = target ? [way.both, way.stay] : [];
+  const restores = plan ? [way.both, way.stay] : [];
   const options = [way.keep, ...restores, undo && UNDO, way.cancel].filter((option) => option !== undefined);
-  const choice = await ctx.ui.select("Restore Options", options);
+  const choice = await ctx.ui.select(`Restore Options${plan ? `\nTo restore: ${counts(plan)}` : ""}`, options);
   if (choice === way.keep) return keep(session, way);
   const restoring = choice !== undefined && restores.includes(choice);
-  const done = restoring && target ? await putBack(session, ctx, target) : choice === UNDO && undo ? await undoTo(session, ctx, undo) : undefined;
+  const done = restoring && plan ? await putBack(session, ctx, plan) : choice === UNDO && undo ? await undoTo(session, ctx, undo) : undefined;
   if (!done) {
     session.info(way.cancelled);
     return { cancel: true };
   }
-  session.info(restoring ? "Files restored to rewind point" : "Files restored to before last rewind");
+  tellDone(session, done, restoring ? "Files restored to rewind point" : "Files restored to before last rewind");
   if (choice === way.stay || (choice === UNDO && !way.undoGoes)) {
     session.record(done);
     return { cancel: true };

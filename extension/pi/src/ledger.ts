@@ -25,6 +25,8 @@ export interface OpRecord {
   bindings?: [entry: string, snapshot: number][];
   current?: number;
   undo?: number;
+  /** Where the conversation was before the operation, if that moved it. Not of pi-rewind-hook. */
+  leaf?: string;
 }
 
 export interface PendingRecord {
@@ -37,6 +39,8 @@ export interface PendingRecord {
 export interface FileState {
   current?: string | undefined;
   undo?: string | undefined;
+  /** Where the conversation was before, if it was moved too. */
+  leaf?: string | undefined;
 }
 
 class Snapshots {
@@ -62,6 +66,7 @@ export function opRecord(state: FileState, bound: readonly string[] = [], to?: s
   const record: OpRecord = { v: 2, snapshots: snapshots.list };
   if (state.current) record.current = snapshots.index(state.current);
   if (state.undo) record.undo = snapshots.index(state.undo);
+  if (state.undo && state.leaf) record.leaf = state.leaf;
   const target = to ?? state.current;
   if (target && bound.length > 0) record.bindings = bound.map((entry) => [entry, snapshots.index(target)]);
   return snapshots.list.length > 0 ? record : undefined;
@@ -96,6 +101,26 @@ export function fileState(branch: Iterable<LedgerEntry>): FileState {
     state.undo = at(data.snapshots, data.undo) ?? state.undo;
   }
   return state;
+}
+
+/**
+ * Reads the ways back of all restores of a session: from the snapshot to the
+ * entry at which the conversation was, or to undefined where only files changed.
+ */
+export function waysBack(entries: Iterable<LedgerEntry>): Map<string, string | undefined> {
+  const ways = new Map<string, string | undefined>();
+  for (const entry of entries) {
+    const data = record(entry, OP);
+    const undo = data ? at(data["snapshots"], data["undo"]) : pendingUndo(entry);
+    if (undo) ways.set(undo, typeof data?.["leaf"] === "string" ? data["leaf"] : undefined);
+  }
+  return ways;
+}
+
+function pendingUndo(entry: LedgerEntry): string | undefined {
+  if (entry.type !== "custom" || entry.customType !== FORK_PENDING) return undefined;
+  const undo = (entry.data as { undo?: unknown } | null | undefined)?.undo;
+  return typeof undo === "string" ? undo : undefined;
 }
 
 /** Returns the data of a valid record of the kind, undefined for anything else. */

@@ -1,30 +1,36 @@
-// The browser on the terminal: the list of points above, what changed since
-// the chosen one below. It draws and takes keys; what it shows it is given.
+// The browser on the terminal: the points under their prompts above, below what
+// a restore of the chosen one would change. It draws and takes keys; what it
+// shows it is given. It opens at once, and takes no choice before it is filled.
 
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { keyName } from "./keys.ts";
-import { fit } from "./width.ts";
+import { Pane, type Preview, share, windowFrom } from "./pane.ts";
+import { fit, fitMiddle } from "./width.ts";
 
 export interface Item {
+  /** What the choice of the item answers. */
+  line: number;
+  /** What stands above the item and those after it with the same one. */
+  group: string;
   time: string;
   label: string;
   aside: boolean;
 }
 
-/** What the panel shows of an item, once it is known. */
-export interface Preview {
-  summary: string;
-  lines: string[];
+export interface Items {
+  /** Without points that changed nothing, and with them. */
+  folded: readonly Item[];
+  all: readonly Item[];
+  /** The line to begin with. */
+  first: number;
 }
 
 export interface PanelSource {
-  items: readonly Item[];
-  /** The item to begin with. */
-  first: number;
+  load(): Promise<Items>;
   /** What the point changed, for the list; called for rows on the screen. */
-  stat(index: number): Promise<string>;
-  /** What changed since the point; the signal fires when it is no longer wanted. */
-  preview(index: number, signal: AbortSignal): Promise<Preview>;
+  stat(line: number): Promise<string>;
+  /** What a restore would change; the signal fires when it is no longer wanted. */
+  preview(line: number, signal: AbortSignal): Promise<Preview>;
 }
 
 export interface Screen {
@@ -32,122 +38,137 @@ export interface Screen {
   redraw(): void;
 }
 
-const PREVIEW_DELAY_MS = 60;
-const STAT_COLUMNS = 24;
+/** How the panel ended: with the choice of a line, without one, or because it could not be filled. */
+export type Outcome = { line: number } | { error: unknown } | undefined;
+
+const STAT_COLUMNS = 20;
 
 export class Panel {
+  private items: Items | undefined;
+  private unfolded = false;
   private selected = 0;
-  private readonly timeColumns: number;
-  private scroll = 0;
   private readonly stats = new Map<number, string>();
-  private shown: { index: number; preview: Preview } | undefined;
-  private wanted: AbortController | undefined;
+  private readonly pane: Pane;
   private readonly source: PanelSource;
   private readonly theme: Theme;
   private readonly screen: Screen;
-  private readonly done: (index: number | undefined) => void;
+  private readonly done: (outcome: Outcome) => void;
 
-  constructor(source: PanelSource, theme: Theme, screen: Screen, done: (index: number | undefined) => void) {
-    this.timeColumns = Math.max(0, ...source.items.map((item) => item.time.length)) + 2;
+  constructor(source: PanelSource, theme: Theme, screen: Screen, done: (outcome: Outcome) => void) {
     this.source = source;
     this.theme = theme;
     this.screen = screen;
     this.done = done;
-    this.select(source.first);
+    this.pane = new Pane((line, signal) => source.preview(line, signal), () => screen.redraw());
+    source.load().then((items) => this.fill(items), (error: unknown) => this.finish({ error }));
   }
 
   invalidate(): void {}
 
   dispose(): void {
-    this.wanted?.abort();
+    this.pane.dispose();
   }
 
   handleInput(data: string): void {
-    const last = this.source.items.length - 1;
-    switch (keyName(data)) {
+    const key = keyName(data);
+    if (key === "escape" || key === "ctrl+c" || key === "q") return this.finish(undefined);
+    const list = this.list;
+    if (list.length === 0) return;
+    const last = list.length - 1;
+    const { list: listRows, pane: paneRows } = this.rows();
+    switch (key) {
       case "up": case "k": return this.select(this.selected > 0 ? this.selected - 1 : last);
       case "down": case "j": return this.select(this.selected < last ? this.selected + 1 : 0);
-      case "pageUp": return this.select(Math.max(0, this.selected - this.listRows()));
-      case "pageDown": return this.select(Math.min(last, this.selected + this.listRows()));
+      case "pageUp": return this.select(Math.max(0, this.selected - listRows));
+      case "pageDown": return this.select(Math.min(last, this.selected + listRows));
       case "home": case "g": return this.select(0);
       case "end": case "G": return this.select(last);
-      case "tab": case "space": case "d": return this.turn(this.previewRows());
-      case "u": return this.turn(-this.previewRows());
-      case "enter": return this.finish(this.selected);
-      case "escape": case "ctrl+c": case "q": return this.finish(undefined);
+      case "tab": case "space": case "d": return this.pane.page(1, paneRows);
+      case "u": return this.pane.page(-1, paneRows);
+      case "f": return this.toggle();
+      case "enter": return this.finish({ line: list[this.selected]?.line ?? 0 });
     }
   }
 
   render(width: number): string[] {
     const line = (text: string) => fit(text, width);
     const rule = this.theme.fg("borderMuted", "─".repeat(Math.max(0, width)));
-    const total = this.source.items.length;
+    const total = this.list.length;
+    const where = this.items ? `${this.selected + 1} of ${total}, newest first` : "reading…";
+    const folds = this.items && this.items.folded.length < this.items.all.length;
+    const unfold = folds ? ` · f ${this.unfolded ? "fold" : "show all"}` : "";
+    const { pane } = this.rows();
     return [
-      this.theme.fg("accent", line(` ◆ Rewind   ${this.selected + 1} of ${total}, newest first`)),
+      this.theme.fg("accent", line(` ◆ Rewind   ${where}`)),
       rule,
-      ...this.list(width),
+      ...this.rowsOfList(width),
       rule,
-      ...this.below(width),
-      this.theme.fg("dim", line(" ↑↓ choose · enter restore… · tab/u page the changes · esc close")),
+      ...this.pane.render(this.theme, this.list[this.selected]?.line ?? -1, width, pane),
+      this.theme.fg("dim", line(` ↑↓ choose · enter restore… · tab/u page${unfold} · esc close`)),
     ];
   }
 
-  private finish(index: number | undefined): void {
+  private get list(): readonly Item[] {
+    return (this.unfolded ? this.items?.all : this.items?.folded) ?? [];
+  }
+
+  private fill(items: Items): void {
+    this.items = items;
+    this.unfolded = !items.folded.some((item) => item.line === items.first);
+    this.select(Math.max(0, this.list.findIndex((item) => item.line === items.first)));
+  }
+
+  private finish(outcome: Outcome): void {
     this.dispose();
-    this.done(index);
+    this.done(outcome);
   }
 
   private select(index: number): void {
     this.selected = index;
-    this.scroll = 0;
-    this.wanted?.abort();
-    const wanted = new AbortController();
-    this.wanted = wanted;
-    setTimeout(() => void this.load(index, wanted.signal), PREVIEW_DELAY_MS);
+    this.pane.want(this.list[index]?.line ?? -1);
     this.screen.redraw();
   }
 
-  private async load(index: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    let preview: Preview;
-    try {
-      preview = await this.source.preview(index, signal);
-    } catch (error) {
-      preview = { summary: (error as Error).message, lines: [] };
-    }
-    if (signal.aborted) return;
-    this.shown = { index, preview };
-    this.screen.redraw();
+  /** Folds or unfolds; the cursor stays where it is, or at the next point that is still listed. */
+  private toggle(): void {
+    const line = this.list[this.selected]?.line ?? 0;
+    this.unfolded = !this.unfolded;
+    const index = this.list.findIndex((item) => item.line >= line);
+    this.select(index < 0 ? this.list.length - 1 : index);
   }
 
-  private turn(by: number): void {
-    const lines = this.shown?.preview.lines.length ?? 0;
-    this.scroll = Math.max(0, Math.min(this.scroll + by, lines - this.previewRows()));
-    this.screen.redraw();
-  }
-
-  private list(width: number): string[] {
-    const rows = this.listRows();
-    const first = Math.max(0, Math.min(this.selected - Math.floor(rows / 2), this.source.items.length - rows));
-    return this.source.items.slice(first, first + rows).map((item, i) => this.row(item, first + i, width));
+  private rowsOfList(width: number): string[] {
+    const lines: { index: number; text: string }[] = [];
+    let group = "";
+    this.list.forEach((item, index) => {
+      if (item.group !== group && item.group !== "") lines.push({ index: -1, text: this.theme.fg("muted", fitMiddle(` ${item.group}`, width)) });
+      group = item.group;
+      lines.push({ index, text: "" });
+    });
+    const { list: rows } = this.rows();
+    const first = windowFrom(lines.findIndex((l) => l.index === this.selected), lines.length, rows);
+    return lines.slice(first, first + rows).map((l) => (l.index < 0 ? l.text : this.row(this.list[l.index] as Item, l.index, width)));
   }
 
   private row(item: Item, index: number, width: number): string {
-    const stat = this.stat(index);
-    const labelWidth = Math.max(10, width - 2 - this.timeColumns - STAT_COLUMNS);
-    const text = `${index === this.selected ? "❯" : " "} ${fit(item.time, this.timeColumns)}${fit((item.aside ? "⑂ " : "") + item.label, labelWidth)}${fit(stat, STAT_COLUMNS)}`;
+    const time = Math.max(0, ...this.list.map((i) => i.time.length)) + 2;
+    const stat = this.stat(item.line);
+    const timed = item.time === "" ? "" : fit(item.time, time);
+    const indent = item.group === "" ? " " : "   "; // what has no prompt does not look as if it were under the one above
+    const labelWidth = Math.max(10, width - indent.length - 3 - timed.length - STAT_COLUMNS);
+    const text = `${indent}${index === this.selected ? "❯" : " "} ${timed}${fitMiddle((item.aside ? "⑂ " : "") + item.label, labelWidth)} ${fit(stat, STAT_COLUMNS)}`;
     const line = fit(text, width);
     if (index === this.selected) return this.theme.fg("accent", line);
     return item.aside ? this.theme.fg("dim", line) : line;
   }
 
-  private stat(index: number): string {
-    const known = this.stats.get(index);
+  private stat(line: number): string {
+    const known = this.stats.get(line);
     if (known !== undefined) return known;
-    this.stats.set(index, "");
-    this.source.stat(index).then(
+    this.stats.set(line, "");
+    this.source.stat(line).then(
       (text) => {
-        this.stats.set(index, text);
+        this.stats.set(line, text);
         this.screen.redraw();
       },
       () => {},
@@ -155,29 +176,8 @@ export class Panel {
     return "";
   }
 
-  private below(width: number): string[] {
-    const preview = this.shown?.index === this.selected ? this.shown.preview : { summary: "…", lines: [] };
-    const rows = this.previewRows();
-    const shown = preview.lines.slice(this.scroll, this.scroll + rows);
-    while (shown.length < rows) shown.push("");
-    const rest = preview.lines.length - this.scroll - rows;
-    const summary = preview.summary + (rest > 0 ? `   (${rest} more lines)` : "");
-    return [this.theme.bold(fit(` ${summary}`, width)), ...shown.map((l) => this.colour(l, fit(` ${l}`, width)))];
-  }
-
-  private colour(line: string, text: string): string {
-    if (/^(\+\+\+|---) /.test(line)) return this.theme.fg("muted", text);
-    if (line.startsWith("+")) return this.theme.fg("toolDiffAdded", text);
-    if (line.startsWith("-")) return this.theme.fg("toolDiffRemoved", text);
-    if (line.startsWith("@@")) return this.theme.fg("accent", text);
-    return this.theme.fg(line.startsWith(" ") ? "toolDiffContext" : "muted", text);
-  }
-
-  private listRows(): number {
-    return Math.max(3, Math.min(this.source.items.length, Math.floor((this.screen.rows - 8) / 2)));
-  }
-
-  private previewRows(): number {
-    return Math.max(3, Math.min(18, this.screen.rows - 10 - this.listRows()));
+  private rows(): { list: number; pane: number } {
+    const headers = new Set(this.list.map((item) => item.group)).size;
+    return share(this.screen.rows, this.list.length + headers);
   }
 }

@@ -20,6 +20,8 @@ export interface Recorded {
   reused: boolean;
   changed: number;
   skipped: Note[];
+  /** Files that look like secrets and are in git's objects now; named once in the life of a store. */
+  exposed?: string[];
   bridged: boolean;
 }
 
@@ -33,17 +35,34 @@ export interface Change {
   binary?: boolean;
 }
 
-/** A restore, undo or redo that was carried out, or that would be. */
+/** A restore, undo or redo that was carried out. */
 export interface Restored {
   id: string;
   undo?: string;
-  changes?: Change[];
   written: number;
   deleted: number;
   kept: Note[];
   conflicts: Note[];
+}
+
+/** A restore, undo or redo that would be carried out. */
+export interface Plan {
+  id: string;
+  changes?: Change[];
+  kept?: Note[];
+  conflicts?: Note[];
   /** Branch of the snapshot and branch of now; both absent without git. */
   branch?: string;
+  here?: string;
+  /** The lines that it would change, where they were asked for. */
+  patch?: string;
+  truncated?: boolean;
+}
+
+/** Snapshots that are there, on which branch each was recorded, and the branch of now. */
+export interface Existing {
+  ids: string[];
+  branches?: Record<string, string>;
   here?: string;
 }
 

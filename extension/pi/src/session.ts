@@ -5,9 +5,9 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { Activity } from "./activity.ts";
 import { RewindError } from "./client.ts";
 import { programEnvironment } from "./environment.ts";
-import { type FileState, fileState, FORK_PENDING, type LedgerEntry, OP, opRecord, pendingRecord } from "./ledger.ts";
+import { type FileState, fileState, FORK_PENDING, type LedgerEntry, OP, opRecord, pendingRecord, waysBack } from "./ledger.ts";
 import { type BindableEntry, Points } from "./points.ts";
-import type { Points as PointsResult, Recorded, Restored } from "./protocol.ts";
+import type { Existing, Points as PointsResult, Recorded } from "./protocol.ts";
 import { Retention } from "./retention.ts";
 import { Server } from "./server.ts";
 import type { Settings } from "./settings.ts";
@@ -31,6 +31,7 @@ export class Session {
   private closed = false;
   private warned = "";
   private skipped = new Set<string>();
+  private unread: string[] | undefined;
 
   constructor(pi: ExtensionAPI, ctx: ExtensionContext, settings: Settings) {
     this.pi = pi;
@@ -41,7 +42,7 @@ export class Session {
     const env = programEnvironment(settings, ctx.sessionManager.getSessionDir?.() ?? "");
     this.server = new Server({ binary: settings.binary, env, dir: ctx.cwd, warn: (message) => this.warn(message) });
     this.activity = new Activity((files) => this.record(files));
-    this.retention = new Retention({ limits: settings.retention, prune: (startup) => this.prune(startup) });
+    this.retention = new Retention({ limits: settings.retention, prune: (startup, timeoutMs) => this.prune(startup, timeoutMs) });
     this.points = new Points({
       entries: () => this.ctx.sessionManager.getEntries() as readonly BindableEntry[],
       append: (kind, data) => this.append(kind, data),
@@ -81,16 +82,46 @@ export class Session {
     else if (level !== "info") process.stderr.write(`${message}\n`);
   }
 
-  /** Records the files. Never throws: a failure is a warning, and the answer undefined. */
-  async snapshot(trigger: string, more: { label?: string; entry?: string; timeoutMs?: number } = {}): Promise<string | undefined> {
-    if (this.server.off || this.closed) return undefined;
-    const timeoutMs = more.timeoutMs ?? this.settings.snapshotTimeoutMs;
-    const params = { trigger, session: this.id, label: more.label, entry: more.entry, deadlineMs: timeoutMs };
+  /** Tells the user what he has to know. In a dialog it waits for its end: the redraw that follows would wipe it. */
+  tell(message: string): void {
+    if (this.unread) this.unread.push(message);
+    else this.say(message, "warning");
+  }
+
+  /** Runs a dialog with the user; at its end what he has to know stands until he has read it. */
+  async dialog<T>(ctx: ExtensionContext, run: () => Promise<T>): Promise<T> {
+    const unread: string[] = [];
+    this.unread = unread;
     try {
-      const recorded = await this.server.request<Recorded>("snapshot", params, { timeoutMs: timeoutMs + GRACE_MS });
-      this.worked();
-      this.nameSkipped(recorded);
-      return recorded.id;
+      return await run();
+    } finally {
+      this.unread = undefined;
+      for (const message of unread) {
+        if (ctx.hasUI) await ctx.ui.select(message, ["OK"]);
+        else this.say(message, "warning");
+      }
+    }
+  }
+
+  /** Records the files. Throws if that fails. */
+  async take(trigger: string, more: { label?: string; entry?: string } = {}): Promise<string> {
+    const timeoutMs = this.settings.snapshotTimeoutMs;
+    const params = { trigger, session: this.id, ...more, deadlineMs: timeoutMs };
+    const recorded = await this.server.request<Recorded>("snapshot", params, { timeoutMs: timeoutMs + GRACE_MS });
+    this.worked();
+    if (!recorded.reused) this.retention.taken();
+    this.nameSkipped(recorded);
+    if (recorded.exposed?.length) {
+      this.tell(`Rewind: these look like secrets, and their content is in git's objects now: ${some(recorded.exposed)}. \`git config rewind.secrets builtin\` keeps such files out from now on; \`rewind purge PATH\` removes them from the history`);
+    }
+    return recorded.id;
+  }
+
+  /** Records the files. Never throws: a failure is a warning, and the answer undefined. */
+  async snapshot(trigger: string): Promise<string | undefined> {
+    if (this.server.off || this.closed) return undefined;
+    try {
+      return await this.take(trigger);
     } catch (error) {
       this.failed("snapshot failed", error);
       return undefined;
@@ -113,7 +144,7 @@ export class Session {
   }
 
   async exists(id: string): Promise<boolean> {
-    const { ids } = await this.server.request<{ ids: string[] }>("exists", { ids: [id] });
+    const { ids } = await this.server.request<Existing>("exists", { ids: [id] });
     return ids.includes(id);
   }
 
@@ -121,6 +152,16 @@ export class Session {
   async undoable(): Promise<string | undefined> {
     const { undo } = fileState(this.ctx.sessionManager.getBranch() as LedgerEntry[]);
     return undo && (await this.exists(undo)) ? undo : undefined;
+  }
+
+  /** The ways back of this session's restores, each with where the conversation was, if it was moved too. */
+  get waysBack(): Map<string, string | undefined> {
+    return waysBack(this.ctx.sessionManager.getEntries() as LedgerEntry[]);
+  }
+
+  /** The names that snapshots have, each with its snapshot. */
+  async pins(): Promise<Record<string, string>> {
+    return (await this.server.request<{ pins: Record<string, string> | null }>("pins")).pins ?? {};
   }
 
   /** Writes into the ledger what the files are now, and binds entries to that. */
@@ -136,18 +177,10 @@ export class Session {
     this.append(FORK_PENDING, pendingRecord(current, undo));
   }
 
-  /** Reports what a restore could not do. */
-  report(restored: Restored): void {
-    this.worked();
-    const names = restored.conflicts.map((c) => `${c.path} (${c.reason})`);
-    if (names.length > 0) this.say(`Rewind: not restored, what is there stays: ${some(names)}`, "warning");
-  }
-
   failed(what: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.status.failed(`${what}: ${message}`);
     if (!this.server.off) this.warn(`Rewind: ${what} (${message})`);
-    this.show();
+    this.footer(`${what}: ${message}`);
   }
 
   async close(): Promise<void> {
@@ -155,19 +188,26 @@ export class Session {
     await this.server.close();
   }
 
-  private async prune(startup: boolean): Promise<void> {
-    if (this.server.off) return;
-    try {
-      await this.server.request("prune", { session: this.id, startup });
-    } catch (error) {
-      this.failed("old snapshots could not be dropped", error);
-    }
-  }
-
-  private worked(): void {
+  /** Something worked: what failed before is over. */
+  worked(): void {
     this.status.failed(undefined);
     this.warned = "";
     this.show();
+  }
+
+  /** What the footer goes on saying until something works again. */
+  footer(message: string): void {
+    this.status.failed(message);
+    this.show();
+  }
+
+  private async prune(startup: boolean, timeoutMs?: number): Promise<void> {
+    if (this.server.off) return;
+    try {
+      await this.server.request("prune", { session: this.id, startup }, timeoutMs === undefined ? {} : { timeoutMs });
+    } catch (error) {
+      this.failed("old snapshots could not be dropped", error);
+    }
   }
 
   private nameSkipped(recorded: Recorded): void {
@@ -183,9 +223,9 @@ export class Session {
 }
 
 /** Joins the first few names and counts the others. */
-export function some(names: readonly string[], most = 5): string {
+export function some(names: readonly string[], most = 5, between = ", "): string {
   const more = names.length - most;
-  return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return names.slice(0, most).join(between) + (more > 0 ? ` and ${more} more` : "");
 }
 
 export function reason(error: unknown): string {

@@ -32,6 +32,21 @@ export function fit(text: string, width: number): string {
   return out + " ".repeat(width - used);
 }
 
+/** Like fit, but cuts in the middle: prompts and paths that begin alike often end differently. */
+export function fitMiddle(text: string, width: number): string {
+  const parts = [...segments.segment(text)].map((s) => s.segment);
+  const total = parts.reduce((n, part) => n + columns(part), 0);
+  const most = Math.floor((width - 1) * 0.4);
+  if (total <= width || most < 3) return fit(text, width);
+  let tail = "";
+  let used = 0;
+  for (let part = parts.pop(); part !== undefined && used + columns(part) <= most; part = parts.pop()) {
+    tail = part + tail;
+    used += columns(part);
+  }
+  return fit(text, width - used) + tail;
+}
+
 function trim(text: string, used: number, most: number): string {
   const parts = [...segments.segment(text)].map((s) => s.segment);
   while (used > most) used -= columns(parts.pop() ?? " ");

@@ -124,7 +124,7 @@ test("the undo of the last restore goes through the engine's own history", async
   await start({ snapshot: snapshot("A"), planUndo: { $error: [1, "nothing"] }, planRedo: { id: "U", changes: [] }, redo: { id: "U", undo: "B", ...done } });
   const { user } = await pi.prompt("hello");
   pi.append({ type: "custom", customType: "rewind-op", data: { v: 2, snapshots: ["A", "U"], current: 0, undo: 1 } });
-  pi.answers = ["Undo last file rewind"];
+  pi.answers = ["Undo last file rewind", "Undo it"];
   assert.deepEqual(await pi.emit("session_before_tree", { preparation: { targetId: user.id } }), [{ cancel: true }]);
   assert.deepEqual(pi.records("rewind-op").at(-1), { v: 2, snapshots: ["U", "B"], current: 0, undo: 1 });
   assert.deepEqual(requests("restore"), []);
@@ -159,12 +159,11 @@ test("without a user interface nothing is asked", async () => {
   assert.deepEqual(pi.records("rewind-fork-pending"), [{ v: 2, current: "A" }]);
 });
 
-test("a server that dies is started again, and switched off when it dies for good", async () => {
+test("a server that keeps dying is one notice, and forks go on without a dialog", async () => {
   await start({ snapshot: "$die" });
   for (let i = 0; i < 6; i++) await pi.prompt(`p${i}`);
-  assert.equal(log().filter((l) => l === "start").length, 5);
-  assert.equal(pi.notes.filter((n) => n.includes("Rewind is off")).length, 1);
-  assert.deepEqual(await pi.emit("session_before_fork", { entryId: "e1" }), [undefined]);
+  assert.equal(pi.notes.filter((n) => n.includes("Rewind is off")).length, 1, JSON.stringify(pi.notes));
+  assert.ok(log().filter((l) => l === "start").length < 6);
 });
 
 test("a snapshot that hangs is cancelled, and the agent goes on", async () => {
@@ -181,7 +180,7 @@ test("a directory that is refused is one notice", async () => {
   await start({ initialize: { $error: [1, "refused: /home/u is your home directory"] } });
   await pi.prompt("hello");
   await pi.prompt("again");
-  assert.deepEqual(pi.notes.filter((n) => n.includes("refused")), ["Rewind is off here: refused: /home/u is your home directory"]);
+  assert.deepEqual(pi.notes.filter((n) => n.includes("refused")), ["Rewind is off here: refused: /home/u is your home directory. Your messages are not recorded; later ones try again"]);
   assert.deepEqual(pi.records("rewind-turn"), []);
 });
 
@@ -189,6 +188,8 @@ test("retention reaches the engine as its own settings", async () => {
   await start({ snapshot: snapshot("A"), prune: {} }, { retention: { maxSnapshots: 5 } });
   await pi.prompt("hello");
   assert.deepEqual(requests("prune"), [{ session: "S", startup: true }]);
+  await pi.emit("session_shutdown");
+  assert.deepEqual(requests("prune").at(-1), { session: "S", startup: false }, "at the end too: the snapshots of this session may go only then");
 });
 
 test("a checkpoint labels its entry only where the files are as at its point", async () => {
@@ -197,4 +198,148 @@ test("a checkpoint labels its entry only where the files are as at its point", a
   await pi.commands.get("checkpoint")?.handler(" good ", pi.ctx);
   assert.deepEqual(pi.labels, [[assistant.id, "good"]]);
   assert.deepEqual(requests("pin"), [{ id: "A", name: "good" }]);
+});
+
+const CONFLICTS = [{ path: "mine.txt", reason: "changed since" }];
+const restored = (id: string, undo: string, conflicts: object[] = []) => ({ id, undo, written: 1, deleted: 0, kept: [], conflicts });
+
+test("a restore in part is told in a dialog, which stands until it is read", async () => {
+  await start({ snapshot: snapshot("A"), plan: { id: "A" }, restore: restored("A", "U", CONFLICTS) });
+  const { user } = await pi.prompt("hello");
+  pi.answers = ["Restore files to that point", "Go on"];
+  await pi.emit("session_before_tree", { preparation: { targetId: user.id } });
+  assert.deepEqual(pi.dialogs.at(-1), ["Restored in part. 1 path could not be restored, what is there stays:\nmine.txt (changed since)", "Go on", "Take the restore back"]);
+  assert.ok(!pi.notes.includes("Files restored to rewind point"), "no false success");
+  assert.match(pi.status ?? "", /⚠ rewind: not restored: mine\.txt/);
+  await pi.prompt("on we go");
+  assert.doesNotMatch(pi.status ?? "", /not restored/);
+});
+
+test("a restore in part can be taken back, and then nobody goes anywhere", async () => {
+  await start({ snapshot: snapshot("A"), plan: { id: "A" }, restore: restored("A", "U", CONFLICTS), planUndo: { id: "U" }, undo: restored("U", "A2") });
+  const { user } = await pi.prompt("hello");
+  pi.answers = ["Restore all (files + conversation)", "Take the restore back"];
+  assert.deepEqual(await pi.emit("session_before_fork", { entryId: user.id }), [{ cancel: true }]);
+  assert.equal(requests("undo").length, 1);
+  assert.deepEqual(pi.records("rewind-fork-pending"), []);
+});
+
+test("secrets in git are told: at once, or in a dialog where a redraw would wipe a notice", async () => {
+  await start({ snapshot: { ...snapshot("A"), exposed: [".env"] } });
+  const { user } = await pi.prompt("hello");
+  assert.match(pi.notes.find((n) => n.includes(".env")) ?? "", /look like secrets.*git's objects now: \.env\. `git config rewind\.secrets builtin`.*`rewind purge PATH`/);
+  const told = pi.notes.length;
+  pi.answers = ["Keep current files", "OK"];
+  await pi.emit("session_before_tree", { preparation: { targetId: user.id } });
+  assert.match(pi.dialogs.at(-1)?.[0] ?? "", /look like secrets/);
+  assert.equal(pi.notes.length, told);
+});
+
+/** Opens the browser with the answers of its dialogs. */
+async function rewindWith(...answers: (string | boolean | undefined)[]): Promise<void> {
+  pi.answers = answers;
+  await pi.commands.get("rewind")?.handler("", pi.ctx);
+}
+
+test("an undo is asked about, with what it will change and whose restore it takes back", async () => {
+  const plan = { id: "U", changes: [{ path: "a.txt", status: "M", new_mode: "100644" }, { path: "b.txt", status: "D", old_mode: "100644" }] };
+  await start({ snapshot: snapshot("A"), list: { snapshots: [] }, status: { undo: 1, redo: 0 }, planUndo: plan, undo: restored("U", "V") });
+  await pi.prompt("hello");
+  const UNDO = "1.   ↩ undo the last file rewind";
+  await rewindWith(UNDO, "Leave everything as it is", undefined);
+  assert.deepEqual(pi.dialogs.at(-2), [
+    "Undo the last file rewind?\n1 file written, 1 deleted: a.txt, b.txt\nThe rewind was not made in this session: another session made it, or somebody at the shell.",
+    "Leave everything as it is", "Undo files: 1 file written, 1 deleted",
+  ]);
+  assert.deepEqual(requests("undo"), []);
+  pi.append({ type: "custom", customType: "rewind-op", data: { v: 2, snapshots: ["A", "U"], current: 0, undo: 1 } });
+  await rewindWith(UNDO, "Undo files: 1 file written, 1 deleted");
+  assert.doesNotMatch(pi.dialogs.at(-1)?.[0] ?? "", /not made in this session/);
+  assert.deepEqual(pi.records("rewind-op").at(-1), { v: 2, snapshots: ["U", "V"], current: 0, undo: 1 });
+});
+
+test("the undo of files and conversation offers both", async () => {
+  await start({ snapshot: snapshot("A"), list: { snapshots: [] }, status: { undo: 1, redo: 0 }, plan: { id: "A", changes: [{ path: "a", status: "M" }] }, restore: restored("A", "U"), planUndo: { id: "U" }, undo: restored("U", "V") });
+  const { user } = await pi.prompt("hello");
+  const left = pi.leaf;
+  const both = "Restore files and conversation: 1 file written";
+  pi.answers = [undefined];
+  await pi.commands.get("rewind")?.handler("", pi.ctx);
+  const line = pi.dialogs.at(-1)?.find((l) => l.includes('before "hello"'));
+  await rewindWith(line, both);
+  assert.deepEqual(pi.navigated.at(-1)?.[0], user.id);
+  assert.equal(pi.records("rewind-op").at(-1).leaf, left);
+  const there = pi.leaf;
+  await rewindWith("1.   ↩ undo the last file rewind", "Undo files and conversation: no file changes");
+  assert.deepEqual(pi.dialogs.at(-1)?.slice(1), ["Leave everything as it is", "Undo files only: no file changes", "Undo files and conversation: no file changes"]);
+  assert.equal(pi.navigated.at(-1)?.[0], left, "back to where it was");
+  assert.equal(pi.records("rewind-op").at(-1).leaf, there, "and a redo can go the other way");
+});
+
+test("the menu begins with what is least destructive, and counts", async () => {
+  await start({ snapshot: snapshot("A"), list: { snapshots: [] }, status: { undo: 0, redo: 0 }, plan: { id: "A", changes: [{ path: "a", status: "M" }, { path: "b", status: "D" }, { path: "c", status: "D" }] } });
+  await pi.prompt("hello");
+  await rewindWith(undefined);
+  const line = pi.dialogs.at(-1)?.find((l) => l.includes('before "hello"'));
+  await rewindWith(line, "Back", undefined);
+  const counts = "1 file written, 2 deleted";
+  assert.deepEqual(pi.dialogs.at(-2), [
+    'Rewind to before "hello"', "Restore conversation only (files stay)", "Choose files to restore…", `Restore files only: ${counts}`,
+    `Restore files and conversation: ${counts}`, "Summarise from here (files stay)", "Back",
+  ]);
+});
+
+test("the browser does not open by itself after a wait", async () => {
+  await start({ snapshot: snapshot("A"), list: { snapshots: [] }, status: { undo: 0, redo: 0 } });
+  await pi.emit("agent_start");
+  pi.idle = false;
+  await rewindWith();
+  assert.deepEqual(pi.dialogs, []);
+  assert.ok(pi.notes.some((n) => n.includes("the agent is at work; press Esc to stop it, then call /rewind")));
+});
+
+test("a preview is one scan, and shows the files with their counts before the lines", async () => {
+  const patch = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n";
+  const plan = { id: "A", changes: [{ path: "a.txt", status: "M", added: 1, removed: 1 }], kept: [{ path: "log", reason: "ignored" }], patch };
+  await start({ snapshot: snapshot("A"), list: { snapshots: [] }, status: { undo: 0, redo: 0 }, plan });
+  await pi.prompt("hello");
+  pi.mode = "tui";
+  const open = pi.commands.get("rewind")?.handler("", pi.ctx);
+  let screen = "";
+  for (let i = 0; i < 200 && !screen.includes("+one"); i++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    screen = pi.panel?.render(100).join("\n") ?? "";
+  }
+  assert.match(screen, /Restore: 1 file written, \+1 −1[^]*restore a\.txt {2}\+1 −1[^]*stays: log \(ignored\)[^]*-two[^]*\+one/);
+  assert.deepEqual(requests("plan"), [{ id: "A", patch: true, maxBytes: 200_000 }]);
+  assert.deepEqual(requests("diff"), []);
+  pi.panel?.handleInput("q");
+  await open;
+});
+
+test("a checkpoint's name that is taken is asked about, and a store that fails is told", async () => {
+  await start({ snapshot: snapshot("A"), pin: {}, pins: { pins: { good: "Z" } } });
+  await pi.prompt("hello");
+  const checkpoint = (name: string) => pi.commands.get("checkpoint")?.handler(name, pi.ctx);
+  pi.answers = ["Keep it there, and take no checkpoint now"];
+  await checkpoint("good");
+  assert.deepEqual(requests("pin"), []);
+  pi.answers = ["Give the name to the present state"];
+  await checkpoint("good");
+  assert.deepEqual(requests("pin"), [{ id: "A", name: "good" }]);
+  await pi.emit("session_shutdown");
+  await start({ snapshot: { $error: [1, "disk full"] } });
+  await pi.prompt("hello");
+  await checkpoint("better");
+  assert.ok(pi.notes.some((n) => n === 'Rewind: checkpoint "better" could not be taken: disk full'), JSON.stringify(pi.notes));
+});
+
+test("a checkpoint can be restored with the conversation", async () => {
+  const point = { label: "good", session: "S", entry: "e2", time: new Date().toISOString() };
+  await start({ snapshot: snapshot("A"), list: { snapshots: [{ id: "A", time: point.time, skipped: [], points: [point] }] }, status: { undo: 0, redo: 0 }, plan: { id: "A" }, pins: { pins: { good: "A" } } });
+  await pi.prompt("hello");
+  await rewindWith(undefined);
+  const star = pi.dialogs.at(-1)?.find((l) => l.includes("★ good"));
+  await rewindWith(star, "Back", undefined);
+  assert.ok(pi.dialogs.at(-2)?.includes("Restore conversation only (files stay)"), JSON.stringify(pi.dialogs.at(-2)));
 });

@@ -34,6 +34,9 @@ export class FakePi {
   header: { parentSession?: string } = {};
   hasUI = true;
   sessionId = "S";
+  mode = "rpc";
+  /** The panel that is open, with how it ended. */
+  panel: { handleInput(data: string): void; render(width: number): string[] } | undefined;
   private readonly handlers = new Map<string, Handler[]>();
   private last = 0;
 
@@ -43,7 +46,9 @@ export class FakePi {
     get hasUI(): boolean {
       return this.fake.hasUI;
     },
-    mode: "rpc",
+    get mode(): string {
+      return this.fake.mode;
+    },
     isIdle: () => this.idle,
     abort: () => {
       this.aborted++;
@@ -74,6 +79,14 @@ export class FakePi {
         this.status = text;
       },
       select: async (title: string, options: string[]) => this.ask([title, ...options]),
+      custom: (factory: any) =>
+        new Promise((resolve) => {
+          const done = (outcome: unknown) => {
+            this.panel = undefined;
+            resolve(outcome);
+          };
+          this.panel = factory({ terminal: { rows: 40 }, requestRender: () => {} }, this.ctx.ui.theme, {}, done);
+        }),
       confirm: async (title: string, message: string) => (await this.ask([title, message])) === true,
     },
   };

@@ -8,12 +8,18 @@ import { test } from "node:test";
 import { Activity } from "../src/activity.ts";
 import { findBinary } from "../src/binary.ts";
 import { Client, RewindError } from "../src/client.ts";
-import { chooseFiles } from "../src/files.ts";
-import { clock, counted, cut, describe, type HistoryEntry, rows } from "../src/history.ts";
+import { choicesOf, chosenPaths } from "../src/choice.ts";
+import { chooseFiles, FilesPanel } from "../src/files.ts";
+import { clock, countedLines, cut, describe, fold, groups, type HistoryEntry, type Sources } from "../src/history.ts";
 import { keyName } from "../src/keys.ts";
-import { bindings, fileState, opRecord, pendingRecord, turnRecord } from "../src/ledger.ts";
+import { bindings, fileState, opRecord, pendingRecord, turnRecord, waysBack } from "../src/ledger.ts";
+import type { Preview } from "../src/pane.ts";
+import { type Items, type Outcome, Panel } from "../src/panel.ts";
+import type { Change } from "../src/protocol.ts";
+import { Retention } from "../src/retention.ts";
+import { Server } from "../src/server.ts";
 import { loadSettings, parseSettings } from "../src/settings.ts";
-import { fit } from "../src/width.ts";
+import { fit, fitMiddle } from "../src/width.ts";
 
 const SERVER = path.join(import.meta.dirname, "fake-server.mjs");
 
@@ -150,18 +156,52 @@ test("labels name the prompt and the tools on one line", () => {
   assert.equal(cut("👍".repeat(70), 60).length, 2 * 59 + 1);
 });
 
-test("rows: newest first, marked aside, with the point before", () => {
+function sources(entries: HistoryEntry[], bound: [string, string][], more: Partial<Sources> = {}): Sources {
+  return { entries, bound: new Map(bound), branch: new Set(entries.map((e) => e.id)), records: [], session: "S", pins: {}, ...more };
+}
+
+test("points stand under their prompts, newest first, marked aside, with the point before", () => {
   const entries = [message("u", null, "user", "hi"), message("aa", "u", "assistant", "yes"), message("bbb", "u", "assistant", "no")];
-  const bound = new Map([["u", "A"], ["aa", "B"], ["bbb", "C"], ["lost", "D"]]);
-  const record = { id: "K", time: "", skipped: [], points: [{ label: "kept", time: "2026-01-01T00:01:00Z" }, { trigger: "resume", time: "2025-12-31T00:00:00Z" }, { trigger: "turn", time: "" }] };
-  const list = rows(entries, bound, new Set(["u", "aa"]), [record]);
-  assert.deepEqual(list.map((r) => [r.label, r.aside, r.before]), [
-    ["★ kept", false, undefined], ['"hi" → no', true, "A"], ['"hi" → yes', false, "A"], ['"hi"', false, undefined], ["Session start", false, undefined],
+  const point = { session: "S", time: "2026-01-01T00:01:00Z" };
+  const record = { id: "K", time: "", skipped: [], points: [{ ...point, label: "kept", entry: "aa" }, { ...point, trigger: "resume", time: "2025-12-31T00:00:00Z" }, { ...point, trigger: "turn", time: "" }] };
+  const list = groups(sources(entries, [["u", "A"], ["aa", "B"], ["bbb", "C"], ["lost", "D"]], { branch: new Set(["u", "aa"]), records: [record] }));
+  assert.deepEqual(list.map((g) => [g.title, g.rows.map((r) => [r.label, r.full, r.aside, r.before, r.entry])]), [
+    ["", [["★ kept", "★ kept", false, undefined, "aa"]]],
+    ['"hi"', [["after no", '"hi" → no', true, "A", "bbb"], ["after yes", '"hi" → yes', false, "A", "aa"], ["before this prompt", 'before "hi"', false, undefined, "u"]]],
+    ["", [["Session start", "Session start", false, undefined, undefined]]],
   ]);
-  assert.equal(counted([{ path: "a", status: "M", added: 3, removed: 1 }, { path: "b", status: "A", binary: true }]), "2 files +3 −1");
+  assert.equal(countedLines([{ path: "a", status: "M", added: 3, removed: 1 }, { path: "b", status: "A", binary: true }]), "2 files +3 −1");
   const now = new Date(2026, 0, 2, 3, 4, 5);
   assert.equal(clock(now, now), "03:04:05");
   assert.equal(clock(new Date(2025, 0, 2, 3, 4, 5), now), "2025-01-02 03:04");
+});
+
+test("start points and checkpoints of other sessions are not listed, a name that moved is", () => {
+  const at = (session: string, more: object) => ({ session, time: "2026-01-01T00:00:00Z", ...more });
+  const records = [
+    { id: "A", time: "", skipped: [], points: [at("T", { trigger: "resume" }), at("S", { trigger: "resume" }), at("T", { label: "theirs" })] },
+    { id: "B", time: "", skipped: [], points: [at("S", { label: "good" })] },
+    { id: "C", time: "", skipped: [], points: [at("S", { label: "good" })] },
+  ];
+  const list = groups(sources([], [], { records, pins: { good: "C" } }));
+  assert.deepEqual(list.map((g) => g.rows[0]?.label), ["Session start", "☆ good (the name is another point's now)", "★ good"]);
+});
+
+test("points that changed nothing are folded into the one before, and the conversation goes to their end", () => {
+  const entries = [message("u", null, "user", "hi"), message("aa", "u", "assistant", "one"), message("bbb", "aa", "assistant", "two"), message("cccc", "bbb", "user", "so?"), message("ddddd", "cccc", "assistant", "yes")];
+  const all = groups(sources(entries, [["u", "A"], ["aa", "B"], ["bbb", "B"], ["cccc", "B"], ["ddddd", "B"]]));
+  const seen = fold(all).map((g) => g.rows.map((r) => [r.label, r.folded, r.entry]));
+  assert.deepEqual(seen, [[["before this prompt", 1, "cccc"]], [["after one", 1, "bbb"], ["before this prompt", 0, "u"]]]);
+  assert.deepEqual(all.map((g) => g.rows.length), [2, 3], "the list itself is as it was");
+});
+
+test("the ways back of a session: its own restores, with the conversation where that was moved", () => {
+  const custom = (customType: string, data: unknown) => ({ id: "x", type: "custom", customType, data });
+  const op = opRecord({ current: "A", undo: "U", leaf: "e9" });
+  assert.deepEqual(op, { v: 2, snapshots: ["A", "U"], current: 0, undo: 1, leaf: "e9" });
+  assert.equal(opRecord({ current: "A", leaf: "e9" })?.leaf, undefined, "what cannot be undone has no way back");
+  const ways = waysBack([custom("rewind-op", op), custom("rewind-fork-pending", pendingRecord("A", "V")), custom("rewind-op", { v: 2, snapshots: ["A", "W"], undo: 1, leaf: 3 }), custom("rewind-op", null)]);
+  assert.deepEqual([...ways], [["U", "e9"], ["V", undefined], ["W", undefined]]);
 });
 
 test("lines fit exactly, also with wide characters", () => {
@@ -172,6 +212,10 @@ test("lines fit exactly, also with wide characters", () => {
   assert.equal(fit("a日本", 4), "a日…");
   assert.equal(fit("👍👍", 3), "👍…");
   assert.equal(fit("x", 0), "");
+  assert.equal(fitMiddle("abcdefghijklmnopqrst", 11), "abcdef…qrst");
+  assert.equal(fitMiddle("日本語日本語日本語", 11), "日本語…本語");
+  assert.equal(fitMiddle("abc", 5), "abc  ");
+  assert.equal(fitMiddle("abcdef", 4), "abc…");
 });
 
 test("keys of plain terminals and of Kitty's protocol", () => {
@@ -222,6 +266,135 @@ test("a file that was chosen means this path alone, whatever characters are in i
   let next = 0;
   const select = (_title: string, choices: string[]) => Promise.resolve(next < names.length ? choices.filter((c) => !c.startsWith("Restore"))[next++] : choices[0]);
   const ctx = { ui: { select, notify: () => {} } } as unknown as Parameters<typeof chooseFiles>[0];
-  const chosen = await chooseFiles(ctx, names.map((name) => ({ path: name, status: "M" as const })));
+  const changes = names.map((name) => ({ path: name, status: "M" as const }));
+  const chosen = await chooseFiles(ctx, { changes, preview: () => Promise.reject(new Error("no panel here")) }, false);
   assert.deepEqual(chosen, names.map((name) => `:(literal)${name}`));
+});
+
+const FILE = "100644";
+const DIR = "040755";
+
+test("a folder is no choice of its own, and comes along when all in it is marked", () => {
+  const changes: Change[] = [
+    { path: "new", status: "A", new_mode: DIR }, { path: "new-file", status: "A", new_mode: FILE }, { path: "new/a", status: "A", new_mode: FILE }, { path: "new/b", status: "A", new_mode: FILE },
+    { path: "empty", status: "D", old_mode: DIR }, { path: "was-folder", status: "T", old_mode: DIR, new_mode: FILE }, { path: "was-folder/x", status: "D", old_mode: FILE },
+    { path: "was-file", status: "T", old_mode: FILE, new_mode: DIR }, { path: "was-file/y", status: "A", new_mode: FILE },
+  ];
+  const choices = choicesOf(changes);
+  assert.deepEqual(choices.list.map((c) => [c.change.path, c.with]), [["new-file", 0], ["new/a", 0], ["new/b", 0], ["empty", 0], ["was-folder", 1], ["was-file/y", 0]]);
+  const chosen = (...paths: string[]) => chosenPaths(choices, new Set(choices.list.flatMap((c, i) => (paths.includes(c.change.path) ? [i] : [])))).map((p) => p.replace(":(literal)", ""));
+  assert.deepEqual(chosen("new/a"), ["new/a"], "marking one file restores no other");
+  assert.deepEqual(chosen("new/a", "new/b"), ["new/a", "new/b", "new"]);
+  assert.deepEqual(chosen("empty", "was-file/y"), ["empty", "was-file/y", "was-file"]);
+});
+
+const theme = { fg: (_colour: string, text: string) => text, bold: (text: string) => text } as unknown as ConstructorParameters<typeof Panel>[1];
+const screen = { rows: 30, redraw: () => {} };
+const rest = () => new Promise((resolve) => setTimeout(resolve, 100)); // longer than the pane waits for the cursor
+
+test("choosing files: the cursor stays, all, none, and the changes of the file under the cursor", async () => {
+  const looked: string[] = [];
+  let outcome: string[] | undefined | null = null;
+  const changes = ["a", "b", "c"].map((name): Change => ({ path: name, status: "M", new_mode: FILE }));
+  const preview = async (name: string): Promise<Preview> => (looked.push(name), { summary: `look ${name}`, lines: [] });
+  const panel = new FilesPanel(choicesOf(changes), { changes, preview }, theme, screen, (paths) => (outcome = paths));
+  const marks = () => panel.render(60).filter((l) => /\[.\]/.test(l)).map((l) => l.trim().replace(/ +/g, " "));
+  panel.handleInput("j");
+  panel.handleInput(" ");
+  assert.deepEqual(marks(), ["[ ] restore a", "❯ [x] restore b", "[ ] restore c"]);
+  await rest();
+  assert.match(panel.render(60).join("\n"), /look b/);
+  panel.handleInput("a");
+  assert.match(panel.render(60)[0] ?? "", /3 of 3 marked/);
+  panel.handleInput("n");
+  panel.handleInput("\r");
+  assert.match(panel.render(60)[0] ?? "", /0 of 3 marked · mark with Space first/);
+  assert.equal(outcome, null);
+  panel.handleInput(" ");
+  panel.handleInput("\r");
+  assert.deepEqual(outcome, [":(literal)b"]);
+  assert.deepEqual(looked, ["b"], "what the cursor passes is not looked at");
+});
+
+test("the browser takes no choice before it is filled, begins with the newest point, and unfolds", async () => {
+  const item = (line: number, label: string, group = '"a long prompt"') => ({ line, group, time: "03:04:05", label, aside: false });
+  const all = [{ ...item(0, "↩ undo", ""), time: "" }, item(1, "after done"), item(2, "after write a.txt"), item(3, "before this prompt")];
+  let fill: (items: Items) => void = () => {};
+  let outcome: Outcome | null = null;
+  const lines = Array.from({ length: 40 }, (_v, i) => `+${i}`);
+  const previews: number[] = [];
+  const source = { load: () => new Promise<Items>((resolve) => (fill = resolve)), stat: async () => "1 file +1 −1", preview: async (line: number) => (previews.push(line), { summary: "A restore", lines }) };
+  const panel = new Panel(source, theme, screen, (o) => (outcome = o));
+  panel.handleInput("\r");
+  assert.equal(outcome, null);
+  assert.match(panel.render(80)[0] ?? "", /reading…/);
+  fill({ all, folded: [all[0], { ...item(2, "after write a.txt (+1 unchanged)") }, all[3]] as Items["all"], first: 2 });
+  await rest();
+  const shown = panel.render(80);
+  assert.ok(shown.every((l) => l.length === 80));
+  assert.match(shown.join("\n"), /^ +↩ undo[^]*\n "a long prompt" +\n {3}❯ 03:04:05 {2}after write a\.txt \(\+1 unchanged\)[^]*\n {5}03:04:05 {2}before this prompt/m);
+  assert.match(shown.join("\n"), /A restore +lines 1–\d+ of 40/);
+  panel.handleInput("\t");
+  await rest();
+  assert.match(panel.render(80).join("\n"), /lines (?!1–)\d+–\d+ of 40/);
+  assert.deepEqual(previews, [2], "one preview for one place of the cursor");
+  panel.handleInput("f");
+  assert.match(panel.render(80)[0] ?? "", /3 of 4/);
+  panel.handleInput("k");
+  panel.handleInput("\r");
+  assert.deepEqual(outcome, { line: 1 });
+});
+
+test("retention: at the start, after fifty new snapshots, and at the end", async () => {
+  const asked: [boolean, boolean][] = [];
+  const retention = new Retention({ limits: { maxSnapshots: 5, pinLabeledEntries: false, scanMode: "ancestor-only" }, prune: async (startup, timeout) => void asked.push([startup, timeout !== undefined]) });
+  await retention.atStart();
+  for (let i = 0; i < 49; i++) retention.taken();
+  await retention.afterRun();
+  assert.deepEqual(asked, [[true, false]]);
+  retention.taken();
+  await retention.afterRun();
+  await retention.afterRun();
+  assert.deepEqual(asked, [[true, false], [false, false]]);
+  await retention.atEnd();
+  assert.equal(asked.length, 2, "nothing is new");
+  retention.taken();
+  await retention.atEnd();
+  assert.deepEqual(asked.at(-1), [false, true]);
+  const none = new Retention({ limits: undefined, prune: () => assert.fail("there is no limit") });
+  none.taken();
+  await none.atEnd();
+});
+
+test("a server that keeps ending is tried less and less often, and never given up", async () => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "rewind-unit-"));
+  const log = path.join(dir, "log");
+  const said: string[] = [];
+  let now = 0;
+  const rules = { die: "$die", good: { n: 1 } };
+  const server = new Server({ binary: SERVER, env: { FAKE_RULES: JSON.stringify(rules), FAKE_LOG: log }, dir, warn: (m) => said.push(m), now: () => now });
+  const starts = () => readFileSync(log, "utf8").split("\n").filter((l) => l === "start").length;
+  await assert.rejects(server.request("die"), /started again/);
+  assert.equal(server.off, false, "once is an accident");
+  await assert.rejects(server.request("die"));
+  assert.deepEqual([starts(), server.off, said.length], [2, true, 1]);
+  assert.match(said[0] ?? "", /keeps ending .* Later messages try again; `rewind status`/);
+  await assert.rejects(server.request("good"), /keeps ending/);
+  assert.equal(starts(), 2, "not before it is time");
+  const waits: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const from = now;
+    while (server.off) now += 1000;
+    waits.push((now - from) / 1000);
+    await assert.rejects(server.request("die"));
+  }
+  assert.deepEqual(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
+  assert.equal(said.length, 1, "once is enough");
+  now += 300_000;
+  assert.deepEqual(await server.request("good"), { n: 1 });
+  assert.deepEqual([server.off, server.why], [false, undefined]);
+  await assert.rejects(server.request("die"), /started again/);
+  assert.deepEqual(await server.request("good"), { n: 1 }, "and begins anew");
+  await server.close();
+  rmSync(dir, { recursive: true });
 });
