@@ -17,6 +17,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -218,6 +219,9 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts, w records.Work
 	}
 	git := e.rules()
 	cfg.Settings, cfg.Sizes = git.Settings(), e.objects.Sizes
+	shared, exact := e.repo.Shared()
+	cfg.Readers = dirfd.ReadersOf(e.repo.Layout().Objects, tree.Mode(shared.Perm()), exact)
+	cfg.Private = cfg.Readers.KeptOffPath(e.root)
 	cfg.Repo.Attr, cfg.Repo.Clean = texts.Attributes(), git.Clean()
 	cfg.Repo.Cone = git.Cone(cfg.Settings.FoldCase)
 	cfg.Repo.AttrTree = git.AttrTree(func(name string) (oid.ID, error) { return e.repo.Tree(ctx, name) })

@@ -24,6 +24,7 @@ type kind struct {
 	Sparse   bool
 	Odd      bool // see odd_test.go
 	LFS      bool
+	Open     bool // see private_test.go
 }
 
 // build makes the repository and its first files.

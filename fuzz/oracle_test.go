@@ -214,6 +214,7 @@ func (w *world) addAll(index string, without []string, recorded string) expectat
 	w.withoutFailed(rest, &x)
 	w.leaveConflicts(rest)
 	w.leaveTooLong(rest)
+	w.leavePrivate(rest, &x)
 	rest.apply(index)
 	w.setLinks(index, heads)
 	out, err := w.writeTree(index, recorded)

@@ -58,6 +58,7 @@ func newWorld(t testing.TB, dir string, seed uint64, mayBeOdd bool) *world {
 	for _, d := range []string{w.home, w.scratch} {
 		w.must(os.MkdirAll(d, 0o755))
 	}
+	w.beOpen()
 	w.build()
 	w.long = w.open()
 	return w

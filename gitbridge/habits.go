@@ -50,6 +50,17 @@ func (r *Repo) habits() (h habits, err error) {
 	return h, nil
 }
 
+// Shared returns the permission bits that core.sharedRepository gives every object
+// beside what the umask leaves, or, if exact, these alone.
+func (r *Repo) Shared() (bits fs.FileMode, exact bool) {
+	conf, err := r.conf()
+	if err != nil {
+		return 0, false
+	}
+	shared, _ := conf.String("core.sharedrepository")
+	return sharedBits(shared)
+}
+
 // sharedBits reads core.sharedRepository: the permission bits to add, or the
 // exact ones; none where the umask decides.
 func sharedBits(s string) (bits fs.FileMode, exact bool) {

@@ -119,7 +119,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 		return it, false
 	case c.ignored:
 		it.Flags |= stattable.Ignored
-	case place != Usual:
+	case place != Usual, n.inGit && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st)):
 		it.Flags |= stattable.KeptOut
 	}
 	if n.inGit && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {

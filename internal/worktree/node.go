@@ -62,11 +62,12 @@ type inherited struct {
 	nested       bool   // it is, or is in, a nested repository
 	noIndex      bool   // the index has nothing in it
 	inFull       bool   // a directory above it is full: take what the index has, not the rest
+	private      bool   // one who may read git's objects cannot enter a directory above it; after the visit: or it
 }
 
 func (h *inherited) digest() uint64 {
 	var flags uint64
-	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested, h.inFull} {
+	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested, h.inFull, h.private} {
 		if set {
 			flags |= 1 << i
 		}
@@ -127,7 +128,7 @@ func (n *node) child(c *node, name string) {
 	c.parent, c.path, c.realm = n, join(n.path, name), n.realm
 	c.name = c.path[len(c.path)-len(name):]
 	c.host = n.inGit
-	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested, inFull: n.trackedOnly()}
+	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested, inFull: n.trackedOnly(), private: n.private}
 	c.pending.Store(1)
 }
 

@@ -91,6 +91,9 @@ func (s *scan) rulesDigest(r *realm) uint64 {
 	if s.cfg.Policy != nil {
 		h = mix(h, s.cfg.Policy.Digest())
 	}
+	if readers := s.cfg.Readers.Digest(); readers != "" {
+		h = mixString(h, fmt.Sprint(readers, s.cfg.Private))
+	}
 	return mix(h, r.ignores.Digest())
 }
 

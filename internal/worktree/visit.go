@@ -51,6 +51,7 @@ func (w *worker) visit(n *node) error {
 		return w.unreadable(n, err)
 	}
 	n.mode = st.Mode
+	n.private = n.private || n.parent != nil && w.cfg.Readers.KeptOff(&st)
 	if w.quick != 0 && st.Dev == w.quick {
 		dir.Quick()
 	}

@@ -122,6 +122,12 @@ type Config struct {
 	Table     *stattable.Table
 	Save      Saver
 
+	// Readers are those who may read git's objects, besides the user. What one of
+	// them may not read on disk, and the index does not know, is kept in the
+	// overlay alone. Private: one of them cannot enter the root.
+	Readers *dirfd.Readers
+	Private bool
+
 	// Room says why the new content of a file that the index does not know is
 	// not to be taken in, "" if it is: then it is left out, with that reason.
 	// It is called by several goroutines. Nil: everything is.
@@ -191,7 +197,7 @@ type Result struct {
 	Skipped  []Skip   // sorted by path
 	Unstable []string // kept changing while they were read; recorded as last read
 	Nested   []string // nested repositories
-	KeptOut  []string // kept out of the git tree by policy
+	KeptOut  []string // kept out of the git tree by policy, or because others may not read them
 	Counters Counters
 
 	table   *stattable.Table
