@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ func benchCommand(a *app) *cobra.Command {
 			return err
 		}
 		opt.Binary = self
-		opt.Progress = func(line string) { fmt.Fprintln(a.err, line) }
+		opt.Progress = func(line string) { say(a.err, "%s\n", line) }
 		report, err := bench.Run(c.Context(), opt)
 		if err != nil {
 			return err

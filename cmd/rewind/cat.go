@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,9 +44,9 @@ func exportCommand(a *app) *cobra.Command {
 		}
 		a.progress.clear()
 		for _, n := range r.Conflicts {
-			fmt.Fprintf(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
+			say(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
 		}
-		fmt.Fprintf(a.out, "wrote %d into %s\n", r.Written, args[1])
+		say(a.out, "wrote %d into %s\n", r.Written, args[1])
 		return outcome(r)
 	})
 }

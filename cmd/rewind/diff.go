@@ -39,15 +39,15 @@ func diffCommand(a *app) *cobra.Command {
 		if a.json {
 			return a.printDiffJSON(ctx, d, stat)
 		}
-		return a.paged(func(w io.Writer, color bool) error {
+		return a.paged(func(w io.Writer, l look) error {
 			switch {
 			case nameStatus:
 				printNames(w, d.Changes)
 				return nil
 			case stat:
-				return printStat(ctx, w, d, color)
+				return printStat(ctx, w, d, l.color)
 			}
-			return printPatch(ctx, w, d, color)
+			return printPatch(ctx, w, d, l)
 		})
 	})
 	f := c.Flags()

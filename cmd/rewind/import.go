@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ func importCommand(a *app) *cobra.Command {
 		a.progress.clear()
 		a.printSkipped(r.Skipped)
 		if r.Bridge != nil {
-			fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+			say(a.err, "rewind: warning: %v\n", r.Bridge)
 		}
 		if a.json {
 			a.printJSON(importedJSON{DryRun: opt.DryRun, Imported: recordsJSON(r.Snapshots), Skipped: notesJSON(r.Skipped), Bridged: r.Bridge == nil, Recovered: recoveredJSON(r.Recovered)})
@@ -56,10 +55,10 @@ type importedJSON struct {
 func (a *app) printImported(r *engine.Imported, dry bool) {
 	a.printList(r.Snapshots, true)
 	if dry {
-		fmt.Fprintf(a.err, "would import %s\n", count(len(r.Snapshots), "checkpoint"))
+		say(a.err, "would import %s\n", count(len(r.Snapshots), "checkpoint"))
 		return
 	}
-	fmt.Fprintf(a.err, "imported %s\n", count(len(r.Snapshots), "checkpoint"))
+	say(a.err, "imported %s\n", count(len(r.Snapshots), "checkpoint"))
 }
 
 // kindOf checks the name of a system that a flag gives, "" for none.
@@ -75,7 +74,7 @@ func kindOf(flag, name string) error {
 // printSkipped names what was left out, and why.
 func (a *app) printSkipped(notes []engine.Note) {
 	for _, n := range notes {
-		fmt.Fprintf(a.err, "skipped: %s: %s\n", quote(n.Path), n.Reason)
+		say(a.err, "skipped: %s: %s\n", quote(n.Path), n.Reason)
 	}
 }
 

@@ -49,7 +49,7 @@ func (a *app) printList(list []*engine.Snapshot, all bool) {
 		if all && s.Where != "." {
 			where = s.Where + system(s) // what is imported is of no worktree
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join([]string{short(s.ID), s.Time.Local().Format(time.DateTime), age(time.Since(s.Time)), oneLine(describe(s)), where}, "\t"), "\t "))
+		fmt.Fprintln(w, strings.TrimRight(strings.Join([]string{short(s.ID), s.Time.Local().Format(time.DateTime), age(time.Since(s.Time)), oneLine(describe(s)), plain(where)}, "\t"), "\t "))
 	}
 	w.Flush()
 }
@@ -70,13 +70,14 @@ func describe(s *engine.Snapshot) string {
 	return ""
 }
 
-// oneLine keeps labels, which come from prompts, from breaking a table.
+// oneLine keeps labels, which come from prompts, from breaking a table, and shows
+// them as plain does.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
 	if r := []rune(s); len(r) > 72 {
-		return string(r[:71]) + "…"
+		s = string(r[:71]) + "…"
 	}
-	return s
+	return plain(s)
 }
 
 type recordJSON struct {
@@ -151,7 +152,7 @@ func showCommand(a *app) *cobra.Command {
 func (a *app) printRecord(s *engine.Snapshot) {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(a.out, "%-9s %s\n", name, value)
+			say(a.out, "%-9s %s\n", name, value)
 		}
 	}
 	line("snapshot", s.ID.String())

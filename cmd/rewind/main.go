@@ -7,7 +7,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	if err := enoughFiles(); err != nil {
-		fmt.Fprintf(os.Stderr, "rewind: %v\n", err)
+		say(os.Stderr, "rewind: %v\n", err)
 		os.Exit(exitFailed)
 	}
 	collectLater()
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, io stdio) int {
 	}
 	if err != nil && !isSilent(err) {
 		a.progress.clear()
-		fmt.Fprintf(io.err, "rewind: %s\n", sentence(ctx, err))
+		say(io.err, "rewind: %v\n", errors.New(sentence(ctx, err)))
 	}
 	return exitCode(err)
 }

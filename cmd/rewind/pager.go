@@ -15,14 +15,21 @@ func colored(w any) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
+// A look is how a patch is shown.
+type look struct {
+	color bool
+	bare  bool // on a terminal, with no pager between that takes care of what the terminal would obey
+}
+
 // paged gives print a writer: the pager where the output is a terminal
 // ($REWIND_PAGER, else $PAGER, else less; none if that is empty or "cat"), else
 // the output itself. A reader who leaves early is no error.
-func (a *app) paged(print func(w io.Writer, color bool) error) error {
-	color := colored(a.out)
+func (a *app) paged(print func(io.Writer, look) error) error {
+	l := look{color: colored(a.out)}
 	command := pagerCommand()
 	if !isTerminal(a.out) || command == "" {
-		return ignoreClosed(print(a.out, color))
+		l.bare = isTerminal(a.out)
+		return ignoreClosed(print(a.out, l))
 	}
 	pager := exec.Command("sh", "-c", command)
 	pager.Stdout, _ = behind(a.out).(io.Writer)
@@ -36,9 +43,10 @@ func (a *app) paged(print func(w io.Writer, color bool) error) error {
 		return err
 	}
 	if err := pager.Start(); err != nil {
-		return ignoreClosed(print(a.out, color))
+		l.bare = true
+		return ignoreClosed(print(a.out, l))
 	}
-	printed := print(in, color)
+	printed := print(in, l)
 	in.Close()
 	pager.Wait()
 	return ignoreClosed(printed)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -18,7 +19,7 @@ const (
 // printPatch prints a unified diff as git does: `git apply` accepts it, but for
 // directories and permissions that git cannot hold, which are named in
 // comments before the patch of the file.
-func printPatch(ctx context.Context, w io.Writer, d *engine.Difference, color bool) error {
+func printPatch(ctx context.Context, w io.Writer, d *engine.Difference, how look) error {
 	for _, c := range d.Changes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -28,7 +29,7 @@ func printPatch(ctx context.Context, w io.Writer, d *engine.Difference, color bo
 			parts = []engine.Change{{Path: c.Path, From: c.From}, {Path: c.Path, To: c.To}}
 		}
 		for _, part := range parts {
-			if err := printFile(ctx, w, d, part, color); err != nil {
+			if err := printFile(ctx, w, d, part, how); err != nil {
 				return err
 			}
 		}
@@ -36,7 +37,7 @@ func printPatch(ctx context.Context, w io.Writer, d *engine.Difference, color bo
 	return nil
 }
 
-func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.Change, color bool) error {
+func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.Change, how look) error {
 	if c.From.Dir() || c.To.Dir() {
 		printDirectory(w, c)
 		return nil
@@ -47,9 +48,12 @@ func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.
 	}
 	var head bytes.Buffer
 	header(&head, c, l)
-	paint(w, head.Bytes(), bold, color)
+	paint(w, head.Bytes(), bold, how.color)
 	for line := range bytes.Lines(l.hunks) {
-		paint(w, line, lineColor(line[0]), color)
+		if how.bare {
+			line = plainLine(line)
+		}
+		paint(w, line, lineColor(line[0]), how.color)
 	}
 	return nil
 }
@@ -125,13 +129,39 @@ func indexID(s engine.Side) string {
 	return s.ID.String()[:7]
 }
 
-// patchName quotes a path as git does in patches.
+// patchName quotes a path as git does in patches, so that git reads it: what does
+// not print is in octal there.
 func patchName(prefix string, p engine.Path) string {
-	q := quote(p)
-	if strings.HasPrefix(q, `"`) {
-		return `"` + prefix + q[1:]
+	if q := quote(p); !strings.HasPrefix(q, `"`) {
+		return prefix + q
 	}
-	return prefix + q
+	var b strings.Builder
+	for i := 0; i < len(p); {
+		r, n := utf8.DecodeRuneInString(string(p[i:]))
+		switch at := strings.IndexRune("\a\b\t\n\v\f\r\"\\", r); {
+		case at >= 0:
+			b.WriteString(`\` + `abtnvfr"\`[at:at+1])
+		case !hidden(r) && (r != utf8.RuneError || n > 1):
+			b.WriteString(string(p[i : i+n]))
+		default:
+			for _, c := range []byte(p[i : i+n]) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		}
+		i += n
+	}
+	return `"` + prefix + b.String() + `"`
+}
+
+// plainLine shows a line of a patch on a terminal: as it is, but for what that
+// would obey.
+func plainLine(line []byte) []byte {
+	text := bytes.TrimRight(line, "\r\n")
+	parts := strings.Split(string(text), "\t")
+	for i := range parts {
+		parts[i] = plain(parts[i])
+	}
+	return append([]byte(strings.Join(parts, "\t")), line[len(text):]...)
 }
 
 // tabbed marks a name with a space by a tab behind it, as git does, so that

@@ -38,7 +38,7 @@ func pinCommand(a *app) *cobra.Command {
 			return nil
 		}
 		for _, name := range slices.Sorted(maps.Keys(pins)) {
-			fmt.Fprintf(a.out, "%s  %s\n", short(pins[name]), oneLine(name))
+			say(a.out, "%s  %s\n", short(pins[name]), oneLine(name))
 		}
 		return nil
 	})

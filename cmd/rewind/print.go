@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -14,10 +17,33 @@ import (
 
 // printJSON prints the one object of a --json command.
 func (a *app) printJSON(v any) {
-	enc := json.NewEncoder(a.out)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	// A value of our own types always encodes; a closed pipe is the reader's choice.
 	_ = enc.Encode(v)
+	_, _ = io.WriteString(a.out, plainJSON(b.String()))
+}
+
+// plainJSON writes as an escape what a terminal may obey: JSON itself asks for that
+// below U+0020 only. The value is the same.
+func plainJSON(s string) string {
+	end := len(strings.TrimSuffix(s, "\n"))
+	if strings.IndexFunc(s[:end], hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s[:end] {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String() + s[end:]
 }
 
 // A pathJSON is a path in JSON: readable, and with its bytes beside it where

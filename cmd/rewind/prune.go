@@ -31,7 +31,7 @@ func pruneCommand(a *app) *cobra.Command {
 			return err
 		}
 		if p.Bridge != nil {
-			fmt.Fprintf(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
+			say(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
 		}
 		if a.json {
 			a.printJSON(newPrunedJSON(p, opt.DryRun))
@@ -39,7 +39,7 @@ func pruneCommand(a *app) *cobra.Command {
 			a.printPruned(p, opt.DryRun)
 		}
 		if p.Unfinished != nil {
-			fmt.Fprintf(a.err, "rewind: warning: %v\n", p.Unfinished)
+			say(a.err, "rewind: warning: %v\n", p.Unfinished)
 			return errPartial
 		}
 		return also(p.Recovered, nil)
@@ -93,12 +93,12 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 		a.printList(p.Dropped, true)
 		done, freed = "would drop", "about"
 	}
-	fmt.Fprintf(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
+	say(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
 	if len(p.Dropped) > 0 && p.Objects == 0 {
 		fmt.Fprintln(a.out, "  what only they needed is younger than the grace period, or git's: a later prune, or git's own gc, gives it back")
 	}
 	if n := len(p.Foreign); n > 0 {
-		fmt.Fprintf(a.out, "  of these %d made by pi-rewind-hook\n", n)
+		say(a.out, "  of these %d made by pi-rewind-hook\n", n)
 	}
 	var reasons []string
 	for why := range p.Kept {
@@ -111,10 +111,10 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 		return len(x) - len(y)
 	})
 	for _, why := range reasons {
-		fmt.Fprintf(a.out, "kept %5d  %s\n", p.Kept[why], why)
+		say(a.out, "kept %5d  %s\n", p.Kept[why], why)
 	}
 	if p.Ledgers > 0 {
-		fmt.Fprintf(a.out, "read %s\n", count(p.Ledgers, "session file"))
+		say(a.out, "read %s\n", count(p.Ledgers, "session file"))
 	}
 }
 

@@ -28,10 +28,10 @@ func purgeCommand(a *app) *cobra.Command {
 			return err
 		}
 		if p.Bridge != nil {
-			fmt.Fprintf(a.err, "rewind: gone from the store, but not from our ref yet: %v\n", p.Bridge)
+			say(a.err, "rewind: gone from the store, but not from our ref yet: %v\n", p.Bridge)
 		}
 		for _, n := range p.Left {
-			fmt.Fprintf(a.err, "rewind: not purged: %s: %s\n", n.Path, n.Reason)
+			say(a.err, "rewind: not purged: %s: %s\n", n.Path, n.Reason)
 		}
 		if a.json {
 			a.printJSON(newPurgedJSON(p, dry))
@@ -39,7 +39,7 @@ func purgeCommand(a *app) *cobra.Command {
 			a.printPurged(p, dry)
 		}
 		if p.Snapshots == 0 && slices.ContainsFunc(args, hasGlob) {
-			fmt.Fprintf(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
+			say(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
 		}
 		if p.Bridge != nil || len(p.Left) > 0 {
 			return errPartial
@@ -112,24 +112,24 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 		return
 	}
 	for _, path := range p.Paths {
-		fmt.Fprintf(a.out, "%s\n", quote(path))
+		say(a.out, "%s\n", quote(path))
 	}
 	if dry {
-		fmt.Fprintf(a.out, "would be removed from %s\n", count(p.Snapshots, "snapshot"))
+		say(a.out, "would be removed from %s\n", count(p.Snapshots, "snapshot"))
 		return
 	}
-	fmt.Fprintf(a.out, "removed from %s, gave back %s\n", count(p.Snapshots, "snapshot"), size(p.Freed))
+	say(a.out, "removed from %s, gave back %s\n", count(p.Snapshots, "snapshot"), size(p.Freed))
 	if p.Shared > 0 {
-		fmt.Fprintf(a.out, "%s stay, because other paths have the same\n", count(p.Shared, "content"))
+		say(a.out, "%s stay, because other paths have the same\n", count(p.Shared, "content"))
 	}
 	g := p.Git
 	if len(g.Tracked) > 0 {
-		fmt.Fprintf(a.out, "HEAD's commit has %s: git's own history keeps it\n", paths(g.Tracked))
+		say(a.out, "HEAD's commit has %s: git's own history keeps it\n", paths(g.Tracked))
 	}
 	if g.Objects == 0 {
 		return
 	}
-	fmt.Fprintf(a.out, "git still has %s of them in its object database, and deletes what nothing else refers to with a gc once it is older than gc.pruneExpire (%s); at once:\n", count(g.Objects, "content"), g.Expire)
+	say(a.out, "git still has %s of them in its object database, and deletes what nothing else refers to with a gc once it is older than gc.pruneExpire (%s); at once:\n", count(g.Objects, "content"), g.Expire)
 	if g.Reflog {
 		fmt.Fprintln(a.out, "  git reflog expire --expire=now refs/pi-rewind/store")
 	}

@@ -22,7 +22,7 @@ func (a *app) printRecovered(r *engine.Restored) {
 	a.progress.clear()
 	a.printRenewed(r.Renewed)
 	a.printKept(r.Kept, r.Conflicts)
-	fmt.Fprintf(a.err, "rewind: %s\n", recoveredText(r))
+	say(a.err, "rewind: %s\n", recoveredText(r))
 }
 
 func recoveredText(r *engine.Restored) string {

@@ -125,10 +125,10 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 	const shown = 20
 	printNames(a.err, plan.Changes[:min(len(plan.Changes), shown)])
 	if more := len(plan.Changes) - shown; more > 0 {
-		fmt.Fprintf(a.err, "… and %s more (--dry-run shows all)\n", count(more, "path"))
+		say(a.err, "… and %s more (--dry-run shows all)\n", count(more, "path"))
 	}
 	a.printKept(plan.Kept, plan.Conflicts)
-	fmt.Fprintf(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
+	say(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(a.in).ReadString('\n')
@@ -150,17 +150,17 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 // printKept names what stays or stayed as it is, and why.
 func (a *app) printKept(kept, conflicts []engine.Note) {
 	for _, k := range kept {
-		fmt.Fprintf(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
+		say(a.err, "kept: %s: %s\n", quote(k.Path), k.Reason)
 	}
 	for _, k := range conflicts {
-		fmt.Fprintf(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
+		say(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
 	}
 }
 
 // printRenewed names what was damaged in the store and is whole again.
 func (a *app) printRenewed(list []engine.Note) {
 	for _, n := range list {
-		fmt.Fprintf(a.err, "renewed: %s: %s\n", quote(n.Path), n.Reason)
+		say(a.err, "renewed: %s: %s\n", quote(n.Path), n.Reason)
 	}
 }
 
@@ -204,7 +204,7 @@ func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	}
 	a.printNames(p.Changes)
 	a.printKept(p.Kept, p.Conflicts)
-	fmt.Fprintf(a.err, "would write %d and delete %d; nothing was changed\n", written, deleted)
+	say(a.err, "would write %d and delete %d; nothing was changed\n", written, deleted)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.printRenewed(r.Renewed)
 	a.printKept(r.Kept, r.Conflicts)
 	if r.Bridge != nil {
-		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
 	if a.json {
 		out := newRestoredJSON(r)
@@ -224,7 +224,7 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 		if a.verb == "undo" {
 			back = "redo"
 		}
-		fmt.Fprintf(a.out, "restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
+		say(a.out, "restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
 	}
 	return outcome(r)
 }

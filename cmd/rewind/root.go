@@ -93,7 +93,7 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 	}
 	a.engine = e
 	for _, w := range e.Warnings() {
-		fmt.Fprintf(a.err, "rewind: warning: %s\n", w)
+		say(a.err, "rewind: warning: %s\n", w)
 	}
 	return ctx, e, nil
 }

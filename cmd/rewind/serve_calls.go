@@ -165,7 +165,7 @@ func patchOf(ctx context.Context, d *engine.Difference, most int) (out patchJSON
 	for _, change := range d.Changes {
 		part := *d
 		part.Changes = []engine.Change{change}
-		if err := printPatch(ctx, &text, &part, false); err != nil {
+		if err := printPatch(ctx, &text, &part, look{}); err != nil {
 			return out, err
 		}
 		if most > 0 && text.Len() > most {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -53,20 +52,20 @@ func snapshotCommand(a *app) *cobra.Command {
 func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	a.progress.clear()
 	if r.Unfinished != nil {
-		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Unfinished)
+		say(a.err, "rewind: warning: %v\n", r.Unfinished)
 	}
 	a.printSkipped(r.Skipped)
 	if r.Uncounted != nil {
-		fmt.Fprintf(a.err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
+		say(a.err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
 	}
 	for _, n := range r.Unstable {
-		fmt.Fprintf(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
+		say(a.err, "unstable: %s: %s\n", quote(n.Path), n.Reason)
 	}
 	if r.Bridge != nil {
-		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Bridge)
+		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
 	if r.Layout != nil {
-		fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Layout)
+		say(a.err, "rewind: warning: %v\n", r.Layout)
 	}
 	a.printExposed(r.Exposed)
 	if a.json {
@@ -79,11 +78,11 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	}
 	switch {
 	case dry:
-		fmt.Fprintf(a.out, "would record tree %s, %s changed since the last snapshot\n", r.Tree, count(r.Changed, "path"))
+		say(a.out, "would record tree %s, %s changed since the last snapshot\n", r.Tree, count(r.Changed, "path"))
 	case r.Reused:
-		fmt.Fprintf(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
+		say(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
 	default:
-		fmt.Fprintf(a.out, "%s  %s changed, %s\n", short(r.ID), count(r.Changed, "path"), took.Round(time.Millisecond))
+		say(a.out, "%s  %s changed, %s\n", short(r.ID), count(r.Changed, "path"), took.Round(time.Millisecond))
 	}
 }
 
@@ -92,7 +91,7 @@ func (a *app) printExposed(list []engine.Path) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once; \"rewind status\" repeats it.\n", paths(list))
+	say(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once; \"rewind status\" repeats it.\n", paths(list))
 }
 
 type snapshotJSON struct {
@@ -128,7 +127,7 @@ func syncCommand(a *app) *cobra.Command {
 		}
 		r, err := e.Sync(ctx)
 		if r.Unfinished != nil {
-			fmt.Fprintf(a.err, "rewind: warning: %v\n", r.Unfinished)
+			say(a.err, "rewind: warning: %v\n", r.Unfinished)
 			return errors.Join(err, errPartial)
 		}
 		return also(r.Recovered, err)

@@ -44,35 +44,35 @@ func (a *app) printStatus(st *engine.Status) {
 	if st.Git {
 		kind = "git repository"
 	}
-	fmt.Fprintf(a.out, "worktree   %s (%s)\n", st.Root, kind)
+	say(a.out, "worktree   %s (%s)\n", st.Root, kind)
 	if st.StoreBytes == 0 {
 		fmt.Fprintln(a.out, "store      none yet: \"rewind snapshot\" makes it")
 		return
 	}
-	fmt.Fprintf(a.out, "store      %s, %s, %s\n", st.Store, size(st.StoreBytes), count(int(st.Objects), "object"))
+	say(a.out, "store      %s, %s, %s\n", st.Store, size(st.StoreBytes), count(int(st.Objects), "object"))
 	others := ""
 	if st.Total > st.Snapshots {
 		others = fmt.Sprintf(" (and %d of other worktrees)", st.Total-st.Snapshots)
 	}
-	fmt.Fprintf(a.out, "snapshots  %d%s\n", st.Snapshots, others)
+	say(a.out, "snapshots  %d%s\n", st.Snapshots, others)
 	if !st.Last.IsZero() {
-		fmt.Fprintf(a.out, "last       %s, %s\n", short(st.Last), age(time.Since(st.LastTime)))
+		say(a.out, "last       %s, %s\n", short(st.Last), age(time.Since(st.LastTime)))
 	}
-	fmt.Fprintf(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
+	say(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
 	for _, n := range st.Skipped {
-		fmt.Fprintf(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
+		say(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
 	}
 	if len(st.Exposed) > 0 {
-		fmt.Fprintf(a.out, "secrets    %s in git objects (git config rewind.secrets builtin keeps such files out, rewind purge removes them)\n", paths(st.Exposed))
+		say(a.out, "secrets    %s in git objects (git config rewind.secrets builtin keeps such files out, rewind purge removes them)\n", paths(st.Exposed))
 	}
 	for _, n := range st.Lost {
-		fmt.Fprintf(a.out, "not whole  %s: %s\n", n.Path[:min(len(n.Path), 12)], oneLine(n.Reason))
+		say(a.out, "not whole  %s: %s\n", n.Path[:min(len(n.Path), 12)], oneLine(n.Reason))
 	}
 	if st.Pending > 0 {
-		fmt.Fprintf(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
+		say(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
 	}
 	if op := st.Unfinished; op != nil {
-		fmt.Fprintf(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo rolls it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
+		say(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo rolls it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
 	}
 }
 
@@ -88,14 +88,14 @@ func verifyCommand(a *app) *cobra.Command {
 		}
 		a.progress.clear()
 		for _, d := range v.Damaged {
-			fmt.Fprintf(a.err, "damaged: %s (snapshot %s, %s): %s\n", d.ID, short(d.Snapshot), quote(d.Path), d.Reason)
+			say(a.err, "damaged: %s (snapshot %s, %s): %s\n", d.ID, short(d.Snapshot), quote(d.Path), d.Reason)
 		}
 		if a.json {
 			a.printJSON(v)
 		} else {
-			fmt.Fprintf(a.out, "%s, %s, %s read: %s\n", count(v.Snapshots, "snapshot"), count(v.Objects, "object"), size(v.Bytes), verdict(len(v.Damaged)))
+			say(a.out, "%s, %s, %s read: %s\n", count(v.Snapshots, "snapshot"), count(v.Objects, "object"), size(v.Bytes), verdict(len(v.Damaged)))
 			if v.Promised > 0 {
-				fmt.Fprintf(a.out, "%s never fetched: the partial clone's remote has promised them\n", count(v.Promised, "object"))
+				say(a.out, "%s never fetched: the partial clone's remote has promised them\n", count(v.Promised, "object"))
 			}
 		}
 		if len(v.Damaged) > 0 {

@@ -39,7 +39,7 @@ func (r *Runner) Run(ctx context.Context, f Filter, path string, raw []byte) ([]
 	cmd.Stdin = bytes.NewReader(raw) // a command that leaves some of it unread has not failed
 	cmd.Stdout = &out
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Clean, err)
+		return nil, err // without the command, which may hold a password
 	}
 	return out.Bytes(), nil
 }
@@ -105,14 +105,10 @@ func (r *Runner) runProcess(ctx context.Context, command, path string, raw []byt
 			return nil, err
 		}
 		if err := p.start(ctx, cmd); err != nil {
-			return nil, fmt.Errorf("%s: %w", command, err)
+			return nil, err // without the command, which may hold a password
 		}
 	}
-	out, err := p.clean(ctx, path, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", command, err)
-	}
-	return out, nil
+	return p.clean(ctx, path, raw)
 }
 
 // A process is a running filter that speaks version 2 of git's long running
