@@ -76,7 +76,13 @@ type said map[string][]string
 // child runs this program as a child in a directory, until it ends or is killed.
 func (w *world) child(name, dir string, env ...string) said {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	return w.childFor(5*time.Minute, name, dir, env...)
+}
+
+// childFor is child for one that may take so long.
+func (w *world) childFor(most time.Duration, name, dir string, env ...string) said {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), most)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Dir = dir
@@ -85,6 +91,9 @@ func (w *world) child(name, dir string, env ...string) said {
 	cmd.Stderr = &stderr
 	out, _ := cmd.Output()
 	heard := said{}
+	if err := ctx.Err(); err != nil {
+		heard["error"] = append(heard["error"], "it took too long: "+err.Error())
+	}
 	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		heard[words[0]] = append(heard[words[0]], words[1:]...)

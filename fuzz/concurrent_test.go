@@ -50,7 +50,7 @@ func TestManyProcessesAndTheUsersGitLoseNothing(t *testing.T) {
 	for i, l := range trees {
 		before[i] = l.own()
 		all.Go(func() {
-			heard[i] = l.child("worker", l.root, "REWIND_FUZZ_DIE="+strconv.Itoa(i), "REWIND_FUZZ_TARGET="+lasting.String())
+			heard[i] = l.childFor(lasting+5*time.Minute, "worker", l.root, "REWIND_FUZZ_DIE="+strconv.Itoa(i), "REWIND_FUZZ_TARGET="+lasting.String())
 		})
 	}
 	all.Wait()
