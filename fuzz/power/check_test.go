@@ -41,11 +41,6 @@ const (
 // tolerated is what a cut may leave, as long as the next snapshot mends it.
 func (f fault) tolerated() bool { return strings.HasPrefix(string(f), "(no fault") }
 
-// rare is what is known to be found in one of some hundred cuts, and takes no
-// snapshot's bytes (docs/shortcomings.md). A short run reports it; a long one, which
-// is for finding it, fails.
-func (f fault) rare() bool { return f == untrue || f == broken || f == stuck }
-
 // A checker looks at one disk after one cut.
 type checker struct {
 	*world

@@ -87,7 +87,7 @@ func (r *report) tell() {
 		r.sessions, r.cuts, r.bad, hurt, len(r.distinct), r.damaged, r.promised)
 	for _, f := range slices.Sorted(maps.Keys(r.times)) {
 		text := fmt.Sprintf("%s: %d times, in %d of %d cuts, such as\n  %s", f, r.times[f], r.in[f], r.cuts, strings.Join(r.examples[f], "\n  "))
-		if f.tolerated() || f.rare() && os.Getenv("REWIND_FUZZ_CUTS") == "" {
+		if f.tolerated() {
 			r.Log(text)
 		} else {
 			r.Error(text)

@@ -56,7 +56,7 @@ var actions = []action{
 	{"branch", 3, collected, (*session).branch},
 	{"back to main", 2, collected, func(s *session) { s.tryGit("checkout", "-q", "main") }},
 	{"pack refs", 1, repository, func(s *session) { s.tryGit("pack-refs", "--all") }},
-	{"gc", 4, collected, func(s *session) { s.tryGit("gc", "-q") }},
+	{"gc", 4, collected, func(s *session) { s.release(); s.tryGit("gc", "-q") }},
 	{"gc of all", 4, collected, (*session).collect},
 	{"repack", 2, collected, func(s *session) { s.tryGit("repack", "-q", "-a", "-d") }},
 	{"worktree add", 3, collected, (*session).addWorktree},
@@ -184,9 +184,9 @@ func (s *session) branch() {
 	s.tryGit("checkout", "-q", "-b", fmt.Sprintf("b%d", s.names))
 }
 
-// collect lets git throw away at once all that no branch needs. Of what was
-// durable the user has then only what the branches reach.
-func (s *session) collect() {
+// release ends that what no branch reaches is durable: git is about to throw it
+// away, or to take it out of its pack into a file that it does not sync.
+func (s *session) release() {
 	begun := s.now()
 	list := s.mustGit("rev-list", "--exclude=refs/pi-rewind/*", "--all")
 	for i := range s.kept {
@@ -194,6 +194,11 @@ func (s *session) collect() {
 			k.until = begun
 		}
 	}
+}
+
+// collect lets git throw away at once all that no branch needs.
+func (s *session) collect() {
+	s.release()
 	s.tryGit("reflog", "expire", "--expire=now", "--all")
 	s.tryGit("gc", "-q", "--prune=now")
 }
