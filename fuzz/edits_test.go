@@ -257,8 +257,11 @@ func (w *world) rulesInPlace() {
 	p := w.some(func(p string) bool {
 		return strings.HasSuffix("/"+p, "/.gitignore") || strings.HasSuffix("/"+p, "/.gitattributes")
 	})
+	if st, err := os.Lstat(w.path(p)); p == "" || err != nil || !st.Mode().IsRegular() {
+		return // who reads a pipe waits without end
+	}
 	data, err := os.ReadFile(w.path(p))
-	if st, lerr := os.Lstat(w.path(p)); p == "" || err != nil || lerr != nil || !st.Mode().IsRegular() || len(data) == 0 {
+	if err != nil || len(data) == 0 {
 		return
 	}
 	data[w.rng.IntN(len(data))] = pick(w, []byte{'#', '*', 'b', '!', '/', 'h'})

@@ -252,3 +252,49 @@ func TestAFileInThePlaceOfALinkIsConverted(t *testing.T) {
 		w.travel()
 	}
 }
+
+// Seed 92003040: where links are not trusted, a new file is what our side of a
+// conflict was, also if it was not on disk when the conflict was first seen.
+func TestAFileThatComesBackInAConflictIsWhatOurSideWas(t *testing.T) {
+	for _, modes := range [][3]string{{"120000", "100644", "100755"}, {"100644", "120000", "100644"}, {"120000", "", "100644"}} {
+		w := plain(t, kind{})
+		w.git("config", "core.symlinks", "false")
+		w.reopen()
+		blob, err := w.tryGit("f", "hash-object", "-w", "--stdin")
+		w.must(err)
+		lines := ""
+		for i, mode := range modes {
+			if mode != "" {
+				lines += mode + " " + blob + " " + string('1'+rune(i)) + "\td/f\x00"
+			}
+		}
+		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		w.write("d/g", "1")
+		w.settle()
+		w.keep()
+		w.settle()
+		w.keep()
+		w.write("d/f", "new")
+		w.settle()
+		w.keep()
+	}
+}
+
+// Seed 92002204: git add asks the place to which a link leads whether an entry
+// below it is there, and leaves alone what is too long to be asked for.
+func TestAnEntryThatIsTooLongIsGoneWhereALinkIsInItsWay(t *testing.T) {
+	w := plain(t, kind{})
+	long := strings.Repeat("n", 300)
+	blob, err := w.tryGit("long", "hash-object", "-w", "--stdin")
+	w.must(err)
+	w.git("update-index", "--add", "--cacheinfo", "100644,"+blob+",out/"+long)
+	w.write("d/f", "1")
+	w.must(os.Symlink("d", w.path("out")))
+	w.outsideIgnore("out\n")
+	w.settle()
+	if s := w.keep(); w.git("ls-tree", "--name-only", s.snap.Tree.String()) != "d" {
+		w.fail("the tree has what lies below a link")
+	}
+}

@@ -167,3 +167,33 @@ func TestAttributesThatCannotBeReadAreTheIndexs(t *testing.T) {
 		}
 	}
 }
+
+// Seed 92003054: the index can have a directory in the place of a file that is
+// in a conflict.
+func TestAClosedDirectoryBesideAConflictStaysInTheTree(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	w := plain(t, kind{})
+	w.write("a/f", "1")
+	w.write("b/f", "1")
+	w.git("add", "-A")
+	w.write("z", "1")
+	blob := w.git("rev-parse", ":a/f")
+	if out, err := w.tryGit("100644 "+blob+" 2\ta\x00100644 "+blob+" 3\ta\x00", "update-index", "-z", "--index-info"); err != nil {
+		w.fail("%v %s", err, out)
+	}
+	for _, dir := range []string{"a", "b"} {
+		w.settle()
+		w.hidden = w.path(dir)
+		w.must(os.Chmod(w.hidden, 0))
+		r := w.record()
+		if got := w.git("ls-tree", "-r", "--name-only", r.Tree.String()); got != "a/f\nb/f\nz" {
+			w.fail("the tree has %q", got)
+		}
+		w.must(os.Chmod(w.hidden, 0o755))
+		w.hidden = ""
+		w.settle()
+		w.record()
+	}
+}

@@ -210,15 +210,24 @@ func (w *world) linkToItself() {
 }
 
 // leaveTooLong takes conflicts out of an index that git add neither resolves nor
-// fails at: their names are too long to be looked at.
+// fails at: their names are too long to be looked at. It takes entries out with
+// such names where a link is in the place of their directory: git leaves them
+// alone if the link leads to a directory, and else takes them out.
 func (w *world) leaveTooLong(rest *removal) {
 	rest.drop(".", func(l listed) bool {
-		if l.stage == 0 {
-			return false
-		}
 		_, err := os.Lstat(w.path(l.path))
-		return errors.Is(err, syscall.ENAMETOOLONG)
+		return errors.Is(err, syscall.ENAMETOOLONG) && (l.stage != 0 || w.belowLink(l.path))
 	})
+}
+
+// belowLink reports whether a link is in the place of a directory above a path.
+func (w *world) belowLink(p string) bool {
+	for at := filepath.Dir(p); at != "."; at = filepath.Dir(at) {
+		if st, err := os.Lstat(w.path(at)); err == nil && st.Mode().Type() == os.ModeSymlink {
+			return true
+		}
+	}
+	return false
 }
 
 // whose is the path inside that git means: it may name the git directory, which

@@ -28,7 +28,8 @@ func (l *listing) absent() error {
 			continue
 		}
 		last = e.Name
-		it := stattable.Item{Name: e.Name, GitMode: e.Mode, Flags: stattable.Tracked}
+		ours, _ := l.known.file(e.Name)
+		it := stattable.Item{Name: e.Name, GitMode: ours.mode, Flags: stattable.Tracked}
 		id, left := l.left[e.Name]
 		if t := trackedBy(e); !left && (t.skip || t.settled() && l.cannotBe(e.Name)) {
 			id = t.id

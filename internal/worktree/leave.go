@@ -48,12 +48,15 @@ func (w *worker) keepIndexed(n *node) error {
 		return err
 	}
 	it := stattable.Item{Name: n.name, Mode: tree.Absent, GitMode: tree.GitDir, Flags: stattable.Tracked | stattable.AbsentNow}
-	if t, ok := (&known{dir: dir}).file(n.name); ok {
-		if t.mode != tree.GitLink || t.entry != nil && !t.settled() {
-			return nil
-		}
+	t, ok := (&known{dir: dir}).file(n.name)
+	switch {
+	case ok && t.mode == tree.GitLink && t.entry != nil && !t.settled():
+		return nil
+	case ok && t.mode == tree.GitLink:
 		it.GitMode, it.Git, it.Raw = tree.GitLink, t.id, t.id
-	} else {
+	case ok && t.entry != nil:
+		return nil
+	default: // beside a file in a conflict, too, the index may have a directory
 		it.Flags |= stattable.IsDir
 		if it.Git, err = w.absentTree(p.realm, n.path, (*tracked).settled); err != nil {
 			return err
