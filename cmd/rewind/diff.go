@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func diffCommand(a *app) *cobra.Command {
@@ -37,7 +38,11 @@ func diffCommand(a *app) *cobra.Command {
 		}
 		a.progress.clear()
 		if a.json {
-			return a.printDiffJSON(ctx, d, stat)
+			out, err := difference(ctx, d, stat)
+			if err == nil {
+				a.printJSON(out)
+			}
+			return err
 		}
 		return a.paged(func(w io.Writer, l look) error {
 			switch {
@@ -82,54 +87,18 @@ func diffSides(ctx context.Context, e *engine.Engine, ids []string) (from, to *e
 	return from, to, err
 }
 
-type changeJSON struct {
-	pathJSON
-	Status  string `json:"status"`
-	OldMode string `json:"old_mode,omitempty"`
-	NewMode string `json:"new_mode,omitempty"`
-	Added   *int   `json:"added,omitempty"`
-	Removed *int   `json:"removed,omitempty"`
-	Binary  bool   `json:"binary,omitempty"`
-}
-
-func newChangeJSON(c engine.Change) changeJSON {
-	out := changeJSON{pathJSON: newPathJSON(c.Path), Status: string(c.Status())}
-	if c.From.Mode != 0 {
-		out.OldMode = fmt.Sprintf("%06o", c.From.Mode)
+// difference makes the object of a diff, with the number of lines if stat is set.
+func difference(ctx context.Context, d *engine.Difference, stat bool) (wire.Difference, error) {
+	if !stat {
+		return wire.NewDifference(d.Changes, nil)
 	}
-	if c.To.Mode != 0 {
-		out.NewMode = fmt.Sprintf("%06o", c.To.Mode)
-	}
-	return out
-}
-
-func changesJSON(list []engine.Change) []changeJSON {
-	out := make([]changeJSON, 0, len(list))
-	for _, c := range list {
-		out = append(out, newChangeJSON(c))
-	}
-	return out
-}
-
-func (a *app) printDiffJSON(ctx context.Context, d *engine.Difference, stat bool) error {
-	list := changesJSON(d.Changes)
-	for i, c := range d.Changes {
-		if !stat {
-			break
-		}
+	return wire.NewDifference(d.Changes, func(c engine.Change) (*wire.Lines, error) {
 		l, err := compare(ctx, d, c)
-		if err != nil {
-			return err
+		if err != nil || l.binary {
+			return nil, err
 		}
-		list[i].Binary = l.binary
-		if !l.binary {
-			list[i].Added, list[i].Removed = &l.added, &l.removed
-		}
-	}
-	a.printJSON(struct {
-		Changes []changeJSON `json:"changes"`
-	}{list})
-	return nil
+		return &wire.Lines{Added: l.added, Removed: l.removed}, nil
+	})
 }
 
 // printNames prints a letter and a path for each change.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func importCommand(a *app) *cobra.Command {
@@ -28,7 +29,7 @@ func importCommand(a *app) *cobra.Command {
 			say(a.err, "rewind: warning: %v\n", r.Bridge)
 		}
 		if a.json {
-			a.printJSON(importedJSON{DryRun: opt.DryRun, Imported: recordsJSON(r.Snapshots), Skipped: notesJSON(r.Skipped), Bridged: r.Bridge == nil, Recovered: recoveredJSON(r.Recovered)})
+			a.printJSON(wire.NewImported(r, opt.DryRun))
 		} else {
 			a.printImported(r, opt.DryRun)
 		}
@@ -41,15 +42,6 @@ func importCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.From, "from", "", "only of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would be imported, and write nothing")
 	return a.jsonFlag(c)
-}
-
-type importedJSON struct {
-	DryRun   bool         `json:"dry_run,omitempty"`
-	Imported []recordJSON `json:"imported"`
-	Skipped  []noteJSON   `json:"skipped"`
-	Bridged  bool         `json:"bridged"`
-
-	Recovered *restoredJSON `json:"recovered,omitempty"`
 }
 
 func (a *app) printImported(r *engine.Imported, dry bool) {
@@ -84,44 +76,4 @@ func system(s *engine.Snapshot) string {
 		return ""
 	}
 	return s.Source.Kind
-}
-
-type sourceJSON struct {
-	Kind   string `json:"kind"`
-	Ref    string `json:"ref,omitempty"`
-	Commit string `json:"commit"`
-}
-
-func newSourceJSON(s *engine.Source) *sourceJSON {
-	if s == nil {
-		return nil
-	}
-	return &sourceJSON{Kind: s.Kind, Ref: s.Ref, Commit: s.Commit.String()}
-}
-
-// limits says in sentences what a snapshot could not have contained.
-func limits(s *engine.Snapshot) (out []string) {
-	l := s.Limits
-	if l == nil {
-		return nil
-	}
-	if l.Incomplete {
-		out = append(out, "it may be the last commit instead of the files; a restore deletes nothing")
-	}
-	if l.GitOnly {
-		out = append(out, "permissions, empty directories and nested repositories are not in it")
-	}
-	if !l.Overlay.IsZero() {
-		out = append(out, "what git cannot hold of it was in the store, which is gone")
-	}
-	if l.FreshIndex {
-		out = append(out, "tracked files that are ignored are not in it")
-	}
-	if len(l.Names) > 0 {
-		out = append(out, "untracked paths with these names are not in it: "+strings.Join(l.Names, " "))
-	}
-	if len(l.Paths) > 0 {
-		out = append(out, count(len(l.Paths), "path")+" may have been left out")
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func listCommand(a *app) *cobra.Command {
@@ -27,9 +28,7 @@ func listCommand(a *app) *cobra.Command {
 			return err
 		}
 		if a.json {
-			a.printJSON(struct {
-				Snapshots []recordJSON `json:"snapshots"`
-			}{recordsJSON(list)})
+			a.printJSON(wire.NewList(list))
 		} else {
 			a.printList(list, opt.All)
 		}
@@ -80,42 +79,6 @@ func oneLine(s string) string {
 	return plain(s)
 }
 
-type recordJSON struct {
-	ID       string         `json:"id"`
-	Tree     string         `json:"tree"`
-	Overlay  string         `json:"overlay,omitempty"`
-	Time     time.Time      `json:"time"`
-	Worktree string         `json:"worktree"`
-	Branch   string         `json:"branch,omitempty"`
-	Head     string         `json:"head,omitempty"`
-	Label    string         `json:"label,omitempty"`
-	Points   []engine.Point `json:"points"`
-	Skipped  []noteJSON     `json:"skipped"`
-	Source   *sourceJSON    `json:"source,omitempty"`
-	Lost     string         `json:"lost,omitempty"`
-	Limits   []string       `json:"limits,omitempty"`
-}
-
-func newRecordJSON(s *engine.Snapshot) recordJSON {
-	points := s.Points
-	if points == nil {
-		points = []engine.Point{}
-	}
-	return recordJSON{
-		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: idText(s.Overlay), Time: s.Time, Worktree: s.Where,
-		Branch: s.Branch, Head: idText(s.Head), Label: s.Label(), Points: points, Skipped: notesJSON(s.Skipped),
-		Source: newSourceJSON(s.Source), Limits: limits(s), Lost: s.Lost,
-	}
-}
-
-func recordsJSON(list []*engine.Snapshot) []recordJSON {
-	out := make([]recordJSON, 0, len(list))
-	for _, s := range list {
-		out = append(out, newRecordJSON(s))
-	}
-	return out
-}
-
 func showCommand(a *app) *cobra.Command {
 	c := verb("show ID", "Show one snapshot and what it changed", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
@@ -135,10 +98,7 @@ func showCommand(a *app) *cobra.Command {
 			return err
 		}
 		if a.json {
-			a.printJSON(struct {
-				recordJSON
-				Changes []changeJSON `json:"changes"`
-			}{newRecordJSON(s), changesJSON(d.Changes)})
+			a.printJSON(wire.NewShown(s, d.Changes))
 			return nil
 		}
 		a.printRecord(s)
@@ -177,7 +137,7 @@ func (a *app) printRecord(s *engine.Snapshot) {
 	for _, n := range s.Skipped {
 		line("skipped", quote(n.Path)+": "+n.Reason)
 	}
-	for _, l := range limits(s) {
+	for _, l := range wire.Limits(s) {
 		line("limit", l)
 	}
 }

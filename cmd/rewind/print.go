@@ -46,38 +46,6 @@ func plainJSON(s string) string {
 	return b.String() + s[end:]
 }
 
-// A pathJSON is a path in JSON: readable, and with its bytes beside it where
-// they are not UTF-8.
-type pathJSON struct {
-	Path    string `json:"path"`
-	PathB64 []byte `json:"path_b64,omitempty"`
-}
-
-func newPathJSON(p engine.Path) pathJSON {
-	if utf8.ValidString(string(p)) {
-		return pathJSON{Path: string(p)}
-	}
-	return pathJSON{Path: strings.ToValidUTF8(string(p), "\uFFFD"), PathB64: []byte(p)}
-}
-
-type noteJSON struct {
-	pathJSON
-	Reason string `json:"reason"`
-}
-
-// notesJSON never returns nil, so that an empty list is [] in JSON.
-func notesJSON(notes []engine.Note) []noteJSON {
-	out := make([]noteJSON, 0, len(notes))
-	for _, n := range notes {
-		out = append(out, noteJSON{newPathJSON(n.Path), n.Reason})
-	}
-	return out
-}
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d.Microseconds()) / 1000
-}
-
 // idText is empty for the zero id, so that the field is left out.
 func idText(id oid.ID) string { return id.String() }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func pruneCommand(a *app) *cobra.Command {
@@ -34,7 +35,7 @@ func pruneCommand(a *app) *cobra.Command {
 			say(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
 		}
 		if a.json {
-			a.printJSON(newPrunedJSON(p, opt.DryRun))
+			a.printJSON(wire.NewPruned(p, opt.DryRun))
 		} else {
 			a.printPruned(p, opt.DryRun)
 		}
@@ -63,28 +64,6 @@ func duration(n float64, unit time.Duration) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(n * float64(unit))
-}
-
-type prunedJSON struct {
-	DryRun  bool           `json:"dry_run,omitempty"`
-	Dropped []recordJSON   `json:"dropped"`
-	Foreign []string       `json:"foreign"`
-	Kept    map[string]int `json:"kept"`
-	Ledgers int            `json:"ledgers"`
-	Objects int64          `json:"objects"`
-	Freed   int64          `json:"freed_bytes"`
-	Bridged bool           `json:"bridged"`
-
-	Recovered  *restoredJSON `json:"recovered,omitempty"`
-	Unfinished string        `json:"unfinished,omitempty"`
-}
-
-func newPrunedJSON(p *engine.Pruned, dry bool) prunedJSON {
-	out := prunedJSON{dry, recordsJSON(p.Dropped), []string{}, p.Kept, p.Ledgers, p.Objects, p.Freed, p.Bridge == nil, recoveredJSON(p.Recovered), text(p.Unfinished)}
-	for _, id := range p.Foreign {
-		out.Foreign = append(out.Foreign, id.String())
-	}
-	return out
 }
 
 func (a *app) printPruned(p *engine.Pruned, dry bool) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func purgeCommand(a *app) *cobra.Command {
@@ -34,7 +35,7 @@ func purgeCommand(a *app) *cobra.Command {
 			say(a.err, "rewind: not purged: %s: %s\n", n.Path, n.Reason)
 		}
 		if a.json {
-			a.printJSON(newPurgedJSON(p, dry))
+			a.printJSON(wire.NewPurged(p, dry))
 		} else {
 			a.printPurged(p, dry)
 		}
@@ -49,57 +50,6 @@ func purgeCommand(a *app) *cobra.Command {
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do it: what is purged cannot be restored")
 	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would go, and change nothing")
 	return a.jsonFlag(c)
-}
-
-type purgedJSON struct {
-	DryRun    bool       `json:"dry_run,omitempty"`
-	Paths     []pathJSON `json:"paths"`
-	Snapshots int        `json:"snapshots"`
-	Freed     int64      `json:"freed_bytes"`
-	Shared    int        `json:"shared"`
-	Left      []leftJSON `json:"left"`
-	Bridged   bool       `json:"bridged"`
-	Git       gitJSON    `json:"git"`
-
-	Recovered *restoredJSON `json:"recovered,omitempty"`
-}
-
-// A leftJSON is a snapshot of which something is to be said, or our ref.
-type leftJSON struct {
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
-}
-
-func leftsJSON(notes []engine.Note) []leftJSON {
-	out := make([]leftJSON, 0, len(notes))
-	for _, n := range notes {
-		out = append(out, leftJSON{string(n.Path), n.Reason})
-	}
-	return out
-}
-
-type gitJSON struct {
-	Objects int        `json:"objects"`
-	Expire  string     `json:"prune_expire,omitempty"`
-	Reflog  bool       `json:"reflog"`
-	Tracked []pathJSON `json:"tracked"`
-}
-
-func newPurgedJSON(p *engine.Purged, dry bool) purgedJSON {
-	left := leftsJSON(p.Left)
-	return purgedJSON{
-		DryRun: dry, Paths: pathsJSON(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: left, Bridged: p.Bridge == nil,
-		Git:       gitJSON{p.Git.Objects, p.Git.Expire, p.Git.Reflog, pathsJSON(p.Git.Tracked)},
-		Recovered: recoveredJSON(p.Recovered),
-	}
-}
-
-func pathsJSON(list []engine.Path) []pathJSON {
-	out := make([]pathJSON, 0, len(list))
-	for _, p := range list {
-		out = append(out, newPathJSON(p))
-	}
-	return out
 }
 
 func (a *app) printPurged(p *engine.Purged, dry bool) {

@@ -6,17 +6,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-// recoveredJSON is what a command did to finish an interrupted restore, as the
-// restore would have told it; nil if there was none.
-func recoveredJSON(r *engine.Restored) *restoredJSON {
-	if r == nil {
-		return nil
-	}
-	out := newRestoredJSON(r)
-	out.Bridged = nil
-	return out
-}
-
 // printRecovered tells a person the same, as soon as it is done.
 func (a *app) printRecovered(r *engine.Restored) {
 	a.progress.clear()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 // restoring is what restore, undo and redo have in common.
@@ -164,47 +165,16 @@ func (a *app) printRenewed(list []engine.Note) {
 	}
 }
 
-type restoredJSON struct {
-	ID        string       `json:"id"`
-	Undo      string       `json:"undo,omitempty"`
-	DryRun    bool         `json:"dry_run,omitempty"`
-	Changes   []changeJSON `json:"changes,omitempty"`
-	Written   int          `json:"written"`
-	Deleted   int          `json:"deleted"`
-	Kept      []noteJSON   `json:"kept"`
-	Conflicts []noteJSON   `json:"conflicts"`
-	Renewed   []noteJSON   `json:"renewed,omitempty"`
-	Bridged   *bool        `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
-
-	Recovered *restoredJSON `json:"recovered,omitempty"`
-	ElapsedMS float64       `json:"elapsed_ms"`
-}
-
-func newRestoredJSON(r *engine.Restored) *restoredJSON {
-	bridged := r.Bridge == nil
-	return &restoredJSON{ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
-		Kept: notesJSON(r.Kept), Conflicts: notesJSON(r.Conflicts), Renewed: notesJSON(r.Renewed), Bridged: &bridged, Recovered: recoveredJSON(r.Recovered)}
-}
-
 func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	a.progress.clear()
-	// Seen from the worktree, a plan's additions are files it writes.
-	written, deleted := 0, 0
-	for _, c := range p.Changes {
-		if c.Status() == 'D' {
-			deleted++
-		} else {
-			written++
-		}
-	}
+	out := wire.NewPlan(p, took)
 	if a.json {
-		a.printJSON(restoredJSON{ID: p.Target.ID.String(), DryRun: true, Changes: changesJSON(p.Changes), Written: written, Deleted: deleted,
-			Kept: notesJSON(p.Kept), Conflicts: notesJSON(p.Conflicts), ElapsedMS: milliseconds(took)})
+		a.printJSON(out)
 		return nil
 	}
 	a.printNames(p.Changes)
 	a.printKept(p.Kept, p.Conflicts)
-	say(a.err, "would write %d and delete %d; nothing was changed\n", written, deleted)
+	say(a.err, "would write %d and delete %d; nothing was changed\n", out.Written, out.Deleted)
 	return nil
 }
 
@@ -216,9 +186,7 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
 	if a.json {
-		out := newRestoredJSON(r)
-		out.ElapsedMS = milliseconds(took)
-		a.printJSON(out)
+		a.printJSON(wire.NewRestored(r, took))
 	} else {
 		back := "undo"
 		if a.verb == "undo" {

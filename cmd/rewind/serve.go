@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -200,15 +198,4 @@ func (c *call) warn(message string) {
 	c.Notify("warning", struct {
 		Message string `json:"message"`
 	}{message})
-}
-
-// printed returns what the command line prints with --json: the objects of the
-// protocol are the same, and made in one place.
-func printed(print func(a *app) error) (json.RawMessage, error) {
-	var out bytes.Buffer
-	a := &app{stdio: stdio{out: &out, err: io.Discard}, json: true}
-	if err := print(a); err != nil && !isSilent(err) {
-		return nil, err
-	}
-	return bytes.TrimSpace(out.Bytes()), nil
 }

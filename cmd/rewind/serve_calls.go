@@ -8,6 +8,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/rpc"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func callSnapshot(ctx context.Context, c *call) (any, error) {
@@ -32,7 +33,7 @@ func callSnapshot(ctx context.Context, c *call) (any, error) {
 			c.warn(err.Error())
 		}
 	}
-	return recorded(c, r, false)
+	return wire.NewSnapshot(r, time.Since(c.begun)), nil
 }
 
 func callPreview(ctx context.Context, c *call) (any, error) {
@@ -40,14 +41,7 @@ func callPreview(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded(c, r, true)
-}
-
-func recorded(c *call, r *engine.Recorded, dry bool) (any, error) {
-	return printed(func(a *app) error {
-		a.printSnapshot(r, dry, time.Since(c.begun))
-		return nil
-	})
+	return wire.NewSnapshot(r, time.Since(c.begun)), nil
 }
 
 // target is the part that plan, show and restore have in common.
@@ -80,7 +74,7 @@ func restored(c *call) func(*engine.Restored, error) (any, error) {
 		if r.Bridge != nil {
 			c.warn(r.Bridge.Error())
 		}
-		return printed(func(a *app) error { return a.printRestored(r, time.Since(c.begun)) })
+		return wire.NewRestored(r, time.Since(c.begun)), nil
 	}
 }
 
@@ -97,9 +91,7 @@ func callList(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		Snapshots []recordJSON `json:"snapshots"`
-	}{recordsJSON(list)}, nil
+	return wire.NewList(list), nil
 }
 
 func callShow(ctx context.Context, c *call) (any, error) {
@@ -115,10 +107,7 @@ func callShow(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		recordJSON
-		Changes []changeJSON `json:"changes"`
-	}{newRecordJSON(s), changesJSON(d.Changes)}, nil
+	return wire.NewShown(s, d.Changes), nil
 }
 
 func callDiff(ctx context.Context, c *call) (any, error) {
@@ -147,7 +136,7 @@ func callDiff(ctx context.Context, c *call) (any, error) {
 	}
 	switch p.Format {
 	case "", "names", "stat":
-		return printed(func(a *app) error { return a.printDiffJSON(ctx, d, p.Format == "stat") })
+		return difference(ctx, d, p.Format == "stat")
 	case "patch":
 		return patchOf(ctx, d, p.MaxBytes)
 	}
@@ -288,7 +277,7 @@ func callPrune(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPrunedJSON(out, p.DryRun), nil
+	return wire.NewPruned(out, p.DryRun), nil
 }
 
 func callStatus(ctx context.Context, c *call) (any, error) {
@@ -296,7 +285,7 @@ func callStatus(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStatusJSON(st), nil
+	return wire.NewStatus(st), nil
 }
 
 func callSync(ctx context.Context, c *call) (any, error) {
@@ -307,7 +296,5 @@ func callSync(ctx context.Context, c *call) (any, error) {
 	if err != nil || r.Recovered == nil {
 		return nil, err
 	}
-	return struct {
-		Recovered *restoredJSON `json:"recovered"`
-	}{recoveredJSON(r.Recovered)}, nil
+	return wire.NewSynced(r), nil
 }

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func callPlan(ctx context.Context, c *call) (any, error) {
@@ -39,45 +38,18 @@ func planned(ctx context.Context, c *call, plan *engine.Plan) (any, error) {
 	if err := c.Decode(&p); err != nil {
 		return nil, err
 	}
-	text, err := printed(func(a *app) error { return a.printPlan(plan, time.Since(c.begun)) })
-	if err != nil {
-		return nil, err
-	}
-	more := map[string]any{}
-	for name, ref := range map[string]string{"branch": plan.Target.Branch, "here": c.engine.Branch()} {
-		if ref != "" {
-			more[name] = ref
-		}
-	}
+	out := wire.NewPlan(plan, time.Since(c.begun))
+	out.Branch, out.Here = plan.Target.Branch, c.engine.Branch()
 	if !p.Patch {
-		return extended(text, more)
+		return out, nil
 	}
 	d := c.engine.DiffPlan(plan)
 	patch, err := patchOf(ctx, d, p.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	if more["patch"] = patch.Patch; patch.Truncated {
-		more["truncated"] = true
-	}
-	stat, err := printed(func(a *app) error { return a.printDiffJSON(ctx, d, true) })
-	if err != nil {
-		return nil, err
-	}
-	lines := map[string]any{}
-	if err := json.Unmarshal(stat, &lines); err != nil {
-		return nil, err
-	}
-	maps.Copy(more, lines)
-	return extended(text, more)
-}
-
-// extended adds fields to an object.
-func extended(object json.RawMessage, more map[string]any) (any, error) {
-	out := map[string]any{}
-	if err := json.Unmarshal(object, &out); err != nil {
-		return nil, err
-	}
-	maps.Copy(out, more)
-	return out, nil
+	out.Patch, out.Truncated = &patch.Patch, patch.Truncated
+	lines, err := difference(ctx, d, true)
+	out.Changes = lines.Changes
+	return out, err
 }

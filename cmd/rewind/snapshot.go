@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func snapshotCommand(a *app) *cobra.Command {
@@ -69,11 +70,7 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	}
 	a.printExposed(r.Exposed)
 	if a.json {
-		a.printJSON(snapshotJSON{
-			ID: idText(r.ID), Tree: r.Tree.String(), Overlay: idText(r.Overlay), Reused: r.Reused, Changed: r.Changed,
-			Skipped: notesJSON(r.Skipped), Unstable: notesJSON(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
-			Recovered: recoveredJSON(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
-		})
+		a.printJSON(wire.NewSnapshot(r, took))
 		return
 	}
 	switch {
@@ -92,31 +89,6 @@ func (a *app) printExposed(list []engine.Path) {
 		return
 	}
 	say(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once; \"rewind status\" repeats it.\n", paths(list))
-}
-
-type snapshotJSON struct {
-	ID       string        `json:"id,omitempty"`
-	Tree     string        `json:"tree"`
-	Overlay  string        `json:"overlay,omitempty"`
-	Reused   bool          `json:"reused"`
-	Changed  int           `json:"changed"`
-	Skipped  []noteJSON    `json:"skipped"`
-	Unstable []noteJSON    `json:"unstable,omitempty"`
-	Exposed  []engine.Path `json:"exposed,omitempty"`
-	Bridged  bool          `json:"bridged"`
-	Ref      string        `json:"ref,omitempty"`
-
-	Recovered  *restoredJSON `json:"recovered,omitempty"`
-	Unfinished string        `json:"unfinished,omitempty"`
-	ElapsedMS  float64       `json:"elapsed_ms"`
-}
-
-// text is what an error says, "" for none.
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 func syncCommand(a *app) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func statusCommand(a *app) *cobra.Command {
@@ -20,23 +21,13 @@ func statusCommand(a *app) *cobra.Command {
 			return err
 		}
 		if a.json {
-			a.printJSON(newStatusJSON(st))
+			a.printJSON(wire.NewStatus(st))
 			return nil
 		}
 		a.printStatus(st)
 		return nil
 	})
 	return a.jsonFlag(c)
-}
-
-type statusJSON struct {
-	*engine.Status
-	Skipped []noteJSON `json:"skipped"`
-	Lost    []leftJSON `json:"lost,omitempty"`
-}
-
-func newStatusJSON(st *engine.Status) statusJSON {
-	return statusJSON{Status: st, Skipped: notesJSON(st.Skipped), Lost: leftsJSON(st.Lost)}
 }
 
 func (a *app) printStatus(st *engine.Status) {

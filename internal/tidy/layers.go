@@ -46,7 +46,8 @@ var layers = map[string]string{
 		"internal/dirfd internal/durable internal/stattable internal/worktree " +
 		"internal/apply internal/gitconf internal/gitodb internal/regular internal/trust",
 	"internal/rpc":  "",
-	"cmd/rewind":    "engine internal/oid internal/rpc bench",
+	"internal/wire": "engine",
+	"cmd/rewind":    "engine internal/oid internal/wire internal/rpc bench",
 	"bench":         "",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",

@@ -1,0 +1,77 @@
+package wire
+
+import "github.com/seed-82afce7a/rewind/engine"
+
+// A Pruned is the answer of prune.
+type Pruned struct {
+	DryRun  bool           `json:"dry_run,omitempty"`
+	Dropped []Record       `json:"dropped"`
+	Foreign []string       `json:"foreign"`
+	Kept    map[string]int `json:"kept"`
+	Ledgers int            `json:"ledgers"`
+	Objects int64          `json:"objects"`
+	Freed   int64          `json:"freed_bytes"`
+	Bridged bool           `json:"bridged"`
+
+	Recovered  *Restored `json:"recovered,omitempty"`
+	Unfinished string    `json:"unfinished,omitempty"`
+}
+
+// NewPruned tells what a prune dropped or, dry, would drop.
+func NewPruned(p *engine.Pruned, dry bool) Pruned {
+	out := Pruned{
+		DryRun: dry, Dropped: newRecords(p.Dropped), Foreign: []string{}, Kept: p.Kept, Ledgers: p.Ledgers,
+		Objects: p.Objects, Freed: p.Freed, Bridged: p.Bridge == nil,
+		Recovered: recovered(p.Recovered), Unfinished: text(p.Unfinished),
+	}
+	for _, id := range p.Foreign {
+		out.Foreign = append(out.Foreign, id.String())
+	}
+	return out
+}
+
+// A Purged is the answer of purge.
+type Purged struct {
+	DryRun    bool    `json:"dry_run,omitempty"`
+	Paths     []Path  `json:"paths"`
+	Snapshots int     `json:"snapshots"`
+	Freed     int64   `json:"freed_bytes"`
+	Shared    int     `json:"shared"`
+	Left      []Left  `json:"left"`
+	Bridged   bool    `json:"bridged"`
+	Git       Remains `json:"git"`
+
+	Recovered *Restored `json:"recovered,omitempty"`
+}
+
+// Remains is what git may still have of what was purged.
+type Remains struct {
+	Objects int    `json:"objects"`
+	Expire  string `json:"prune_expire,omitempty"`
+	Reflog  bool   `json:"reflog"`
+	Tracked []Path `json:"tracked"`
+}
+
+// NewPurged tells what a purge removed or, dry, would remove.
+func NewPurged(p *engine.Purged, dry bool) Purged {
+	return Purged{
+		DryRun: dry, Paths: newPaths(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: newLefts(p.Left), Bridged: p.Bridge == nil,
+		Git:       Remains{p.Git.Objects, p.Git.Expire, p.Git.Reflog, newPaths(p.Git.Tracked)},
+		Recovered: recovered(p.Recovered),
+	}
+}
+
+// An Imported is the answer of import.
+type Imported struct {
+	DryRun   bool     `json:"dry_run,omitempty"`
+	Imported []Record `json:"imported"`
+	Skipped  []Note   `json:"skipped"`
+	Bridged  bool     `json:"bridged"`
+
+	Recovered *Restored `json:"recovered,omitempty"`
+}
+
+// NewImported tells what an import took over or, dry, would take over.
+func NewImported(r *engine.Imported, dry bool) Imported {
+	return Imported{DryRun: dry, Imported: newRecords(r.Snapshots), Skipped: newNotes(r.Skipped), Bridged: r.Bridge == nil, Recovered: recovered(r.Recovered)}
+}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A Snapshot is the answer of snapshot, and of its dry run.
+type Snapshot struct {
+	ID       string        `json:"id,omitempty"`
+	Tree     string        `json:"tree"`
+	Overlay  string        `json:"overlay,omitempty"`
+	Reused   bool          `json:"reused"`
+	Changed  int           `json:"changed"`
+	Skipped  []Note        `json:"skipped"`
+	Unstable []Note        `json:"unstable,omitempty"`
+	Exposed  []engine.Path `json:"exposed,omitempty"`
+	Bridged  bool          `json:"bridged"`
+	Ref      string        `json:"ref,omitempty"`
+
+	Recovered  *Restored `json:"recovered,omitempty"`
+	Unfinished string    `json:"unfinished,omitempty"`
+	ElapsedMS  float64   `json:"elapsed_ms"`
+}
+
+// NewSnapshot tells what a snapshot came to.
+func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
+	return Snapshot{
+		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused, Changed: r.Changed,
+		Skipped: newNotes(r.Skipped), Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
+		Recovered: recovered(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
+	}
+}
+
+// A Restored is the answer of restore, undo and redo.
+type Restored struct {
+	ID        string   `json:"id"`
+	Undo      string   `json:"undo,omitempty"`
+	DryRun    bool     `json:"dry_run,omitempty"`
+	Changes   []Change `json:"changes,omitzero"` // of a plan
+	Written   int      `json:"written"`
+	Deleted   int      `json:"deleted"`
+	Kept      []Note   `json:"kept"`
+	Conflicts []Note   `json:"conflicts"`
+	Renewed   []Note   `json:"renewed,omitempty"`
+	Bridged   *bool    `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
+
+	Recovered *Restored `json:"recovered,omitempty"`
+	ElapsedMS float64   `json:"elapsed_ms"`
+}
+
+// NewRestored tells what a restore, undo or redo came to.
+func NewRestored(r *engine.Restored, took time.Duration) *Restored {
+	bridged := r.Bridge == nil
+	return &Restored{
+		ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
+		Kept: newNotes(r.Kept), Conflicts: newNotes(r.Conflicts), Renewed: newNotes(r.Renewed), Bridged: &bridged,
+		Recovered: recovered(r.Recovered), ElapsedMS: milliseconds(took),
+	}
+}
+
+// recovered is what a command did to finish an interrupted restore, as the
+// restore would have told it; nil if there was none.
+func recovered(r *engine.Restored) *Restored {
+	if r == nil {
+		return nil
+	}
+	out := NewRestored(r, 0)
+	out.Bridged = nil
+	return out
+}
+
+// A Plan is what a restore, undo or redo would do.
+type Plan struct {
+	Restored
+	Branch    string  `json:"branch,omitempty"` // of the target
+	Here      string  `json:"here,omitempty"`   // where it would be carried out
+	Patch     *string `json:"patch,omitempty"`  // what it would change, line by line; nil if nobody asked
+	Truncated bool    `json:"truncated,omitempty"`
+}
+
+// NewPlan tells of a plan.
+func NewPlan(p *engine.Plan, took time.Duration) *Plan {
+	out := &Plan{Restored: Restored{
+		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts), ElapsedMS: milliseconds(took),
+	}}
+	if len(p.Changes) > 0 {
+		out.Changes = newChanges(p.Changes)
+	}
+	// Seen from the worktree, a plan's additions are files it writes.
+	for _, c := range p.Changes {
+		if c.Status() == 'D' {
+			out.Deleted++
+		} else {
+			out.Written++
+		}
+	}
+	return out
+}
+
+// A Synced is the answer of sync, where something was finished first.
+type Synced struct {
+	Recovered *Restored `json:"recovered"`
+}
+
+// NewSynced tells what a sync finished first.
+func NewSynced(r *engine.Synced) Synced { return Synced{recovered(r.Recovered)} }
+
+// A Status is the answer of status.
+type Status struct {
+	*engine.Status
+	Skipped []Note `json:"skipped"`
+	Lost    []Left `json:"lost,omitempty"`
+}
+
+// NewStatus tells of a worktree.
+func NewStatus(st *engine.Status) Status {
+	return Status{Status: st, Skipped: newNotes(st.Skipped), Lost: newLefts(st.Lost)}
+}

@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A Record is a snapshot as list and show tell it.
+type Record struct {
+	ID       string         `json:"id"`
+	Tree     string         `json:"tree"`
+	Overlay  string         `json:"overlay,omitempty"`
+	Time     time.Time      `json:"time"`
+	Worktree string         `json:"worktree"`
+	Branch   string         `json:"branch,omitempty"`
+	Head     string         `json:"head,omitempty"`
+	Label    string         `json:"label,omitempty"`
+	Points   []engine.Point `json:"points"`
+	Skipped  []Note         `json:"skipped"`
+	Source   *Source        `json:"source,omitempty"`
+	Lost     string         `json:"lost,omitempty"`
+	Limits   []string       `json:"limits,omitempty"`
+}
+
+// A Source is where a snapshot comes from that has no record of the usual kind.
+type Source struct {
+	Kind   string `json:"kind"`
+	Ref    string `json:"ref,omitempty"`
+	Commit string `json:"commit"`
+}
+
+func newRecord(s *engine.Snapshot) Record {
+	r := Record{
+		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
+		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
+		Limits: Limits(s), Lost: s.Lost,
+	}
+	if r.Points == nil {
+		r.Points = []engine.Point{}
+	}
+	if from := s.Source; from != nil {
+		r.Source = &Source{Kind: from.Kind, Ref: from.Ref, Commit: from.Commit.String()}
+	}
+	return r
+}
+
+func newRecords(list []*engine.Snapshot) []Record {
+	out := make([]Record, 0, len(list))
+	for _, s := range list {
+		out = append(out, newRecord(s))
+	}
+	return out
+}
+
+// Limits says in sentences what a snapshot could not have contained.
+func Limits(s *engine.Snapshot) (out []string) {
+	l := s.Limits
+	if l == nil {
+		return nil
+	}
+	if l.Incomplete {
+		out = append(out, "it may be the last commit instead of the files; a restore deletes nothing")
+	}
+	if l.GitOnly {
+		out = append(out, "permissions, empty directories and nested repositories are not in it")
+	}
+	if !l.Overlay.IsZero() {
+		out = append(out, "what git cannot hold of it was in the store, which is gone")
+	}
+	if l.FreshIndex {
+		out = append(out, "tracked files that are ignored are not in it")
+	}
+	if len(l.Names) > 0 {
+		out = append(out, "untracked paths with these names are not in it: "+strings.Join(l.Names, " "))
+	}
+	switch n := len(l.Paths); {
+	case n == 1:
+		out = append(out, "1 path may have been left out")
+	case n > 1:
+		out = append(out, fmt.Sprintf("%d paths may have been left out", n))
+	}
+	return out
+}
+
+// A List is the answer of list.
+type List struct {
+	Snapshots []Record `json:"snapshots"`
+}
+
+// NewList tells of snapshots.
+func NewList(list []*engine.Snapshot) List { return List{newRecords(list)} }
+
+// A Shown is the answer of show.
+type Shown struct {
+	Record
+	Changes []Change `json:"changes"`
+}
+
+// NewShown tells of a snapshot, and what it changed.
+func NewShown(s *engine.Snapshot, changes []engine.Change) Shown {
+	return Shown{newRecord(s), newChanges(changes)}
+}
+
+// A Change is one path at which two states differ.
+type Change struct {
+	Path
+	Status  string `json:"status"`
+	OldMode string `json:"old_mode,omitempty"`
+	NewMode string `json:"new_mode,omitempty"`
+	*Lines
+	Binary bool `json:"binary,omitempty"`
+}
+
+// Lines counts the lines that a change of a file adds and removes.
+type Lines struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+}
+
+func newChange(c engine.Change) Change {
+	out := Change{Path: newPath(c.Path), Status: string(c.Status())}
+	if c.From.Mode != 0 {
+		out.OldMode = fmt.Sprintf("%06o", c.From.Mode)
+	}
+	if c.To.Mode != 0 {
+		out.NewMode = fmt.Sprintf("%06o", c.To.Mode)
+	}
+	return out
+}
+
+func newChanges(list []engine.Change) []Change {
+	out := make([]Change, 0, len(list))
+	for _, c := range list {
+		out = append(out, newChange(c))
+	}
+	return out
+}
+
+// A Difference is the answer of diff.
+type Difference struct {
+	Changes []Change `json:"changes"`
+}
+
+// NewDifference tells of changes. Count, if it is not nil, counts the lines of
+// each; nil lines: it is binary.
+func NewDifference(list []engine.Change, count func(engine.Change) (*Lines, error)) (Difference, error) {
+	d := Difference{newChanges(list)}
+	for i, c := range list {
+		if count == nil {
+			break
+		}
+		lines, err := count(c)
+		if err != nil {
+			return d, err
+		}
+		d.Changes[i].Lines, d.Changes[i].Binary = lines, lines == nil
+	}
+	return d, nil
+}
