@@ -185,3 +185,25 @@ func TestAnArchiveReachesNoHome(t *testing.T) {
 		}
 	}
 }
+
+// Files of a clone may lie as those of a repository do: git takes the directory
+// for one, with whatever its file config says.
+func TestFilesThatLieAsARepositoryAreNone(t *testing.T) {
+	p := newPlace(t, true)
+	planted := "sub/planted/"
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
+		p.write(planted+name, text)
+	}
+	for _, config := range []string{"", "\tbare = true\n", "\tbare = false\n\tworktree = ..\n", "\tbare = false\n\tworktree = ../..\n", "\tworktree = " + p.home + "\n"} {
+		p.write(planted+"config", "[core]\n"+config+"[rewind]\n\tforce = true\n")
+		for _, at := range []string{planted, planted + "refs"} {
+			_, err := Open(context.Background(), filepath.Join(p.dir, at), &Options{Getenv: func(name string) string { return p.env[name] }})
+			if !errors.Is(err, ErrRefused) {
+				t.Errorf("%q, in %s: %v", config, at, err)
+			}
+		}
+	}
+	if r, err := p.open().Snapshot(context.Background(), nil); err != nil || len(r.Skipped) > 0 {
+		t.Errorf("they are files of the worktree around them: %v, %v", r, err)
+	}
+}
