@@ -47,7 +47,11 @@ func (c Change) Status() byte {
 	return 'M'
 }
 
-func changesOf(list []tree.Change) (out []Change) {
+func changesOf(list []plan.Change) []Change {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Change, 0, len(list))
 	for _, c := range list {
 		out = append(out, Change{
 			Path: Path(c.Path),

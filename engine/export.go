@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -28,9 +29,13 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 		return nil, fmt.Errorf("%w: %s is not empty", ErrRefused, dir)
 	}
 	var steps []apply.Step
+	var room plan.Room
 	for c, err := range tree.Walk(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{})) {
 		if err != nil {
 			return nil, objects.TreeError(err)
+		}
+		if err := room.Take(c.Path); err != nil {
+			return nil, err
 		}
 		steps = append(steps, apply.Step{Path: c.Path, Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID}})
 	}

@@ -15,7 +15,7 @@ type Objects struct {
 // Compare returns the selected paths at which two recorded states differ; from
 // may be nil, for nothing at all. What either left out is neither deleted nor
 // added: nothing is known of it.
-func Compare(from, to *Target, sel *Selection, o Objects) ([]tree.Change, error) {
+func Compare(from, to *Target, sel *Selection, o Objects) ([]Change, error) {
 	c := comparison{from: from, to: to, b: to.State, sel: sel}
 	err := c.run(o)
 	return c.changes, err
@@ -25,7 +25,7 @@ func Compare(from, to *Target, sel *Selection, o Objects) ([]tree.Change, error)
 // recorded state, which may be nil, for nothing at all. Hidden are paths that
 // the state has, and that the scan left out although they are there: they are
 // to be looked at too.
-func CompareWith(from *Target, now *Present, sel *Selection, o Objects) (changes []tree.Change, hidden []string, err error) {
+func CompareWith(from *Target, now *Present, sel *Selection, o Objects) (changes []Change, hidden []string, err error) {
 	c := comparison{from: from, now: now, b: now.State, sel: sel}
 	err = c.run(o)
 	return c.changes, c.hidden, err
@@ -38,7 +38,8 @@ type comparison struct {
 	b        tree.State // of to, or of the present
 	sel      *Selection
 
-	changes []tree.Change
+	room    Room
+	changes []Change
 	hidden  []string
 }
 
@@ -64,7 +65,10 @@ func (c *comparison) run(o Objects) error {
 			}
 		case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
 		default:
-			c.changes = append(c.changes, change)
+			c.changes = append(c.changes, changeOf(change))
+			if err := c.room.Take(change.Path); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

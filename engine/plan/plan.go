@@ -16,10 +16,10 @@ import (
 
 // A Plan is what a restore will do. It holds no resources.
 type Plan struct {
-	Changes   []tree.Change // in path order
-	Steps     []apply.Step  // the same, in the order in which they are carried out
-	Kept      []Note        // paths that the target does not have and that stay all the same
-	Conflicts []Note        // paths that cannot be restored from what the target has
+	Changes   []Change     // in path order
+	Steps     []apply.Step // the same, in the order in which they are carried out
+	Kept      []Note       // paths that the target does not have and that stay all the same
+	Conflicts []Note       // paths that cannot be restored from what the target has
 
 	// Force are ignored files that stand where the plan changes something. They
 	// are to be recorded too, and then the plan is to be made anew.
@@ -43,8 +43,9 @@ type planner struct {
 	aim     Aim
 	cover   *coverage
 	plan    Plan
-	met     map[string]bool // paths that differ
-	stepped map[string]bool // those that have a step
+	room    Room
+	met     map[string]bool // paths that differ, where something is taken back
+	stepped map[string]bool // those that have a step, where something is taken back
 	kept    string          // the last kept path: what lies below it stays unmentioned
 	parents []tree.Change   // directories that are not selected, but that something selected may need
 }
@@ -127,7 +128,9 @@ func (p *planner) unseen() {
 
 // add takes one difference into the plan, or keeps the path.
 func (p *planner) add(c tree.Change) error {
-	p.met[c.Path] = true
+	if p.aim.Made != nil {
+		p.met[c.Path] = true
+	}
 	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.aim.Made.has(c) {
 		return nil
 	}
@@ -161,10 +164,14 @@ func (p *planner) add(c tree.Change) error {
 		if p.blocked(dir) {
 			p.plan.Force = append(p.plan.Force, dir.Path)
 		}
-		p.step(dir)
+		if err := p.step(dir); err != nil {
+			return err
+		}
 	}
 	p.parents = nil
-	p.step(c)
+	if err := p.step(c); err != nil {
+		return err
+	}
 	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
 		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
 	}
@@ -201,10 +208,9 @@ func (p *planner) remove(c tree.Change) error {
 			return nil // of a repository inside the worktree git says nothing
 		}
 		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: reason})
-		return nil
+		return p.room.Take(c.Path)
 	}
-	p.step(c)
-	return nil
+	return p.step(c)
 }
 
 // reason tells why a path must stay although the target does not have it on
@@ -225,7 +231,7 @@ func (p *planner) reason(c tree.Change) (string, error) {
 // keptOutside is why a file stays that a sparse checkout did not have on disk.
 const keptOutside = "the snapshot has it in its git tree, outside of the sparse checkout"
 
-func (p *planner) step(c tree.Change) {
+func (p *planner) step(c tree.Change) error {
 	s := apply.Step{
 		Path: c.Path,
 		Have: apply.Node{Mode: c.From.Mode, ID: c.From.ID},
@@ -236,7 +242,10 @@ func (p *planner) step(c tree.Change) {
 	} else if c.To.Mode.IsDir() {
 		s.Have = p.present.directory(c.Path)
 	}
-	p.stepped[c.Path] = true
+	if p.aim.Made != nil {
+		p.stepped[c.Path] = true
+	}
 	p.plan.Steps = append(p.plan.Steps, s)
-	p.plan.Changes = append(p.plan.Changes, c)
+	p.plan.Changes = append(p.plan.Changes, changeOf(c))
+	return p.room.Take(c.Path)
 }

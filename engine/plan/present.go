@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -10,6 +12,8 @@ type Present struct {
 	State   tree.State
 	LeftOut []Note // what the scan named as left out
 	Disk    Disk
+
+	vacant string // with a slash: nothing is there, nor below
 }
 
 // A Disk is asked about single paths of the worktree, as they are now. Symbolic
@@ -24,10 +28,23 @@ type Disk interface {
 	Seen(path string) apply.Fingerprint
 }
 
+// mode is what lies at a path. Below a directory that is not there it does not
+// ask: a plan may have millions of paths there.
+func (p *Present) mode(path string, dir bool) tree.Mode {
+	if p.vacant != "" && strings.HasPrefix(path, p.vacant) {
+		return tree.Absent
+	}
+	now := p.Disk.Mode(path)
+	if dir && now == tree.Absent {
+		p.vacant = path + "/"
+	}
+	return now
+}
+
 // inTheWay reports whether something that the scan left out stands where a
 // plan wants something else than a directory that is there already.
 func (p *Present) inTheWay(c tree.Change) bool {
-	now := p.Disk.Mode(c.Path)
+	now := p.mode(c.Path, c.To.Mode.IsDir())
 	return now != tree.Absent && !(c.To.Mode.IsDir() && now.IsDir())
 }
 
@@ -53,7 +70,7 @@ func (p *Present) hides(c tree.Change) bool {
 // directory returns the directory at a path that the scan left out, because it
 // is ignored; nothing if there is none.
 func (p *Present) directory(path string) apply.Node {
-	now := p.Disk.Mode(path)
+	now := p.mode(path, true)
 	if !now.IsDir() {
 		return apply.Node{}
 	}

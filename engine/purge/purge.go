@@ -95,6 +95,12 @@ func (c *Cut) Apply(s *records.Snapshot) *records.Snapshot {
 
 func (e *Editor) empty() oid.ID { return e.Algorithm.Sum(oid.Tree, nil) }
 
+// directoriesMax is how many directories of all snapshots one purge looks
+// through, each at each of its paths: a snapshot may have the same directory a
+// million times. A repository with a hundred thousand directories and a thousand
+// snapshots has fewer that differ.
+const directoriesMax = 1 << 21
+
 // tree makes a tree without the paths.
 func (e *Editor) tree(v visited) (edited, error) {
 	if v.id.IsZero() || v.id == e.empty() || !e.Selection.Below(v.at) {
@@ -102,6 +108,12 @@ func (e *Editor) tree(v visited) (edited, error) {
 	}
 	if known, ok := e.memo[v]; ok {
 		return known, nil
+	}
+	if err := tree.CheckPath(v.at); err != nil {
+		return edited{}, err
+	}
+	if len(e.memo) == directoriesMax {
+		return edited{}, fmt.Errorf("%w: more than %d directories to look through; name less", tree.ErrLarge, directoriesMax)
 	}
 	payload, err := e.Trees(v.id)
 	if err != nil {

@@ -109,6 +109,9 @@ func (w *Walk) tree(at string, id oid.ID, overlay bool, yield func(Object, error
 	if !w.visit(Object{ID: id, Kind: oid.Tree, Path: at}, overlay, yield) {
 		return false
 	}
+	if err := tree.CheckPath(at); err != nil {
+		return yield(Object{ID: id, Kind: oid.Tree, Path: at}, err)
+	}
 	payload, err := w.Load(id)
 	if err != nil && !overlay && w.promised != nil && w.promised(id) {
 		w.again(id)

@@ -19,8 +19,9 @@ type Index struct {
 	Stat dirfd.Stat                      // of its file; zero if there is none
 }
 
-// indexBytesMax bounds an index: some ten million entries.
-const indexBytesMax = 1 << 30
+// indexBytesMax bounds an index: some three million entries. What is made of it
+// takes twice as much.
+const indexBytesMax = 256 << 20
 
 // OpenIndex finds the index of the repository at a path below the worktree. What
 // makes it unreadable is an [*IndexError].

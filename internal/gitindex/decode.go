@@ -120,7 +120,8 @@ type file struct {
 	hash    int // size of an id
 	version uint32
 	records []record
-	names   strings.Builder // holds the bytes of all paths of version 4
+	names   strings.Builder // holds the bytes of paths of version 4
+	named   int             // bytes of all of them
 	sparse  bool
 	link    []byte // extension of a split index
 	trailer []byte
@@ -141,6 +142,9 @@ const (
 
 	pathMax   = 1 << 15 // no system takes longer paths
 	expansion = 64      // of paths by version 4; real indexes stay below 2
+
+	namesBytesMax  = 256 << 20 // of all paths of version 4: some two million
+	namesBytesRoom = 1 << 20   // is made where paths need more than the file has
 )
 
 // readFile takes one file apart and begins its checksum.
@@ -238,12 +242,17 @@ func (f *file) compressed(at, p int) (int, error) {
 	return p + end + 1, f.keep(at, last[:len(last)-int(drop)], f.data[p:p+end])
 }
 
-// keep adds a record of version 4. The builder never changes bytes it has handed out, so
-// all paths together cost one allocation.
+// keep adds a record of version 4. A builder never changes bytes it has handed
+// out, so paths cost few allocations; one that is full stays as it is, for to
+// let it grow would leave all its earlier bytes behind.
 func (f *file) keep(at int, prefix string, suffix []byte) error {
 	n := len(prefix) + len(suffix)
-	if n > pathMax || f.names.Len()+n > expansion*len(f.data) {
-		return fmt.Errorf("%w: path of %d bytes", ErrMalformed, n)
+	if n > pathMax || f.named+n > min(expansion*len(f.data), namesBytesMax) {
+		return fmt.Errorf("%w: path of %d bytes, after paths of %d", ErrMalformed, n, f.named)
+	}
+	if f.named += n; f.names.Cap()-f.names.Len() < n {
+		f.names = strings.Builder{}
+		f.names.Grow(max(n, namesBytesRoom))
 	}
 	from := f.names.Len()
 	f.names.WriteString(prefix)

@@ -2,6 +2,11 @@ package gitodb
 
 import "fmt"
 
+// deltaBytesMax bounds a base, a delta and what they make together, all of which
+// are in memory at once. git makes deltas of files of up to 512 MiB; of one of
+// 480 there is still room for both its versions.
+const deltaBytesMax = 960 << 20
+
 // patch applies a delta to its base (gitformat-pack, "Deltified
 // representation"). Nothing is allocated before the whole delta was checked.
 func patch(base, delta []byte, bytesMax int64) ([]byte, error) {
@@ -13,7 +18,7 @@ func patch(base, delta []byte, bytesMax int64) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a delta without a size", ErrCorrupt)
 	}
-	if size > bytesMax {
+	if size > bytesMax || size+int64(len(base))+int64(len(delta)) > deltaBytesMax {
 		return nil, ErrTooLarge
 	}
 	if n, ok := play(nil, base, rest); !ok || n != size {

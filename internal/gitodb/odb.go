@@ -34,12 +34,13 @@ var ErrCorrupt = errors.New("object is corrupt")
 
 // ErrTooLarge is reported by [DB.Read] for an object that is larger than
 // [Options.BytesMax]; [DB.Stream] may still read it.
-var ErrTooLarge = errors.New("object is too large for memory")
+var ErrTooLarge = errors.New("object is too large for memory (more than 512 MiB, or a delta that needs 960)")
 
 // Options say how a database is read and written; nil and the zero value are
 // the recommended ones.
 type Options struct {
-	// BytesMax is the size of the largest object held in memory; 0 is 2 GiB.
+	// BytesMax is the size of the largest object held in memory; 0 is 512 MiB,
+	// above which git makes no deltas.
 	BytesMax int64
 	// Sync makes loose objects durable, each by itself and with its name, before
 	// they are said to be written. Git's own default leaves them to the file
@@ -83,7 +84,7 @@ func Open(dir string, alg oid.Algorithm, opt *Options) (*DB, error) {
 		d.opt = *opt
 	}
 	if d.opt.BytesMax == 0 {
-		d.opt.BytesMax = 2 << 30
+		d.opt.BytesMax = 512 << 20
 	}
 	return d, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// packedBytesMax bounds packed-refs: some ten million refs.
-const packedBytesMax = 1 << 30
+// packedBytesMax bounds packed-refs: some three million refs.
+const packedBytesMax = 256 << 20
 
 // packedRefs is the content of packed-refs: a line for each ref, "id name",
 // that may be followed by "^id", what a tag stands for; "#" begins a comment.

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -18,9 +19,11 @@ type Change struct {
 // Diff yields the paths at which two states differ on disk, in path order, a
 // directory before what it holds. A directory that exists on one side only is
 // yielded with everything below it. Directories that are equal on both sides
-// are not read. There is no rename detection.
+// are not read, nor is a pair of them twice that differs in nothing that is on
+// disk. There is no rename detection.
 //
-// The last pair has a non-nil error if reading failed.
+// The last pair has a non-nil error if reading failed, or with [ErrLarge] if
+// the states are beyond the bounds of this package.
 func Diff(from, to State, alg oid.Algorithm, load Loader) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		d := differ{alg: alg, load: load, yield: yield}
@@ -40,19 +43,53 @@ type differ struct {
 	load    Loader
 	yield   func(Change, error) bool
 	stopped bool
+
+	yielded, looked int               // changes, entries
+	open            int               // entries of the directories that are being compared
+	silent          map[[2]State]bool // pairs without a change
+	recent          map[State][]Child // of directories, which may be met again
+	held            int               // entries of those
 }
 
 func (d *differ) dir(path string, from, to State) error {
-	if from == to {
+	pair := [2]State{from, to}
+	if from == to || d.silent[pair] {
 		return nil
 	}
-	a, err := children(from, d.alg, d.load)
+	before := d.yielded
+	if err := d.both(path, from, to); err != nil {
+		return err
+	}
+	if d.yielded == before && len(d.silent) < silentMax {
+		if d.silent == nil {
+			d.silent = map[[2]State]bool{}
+		}
+		d.silent[pair] = true
+	}
+	return nil
+}
+
+func (d *differ) both(path string, from, to State) error {
+	if err := CheckPath(path); err != nil {
+		return err
+	}
+	a, err := d.list(from)
 	if err != nil {
 		return err
 	}
-	b, err := children(to, d.alg, d.load)
+	b, err := d.list(to)
 	if err != nil {
 		return err
+	}
+	n := len(a) + len(b)
+	d.looked += n
+	d.open += n
+	defer func() { d.open -= n }()
+	switch {
+	case d.looked > looksMax:
+		return fmt.Errorf("%w: more than %d entries have to be compared", ErrLarge, looksMax)
+	case d.open > openMax:
+		return fmt.Errorf("%w: directories of more than %d entries lie in one another at %q", ErrLarge, openMax, path)
 	}
 	for (len(a) > 0 || len(b) > 0) && !d.stopped {
 		var x, y Child
@@ -71,8 +108,26 @@ func (d *differ) dir(path string, from, to State) error {
 	return nil
 }
 
+// list returns what a directory holds. Where one directory lies at many paths
+// it is not read at each.
+func (d *differ) list(s State) ([]Child, error) {
+	if list, ok := d.recent[s]; ok {
+		return list, nil
+	}
+	list, err := children(s, d.alg, d.load)
+	if err != nil || len(list) > recentMax/4 {
+		return list, err
+	}
+	if d.held += len(list) + 1; d.recent == nil || d.held > recentMax {
+		d.recent, d.held = map[State][]Child{}, len(list)+1
+	}
+	d.recent[s] = list
+	return list, nil
+}
+
 func (d *differ) node(path string, from, to Node) error {
 	if from.Mode != to.Mode || from.ID != to.ID {
+		d.yielded++
 		if !d.yield(Change{Path: path, From: from, To: to}, nil) {
 			d.stopped = true
 			return nil

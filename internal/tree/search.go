@@ -54,7 +54,11 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 		return true
 	}
 	s.seen[n.ID] = true
-	list, err := entries(n.ID, s.Algorithm, s.Load)
+	err := CheckPath(n.Path)
+	var list []Entry
+	if err == nil {
+		list, err = entries(n.ID, s.Algorithm, s.Load)
+	}
 	if err != nil {
 		yield(n, err)
 		return false

@@ -79,11 +79,15 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 }
 
 // Decode reads a tree object's payload. It trusts nothing: modes, names, order
-// and duplicates are checked, and every error is [ErrMalformed]. Names like
-// ".git" are not refused here: that is for whoever writes to a disk.
+// and duplicates are checked, and what is not right is [ErrMalformed]. Names like
+// ".git" are not refused here: that is for whoever writes to a disk. A tree of
+// more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
-	entries := make([]Entry, 0, len(payload)/(alg.Size()+16)+1)
+	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+16)+1, EntriesMax/8))
 	for rest := payload; len(rest) > 0; {
+		if len(entries) == EntriesMax {
+			return nil, fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
+		}
 		e, n, err := decodeEntry(rest, alg)
 		if err != nil {
 			return nil, err

@@ -154,3 +154,75 @@ func TestAMissingTreeIsAnError(t *testing.T) {
 	}
 	t.Error("no error")
 }
+
+// nest makes a chain of trees, each of which has ten entries that are all the
+// tree below it; at the bottom is a file.
+func (o objects) nest(levels int, file Entry) oid.ID {
+	id := o.put(file)
+	for range levels {
+		var list []Entry
+		for i := range 10 {
+			list = append(list, Entry{fmt.Sprint(i), Dir, id})
+		}
+		id = o.put(list...)
+	}
+	return id
+}
+
+func TestAPairOfTreesIsComparedOnce(t *testing.T) {
+	o, loads := objects{}, 0
+	load := func(id oid.ID) ([]byte, error) { loads++; return o.load(id) }
+	// Of a file's permissions git knows one bit: the trees have other ids, and the same files.
+	a, b := o.nest(30, Entry{"f", GitFile, blob("1")}), o.nest(30, Entry{"f", File | 0664, blob("1")})
+	for c, err := range Diff(State{Tree: a, Umask: 022}, State{Tree: b, Umask: 022}, alg, load) {
+		t.Fatalf("a difference: %+v, %v", c, err)
+	}
+	if loads > 2*31 {
+		t.Errorf("%d trees were loaded, of 62", loads)
+	}
+	// One that differs in a file is yielded at each path, and read once.
+	loads = 0
+	c, found := o.nest(3, Entry{"f", GitFile, blob("2")}), 0
+	for _, err := range Diff(State{Tree: o.nest(3, Entry{"f", GitFile, blob("1")})}, State{Tree: c}, alg, load) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+	}
+	if found != 1000 || loads != 2*4 {
+		t.Errorf("%d differences with %d loads, want 1000 with 8", found, loads)
+	}
+}
+
+func TestWhatIsBeyondTheBoundsIsAnErrorThatNamesThem(t *testing.T) {
+	o := objects{}
+	d := differ{alg: alg, load: o.load, yield: func(Change, error) bool { return true }, looked: looksMax - 2000}
+	if err := d.dir("", State{}, State{Tree: o.nest(30, Entry{"f", GitFile, blob("1")})}); !errors.Is(err, ErrLarge) {
+		t.Errorf("ten of ten of ten: %v", err)
+	}
+	deep := o.put(Entry{"f", GitFile, blob("1")})
+	for range PathBytesMax/2 + 1 {
+		deep = o.put(Entry{"d", Dir, deep})
+	}
+	var last error
+	for _, last = range Walk(State{Tree: deep}, alg, o.load) {
+	}
+	if !errors.Is(last, ErrLarge) {
+		t.Errorf("a path that is too long: %v", last)
+	}
+	for _, last = range (&Search{Algorithm: alg, Load: o.load}).Beyond(deep) {
+	}
+	if !errors.Is(last, ErrLarge) {
+		t.Errorf("a search along a path that is too long: %v", last)
+	}
+	var p []byte
+	for i := range EntriesMax {
+		p = Append(p, Entry{fmt.Sprintf("%08d", i), GitFile, blob("1")}, alg)
+	}
+	if list, err := Decode(p, alg); err != nil || len(list) != EntriesMax {
+		t.Errorf("as many entries as may be: %d, %v", len(list), err)
+	}
+	if _, err := Decode(Append(p, Entry{"x", GitFile, blob("1")}, alg), alg); !errors.Is(err, ErrLarge) {
+		t.Errorf("one entry more: %v", err)
+	}
+}
