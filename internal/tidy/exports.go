@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -14,12 +15,14 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 )
 
 // systems are those that the program is built for. A name may have its only
 // user in a file for one of them.
-var systems = []string{"linux", "darwin", "windows"}
+var systems = slices.Compact([]string{runtime.GOOS, "linux", "darwin", "windows"})
 
 // face is the package that is the whole to others: what it exports need not have
 // a user in another package, only one at all.
@@ -28,6 +31,7 @@ const face = "engine"
 // A listed is a package as the go command tells of it.
 type listed struct {
 	ImportPath, Dir string
+	Export          string // its compiled form, "" where it was not asked for
 	GoFiles         []string
 	ImportMap       map[string]string
 	Module          *struct{ Main bool }
@@ -41,6 +45,7 @@ type census struct {
 	root     string // of the module, to cut from file names
 	set      *token.FileSet
 	checked  map[string]*types.Package // by import path, of the system that is looked at
+	compiled map[string]string         // files of the compiled form, likewise
 	declared map[string]breach         // exported functions, methods, types, constants and variables
 	funcs    map[string]bool           // those that are functions or methods
 	within   map[string]bool           // used by their own package
@@ -87,13 +92,15 @@ func (c *census) look(system string) error {
 		return err
 	}
 	c.checked = map[string]*types.Package{"unsafe": types.Unsafe}
+	c.compiled = map[string]string{}
+	from := importer.ForCompiler(c.set, "gc", func(name string) (io.ReadCloser, error) { return os.Open(c.compiled[name]) })
 	wanted := unnamed()
 	var ours []*types.Package
 	for _, p := range list { // each stands behind those that it imports
 		if p.ImportPath == "unsafe" {
 			continue
 		}
-		pkg, anonymous, err := c.add(&p)
+		pkg, anonymous, err := c.add(&p, from)
 		if err != nil {
 			return err
 		}
@@ -113,11 +120,16 @@ func (c *census) look(system string) error {
 	return nil
 }
 
-// list asks the go command for the packages of the module and all they need.
+// list asks the go command for the packages of the module and all they need. Of
+// the system that this test runs on they are compiled already; of another one
+// they are read as source, which takes longer.
 func (c *census) list(system string) (list []listed, err error) {
-	command := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", "./...")
-	command.Dir = c.root
-	command.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+	command := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Export,GoFiles,ImportMap,Module", "./...")
+	if command.Dir = c.root; system == runtime.GOOS {
+		command.Args = slices.Insert(command.Args, 2, "-export")
+	} else {
+		command.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+	}
 	out, err := command.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("go list: %w: %s", err, exit.Stderr)
@@ -136,7 +148,13 @@ func (c *census) list(system string) (list []listed, err error) {
 
 // add checks the types of one package, and takes up what it declares and uses
 // if it is ours. It returns the interfaces in it that have no name.
-func (c *census) add(p *listed) (pkg *types.Package, wanted []*types.Interface, err error) {
+func (c *census) add(p *listed, from types.Importer) (pkg *types.Package, wanted []*types.Interface, err error) {
+	if p.Export != "" && !p.ours() {
+		c.compiled[p.ImportPath] = p.Export
+		pkg, err = from.Import(p.ImportPath)
+		c.checked[p.ImportPath] = pkg
+		return pkg, nil, err
+	}
 	var files []*ast.File
 	for _, name := range p.GoFiles {
 		file, err := parser.ParseFile(c.set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -152,7 +170,7 @@ func (c *census) add(p *listed) (pkg *types.Package, wanted []*types.Interface, 
 	if p.ours() {
 		info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
 	}
-	config := &types.Config{Importer: importer{c.checked, p.ImportMap}, IgnoreFuncBodies: !p.ours(), Sizes: types.SizesFor("gc", "amd64")}
+	config := &types.Config{Importer: known{c.checked, p.ImportMap}, IgnoreFuncBodies: !p.ours(), Sizes: types.SizesFor("gc", "amd64")}
 	if pkg, err = config.Check(p.ImportPath, c.set, files, info); err != nil {
 		return nil, nil, err
 	}
@@ -240,18 +258,18 @@ func (c *census) satisfy(pkg *types.Package, wanted []*types.Interface) {
 	}
 }
 
-// An importer knows the packages that were checked before.
-type importer struct {
+// What is known are the packages that were checked before.
+type known struct {
 	checked map[string]*types.Package
 	renamed map[string]string
 }
 
 // Import returns a package by the path that an import names.
-func (i importer) Import(name string) (*types.Package, error) {
-	if real := i.renamed[name]; real != "" {
+func (k known) Import(name string) (*types.Package, error) {
+	if real := k.renamed[name]; real != "" {
 		name = real
 	}
-	if p := i.checked[name]; p != nil {
+	if p := k.checked[name]; p != nil {
 		return p, nil
 	}
 	return nil, errors.New("not listed: " + name)
