@@ -21,17 +21,18 @@ const idleMax = 8
 // lock, and reads what the file then says is current.
 type idle struct {
 	mu    sync.Mutex
-	files []kept
+	files []idleFile
 }
 
-// A kept file and its length when it was mapped.
-type kept struct {
+// An idleFile is open, and no transaction uses it. It knows its length when it was
+// mapped.
+type idleFile struct {
 	handle *os.File
 	db     *bolt.DB
 	mapped int64
 }
 
-// take begins f's transaction on a kept file. It reports false, and f is as
+// take begins f's transaction on an idle file. It reports false, and f is as
 // before, if there is none that shows all of what is at the path now; those
 // that do not are let go, lest a file that was replaced keeps its disk space.
 func (i *idle) take(f *file) bool {
@@ -51,7 +52,7 @@ func (i *idle) take(f *file) bool {
 }
 
 // begin begins f's transaction on the file, or closes it and reports false.
-func (k kept) begin(f *file) bool {
+func (k idleFile) begin(f *file) bool {
 	if k.current(f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
 		f.handle, f.db, f.mapped = k.handle, k.db, k.mapped
 		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {
@@ -67,7 +68,7 @@ func (k kept) begin(f *file) bool {
 }
 
 // current reports whether the path still leads to the file.
-func (k kept) current(path string) bool {
+func (k idleFile) current(path string) bool {
 	mine, err := k.handle.Stat()
 	if err != nil {
 		return false
@@ -97,7 +98,7 @@ func (i *idle) put(f *file) bool {
 	if len(i.files) == idleMax {
 		return false
 	}
-	i.files = append(i.files, kept{f.handle, f.db, f.mapped})
+	i.files = append(i.files, idleFile{f.handle, f.db, f.mapped})
 	return true
 }
 

@@ -17,7 +17,7 @@ type Snapshot struct {
 	Umask   tree.Mode  `json:"umask"`             // permissions of what the overlay does not name
 	Time    time.Time  `json:"time"`              // when the scan began
 	Where   string     `json:"worktree"`          // the worktree's key in the store: "." is the main one; "": not known
-	Branch  string     `json:"branch,omitempty"`  // full ref name; empty when detached or without git
+	Branch  string     `json:"branch,omitempty"`  // without refs/heads/; empty when HEAD is detached or without git
 	Head    oid.ID     `json:"head,omitzero"`     // the commit HEAD named
 	Rules   Rules      `json:"rules"`             // what the snapshot could have contained
 	Skipped []Note     `json:"skipped,omitempty"` // paths that are not, or not wholly, in it

@@ -130,9 +130,9 @@ func (c *Chain) Enter(name string) *Chain {
 	for i := range sub.levels {
 		l := &sub.levels[i]
 		dir := sub.path[l.base:]
-		lost := func(n numbered) bool { return !n.rule.pattern.Reaches(dir) }
-		if slices.ContainsFunc(l.rules, lost) {
-			l.rules = slices.DeleteFunc(slices.Clone(l.rules), lost)
+		matchless := func(n numbered) bool { return !n.rule.pattern.Reaches(dir) }
+		if slices.ContainsFunc(l.rules, matchless) {
+			l.rules = slices.DeleteFunc(slices.Clone(l.rules), matchless)
 		}
 	}
 	sub.settle()

@@ -172,15 +172,15 @@ func fixedCodes() (literals, distances code) {
 // lengthOrder is the order in which the lengths of the first code come.
 var lengthOrder = [lengthSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// A table gives for the next bits the symbol in the code of lengths and, above
+// shortCodes give for the next bits the symbol in the code of lengths and, above
 // it, how many bits that has; 0 where no code begins so.
-type table [1 << lengthBitsMax]uint8
+type shortCodes [1 << lengthBitsMax]uint8
 
 const lengthBitsMax = 7
 
-// newTable makes the table from the lengths of the codes. This one pays: there
+// newShortCodes makes the table from the lengths of the codes. This one pays: there
 // are a hundred symbols and more to look up in it.
-func newTable(lengths *[lengthSymbols]uint8) (t table) {
+func newShortCodes(lengths *[lengthSymbols]uint8) (t shortCodes) {
 	value := 0
 	for n := 1; n <= lengthBitsMax; n++ {
 		for symbol, length := range lengths {
@@ -199,7 +199,7 @@ func newTable(lengths *[lengthSymbols]uint8) (t table) {
 }
 
 // short decodes a symbol of the code of lengths.
-func (s *start) short(t *table) int {
+func (s *start) short(t *shortCodes) int {
 	s.need(min(lengthBitsMax, s.n+uint(8*len(s.src))))
 	v := t[s.bits&(1<<lengthBitsMax-1)]
 	n := uint(v >> 5)
@@ -218,7 +218,7 @@ func (s *start) dynamic() {
 	for i := range n {
 		first[lengthOrder[i]] = uint8(s.take(3))
 	}
-	t := newTable(&first)
+	t := newShortCodes(&first)
 	var lengths [literalsMax + distancesMax]uint8
 	for i := 0; i < literals+distances && !s.bad; {
 		symbol, value, repeat := s.short(&t), uint8(0), 1

@@ -104,9 +104,9 @@ func (l level) enter(path []byte) level {
 	if l.paths {
 		_, l.paths = l.file.dirs[string(dir)]
 	}
-	lost := func(g glob) bool { return !g.rule.Reaches(dir) }
-	if slices.ContainsFunc(l.globs, lost) {
-		l.globs = slices.DeleteFunc(slices.Clone(l.globs), lost)
+	matchless := func(g glob) bool { return !g.rule.Reaches(dir) }
+	if slices.ContainsFunc(l.globs, matchless) {
+		l.globs = slices.DeleteFunc(slices.Clone(l.globs), matchless)
 	}
 	return l
 }

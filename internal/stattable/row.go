@@ -21,11 +21,11 @@ type RowFlags uint32
 
 // The flags of a row.
 const (
-	Ambiguous  RowFlags = 1 << iota // the listing is too young to be trusted: list again
-	Retry                           // something in it was skipped that may work now: list again
-	DotGit                          // it has a ".git": ask whether it is a repository
-	HasKeptOut                      // an entry has [KeptOut]
-	AllWanted                       // of a repository's root: its index wants everything on disk
+	Ambiguous RowFlags = 1 << iota // the listing is too young to be trusted: list again
+	Retry                          // something in it was skipped that may work now: list again
+	DotGit                         // it has a ".git": ask whether it is a repository
+	_                              // was of use once
+	AllWanted                      // of a repository's root: its index wants everything on disk
 	hasTree
 	hasOverlay
 	long    // its own ids have 32 bytes

@@ -119,21 +119,11 @@ func (c *contents) merge(reports []report) {
 // tell adds what must be named at every scan to the result.
 func (w *worker) tell(n *node, row stattable.Row) {
 	notes := row.Notes()
-	var kept []string
-	if row.Flags()&stattable.HasKeptOut != 0 {
-		for rest := row.Entries(); !rest.Empty(); {
-			var e stattable.Entry
-			if e, rest = rest.Cut(); e.Flags()&stattable.KeptOut != 0 {
-				kept = append(kept, join(n.path, e.Name()))
-			}
-		}
-	}
-	if len(notes) == 0 && len(kept) == 0 {
+	if len(notes) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.result.KeptOut = append(w.result.KeptOut, kept...)
 	for _, note := range notes {
 		path := n.path
 		if note.Name != "" {
@@ -164,9 +154,6 @@ func (w *worker) encode(n *node) (err error) {
 	}
 	w.entries = w.entries[:0]
 	for i := range items {
-		if items[i].Flags&stattable.KeptOut != 0 {
-			n.kept.head.Flags |= stattable.HasKeptOut
-		}
 		e, ok, err := w.overlayEntry(n, &items[i])
 		if err != nil {
 			return err

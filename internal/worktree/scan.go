@@ -224,7 +224,6 @@ func (s *scan) finished() *Result {
 	})
 	slices.Sort(r.Unstable)
 	slices.Sort(r.Nested)
-	slices.Sort(r.KeptOut)
 	return r
 }
 

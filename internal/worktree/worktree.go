@@ -197,7 +197,6 @@ type Result struct {
 	Skipped  []Skip   // sorted by path
 	Unstable []string // kept changing while they were read; recorded as last read
 	Nested   []string // nested repositories
-	KeptOut  []string // kept out of the git tree by policy, or because others may not read them
 	Counters Counters
 
 	table   *stattable.Table
