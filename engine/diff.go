@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -98,20 +99,12 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		return d, err
 	}
 	d.live = liveTo
-	opt := captureOptions{dry: true}
-	for {
-		c, err := e.capture(ctx, opt)
-		if err != nil {
-			return nil, err
-		}
-		found, hidden, err := plan.CompareWith(e.target(from), c.seen(), sel, plan.Objects{Algorithm: e.alg, Tree: c.trees})
+	err = e.lookFor(ctx, func(now *present) ([]string, error) {
+		found, hidden, err := plan.CompareWith(e.target(from), now.forPlan(), sel, plan.Objects{Algorithm: e.alg, Tree: now.Trees})
 		d.Changes = changesOf(found)
-		c.discard()
-		if err != nil || len(hidden) == 0 || opt.force != nil {
-			return d, err
-		}
-		opt.force = hidden
-	}
+		return hidden, err
+	})
+	return d, err
 }
 
 // DiffPlan returns what a plan would change, from the worktree to the plan's
@@ -150,7 +143,7 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 
 // readPresent reads a file or link of the worktree.
 func (e *Engine) readPresent(name string, link bool) (data []byte, whole bool, err error) {
-	at, err := e.openDir(parent(name))
+	at, err := dirfd.OpenBelow(e.root, dirfd.Parent(name))
 	if err != nil {
 		return nil, false, err
 	}

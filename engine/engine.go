@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/settings"
@@ -78,6 +79,7 @@ type Engine struct {
 	seen  func() // a test's hook after a scan
 
 	objects *objects.Objects // of the store and of git
+	mirror  *mirror.Mirror   // the way into git
 
 	mu    sync.Mutex // guards store
 	store *cas.Store // nil until it exists
@@ -102,6 +104,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		return nil, err
 	}
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
+	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
 	if e.birth, err = e.birthOf(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -36,7 +37,7 @@ type outsiders struct {
 
 // outsiders prepares to read what git has beside the store.
 func (e *Engine) outsiders(ctx context.Context) (*outsiders, error) {
-	o := &outsiders{e: e, rules: e.recordOf(e.rules().Read()), umask: chooseUmask(e.root)}
+	o := &outsiders{e: e, rules: capture.RulesOf(e.rules().Read(), e.alg), umask: capture.Umask(e.root)}
 	return o, e.view(ctx, func(v *records.View) error {
 		w, ok, err := v.Worktree()
 		if ok {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -95,7 +96,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	if err := e.takeOver(ctx, out); err != nil {
 		return nil, err
 	}
-	out.Bridge = e.bridge(ctx)
+	out.Bridge = e.mirror.Bridge(ctx)
 	return out, nil
 }
 
@@ -114,7 +115,7 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 	}
 	stage := store.Stage()
 	defer stage.Discard()
-	if err := keepRules(ctx, stage, e.rules().Read()); err != nil {
+	if err := capture.KeepRules(ctx, stage, e.rules().Read()); err != nil {
 		return err
 	}
 	var made []*Snapshot
@@ -193,7 +194,7 @@ func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Importe
 			continue
 		}
 		out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: "it moved while it was imported; import again"})
-		if err := e.letGo(ctx, s.ID); err != nil {
+		if err := e.mirror.LetGo(ctx, s.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -245,7 +246,7 @@ func (e *Engine) adopt(ctx context.Context) error {
 	}
 	stage := e.opened().Stage()
 	defer stage.Discard()
-	if err := keepRules(ctx, stage, e.rules().Read()); err != nil {
+	if err := capture.KeepRules(ctx, stage, e.rules().Read()); err != nil {
 		return err
 	}
 	return objects.StoreError(stage.Commit(ctx, e.changing(func(u *records.Update) error {

@@ -42,7 +42,7 @@ func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 	// As long as it lives the lock is respected.
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := e.bridge(ctx); err == nil || !strings.Contains(err.Error(), "locked") {
+	if err := e.mirror.Bridge(ctx); err == nil || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("beside a living process: %v", err)
 	}
 	if _, err := os.Lstat(lock); err != nil {

@@ -291,3 +291,7 @@ func putOperation(u *records.Update, op *Operation) error {
 
 // seqKey is the key of a row with a number.
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// copyMax is up to how many objects that git alone has are copied into the store
+// (engine/mirror): more are borrowed.
+const copyMax = 64

@@ -12,8 +12,6 @@ type (
 	Point = records.Point
 	// Rules are the ignore rules outside the tree that were in force.
 	Rules = records.Rules
-	// NestedAt names a repository inside the worktree and its own info/exclude.
-	NestedAt = records.NestedAt
 	// A Note names a path and says why it was left out, kept or not restored.
 	Note = records.Note
 	// A Path is a slash-separated path below the worktree, bytes as on disk.

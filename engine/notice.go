@@ -19,7 +19,7 @@ const noticeMax = 20
 // exposed returns, once in the life of a store, the untracked paths of a new
 // snapshot that the built-in list takes for secrets and that are in git objects
 // now. Only with rewind.secrets unset: who set it has decided.
-func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
+func (e *Engine) exposed(ctx context.Context, c *present) ([]Path, error) {
 	if e.repo == nil || len(e.conf.Secrets) > 0 {
 		return nil, nil
 	}
@@ -27,8 +27,8 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 		return nil, err
 	}
 	var before oid.ID
-	if c.last != nil && c.last.Lost == "" {
-		before = c.last.Tree
+	if c.Last != nil && c.Last.Lost == "" {
+		before = c.Last.Tree
 	}
 	found, err := e.likeSecrets(ctx, before, c)
 	if err != nil || len(found) == 0 {
@@ -39,20 +39,20 @@ func (e *Engine) exposed(ctx context.Context, c *capture) ([]Path, error) {
 
 // likeSecrets lists the files of the capture's git tree that differ from the
 // tree before, that HEAD's commit does not have, and that look like secrets.
-func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *capture) ([]Path, error) {
-	load := c.trees
+func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]Path, error) {
+	load := c.Trees
 	if before.IsZero() {
-		before = c.head.Tree
+		before = c.Head.Tree
 	}
 	var found []Path
-	for change, err := range tree.Diff(tree.State{Tree: before}, tree.State{Tree: c.state.Tree}, e.alg, load) {
+	for change, err := range tree.Diff(tree.State{Tree: before}, tree.State{Tree: c.State.Tree}, e.alg, load) {
 		if err != nil {
 			return nil, err
 		}
 		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) {
 			continue
 		}
-		_, tracked, err := tree.Lookup(tree.State{Tree: c.head.Tree}, change.Path, e.alg, load)
+		_, tracked, err := tree.Lookup(tree.State{Tree: c.Head.Tree}, change.Path, e.alg, load)
 		if err != nil {
 			return nil, err
 		}

@@ -1,21 +1,12 @@
 package engine
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 
-	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/rules"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // rules returns where the rules of the worktree stand.
@@ -25,44 +16,6 @@ func (e *Engine) rules() *rules.Source {
 		s.Layout = e.repo.Layout()
 	}
 	return s
-}
-
-// recordOf names rules by the ids of their texts.
-func (e *Engine) recordOf(t *rules.Texts) Rules {
-	r := Rules{Function: worktree.TreeFunction, Fold: t.Fold}
-	for _, text := range t.Ignore {
-		r.Ignore = append(r.Ignore, e.alg.Sum(oid.Blob, text))
-	}
-	if len(t.Exclude) > 0 {
-		r.Exclude = e.alg.Sum(oid.Blob, t.Exclude)
-	}
-	return r
-}
-
-// keepRules stores the texts that a record names.
-func keepRules(ctx context.Context, stage *cas.Stage, t *rules.Texts) error {
-	for _, text := range t.All() {
-		if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
-			return objects.StoreError(err)
-		}
-	}
-	return nil
-}
-
-// expectIndex begins to decode git's index where there is no stat table: then it
-// is needed for certain.
-func (c *capture) expectIndex() {
-	if c.e.repo == nil {
-		return
-	}
-	if _, err := os.Lstat(filepath.Join(c.e.table, tableFile)); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if x, err := rules.OpenIndex(c.e.repo.Layout(), ""); err == nil {
-		x.Read = sync.OnceValues(x.Read)
-		c.index = &x
-		go x.Read()
-	}
 }
 
 // room returns the function that says whether the store takes in one more new
@@ -84,18 +37,4 @@ func (e *Engine) room() func(size int64) string {
 		used.Add(-size)
 		return fmt.Sprintf("the store has no room for it (rewind.maxStoreSize: %d bytes; rewind prune makes room)", limit)
 	}
-}
-
-// storeStat identifies the store's directory, which a scan never enters.
-func storeStat(path string) dirfd.Stat {
-	dir, err := dirfd.Open(path)
-	if err != nil {
-		return dirfd.Stat{}
-	}
-	defer dir.Close()
-	st, err := dir.Stat()
-	if err != nil && !os.IsNotExist(err) && err != fs.ErrPermission {
-		return dirfd.Stat{}
-	}
-	return st
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -102,7 +103,7 @@ func selection(paths []string, exists func(path string) (bool, error)) (*plan.Se
 // path, or the disk; a snapshot may be nil.
 func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(string) (bool, error) {
 	return func(p string) (bool, error) {
-		if _, ok := e.lstat(p); ok {
+		if _, ok := dirfd.Lstat(e.root, p); ok {
 			return true, nil
 		}
 		for _, s := range snapshots {
@@ -133,35 +134,32 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 		}
 		left = apply.Leftovers(steps, h.Open.Key)
 	}
-	o := captureOptions{dry: true}
-	for {
-		present, err := e.capture(ctx, o)
+	var out *Plan
+	err = e.lookFor(ctx, func(now *present) ([]string, error) {
+		p, err := e.plan(ctx, now, to)
 		if err != nil {
 			return nil, err
 		}
-		p, err := e.plan(ctx, present, to)
-		present.discard()
-		if err != nil {
-			return nil, err
-		}
-		if len(p.force) == 0 || o.force != nil {
-			p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return left[string(c.Path)] })
-			return p, nil
-		}
-		o.force = p.force
+		p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return left[string(c.Path)] })
+		out = p
+		return p.force, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return out, nil
 }
 
 // plan finds what must change so that the present becomes the target, within
 // the selected paths.
-func (e *Engine) plan(ctx context.Context, present *capture, to aim) (*Plan, error) {
+func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) {
 	target, texts := e.target(to.target), map[oid.ID][]byte{}
 	if to.target.Source != nil {
 		texts = e.assume(to.target, target)
 	}
-	p, err := plan.New(present.seen(), plan.Aim{Target: target, Paths: to.paths, Made: to.made}, plan.Objects{
+	p, err := plan.New(now.forPlan(), plan.Aim{Target: target, Paths: to.paths, Made: to.made}, plan.Objects{
 		Algorithm: e.alg,
-		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: present.hand.tree, GitFirst: true}),
+		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: now.Memory.Tree, GitFirst: true}),
 		Blob: func(id oid.ID) ([]byte, error) {
 			if text, ok := texts[id]; ok {
 				return text, nil

@@ -1,80 +1,165 @@
 package engine
 
 import (
-	"path"
+	"context"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"time"
 
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/plan"
-	"github.com/seed-82afce7a/rewind/internal/apply"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
-// seen returns what a plan is to know of a capture.
-func (c *capture) seen() *plan.Present {
-	p := &plan.Present{State: c.state, Disk: disk{c}}
-	for _, n := range c.skipped {
-		p.LeftOut = append(p.LeftOut, plan.Note{Path: string(n.Path), Reason: n.Reason})
-	}
-	return p
+// known is what the store and git say of a worktree before it is looked at.
+type known struct {
+	mirror.Standing
+	time  time.Time // when the scan began
+	umask tree.Mode
+	new   bool // the store knows nothing of the worktree yet
 }
 
-// A disk answers a plan's questions about single paths.
-type disk struct{ c *capture }
-
-// Mode is what [plan.Disk] asks for.
-func (d disk) Mode(path string) tree.Mode {
-	st, _ := d.c.e.lstat(path)
-	return st.Mode
+// A present is the worktree as it was seen, to be compared or shown.
+type present struct {
+	*capture.Seen
+	known
 }
 
-// Empty is what [plan.Disk] asks for.
-func (d disk) Empty(path string) bool {
-	dir, err := d.c.e.openDir(path)
+// A taken present is in a stage of the store, to become a snapshot.
+type taken struct {
+	*capture.Staged
+	known
+}
+
+// present returns what was seen.
+func (t *taken) present() *present { return &present{t.Seen, t.known} }
+
+// look scans the worktree and keeps nothing: ids and trees only. Force are ignored
+// files that are looked at all the same. The caller closes what was seen.
+func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
+	o := capture.Open(e.place())
+	k, err := e.before(ctx)
 	if err != nil {
-		return false
+		o.Close()
+		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.List()
-	return err == nil && len(names) == 0
-}
-
-// Seen is the fingerprint of what the scan saw. What was young then has none:
-// where clocks are coarse it may have been written again within the same tick,
-// and then only its content can tell.
-func (d disk) Seen(path string) apply.Fingerprint {
-	seen, ok := d.c.result.Lookup(path)
-	if !ok || seen.Young {
-		return apply.Fingerprint{}
-	}
-	return apply.Fingerprint{Mode: seen.Stat.Mode, Ino: seen.Stat.Ino, Size: seen.Stat.Size, Mtime: seen.Stat.Mtime, Ctime: seen.Stat.Ctime}
-}
-
-// lstat looks at a path, and not through a symbolic link on the way to it;
-// false if nothing is there.
-func (e *Engine) lstat(rel string) (st dirfd.Stat, ok bool) {
-	dir, err := e.openDir(parent(rel))
+	how, err := e.how(ctx, k, force, true)
 	if err != nil {
-		return st, false
+		o.Close()
+		return nil, err
 	}
-	defer dir.Close()
-	st, err = dir.Lstat(path.Base(rel))
-	return st, err == nil
+	seen, err := o.Look(ctx, how)
+	if err != nil {
+		return nil, err
+	}
+	e.scanned()
+	return &present{seen, k}, nil
 }
 
-// openDir opens a directory of the worktree, "" for its root.
-func (e *Engine) openDir(rel string) (*dirfd.Dir, error) {
-	root, err := dirfd.Open(e.root)
-	if err != nil || rel == "" {
-		return root, err
+// lookFor looks once, and a second time where use finds ignored files that have
+// to be looked at too.
+func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string, err error)) error {
+	for force := []string(nil); ; {
+		now, err := e.look(ctx, force)
+		if err != nil {
+			return err
+		}
+		more, err := use(now)
+		now.Close()
+		if err != nil || len(more) == 0 || force != nil {
+			return err
+		}
+		force = more
 	}
-	defer root.Close()
-	return root.OpenDir(rel)
 }
 
-// parent returns the directory of a path, "" for the worktree itself.
-func parent(rel string) string {
-	if dir := path.Dir(rel); dir != "." {
-		return dir
+// scanned calls a test's hook.
+func (e *Engine) scanned() {
+	if e.seen != nil {
+		e.seen()
 	}
-	return ""
+}
+
+func (e *Engine) place() capture.Place {
+	return capture.Place{Root: e.root, Table: filepath.Join(e.table, tableFile), Store: e.dir, Rules: e.rules(), Objects: e.objects}
+}
+
+// before reads what the store knows of the worktree, and looks at git.
+func (e *Engine) before(ctx context.Context) (k known, err error) {
+	k.time, k.umask, k.new = e.now(), capture.Umask(e.root), true
+	err = e.view(ctx, func(v *records.View) error {
+		w, ok, err := v.Worktree()
+		if ok {
+			k.umask, k.new = w.Umask, false
+		}
+		if err != nil {
+			return err
+		}
+		return k.Read(v)
+	})
+	if err == nil {
+		e.mirror.Look(ctx, &k.Standing)
+	}
+	return k, err
+}
+
+// how says how to look.
+func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (how capture.How, err error) {
+	store := e.opened()
+	how = capture.How{
+		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.room(), Last: k.Last,
+		Bound: func(name string, snapshot oid.ID) bool {
+			bound := store != nil && k.Last != nil && name == storeName(store) && snapshot == k.Last.ID
+			return bound && k.Last.Lost == "" && !(k.Adrift && k.Last.Held != records.HeldByStore) && !e.objects.Distrusts()
+		},
+	}
+	if e.opt.Progress != nil {
+		how.Progress = func(n worktree.Counters) {
+			e.opt.Progress(Progress{Step: "scan", Done: int(n.Stats), Bytes: n.ReadBytes})
+		}
+	}
+	how.Leave, err = e.leftovers(ctx, dry)
+	return how, err
+}
+
+// storeName is the store's random id as the stat table has it.
+func storeName(s *cas.Store) string {
+	id := s.ID()
+	return hex.EncodeToString(id[:])
+}
+
+// record makes the record of what was seen, without an id.
+func (p *present) record(where string) *Snapshot {
+	return &Snapshot{
+		Tree: p.State.Tree, Overlay: p.State.Overlay, Umask: p.State.Umask, Time: p.time, Where: where,
+		Branch: p.Head.Branch, Head: p.Head.Commit, Rules: p.Rules, Skipped: p.Skipped, Nested: p.Nested,
+	}
+}
+
+// forPlan returns what a plan is to know of what was seen.
+func (p *present) forPlan() *plan.Present {
+	out := &plan.Present{State: p.State, Disk: p.Seen}
+	for _, n := range p.Skipped {
+		out.LeftOut = append(out.LeftOut, plan.Note{Path: string(n.Path), Reason: n.Reason})
+	}
+	return out
+}
+
+// saveTable keeps what the scan saw for the next one; afterwards nothing tells any
+// more what it saw at a path. That is a cache: failing to write it costs time, so
+// only a caller's own cancellation is an error.
+func (e *Engine) saveTable(p *present, id oid.ID) error {
+	_ = durable.MakeDir(e.table) // a linked worktree's is not where the store is; without it nothing can be written
+	err := p.SaveTable(storeName(e.opened()), id)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -64,7 +65,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 		if err := k.Drop(ctx, &out.Choice); err != nil {
 			return nil, err
 		}
-		out.Bridge = e.bridge(ctx)
+		out.Bridge = e.mirror.Bridge(ctx)
 	}
 	return out, e.sweep(ctx, p, out)
 }
@@ -166,7 +167,7 @@ func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
 	case err != nil:
 		return true
 	}
-	return sameDir(l.CommonDir, e.repo.Layout().CommonDir)
+	return dirfd.SameDir(l.CommonDir, e.repo.Layout().CommonDir)
 }
 
 // weigh returns the function that tells what a snapshot adds to the store's file.

@@ -102,7 +102,7 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 		return nil, errors.Join(err, unlock.Unlock())
 	}
 	// Who was brought half-way into git must not come back.
-	_ = e.bridge(ctx)
+	_ = e.mirror.Bridge(ctx)
 	return unlock, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -63,7 +64,7 @@ func (p *purging) outside(ctx context.Context, changed []replaced) (more []repla
 		}
 	}
 	if len(more) > 0 && !p.dry { // their records name the rules of today
-		err = keepRules(ctx, p.stage, p.e.rules().Read())
+		err = capture.KeepRules(ctx, p.stage, p.e.rules().Read())
 	}
 	return more, err
 }

@@ -56,7 +56,7 @@ func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 // the store's file is written anew without the contents.
 func (p *purging) finish(ctx context.Context, out *Purged) error {
 	e := p.e
-	out.Bridge = e.bridge(ctx)
+	out.Bridge = e.mirror.Bridge(ctx)
 	s := e.opened()
 	// No grace: these contents are to go now. A snapshot that is being made
 	// meanwhile and relied on one of them notices, and begins again.

@@ -34,7 +34,7 @@ func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
 		out.Unfinished, err = err, nil
 	}
 	if err == nil {
-		err = e.syncGit(ctx)
+		err = e.mirror.Sync(ctx)
 	}
 	return out, err
 }

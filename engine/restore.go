@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -80,7 +82,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 // operate carries out an operation whose kind (and, for undo and redo, what it
 // reverts) is given. The operation lock is held.
 func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
-	plan, present, err := e.prepare(ctx, op, to)
+	plan, began, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
@@ -90,9 +92,9 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	// the operation unfinished, lest his undo goes a step too far.
 	var git sync.WaitGroup
 	var bridged error
-	git.Go(func() { bridged = present.finishMirror(ctx) })
+	git.Go(func() { bridged = began.way.Finish(ctx) })
 	var out outcome
-	if err = e.secureTrees(ctx, present); err == nil {
+	if err = e.secureTrees(ctx, began.memory); err == nil {
 		out, err = e.apply(ctx, op, plan.steps, false)
 	}
 	git.Wait()
@@ -150,38 +152,46 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 // may be on its way into git when it returns. Ignored files that the plan would
 // overwrite or delete are recorded too: then the present is looked at a second
 // time.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (*Plan, *capture, error) {
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (*Plan, begun, error) {
 	op.To, op.Paths = to.target.ID, pathsOf(to.paths.Patterns())
-	opt := captureOptions{}
+	var force []string
 	for tries := 1; ; tries++ {
-		plan, present, err := e.tryPrepare(ctx, op, to, opt)
+		plan, began, err := e.tryPrepare(ctx, op, to, force)
 		if errors.Is(err, cas.ErrSwept) && tries < sweptTries {
 			continue
 		}
-		if err != nil || len(plan.force) == 0 || opt.force != nil {
-			return plan, present, err
+		if err != nil || len(plan.force) == 0 || force != nil {
+			return plan, began, err
 		}
-		opt.force = plan.force
+		force = plan.force
 	}
 }
 
+// begun is what is left of the present when an operation has begun: its way into
+// git, and the trees that were made of it.
+type begun struct {
+	way    *mirror.Way
+	memory *capture.Memory
+}
+
 // tryPrepare is prepare, but for ignored files, which it leaves to the caller
-// to force: then nothing is begun, unless they are forced already. The capture
-// is discarded: of use are only its way into git and what git has of it.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, opt captureOptions) (*Plan, *capture, error) {
-	present, err := e.capture(ctx, opt)
+// to force: then nothing is begun, unless they are forced already.
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []string) (*Plan, begun, error) {
+	c, err := e.take(ctx, force)
 	if err != nil {
-		return nil, nil, err
+		return nil, begun{}, err
 	}
-	defer present.discard()
-	plan, err := e.plan(ctx, present, to)
-	if err == nil && (len(plan.force) == 0 || opt.force != nil) {
-		if err = e.begin(ctx, op, to, present, plan.steps); err == nil {
-			_ = present.saveTable(op.From) // a cancellation stops the steps, and is reported as what it is there
-			return plan, present, nil
-		}
+	defer c.Discard()
+	plan, err := e.plan(ctx, c.present(), to)
+	if err != nil || len(plan.force) > 0 && force == nil {
+		return plan, begun{}, err
 	}
-	return plan, nil, err
+	way, err := e.begin(ctx, op, to, c, plan.steps)
+	if err != nil {
+		return plan, begun{}, err
+	}
+	_ = e.saveTable(c.present(), op.From) // a cancellation stops the steps, and is reported as what it is there
+	return plan, begun{way, c.Memory}, nil
 }
 
 // begin makes the operation durable before anything is changed, in one
@@ -189,23 +199,23 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, opt capture
 // that is an earlier one, which a prune may have dropped since, it is
 // [cas.ErrSwept] if it is not there any more; where the target was dropped,
 // [ErrNoSnapshot]. From here on the operation keeps both.
-func (e *Engine) begin(ctx context.Context, op running, to aim, present *capture, steps []apply.Step) (err error) {
+func (e *Engine) begin(ctx context.Context, op running, to aim, c *taken, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if op.Plan, err = present.stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
-		return objects.StoreError(err)
+	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
+		return nil, objects.StoreError(err)
 	}
-	_, _, err = e.commit(ctx, present, Point{Trigger: "undo"}, func(u *records.Update, undo *Snapshot) error {
+	_, _, way, err = e.commit(ctx, c, Point{Trigger: "undo"}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
 		if err := to.stands(&u.View); err != nil {
 			return err
 		}
 		return u.Begin(op.Operation)
 	})
-	return err
+	return way, err
 }
 
 // apply carries out the steps, when it is sure that all they replace can be

@@ -5,15 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -87,8 +88,8 @@ func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
 
 // secureTrees does so for the directories that a capture has encoded, which are
 // in memory still. What else a restore goes through was read to plan it.
-func (e *Engine) secureTrees(ctx context.Context, c *capture) error {
-	for id, payload := range c.hand.allTrees() {
+func (e *Engine) secureTrees(ctx context.Context, m *capture.Memory) error {
+	for id, payload := range m.Trees() {
 		if err := e.objects.ReadBack(ctx, id); err == nil || id == e.objects.EmptyTree() {
 			continue
 		}
@@ -98,13 +99,6 @@ func (e *Engine) secureTrees(ctx context.Context, c *capture) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// allTrees returns the trees that are in memory.
-func (h *hand) allTrees() map[oid.ID][]byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return maps.Clone(h.trees)
 }
 
 // renew stores a content anew from a path that still has it.
@@ -135,7 +129,7 @@ func (e *Engine) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error 
 
 // onDisk opens the file, or the target of the link, that a step has seen.
 func (e *Engine) onDisk(s *apply.Step) (io.ReadCloser, int64, error) {
-	at, err := e.openDir(parent(s.Path))
+	at, err := dirfd.OpenBelow(e.root, dirfd.Parent(s.Path))
 	if err != nil {
 		return nil, 0, err
 	}

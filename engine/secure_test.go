@@ -78,12 +78,12 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	two := p.snap(e, "two", nil)
 	p.write("dear", "nowhere else")
 	p.damage(e, []byte("nowhere else"))
-	c, err := e.capture(ctx, captureOptions{})
+	c, err := e.take(ctx, nil)
 	p.must(err)
-	defer c.discard()
+	defer c.Discard()
 	to, err := e.aimAt(ctx, two.ID, nil)
 	p.must(err)
-	plan, err := e.plan(ctx, c, to)
+	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)
 	p.write("dear", "since then") // so that the disk does not have it any more either
 	sure, err := e.secure(ctx, plan.steps)
@@ -102,15 +102,15 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 	p.write("d/f", "1")
 	one := p.snap(e, "one", nil)
 	p.write("d/f", "2")
-	c, err := e.capture(ctx, captureOptions{})
+	c, err := e.take(ctx, nil)
 	p.must(err)
-	c.discard()
+	c.Discard()
 	p.snap(e, "one", nil) // of the state that comes back below
 	p.write("d/f", "3")
 	p.snap(e, "one", nil)
 	p.write("d/f", "2")
 	damaged := 0
-	for _, payload := range c.hand.allTrees() {
+	for _, payload := range c.Memory.Trees() {
 		p.damage(e, payload)
 		damaged++
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -63,17 +65,17 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		return nil, err
 	}
 	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger}
-	r, c, err := e.record(ctx, captureOptions{}, p)
+	r, c, way, err := e.record(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	defer c.discard()
-	r.Skipped = c.skipped
+	defer c.Close()
+	r.Skipped = c.Skipped
 	r.Recovered, r.Unfinished = recovered, left
 	var git sync.WaitGroup
-	git.Go(func() { r.Bridge = c.finishMirror(ctx) })
+	git.Go(func() { r.Bridge = way.Finish(ctx) })
 	// The snapshot stands: nothing from here on makes it fail.
-	_ = c.saveTable(r.ID)
+	_ = e.saveTable(c, r.ID)
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if kind != "" {
@@ -83,8 +85,8 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 }
 
 // compare fills in what differs from the worktree's last snapshot.
-func (e *Engine) compare(ctx context.Context, r *Recorded, c *capture) (err error) {
-	if r.Changed, err = e.changed(ctx, c); err != nil || r.Reused {
+func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
+	if r.Changed, err = e.changed(c); err != nil || r.Reused {
 		return err
 	}
 	r.Exposed, err = e.exposed(ctx, c)
@@ -93,85 +95,106 @@ func (e *Engine) compare(ctx context.Context, r *Recorded, c *capture) (err erro
 
 // Preview tells what tree a snapshot would have now, and writes nothing.
 func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
-	c, err := e.capture(ctx, captureOptions{dry: true})
+	c, err := e.look(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer c.discard()
-	r := &Recorded{Snapshot: c.snapshot(), Unstable: c.unstable()}
-	if c.unchanged(c.last) {
-		r.ID, r.Reused = c.last.ID, true
+	defer c.Close()
+	r := &Recorded{Snapshot: c.record(e.key), Unstable: c.Unstable()}
+	if c.Same(c.Last) {
+		r.ID, r.Reused = c.Last.ID, true
 	}
-	r.Changed, err = e.changed(ctx, c)
+	r.Changed, err = e.changed(c)
 	return r, err
 }
 
 // record captures and commits. If a sweep removed something in between, it
-// begins again: then nothing was recorded. The caller discards the capture.
-func (e *Engine) record(ctx context.Context, opt captureOptions, p Point) (r *Recorded, c *capture, err error) {
+// begins again: then nothing was recorded. The caller closes what was seen, and
+// finishes the way into git.
+func (e *Engine) record(ctx context.Context, p Point) (*Recorded, *present, *mirror.Way, error) {
 	e.objects.TrustAgain()
-	for range sweptTries {
-		if c, err = e.capture(ctx, opt); err != nil {
-			return nil, nil, err
+	for tries := 1; ; tries++ {
+		c, err := e.take(ctx, nil)
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		r = &Recorded{Unstable: c.unstable()}
-		r.Snapshot, r.Reused, err = e.commit(ctx, c, p, nil)
+		r := &Recorded{Unstable: c.Unstable()}
+		var way *mirror.Way
+		r.Snapshot, r.Reused, way, err = e.commit(ctx, c, p, nil)
 		if err == nil {
-			return r, c, nil
+			c.Stage.Discard() // of a state that was recorded already
+			return r, c.present(), way, nil
 		}
-		c.discard()
-		if !errors.Is(err, cas.ErrSwept) {
-			break
+		c.Discard()
+		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+			return nil, nil, nil, err
 		}
 	}
-	return nil, nil, err
+}
+
+// take scans the worktree into a stage of the store, which the caller commits or
+// discards.
+func (e *Engine) take(ctx context.Context, force []string) (*taken, error) {
+	o := capture.Open(e.place())
+	store, err := e.needStore()
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	k, err := e.before(ctx)
+	if err == nil && k.new {
+		err = e.adopt(ctx)
+	}
+	var how capture.How
+	if err == nil {
+		how, err = e.how(ctx, k, force, false)
+	}
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	staged, err := o.Stage(ctx, how, store.Stage())
+	if err != nil {
+		return nil, err
+	}
+	e.scanned()
+	return &taken{staged, k}, nil
 }
 
 // sweptTries is how often a snapshot begins again because of a sweep. One
 // sweep can hit it once; a second at the same moment is already unlikely.
 const sweptTries = 5
 
-// commit makes the capture a snapshot, or finds that it is the last one, for
+// commit makes what was taken a snapshot, or finds that it is the last one, for
 // which nothing is written but what it was taken for. What also records, if it
-// is not nil, stands in the same transaction.
-func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, err error) {
+// is not nil, stands in the same transaction. The caller finishes the way into git.
+func (e *Engine) commit(ctx context.Context, c *taken, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, way *mirror.Way, err error) {
 	p.Time = c.time
-	if c.unchanged(c.last) && !c.rechecked {
-		if also == nil {
-			return c.last, true, e.addPoint(ctx, c.last, p)
-		}
-		return c.last, true, objects.StoreError(c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
-			if err := c.relies(&u.View); err != nil {
-				return err
-			}
-			return also(u, c.last)
-		})))
+	if c.Same(c.Last) && !c.Rechecked {
+		return c.Last, true, e.mirror.NoWay(), e.again(ctx, c, p, also)
 	}
-	if err := c.rest(ctx); err != nil {
-		return nil, false, err
-	}
-	s = c.snapshot()
-	s.Points = []Point{p}
-	if err := s.PackSkipped(putSkipped(ctx, c.stage)); err != nil {
-		return nil, false, err
-	}
-	payload := c.commitObject()
-	if s.ID, err = c.stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
-		return nil, false, objects.StoreError(err)
-	}
-	mine := s.ID
-	done, older := e.bridged(ctx, c.owed.Pending)
-	if c.way = nil; c.borrows && !c.unchanged(c.last) {
-		c.way, err = c.borrow(ctx, s.ID, payload, older)
-		s.Held = c.held
-	} else {
-		c.way = c.mirror(ctx, s.ID, payload, older)
-	}
+	held, err := e.mirror.Hold(ctx, mirror.Staged{
+		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
+	}, c.Standing)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
-	err = c.stage.Commit(ctx, e.changing(func(u *records.Update) error {
-		if s, reused, err = e.recordIn(u, c, s, done); err != nil || also == nil {
+	c.Last = held.Last()
+	s = c.present().record(e.key)
+	s.Points = []Point{p}
+	if err := s.PackSkipped(putSkipped(ctx, c.Stage)); err != nil {
+		return nil, false, nil, err
+	}
+	payload := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, Identity: e.identity()}, e.alg)
+	if s.ID, err = c.Stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
+		return nil, false, nil, objects.StoreError(err)
+	}
+	if way, err = held.Begin(ctx, s.ID, payload); err != nil {
+		return nil, false, nil, err
+	}
+	s.Held = held.By()
+	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
+		if s, reused, err = e.recordIn(u, held, way, s); err != nil || also == nil {
 			return err
 		}
 		return also(u, s)
@@ -179,77 +202,45 @@ func (e *Engine) commit(ctx context.Context, c *capture, p Point, also func(*rec
 	if err != nil {
 		s = &Snapshot{}
 	}
-	c.recorded = s.ID
-	c.way.goOn(s.ID)
-	if c.kept && s.ID != mine { // the ref has what nobody recorded
-		err = errors.Join(err, e.letGo(context.WithoutCancel(ctx), mine))
+	if err = errors.Join(err, way.Recorded(ctx, s.ID)); err != nil {
+		return nil, false, nil, objects.StoreError(err)
 	}
-	if err != nil {
-		return nil, false, objects.StoreError(err)
-	}
-	return s, reused, nil
+	return s, reused, way, nil
 }
 
-// rest sees to it that everything the capture names will be held. Where the ref
-// does not keep any more what it kept, what was read again goes into the store
-// first, and git is mended with it: what still lacks then is copied.
-func (c *capture) rest(ctx context.Context) error {
-	if c.adrift {
-		if err := c.stage.Flush(ctx); err != nil {
-			return objects.StoreError(err)
-		}
-		_ = c.e.mend(ctx) // what hinders it is met again, and told, when git gets this snapshot
-		if err := c.lookAgain(ctx); err != nil {
+// again says of the last snapshot, which has what was taken, what else it was
+// taken for.
+func (e *Engine) again(ctx context.Context, c *taken, p Point, also func(*records.Update, *Snapshot) error) error {
+	if also == nil {
+		return e.addPoint(ctx, c.Last, p)
+	}
+	return objects.StoreError(c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
+		if err := c.LastStands(&u.View); err != nil {
 			return err
 		}
-	}
-	if err := c.hold(ctx); err != nil {
-		return err
-	}
-	if c.borrows && c.unchanged(c.last) && !c.e.repo.Keeps(ctx, c.last.ID) {
-		return c.holdAll(ctx) // no new commit will keep it
-	}
-	return nil
+		return also(u, c.Last)
+	})))
 }
 
-// lookAgain takes up what became of the last snapshot when git was mended.
-func (c *capture) lookAgain(ctx context.Context) error {
-	if c.last == nil {
-		return ctx.Err()
-	}
-	return c.e.view(ctx, func(v *records.View) error {
-		now, err := v.Find(c.last.ID)
-		if now != nil && now.ID == c.last.ID {
-			c.last = now
-		}
-		return err
-	})
-}
-
-// commitObject encodes the commit that the capture's snapshot is named after.
-func (c *capture) commitObject() []byte {
-	return gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: c.state.Tree, Overlay: c.state.Overlay, Time: c.time, Identity: c.e.identity()}, c.e.alg)
-}
-
-// recordIn records a capture as the snapshot s, unless another process has
+// recordIn records what is held as the snapshot s, unless another process has
 // recorded the same state meanwhile, and settles the rows that are done.
-func (e *Engine) recordIn(u *records.Update, c *capture, s *Snapshot, done []records.Pending) (*Snapshot, bool, error) {
+func (e *Engine) recordIn(u *records.Update, held *mirror.Held, way *mirror.Way, s *Snapshot) (*Snapshot, bool, error) {
 	last, err := u.Last()
 	if err != nil {
 		return nil, false, err
 	}
-	if c.unchanged(last) {
+	if held.Same(last) {
 		return last, true, errors.Join(u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
 	}
-	if err := c.relies(&u.View); err != nil {
+	if err := held.Relies(&u.View); err != nil {
 		return nil, false, err
 	}
-	for _, row := range done {
+	for _, row := range way.Settled() {
 		if err := u.Settle(row); err != nil {
 			return nil, false, err
 		}
 	}
-	return s, false, e.append(u, s, !c.kept)
+	return s, false, e.append(u, s, !way.Kept())
 }
 
 // append writes the record of a new snapshot and what points to it; pending
@@ -285,12 +276,12 @@ func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
 
 // changed counts the paths that differ from the worktree's last snapshot
 // before the capture.
-func (e *Engine) changed(ctx context.Context, c *capture) (int, error) {
-	if c.last == nil || c.last.Lost != "" { // there is nothing to compare with
-		return c.files(), nil
+func (e *Engine) changed(c *present) (int, error) {
+	if c.Last == nil || c.Last.Lost != "" { // there is nothing to compare with
+		return c.Files(), nil
 	}
 	n := 0
-	for _, err := range tree.Diff(c.last.State(), c.state, e.alg, c.trees) {
+	for _, err := range tree.Diff(c.Last.State(), c.State, e.alg, c.Trees) {
 		if err != nil {
 			return 0, err
 		}

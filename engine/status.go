@@ -56,12 +56,9 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := e.owed(ctx)
-	if err != nil {
+	if st.Pending, err = e.mirror.Pending(ctx); err != nil {
 		return nil, err
 	}
-	_, rest := e.bridged(ctx, d.Pending)
-	st.Pending = len(rest)
 	if len(e.conf.Secrets) == 0 {
 		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 			return nil, err

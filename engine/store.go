@@ -6,6 +6,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // view reads the store if there is one; without one there is nothing to read.
@@ -31,4 +32,27 @@ func (e *Engine) changing(f func(*records.Update) error) func(*cas.Update) error
 // owner is the worktree as its records name it.
 func (e *Engine) owner() *records.Owner {
 	return &records.Owner{Key: e.key, Birth: e.birth, Root: Path(e.root), Git: e.repo != nil, Now: e.now}
+}
+
+// stands reports whether the store has a snapshot under this very id.
+func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
+	err = e.view(ctx, func(v *records.View) error {
+		stands, err = v.Stands(id)
+		return err
+	})
+	return stands, err
+}
+
+// stored returns every snapshot that the store has a record of, newest first.
+func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
+	err = e.view(ctx, func(v *records.View) error {
+		for s, err := range v.Snapshots() {
+			if err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+		return nil
+	})
+	return all, err
 }

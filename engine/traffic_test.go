@@ -139,7 +139,7 @@ func TestAnEmptyLiveSetPreservesTheRef(t *testing.T) {
 	}
 	p.must(e.openStore(true))
 	p.must(e.update(context.Background(), func(u *records.Update) error { return u.LetGo(id) }))
-	p.must(e.bridge(context.Background()))
+	p.must(e.mirror.Bridge(context.Background()))
 	if !slices.Equal(p.inRef(e), []oid.ID{id}) {
 		t.Errorf("the ref keeps %v", p.inRef(e))
 	}

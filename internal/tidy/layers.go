@@ -39,12 +39,15 @@ var layers = map[string]string{
 	"engine/purge":      "engine/reach engine/records internal/oid internal/tree",
 	"engine/plan":       "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
 	"engine/objects":    "engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
-	"engine/settings":   "internal/ignore internal/gitconf internal/worktree",
+	"engine/capture": "engine/objects engine/records engine/rules cas gitbridge internal/apply internal/dirfd internal/gitconf " +
+		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
+	"engine/mirror":   "engine/objects engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
+	"engine/settings": "internal/ignore internal/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/gitconf " +
 		"internal/gitindex internal/worktree",
-	"engine": "engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
-		"internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/apply internal/gitconf internal/gitodb internal/regular internal/trust",
+	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
+		"internal/dirfd internal/durable internal/worktree " +
+		"internal/apply internal/gitconf internal/regular internal/trust",
 	"internal/rpc":  "",
 	"internal/wire": "engine",
 	"cmd/rewind":    "engine internal/oid internal/wire internal/rpc bench",

@@ -1,14 +1,19 @@
-package engine
+package capture
 
 import (
 	"context"
 	"errors"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/trust"
@@ -19,21 +24,21 @@ import (
 // directory that has a `.git`: its HEAD, its index, its own rules. Nil means
 // that it is no repository, and the directory an ordinary one. With an error
 // comes what can be known all the same.
-func (c *capture) nestedRepository(texts *rules.Texts) func(context.Context, string) (*worktree.Repo, error) {
+func (c *scan) nestedRepository(texts *rules.Texts) func(context.Context, string) (*worktree.Repo, error) {
 	return func(ctx context.Context, rel string) (*worktree.Repo, error) {
-		dir := filepath.Join(c.e.root, filepath.FromSlash(rel))
-		layout, err := gitconf.Nested(dir, &gitconf.Options{Env: c.e.opt.Getenv})
+		dir := filepath.Join(c.Root, filepath.FromSlash(rel))
+		layout, err := gitconf.Nested(dir, &gitconf.Options{Env: c.Rules.Env})
 		switch {
 		case errors.Is(err, gitconf.ErrNotRepository):
 			return nil, nil
-		case errors.Is(err, trust.ErrForeign) && c.e.repo == nil: // nothing is asked of it
+		case errors.Is(err, trust.ErrForeign) && c.Objects.Git == nil: // nothing is asked of it
 			return &worktree.Repo{Ignore: texts.Chain(nil)}, c.keepNested(ctx, rel, nil)
 		case err != nil:
 			if err := c.keepNested(ctx, rel, nil); err != nil {
 				return nil, err
 			}
 			return &worktree.Repo{Ignore: texts.Chain(nil)}, inWords(err)
-		case c.e.repo != nil && sameDir(filepath.Join(dir, ".git"), c.e.repo.Layout().GitDir):
+		case c.Objects.Git != nil && dirfd.SameDir(filepath.Join(dir, ".git"), c.Rules.Layout.GitDir):
 			return nil, nil // a link to the repository around it: for git an ordinary directory
 		}
 		exclude := rules.Exclude(layout)
@@ -69,28 +74,39 @@ func nestedHead(l *gitconf.Layout) (oid.ID, error) {
 // path that it gives is that of the repository.
 func inWords(err error) error { return errors.New(err.Error()) }
 
-// keepNested records a nested repository and its own ignore rules.
-func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) error {
-	at := NestedAt{Path: Path(rel)}
+// nestedOnes are the nested repositories that were met. The scan may ask for
+// them from several goroutines.
+type nestedOnes struct {
+	mu   sync.Mutex
+	list []records.NestedAt
+}
+
+func (n *nestedOnes) add(at records.NestedAt) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, at)
+}
+
+func (n *nestedOnes) forget() { n.list = nil }
+
+// among returns those that were repositories: it was asked for plain directories
+// too. Their order does not depend on who was asked first.
+func (n *nestedOnes) among(paths []string) []records.NestedAt {
+	list := slices.DeleteFunc(n.list, func(at records.NestedAt) bool { return !slices.Contains(paths, string(at.Path)) })
+	slices.SortFunc(list, func(a, b records.NestedAt) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return list
+}
+
+// keepNested notes a nested repository, and stages its own ignore rules.
+func (c *scan) keepNested(ctx context.Context, rel string, exclude []byte) error {
+	at := records.NestedAt{Path: records.Path(rel)}
 	if len(exclude) > 0 {
-		at.Exclude = c.e.alg.Sum(oid.Blob, exclude)
+		at.Exclude = c.Objects.Algorithm.Sum(oid.Blob, exclude)
 	}
-	c.mu.Lock()
-	c.nested = append(c.nested, at)
-	c.mu.Unlock()
+	c.nested.add(at)
 	if c.stage == nil || len(exclude) == 0 {
 		return nil
 	}
 	_, err := c.stage.Put(ctx, oid.Blob, exclude, oid.ID{})
 	return objects.StoreError(err)
-}
-
-// sameDir reports whether two paths lead to one directory.
-func sameDir(a, b string) bool {
-	if a == b {
-		return true
-	}
-	realA, errA := filepath.EvalSymlinks(a)
-	realB, errB := filepath.EvalSymlinks(b)
-	return errA == nil && errB == nil && realA == realB
 }

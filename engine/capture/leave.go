@@ -1,0 +1,49 @@
+package capture
+
+import (
+	"hash/fnv"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// Temporary files of an earlier restore that could not be removed are not the
+// user's: a scan leaves them out.
+
+const leftoverReason = "a temporary file of an earlier restore that could not be removed"
+
+type leaving struct {
+	worktree.Policy // nil: everything is usual
+	paths           []string
+}
+
+// Place leaves out the paths.
+func (w *leaving) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
+	switch {
+	case slices.Contains(w.paths, path):
+		return worktree.Nowhere, leftoverReason
+	case w.Policy == nil:
+		return worktree.Usual, ""
+	}
+	return w.Policy.Place(path, isDir, ignored, size)
+}
+
+// Full is the other policy's.
+func (w *leaving) Full(files int) string {
+	if w.Policy == nil {
+		return ""
+	}
+	return w.Policy.Full(files)
+}
+
+// Digest covers the paths too.
+func (w *leaving) Digest() uint64 {
+	h := fnv.New64a()
+	for _, path := range w.paths {
+		_, _ = h.Write([]byte(path + "\x00"))
+	}
+	if w.Policy == nil {
+		return h.Sum64()
+	}
+	return h.Sum64() ^ w.Policy.Digest()
+}

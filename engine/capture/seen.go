@@ -1,0 +1,157 @@
+package capture
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/rules"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// A Seen is what a scan found. Close it when done.
+type Seen struct {
+	State     tree.State
+	Skipped   []records.Note // what was left out
+	Nested    []records.NestedAt
+	Rules     records.Rules
+	Rechecked bool        // the stat table was not trusted: what was missing was read again
+	Trees     tree.Loader // of the capture, of the store and of git; not to be shared
+	Memory    *Memory     // what the scan made and read
+
+	result *worktree.Result
+	table  *stattable.Table
+	place  Place
+}
+
+// A Staged is a Seen whose contents and trees are in a stage of the store.
+type Staged struct {
+	*Seen
+	Stage *cas.Stage
+}
+
+// Discard drops what was staged and is not committed, and closes what was seen.
+// The second call does nothing.
+func (s *Staged) Discard() {
+	s.Stage.Discard()
+	s.Close()
+}
+
+// Close lets go of the stat table. Afterwards nothing tells any more what the
+// scan saw at a path. The second call does nothing.
+func (s *Seen) Close() { s.table.Close() }
+
+// SaveTable keeps what the scan saw for the next one, which agrees with a
+// snapshot of a store. Afterwards nothing tells any more what the scan saw at a
+// path. It is a cache: failing to write it costs time.
+func (s *Seen) SaveTable(store string, snapshot oid.ID) error {
+	return s.result.SaveTable(store, snapshot)
+}
+
+// Unstable names the files that kept changing.
+func (s *Seen) Unstable() (out []records.Note) {
+	for _, p := range s.result.Unstable {
+		out = append(out, records.Note{Path: records.Path(p), Reason: "it kept changing while it was read; its last whole state was kept"})
+	}
+	return out
+}
+
+// Files is how many paths the scan found.
+func (s *Seen) Files() int { return int(s.result.Counters.Stats) }
+
+// sameRules reports whether the rules outside the tree are those of a snapshot.
+func (s *Seen) sameRules(snap *records.Snapshot) bool {
+	mine, its := &s.Rules, &snap.Rules
+	return mine.Function == its.Function && mine.Fold == its.Fold && mine.Exclude == its.Exclude &&
+		slices.Equal(mine.Ignore, its.Ignore) && slices.Equal(s.Nested, snap.Nested)
+}
+
+// Same reports whether a snapshot, which may be nil, has what was found, and could
+// have had the same: what its rules ignored, a restore of it would keep.
+func (s *Seen) Same(snap *records.Snapshot) bool {
+	if snap == nil || snap.Lost != "" || snap.State() != s.State || !s.sameRules(snap) {
+		return false
+	}
+	if snap.SkippedIn.IsZero() {
+		return slices.Equal(snap.Skipped, s.Skipped)
+	}
+	var mine records.Snapshot
+	mine.Skipped = s.Skipped
+	err := mine.PackSkipped(func(list []byte) (oid.ID, error) { return s.place.Objects.Algorithm.Sum(oid.Blob, list), nil })
+	return err == nil && mine.SkippedIn == snap.SkippedIn
+}
+
+// Seen returns by what a step recognises what the scan saw at a path. What was
+// young then has nothing: where clocks are coarse it may have been written again
+// within the same tick, and then only its content can tell.
+func (s *Seen) Seen(path string) apply.Fingerprint {
+	at, ok := s.result.Lookup(path)
+	if !ok || at.Young {
+		return apply.Fingerprint{}
+	}
+	return apply.Fingerprint{Mode: at.Stat.Mode, Ino: at.Stat.Ino, Size: at.Stat.Size, Mtime: at.Stat.Mtime, Ctime: at.Stat.Ctime}
+}
+
+// Mode returns what lies at a path now, [tree.Absent] for nothing. Symbolic links
+// on the way to it are not followed.
+func (s *Seen) Mode(path string) tree.Mode {
+	st, _ := dirfd.Lstat(s.place.Root, path)
+	return st.Mode
+}
+
+// Empty reports whether the directory at a path holds nothing now.
+func (s *Seen) Empty(path string) bool {
+	dir, err := dirfd.OpenBelow(s.place.Root, path)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, err := dir.List()
+	return err == nil && len(names) == 0
+}
+
+// RulesOf names rules by the ids of their texts.
+func RulesOf(t *rules.Texts, alg oid.Algorithm) records.Rules {
+	r := records.Rules{Function: worktree.TreeFunction, Fold: t.Fold}
+	for _, text := range t.Ignore {
+		r.Ignore = append(r.Ignore, alg.Sum(oid.Blob, text))
+	}
+	if len(t.Exclude) > 0 {
+		r.Exclude = alg.Sum(oid.Blob, t.Exclude)
+	}
+	return r
+}
+
+// KeepRules stages the texts that a record names.
+func KeepRules(ctx context.Context, stage *cas.Stage, t *rules.Texts) error {
+	for _, text := range t.All() {
+		if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
+			return objects.StoreError(err)
+		}
+	}
+	return nil
+}
+
+// usualUmasks are tried in this order; where none explains the root
+// directory's permissions, the first is taken.
+var usualUmasks = []tree.Mode{022, 002, 077, 027, 007}
+
+// Umask finds the umask that explains the permissions of a worktree's root.
+func Umask(root string) tree.Mode {
+	if info, err := os.Stat(root); err == nil {
+		for _, u := range usualUmasks {
+			if tree.Mode(info.Mode().Perm()) == 0777&^u {
+				return u
+			}
+		}
+	}
+	return usualUmasks[0]
+}

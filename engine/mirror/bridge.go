@@ -1,0 +1,215 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// foldEvery is after how many snapshots the chain in git is folded.
+const foldEvery = 256
+
+// debt reads what git may lack.
+func (m *Mirror) debt(ctx context.Context) (d records.Debt, err error) {
+	err = m.View(ctx, func(v *records.View) error {
+		d, err = v.Debt()
+		return err
+	})
+	return d, err
+}
+
+// refStands reports whether the ref can be read and keeps the newest snapshot
+// that was brought into git. If not, it was deleted, set back, or broken.
+func (m *Mirror) refStands(ctx context.Context, d records.Debt) bool {
+	err := m.git().Sound()
+	switch {
+	case errors.Is(err, gitbridge.ErrBroken):
+		return len(d.Newest) == 0
+	case errors.Is(err, gitbridge.ErrUnsupportedRepository):
+		return true // nobody can tell, and nothing of ours could be done about it
+	}
+	return d.Witness.IsZero() || m.git().Keeps(ctx, d.Witness)
+}
+
+// Bridge brings every pending snapshot into git, oldest first, mends a ref that
+// was lost, and takes out of the ref what a prune or purge has dropped. A
+// snapshot that cannot be whole in git any more is marked as lost, and does not
+// stand in the way of the others.
+func (m *Mirror) Bridge(ctx context.Context) error {
+	if m.Objects.Git == nil {
+		return nil
+	}
+	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
+	_ = m.git().Replenish(load) // what hinders it is met below, or by the next command
+	d, err := m.debt(ctx)
+	if err == nil && !m.refStands(ctx, d) {
+		err = m.mend(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return m.settleDebt(ctx)
+}
+
+// settleDebt is Bridge for a ref that stands.
+func (m *Mirror) settleDebt(ctx context.Context) error {
+	d, err := m.debt(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range d.Pending {
+		if m.git().Keeps(ctx, row.ID) {
+			continue
+		}
+		if err := m.bridgeOne(ctx, row.ID, d.Witness); err != nil {
+			return notYet(row.ID, err)
+		}
+	}
+	if err := m.settle(ctx, d.Pending); err != nil || len(d.Dropped) == 0 {
+		return err
+	}
+	return m.dropRefs(ctx, d.Dropped)
+}
+
+// Pending counts the snapshots that are not in git yet.
+func (m *Mirror) Pending(ctx context.Context) (int, error) {
+	d, err := m.debt(ctx)
+	_, rest := m.bridged(ctx, d.Pending)
+	return len(rest), err
+}
+
+// bridged returns the rows whose snapshots are in git, for the next snapshot to
+// settle.
+func (m *Mirror) bridged(ctx context.Context, rows []records.Pending) (done, rest []records.Pending) {
+	for _, row := range rows {
+		if m.git().Keeps(ctx, row.ID) {
+			done = append(done, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	return done, rest
+}
+
+// settle forgets what was pending and is in git now. A single row is left to
+// the next snapshot, whose transaction takes it along: one of its own would
+// make every snapshot wait for the disk twice more. Should a loss of power take
+// the ref back, the row is still there, and the snapshot goes into git again.
+func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fold := false
+	if len(rows) == 1 && rows[0].Stands && !folds(rows[0]) {
+		return nil
+	}
+	err := m.Update(ctx, func(u *records.Update) error {
+		for _, row := range rows {
+			fold = fold || folds(row)
+			if err := u.Settle(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && fold {
+		// A long chain costs git time and nothing else: the next fold is
+		// another chance.
+		_ = m.git().Fold(ctx)
+	}
+	return err
+}
+
+// folds reports whether the chain is folded after this row's snapshot.
+func folds(row records.Pending) bool { return row.Number() > 0 && row.Number()%foldEvery == 0 }
+
+// bridgeOne writes what git lacks of one snapshot and appends it to the ref, if
+// that keeps another one still. A snapshot that was pruned or purged needs no
+// bridge, also where that happens while it is on its way, and its objects go. One
+// of which an object is proven to be nowhere is marked as lost.
+func (m *Mirror) bridgeOne(ctx context.Context, id, after oid.ID) error {
+	err := m.carry(ctx, id, after)
+	if err == nil {
+		return nil
+	}
+	if stands, other := m.stands(ctx, id); other == nil && !stands {
+		return nil
+	}
+	if !errors.Is(err, gitbridge.ErrMissing) && !errors.Is(err, records.ErrDamaged) {
+		return err
+	}
+	if mendErr := m.mend(ctx); mendErr != nil {
+		return errors.Join(err, mendErr)
+	}
+	if lost, other := m.isLost(ctx, id); other == nil && lost || m.git().Keeps(ctx, id) {
+		return nil
+	}
+	return err
+}
+
+// carry does so for a snapshot that stands.
+func (m *Mirror) carry(ctx context.Context, id, after oid.ID) error {
+	if stands, err := m.stands(ctx, id); err != nil || !stands {
+		return err
+	}
+	payload, err := m.Objects.Payload(ctx, oid.Commit, id)
+	if err != nil {
+		return err
+	}
+	_, err = m.git().Bridge(ctx, gitbridge.Job{
+		Snapshot: id,
+		Commit:   payload,
+		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) },
+		Source:   func(ids []oid.ID) gitodb.Source { return m.Objects.Source(ctx, ids) },
+		After:    after,
+	})
+	return err
+}
+
+// stands reports whether the store has a snapshot under this very id.
+func (m *Mirror) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
+	err = m.View(ctx, func(v *records.View) error {
+		stands, err = v.Stands(id)
+		return err
+	})
+	return stands, err
+}
+
+// isLost reports whether the store says of a snapshot that it is not whole.
+func (m *Mirror) isLost(ctx context.Context, id oid.ID) (lost bool, err error) {
+	err = m.View(ctx, func(v *records.View) error {
+		s, err := v.Find(id)
+		lost = s != nil && s.Lost != ""
+		return err
+	})
+	return lost, err
+}
+
+// LetGo has the ref let go of a snapshot that has no record.
+func (m *Mirror) LetGo(ctx context.Context, id oid.ID) error {
+	return m.Update(ctx, func(u *records.Update) error { return u.LetGo(id) })
+}
+
+// setLost says of snapshots why they cannot be restored as a whole any more, or
+// with "" that they can. They are not pending then: git gets them whole or not
+// at all.
+func (m *Mirror) setLost(ctx context.Context, why map[oid.ID]string) error {
+	if len(why) == 0 {
+		return nil
+	}
+	return m.Update(ctx, func(u *records.Update) error { return u.SetLost(why) })
+}
+
+// dropRefs takes out of the ref the snapshots that the store has dropped. It
+// drops by name: what others append meanwhile stays.
+func (m *Mirror) dropRefs(ctx context.Context, gone map[oid.ID]bool) error {
+	if _, err := m.git().Rewrite(ctx, func(s gitbridge.StoreSnapshot) bool { return !gone[s.ID] }); err != nil {
+		return fmt.Errorf("what was dropped is still in git: %w", err)
+	}
+	return m.Update(ctx, func(u *records.Update) error { return u.HasLetGo(gone) })
+}

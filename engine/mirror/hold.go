@@ -1,0 +1,290 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+const (
+	// copyMax is up to how many objects that git alone has are copied into the
+	// store. More are borrowed: the ref keeps them before the record is written.
+	copyMax = 64
+	// lookMax is how many objects are asked for under one lock of the store.
+	lookMax = 1 << 10
+)
+
+// A Staged is a state whose contents and trees are in a stage of the store.
+type Staged struct {
+	State     tree.State
+	Stage     *cas.Stage
+	Trees     tree.Loader // of what is staged, of the store and of git
+	Memory    Memory
+	Same      func(*records.Snapshot) bool // whether a snapshot has the state; of nil none has
+	Rechecked bool                         // whatever was missing was read again
+}
+
+// A Memory has objects that were made and read a moment ago. They need not be in
+// the store yet.
+type Memory interface {
+	Tree(id oid.ID) (payload []byte, ok bool)
+	Object(id oid.ID) (kind oid.Kind, payload []byte, ok bool)
+}
+
+// A Standing is what was known of the worktree's snapshots, and of git, before it
+// was looked at.
+type Standing struct {
+	Last   *records.Snapshot // the worktree's newest snapshot; nil: there is none
+	Head   gitbridge.Head    // what HEAD named; zero where that is broken
+	Adrift bool              // the ref does not keep what it did
+
+	debt   records.Debt // what git lacked
+	sweeps uint64       // of the store
+}
+
+// Read takes from the records what there is to know before a worktree is looked
+// at.
+func (s *Standing) Read(v *records.View) (err error) {
+	s.sweeps = v.Sweeps()
+	if s.debt, err = v.Debt(); err == nil {
+		s.Last, err = v.Last()
+	}
+	return err
+}
+
+// Look completes what the records say by what git says. A process that lives long
+// must see what git has packed meanwhile. A broken HEAD is git's trouble: what it
+// named is then not recorded.
+func (m *Mirror) Look(ctx context.Context, s *Standing) {
+	if m.Objects.Git == nil {
+		return
+	}
+	m.git().Refresh()
+	s.Head, _ = m.git().Head()
+	s.Adrift = !m.refStands(ctx, s.debt)
+}
+
+// LastStands holds that the last snapshot is still there: a prune or purge may
+// have come in between.
+func (s *Standing) LastStands(v *records.View) error {
+	if s.Last == nil {
+		return nil
+	}
+	stands, err := v.Stands(s.Last.ID)
+	if err == nil && !stands {
+		err = fmt.Errorf("%w: snapshot %v was pruned during the scan", cas.ErrSwept, s.Last.ID)
+	}
+	return err
+}
+
+// A Held is a staged state of which everything will be held when its record is
+// written, and the knowledge of what holds it. Only a Held gets a way into git.
+type Held struct {
+	Staged
+	m  *Mirror
+	at Standing
+
+	by      string   // records.HeldByStore or records.HeldByGit; "" without git
+	relied  []oid.ID // objects that the store had before, and the stage does not have
+	based   bool     // what the last snapshot has counts as held
+	borrows bool     // it rests on objects that HEAD keeps: git comes first
+}
+
+// Hold sees to it that everything the state names will be held. Where the ref
+// does not keep any more what it kept, what was read again goes into the store
+// first, and git is mended with it: what still lacks then is copied. It is
+// [cas.ErrSwept] if the worktree is to be looked at again.
+func (m *Mirror) Hold(ctx context.Context, s Staged, at Standing) (*Held, error) {
+	h := &Held{Staged: s, m: m, at: at}
+	if at.Adrift {
+		if err := s.Stage.Flush(ctx); err != nil {
+			return nil, objects.StoreError(err)
+		}
+		_ = m.mend(ctx) // what hinders it is met again, and told, when git gets this snapshot
+		if err := h.lookAgain(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.hold(ctx); err != nil {
+		return nil, err
+	}
+	if h.borrows && h.Same(h.at.Last) && !m.git().Keeps(ctx, h.at.Last.ID) {
+		return h, h.holdAll(ctx) // no new commit will keep it
+	}
+	return h, nil
+}
+
+// lookAgain takes up what became of the last snapshot when git was mended.
+func (h *Held) lookAgain(ctx context.Context) error {
+	if h.at.Last == nil {
+		return ctx.Err()
+	}
+	return h.m.View(ctx, func(v *records.View) error {
+		now, err := v.Find(h.at.Last.ID)
+		if now != nil && now.ID == h.at.Last.ID {
+			h.at.Last = now
+		}
+		return err
+	})
+}
+
+// Last returns the worktree's last snapshot, as mending git left it.
+func (h *Held) Last() *records.Snapshot { return h.at.Last }
+
+// By says what holds the state, as its record says it.
+func (h *Held) By() string { return h.by }
+
+// Relies holds that what was taken over unread is still kept: the snapshot that
+// the stat table agrees with, and what the store had.
+func (h *Held) Relies(v *records.View) error {
+	if v.Sweeps() != h.at.sweeps {
+		for _, id := range h.relied {
+			if !v.Has(id) {
+				return fmt.Errorf("%w: object %v", cas.ErrSwept, id)
+			}
+		}
+	}
+	if h.Rechecked && !h.based {
+		return nil
+	}
+	return h.at.LastStands(v)
+}
+
+// hold sees to it that everything which the state names is held when its
+// record is written. What only git has is copied into the store where it is
+// little. Otherwise, as in a clean checkout that was never recorded, HEAD's own
+// tree is borrowed: then the ref must reach it first, and HEAD must not have
+// moved until it did, for up to that moment only HEAD keeps the objects.
+func (h *Held) hold(ctx context.Context) error {
+	if h.m.Objects.Git == nil {
+		return h.holdPlain(ctx)
+	}
+	h.borrows, h.by = false, records.HeldByStore
+	base := h.base(ctx)
+	var overlays, trees []oid.ID
+	if h.based = base != nil; h.based {
+		overlays, trees = append(overlays, base.Overlay), append(trees, base.Tree)
+		h.by = base.Held
+	}
+	if err := h.holdOverlay(ctx, overlays); err != nil {
+		return err
+	}
+	if h.Same(base) {
+		return nil
+	}
+	head := h.at.Head.Tree
+	if base != nil || head.IsZero() {
+		most := copyMax
+		if head.IsZero() {
+			most = -1
+		}
+		lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, trees, most)
+		if err != nil || most < 0 || len(lacking) <= most {
+			return h.copy(ctx, lacking, err)
+		}
+	}
+	h.borrows, h.by = true, records.HeldByGit
+	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, append(trees, head), -1)
+	return h.copy(ctx, lacking, err)
+}
+
+// holdPlain does so without git. What was read, and what the last snapshot has,
+// is in the store; only what a scan without a stat table asked for is not known.
+func (h *Held) holdPlain(ctx context.Context) error {
+	h.by = ""
+	if !h.Rechecked {
+		return nil
+	}
+	for _, overlay := range []bool{false, true} {
+		root := h.State.Tree
+		if overlay {
+			root = h.State.Overlay
+		}
+		lacking, err := h.lacking(ctx, h.search(ctx, overlay), root, nil, -1)
+		if err := h.copy(ctx, lacking, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdAll copies into the store what the state would have borrowed: where git
+// cannot keep it now.
+func (h *Held) holdAll(ctx context.Context) error {
+	var trees []oid.ID
+	h.borrows, h.by = false, records.HeldByStore
+	if base := h.base(ctx); base != nil {
+		trees, h.by = append(trees, base.Tree), base.Held
+	}
+	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, trees, -1)
+	return h.copy(ctx, lacking, err)
+}
+
+// base returns the worktree's last snapshot if all that it names is known to be
+// held, else nil.
+func (h *Held) base(ctx context.Context) *records.Snapshot {
+	switch {
+	case h.at.Last == nil || h.at.Last.Lost != "" || h.at.Last.Held == "":
+		return nil
+	case h.at.Last.Held == records.HeldByGit && h.at.Adrift && !h.m.git().Keeps(ctx, h.at.Last.ID):
+		return nil
+	}
+	return h.at.Last
+}
+
+// holdOverlay sees to it that the store has the overlay, all of it: git is not
+// given any, and what a git tree has today another one lacks tomorrow.
+func (h *Held) holdOverlay(ctx context.Context, known []oid.ID) error {
+	lacking, err := h.lacking(ctx, h.search(ctx, true), h.State.Overlay, known, -1)
+	return h.copy(ctx, lacking, err)
+}
+
+func (h *Held) search(ctx context.Context, overlay bool) *tree.Search {
+	return &tree.Search{Algorithm: h.m.Objects.Algorithm, Overlay: overlay, Load: h.Trees}
+}
+
+// lacking returns what root needs beyond known trees and the store will not
+// have after the commit; if most is not negative, it may end after more than
+// that. What the store has already is noted, to be looked for again when the
+// record is written.
+func (h *Held) lacking(ctx context.Context, s *tree.Search, root oid.ID, known []oid.ID, most int) (lacking []tree.Need, err error) {
+	var asked []tree.Need
+	look := func() error {
+		err := h.m.View(ctx, func(v *records.View) error {
+			for _, n := range asked {
+				if v.Has(n.ID) {
+					h.relied = append(h.relied, n.ID)
+				} else {
+					lacking = append(lacking, n)
+				}
+			}
+			return nil
+		})
+		asked = asked[:0]
+		return err
+	}
+	for n, err := range s.Beyond(root, known...) {
+		if err != nil {
+			return nil, objects.TreeError(err)
+		}
+		if h.Stage.Has(n.ID) {
+			continue
+		}
+		if asked = append(asked, n); len(asked) < lookMax {
+			continue
+		}
+		if err := look(); err != nil || most >= 0 && len(lacking) > most {
+			return lacking, err
+		}
+	}
+	if len(asked) > 0 {
+		err = look()
+	}
+	return lacking, err
+}
