@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hide takes the permission to read from a file, a file of rules or a directory,
@@ -195,5 +196,41 @@ func TestAClosedDirectoryBesideAConflictStaysInTheTree(t *testing.T) {
 		w.hidden = ""
 		w.settle()
 		w.record()
+	}
+}
+
+// Seed 92003247: a filter that keeps a file's length was taken away since git
+// added the file. That the bytes on disk are others is known from the scan before,
+// also after one in which nobody could look.
+func TestAClosedDirectoryDoesNotHideTheBytesOnDisk(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	w := plain(t, kind{})
+	w.git("config", "filter.same.clean", "tr a b")
+	w.reopen()
+	w.write("d/sub/f", "aaa\n")
+	w.write(".gitattributes", "f filter=same\n")
+	w.settle()
+	w.keep()
+	w.git("add", "-A")
+	w.write(".gitattributes", "f -filter\n")
+	w.touchIndex(time.Now().Add(2 * time.Second))
+	w.settle()
+	w.keep()
+	for _, dir := range []string{"d", "d/sub"} {
+		w.must(os.Chmod(w.path(dir), 0))
+		w.hidden = w.path(dir)
+		for range 2 {
+			w.record()
+			w.write("g", w.content())
+			w.settle()
+		}
+		w.must(os.Chmod(w.hidden, 0o755))
+		w.hidden = ""
+		w.settle()
+		w.keep()
+		w.settle()
+		w.keep()
 	}
 }

@@ -57,16 +57,22 @@ func (w *world) leavePrivate(rest *removal, x *expectation) {
 	if !w.kind.Open {
 		return
 	}
-	out, err := w.oracleGit(filepath.Join(w.gitDir, "index"), "ls-files", "-z")
-	w.must(err)
 	tracked := map[string]bool{}
-	for p := range strings.SplitSeq(out, "\x00") {
-		tracked[p] = p != ""
+	if data, err := os.ReadFile(filepath.Join(w.gitDir, "index")); err == nil {
+		all, partly := w.decode(data)
+		for _, l := range all {
+			tracked[l.path] = true
+		}
+		if partly {
+			for p := range strings.SplitSeq(w.git("ls-files", "-z"), "\x00") {
+				tracked[p] = p != ""
+			}
+		}
 	}
 	rest.drop(".", func(l listed) bool { return !tracked[l.path] && w.private(l.path) })
-	// What git cannot convert of it is not asked for.
+	// What git cannot convert of it is not asked for; what nobody can read is.
 	x.failed = slices.DeleteFunc(x.failed, func(p string) bool {
 		st, err := os.Lstat(w.path(p))
-		return !tracked[p] && err == nil && st.Mode().IsRegular() && w.private(p)
+		return !tracked[p] && err == nil && st.Mode().IsRegular() && w.private(p) && w.path(p) != w.hidden
 	})
 }

@@ -3,6 +3,8 @@ package worktree
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -68,3 +70,16 @@ func (w *worker) keepIndexed(n *node) error {
 
 // denied reports whether something cannot be looked at for want of a permission.
 func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
+
+// close notes that a directory could not be looked at this time.
+func (s *scan) close(path string) {
+	s.mu.Lock()
+	s.result.closed = append(s.result.closed, path)
+	s.mu.Unlock()
+}
+
+// wasClosed reports whether a directory is one that could not be looked at, or
+// lies in one.
+func (r *Result) wasClosed(dir string) bool {
+	return slices.ContainsFunc(r.closed, func(p string) bool { return dir == p || strings.HasPrefix(dir, p+"/") })
+}

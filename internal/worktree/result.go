@@ -87,16 +87,29 @@ func holdsDir(row stattable.Row, name string) bool {
 	return ok && it.Mode.Type() != tree.Absent && it.Flags&stattable.IsDir != 0
 }
 
-// changed returns the rows to be written.
-func (r *Result) changed() map[string]stattable.Row {
-	if len(r.unsaved) == 0 {
-		return r.rows
+// changed returns the rows to be written, and the directories whose rows go. What
+// the row of a directory that could not be looked at knew is not agreed with the
+// snapshot any more; that there was a row must not be forgotten, for it may have
+// known better than git's index what is in a file.
+func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
+	rows = maps.Clone(r.rows)
+	drop := func(dir string) {
+		rows[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped | stattable.Hides}, nil, nil)
 	}
-	changed := maps.Clone(r.rows)
 	for dir := range r.unsaved {
-		changed[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped}, nil, nil)
+		drop(dir)
 	}
-	return changed
+	for number, seen := range r.seen {
+		if seen {
+			continue
+		}
+		if dir := r.table.Dir(number); r.wasClosed(dir) {
+			drop(dir)
+		} else {
+			removed = append(removed, dir)
+		}
+	}
+	return rows, removed
 }
 
 // SaveTable writes what the scan saw into the stat table, for the next scan.
@@ -105,13 +118,7 @@ func (r *Result) changed() map[string]stattable.Row {
 // meanwhile its rows stay; that is no error. The table is closed by it.
 func (r *Result) SaveTable(store string, snapshot oid.ID) error {
 	defer r.table.Close()
-	changed := r.changed()
-	var removed []string
-	for number, seen := range r.seen {
-		if !seen {
-			removed = append(removed, r.table.Dir(number))
-		}
-	}
+	changed, removed := r.changed()
 	bound := stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
 	if len(changed) == 0 && len(removed) == 0 && r.table.Bound() == bound {
 		return nil

@@ -86,6 +86,7 @@ func (w *worker) unreadable(n *node, err error) error {
 		n.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
 	default:
 		n.note = stattable.Note{Name: n.name, Reason: reason(err)}
+		w.close(n.path)
 		if denied(err) {
 			return w.keepIndexed(n)
 		}

@@ -202,5 +202,6 @@ type Result struct {
 	table   *stattable.Table
 	rows    map[string]stattable.Row // of this scan, where they differ from the table's
 	unsaved map[string]bool          // rows that hold for this scan only
+	closed  []string                 // directories that could not be looked at
 	seen    []bool                   // the table's rows that are still true, by number
 }
