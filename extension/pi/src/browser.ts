@@ -167,7 +167,7 @@ function previewOf(plan: Plan, what: string): Preview {
   const sums = changed.length > 0 ? `, ${countedLines(changed).replace(/^\d+ files? /, "")}` : "";
   const lines = changed.map((c) => `  ${verb(c)} ${oneLine(c.path)}${c.binary ? "  binary" : `  +${c.added ?? 0} −${c.removed ?? 0}`}`);
   lines.push(...stays.map((n) => `  stays: ${oneLine(n.path)} (${n.reason})`));
-  const patch = (plan.patch ?? "").split("\n").filter((l) => l !== "" && !/^(diff --git|index) /.test(l));
+  const patch = (plan.patch ?? "").split("\n").filter((l) => l !== "" && !l.startsWith("index "));
   if (patch.length > 0) lines.push("", ...patch.map((l) => l.replace(/\t/g, "    ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "·")));
   if (plan.truncated) lines.push("… (more than is shown here)");
   return { summary: `${what}: ${counts(plan)}${sums}`, lines };

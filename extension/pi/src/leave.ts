@@ -97,7 +97,7 @@ async function leave(session: Session, ctx: ExtensionContext, way: Way): Promise
   session.activity.settle();
   if (!ctx.hasUI || way.unasked !== undefined) {
     if (ctx.hasUI && way.unasked) session.info(way.unasked);
-    return session.dialog(ctx, () => keep(session, way));
+    return keep(session, way); // and nobody is asked to read anything either
   }
   try {
     return await session.dialog(ctx, () => ask(session, ctx, way));
