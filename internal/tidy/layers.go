@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"go/ast"
 	"path"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ var layers = map[string]string{
 	"engine/mirror":   "engine/objects engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
 	"engine/settings": "internal/ignore internal/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/gitconf " +
-		"internal/gitindex internal/worktree",
+		"internal/gitindex",
 	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
 		"internal/apply internal/gitconf internal/regular internal/trust",
@@ -100,7 +101,25 @@ func checkLayer(dir string, sources []source) []breach {
 				found = append(found, s.breach(spec.Pos(), "%s", why))
 			}
 		}
+		found = append(found, checkTables(dir, s)...)
 	}
+	return found
+}
+
+// checkTables holds that one package of the engine knows the store's tables: a
+// call of a method Table elsewhere names one.
+func checkTables(dir string, s source) (found []breach) {
+	if dir != "engine" && !strings.HasPrefix(dir, "engine/") || dir == "engine/records" {
+		return nil
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if method, ok := call.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Table" {
+				found = append(found, s.breach(call.Pos(), "a table of the store is for engine/records alone"))
+			}
+		}
+		return true
+	})
 	return found
 }
 

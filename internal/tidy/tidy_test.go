@@ -48,6 +48,8 @@ var breaches = []struct{ name, file, text, want string }{
 		"cas/a.go:3: example.org/x/y is not in the table of outside modules"},
 	{"a program that is started elsewhere", "cas/a.go", "package cas\n\nimport _ \"os/exec\"\n",
 		"cas/a.go:3: cas may not import os/exec, which is for "},
+	{"a table of the store named beside its package", "engine/plan/a.go",
+		"// Package plan.\npackage plan\n\nfunc f() { v.Table(name) }\n", "engine/plan/a.go:4: a table of the store is for engine/records alone"},
 	{"no package comment", "engine/a.go", "package engine\n", "engine/a.go:1: package engine has no comment"},
 	{"an empty name", "cas/util/a.go", "// Package util.\npackage util\n", "cas/util/a.go:2: package name util says nothing"},
 	{"a long function", "cas/a.go", "package cas\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
