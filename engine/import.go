@@ -271,3 +271,14 @@ func (e *Engine) empty(ctx context.Context) (bool, error) {
 	})
 	return empty, err
 }
+
+// ownIdentity signs snapshots where git names nobody.
+const ownIdentity = "rewind <rewind@localhost>"
+
+// identity is who a snapshot's commit is by.
+func (e *Engine) identity() string {
+	if e.repo == nil {
+		return ownIdentity
+	}
+	return e.repo.Identity()
+}

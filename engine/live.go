@@ -92,3 +92,17 @@ func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (a
 	}
 	return oid.ID{}, nil
 }
+
+// promised returns the function that says whether an object of a snapshot, if it
+// is nowhere, is one that a remote has promised and that was never on disk.
+func (e *Engine) promised(s *Snapshot, load tree.Loader) func(oid.ID) bool {
+	if e.repo == nil {
+		return nil
+	}
+	return e.repo.Promised(s.Tree, s.Overlay, load)
+}
+
+// reach returns a walk over what snapshots need.
+func (e *Engine) reach(load tree.Loader) *reach.Walk {
+	return &reach.Walk{Algorithm: e.alg, Load: load, Promised: e.promised}
+}

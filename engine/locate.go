@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/trust"
@@ -156,4 +158,19 @@ func (e *Engine) allowed() error {
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// birthOf returns what tells the worktree from others: the birth of its root,
+// and in a repository before it that of its git directory, which git makes anew
+// for a worktree that is added again under an old name.
+func (e *Engine) birthOf() (string, error) {
+	root, err := dirfd.Birth(e.root)
+	if err != nil || e.repo == nil || root == "" {
+		return root, err
+	}
+	git, err := dirfd.Birth(e.repo.Layout().GitDir)
+	if err != nil || git == "" {
+		return "", err
+	}
+	return git + records.BirthIn + root, nil
 }
