@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/records"
 )
 
 // taken is a snapshot with what was on disk when it was taken.
@@ -240,7 +241,7 @@ func refused(path string) bool {
 }
 
 func inNested(s *engine.Snapshot, path string) bool {
-	return slices.ContainsFunc(s.Nested, func(n engine.NestedAt) bool { return strings.HasPrefix(path, string(n.Path)+"/") })
+	return slices.ContainsFunc(s.Nested, func(n records.NestedAt) bool { return strings.HasPrefix(path, string(n.Path)+"/") })
 }
 
 // allIgnored asks git whether it ignores every one of these paths. It cannot
