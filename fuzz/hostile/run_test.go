@@ -207,7 +207,7 @@ func firstLine(s string) string {
 func (w *world) commands() [][]string {
 	id := w.first
 	return [][]string{
-		{"status", "--json"}, {"list", "--json"}, {"list", "--all"}, {"show", id, "--json"}, {"diff"}, {"diff", id, "@", "--stat"},
+		{"status", "--json"}, {"list", "--json"}, {"list", "--all"}, {"show", id, "--json"}, {"diff"}, {"diff", id, "@", "--name-status"},
 		{"restore", id, "--dry-run"}, {"undo", "--dry-run"}, {"cat", id + ":a"}, {"verify"}, {"prune", "--dry-run"}, {"purge", "a", "--dry-run"},
 		{"import", "--dry-run"}, {"snapshot", "--dry-run", "--json"}, {"snapshot"}, {"import"}, {"sync"},
 		{"export", id, w.at("../exported")}, {"restore", id, "--yes"}, {"undo", "--yes"}, {"prune", "--grace", "0s"}, {"purge", "dir/b", "--yes"}, {"snapshot"},

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 	names, err := dir.List()
 	if err == nil && st.Mode&searchAll != searchAll && (len(names) > 0 || w.holds(n)) {
 		err = dir.Search()
+	}
+	if err == nil && len(names) > tree.EntriesMax {
+		err = fmt.Errorf("%w: a directory of more than %d entries", tree.ErrLarge, tree.EntriesMax)
 	}
 	if err != nil {
 		return w.unreadable(n, err)

@@ -39,8 +39,11 @@ func (w *worker) visit(n *node) error {
 	w.count.Dirs++
 	dir := w.root
 	if n.parent != nil {
-		var err error
-		if dir, err = w.root.OpenDir(n.path); err != nil {
+		err := tree.CheckPath(n.path) // no restore would find its way there
+		if err == nil {
+			dir, err = w.root.OpenDir(n.path)
+		}
+		if err != nil {
 			return w.unreadable(n, err)
 		}
 		defer dir.Close()
