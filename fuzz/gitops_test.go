@@ -188,6 +188,9 @@ func (w *world) refresh() {
 func (w *world) moveTracked() {
 	if p := w.tracked(); p != "" {
 		to := w.fileName()
+		if w.gitDirOf(w.path(p+"/.git")) == w.gitDir {
+			return // git would write down that the outer worktree is there
+		}
 		w.clear(filepath.Dir(to))
 		_ = os.MkdirAll(filepath.Dir(w.path(to)), 0o755)
 		w.try("mv", "-f", "--", p, to)
