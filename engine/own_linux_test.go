@@ -121,10 +121,9 @@ func trapped(t *testing.T, git, before bool, f ownFile, set trap) {
 	}
 	p.write("file", "one")
 	e := p.open()
-	base := filepath.Join(p.dir, ".git")
-	path := filepath.Join(base, f.name)
+	path := filepath.Join(p.dir, ".git", f.name)
 	if !git {
-		base, path = e.dir, filepath.Join(e.dir, strings.TrimPrefix(strings.TrimPrefix(f.name, "rewind"), "/"))
+		path = filepath.Join(e.dir, strings.TrimPrefix(strings.TrimPrefix(f.name, "rewind"), "/"))
 	}
 	if !before {
 		p.snap(e, "earlier", nil)

@@ -26,7 +26,6 @@ type hostile struct {
 	t    *testing.T
 	base string
 	dir  string
-	id   string // of a snapshot
 }
 
 func newHostile(t *testing.T) *hostile {
