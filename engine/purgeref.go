@@ -195,10 +195,3 @@ func (p *purging) finish(ctx context.Context, out *Purged) error {
 		return nil
 	})
 }
-
-func join(dir, name string) string {
-	if dir == "" {
-		return name
-	}
-	return dir + "/" + name
-}
