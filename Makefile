@@ -10,25 +10,34 @@ TIMEOUT  ?= 15m
 BENCH    ?= -files 10000
 OSES     := linux darwin windows
 
-.PHONY: help test vet lint check extension build bench fuzz clean
+.PHONY: help needs test vet lint check extension build bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: vet lint extension check ## everything that a change must pass
+test: needs ## everything that a change must pass
+	@$(MAKE) --no-print-directory vet lint extension check
+
+needs: ## what `make test` needs, and what of it is missing
+	@tools/needs.sh
 
 vet: ## formatting, vet of code and tests, and a build, for each system
+	@echo "== vet: formatting, go vet and a build for $(OSES)"
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt: $$bad" >&2; exit 1; fi
 	@for os in $(OSES); do echo "vet, build: $$os"; CGO_ENABLED=0 GOOS=$$os go vet $(PKG) && CGO_ENABLED=0 GOOS=$$os go build $(PKG) || exit 1; done
 
 lint: ## staticcheck, at the version of tools/go.mod
-	go tool -modfile=tools/go.mod staticcheck $(PKG)
+	@echo "== lint: staticcheck (the first run builds it)"
+	@go tool -modfile=tools/go.mod staticcheck $(PKG)
 
 check: ## the Go tests, with the race detector (PKG=./cas, TIMEOUT=15m)
-	go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
+	@echo "== check: the Go tests with the race detector; building them takes minutes the first time"
+	@go vet -C tools ./testsum && go test -C tools ./testsum
+	@go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
-	extension/pi/test/run.sh
+	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"
+	@extension/pi/test/run.sh
 
 build: ## bin/rewind
 	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind

@@ -1,6 +1,7 @@
 // Command testsum reads what `go test -json` prints and tells it to a person:
-// one line for a package, the whole output of what failed, the reason of each
-// skipped test, and a last line "N passed, N failed, N skipped".
+// one line for a package as it ends, the whole output of what failed, the reason
+// of each skipped test, and a last line "N passed, N failed, N skipped". When
+// nothing has been said for a while, it says what is running.
 //
 // It exits with 1 if anything failed, did not build, or if no test ran.
 package main
@@ -11,8 +12,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 )
+
+// quiet is how long nothing may be said.
+const quiet = 20 * time.Second
 
 // An event is one line of `go test -json`; see `go doc test2json`.
 type event struct {
@@ -31,10 +37,17 @@ type sum struct {
 	passed, failed, skipped int
 	output                  map[string]*strings.Builder // of a test or package until it ends
 	broken                  map[string]bool             // packages with a failed test
+	began                   time.Time
+	running                 map[string]time.Time // packages whose tests run, and since when
+	ended                   int                  // packages
+}
+
+func newSum(out io.Writer, now time.Time) *sum {
+	return &sum{out: out, output: map[string]*strings.Builder{}, broken: map[string]bool{}, began: now, running: map[string]time.Time{}}
 }
 
 func main() {
-	s := sum{out: os.Stdout, output: map[string]*strings.Builder{}, broken: map[string]bool{}}
+	s := newSum(os.Stdout, time.Now())
 	if err := s.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		os.Exit(2)
@@ -45,26 +58,76 @@ func main() {
 	}
 }
 
-// read takes in events; a line that is none is passed on as it is.
+// read takes in events until r ends, and says what is running when nothing else
+// is said.
 func (s *sum) read(r io.Reader) error {
-	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadBytes('\n')
-		var e event
-		if len(line) > 0 {
-			if json.Unmarshal(line, &e) == nil {
-				s.take(e)
-			} else {
-				s.out.Write(line)
+	lines, failed := make(chan []byte), make(chan error, 1)
+	go func() {
+		buffered := bufio.NewReader(r)
+		for {
+			line, err := buffered.ReadBytes('\n')
+			if len(line) > 0 {
+				lines <- line
+			}
+			if err != nil {
+				failed <- err
+				close(lines)
+				return
 			}
 		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
+	}()
+	silence := time.NewTicker(quiet)
+	defer silence.Stop()
+	for {
+		select {
+		case line, more := <-lines:
+			if !more {
+				if err := <-failed; err != io.EOF {
+					return err
+				}
+				return nil
+			}
+			if s.line(line, time.Now()) {
+				silence.Reset(quiet)
+			}
+		case now := <-silence.C:
+			s.progress(now)
 		}
 	}
+}
+
+// line takes in one line, and reports whether it ended a package. A line that
+// is no event is passed on as it is.
+func (s *sum) line(line []byte, now time.Time) bool {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		s.out.Write(line)
+		return false
+	}
+	if e.Action == "start" {
+		s.running[e.Package] = now
+	}
+	s.take(e)
+	_, running := s.running[e.Package]
+	ended := running && e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip")
+	if ended {
+		delete(s.running, e.Package)
+	}
+	return ended
+}
+
+// progress says how far the run is: whoever waits sees that it goes on.
+func (s *sum) progress(now time.Time) {
+	if len(s.running) == 0 {
+		fmt.Fprintf(s.out, "...  %s: building; %d packages ended\n", now.Sub(s.began).Round(time.Second), s.ended)
+		return
+	}
+	var names []string
+	for name, since := range s.running {
+		names = append(names, fmt.Sprintf("%s (%s)", name, now.Sub(since).Round(time.Second)))
+	}
+	slices.Sort(names)
+	fmt.Fprintf(s.out, "...  %s: %d packages ended, %d tests passed; running: %s\n", now.Sub(s.began).Round(time.Second), s.ended, s.passed, strings.Join(names, ", "))
 }
 
 // take counts one event.
@@ -106,6 +169,7 @@ func (s *sum) endTest(e event, key string) {
 // endPackage prints the line of a package. One that failed without a failed
 // test (it did not build, it timed out, it called os.Exit) counts as a failure.
 func (s *sum) endPackage(e event, key string) {
+	s.ended++
 	word := map[string]string{"pass": "ok  ", "fail": "FAIL", "skip": "-   "}[e.Action]
 	fmt.Fprintf(s.out, "%s %s %.1fs\n", word, e.Package, e.Elapsed)
 	if e.Action == "fail" && !s.broken[e.Package] {

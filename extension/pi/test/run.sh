@@ -12,6 +12,8 @@ skip() {
 
 command -v node >/dev/null || skip "there is no node"
 command -v npm >/dev/null || skip "there is no npm"
+command -v tmux >/dev/null || skip "there is no tmux"
+echo "extension: npm ci, and both versions of Pi"
 if ! npm ci --no-audit --no-fund --loglevel=error; then
 	npm view typescript@5.9.3 version >/dev/null 2>&1 || skip "npm cannot reach its registry"
 	exit 1
@@ -20,4 +22,5 @@ status=0
 node e2e/setup.mjs || status=$?
 [ "$status" -eq 75 ] && skip "npm cannot reach the versions of Pi"
 [ "$status" -eq 0 ] || exit "$status"
+echo "extension: types, then each part by itself, then the real Pi"
 exec npm test --silent

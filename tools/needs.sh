@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Says what `make test` needs, and stops at once if a part of it is missing
+# without which nothing can be tested. What only the extension needs may be
+# missing: its tests are skipped then, and this says so.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+has() { command -v "$1" >/dev/null; }
+
+go=$(sed -n 's/^go //p' go.mod)
+echo "make test needs Go $go, git, and a C compiler (for the race detector)."
+echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. One test uses git-lfs."
+
+missing=()
+has git || missing+=("git: the tests compare with it. Install the package git.")
+if ! has go; then
+	missing+=("Go $go or newer: https://go.dev/doc/install")
+else
+	version=$(go version 2>&1) || missing+=("Go $go or newer. go says: $version")
+	cc=$(go env CC 2>/dev/null || true)
+	has "${cc%% *}" || missing+=("a C compiler ($cc): go test -race needs one. Install gcc or clang, or name yours in CC.")
+fi
+for need in ${missing[@]+"${missing[@]}"}; do
+	echo "MISSING: $need" >&2
+done
+[ ${#missing[@]} -eq 0 ] || exit 1
+
+for name in node npm tmux; do
+	has "$name" || echo "MISSING: $name. The tests of the Pi extension will be SKIPPED." >&2
+done
+has git-lfs || echo "MISSING: git-lfs. One test will be SKIPPED."
+echo "Found: ${version#go version }, $(git --version). All of it takes ten minutes or more; each step says what it does."
