@@ -41,6 +41,11 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if o, err = o.filled(); err != nil {
 		return nil, err
 	}
+	if o.Dir != "" { // what is run works in directories of its own
+		if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := os.MkdirTemp(o.Dir, "rewind-bench-")
 	if err != nil {
 		return nil, err

@@ -14,7 +14,10 @@ func catCommand(a *app) *cobra.Command {
 		}
 		id, path, ok := strings.Cut(args[0], ":")
 		if !ok {
-			return usagef("%s: write ID:PATH", c.CommandPath())
+			return usagef("%s: which snapshot? write ID:PATH, such as @:%s", c.Name(), args[0])
+		}
+		if path, err = a.named(path); err != nil {
+			return err
 		}
 		s, err := e.Resolve(ctx, id)
 		if err != nil {

@@ -15,7 +15,7 @@ func diffCommand(a *app) *cobra.Command {
 	var stat, nameStatus, patch bool
 	c := verb("diff [FROM [TO]] [-- PATH...]", "Show what changed: since the last snapshot, since FROM, or from FROM to TO", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
 		if stat && nameStatus || stat && patch || nameStatus && patch {
-			return usagef("%s: --stat, --name-status and --patch exclude one another", c.CommandPath())
+			return usagef("%s: --stat, --name-status and --patch exclude one another", c.Name())
 		}
 		ctx, e, err := a.open(c)
 		if err != nil {
@@ -28,7 +28,7 @@ func diffCommand(a *app) *cobra.Command {
 		if paths, err = a.inside(paths); err != nil {
 			return err
 		}
-		from, to, err := diffSides(ctx, e, ids)
+		from, to, err := diffSides(ids, func(id string) (*engine.Snapshot, error) { return a.snapshotOf(ctx, e, id) })
 		if err != nil {
 			return err
 		}
@@ -69,21 +69,21 @@ func splitPaths(c *cobra.Command, args []string, most int) (before, paths []stri
 		before, paths = args[:n], args[n:]
 	}
 	if len(before) > most {
-		return nil, nil, usagef("%s: too many arguments (put paths after --)", c.CommandPath())
+		return nil, nil, usagef("%s: too many arguments (put paths after --)", c.Name())
 	}
 	return before, paths, nil
 }
 
 // diffSides resolves the ids of a diff. Without any, it is from the last
 // snapshot to the worktree; to is nil for the worktree.
-func diffSides(ctx context.Context, e *engine.Engine, ids []string) (from, to *engine.Snapshot, err error) {
+func diffSides(ids []string, find func(string) (*engine.Snapshot, error)) (from, to *engine.Snapshot, err error) {
 	if len(ids) == 0 {
 		ids = []string{"@"}
 	}
-	if from, err = e.Resolve(ctx, ids[0]); err != nil || len(ids) == 1 {
+	if from, err = find(ids[0]); err != nil || len(ids) == 1 {
 		return from, nil, err
 	}
-	to, err = e.Resolve(ctx, ids[1])
+	to, err = find(ids[1])
 	return from, to, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,6 +30,8 @@ func listCommand(a *app) *cobra.Command {
 		}
 		if a.json {
 			a.printJSON(wire.NewList(list))
+		} else if len(list) == 0 && err == nil {
+			a.printNone(&opt)
 		} else {
 			a.printList(list, opt.All)
 		}
@@ -39,6 +42,18 @@ func listCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.Session, "session", "", "only those of this conversation")
 	f.IntVar(&opt.Limit, "limit", 0, "at most `N`")
 	return a.jsonFlag(c)
+}
+
+// printNone says why a list is empty, and what to do.
+func (a *app) printNone(opt *engine.ListOptions) {
+	switch {
+	case opt.Session != "":
+		say(a.err, "no snapshot of session %s; without --session all are listed\n", opt.Session)
+	case opt.All:
+		fmt.Fprintln(a.err, "no snapshot yet; \"rewind snapshot\" records the state of all files")
+	default:
+		say(a.err, "no snapshot of %s yet; \"rewind snapshot\" records the state of all files, \"rewind list --all\" shows those of other worktrees and systems\n", a.engine.Root())
+	}
 }
 
 func (a *app) printList(list []*engine.Snapshot, all bool) {
@@ -58,8 +73,14 @@ func describe(s *engine.Snapshot) string {
 	if s.Lost != "" {
 		return "NOT WHOLE: " + s.Lost
 	}
-	if l := s.Label(); l != "" {
-		return l
+	var labels []string // of a state that was recorded again under another label, the newest first
+	for _, p := range slices.Backward(s.Points) {
+		if p.Label != "" && !slices.Contains(labels, p.Label) {
+			labels = append(labels, p.Label)
+		}
+	}
+	if len(labels) > 0 {
+		return strings.Join(labels, ", ")
 	}
 	for _, p := range s.Points {
 		if p.Trigger != "" {

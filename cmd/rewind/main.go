@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 func main() {
@@ -56,6 +57,21 @@ type stdio struct {
 	endAfter func(context.Context, io.Writer) (off func() bool) // nil where the process is not the command's own
 }
 
+// A jsonError is what --json prints of a command that has no result.
+type jsonError struct {
+	Message string `json:"message"`
+	Exit    int    `json:"exit"`
+}
+
+// wantsJSON reports whether --json was said, also on a command line in which
+// something else is wrong.
+func wantsJSON(a *app, args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return a.json || a.engine == nil && slices.Contains(args, "--json")
+}
+
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io stdio) int {
 	out := &output{Writer: io.out}
@@ -73,6 +89,9 @@ func run(ctx context.Context, args []string, io stdio) int {
 	if err != nil && !isSilent(err) {
 		a.progress.clear()
 		say(io.err, "rewind: %v\n", errors.New(sentence(ctx, err)))
+	}
+	if err != nil && !a.told && wantsJSON(a, args) {
+		a.printJSON(map[string]any{"error": jsonError{Message: sentence(ctx, err), Exit: exitCode(err)}})
 	}
 	return exitCode(err)
 }

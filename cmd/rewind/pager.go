@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -31,6 +32,12 @@ func (a *app) paged(print func(io.Writer, look) error) error {
 		l.bare = isTerminal(a.out)
 		return ignoreClosed(print(a.out, l))
 	}
+	return a.through(command, print, l)
+}
+
+// through lets a pager show what is printed. One that cannot be run is told of,
+// and done without; one that fails may have lost what it was given.
+func (a *app) through(command string, print func(io.Writer, look) error, l look) error {
 	pager := exec.Command("sh", "-c", command)
 	pager.Stdout, _ = behind(a.out).(io.Writer)
 	pager.Stderr = a.err
@@ -42,15 +49,31 @@ func (a *app) paged(print func(io.Writer, look) error) error {
 	if err != nil {
 		return err
 	}
-	if err := pager.Start(); err != nil {
+	bare := func() error {
 		l.bare = true
 		return ignoreClosed(print(a.out, l))
 	}
-	printed := print(in, l)
+	if err := pager.Start(); err != nil {
+		return bare()
+	}
+	printed := ignoreClosed(print(in, l))
 	in.Close()
-	pager.Wait()
-	return ignoreClosed(printed)
+	switch err := pager.Wait(); {
+	case printed != nil || err == nil:
+		return printed
+	case pager.ProcessState.ExitCode() == notThere || pager.ProcessState.ExitCode() == notRun:
+		say(a.err, "rewind: warning: the pager %q cannot be run; set REWIND_PAGER to another one, or to cat\n", command)
+		return bare()
+	default:
+		return fmt.Errorf("the pager %q failed, and what it was to show may be missing: %w; set REWIND_PAGER to another one, or to cat", command, err)
+	}
 }
+
+// How a shell ends that could not run a program.
+const (
+	notRun   = 126
+	notThere = 127
+)
 
 func pagerCommand() string {
 	for _, name := range []string{"REWIND_PAGER", "PAGER"} {

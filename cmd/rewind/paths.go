@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -33,6 +34,23 @@ func (a *app) inside(paths []string) ([]string, error) {
 	return out, nil
 }
 
+// named turns the PATH of ID:PATH into one below the worktree: relative to the
+// current directory as every PATH, or behind a slash to the worktree. It is
+// never a pattern.
+func (a *app) named(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "/"); ok {
+		path = filepath.Join(a.engine.Root(), rest)
+	}
+	if path != "" {
+		path = wordLiteral + path
+	}
+	list, err := a.inside([]string{path})
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(list[0], wordLiteral), nil
+}
+
 // absolute returns the place of a path that is relative to the directory of -C.
 func (a *app) absolute(path string) (string, error) {
 	if filepath.IsAbs(path) {
@@ -58,7 +76,7 @@ func insideOne(root, base, text string) (string, error) {
 	case word == "" && strings.HasPrefix(typed, ":("):
 		return "", usagef("path %q: write %s%s for this very name", text, wordLiteral, text)
 	}
-	abs, way := typed, root
+	abs, way := belowRoot(root, typed), root
 	if !filepath.IsAbs(typed) {
 		abs, way = filepath.Join(base, typed), base
 		for _, part := range strings.Split(filepath.ToSlash(filepath.Clean(typed)), "/") {
@@ -83,6 +101,23 @@ func insideOne(root, base, text string) (string, error) {
 		return wordLiteral + path, nil
 	}
 	return fmt.Sprintf(":(prefix:%d)%s", prefix, path), nil
+}
+
+// belowRoot returns an absolute path as one that begins with the name of root,
+// also if it leads there by another name: through a symbolic link.
+func belowRoot(root, path string) string {
+	there, err := os.Stat(root)
+	if err != nil {
+		return path
+	}
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, there) {
+			return root + strings.TrimPrefix(filepath.Clean(path), at)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+	}
 }
 
 // hasGlob reports whether a text could be a pattern.

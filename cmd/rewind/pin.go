@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,10 +22,7 @@ func pinCommand(a *app) *cobra.Command {
 		case remove:
 			err = e.Unpin(ctx, args[0])
 		case len(args) == 2:
-			var s *engine.Snapshot
-			if s, err = e.Resolve(ctx, args[0]); err == nil {
-				err = e.Pin(ctx, args[1], s.ID)
-			}
+			err = a.pin(ctx, e, args[0], args[1])
 		}
 		if err != nil || len(args) > 0 && !a.json {
 			return err
@@ -44,6 +42,25 @@ func pinCommand(a *app) *cobra.Command {
 	})
 	c.Flags().BoolVar(&remove, "remove", false, "take a name away: pin --remove NAME")
 	return a.jsonFlag(c)
+}
+
+// pin names a snapshot, and tells which one loses the name by that.
+func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error {
+	s, err := e.Resolve(ctx, id)
+	if err != nil {
+		return err
+	}
+	pins, err := e.Pins(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.Pin(ctx, name, s.ID); err != nil {
+		return err
+	}
+	if before := pins[name]; !before.IsZero() && before != s.ID {
+		say(a.err, "rewind: note: the pin %q was at %s and is at %s now; \"rewind pin %s NAME\" pins the old one again\n", name, short(before), short(s.ID), short(before))
+	}
+	return nil
 }
 
 // pinArgs checks the arguments, which depend on --remove.

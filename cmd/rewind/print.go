@@ -17,6 +17,7 @@ import (
 
 // printJSON prints the one object of a --json command.
 func (a *app) printJSON(v any) {
+	a.told = true
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

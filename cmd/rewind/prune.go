@@ -26,6 +26,9 @@ func pruneCommand(a *app) *cobra.Command {
 		if days < 0 || opt.MaxSnapshots < 0 || opt.Grace < 0 || opt.ThinDays < 0 {
 			return usagef("limits cannot be negative")
 		}
+		if c.Flags().Changed("grace") && opt.Grace == 0 {
+			opt.Grace = -1 // none, where leaving the flag out means the default
+		}
 		opt.MaxAge, opt.MaxStoreSize = duration(float64(days), 24*time.Hour), int64(budget)
 		p, err := e.Prune(ctx, &opt)
 		if err != nil {
@@ -50,7 +53,7 @@ func pruneCommand(a *app) *cobra.Command {
 	f.IntVar(&days, "max-age-days", 0, "drop what nobody referred to for `N` days (default: the setting rewind.maxAgeDays)")
 	f.Var(&budget, "max-store-size", "drop the oldest until the store has at most so many `bytes`, such as 500m (default: the setting rewind.maxStoreSize)")
 	f.IntVar(&opt.ThinDays, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
-	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h)")
+	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h; 0s: all that nothing needs goes, which is safe only while no other command runs)")
 	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
 	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found; what is missing is gone for good")
 	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")

@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -32,16 +34,16 @@ func restoreCommand(a *app) *cobra.Command {
 			return err
 		}
 		if len(ids) != 1 {
-			return usagef("%s: which snapshot?", c.CommandPath())
+			return usagef("%s: which snapshot?", c.Name())
 		}
 		if c.ArgsLenAtDash() == len(args) { // a list of paths that came out empty does not mean everything
-			return usagef("%s: no path behind -- (leave it out to restore everything)", c.CommandPath())
+			return usagef("%s: no path behind -- (leave it out to restore everything)", c.Name())
 		}
 		opt := &engine.RestoreOptions{}
 		if opt.Paths, err = a.inside(paths); err != nil {
 			return err
 		}
-		s, err := e.Resolve(ctx, ids[0])
+		s, err := a.snapshotOf(ctx, e, ids[0])
 		if err != nil {
 			return err
 		}
@@ -52,6 +54,21 @@ func restoreCommand(a *app) *cobra.Command {
 		return a.restore(ctx, e, &r)
 	})
 	return a.restoreFlags(c, &r)
+}
+
+// snapshotOf finds a snapshot. Who typed a file where an id belongs is told how
+// to name it.
+func (a *app) snapshotOf(ctx context.Context, e *engine.Engine, id string) (*engine.Snapshot, error) {
+	s, err := e.Resolve(ctx, id)
+	if !errors.Is(err, engine.ErrNoSnapshot) || id == "" {
+		return s, err
+	}
+	if path, absErr := a.absolute(id); absErr == nil {
+		if _, statErr := os.Lstat(path); statErr == nil {
+			return nil, fmt.Errorf("%w; paths stand behind --, as in: rewind %s @ -- %s", err, a.verb, id)
+		}
+	}
+	return nil, err
 }
 
 func undoCommand(a *app) *cobra.Command {

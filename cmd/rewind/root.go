@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +17,7 @@ type app struct {
 	force    bool
 	noGit    bool
 	json     bool
+	told     bool // the one object of --json
 	deadline time.Duration
 	engine   *engine.Engine
 	verb     string      // the command that opened it
@@ -31,7 +32,7 @@ func newRoot(a *app) *cobra.Command {
 		Long:          "rewind records the exact state of all files of a directory and puts any\nrecorded state back, without ever losing a byte. It needs no set-up: run\n\"rewind snapshot\" in any directory, with git or without.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          checked(cobra.NoArgs),
+		Args:          known,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		Version:       version(),
 	}
@@ -60,10 +61,23 @@ func verb(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, [
 func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, list []string) error {
 		if err := args(c, list); err != nil {
-			return usageError{fmt.Errorf("%s: %w", c.CommandPath(), err)}
+			return usagef("%s: %w (write: %s)", c.Name(), err, strings.TrimSuffix(c.UseLine(), " [flags]"))
 		}
 		return nil
 	}
+}
+
+// known refuses a verb that there is not, and names those that are near it.
+func known(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	near := c.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		return usagef("unknown command %q; \"rewind help\" lists them", args[0])
+	}
+	return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 }
 
 // jsonFlag adds --json.

@@ -29,7 +29,7 @@ func serveCommand(a *app) *cobra.Command {
 	var stdio bool
 	c := verb("serve --stdio", "Serve one program over standard input and output (docs/protocol.md)", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
 		if !stdio {
-			return usagef("%s: say --stdio", c.CommandPath())
+			return usagef("%s: say --stdio", c.Name())
 		}
 		// A client that is gone must end the work between two steps of it, not
 		// the process in the middle of one.

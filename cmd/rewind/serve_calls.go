@@ -126,7 +126,7 @@ func callDiff(ctx context.Context, c *call) (any, error) {
 	if p.To != "" {
 		ids = append(ids, p.To)
 	}
-	from, to, err := diffSides(ctx, c.engine, ids)
+	from, to, err := diffSides(ids, func(id string) (*engine.Snapshot, error) { return c.engine.Resolve(ctx, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type Options struct {
 	MaxAge       time.Duration // drop what nobody referred to for so long; 0: no limit
 	MaxStoreSize int64         // bytes; drop the oldest until the store is no larger; 0: no limit
 	ThinDays     int           // of the days before today keep one an hour, of those before so many days one a day; 0: keep all
-	Grace        time.Duration // contents younger than this stay; 0: 24 hours
+	Grace        time.Duration // contents younger than this stay; 0: 24 hours; negative: none is too young to go
 	Session      string        // the conversation at hand, for the scan mode ancestor-only
 	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found; directories that are missing are forgotten
 	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
