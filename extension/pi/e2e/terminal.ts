@@ -11,9 +11,9 @@ let count = 0;
 export class Terminal {
   private readonly socket = `rewind-e2e-${process.pid}-${++count}`;
 
-  /** Starts Pi's terminal interface. */
-  constructor(version: Version, box: Sandbox, size: { width: number; height: number } = { width: 110, height: 40 }) {
-    const argv = [process.execPath, PI[version], "--provider", "fake", "--model", "fake-1", "-e", EXTENSION];
+  /** Starts Pi's terminal interface, or another program by its command line. */
+  constructor(program: Version | string[], box: Sandbox, size: { width: number; height: number } = { width: 110, height: 40 }) {
+    const argv = typeof program !== "string" ? program : [process.execPath, PI[program], "--provider", "fake", "--model", "fake-1", "-e", EXTENSION];
     const script = path.join(box.root, "start.sh");
     const env = Object.entries(box.env).map(([name, value]) => quote(`${name}=${value}`));
     writeFileSync(script, `#!/bin/sh\ncd ${quote(box.cwd)}\nexec env -i COLORTERM=truecolor ${env.join(" ")} ${argv.map(quote).join(" ")}\n`, { mode: 0o755 });
