@@ -34,7 +34,7 @@ func (l *listing) absent() error {
 		if t := trackedBy(e); !left && (t.skip || t.settled() && l.cannotBe(e.Name)) {
 			id = t.id
 		}
-		if l.n.inGit {
+		if l.n.side == inTree {
 			it.Git = id
 		}
 		if it.Git.IsZero() && e.Mode == tree.GitLink {
@@ -78,7 +78,7 @@ func (l *listing) absentDirs() error {
 			continue
 		}
 		var id oid.ID
-		if l.n.inGit {
+		if l.n.side == inTree {
 			stays, err := (*tracked).unwanted, error(nil)
 			if l.cannotBe(name) {
 				stays = (*tracked).settled

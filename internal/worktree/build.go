@@ -27,7 +27,7 @@ func (w *worker) release(n *node) error {
 
 // finish makes the trees and the row of a directory, after all below it.
 func (w *worker) finish(n *node) error {
-	if n.gone {
+	if n.gone != nil {
 		if !n.row.IsZero() {
 			w.scan.seen[n.rowNumber] = false
 		}
@@ -93,13 +93,13 @@ func (c *contents) merge(reports []report) {
 		r := &reports[i]
 		slot, had := at[r.item.Name]
 		switch {
-		case r.gone && r.note.Name != "":
-			c.notes = append(c.notes, r.note)
+		case r.gone != nil && r.gone.note.Name != "":
+			c.notes = append(c.notes, r.gone.note)
 			c.head.Flags |= stattable.Retry
-		case r.gone:
+		case r.gone != nil:
 			c.head.Flags |= stattable.Ambiguous
 		}
-		switch stays := !r.gone || !r.item.Git.IsZero(); {
+		switch stays := r.gone == nil || !r.item.Git.IsZero(); {
 		case stays && had:
 			c.items[slot] = r.item
 		case stays:
@@ -107,7 +107,7 @@ func (c *contents) merge(reports []report) {
 		case had:
 			c.items[slot].Name = "" // to be dropped
 		}
-		if r.gone {
+		if r.gone != nil {
 			c.head.Flags |= stattable.Hides // what was there may be back, or gone from the disk
 		}
 	}
@@ -142,7 +142,7 @@ func (w *worker) encode(n *node) (err error) {
 		old = n.row.Head()
 	}
 	w.entries = w.entries[:0]
-	if n.inGit {
+	if n.side == inTree {
 		for i := range items {
 			if it := &items[i]; !it.Git.IsZero() {
 				w.entries = append(w.entries, tree.Entry{Name: it.Name, Mode: it.GitMode, ID: it.Git})
@@ -170,19 +170,19 @@ func (w *worker) encode(n *node) (err error) {
 // not say it all.
 func (w *worker) overlayEntry(n *node, it *stattable.Item) (e tree.Entry, ok bool, err error) {
 	e = tree.Entry{Name: it.Name, Mode: it.Mode, ID: it.Raw}
-	inTree := n.inGit && !it.Git.IsZero()
+	ours := n.side == inTree && !it.Git.IsZero()
 	base := it.GitMode.Base(w.cfg.Umask)
 	switch {
 	case it.Flags&stattable.AbsentNow != 0:
-		return tree.Entry{Name: it.Name}, inTree, nil
+		return tree.Entry{Name: it.Name}, ours, nil
 	case it.Flags&stattable.IsDir == 0:
 		if it.Mode.Type() == tree.Symlink {
 			e.Mode = tree.Symlink
 		}
-		return e, !inTree || base != e.Mode || it.Git != it.Raw, nil
-	case it.Flags&(stattable.Ignored|stattable.InFull) != 0 && !inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
+		return e, !ours || base != e.Mode || it.Git != it.Raw, nil
+	case it.Flags&(stattable.Ignored|stattable.InFull) != 0 && !ours && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
 		return e, false, nil // entered in vain
-	case inTree && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == base.Perm():
+	case ours && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == base.Perm():
 		return e, false, nil
 	}
 	if e.ID.IsZero() {

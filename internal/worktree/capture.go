@@ -119,10 +119,10 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 		return it, false
 	case c.ignored:
 		it.Flags |= stattable.Ignored
-	case place != Usual, n.inGit && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st)):
+	case place != Usual, n.side == inTree && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st)):
 		it.Flags |= stattable.KeptOut
 	}
-	if n.inGit && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
+	if n.side == inTree && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
 	}
 	return it, true
@@ -130,7 +130,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 
 // inGit reports whether an item belongs into the git tree.
 func inGit(n *node, it *stattable.Item) bool {
-	return n.inGit && it.Flags&(stattable.Ignored|stattable.KeptOut|stattable.OutOfGit) == 0
+	return n.side == inTree && it.Flags&(stattable.Ignored|stattable.KeptOut|stattable.OutOfGit) == 0
 }
 
 // reuse takes the ids of the row, if the file is as the row has it.

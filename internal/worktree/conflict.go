@@ -33,7 +33,7 @@ func (w *worker) inConflict(c *node) bool {
 // relink gives a submodule that is no repository with a commit any more the commit
 // that the index has: the row knows the one that it was on.
 func (w *worker) relink(n *node) error {
-	if !n.headed || n.gone || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
+	if !n.link.headed || n.gone != nil || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
 		return nil
 	}
 	outer := n.parent.realm
@@ -42,7 +42,7 @@ func (w *worker) relink(n *node) error {
 		return err
 	}
 	if t, ok := (&known{dir: dir}).file(n.name); ok && t.mode == tree.GitLink {
-		n.link = t.id
+		n.link.commit = t.id
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (w *worker) relink(n *node) error {
 // commit. git add fails at it, and the tree has our side's commit, or else the
 // first.
 func (w *worker) nameConflict(n *node) {
-	if n.conflict && !n.gone && n.host && !n.nestedRoot() {
+	if n.link.conflict && n.gone == nil && n.side != outside && !n.nestedRoot() {
 		w.skip(Skip{Path: n.path, Reason: noCommitReason, Kept: true})
 	}
 }

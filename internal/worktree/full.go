@@ -8,15 +8,17 @@ import (
 )
 
 // trackedOnly reports whether what the index does not know is left out here.
-func (n *node) trackedOnly() bool { return n.full || n.inFull }
+func (n *node) trackedOnly() bool { return n.full != notFull }
 
 // count finds out whether the directory holds too many files that the index
 // does not know, and names it if so. Ignored files do not count, nor what the
 // policy leaves out by its name.
 func (l *listing) count(names []dirfd.Name) {
 	n, policy := l.n, l.cfg.Policy
-	n.full = false
-	if policy == nil || n.parent == nil || n.ignored || n.all || n.inFull || policy.Full(len(names)) == "" {
+	if n.full == fullHere {
+		n.full = notFull
+	}
+	if policy == nil || n.parent == nil || n.ignored || n.all || n.full == fullAbove || policy.Full(len(names)) == "" {
 		return
 	}
 	files := 0
@@ -33,7 +35,7 @@ func (l *listing) count(names []dirfd.Name) {
 		}
 	}
 	if why := policy.Full(files); why != "" {
-		n.full = true
+		n.full = fullHere
 		l.into.head.Flags |= stattable.Full
 		l.note(l.into, stattable.Note{Reason: why})
 	}

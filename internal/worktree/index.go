@@ -133,7 +133,7 @@ func (w *worker) indexDigest(n *node) (uint64, error) {
 // holds reports whether the index has something in a directory. In a submodule of
 // a directory whose row hides something that is not known before.
 func (w *worker) holds(n *node) bool {
-	if n.noIndex || n.link.IsZero() || n.nestedRoot() {
+	if n.noIndex || n.link.commit.IsZero() || n.nestedRoot() {
 		return !n.noIndex
 	}
 	dir, err := w.directory(n.realm, n.path)

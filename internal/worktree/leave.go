@@ -41,7 +41,7 @@ func (l *listing) indexed(name string) (t tracked, ok bool, err error) {
 // not be searched, as git add does: it cannot tell that anything is gone. The
 // overlay says that nothing of it was recorded.
 func (w *worker) keepIndexed(n *node) error {
-	if !n.held || !n.host {
+	if !n.held || n.side == outside {
 		return nil
 	}
 	p := n.parent
@@ -64,7 +64,7 @@ func (w *worker) keepIndexed(n *node) error {
 			return err
 		}
 	}
-	n.stays = &it
+	n.gone.stays = &it
 	return nil
 }
 

@@ -214,8 +214,8 @@ func (l *listing) subdirectory(name string) {
 	l.see(name)
 	switch {
 	case isLink:
-		c.link, c.inGit, c.headed = link.id, false, l.known.row[name].Mode.Type() == tree.Nested
-		c.conflict = l.conflicted(c)
+		c.link = gitlink{commit: link.id, headed: l.known.row[name].Mode.Type() == tree.Nested}
+		c.link.conflict, c.side = l.conflicted(c), min(c.side, asLink)
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
 		c.all = c.all || l.force.paths[c.path]
@@ -225,8 +225,8 @@ func (l *listing) subdirectory(name string) {
 			return
 		}
 	}
-	if c.host && l.cfg.Settings.refused(name, false) {
-		c.host, c.inGit = false, false
+	if c.side != outside && l.cfg.Settings.refused(name, false) {
+		c.side = outside
 		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Kept: true})
 	}
 	l.kids = append(l.kids, c)
@@ -241,7 +241,7 @@ func (l *listing) enter(c *node, instead bool) bool {
 	c.ignored = !c.all && (l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored)
 	if c.all {
 		if l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored {
-			c.host, c.inGit = false, false
+			c.side = outside
 		}
 		return true
 	}
@@ -258,7 +258,7 @@ func (l *listing) enter(c *node, instead bool) bool {
 		l.note(l.into, stattable.Note{Name: c.name, Reason: why})
 		return false
 	case place == Overlay && !c.ignored:
-		c.host, c.inGit = false, false
+		c.side = outside
 	}
 	return !c.ignored || place == Overlay || forced || instead
 }

@@ -21,20 +21,14 @@ type node struct {
 	inherited
 
 	was       stattable.Entry // what the row of the parent says; none if the parent was listed
-	link      oid.ID          // the commit that the git tree has in its place
-	host      bool            // its own entry may be in the git tree
+	link      gitlink         // what the git tree has in its place; zero if it has the directory
 	held      bool            // the index has it, as a gitlink or for what lies in it
-	conflict  bool            // as a gitlink in a conflict, at which git add fails
-	headed    bool            // link is the commit it was on as a repository, not the index's
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
-	kept      *contents       // nil as long as the row holds
-	gone      bool            // not recorded
-	asked     bool            // its ".git" was resolved
-	barred    bool            // the rules around the repository that it is ignore it
-	full      bool            // it holds too many files that the index does not know
-	note      stattable.Note  // why it is gone, if that is to be named
-	stays     *stattable.Item // what git's tree has of it though it is gone; nil if nothing
+	kept      *contents // nil as long as the row holds
+	gone      *absence  // it is not recorded; nil if it is
+	asked     bool      // its ".git" was resolved
+	barred    bool      // the rules around the repository that it is ignore it
 
 	rulesOut, attrsOut uint64 // digests for its subdirectories
 	ignoreFile         ruleFile
@@ -52,22 +46,54 @@ type node struct {
 	tree, overlay oid.ID // when finished
 }
 
+// A gitlink is the entry that a git tree has in the place of a repository.
+type gitlink struct {
+	commit   oid.ID // zero: there is no link
+	headed   bool   // it is the commit that the repository was on, not the index's
+	conflict bool   // the index has it in a conflict, at which git add fails
+}
+
+// An absence says of a directory that it is not recorded.
+type absence struct {
+	note  stattable.Note  // why, if that is to be named
+	stays *stattable.Item // what git's tree has of it all the same; nil if nothing
+}
+
+// A side is where a directory may be in git. The order counts: what is around a
+// directory allows it so much and no more.
+type side uint8
+
+const (
+	outside side = iota // nowhere: neither it nor what is in it
+	asLink              // as a gitlink: what is in it is in the overlay
+	inTree              // in the tree, with what is in it
+)
+
+// A fullness says whether there are too many files that the index does not know.
+type fullness uint8
+
+const (
+	notFull   fullness = iota
+	fullAbove          // in a directory above it
+	fullHere           // in it; then in none above
+)
+
 // inherited is what a directory is told by the one above it. All of it is part
 // of the digest that a row is bound to, except what the index digest covers.
 type inherited struct {
 	rules, attrs uint64 // digests of what is in force
-	inGit        bool   // what is in it may be in the git tree
-	ignored      bool   // it is here in spite of the rules: take what is named, not the rest
-	all          bool   // it was named itself: take everything
-	nested       bool   // it is, or is in, a nested repository
-	noIndex      bool   // the index has nothing in it
-	inFull       bool   // a directory above it is full: take what the index has, not the rest
-	private      bool   // one who may read git's objects cannot enter a directory above it; after the visit: or it
+	side         side
+	full         fullness // if so: take what the index has, not the rest
+	ignored      bool     // it is here in spite of the rules: take what is named, not the rest
+	all          bool     // it was named itself: take everything
+	nested       bool     // it is, or is in, a nested repository
+	noIndex      bool     // the index has nothing in it
+	private      bool     // one who may read git's objects cannot enter a directory above it; after the visit: or it
 }
 
 func (h *inherited) digest() uint64 {
 	var flags uint64
-	for i, set := range []bool{h.inGit, h.ignored, h.all, h.nested, h.inFull, h.private} {
+	for i, set := range []bool{h.side == inTree, h.ignored, h.all, h.nested, h.full == fullAbove, h.private} {
 		if set {
 			flags |= 1 << i
 		}
@@ -85,9 +111,8 @@ type contents struct {
 
 // A report tells a directory of one of its subdirectories.
 type report struct {
-	item stattable.Item
-	gone bool
-	note stattable.Note
+	item stattable.Item // if it is gone: what stays of it, or its name
+	gone *absence
 }
 
 // A ruleFile says where the rules of a directory's own file are.
@@ -127,8 +152,13 @@ func (w *worker) recycle(n *node) {
 func (n *node) child(c *node, name string) {
 	c.parent, c.path, c.realm = n, join(n.path, name), n.realm
 	c.name = c.path[len(c.path)-len(name):]
-	c.host = n.inGit
-	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, inGit: n.inGit, all: n.all, nested: n.nested, inFull: n.trackedOnly(), private: n.private}
+	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, all: n.all, nested: n.nested, private: n.private}
+	if n.side == inTree {
+		c.side = inTree
+	}
+	if n.trackedOnly() {
+		c.full = fullAbove
+	}
 	c.pending.Store(1)
 }
 
@@ -142,16 +172,16 @@ func (n *node) report() {
 	if p == nil {
 		return
 	}
-	r := report{gone: n.gone, note: n.note}
+	r := report{gone: n.gone}
 	switch {
-	case !n.gone:
+	case n.gone == nil:
 		r.item = n.item()
-	case n.stays != nil:
-		r.item = *n.stays
+	case n.gone.stays != nil:
+		r.item = *n.gone.stays
 	default:
 		r.item.Name = n.name
 	}
-	if !n.gone && !n.was.IsZero() && n.was.SameAs(&r.item) {
+	if n.gone == nil && !n.was.IsZero() && n.was.SameAs(&r.item) {
 		return
 	}
 	p.mu.Lock()
@@ -165,10 +195,10 @@ func (n *node) item() stattable.Item {
 	if n.nestedRoot() {
 		it.Mode = tree.Nested | n.mode.Perm()
 	}
-	if n.nestedRoot() || !n.link.IsZero() {
-		it.GitMode, it.Git = tree.GitLink, n.link
+	if n.nestedRoot() || !n.link.commit.IsZero() {
+		it.GitMode, it.Git = tree.GitLink, n.link.commit
 	}
-	if !n.host {
+	if n.side == outside {
 		it.Git = oid.ID{}
 		it.Flags |= stattable.OutOfGit
 	}

@@ -54,10 +54,12 @@ func (s *scan) enterRealm(n *node, repo *Repo) error {
 	r.trusted = !n.row.IsZero() && r.key != 0 && n.row.Head().IndexKey == r.key
 	r.allWanted.Store(r.trusted && n.row.Flags()&stattable.AllWanted != 0)
 	n.nested = n.parent != nil
-	n.inGit = !n.nested
+	if n.nested {
+		n.side = min(n.side, asLink)
+	}
 	n.barred = n.ignored && !n.all
 	n.ignored, n.all = false, n.all && !n.nested
-	n.inFull = false // its own index says what is known in it
+	n.full = notFull // its own index says what is known in it
 	n.rules, n.attrs = s.rulesDigest(r), s.attrsDigest(r)
 	n.settle()
 	return nil

@@ -161,7 +161,7 @@ func regular(dir *dirfd.Dir, f *dirfd.Name) bool {
 
 // conversion says how git's form of a file is made; usually it is the file.
 func (w *worker) conversion(n *node, name string) (v attr.Conversion, identity bool) {
-	if n.nested || !n.inGit {
+	if n.nested || n.side != inTree {
 		return v, true
 	}
 	_, a := w.chains(n, nil)

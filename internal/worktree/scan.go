@@ -86,7 +86,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 }
 
 func (s *scan) run(ctx context.Context) error {
-	n := &node{host: true}
+	n := &node{inherited: inherited{side: inTree}}
 	n.private = s.cfg.Private
 	s.last = n
 	if err := s.enterRealm(n, &s.cfg.Repo); err != nil {

@@ -16,7 +16,7 @@ const specialReason = "a pipe, socket or device is in its place"
 // the name is as if nothing was there.
 func (l *listing) special(name string) error {
 	t, ok, err := l.indexed(name)
-	if !ok || err != nil || !l.n.inGit {
+	if !ok || err != nil || l.n.side != inTree {
 		return err
 	}
 	id := oid.ID{}

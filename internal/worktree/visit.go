@@ -59,7 +59,7 @@ func (w *worker) visit(n *node) error {
 		dir.Quick()
 	}
 	if n.parent != nil && st.Ino != 0 && st.Ino == w.cfg.Skip.Ino && st.Dev == w.cfg.Skip.Dev {
-		n.gone = true
+		n.gone = &absence{}
 		return nil
 	}
 	ok := false
@@ -82,13 +82,13 @@ func (w *worker) unreadable(n *node, err error) error {
 	if n.parent == nil {
 		return err
 	}
-	n.gone = true
+	n.gone = &absence{}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), w.inVain(n):
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENOTDIR):
-		n.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
+		n.gone.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
 	default:
-		n.note = stattable.Note{Name: n.name, Reason: reason(err)}
+		n.gone.note = stattable.Note{Name: n.name, Reason: reason(err)}
 		w.close(n.path)
 		if denied(err) {
 			return w.keepIndexed(n)
@@ -112,7 +112,9 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 		}
 	}
 	head := n.row.Head()
-	n.full = head.Flags&stattable.Full != 0
+	if n.full != fullAbove && head.Flags&stattable.Full != 0 {
+		n.full = fullHere
+	}
 	index, err := w.indexDigest(n)
 	if err != nil || head.Rules != n.rules || head.Attrs != n.attrs || head.Index != index {
 		return false, err
@@ -218,14 +220,16 @@ func (w *worker) kidsOf(n *node) []*node {
 		c, flags := w.cleared(), e.Flags()
 		n.child(c, e.Name())
 		c.was, c.held = e, flags&stattable.Tracked != 0
-		c.host = c.host && flags&stattable.OutOfGit == 0
-		c.inGit = c.host
+		if flags&stattable.OutOfGit != 0 {
+			c.side = outside
+		}
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
-			c.link, c.inGit, c.headed = e.Git(), false, e.Item().Mode.Type() == tree.Nested
+			c.link = gitlink{commit: e.Git(), headed: e.Item().Mode.Type() == tree.Nested}
+			c.side = min(c.side, asLink)
 			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
-			c.conflict = !c.noIndex && w.inConflict(c)
+			c.link.conflict = !c.noIndex && w.inConflict(c)
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
@@ -250,7 +254,7 @@ func (w *worker) resolve(n *node) error {
 	if repo == nil {
 		return err
 	}
-	if n.held && n.link.IsZero() {
+	if n.held && n.link.commit.IsZero() {
 		return nil // git takes it for a plain directory, as it has files of it in its index
 	}
 	head := repo.Head
@@ -261,7 +265,7 @@ func (w *worker) resolve(n *node) error {
 		return nil
 	}
 	if !head.IsZero() {
-		n.link = head
+		n.link.commit = head
 	}
 	if why := w.trouble(n, repo, err); why != "" {
 		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
@@ -275,13 +279,13 @@ func (w *worker) resolve(n *node) error {
 // trouble says what of a nested repository is not recorded, "" if nothing: what
 // cannot be known of it, or the commit that git's tree should have.
 func (w *worker) trouble(n *node, repo *Repo, err error) string {
-	hosted := n.host && w.cfg.Repo.Index != nil
+	hosted := n.side != outside && w.cfg.Repo.Index != nil
 	switch {
 	case err != nil:
 		return "nested repository: " + reason(err)
 	case hosted && repo.HeadErr != nil:
 		return "nested repository: " + reason(repo.HeadErr)
-	case hosted && (n.link.IsZero() || n.conflict && repo.Head.IsZero()):
+	case hosted && (n.link.commit.IsZero() || n.link.conflict && repo.Head.IsZero()):
 		return noCommitReason
 	}
 	return ""
