@@ -117,9 +117,10 @@ func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err 
 	return found, err
 }
 
-// Resolve turns what a person types into a snapshot: a whole id, a unique
-// prefix of at least four digits, "@" for the worktree's last snapshot, "@~N"
-// for the one N before it.
+// Resolve turns what a person types into a snapshot: a whole id, the name of a
+// pin, a unique prefix of at least four digits, "@" for the worktree's last
+// snapshot, "@~N" for the one N before it. A pin's name that begins another
+// snapshot's id is [ErrAmbiguous].
 func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
 		return e.resolveBack(ctx, text, rest)
@@ -127,10 +128,27 @@ func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	if id, err := oid.Parse(text); err == nil {
 		return e.Find(ctx, id)
 	}
-	if len(text) < 4 || strings.Trim(text, "0123456789abcdefABCDEF") != "" {
-		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, @, nor @~N", ErrNoSnapshot, text)
+	pins, err := e.Pins(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return e.resolvePrefix(ctx, strings.ToLower(text))
+	pinned := pins[text]
+	if len(text) < 4 || strings.Trim(text, "0123456789abcdefABCDEF") != "" {
+		if !pinned.IsZero() {
+			return e.Find(ctx, pinned)
+		}
+		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, nor @~N", ErrNoSnapshot, text)
+	}
+	s, err := e.resolvePrefix(ctx, strings.ToLower(text))
+	switch {
+	case pinned.IsZero():
+		return s, err
+	case errors.Is(err, ErrNoSnapshot):
+		return e.Find(ctx, pinned)
+	case err == nil && s.ID != pinned:
+		return nil, fmt.Errorf("%w: %s names the pinned %v and begins %v", ErrAmbiguous, text, pinned, s.ID)
+	}
+	return s, err
 }
 
 func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot, error) {

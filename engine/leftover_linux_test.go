@@ -46,7 +46,7 @@ func TestATemporaryFileThatCouldNotBeRemovedIsNotRecorded(t *testing.T) {
 			t.Errorf("git %v: %d temporary files are there still, skipped %v", git, p.leftInD(), s.Skipped)
 		}
 		if left, err := e.leftovers(ctx, true); err != nil || len(left) > 0 {
-			t.Errorf("git %v: the store still knows %q, %v", git, left, err)
+			t.Errorf("git %v: the store still knows %v, %v", git, left, err)
 		}
 	}
 }

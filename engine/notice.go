@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -52,6 +53,12 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]
 		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) {
 			continue
 		}
+		if public, err := e.isPublic(ctx, change.To.ID); public || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		_, tracked, err := tree.Lookup(tree.State{Tree: c.Head.Tree}, change.Path, e.alg, load)
 		if err != nil {
 			return nil, err
@@ -64,6 +71,32 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]
 		}
 	}
 	return found, nil
+}
+
+// certificates is how a file of public certificates or keys begins, or a part
+// of it; and what is in none that holds a private key too.
+var (
+	certificates = [][]byte{[]byte("-----BEGIN CERTIFICATE-----"), []byte("-----BEGIN PUBLIC KEY-----"), []byte("-----BEGIN TRUSTED CERTIFICATE-----")}
+	private      = []byte("PRIVATE KEY")
+)
+
+// publicMax is how much of a file is looked at: twice what the world's
+// certificates need.
+const publicMax = 1 << 20
+
+// isPublic reports whether a content is known to be certificates or public keys
+// and nothing that has to be kept secret.
+func (e *Engine) isPublic(ctx context.Context, id oid.ID) (bool, error) {
+	_, size, err := e.objects.Stat(ctx, id)
+	if err != nil || size > publicMax {
+		return false, err
+	}
+	var b bytes.Buffer
+	if err := e.objects.Write(ctx, &b, id); err != nil {
+		return false, err
+	}
+	has := func(word []byte) bool { return bytes.Contains(b.Bytes(), word) }
+	return slices.ContainsFunc(certificates, has) && !has(private), nil
 }
 
 // notice returns the paths that a notice named, nil if it was not given yet.

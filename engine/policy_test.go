@@ -169,7 +169,10 @@ func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 	p.write(".env", "TOKEN=1")
 	p.write("sub/id_rsa", "-----BEGIN")
 	p.write(".env.example", "TOKEN=")
-	if r := p.snap(e, "two", nil); !slices.Equal(r.Exposed, []Path{".env", "sub/id_rsa"}) {
+	p.write("venv/lib/python3/site-packages/certifi/cacert.pem", "# nothing but names")
+	p.write("deploy/ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n")
+	p.write("deploy/both.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----BEGIN RSA PRIVATE KEY-----\nBBBB\n")
+	if r := p.snap(e, "two", nil); !slices.Equal(r.Exposed, []Path{".env", "deploy/both.pem", "sub/id_rsa"}) {
 		t.Errorf("%v", r.Exposed)
 	}
 	if !p.gitHas(e, "TOKEN=1") {
@@ -180,7 +183,7 @@ func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 		t.Errorf("%v was said a second time", r.Exposed)
 	}
 	st, err := p.open().Status(context.Background())
-	if err != nil || len(st.Exposed) != 2 {
+	if err != nil || len(st.Exposed) != 3 {
 		t.Errorf("%v, %v", err, st.Exposed)
 	}
 	p.git("config", "rewind.secrets", "builtin")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -171,22 +172,53 @@ func (e *Engine) saveTable(p *present, id oid.ID) error {
 // capture tries to remove them, and leaves out what stays.
 
 // leftovers returns the temporary files that are still there. Unless nothing
-// may be changed it tries to remove them first.
-func (e *Engine) leftovers(ctx context.Context, dry bool) (stay []string, err error) {
+// may be changed it tries to remove them first; otherwise those of a restore that
+// is at work, or was interrupted, are among them.
+func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, error) {
 	var known []string
-	err = e.view(ctx, func(v *records.View) (err error) {
+	err := e.view(ctx, func(v *records.View) (err error) {
 		known, err = v.Leftovers()
 		return err
 	})
-	if err != nil || len(known) == 0 || dry {
-		return known, err
+	if err != nil {
+		return nil, err
 	}
-	if stay, err = apply.Sweep(e.root, known, &apply.Options{Alg: e.alg, Protected: e.protected()}); err != nil {
-		return known, nil // they stay, and are left out
+	if dry {
+		return e.atWork(ctx, setOf(known))
 	}
-	if len(stay) == len(known) {
-		return stay, nil
+	if len(known) == 0 {
+		return nil, nil
+	}
+	stay, err := apply.Sweep(e.root, known, &apply.Options{Alg: e.alg, Protected: e.protected()})
+	if err != nil || len(stay) == len(known) {
+		return setOf(known), nil // they stay, and are left out
 	}
 	gone := slices.DeleteFunc(known, func(path string) bool { return slices.Contains(stay, path) })
-	return stay, e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
+	return setOf(stay), e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
+}
+
+// atWork adds the temporary files that an operation which has not ended may have
+// now. Nothing hinders a look where its plan is lost.
+func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
+	h, err := e.history(ctx)
+	if err != nil || h.Open == nil {
+		return known, err
+	}
+	steps, err := e.steps(ctx, h.Open)
+	if err != nil {
+		if isLost(err) {
+			err = nil
+		}
+		return known, err
+	}
+	maps.Copy(known, apply.Leftovers(steps, h.Open.Key))
+	return known, nil
+}
+
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		set[path] = true
+	}
+	return set
 }

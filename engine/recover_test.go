@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -331,5 +332,35 @@ func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
 		if st, err := e.Status(context.Background()); err != nil || st.Unfinished != nil || st.Undo != 0 {
 			t.Errorf("git %v: %+v, %v", git, st, err)
 		}
+	}
+}
+
+func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
+	p, id := interrupted(t)
+	e, ctx := p.open(), context.Background()
+	h, err := e.history(ctx)
+	p.must(err)
+	steps, err := e.steps(ctx, h.Open)
+	p.must(err)
+	const own = "d/.rewind-tmp-0000000000000000w"
+	p.write(own, "a user's own")
+	for name := range apply.Leftovers(steps, h.Open.Key) {
+		if !strings.HasPrefix(name, "d/") {
+			continue
+		}
+		p.write(name, "half of a file")
+	}
+	target, err := e.Find(ctx, id)
+	p.must(err)
+	d, err := e.Diff(ctx, target, nil, nil)
+	p.must(err)
+	seen := false
+	for _, c := range d.Changes {
+		if seen = seen || c.Path == own; c.Path != own && strings.Contains(string(c.Path), ".rewind-tmp-") {
+			t.Fatalf("the diff shows %s", c.Path)
+		}
+	}
+	if !seen {
+		t.Error("the diff hides the user's own file of such a name")
 	}
 }

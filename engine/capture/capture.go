@@ -44,7 +44,7 @@ type Place struct {
 type How struct {
 	Umask  tree.Mode
 	Policy worktree.Policy         // of the settings; may be nil
-	Leave  []string                // temporary files of ours, which are left out
+	Leave  map[string]bool         // temporary files of ours, which are left out
 	Force  []string                // ignored files that are captured all the same
 	Room   func(size int64) string // why the store takes in no new content; may be nil
 

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/worktree"
@@ -14,13 +15,13 @@ const leftoverReason = "a temporary file of an earlier restore that could not be
 
 type leaving struct {
 	worktree.Policy // nil: everything is usual
-	paths           []string
+	paths           map[string]bool
 }
 
 // Place leaves out the paths.
 func (w *leaving) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
 	switch {
-	case slices.Contains(w.paths, path):
+	case w.paths[path]:
 		return worktree.Nowhere, leftoverReason
 	case w.Policy == nil:
 		return worktree.Usual, ""
@@ -39,7 +40,7 @@ func (w *leaving) Full(files int) string {
 // Digest covers the paths too.
 func (w *leaving) Digest() uint64 {
 	h := fnv.New64a()
-	for _, path := range w.paths {
+	for _, path := range slices.Sorted(maps.Keys(w.paths)) {
 		_, _ = h.Write([]byte(path + "\x00"))
 	}
 	if w.Policy == nil {

@@ -62,8 +62,15 @@ func (s *Settings) Policy() worktree.Policy {
 }
 
 // LikeSecret reports whether the built-in list takes a file for one with keys or
-// passwords, by its name.
-func LikeSecret(path string) bool { return builtin().Ignored(path, false, noFile) }
+// passwords, by its name. What a package manager has installed is published, and
+// holds nobody's secret.
+func LikeSecret(path string) bool {
+	return builtin().Ignored(path, false, noFile) && !installed().Ignored(path, false, noFile)
+}
+
+var installed = sync.OnceValue(func() *ignore.Chain {
+	return chainOf([]string{"site-packages/", "dist-packages/", "node_modules/"})
+})
 
 var builtin = sync.OnceValue(func() *ignore.Chain { return chainOf([]string{"builtin"}) })
 
