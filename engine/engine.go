@@ -229,8 +229,8 @@ type (
 	Path = records.Path
 	// A Source says where a snapshot comes from that has no record of the usual kind.
 	Source = records.Source
-	// Limits say what a snapshot could not have contained because of who made it.
-	Limits = records.Limits
+	// Gaps say what a snapshot could not have contained because of who made it.
+	Gaps = records.Gaps
 	// An Operation is a restore, an undo or a redo.
 	Operation = records.Operation
 )

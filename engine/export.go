@@ -49,7 +49,7 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 // lacks names what a snapshot had and nobody has any more. Which paths that was
 // was in what is lost.
 func lacks(s *Snapshot) []Note {
-	if s.Limits == nil || s.Limits.Overlay.IsZero() {
+	if s.Gaps == nil || s.Gaps.Overlay.IsZero() {
 		return nil
 	}
 	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git"}}

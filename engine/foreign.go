@@ -93,14 +93,14 @@ func (e *Engine) commits(ctx context.Context) (known map[oid.ID]bool, err error)
 
 // snapshot makes a record of a checkpoint.
 func (o *outsiders) snapshot(c foreign.Checkpoint) *Snapshot {
-	l := &Limits{GitOnly: true, FreshIndex: c.Limits.FreshIndex, Incomplete: c.Limits.Incomplete, Names: c.Limits.Names}
-	for _, p := range c.Limits.Paths {
-		l.Paths = append(l.Paths, Path(p))
+	g := &Gaps{GitOnly: true, FreshIndex: c.Gaps.FreshIndex, Incomplete: c.Gaps.Incomplete, Names: c.Gaps.Names}
+	for _, p := range c.Gaps.Paths {
+		g.Paths = append(g.Paths, Path(p))
 	}
 	return &Snapshot{
 		ID: c.Commit, Tree: c.Tree, Umask: o.umask, Time: c.Time, Branch: c.Branch, Head: c.Head, Rules: o.rules,
 		Points: []Point{{Label: c.Label, Session: c.Session, Entry: c.Entry, Trigger: c.Trigger, Time: c.Time}},
-		Source: &Source{Kind: string(c.Kind), Ref: c.Ref, Commit: c.Commit}, Limits: l,
+		Source: &Source{Kind: string(c.Kind), Ref: c.Ref, Commit: c.Commit}, Gaps: g,
 	}
 }
 
@@ -111,12 +111,12 @@ func mergeRefs(s, t *Snapshot) {
 	if t.Time.After(s.Time) {
 		s.Time = t.Time
 	}
-	l, m := s.Limits, t.Limits
-	l.FreshIndex, l.Incomplete = l.FreshIndex || m.FreshIndex, l.Incomplete || m.Incomplete
-	if len(l.Names) == 0 {
-		l.Names = m.Names
+	g, h := s.Gaps, t.Gaps
+	g.FreshIndex, g.Incomplete = g.FreshIndex || h.FreshIndex, g.Incomplete || h.Incomplete
+	if len(g.Names) == 0 {
+		g.Names = h.Names
 	}
-	l.Paths = append(l.Paths, m.Paths...)
+	g.Paths = append(g.Paths, h.Paths...)
 }
 
 // lost returns the snapshots of ours that the store ref keeps and the store
@@ -151,7 +151,7 @@ func (o *outsiders) kept(ctx context.Context, s gitbridge.StoreSnapshot) *Snapsh
 		ID: s.ID, Tree: s.Tree, Umask: o.umask, Time: s.Time, Rules: o.rules,
 		Points: []Point{{Time: s.Time}},
 		Source: &Source{Kind: string(foreign.Hook), Ref: gitbridge.StoreRef, Commit: s.ID},
-		Limits: &Limits{GitOnly: true, FreshIndex: true},
+		Gaps:   &Gaps{GitOnly: true, FreshIndex: true},
 	}
 }
 
@@ -164,7 +164,7 @@ func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) 
 	}
 	if kind, commit, ok := strings.Cut(c.From, " "); ok {
 		// What it could not have contained was in the record.
-		s.Source.Kind, s.Limits = "other", &Limits{GitOnly: true, Incomplete: true}
+		s.Source.Kind, s.Gaps = "other", &Gaps{GitOnly: true, Incomplete: true}
 		if k, err := foreign.ParseKind(kind); err == nil {
 			s.Source.Kind = string(k)
 		}
@@ -174,7 +174,7 @@ func (o *outsiders) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) 
 		return s
 	}
 	if !s.Overlay.IsZero() && !o.e.whole(ctx, s) {
-		s.Limits = &Limits{GitOnly: true, Overlay: s.Overlay}
+		s.Gaps = &Gaps{GitOnly: true, Overlay: s.Overlay}
 		s.Overlay = oid.ID{}
 	}
 	return s

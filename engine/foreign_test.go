@@ -248,7 +248,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 	}
 	ctx, e := context.Background(), p.open()
 	all, err := e.List(ctx, &engine.ListOptions{All: true})
-	if err != nil || len(all) != 1 || len(all[0].Points) != 2 || !all[0].Limits.Incomplete {
+	if err != nil || len(all) != 1 || len(all[0].Points) != 2 || !all[0].Gaps.Incomplete {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	if of, err := e.List(ctx, &engine.ListOptions{All: true, Session: "s2"}); err != nil || len(of) != 1 {
@@ -259,7 +259,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	s, err := e.Find(ctx, all[0].ID)
-	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Limits.Incomplete {
+	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Gaps.Incomplete {
 		t.Errorf("by its old id: %+v, %v", s, err)
 	}
 	if s, err := e.Resolve(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Snapshots[0].ID {

@@ -193,8 +193,8 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	for _, n := range s.Nested {
 		t.Nested[string(n.Path)] = n.Exclude
 	}
-	if l := s.Limits; l != nil {
-		t.Limits = &plan.Limits{GitOnly: l.GitOnly, Incomplete: l.Incomplete, Names: l.Names, Paths: texts(l.Paths)}
+	if g := s.Gaps; g != nil {
+		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Names: g.Names, Paths: texts(g.Paths)}
 	}
 	return t
 }
@@ -206,7 +206,7 @@ func (e *Engine) assume(s *Snapshot, t *plan.Target) map[oid.ID][]byte {
 	for _, text := range e.rules().Read().All() {
 		texts[e.alg.Sum(oid.Blob, text)] = text
 	}
-	if l := s.Limits; l == nil || !l.FreshIndex || e.repo == nil {
+	if g := s.Gaps; g == nil || !g.FreshIndex || e.repo == nil {
 		return texts
 	}
 	// The file stays when a sparse checkout is turned off.

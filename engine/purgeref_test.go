@@ -90,7 +90,7 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 		if err != nil && e.opened() == nil {
 			s, err = e.Resolve(ctx, p.inRef(e)[0].String())
 		}
-		if err != nil || s.Limits == nil || !s.Limits.GitOnly {
+		if err != nil || s.Gaps == nil || !s.Gaps.GitOnly {
 			t.Errorf("%v: %+v", err, s)
 		}
 		e = p.loseStore(e)

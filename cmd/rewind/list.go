@@ -158,7 +158,7 @@ func (a *app) printRecord(s *engine.Snapshot) {
 	for _, n := range s.Skipped {
 		line("skipped", quote(n.Path)+": "+n.Reason)
 	}
-	for _, l := range wire.Limits(s) {
-		line("limit", l)
+	for _, gap := range wire.Gaps(s) {
+		line("limit", gap)
 	}
 }

@@ -35,7 +35,7 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if present.Mode.Type() == tree.Nested {
 		return keptNested, nil
 	}
-	if reason, err := c.limits(p, present); reason != "" || err != nil {
+	if reason, err := c.gaps(p, present); reason != "" || err != nil {
 		return reason, err
 	}
 	for at := p; at != "." && at != ""; at = path.Dir(at) {
@@ -136,10 +136,10 @@ func (c *coverage) compile(id oid.ID) (*ignore.File, error) {
 	return ignore.Parse(text, &ignore.Options{FoldCase: c.target.Fold}), nil
 }
 
-// limits returns why a path stays that the target does not have, because of
+// gaps returns why a path stays that the target does not have, because of
 // who made the target; "" if nothing says so.
-func (c *coverage) limits(p string, present tree.Node) (string, error) {
-	if reason := c.target.Limits.keeps(p, present); reason != "" {
+func (c *coverage) gaps(p string, present tree.Node) (string, error) {
+	if reason := c.target.Gaps.keeps(p, present); reason != "" {
 		return reason, nil
 	}
 	if c.target.Sparse.Tree.IsZero() || present.Mode.IsDir() {

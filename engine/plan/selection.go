@@ -11,7 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
-// A Selection limits an operation to some paths. The empty one selects all.
+// A Selection confines an operation to some paths. The empty one selects all.
 type Selection struct {
 	items []selected
 }
@@ -129,17 +129,17 @@ func quoteGlob(text string) string {
 	return b.String()
 }
 
-// Everything reports whether the selection has no limits, or names the worktree
+// Everything reports whether the selection has no patterns, or names the worktree
 // itself.
 func (s *Selection) Everything() bool {
-	return s.unlimited() || slices.ContainsFunc(s.items, func(i selected) bool { return i.text == "." })
+	return s.isEmpty() || slices.ContainsFunc(s.items, func(i selected) bool { return i.text == "." })
 }
 
-func (s *Selection) unlimited() bool { return len(s.items) == 0 }
+func (s *Selection) isEmpty() bool { return len(s.items) == 0 }
 
 // Match reports whether the path is selected.
 func (s *Selection) Match(p string) bool {
-	return s.unlimited() || slices.ContainsFunc(s.items, func(i selected) bool { return i.match(p) })
+	return s.isEmpty() || slices.ContainsFunc(s.items, func(i selected) bool { return i.match(p) })
 }
 
 func (i selected) match(p string) bool {
@@ -168,7 +168,7 @@ func (s *Selection) Below(dir string) bool {
 // And returns the selection with some more paths. What selects everything has
 // them already.
 func (s *Selection) And(paths []string) *Selection {
-	if s.unlimited() {
+	if s.isEmpty() {
 		return s
 	}
 	out := &Selection{items: slices.Clone(s.items)}

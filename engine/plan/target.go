@@ -21,12 +21,12 @@ type Target struct {
 	Exclude oid.ID
 	Fold    bool // names are compared without regard to case
 
-	Limits *Limits    // because of who made it; nil: none
+	Gaps   *Gaps      // because of who made it; nil: none
 	Sparse tree.State // the last commit, of which a sparse checkout may have hidden some; zero: none did
 }
 
-// Limits say what a state could not have contained because of who recorded it.
-type Limits struct {
+// Gaps say what a state could not have contained because of who recorded it.
+type Gaps struct {
 	GitOnly    bool     // it has what a git tree holds, and no more is known
 	Incomplete bool     // it may be the last commit instead of the files
 	Names      []string // untracked paths that have one of them as a component were left out
@@ -46,7 +46,7 @@ func (t *Target) leftOut(p string) bool {
 	return false
 }
 
-// Why a path stays that a target with limits does not have.
+// Why a path stays that a target with gaps does not have.
 const (
 	keptIncomplete = "the snapshot may be incomplete"
 	keptNotGits    = "the snapshot has only what git can hold, and git does not hold this"
@@ -56,19 +56,19 @@ const (
 )
 
 // keeps returns why a path stays that the target does not have, "" if the
-// limits do not say so. Present is what is there now.
-func (l *Limits) keeps(p string, present tree.Node) string {
+// gaps do not say so. Present is what is there now.
+func (g *Gaps) keeps(p string, present tree.Node) string {
 	switch {
-	case l == nil:
+	case g == nil:
 		return ""
-	case l.Incomplete:
+	case g.Incomplete:
 		return keptIncomplete
-	case l.GitOnly && present.Git.Name == "":
+	case g.GitOnly && present.Git.Name == "":
 		return keptNotGits
-	case l.leavesOut(p):
+	case g.leavesOut(p):
 		return keptFiltered
 	}
-	for _, out := range l.Paths {
+	for _, out := range g.Paths {
 		if p == out || strings.HasPrefix(p, out+"/") || strings.HasPrefix(out, p+"/") && present.Mode.Type() != tree.Dir {
 			return keptLeftOut
 		}
@@ -77,9 +77,9 @@ func (l *Limits) keeps(p string, present tree.Node) string {
 }
 
 // leavesOut reports whether a path has a component that is filtered.
-func (l *Limits) leavesOut(p string) bool {
+func (g *Gaps) leavesOut(p string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
-		for _, name := range l.Names {
+		for _, name := range g.Names {
 			if path.Base(p) == name {
 				return true
 			}

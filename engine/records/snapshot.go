@@ -29,7 +29,7 @@ type Snapshot struct {
 
 	Points []Point `json:"points,omitempty"` // what it was taken for, oldest first
 	Source *Source `json:"source,omitempty"` // set where rewind did not record it, or the record was lost
-	Limits *Limits `json:"limits,omitempty"` // what it could not have contained for that reason
+	Gaps   *Gaps   `json:"limits,omitempty"` // what it could not have contained for that reason
 	Held   string  `json:"held,omitempty"`   // in a repository: [HeldByStore] or [HeldByGit]
 	Lost   string  `json:"lost,omitempty"`   // why it cannot be restored as a whole any more; "" as far as is known
 }
@@ -107,10 +107,10 @@ type Source struct {
 // OwnKind is the source of a snapshot whose record is lost.
 const OwnKind = "rewind"
 
-// Limits say what a snapshot could not have contained because of who made it:
+// Gaps say what a snapshot could not have contained because of who made it:
 // another system, or rewind with a record that is lost. A snapshot without
 // them could have contained everything that its rules did not exclude.
-type Limits struct {
+type Gaps struct {
 	// GitOnly: it has what a git tree holds. Permissions, bytes before their
 	// conversion, empty directories and what lies in nested repositories are
 	// not known.

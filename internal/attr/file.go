@@ -21,7 +21,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
-// Limits at and above which git leaves out a file, or a line.
+// Bounds at and above which git leaves out a file, or a line.
 const (
 	fileBytesMax = 100 << 20
 	lineBytesMax = 2048

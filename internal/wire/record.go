@@ -22,7 +22,7 @@ type Record struct {
 	Skipped  []Note         `json:"skipped"`
 	Source   *Source        `json:"source,omitempty"`
 	Lost     string         `json:"lost,omitempty"`
-	Limits   []string       `json:"limits,omitempty"`
+	Gaps     []string       `json:"limits,omitempty"`
 }
 
 // A Source is where a snapshot comes from that has no record of the usual kind.
@@ -36,7 +36,7 @@ func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
-		Limits: Limits(s), Lost: s.Lost,
+		Gaps: Gaps(s), Lost: s.Lost,
 	}
 	if r.Points == nil {
 		r.Points = []engine.Point{}
@@ -55,28 +55,28 @@ func newRecords(list []*engine.Snapshot) []Record {
 	return out
 }
 
-// Limits says in sentences what a snapshot could not have contained.
-func Limits(s *engine.Snapshot) (out []string) {
-	l := s.Limits
-	if l == nil {
+// Gaps says in sentences what a snapshot could not have contained.
+func Gaps(s *engine.Snapshot) (out []string) {
+	g := s.Gaps
+	if g == nil {
 		return nil
 	}
-	if l.Incomplete {
+	if g.Incomplete {
 		out = append(out, "it may be the last commit instead of the files; a restore deletes nothing")
 	}
-	if l.GitOnly {
+	if g.GitOnly {
 		out = append(out, "permissions, empty directories and nested repositories are not in it")
 	}
-	if !l.Overlay.IsZero() {
+	if !g.Overlay.IsZero() {
 		out = append(out, "what git cannot hold of it was in the store, which is gone")
 	}
-	if l.FreshIndex {
+	if g.FreshIndex {
 		out = append(out, "tracked files that are ignored are not in it")
 	}
-	if len(l.Names) > 0 {
-		out = append(out, "untracked paths with these names are not in it: "+strings.Join(l.Names, " "))
+	if len(g.Names) > 0 {
+		out = append(out, "untracked paths with these names are not in it: "+strings.Join(g.Names, " "))
 	}
-	switch n := len(l.Paths); {
+	switch n := len(g.Paths); {
 	case n == 1:
 		out = append(out, "1 path may have been left out")
 	case n > 1:
