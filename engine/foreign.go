@@ -136,14 +136,14 @@ func (o *outsiders) lost(ctx context.Context) ([]*Snapshot, error) {
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
 			known[c.ID] = true // a link may keep what another one keeps
-			list = append(list, o.kept(ctx, c))
+			list = append(list, o.fromRef(ctx, c))
 		}
 	}
 	return list, nil
 }
 
-// kept makes a record of a snapshot that the store ref keeps.
-func (o *outsiders) kept(ctx context.Context, s gitbridge.StoreSnapshot) *Snapshot {
+// fromRef makes a record of a snapshot that the store ref keeps.
+func (o *outsiders) fromRef(ctx context.Context, s gitbridge.StoreSnapshot) *Snapshot {
 	if s.Native {
 		return o.rebuild(ctx, s.ID, gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, From: s.From})
 	}

@@ -186,7 +186,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
-		if !n.Kept { // else it has all of it: only git's tree has not
+		if !n.Overlaid { // else it has all of it: only git's tree has not
 			t.Skipped[string(n.Path)] = true
 		}
 	}

@@ -112,7 +112,7 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	snap := x.kept(ctx, s)
+	snap := x.fromRef(ctx, s)
 	r, err := p.rewrite(ctx, snap)
 	if err != nil || r == nil {
 		return nil, err

@@ -240,7 +240,7 @@ func (e *Engine) recordIn(u *records.Update, held *mirror.Held, way *mirror.Way,
 			return nil, false, err
 		}
 	}
-	return s, false, e.append(u, s, !way.Kept())
+	return s, false, e.append(u, s, !way.GitFirst())
 }
 
 // append writes the record of a new snapshot and what points to it; pending

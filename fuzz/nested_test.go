@@ -243,7 +243,7 @@ func (w *world) named(want ...string) taken {
 	r := w.record()
 	var names []string
 	for _, s := range r.Skipped {
-		if names = append(names, string(s.Path)); !s.Kept {
+		if names = append(names, string(s.Path)); !s.Overlaid {
 			w.fail("%q is not recorded", s.Path)
 		}
 	}

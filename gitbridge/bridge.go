@@ -123,10 +123,10 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		return report, false, err
 	}
 	// A snapshot whose commit git lacks cannot be in the chain.
-	if !w.job.After.IsZero() && !w.r.kept(ctx, tip, w.job.After) {
+	if !w.job.After.IsZero() && !w.r.inChain(ctx, tip, w.job.After) {
 		return report, false, fmt.Errorf("%w: it does not keep %v any more", ErrBroken, w.job.After)
 	}
-	if w.r.db.Has(w.job.Snapshot) && w.r.kept(ctx, tip, w.job.Snapshot) {
+	if w.r.db.Has(w.job.Snapshot) && w.r.inChain(ctx, tip, w.job.Snapshot) {
 		return report, false, w.settle(ctx)
 	}
 	head, known := w.trusted(), w.known(tip)
@@ -249,17 +249,17 @@ func (r *Repo) Keeps(ctx context.Context, snapshot oid.ID) bool {
 		return false
 	}
 	tip, err := r.tip()
-	return err == nil && !tip.IsZero() && r.kept(ctx, tip, snapshot)
+	return err == nil && !tip.IsZero() && r.inChain(ctx, tip, snapshot)
 }
 
-// keptMax bounds the search for a snapshot in the chain.
-const keptMax = 1000
+// chainMax bounds the search for a snapshot in the chain.
+const chainMax = 1000
 
-// kept reports whether a snapshot is among the newest of the chain.
-func (r *Repo) kept(ctx context.Context, tip, snapshot oid.ID) bool {
+// inChain reports whether a snapshot is among the newest of the chain.
+func (r *Repo) inChain(ctx context.Context, tip, snapshot oid.ID) bool {
 	n := 0
 	for link, err := range r.chain(ctx, tip) {
-		if n++; err != nil || n > keptMax {
+		if n++; err != nil || n > chainMax {
 			return false
 		}
 		if link == snapshot {
@@ -311,11 +311,11 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 		if err != nil {
 			return oid.ID{}, false, err
 		}
-		follows, kept := w.r.since(ctx, now, tip, w.job.Snapshot)
+		follows, found := w.r.since(ctx, now, tip, w.job.Snapshot)
 		switch {
 		case !follows:
 			return oid.ID{}, true, nil
-		case kept: // by another process that found it pending
+		case found: // by another process that found it pending
 			return oid.ID{}, false, nil
 		}
 		tip = now
@@ -324,16 +324,16 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 
 // since reports whether a keepalive keeps an earlier one, and whether a link
 // that came since then keeps a snapshot.
-func (r *Repo) since(ctx context.Context, tip, earlier, snapshot oid.ID) (follows, kept bool) {
+func (r *Repo) since(ctx context.Context, tip, earlier, snapshot oid.ID) (follows, found bool) {
 	n := 0
 	for l, err := range r.links(ctx, tip) {
-		if n++; err != nil || l.id == earlier || n > keptMax {
+		if n++; err != nil || l.id == earlier || n > chainMax {
 			break
 		}
-		kept = kept || slices.Contains(l.kept, snapshot)
+		found = found || slices.Contains(l.snapshots, snapshot)
 		if l.last == earlier {
-			return true, kept
+			return true, found
 		}
 	}
-	return tip == earlier || earlier.IsZero(), kept
+	return tip == earlier || earlier.IsZero(), found
 }

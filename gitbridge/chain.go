@@ -63,7 +63,7 @@ func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
 				yield(oid.ID{}, err)
 				return
 			}
-			for _, id := range slices.Backward(link.kept) {
+			for _, id := range slices.Backward(link.snapshots) {
 				if !yield(id, nil) {
 					return
 				}
@@ -74,9 +74,9 @@ func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
 
 // A link is one keepalive of the chain.
 type link struct {
-	id   oid.ID
-	last oid.ID   // the link before, zero for the first
-	kept []oid.ID // its snapshots, the oldest first: one, or several that were folded into it
+	id        oid.ID
+	last      oid.ID   // the link before, zero for the first
+	snapshots []oid.ID // its snapshots, the oldest first: one, or several that were folded into it
 }
 
 // links yields the keepalives of a chain, the newest first. It ends where a
@@ -95,9 +95,9 @@ func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 			if k.subject != keepaliveMessage || len(k.parents) == 0 {
 				return
 			}
-			l := link{id: tip, kept: k.parents}
+			l := link{id: tip, snapshots: k.parents}
 			if len(k.parents) > 1 {
-				l.last, l.kept = k.parents[0], k.parents[1:]
+				l.last, l.snapshots = k.parents[0], k.parents[1:]
 			}
 			if !yield(l, nil) {
 				return

@@ -51,14 +51,14 @@ func (r *Repo) Fold(ctx context.Context) error {
 			if err != nil {
 				return tip, fmt.Errorf("%w: %w", ErrBroken, err)
 			}
-			if len(l.kept) > 1 || l.last.IsZero() {
+			if len(l.snapshots) > 1 || l.last.IsZero() {
 				if len(loose) < 2 {
 					return tip, nil
 				}
 				slices.Reverse(loose)
 				return w.fold(ctx, loose, l.id)
 			}
-			s := r.storeSnapshot(l.kept[0])
+			s := r.storeSnapshot(l.snapshots[0])
 			if s.Err != nil {
 				return tip, fmt.Errorf("%w: %w", ErrBroken, s.Err)
 			}

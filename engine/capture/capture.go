@@ -178,7 +178,7 @@ func (c *scan) take(ctx context.Context, r *worktree.Result, save worktree.Saver
 		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(dotGit), Reason: fmt.Sprintf("recorded without it: %v", c.broken[dotGit])})
 	}
 	for _, n := range r.Skipped {
-		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Kept: n.Kept})
+		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Overlaid: n.Overlaid})
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	way, err := held.Begin(ctx, id, commit)
-	if err != nil || !way.Kept() || !m.git().Keeps(ctx, id) {
+	if err != nil || !way.GitFirst() || !m.git().Keeps(ctx, id) {
 		t.Fatalf("%v: the ref does not keep what rests on HEAD", err)
 	}
 	// It is not recorded in the end: then the ref is to let go of it.

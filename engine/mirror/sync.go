@@ -73,7 +73,7 @@ func (m *Mirror) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool
 // dropPurged finds snapshots that the ref keeps although a purge gave them other
 // ids: who brought them into git died before he could notice.
 func (m *Mirror) dropPurged(ctx context.Context) error {
-	var kept, purged []oid.ID
+	var inRef, purged []oid.ID
 	for s, err := range m.git().Snapshots(ctx) {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -81,10 +81,10 @@ func (m *Mirror) dropPurged(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		kept = append(kept, s.ID)
+		inRef = append(inRef, s.ID)
 	}
 	err := m.View(ctx, func(v *records.View) error {
-		for _, id := range kept {
+		for _, id := range inRef {
 			if !v.Renamed(id).IsZero() {
 				purged = append(purged, id)
 			}

@@ -30,8 +30,8 @@ type Way struct {
 	settled []records.Pending // snapshots that git keeps meanwhile
 	older   []records.Pending // those that come before this one
 
-	kept     bool   // git keeps it before it is recorded
-	unkept   error  // why git could not come first
+	gitFirst bool   // git keeps it before it is recorded
+	notFirst error  // why git could not come first
 	recorded oid.ID // as which snapshot the state was recorded; zero: it was not
 
 	under *under // nil: nothing is on its way
@@ -71,7 +71,7 @@ func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error
 	if err == nil {
 		head, headErr := h.m.git().Head()
 		if headErr == nil && head.Commit == h.at.Head.Commit {
-			w.kept = true
+			w.gitFirst = true
 			return w, nil
 		}
 		return nil, errors.Join(h.m.LetGo(ctx, id), fmt.Errorf("%w: HEAD moved", cas.ErrSwept))
@@ -82,7 +82,7 @@ func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error
 	if err := h.holdAll(ctx); err != nil {
 		return nil, err
 	}
-	w.unkept, w.under = err, nil
+	w.notFirst, w.under = err, nil
 	return w, nil
 }
 
@@ -161,8 +161,8 @@ func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Co
 	}
 }
 
-// Kept reports whether git keeps the snapshot before it is recorded.
-func (w *Way) Kept() bool { return w.kept }
+// GitFirst reports whether git keeps the snapshot before it is recorded.
+func (w *Way) GitFirst() bool { return w.gitFirst }
 
 // Settled are older snapshots that git keeps meanwhile: they are pending no more
 // when this one is recorded.
@@ -181,7 +181,7 @@ func (w *Way) Recorded(ctx context.Context, id oid.ID) error {
 		w.under.cancel()
 		<-w.under.done
 	}
-	if w.kept && id != w.id { // the ref has what nobody recorded
+	if w.gitFirst && id != w.id { // the ref has what nobody recorded
 		return w.m.LetGo(context.WithoutCancel(ctx), w.id)
 	}
 	return nil
@@ -200,7 +200,7 @@ func (w *Way) Finish(ctx context.Context) error {
 	if w.m.Objects.Git == nil {
 		return nil
 	}
-	err := w.unkept
+	err := w.notFirst
 	if w.under != nil {
 		err = errors.Join(err, w.wait())
 	}

@@ -39,15 +39,15 @@ type Aim struct {
 // planner compares the present with a target.
 type planner struct {
 	Objects
-	present *Present
-	aim     Aim
-	cover   *coverage
-	plan    Plan
-	room    Room
-	met     map[string]bool // paths that differ, where something is taken back
-	stepped map[string]bool // those that have a step, where something is taken back
-	kept    string          // the last kept path: what lies below it stays unmentioned
-	parents []tree.Change   // directories that are not selected, but that something selected may need
+	present  *Present
+	aim      Aim
+	cover    *coverage
+	plan     Plan
+	room     Room
+	met      map[string]bool // paths that differ, where something is taken back
+	stepped  map[string]bool // those that have a step, where something is taken back
+	lastKept string          // the last kept path: what lies below it stays unmentioned
+	parents  []tree.Change   // directories that are not selected, but that something selected may need
 }
 
 // New finds what must change so that the present becomes the target, within
@@ -131,7 +131,7 @@ func (p *planner) add(c tree.Change) error {
 	if p.aim.Made != nil {
 		p.met[c.Path] = true
 	}
-	if p.kept != "" && strings.HasPrefix(c.Path, p.kept+"/") && !p.aim.Made.has(c) {
+	if p.lastKept != "" && strings.HasPrefix(c.Path, p.lastKept+"/") && !p.aim.Made.has(c) {
 		return nil
 	}
 	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
@@ -203,7 +203,7 @@ func (p *planner) remove(c tree.Change) error {
 		return err
 	}
 	if reason != "" {
-		p.kept = c.Path
+		p.lastKept = c.Path
 		if reason == keptNotGits && p.cover.inNested(c.Path) {
 			return nil // of a repository inside the worktree git says nothing
 		}

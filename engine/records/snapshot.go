@@ -146,7 +146,7 @@ type NestedAt struct {
 
 // A Note names a path and says why it was left out, kept or not restored.
 type Note struct {
-	Path   Path   `json:"path"`
-	Reason string `json:"reason"`
-	Kept   bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
+	Path     Path   `json:"path"`
+	Reason   string `json:"reason"`
+	Overlaid bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
 }

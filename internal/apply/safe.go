@@ -65,7 +65,7 @@ func hfsDotGit(name string) bool {
 	if len(name) < len(".git") {
 		return false
 	}
-	var kept [len(".git")]byte
+	var letters [len(".git")]byte
 	n := 0
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
@@ -76,13 +76,13 @@ func hfsDotGit(name string) bool {
 		if r == utf8.RuneError && size == 1 {
 			break
 		}
-		if r >= utf8.RuneSelf || n == len(kept) {
+		if r >= utf8.RuneSelf || n == len(letters) {
 			return false
 		}
-		kept[n] = byte(r)
+		letters[n] = byte(r)
 		n++
 	}
-	return equalASCII(string(kept[:n]), ".git")
+	return equalASCII(string(letters[:n]), ".git")
 }
 
 func ignorable(r rune) bool {

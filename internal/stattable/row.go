@@ -39,15 +39,15 @@ type EntryFlags uint16
 
 // The flags of an entry.
 const (
-	Young     EntryFlags = 1 << iota // too young to be trusted: read again whatever stat says
-	Tracked                          // the index has it
-	Converted                        // git's form of it is made by a conversion
-	KeptOut                          // kept out of the git tree by policy
-	AbsentNow                        // in the git tree only, not on disk
-	IsDir                            // a directory: its own row has its stat data
-	Rule                             // an ignore or attributes file that is in force
-	Ignored                          // the ignore rules leave it out; it is here for another reason
-	OutOfGit                         // no part of it may be in the git tree
+	Young       EntryFlags = 1 << iota // too young to be trusted: read again whatever stat says
+	Tracked                            // the index has it
+	Converted                          // git's form of it is made by a conversion
+	OverlayOnly                        // in the overlay alone, by policy
+	AbsentNow                          // in the git tree only, not on disk
+	IsDir                              // a directory: its own row has its stat data
+	Rule                               // an ignore or attributes file that is in force
+	Ignored                            // the ignore rules leave it out; it is here for another reason
+	OutOfGit                           // no part of it may be in the git tree
 	hasGit
 	hasRaw
 	longIDs
@@ -102,7 +102,7 @@ type Item struct {
 // itself, of which only a part is here.
 type Note struct {
 	Name, Reason string
-	Kept         bool // only the git tree lacks it; the overlay has it
+	Overlaid     bool // only the git tree lacks it; the overlay has it
 }
 
 // A Row is the encoded state of one directory. It is immutable and may be
@@ -147,7 +147,7 @@ func Encode(dir string, h *Head, items []Item, notes []Note) Row {
 	le.PutUint32(p[offNotes:], uint32(len(p)))
 	for _, n := range notes {
 		p = append(p, 0)
-		if n.Kept {
+		if n.Overlaid {
 			p[len(p)-1] = 1
 		}
 		p = le.AppendUint16(p, uint16(len(n.Name)))
@@ -272,7 +272,7 @@ func cutNote(p []byte) (Note, []byte, bool) {
 	if len(p) < 1 {
 		return Note{}, nil, false
 	}
-	kept, p := p[0] != 0, p[1:]
+	overlaid, p := p[0] != 0, p[1:]
 	var part [2]string
 	for i := range part {
 		if len(p) < 2 {
@@ -284,7 +284,7 @@ func cutNote(p []byte) (Note, []byte, bool) {
 		}
 		part[i], p = string(p[2:2+n]), p[2+n:]
 	}
-	return Note{part[0], part[1], kept}, p, true
+	return Note{part[0], part[1], overlaid}, p, true
 }
 
 // IsZero reports whether this is no row.

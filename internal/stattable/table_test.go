@@ -24,7 +24,7 @@ func sample(alg oid.Algorithm) (Head, []Item, []Note) {
 	items := []Item{
 		{Name: "plain", Mode: tree.File | 0o644, GitMode: tree.GitFile, Flags: Tracked, Ino: 9, Size: 10, Mtime: 11, Ctime: 12, Git: a, Raw: a},
 		{Name: "converted", Mode: tree.File | 0o600, GitMode: tree.GitExec, Flags: Converted | Young, Git: a, Raw: b},
-		{Name: "kept\xffout", Mode: tree.File | 0o4755, GitMode: tree.GitExec, Flags: KeptOut, Raw: b},
+		{Name: "kept\xffout", Mode: tree.File | 0o4755, GitMode: tree.GitExec, Flags: OverlayOnly, Raw: b},
 		{Name: "dir", Mode: tree.Dir | 0o755, GitMode: tree.GitDir, Flags: IsDir, Git: a},
 		{Name: "same", Mode: tree.Dir | 0o755, GitMode: tree.GitDir, Flags: IsDir, Git: a, Raw: a},
 		{Name: "nested", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Git: a, Raw: b},

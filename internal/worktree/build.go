@@ -33,23 +33,23 @@ func (w *worker) finish(n *node) error {
 		}
 		return nil
 	}
-	if n.kept == nil && len(n.reports) == 0 {
+	if n.contents == nil && len(n.reports) == 0 {
 		w.tell(n, n.row)
 		return nil
 	}
-	if n.kept == nil {
-		n.kept = unpack(n.row)
+	if n.contents == nil {
+		n.contents = unpack(n.row)
 	}
-	n.kept.merge(n.reports)
+	n.contents.merge(n.reports)
 	if err := w.encode(n); err != nil {
 		return err
 	}
-	head := &n.kept.head
+	head := &n.contents.head
 	head.Tree, head.Overlay = n.tree, n.overlay
 	if (n.parent == nil || n.nestedRoot()) && n.realm.wantsAll() {
 		head.Flags |= stattable.AllWanted
 	}
-	row := stattable.Encode(n.path, head, n.kept.items, n.kept.notes)
+	row := stattable.Encode(n.path, head, n.contents.items, n.contents.notes)
 	w.tell(n, row)
 	changed := !row.Equal(n.row) // not under the lock: the old row may lie on a page that is gone, see faulted
 	w.mu.Lock()
@@ -60,8 +60,8 @@ func (w *worker) finish(n *node) error {
 		w.result.unsaved[n.path] = true
 	}
 	w.mu.Unlock()
-	w.drop(n.kept)
-	n.kept = nil
+	w.drop(n.contents)
+	n.contents = nil
 	return nil
 }
 
@@ -129,13 +129,13 @@ func (w *worker) tell(n *node, row stattable.Row) {
 		if note.Name != "" {
 			path = join(path, note.Name)
 		}
-		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
+		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Overlaid: note.Overlaid})
 	}
 }
 
 // encode makes the git tree and the overlay of a directory.
 func (w *worker) encode(n *node) (err error) {
-	items := n.kept.items
+	items := n.contents.items
 	w.sort(items)
 	old := stattable.Head{}
 	if !n.row.IsZero() {

@@ -120,7 +120,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	case c.ignored:
 		it.Flags |= stattable.Ignored
 	case place != Usual, n.side == inTree && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st)):
-		it.Flags |= stattable.KeptOut
+		it.Flags |= stattable.OverlayOnly
 	}
 	if n.side == inTree && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
@@ -130,7 +130,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 
 // inGit reports whether an item belongs into the git tree.
 func inGit(n *node, it *stattable.Item) bool {
-	return n.side == inTree && it.Flags&(stattable.Ignored|stattable.KeptOut|stattable.OutOfGit) == 0
+	return n.side == inTree && it.Flags&(stattable.Ignored|stattable.OverlayOnly|stattable.OutOfGit) == 0
 }
 
 // reuse takes the ids of the row, if the file is as the row has it.
@@ -283,7 +283,7 @@ func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.
 		it.Flags |= stattable.Young
 	}
 	if it.Flags&stattable.OutOfGit != 0 {
-		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Kept: true})
+		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Overlaid: true})
 	}
 	c.into.items = append(c.into.items, it)
 }

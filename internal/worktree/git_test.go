@@ -281,7 +281,7 @@ func TestNestedRepositoriesAreGitlinksInGitAndFilesInTheOverlay(t *testing.T) {
 	p.write("sub/inner/g", "2")
 	p.run("-C", "sub/inner", "init", "-q")
 	r := p.settled()
-	if len(r.Skipped) != 1 || r.Skipped[0].Path != "sub" || !r.Skipped[0].Kept {
+	if len(r.Skipped) != 1 || r.Skipped[0].Path != "sub" || !r.Skipped[0].Overlaid {
 		t.Errorf("without a commit: skipped %v", r.Skipped)
 	}
 	p.checkDisk(r, "sub/x.o", "sub/tracked.o")
@@ -320,7 +320,7 @@ func TestNamesThatGitRefusesAreKeptInTheOverlay(t *testing.T) {
 	}
 	var paths []string
 	for _, s := range r.Skipped {
-		if paths = append(paths, s.Path); !s.Kept {
+		if paths = append(paths, s.Path); !s.Overlaid {
 			t.Errorf("%+v is not kept", s)
 		}
 	}
@@ -337,7 +337,7 @@ func TestAFailingFilterCostsOnePath(t *testing.T) {
 	p.run("config", "filter.f.clean", "false")
 	p.run("config", "filter.f.required", "true")
 	r := p.settled()
-	if len(r.Skipped) != 1 || r.Skipped[0].Path != "a.x" || !r.Skipped[0].Kept {
+	if len(r.Skipped) != 1 || r.Skipped[0].Path != "a.x" || !r.Skipped[0].Overlaid {
 		t.Errorf("skipped %v", r.Skipped)
 	}
 	p.checkDisk(r)

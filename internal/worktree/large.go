@@ -95,7 +95,7 @@ func (c *content) convertWhole(r *fileReader) (whole bool, err error) {
 
 // tooLarge names a file that is not converted. To try it again would not help.
 func (w *worker) tooLarge(c *candidate) {
-	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge.Error(), Kept: true})
+	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge.Error(), Overlaid: true})
 }
 
 // An exactReader gives exactly as many bytes as were announced, or an error: a

@@ -81,7 +81,7 @@ func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
 	p.must(os.WriteFile(p.path("giant"), nil, 0o644))
 	p.must(os.Truncate(p.path("giant"), memoryBytesMax+1))
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	want := []Skip{{Path: "giant", Reason: errTooLarge.Error(), Kept: true}}
+	want := []Skip{{Path: "giant", Reason: errTooLarge.Error(), Overlaid: true}}
 	for i, opened := range []int64{2, 0, 1} { // the giant and the rules; nothing; the rules again
 		if i == 2 {
 			p.write("other", "") // so that the directory is listed

@@ -62,7 +62,7 @@ func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 		return err
 	}
 	l.checkRules()
-	n.kept = l.into
+	n.contents = l.into
 	for _, c := range l.kids {
 		c.settle()
 	}
@@ -227,7 +227,7 @@ func (l *listing) subdirectory(name string) {
 	}
 	if c.side != outside && l.cfg.Settings.refused(name, false) {
 		c.side = outside
-		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Kept: true})
+		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Overlaid: true})
 	}
 	l.kids = append(l.kids, c)
 }

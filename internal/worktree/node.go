@@ -25,7 +25,7 @@ type node struct {
 	held      bool            // the index has it, as a gitlink or for what lies in it
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
-	kept      *contents // nil as long as the row holds
+	contents  *contents // nil as long as the row holds
 	gone      *absence  // it is not recorded; nil if it is
 	asked     bool      // its ".git" was resolved
 	barred    bool      // the rules around the repository that it is ignore it

@@ -208,7 +208,7 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 			return false, err
 		}
 	}
-	n.kept = c
+	n.contents = c
 	return true, nil
 }
 
@@ -268,7 +268,7 @@ func (w *worker) resolve(n *node) error {
 		n.link.commit = head
 	}
 	if why := w.trouble(n, repo, err); why != "" {
-		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
+		w.skip(Skip{Path: n.path, Reason: why, Overlaid: true})
 	}
 	w.mu.Lock()
 	w.result.Nested = append(w.result.Nested, n.path)
