@@ -221,8 +221,8 @@ func TestAPinOfWhatAnotherSystemAloneKeepsIsRefused(t *testing.T) {
 	p.write("file", "one")
 	p.git("add", "-A")
 	p.git("commit", "-q", "-m", "one")
-	r, err := e.Snapshot(ctx, &SnapshotOptions{Layout: "checkpoint.sh"})
-	p.must(errors.Join(err, r.Layout))
+	r, err := e.Snapshot(ctx, &SnapshotOptions{Form: "checkpoint.sh"})
+	p.must(errors.Join(err, r.FormError))
 	commit, err := oid.Parse(p.git("rev-parse", r.Ref))
 	p.must(err)
 	if err := e.Pin(ctx, "theirs", commit); !errors.Is(err, ErrRefused) {

@@ -23,7 +23,7 @@ type SnapshotOptions struct {
 	Session string // the conversation it belongs to
 	Entry   string // the conversation's entry
 	Trigger string // what caused it: "turn", "prompt", …
-	Layout  string // also write it in the form of this system, one of [ImportKinds]; empty: none
+	Form    string // also write it in the form of this system, one of [ImportKinds]; empty: none
 }
 
 // A Recorded is the outcome of a snapshot.
@@ -36,7 +36,7 @@ type Recorded struct {
 	Bridge    error  // not nil: the snapshot stands in the store, but is not in git yet
 	Uncounted error  // not nil: why Changed and Exposed are not known
 	Ref       string // what keeps it in the form of the other system that was asked for
-	Layout    error  // not nil: it could not be written in that form
+	FormError error  // not nil: it could not be written in that form
 
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
@@ -56,7 +56,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if opt == nil {
 		opt = &SnapshotOptions{}
 	}
-	kind, err := e.layoutKind(opt.Layout)
+	kind, err := e.formKind(opt.Form)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if kind != "" {
-		r.Ref, r.Layout = e.writeLayout(ctx, kind, r.Snapshot, p)
+		r.Ref, r.FormError = e.writeForm(ctx, kind, r.Snapshot, p)
 	}
 	return r, nil
 }

@@ -16,7 +16,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	var dry bool
 	c := verb("snapshot", "Record the state of all files", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
-		if err := kindOf("--layout", opt.Layout); err != nil {
+		if err := kindOf("--layout", opt.Form); err != nil {
 			return err
 		}
 		ctx, e, err := a.open(c)
@@ -33,7 +33,7 @@ func snapshotCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Skipped) > 0 || r.Layout != nil || r.Unfinished != nil {
+		if len(r.Skipped) > 0 || r.FormError != nil || r.Unfinished != nil {
 			return errPartial
 		}
 		return also(r.Recovered, nil)
@@ -44,7 +44,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.Entry, "entry", "", "the `id` of the conversation's entry")
 	f.StringVar(&opt.Trigger, "trigger", "", "what caused it: turn, prompt, tool, …")
 	f.DurationVar(&a.deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
-	f.StringVar(&opt.Layout, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
+	f.StringVar(&opt.Form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
 	return a.jsonFlag(c)
 }
@@ -65,8 +65,8 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	if r.Bridge != nil {
 		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
-	if r.Layout != nil {
-		say(a.err, "rewind: warning: %v\n", r.Layout)
+	if r.FormError != nil {
+		say(a.err, "rewind: warning: %v\n", r.FormError)
 	}
 	a.printExposed(r.Exposed)
 	if a.json {

@@ -64,7 +64,7 @@ var (
 	// ErrMalformed is carried by a checkpoint whose metadata contradict what
 	// they should be.
 	ErrMalformed = errors.New("malformed checkpoint")
-	// ErrCannotWrite is reported for what a layout needs and is not there: a
+	// ErrCannotWrite is reported for what a form needs and is not there: a
 	// session, a commit, a branch.
 	ErrCannotWrite = errors.New("that layout cannot hold it")
 )
