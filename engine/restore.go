@@ -226,7 +226,7 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 		return out, err
 	}
 	out.renewed = sure.renewed
-	source := e.objects.Ahead(wanted(steps)).Write
+	source := e.objects.Prefetch(wanted(steps)).Write
 	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
 		Refuse:    sure.refuse,

@@ -147,7 +147,7 @@ func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Co
 			rest = append(rest, id)
 		}
 	}
-	ahead := w.m.Objects.Ahead(rest)
+	prefetch := w.m.Objects.Prefetch(rest)
 	return func(id oid.ID) (gitbridge.Object, error) {
 		if kind, p, ok := w.memory.Object(id); ok {
 			return gitodb.Payload(kind, p), nil
@@ -157,7 +157,7 @@ func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Co
 				return gitbridge.Object{}, err
 			}
 		}
-		return ahead.Stream(ctx, id)
+		return prefetch.Stream(ctx, id)
 	}
 }
 

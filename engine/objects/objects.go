@@ -155,8 +155,8 @@ func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, 
 
 // Source gives objects of the store to git, in about the order of ids.
 func (o *Objects) Source(ctx context.Context, ids []oid.ID) gitodb.Source {
-	ahead := o.Ahead(ids)
-	return func(id oid.ID) (gitbridge.Object, error) { return ahead.Stream(ctx, id) }
+	prefetch := o.Prefetch(ids)
+	return func(id oid.ID) (gitbridge.Object, error) { return prefetch.Stream(ctx, id) }
 }
 
 // Reading says how trees are read.

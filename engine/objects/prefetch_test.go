@@ -84,10 +84,10 @@ func (k *kit) keep(texts ...string) (ids []oid.ID) {
 func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 	k, ctx := newKit(t, true), context.Background()
 	var texts []string
-	for i := range 3*aheadRun + 1 {
+	for i := range 3*batchObjects + 1 {
 		texts = append(texts, fmt.Sprint("in the store ", i))
 	}
-	texts = append(texts, strings.Repeat("larger than what is read ahead\n", aheadBytes/10))
+	texts = append(texts, strings.Repeat("larger than what is read ahead\n", prefetchBytes/10))
 	ids := k.keep(texts...)
 	texts = append(texts, "in git alone")
 	loose, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
@@ -96,16 +96,16 @@ func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 	}
 	ids = append(ids, loose)
 	texts, ids = append(texts, texts[0], texts[1]), append(ids, ids[0], ids[1]) // what is asked for twice
-	a := k.Ahead(ids)
+	p := k.Prefetch(ids)
 	texts, ids = append(texts, "not announced"), append(ids, k.keep("not announced")...)
 	for i, id := range ids {
 		var buf bytes.Buffer
-		if err := a.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
+		if err := p.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
 			t.Fatalf("%v is %.40q, %v; want %.40q", id, buf.String(), err, texts[i])
 		}
 	}
 	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
-	if err := k.Ahead([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
+	if err := k.Prefetch([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
 		t.Error("what is nowhere was read")
 	}
 }
@@ -113,25 +113,25 @@ func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 func TestReadingAheadKeepsFewRuns(t *testing.T) {
 	k, ctx := newKit(t, false), context.Background()
 	var texts []string
-	for i := range (2*aheadRuns + 1) * aheadRun {
+	for i := range (2*batchesMax + 1) * batchObjects {
 		texts = append(texts, fmt.Sprint("content ", i))
 	}
 	ids := k.keep(texts...)
-	a := k.Ahead(ids)
+	p := k.Prefetch(ids)
 	for pass := range 2 { // in the second what was dropped is read as usual
-		for i := pass; i < len(ids); i += aheadRun {
+		for i := pass; i < len(ids); i += batchObjects {
 			var buf bytes.Buffer
-			if err := a.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
+			if err := p.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
 				t.Fatalf("content %d is %q, %v", i, buf.String(), err)
 			}
 		}
 		kept := 0
 		for _, id := range ids {
-			if a.runs[id].have != nil {
+			if p.batches[id].have != nil {
 				kept++
 			}
 		}
-		if kept > aheadRuns*aheadRun {
+		if kept > batchesMax*batchObjects {
 			t.Errorf("%d contents of %d are in runs that are kept", kept, len(ids))
 		}
 	}
