@@ -90,7 +90,7 @@ func TestEveryContenderDoesEveryWorkload(t *testing.T) {
 func readable(t *testing.T, report *Report) {
 	t.Helper()
 	var table, object bytes.Buffer
-	if err := errors.Join(report.Table(&table), json.NewEncoder(&object).Encode(report)); err != nil {
+	if err := errors.Join(report.Print(&table), json.NewEncoder(&object).Encode(report)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"OpenCode", "pi-rewind-hook", "restore-1000", "git status", report.Results[len(report.Results)-1].Place} {

@@ -61,8 +61,8 @@ func median[T int64 | float64](values []T) T {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// Table writes the report for reading.
-func (r *Report) Table(w io.Writer) error {
+// Print writes the report for reading.
+func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %d processors, %d rounds, %s\n", r.System, r.Processors, r.Rounds, r.Time.Format("2006-01-02"))
 	for _, res := range r.Results {
 		fmt.Fprintf(w, "\n%s: %d files, %d changed, on %s\n", res.Workload, res.Files, res.Changed, res.Place)

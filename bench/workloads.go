@@ -26,7 +26,7 @@ type contender struct {
 	before, act, after func(ctx context.Context) error
 }
 
-// workloads is the table of all of them, in the order in which they are run.
+// workloads lists them all, in the order in which they are run.
 var workloads = []workload{
 	{"edit-1", 1, false, func(st *stage) []contender { return edits(st, 1) }},
 	{"edit-5", 5, false, func(st *stage) []contender { return edits(st, 5) }},

@@ -64,19 +64,19 @@ type Progress struct {
 // and many processes may have one on the same worktree; it holds no lock
 // between calls. Close it when done.
 type Engine struct {
-	root  string          // absolute, symbolic links resolved
-	key   string          // names the worktree in the store
-	birth string          // tells its directory from others that have or had that name
-	alg   oid.Algorithm   // of every id
-	repo  *gitbridge.Repo // nil without git
-	aside *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
-	dir   string          // where the store lies
-	table string          // where the stat table and the operation lock lie
-	opt   Options
-	conf  *settings.Settings
-	git   *gitconf.Config // the repository's configuration; nil without git
-	now   func() time.Time
-	seen  func() // a test's hook after a scan
+	root   string          // absolute, symbolic links resolved
+	key    string          // names the worktree in the store
+	birth  string          // tells its directory from others that have or had that name
+	alg    oid.Algorithm   // of every id
+	repo   *gitbridge.Repo // nil without git
+	aside  *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
+	dir    string          // where the store lies
+	ownDir string          // of this worktree alone: the stat table and the operation lock lie there
+	opt    Options
+	conf   *settings.Settings
+	git    *gitconf.Config // the repository's configuration; nil without git
+	now    func() time.Time
+	seen   func() // a test's hook after a scan
 
 	objects *objects.Objects // of the store and of git
 	mirror  *mirror.Mirror   // the way into git
@@ -169,9 +169,9 @@ func realDir(dir string) (string, error) {
 
 // The files beside one another in the store's directory.
 const (
-	storeFile = "store.db"
-	tableFile = "stat.db"
-	lockFile  = "operation.lock"
+	storeFile     = "store.db"
+	statTableFile = "stat.db"
+	lockFile      = "operation.lock"
 )
 
 // openStore opens the store if it exists, or makes it.
@@ -209,10 +209,10 @@ func (e *Engine) opened() *cas.Store {
 // lockOperations keeps other processes from changing the worktree's files
 // until the lock is released. It waits for whoever holds it.
 func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
-	if err := durable.MakeDir(e.table); err != nil {
+	if err := durable.MakeDir(e.ownDir); err != nil {
 		return nil, err
 	}
-	return durable.Lock(ctx, filepath.Join(e.table, lockFile), durable.Exclusive)
+	return durable.Lock(ctx, filepath.Join(e.ownDir, lockFile), durable.Exclusive)
 }
 
 // What the records of a store are made of; [records] says what each one means.

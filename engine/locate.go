@@ -49,7 +49,7 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 		}
 		return &trust.Foreign{Path: l.GitDir, Why: "puts its worktree at " + root + ", where this directory is not"}
 	}
-	e.dir, e.table = filepath.Join(l.CommonDir, "rewind"), filepath.Join(l.GitDir, "rewind")
+	e.dir, e.ownDir = filepath.Join(l.CommonDir, "rewind"), filepath.Join(l.GitDir, "rewind")
 	if err := e.ownStore(l); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (e *Engine) locateDirectory(dir, base string) error {
 		}
 	}
 	e.dir = storePlace(state, e.root)
-	e.table = e.dir
+	e.ownDir = e.dir
 	return e.ownPlace(placesOf(e.dir)...)
 }
 

@@ -91,7 +91,7 @@ func (e *Engine) scanned() {
 }
 
 func (e *Engine) place() capture.Place {
-	return capture.Place{Root: e.root, Table: filepath.Join(e.table, tableFile), Store: e.dir, Rules: e.rules(), Objects: e.objects}
+	return capture.Place{Root: e.root, StatTable: filepath.Join(e.ownDir, statTableFile), Store: e.dir, Rules: e.rules(), Objects: e.objects}
 }
 
 // before reads what the store knows of the worktree, and looks at git.
@@ -155,12 +155,12 @@ func (p *present) forPlan() *plan.Present {
 	return out
 }
 
-// saveTable keeps what the scan saw for the next one; afterwards nothing tells any
+// saveStatTable keeps what the scan saw for the next one; afterwards nothing tells any
 // more what it saw at a path. That is a cache: failing to write it costs time, so
 // only a caller's own cancellation is an error.
-func (e *Engine) saveTable(p *present, id oid.ID) error {
-	_ = durable.MakeDir(e.table) // a linked worktree's is not where the store is; without it nothing can be written
-	err := p.SaveTable(storeName(e.opened()), id)
+func (e *Engine) saveStatTable(p *present, id oid.ID) error {
+	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
+	err := p.SaveStatTable(storeName(e.opened()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

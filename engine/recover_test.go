@@ -221,7 +221,7 @@ func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
 	_, err := e.Restore(ctx, recorded[0].ID, nil)
 	p.must(err)
 	p.must(os.WriteFile(store, older, 0o600))
-	p.must(os.Remove(filepath.Join(e.table, lockFile))) // nor does it say that the restore has ended
+	p.must(os.Remove(filepath.Join(e.ownDir, lockFile))) // nor does it say that the restore has ended
 	p.write("d/007", "three7")
 	e = p.open()
 	if _, err := e.Snapshot(ctx, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "rewind sync") {

@@ -190,7 +190,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []str
 	if err != nil {
 		return plan, begun{}, err
 	}
-	_ = e.saveTable(c.present(), op.From) // a cancellation stops the steps, and is reported as what it is there
+	_ = e.saveStatTable(c.present(), op.From) // a cancellation stops the steps, and is reported as what it is there
 	return plan, begun{way, c.Memory}, nil
 }
 
@@ -268,7 +268,7 @@ func (e *Engine) end(ctx context.Context, op running, out outcome) error {
 // protected are the directories that no step writes into: the store, and
 // whatever of git's own lies where a worktree could reach it.
 func (e *Engine) protected() []string {
-	dirs := []string{e.dir, e.table}
+	dirs := []string{e.dir, e.ownDir}
 	if e.repo != nil {
 		l := e.repo.Layout()
 		dirs = append(dirs, l.GitDir, l.CommonDir, l.Objects)

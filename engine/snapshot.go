@@ -75,7 +75,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = way.Finish(ctx) })
 	// The snapshot stands: nothing from here on makes it fail.
-	_ = e.saveTable(c, r.ID)
+	_ = e.saveStatTable(c, r.ID)
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if kind != "" {

@@ -70,7 +70,7 @@ const mended = "the newest header of the store was damaged and was put back; not
 // and for damage that was mended.
 func (e *Engine) Warnings() []string {
 	out := e.conf.Warnings()
-	if _, err := durable.Look(filepath.Join(e.table, tableFile)); errors.Is(err, durable.ErrForeign) {
+	if _, err := durable.Look(filepath.Join(e.ownDir, statTableFile)); errors.Is(err, durable.ErrForeign) {
 		out = append(out, fmt.Sprintf("every file is read again at every snapshot: %v", err))
 	}
 	e.mu.Lock()

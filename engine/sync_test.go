@@ -265,7 +265,7 @@ func TestALinkedWorktreeHasAStatTable(t *testing.T) {
 	p.git("worktree", "add", "-q", linked)
 	e := p.openAt(linked)
 	p.snap(e, "2", nil)
-	if stattable.Load(filepath.Join(e.table, tableFile)).Len() == 0 {
+	if stattable.Load(filepath.Join(e.ownDir, statTableFile)).Len() == 0 {
 		t.Error("the first snapshot left no rows: every one is a first one")
 	}
 }

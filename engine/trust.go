@@ -63,7 +63,7 @@ func (e *Engine) asideWarning() string {
 // ownStore holds the places of a repository's store, its stat table and their
 // files against their owners.
 func (e *Engine) ownStore(l *gitconf.Layout) error {
-	places := placesOf(slices.Compact([]string{e.dir, e.table})...)
+	places := placesOf(slices.Compact([]string{e.dir, e.ownDir})...)
 	judge := trust.Judge{Env: e.opt.Getenv}
 	err := judge.Owns("", places...)
 	if err == nil || l.Owns(places...) == nil && !denied(places) {
@@ -105,7 +105,7 @@ func (e *Engine) ownPlace(paths ...string) error {
 func placesOf(dirs ...string) []string {
 	paths := dirs
 	for _, dir := range dirs {
-		for _, name := range []string{storeFile, storeFile + ".lock", tableFile, lockFile} {
+		for _, name := range []string{storeFile, storeFile + ".lock", statTableFile, lockFile} {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}

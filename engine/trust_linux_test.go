@@ -156,7 +156,7 @@ func TestAGitDirectoryPlantedAboveTakesNothing(t *testing.T) {
 
 func TestAStoreOfSomebodyElseInOurRepositoryIsLeftAlone(t *testing.T) {
 	needRoot(t)
-	for _, what := range []string{"", storeFile, tableFile, lockFile, storeFile + ".lock"} {
+	for _, what := range []string{"", storeFile, statTableFile, lockFile, storeFile + ".lock"} {
 		p := newPlace(t, true)
 		e := p.open()
 		p.snap(e, "one", nil)

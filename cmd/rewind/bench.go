@@ -25,7 +25,7 @@ func benchCommand(a *app) *cobra.Command {
 			a.printJSON(report)
 			return nil
 		}
-		return report.Table(a.out)
+		return report.Print(a.out)
 	})
 	f := c.Flags()
 	f.StringVar(&opt.Corpus, "corpus", "", "a `directory` to copy and work on (default: generate one)")

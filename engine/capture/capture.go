@@ -33,11 +33,11 @@ import (
 
 // A Place is the worktree that is captured, and where its rules and objects are.
 type Place struct {
-	Root    string
-	Table   string // the file of the stat table
-	Store   string // the directory of the store, which no scan enters
-	Rules   *rules.Source
-	Objects *objects.Objects
+	Root      string
+	StatTable string // the file of the stat table
+	Store     string // the directory of the store, which no scan enters
+	Rules     *rules.Source
+	Objects   *objects.Objects
 }
 
 // How says how the worktree is looked at.
@@ -59,16 +59,16 @@ type How struct {
 // An Opened is a capture that has not looked yet. [Opened.Look], [Opened.Stage] or
 // [Opened.Close] ends it.
 type Opened struct {
-	place Place
-	table chan *stattable.Table
-	index *rules.Index // nil: not looked for yet
+	place     Place
+	statTable chan *stattable.Table
+	index     *rules.Index // nil: not looked for yet
 }
 
 // Open begins to read the stat table, which is large, and git's index where
-// there is no table: then it is needed for certain.
+// there is no stat table: then it is needed for certain.
 func Open(p Place) *Opened {
-	o := &Opened{place: p, table: make(chan *stattable.Table, 1)}
-	go func() { o.table <- stattable.Load(p.Table) }()
+	o := &Opened{place: p, statTable: make(chan *stattable.Table, 1)}
+	go func() { o.statTable <- stattable.Load(p.StatTable) }()
 	o.expectIndex()
 	return o
 }
@@ -79,7 +79,7 @@ func (o *Opened) expectIndex() {
 	if o.place.Objects.Git == nil {
 		return
 	}
-	if _, err := os.Lstat(o.place.Table); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(o.place.StatTable); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if x, err := rules.OpenIndex(o.place.Rules.Layout, ""); err == nil {
@@ -90,7 +90,7 @@ func (o *Opened) expectIndex() {
 }
 
 // Close ends a capture that never looked.
-func (o *Opened) Close() { (<-o.table).Close() }
+func (o *Opened) Close() { (<-o.statTable).Close() }
 
 // Look scans and keeps nothing: ids and trees only.
 func (o *Opened) Look(ctx context.Context, how How) (*Seen, error) {
@@ -122,7 +122,7 @@ type scan struct {
 
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
 	c := &scan{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
-	c.seen = &Seen{Memory: newMemory(), table: <-o.table, place: o.place}
+	c.seen = &Seen{Memory: newMemory(), statTable: <-o.statTable, place: o.place}
 	if err := c.run(ctx, o.index); err != nil {
 		c.seen.Close()
 		return nil, err
@@ -200,21 +200,21 @@ func (c *scan) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *rule
 
 // config says how to scan.
 func (c *scan) config(ctx context.Context, texts *rules.Texts) *worktree.Config {
-	bound := c.seen.table.Bound()
+	bound := c.seen.statTable.Bound()
 	c.seen.Rechecked = !c.how.Bound(bound.Store, bound.Snapshot)
 	cfg := &worktree.Config{
 		Root: c.Root, Algorithm: c.Objects.Algorithm, Umask: c.how.Umask,
-		Table:    c.seen.table,
-		Recheck:  c.seen.Rechecked,
-		Has:      func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
-		Load:     func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
-		Save:     c.saver(),
-		Force:    c.how.Force,
-		Nested:   c.nestedRepository(texts),
-		Skip:     statOf(c.Store),
-		Policy:   c.how.Policy,
-		Room:     c.how.Room,
-		Progress: c.how.Progress,
+		StatTable: c.seen.statTable,
+		Recheck:   c.seen.Rechecked,
+		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
+		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
+		Save:      c.saver(),
+		Force:     c.how.Force,
+		Nested:    c.nestedRepository(texts),
+		Skip:      statOf(c.Store),
+		Policy:    c.how.Policy,
+		Room:      c.how.Room,
+		Progress:  c.how.Progress,
 	}
 	if len(c.how.Leave) > 0 {
 		cfg.Policy = &leaving{Policy: c.how.Policy, paths: c.how.Leave}

@@ -33,7 +33,7 @@ func newPlace(t *testing.T, files map[string]string) (Place, *cas.Store) {
 	}
 	t.Cleanup(func() { s.Close() })
 	return Place{
-		Root: root, Table: filepath.Join(base, "stat.db"), Store: base,
+		Root: root, StatTable: filepath.Join(base, "stat.db"), Store: base,
 		Rules:   &rules.Source{Root: root, Env: func(string) string { return "" }},
 		Objects: &objects.Objects{Algorithm: oid.BLAKE3, Store: func() *cas.Store { return s }},
 	}, s

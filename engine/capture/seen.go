@@ -27,9 +27,9 @@ type Seen struct {
 	Trees     tree.Loader // of the capture, of the store and of git; not to be shared
 	Memory    *Memory     // what the scan made and read
 
-	result *worktree.Result
-	table  *stattable.Table
-	place  Place
+	result    *worktree.Result
+	statTable *stattable.Table
+	place     Place
 }
 
 // A Staged is a Seen whose contents and trees are in a stage of the store.
@@ -47,13 +47,13 @@ func (s *Staged) Discard() {
 
 // Close lets go of the stat table. Afterwards nothing tells any more what the
 // scan saw at a path. The second call does nothing.
-func (s *Seen) Close() { s.table.Close() }
+func (s *Seen) Close() { s.statTable.Close() }
 
-// SaveTable keeps what the scan saw for the next one, which agrees with a
+// SaveStatTable keeps what the scan saw for the next one, which agrees with a
 // snapshot of a store. Afterwards nothing tells any more what the scan saw at a
 // path. It is a cache: failing to write it costs time.
-func (s *Seen) SaveTable(store string, snapshot oid.ID) error {
-	return s.result.SaveTable(store, snapshot)
+func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
+	return s.result.SaveStatTable(store, snapshot)
 }
 
 // Unstable names the files that kept changing.

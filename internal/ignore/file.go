@@ -156,16 +156,16 @@ func (f *File) wildcase() wildmatch.Case {
 	return wildmatch.Exact
 }
 
-func mark(table *map[string]places, key string, dirOnly bool, place int32) {
-	if *table == nil {
-		*table = make(map[string]places)
+func mark(m *map[string]places, key string, dirOnly bool, place int32) {
+	if *m == nil {
+		*m = make(map[string]places)
 	}
-	at := (*table)[key]
+	at := (*m)[key]
 	at.dir = place
 	if !dirOnly {
 		at.other = place
 	}
-	(*table)[key] = at
+	(*m)[key] = at
 }
 
 func (f *File) markDirs(path string) {

@@ -153,19 +153,19 @@ func bare(b *testing.B, root *dirfd.Dir, at *bareDir) {
 func BenchmarkUnchanged(b *testing.B) {
 	cfg := benchConfig(b)
 	path := filepath.Join(b.TempDir(), "stat.db")
-	cfg.Table = stattable.Load(path)
+	cfg.StatTable = stattable.Load(path)
 	r := benchScan(b, cfg)
 	start := time.Now()
-	if err := r.SaveTable("s", r.State.Tree); err != nil {
+	if err := r.SaveStatTable("s", r.State.Tree); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(time.Since(start).Milliseconds()), "save-ms")
 	for b.Loop() {
-		cfg.Table = stattable.Load(path)
+		cfg.StatTable = stattable.Load(path)
 		if again := benchScan(b, cfg); again.State != r.State || again.Counters.Opened+again.Counters.Listed > 0 {
 			b.Fatalf("%+v, %+v", again.State, again.Counters)
 		}
-		cfg.Table.Close()
+		cfg.StatTable.Close()
 	}
 }
 
@@ -182,8 +182,8 @@ func benchScan(b *testing.B, cfg *Config) *Result {
 func BenchmarkLoad(b *testing.B) {
 	cfg := benchConfig(b)
 	path := filepath.Join(b.TempDir(), "stat.db")
-	cfg.Table = stattable.Load(path)
-	if err := benchScan(b, cfg).SaveTable("s", oid.ID{}); err != nil {
+	cfg.StatTable = stattable.Load(path)
+	if err := benchScan(b, cfg).SaveStatTable("s", oid.ID{}); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
@@ -197,7 +197,7 @@ func BenchmarkFirst(b *testing.B) {
 	cfg := benchConfig(b)
 	empty := stattable.Load(filepath.Join(b.TempDir(), "none.db"))
 	for b.Loop() {
-		cfg.Table = empty
+		cfg.StatTable = empty
 		r := benchScan(b, cfg)
 		b.ReportMetric(float64(r.Counters.Opened), "opened")
 	}

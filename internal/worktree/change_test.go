@@ -27,7 +27,7 @@ func TestARewriteInTheSameTickIsSeen(t *testing.T) {
 	p.scan()
 	// A rewrite that leaves no trace at all: the row is told that it saw it.
 	cfg := p.config()
-	row, _, ok := cfg.Table.Row("")
+	row, _, ok := cfg.StatTable.Row("")
 	if !ok {
 		t.Fatal("no row")
 	}
@@ -37,7 +37,7 @@ func TestARewriteInTheSameTickIsSeen(t *testing.T) {
 			t.Error("the entry is trusted")
 		}
 	}
-	cfg.Table.Close()
+	cfg.StatTable.Close()
 	if r := p.scan(); r.Counters.Opened != 2 || r.Counters.Listed != 2 {
 		t.Errorf("counters %+v", r.Counters)
 	}

@@ -155,8 +155,8 @@ func (p *place) write(rel, data string) {
 // config is the Config of the place, with what the bridge would find out.
 func (p *place) config() *Config {
 	p.t.Helper()
-	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, Table: stattable.Load(p.table), Save: p.store, Has: p.store.has}
-	p.t.Cleanup(cfg.Table.Close)
+	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, StatTable: stattable.Load(p.table), Save: p.store, Has: p.store.has}
+	p.t.Cleanup(cfg.StatTable.Close)
 	cfg.Nested = func(_ context.Context, dir string) (*Repo, error) { return p.nested(dir) }
 	if p.now != 0 {
 		cfg.Now = func() int64 { return p.now }
@@ -275,7 +275,7 @@ func (p *place) scanned(look func(*Result), change ...func(*Config)) *Result {
 	r, err := Scan(context.Background(), cfg)
 	p.must(err)
 	look(r)
-	p.must(r.SaveTable("store", r.State.Tree))
+	p.must(r.SaveStatTable("store", r.State.Tree))
 	return r
 }
 

@@ -67,7 +67,7 @@ func (s *scan) enterRealm(n *node, repo *Repo) error {
 
 // row returns what the table knows of a directory, if it may be believed.
 func (s *scan) row(n *node) stattable.Row {
-	row, number, ok := s.cfg.Table.Row(n.path)
+	row, number, ok := s.cfg.StatTable.Row(n.path)
 	if !ok {
 		return stattable.Row{}
 	}
@@ -125,7 +125,7 @@ func (s *scan) load(r *realm) error {
 			return
 		}
 		r.allWanted.Store(!r.index.Skips)
-		if s.cfg.Sizes != nil && r.path == "" && s.cfg.Table.Len() == 0 {
+		if s.cfg.Sizes != nil && r.path == "" && s.cfg.StatTable.Len() == 0 {
 			r.sizes = make([]int64, r.index.Len())
 			s.cfg.Sizes(len(r.sizes), r.index.Content, r.sizes)
 		}

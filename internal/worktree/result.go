@@ -22,7 +22,7 @@ type Entry struct {
 
 // Lookup returns what the scan saw at a slash-separated path; false if it
 // recorded nothing there. The empty path is the root. It is not to be called
-// after SaveTable, or when the table is closed.
+// after SaveStatTable, or when the table is closed.
 func (r *Result) Lookup(path string) (Entry, bool) {
 	at, name := "", ""
 	row, ok := r.row("")
@@ -68,7 +68,7 @@ func (r *Result) row(dir string) (stattable.Row, bool) {
 	if row, ok := r.rows[dir]; ok {
 		return row, true
 	}
-	row, number, ok := r.table.Row(dir)
+	row, number, ok := r.statTable.Row(dir)
 	return row, ok && r.seen[number]
 }
 
@@ -103,7 +103,7 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 		if seen {
 			continue
 		}
-		if dir := r.table.Dir(number); r.wasClosed(dir) {
+		if dir := r.statTable.Dir(number); r.wasClosed(dir) {
 			drop(dir)
 		} else {
 			removed = append(removed, dir)
@@ -112,18 +112,18 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 	return rows, removed
 }
 
-// SaveTable writes what the scan saw into the stat table, for the next scan.
+// SaveStatTable writes what the scan saw into the stat table, for the next scan.
 // It may be called only when everything the Saver was given is durable in the
 // store, with the snapshot that was made of it. If another scan saved
 // meanwhile its rows stay; that is no error. The table is closed by it.
-func (r *Result) SaveTable(store string, snapshot oid.ID) error {
-	defer r.table.Close()
+func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
+	defer r.statTable.Close()
 	changed, removed := r.changed()
 	bound := stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
-	if len(changed) == 0 && len(removed) == 0 && r.table.Bound() == bound {
+	if len(changed) == 0 && len(removed) == 0 && r.statTable.Bound() == bound {
 		return nil
 	}
-	err := r.table.Save(bound, changed, removed)
+	err := r.statTable.Save(bound, changed, removed)
 	if errors.Is(err, stattable.ErrOutdated) {
 		return nil
 	}

@@ -79,9 +79,9 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 		s.now = coarseNow
 	}
 	s.cutoff = s.now() - int64(s.slack)
-	s.doubtful = doubtful(s.cfg.Table)
-	s.seen = make([]bool, cfg.Table.Len())
-	s.result = &Result{table: cfg.Table, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
+	s.doubtful = doubtful(s.cfg.StatTable)
+	s.seen = make([]bool, cfg.StatTable.Len())
+	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
 	return s
 }
 

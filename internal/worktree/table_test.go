@@ -43,7 +43,7 @@ func TestATableThatIsShortenedDuringAScanEndsIt(t *testing.T) {
 	if _, err := Scan(context.Background(), cfg); !errors.Is(err, errTable) {
 		t.Errorf("Scan = %v", err)
 	}
-	cfg.Table.Close()
+	cfg.StatTable.Close()
 	for range 2 {
 		if r := p.scan(func(c *Config) { c.Nested = plain }); r.State != want {
 			t.Errorf("state %+v, want %+v", r.State, want)

@@ -110,7 +110,7 @@ type Policy interface {
 	Digest() uint64
 }
 
-// A Config says what to scan and how. Root, Algorithm, Table and Save are
+// A Config says what to scan and how. Root, Algorithm, StatTable and Save are
 // needed; of everything else the zero value is the recommended one.
 type Config struct {
 	Root      string
@@ -119,7 +119,7 @@ type Config struct {
 	Repo      Repo
 	Settings  Settings
 	Policy    Policy
-	Table     *stattable.Table
+	StatTable *stattable.Table
 	Save      Saver
 
 	// Readers are those who may read git's objects, besides the user. What one of
@@ -199,9 +199,9 @@ type Result struct {
 	Nested   []string // nested repositories
 	Counters Counters
 
-	table   *stattable.Table
-	rows    map[string]stattable.Row // of this scan, where they differ from the table's
-	unsaved map[string]bool          // rows that hold for this scan only
-	closed  []string                 // directories that could not be looked at
-	seen    []bool                   // the table's rows that are still true, by number
+	statTable *stattable.Table
+	rows      map[string]stattable.Row // of this scan, where they differ from the table's
+	unsaved   map[string]bool          // rows that hold for this scan only
+	closed    []string                 // directories that could not be looked at
+	seen      []bool                   // the table's rows that are still true, by number
 }
