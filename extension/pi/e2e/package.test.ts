@@ -3,8 +3,8 @@
 // for is on this machine.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { SCRIPT } from "./flow.ts";
@@ -120,8 +120,27 @@ test("the packed tarball is installed, with the program for this platform beside
     // What npm does by itself where the package of the platform is published.
     execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", program], { cwd: path.join(box.agentDir, "npm"), env: environment(box), stdio: "pipe" });
     await works(box, "1.5.2", environment(box));
+    packagesAreWhole(path.join(box.agentDir, "npm"), `rewind-${platform}`, box);
   } finally {
     await llm.close();
     box.close();
   }
 });
+
+/** What each package has, as npm has unpacked it, and `rewind` on the path. */
+function packagesAreWhole(prefix: string, program: string, box: Sandbox): void {
+  const { version } = JSON.parse(readFileSync(path.join(here, "package.json"), "utf8")) as { version: string };
+  for (const name of ["pi-rewind", program]) {
+    const dir = path.join(prefix, "node_modules/@seed-82afce7a", name);
+    const manifest = JSON.parse(readFileSync(path.join(dir, "package.json"), "utf8")) as { version: string; publishConfig?: object };
+    assert.equal(manifest.version, version, name);
+    assert.deepEqual(manifest.publishConfig, { access: "public" }, name);
+    assert.match(readFileSync(path.join(dir, "LICENSE"), "utf8"), /^MIT License/, name);
+    assert.ok(existsSync(path.join(dir, "THIRD-PARTY-NOTICES.txt")), name);
+  }
+  const notices = readFileSync(path.join(prefix, "node_modules/@seed-82afce7a", program, "THIRD-PARTY-NOTICES.txt"), "utf8");
+  for (const work of ["Go go1", "go.etcd.io/bbolt v", "github.com/klauspost/compress v"]) assert.ok(notices.includes(`\n${work}`), work);
+  const run = (...args: string[]) => spawnSync(path.join(prefix, "node_modules/.bin/rewind"), args, { cwd: box.repo, env: box.env, encoding: "utf8" });
+  assert.equal(run("--version").stdout, `rewind version ${version}\n`);
+  assert.equal(run("show", "nothing").status, 3, "the exit code is passed on");
+}
