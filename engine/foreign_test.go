@@ -236,7 +236,7 @@ func TestWhatASparseCheckoutHidStays(t *testing.T) {
 	p.want(map[string]string{"in/a": "1", "out/b": "1", "later": "-"})
 }
 
-// Two systems that keep the same commit are one snapshot, with the limits of
+// Two systems that keep the same commit are one snapshot, with the gaps of
 // both; an import makes it one of ours, findable by the id it had.
 func TestOneCommitIsOneSnapshot(t *testing.T) {
 	p := newPeers(t)

@@ -156,7 +156,7 @@ func (w *world) attributes(macros bool) string {
 	return b.String()
 }
 
-// bytesOf draws what stands in a file.
+// content draws what stands in a file.
 func (w *world) content() string {
 	number := w.rng.IntN(1000)
 	text := fmt.Sprintf("%d a line\n", number)

@@ -174,7 +174,7 @@ func (w *world) one(n int) bool { return w.rng.IntN(n) == 0 }
 
 func pick[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
 
-// outer paths are what a user has besides the worktree, and nobody but git may
+// mine returns what a user has besides the worktree, and nobody but git may
 // touch.
 func (w *world) mine() map[string]string {
 	got := map[string]string{}

@@ -21,7 +21,7 @@ const (
 // errPartial ends a command that did what it could and named the rest.
 var errPartial = errors.New("done in part")
 
-// errDifferent ends a diff that was asked to tell by its exit code.
+// errDamageFound ends a command that has named the damage it found.
 var errDamageFound = errors.New("damage was found")
 
 // A usageError is a mistake on the command line.

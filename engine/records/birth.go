@@ -13,7 +13,7 @@ import (
 // BirthIn stands between the birth of a git directory and that of its worktree.
 const BirthIn = " in "
 
-// For whom something in the store was made.
+// A made says for whom something in the store was made.
 type made int
 
 const (

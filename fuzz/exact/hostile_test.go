@@ -244,7 +244,7 @@ func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestAForgedStoreOfLinksStaysInside holds that a store's link target cannot
+// TestAForgedLinkDoesNotLeadALaterRestore holds that a store's link target cannot
 // lead a later write: first the link, then what would lie below it.
 func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func benchWorlds() (a, b world) {
 	return a, b
 }
 
-// benchRoot is on the file system of TMPDIR.
+// BenchmarkReplace1000Files writes on the file system of TMPDIR.
 func BenchmarkReplace1000Files(b *testing.B) {
 	root := b.TempDir()
 	from, to := benchWorlds()

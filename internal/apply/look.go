@@ -13,7 +13,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// What a step finds at its path.
+// A finding is what a step finds at its path.
 type finding int
 
 const (

@@ -1,6 +1,6 @@
 // Package tidy holds the shape of this repository: which package may import
-// which, how long a function and a file may be, what must be documented, and
-// which words no text may contain.
+// which, how long a function and a file may be, what must be documented, what
+// comments may name, and which words no text may contain.
 //
 // Its test runs every rule over the whole module and names each breach by
 // file and line. There is no list of exceptions: an exception is a redesign.
@@ -54,6 +54,7 @@ func (s source) lines(n ast.Node) int {
 func check(root fs.FS) ([]breach, error) {
 	found, packages, err := read(root)
 	found = append(found, checkMap(root, packages)...)
+	found = append(found, checkNames(packages)...)
 	if packages[path.Dir(layersFile)] != nil { // it is this module and no sample
 		found = append(found, checkPolicy(root, packages)...)
 	}

@@ -67,6 +67,14 @@ var breaches = []struct{ name, file, text, want string }{
 		"cas/a.go:6: exported Close has no comment"},
 	{"a silent type in a group", "cas/a.go", "package cas\n\n// All.\ntype (\n\tA int\n)\n", "cas/a.go:5: exported A has no comment"},
 	{"a silent variable", "cas/a.go", "package cas\n\nvar ErrX error\n", "cas/a.go:3: exported ErrX has no comment"},
+	{"a comment that names what is gone", "cas/a.go", "package cas\n\nfunc f() {\n\tg() // as oldName does\n}\n",
+		"cas/a.go:4: names oldName, which is nowhere in the code"},
+	{"a comment that names a test that is gone", "cas/a.go", "package cas\n\n// See TestThatItHolds.\nfunc f() {}\n",
+		"cas/a.go:3: names TestThatItHolds, which is nowhere in the code"},
+	{"a comment that names a file that is gone", "cas/a.go", "package cas\n\n// See sac.go.\nfunc f() {}\n",
+		"cas/a.go:3: names sac.go, which is nowhere in the code"},
+	{"a comment with the name of something else", "cas/a.go", "package cas\n\nvar g, theOther int\n\n// theOther does.\nfunc f() {}\n",
+		"cas/a.go:5: the comment of f begins with theOther"},
 	{"init", "cas/a.go", "package cas\n\nfunc init() {}\n", "cas/a.go:3: init hides work from its caller"},
 	{"many parameters", "cas/a.go", "package cas\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n",
 		"cas/a.go:3: f has 5 parameters after ctx, over 4"},
@@ -132,7 +140,10 @@ const (
 // S is.
 type S struct{}
 
-// Close closes.
+// keyOf and theOther are described once; see store.go, and \\uXXXX on macOS.
+const keyOf, theOther = "store.go", 2
+
+// Close closes, as theOther does.
 func (s *S) Close(ctx context.Context, a, b, c, d int) {}
 
 type hidden struct{}
