@@ -69,18 +69,24 @@ func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
 // lookFor looks once, and a second time where use finds ignored files that have
 // to be looked at too.
 func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string, err error)) error {
-	for force := []string(nil); ; {
+	return forcing(func(force []string) ([]string, error) {
 		now, err := e.look(ctx, force)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		more, err := use(now)
-		now.Close()
-		if err != nil || len(more) == 0 || force != nil {
-			return err
-		}
-		force = more
+		defer now.Close()
+		return use(now)
+	})
+}
+
+// forcing calls try once, and a second time where that finds ignored files that
+// have to be looked at too: then with these.
+func forcing(try func(force []string) (more []string, err error)) error {
+	more, err := try(nil)
+	if err == nil && len(more) > 0 {
+		_, err = try(more)
 	}
+	return err
 }
 
 // scanned calls a test's hook.

@@ -152,19 +152,23 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 // may be on its way into git when it returns. Ignored files that the plan would
 // overwrite or delete are recorded too: then the present is looked at a second
 // time.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (*Plan, begun, error) {
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (plan *Plan, began begun, err error) {
 	op.To, op.Paths = to.target.ID, pathsOf(to.paths.Patterns())
-	var force []string
-	for tries := 1; ; tries++ {
-		plan, began, err := e.tryPrepare(ctx, op, to, force)
-		if errors.Is(err, cas.ErrSwept) && tries < sweptTries {
-			continue
+	tries := 1
+	err = forcing(func(force []string) ([]string, error) {
+		for {
+			plan, began, err = e.tryPrepare(ctx, op, to, force)
+			if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+				break
+			}
+			tries++
 		}
-		if err != nil || len(plan.force) == 0 || force != nil {
-			return plan, began, err
+		if err != nil {
+			return nil, err
 		}
-		force = plan.force
-	}
+		return plan.force, nil
+	})
+	return plan, began, err
 }
 
 // begun is what is left of the present when an operation has begun: its way into
