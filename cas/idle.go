@@ -102,8 +102,8 @@ func (i *idle) put(f *file) bool {
 	return true
 }
 
-// Close lets go of what reading has left open. The store may be used again,
-// and is then to be closed again.
+// Close closes the files that reading has left open. The store may be used
+// afterwards, and must then be closed again.
 func (s *Store) Close() error {
 	s.idle.mu.Lock()
 	files := s.idle.files

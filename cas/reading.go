@@ -13,10 +13,10 @@ import (
 const pieceBytes = 4 << 20
 
 // WriteTo writes an object's payload to w and returns the number of bytes
-// written, or [ErrNotFound]. It reads a few megabytes under the shared lock and
-// writes them under none: however slow w is, nobody waits for it. Each chunk is
-// verified before it is written; after an error w has a true beginning of the
-// payload.
+// written, or [ErrNotFound]. It reads a few megabytes at a time under the
+// shared lock and writes them without a lock, so nobody waits for a slow w.
+// Each chunk is verified before it is written: after an error, w has the first
+// part of the payload and nothing else.
 func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (written int64, err error) {
 	r := reading{id: id}
 	for more := true; more; {

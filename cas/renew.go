@@ -11,10 +11,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Renew stores an object anew of which the store has a damaged copy, and returns
-// its id. Other than a [Stage] it takes nothing that is there for granted: each
-// chunk that cannot be read back is written again, whole. It is durable when
-// Renew returns nil.
+// Renew stores an object again of which the store has a damaged copy, and
+// returns its id. A [Stage] takes over what the store has, unread. Renew reads
+// each chunk back instead, and writes whole what cannot be read. The object is
+// durable when Renew returns nil.
 func (s *Store) Renew(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
 	n := &renewal{s: s, ctx: ctx}
 	hasher := s.meta.algorithm.NewHasher(kind, size)

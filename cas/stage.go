@@ -121,10 +121,11 @@ func (g *Stage) swept(v *View) error {
 	return nil
 }
 
-// Put stages an object and returns its id; the caller may reuse payload. base
-// is the previous version of the same thing, or zero: if it is stored, only
-// the difference may be. What is stored already is not compressed again, and
-// counts as young from then on, so that no sweep takes it.
+// Put stages an object and returns its id; the caller may reuse payload. Base
+// is the previous version of the same thing, or zero. If the store has base,
+// the stage may store only the difference from it. What the store has already
+// is not compressed again; it counts as young from then on, so that no sweep
+// takes it.
 func (g *Stage) Put(ctx context.Context, kind oid.Kind, payload []byte, base oid.ID) (oid.ID, error) {
 	if len(payload) > wholeMax {
 		return g.putLarge(ctx, kind, bytes.NewReader(payload), int64(len(payload)))
@@ -381,8 +382,8 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 	return c
 }
 
-// Discard forgets what was staged. It waits for a write that is under way;
-// what that has written is swept one day.
+// Discard forgets what was staged. It waits for a write that is under way. What
+// that write has stored stays until a sweep removes it.
 func (g *Stage) Discard() {
 	g.settle()
 	g.mu.Lock()

@@ -34,16 +34,17 @@ import (
 var (
 	ErrNotFound = errors.New("not in the store")
 	ErrCorrupt  = errors.New("the store is damaged")
-	// ErrBroken is the ErrCorrupt of the whole file: not one object or record,
-	// but what finds all of them is damaged.
+	// ErrBroken is reported where the file as a whole is damaged: not one
+	// object or record, but what finds all of them. It is an ErrCorrupt.
 	ErrBroken      = fmt.Errorf("%w as a whole", ErrCorrupt)
 	ErrNotStore    = errors.New("not a rewind store")
 	ErrNewerFormat = errors.New("the store was written by a newer rewind")
-	// ErrSize: a reader gave more or fewer bytes than was said.
+	// ErrSize is reported where a reader gave more or fewer bytes than it was
+	// said to have.
 	ErrSize = errors.New("the size differs from the one announced")
-	// ErrSwept: a sweep removed, between Put and Commit, something the stage
-	// had found in the store and so had not kept. Nothing was recorded; put
-	// everything into a new stage.
+	// ErrSwept is reported where a sweep removed, between Put and Commit, what
+	// the stage had found in the store and so had not stored itself. Nothing
+	// was recorded; put everything into a new stage.
 	ErrSwept = errors.New("swept while it was being staged")
 )
 
@@ -115,8 +116,9 @@ func (s *Store) openBehind(read func(*bolt.Tx) error) (err error) {
 	return s.wrap(s.peek(read))
 }
 
-// ID returns the random name of this store, which never changes: what was
-// derived from a store names it, to notice that it was replaced.
+// ID returns the random name of this store, which never changes. What was
+// derived from a store notes its name, and so notices when another store is in
+// its place.
 func (s *Store) ID() [16]byte { return s.meta.id }
 
 // Algorithm returns the hash function of the store's object ids.

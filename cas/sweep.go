@@ -15,8 +15,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ErrBusy is reported by [Store.Sweep] without Rest when others wrote to the store
-// again and again while it looked for what is alive.
+// ErrBusy is reported by [Store.Sweep] without Rest, where others kept writing
+// to the store while it looked for the live objects.
 var ErrBusy = errors.New("the store is being written to")
 
 // sweepTries bounds how often Live is called.

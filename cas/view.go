@@ -46,7 +46,7 @@ func (s *Store) view(tx *bolt.Tx, fn func(*View) error) error {
 	return errors.Join(append([]error{err}, v.damage...)...)
 }
 
-// Has reports whether the object is stored, its bytes unread.
+// Has reports whether the object is stored. It does not read the bytes.
 func (v *View) Has(id oid.ID) bool {
 	o, err := v.object(id)
 	return err == nil && v.chunks.Get(o.digest[:]) != nil

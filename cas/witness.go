@@ -174,7 +174,8 @@ func writeHeader(f *os.File, h *header) error {
 }
 
 // Mended reports whether this handle found the file's newest header damaged and
-// put it back. Nothing was lost by it; the disk may lose more.
+// put it back. Nothing was lost by that, but it is a sign that the disk may
+// lose more.
 func (s *Store) Mended() bool { return s.mended.Load() }
 
 // Accept goes on with a file that gives [ErrBehind] as it is, and reports

@@ -23,7 +23,8 @@ type Job struct {
 	Load func(id oid.ID) (oid.Kind, []byte, error)
 	// Source is told which objects will be written, about in which order, and
 	// returns what gives them: in pieces, so that large ones need not fit into
-	// memory. Told again, the writing begins again. Nil: Load is used.
+	// memory. If the writing begins again, Source is called again. Nil: Load is
+	// used.
 	Source func(ids []oid.ID) gitodb.Source
 
 	// Recorded waits until the snapshot is recorded. Neither a pack nor the ref
@@ -32,9 +33,9 @@ type Job struct {
 	// or is to be in git first.
 	Recorded func(ctx context.Context) error
 
-	// After is a snapshot that the ref must keep still: without it the ref was
-	// deleted or set back meanwhile, which is ErrBroken, lest a new chain begin
-	// that keeps nothing of the old one. Zero: there is none.
+	// After is a snapshot that the ref must still keep. If the ref does not, it
+	// was deleted or set back meanwhile: that is ErrBroken, so that no new
+	// chain begins without the old snapshots. Zero: there is none.
 	After oid.ID
 
 	// Since is the tree of an earlier snapshot that the ref keeps, as

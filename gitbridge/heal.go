@@ -8,9 +8,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Put makes git have objects that it lacks, or that are damaged there, durably.
-// No ref names them by this; until release is called no collection takes those
-// that went into a pack.
+// Put writes objects that git lacks, or has damaged copies of, and they are
+// durable when it returns. It makes no ref that names them. Until release is
+// called, no collection takes those that went into a pack.
 func (r *Repo) Put(ctx context.Context, ids []oid.ID, source gitodb.Source) (release func(), err error) {
 	w, err := r.writer(&Job{Durable: true, Source: func([]oid.ID) gitodb.Source { return source }})
 	if err != nil {
@@ -87,8 +87,8 @@ func (w *writer) object(x note) (Object, error) {
 	return gitodb.Payload(kind, payload), err
 }
 
-// Replenish writes again what was taken of the objects that our ref came to need
-// of late, by a collection or a loss of power, as every bridge does.
+// Replenish writes objects again that our ref came to need of late, and that a
+// collection or a loss of power has taken since. Every bridge does so too.
 func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
 	w, err := r.writer(&Job{Load: load})
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
 }
 
 // Heal reads back the objects of ours that have files of their own, and writes
-// anew those that are not as they were written. What load does not give and is
-// damaged is of no use to anybody, and goes.
+// those anew that are not as they were written. One that is damaged, and that
+// load does not give, is of no use to anybody: its file is removed.
 func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) error {
 	if r.own == "" || len(r.layout.UnknownExtensions) > 0 {
 		return nil

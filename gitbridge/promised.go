@@ -7,12 +7,13 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// Promised returns the function that says whether an object of a snapshot that
-// is nowhere need not be: in a partial clone a remote has promised what was never
-// fetched, and the snapshot, given by its tree and its overlay, did not have it
-// on disk either. What stands on disk at any other path is not meant: its bytes
-// are held. Load reads trees, from the store or from git; they are walked at the
-// first question.
+// Promised returns a function that is asked about objects of a snapshot which
+// are nowhere. It reports whether the object need not be there: in a partial
+// clone a remote has promised what was never fetched, and the snapshot did not
+// have it on disk either. Whatever stood on disk, at any path, is not meant:
+// its bytes are held. Root and overlay are the two trees of the snapshot. Load
+// reads trees, from the store or from git; they are walked at the first
+// question.
 func (r *Repo) Promised(root, overlay oid.ID, load func(id oid.ID) ([]byte, error)) func(id oid.ID) bool {
 	if !r.layout.PartialClone || overlay.IsZero() {
 		return func(oid.ID) bool { return false }

@@ -48,9 +48,9 @@ type How struct {
 	Force  []string                // ignored files that are captured all the same
 	Room   func(size int64) string // why the store takes in no new content; may be nil
 
-	// Bound reports whether all is kept that the rows of a stat table name, which
-	// agrees with this snapshot of this store. If not, whatever is missing is read
-	// again.
+	// Bound is asked about the store and the snapshot that the stat table was
+	// saved with. It reports whether all that the rows of the table name is
+	// still there. If not, the scan reads again what is missing.
 	Bound    func(store string, snapshot oid.ID) bool
 	Last     *records.Snapshot       // the worktree's last, of whose rules the store has the texts; may be nil
 	Progress func(worktree.Counters) // may be nil

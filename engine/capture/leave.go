@@ -18,7 +18,7 @@ type leaving struct {
 	paths           map[string]bool
 }
 
-// Place leaves out the paths.
+// Place leaves out the paths, and asks the other policy about the rest.
 func (w *leaving) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
 	switch {
 	case w.paths[path]:
@@ -29,7 +29,7 @@ func (w *leaving) Place(path string, isDir, ignored bool, size int64) (worktree.
 	return w.Policy.Place(path, isDir, ignored, size)
 }
 
-// Full is the other policy's.
+// Full asks the other policy.
 func (w *leaving) Full(files int) string {
 	if w.Policy == nil {
 		return ""

@@ -45,13 +45,14 @@ func (s *Staged) Discard() {
 	s.Close()
 }
 
-// Close lets go of the stat table. Afterwards nothing tells any more what the
-// scan saw at a path. The second call does nothing.
+// Close closes the stat table. Afterwards [Seen.Seen] knows of nothing. The
+// second call does nothing.
 func (s *Seen) Close() { s.statTable.Close() }
 
-// SaveStatTable keeps what the scan saw for the next one, which agrees with a
-// snapshot of a store. Afterwards nothing tells any more what the scan saw at a
-// path. It is a cache: failing to write it costs time.
+// SaveStatTable writes what the scan saw into the stat table, for the next
+// scan. The table is bound to a store and to a snapshot in it that has all of
+// it. Afterwards [Seen.Seen] knows of nothing. The table is a cache: failing to
+// write it costs time.
 func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
 	return s.result.SaveStatTable(store, snapshot)
 }
@@ -74,8 +75,9 @@ func (s *Seen) sameRules(snap *records.Snapshot) bool {
 		slices.Equal(mine.Ignore, its.Ignore) && slices.Equal(s.Nested, snap.Nested)
 }
 
-// Same reports whether a snapshot, which may be nil, has what was found, and could
-// have had the same: what its rules ignored, a restore of it would keep.
+// Same reports whether a snapshot, which may be nil, is of the state that was
+// found and of the same rules. The rules count too: a restore keeps what they
+// ignored.
 func (s *Seen) Same(snap *records.Snapshot) bool {
 	if snap == nil || snap.Lost != "" || snap.State() != s.State || !s.sameRules(snap) {
 		return false
@@ -89,9 +91,10 @@ func (s *Seen) Same(snap *records.Snapshot) bool {
 	return err == nil && mine.SkippedIn == snap.SkippedIn
 }
 
-// Seen returns by what a step recognises what the scan saw at a path. What was
-// young then has nothing: where clocks are coarse it may have been written again
-// within the same tick, and then only its content can tell.
+// Seen returns the fingerprint of what the scan saw at a path. By it, a step of
+// a restore recognises that nothing changed there since. What was young at the
+// scan has none: where clocks are coarse it may have been written again within
+// the same tick, and then only its content can tell.
 func (s *Seen) Seen(path string) apply.Fingerprint {
 	at, ok := s.result.Lookup(path)
 	if !ok || at.Young {

@@ -96,10 +96,10 @@ type Held struct {
 	borrows bool     // it rests on objects that HEAD keeps: git comes first
 }
 
-// Hold sees to it that everything the state names will be held. Where the ref
-// does not keep any more what it kept, what was read again goes into the store
-// first, and git is mended with it: what still lacks then is copied. It is
-// [cas.ErrSwept] if the worktree is to be looked at again.
+// Hold makes sure that everything the state names will be held. If the ref lost
+// something that it kept, Hold writes what was read again into the store, and
+// mends git with it. What is lacking even then is copied into the store.
+// [cas.ErrSwept] means that the worktree must be looked at again.
 func (m *Mirror) Hold(ctx context.Context, s Staged, at Standing) (*Held, error) {
 	h := &Held{Staged: s, m: m, at: at}
 	if at.Adrift {
@@ -137,11 +137,12 @@ func (h *Held) lookAgain(ctx context.Context) error {
 // Last returns the worktree's last snapshot, as mending git left it.
 func (h *Held) Last() *records.Snapshot { return h.at.Last }
 
-// By says what holds the state, as its record says it.
+// By returns what a record says of who holds the state.
 func (h *Held) By() string { return h.by }
 
-// Relies holds that what was taken over unread is still kept: the snapshot that
-// the stat table agrees with, and what the store had.
+// Relies checks, in the transaction that writes the record, that what was taken
+// over unread is still there: the snapshot that the stat table was saved with,
+// and what the store had. Otherwise it is [cas.ErrSwept].
 func (h *Held) Relies(v *records.View) error {
 	if v.Sweeps() != h.at.sweeps {
 		for _, id := range h.relied {

@@ -45,8 +45,8 @@ type under struct {
 	err    error         // of its end
 }
 
-// NoWay is that of a state which is recorded already: what else is pending goes
-// into git.
+// NoWay returns the way of a state that is recorded already. It only brings
+// into git what else is pending.
 func (m *Mirror) NoWay() *Way { return &Way{m: m} }
 
 // Begin begins the way into git of a snapshot with the given commit object, which

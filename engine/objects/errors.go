@@ -20,8 +20,8 @@ const (
 )
 
 // StoreError turns the store's conditions into [records.ErrDamaged] and
-// [ErrNewerFormat], with what can be done about them. It may be given what it
-// has returned.
+// [ErrNewerFormat], with what can be done about them. An error that it made
+// itself comes back as it is.
 func StoreError(err error) error {
 	switch {
 	case err == nil:
@@ -40,7 +40,7 @@ func StoreError(err error) error {
 	return err
 }
 
-// TreeError makes of a tree that cannot be one a damage.
+// TreeError turns the error of a malformed tree into a [records.ErrDamaged].
 func TreeError(err error) error {
 	if errors.Is(err, tree.ErrMalformed) {
 		return fmt.Errorf("%w: %w", records.ErrDamaged, err)

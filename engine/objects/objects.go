@@ -21,8 +21,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// Objects are those of one store and of one repository. Any number of
-// goroutines may read.
+// Objects reads the objects of one store and one repository. Any number of
+// goroutines may use it.
 type Objects struct {
 	Algorithm oid.Algorithm
 	Git       *gitbridge.Repo   // nil without git
@@ -211,5 +211,6 @@ func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, err
 	return p, StoreError(err)
 }
 
-// EmptyTree is the id of a tree that holds nothing. Nobody need have it.
+// EmptyTree returns the id of a tree that holds nothing. Neither the store nor
+// git need have it.
 func (o *Objects) EmptyTree() oid.ID { return o.Algorithm.Sum(oid.Tree, nil) }

@@ -67,7 +67,8 @@ func (o *Objects) Prefetch(ids []oid.ID) *Prefetch {
 	return p
 }
 
-// Write is [Objects.Write] for what is asked for once.
+// Write is [Objects.Write]. What was prefetched is given once: who asks again
+// waits for the store.
 func (p *Prefetch) Write(ctx context.Context, id oid.ID, w io.Writer) error {
 	o, ok := p.take(ctx, id)
 	switch {
@@ -80,8 +81,8 @@ func (p *Prefetch) Write(ctx context.Context, id oid.ID, w io.Writer) error {
 	return err
 }
 
-// Stream opens an object of the store or of git, which need not fit into memory,
-// for what is asked for once.
+// Stream opens an object of the store or of git, which need not fit into
+// memory. What was prefetched is given once, as by [Prefetch.Write].
 func (p *Prefetch) Stream(ctx context.Context, id oid.ID) (gitbridge.Object, error) {
 	o, ok := p.take(ctx, id)
 	switch {

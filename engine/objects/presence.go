@@ -27,8 +27,8 @@ func (o *Objects) Has(ctx context.Context, id oid.ID) bool {
 	return found
 }
 
-// InGit reports whether git has an object, which need not keep it. One that
-// could not be read once does not count.
+// InGit reports whether git has an object now. Nothing says that git keeps it.
+// An object that git could not give does not count, see [Objects.Distrust].
 func (o *Objects) InGit(id oid.ID) bool {
 	if o.Git == nil || !o.Git.Has(id) {
 		return false

@@ -22,9 +22,10 @@ type Walk struct {
 	Algorithm oid.Algorithm
 	Load      tree.Loader
 
-	// Promised returns the function that says whether an object of a snapshot, if
-	// it is nowhere, is one that a remote has promised and that was never on disk;
-	// nil of none. The field may be nil.
+	// Promised returns a function that is asked about objects of a snapshot
+	// which are nowhere. It reports whether a remote has promised the object
+	// and it was never on disk. The function is nil if no remote promises
+	// anything; the field may be nil too.
 	Promised func(s *records.Snapshot, load tree.Loader) func(oid.ID) bool
 
 	seen     map[reached]bool
@@ -146,9 +147,10 @@ func (w *Walk) entry(at string, e tree.Entry, overlay bool, yield func(Object, e
 	return w.visit(Object{ID: e.ID, Kind: oid.Blob, Path: at}, overlay, yield)
 }
 
-// Left reports whether an object that is being visited, and is not to be had, is
-// one that need not be there. Then it is visited once more, with the trees around
-// it: the next snapshot may have had it on disk.
+// Left is asked about an object that is being visited and is nowhere. It
+// reports whether the object need not be there, as Promised says. If so the
+// walk visits it once more, with the trees around it: the next snapshot may
+// have had it on disk.
 func (w *Walk) Left(id oid.ID) bool {
 	if w.promised == nil || !w.promised(id) {
 		return false

@@ -115,9 +115,10 @@ func (u *Update) HasLetGo(ids map[oid.ID]bool) error {
 	return nil
 }
 
-// SetLost says of snapshots why they cannot be restored as a whole any more, or
-// with "" that they can. They are not pending then: git gets them whole or not
-// at all. Of one that is not there any more nothing is said.
+// SetLost notes of snapshots why they cannot be restored as a whole any more,
+// or with "" that they can. They are not pending then, since git gets a
+// snapshot whole or not at all. A snapshot that has no record any more is
+// passed over.
 func (u *Update) SetLost(why map[oid.ID]string) error {
 	for id, reason := range why {
 		s, err := u.Find(id)

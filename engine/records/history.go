@@ -14,9 +14,9 @@ type History struct {
 	Undo, Redo *Operation // the newest of each; nil if there is none
 	Open       *Operation // unfinished, if any
 
-	// Strange is an unfinished operation that another directory of this name
-	// left behind, one that was removed, or of which this is a copy; or of which
-	// nobody wrote down where it was begun.
+	// Strange is an unfinished operation that was not begun in this directory.
+	// It was begun in one that had this name and was removed, or in one of
+	// which this is a copy; or nobody wrote down where.
 	Strange *Operation
 }
 

@@ -100,8 +100,8 @@ func (u *Update) CutNotices(gone map[string]bool) error {
 func (v *View) leftoverKey(path string) []byte { return []byte(v.owner.Key + "\x00" + path) }
 
 // Leftovers returns the temporary files of the owner's restores that could not
-// be removed; none where they are another directory's, which here may be
-// anybody's files.
+// be removed. It returns none if they were noted for another directory: in this
+// one, files of these names may be anybody's.
 func (v *View) Leftovers() ([]string, error) {
 	_, ok, err := v.Worktree()
 	if err != nil || !ok {

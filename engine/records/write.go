@@ -4,10 +4,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Record writes the record of a snapshot; pending says that git, if there is
-// one, may not have the snapshot yet. Where the ref had the snapshot first,
-// another process may have made a record from what git says of it: this one
-// knows better.
+// Record writes the record of a snapshot. Pending says that git, if there is
+// one, may not have the snapshot yet. If git had it first, another process may
+// have made a record of it from the commit alone: that one is replaced, for
+// this one says more.
 func (u *Update) Record(s *Snapshot, pending bool) error {
 	if u.owner.Git && s.Held == "" { // not of a scan: what git had is left there
 		s.Held = HeldByGit

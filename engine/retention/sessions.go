@@ -65,8 +65,8 @@ func (s *Sessions) here() map[string]string {
 	return places
 }
 
-// Remember keeps what this process knows of in the store, so that a
-// prune that is started elsewhere knows it too.
+// Remember writes into the store in which directories this process finds
+// sessions, so that a prune which is started elsewhere looks there too.
 func (s *Sessions) Remember(u *records.Update) error {
 	for dir, kind := range s.here() {
 		if _, err := os.Stat(dir); err != nil {

@@ -120,10 +120,10 @@ func readFile(path string) []byte {
 }
 
 // AttrTree returns the tree from which attributes are read instead of from the
-// worktree, zero if there is none: GIT_ATTR_SOURCE (git 2.41), or else attr.tree
-// (git 2.43). A name that leads to no tree counts for git as not written; with one
-// in the environment git add fails, which nobody is helped by here. Resolve finds
-// the tree of a name.
+// worktree, zero if there is none: GIT_ATTR_SOURCE (git 2.41), or else
+// attr.tree (git 2.43). Resolve finds the tree of a name. A name that leads to
+// no tree counts as not written. So it does for git in attr.tree; in the
+// environment git add fails at it, and that would help nobody here.
 func (s *Source) AttrTree(resolve func(name string) (oid.ID, error)) oid.ID {
 	from, name := "GIT_ATTR_SOURCE", s.Env("GIT_ATTR_SOURCE")
 	if name == "" {

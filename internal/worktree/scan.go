@@ -24,9 +24,9 @@ const (
 	progressStep = 100 * time.Millisecond
 )
 
-// Scan looks at a worktree. What is wrong with a single path is in the result;
-// an error is the root that cannot be read, an index that cannot, an error of
-// the Saver, or that of the context.
+// Scan looks at a worktree. What is wrong with a single path is in the result.
+// Scan itself fails if the root or an index cannot be read, if the Saver fails,
+// or if the context ends.
 func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 	root, err := dirfd.Open(cfg.Root)
 	if err != nil {

@@ -6,7 +6,7 @@
 // or named with the reason why it is not; an unchanged file is not opened and
 // an unchanged directory not listed; and a file that changed since the last
 // scan is read again, even within one tick of the file system's clock. It
-// follows no link, leaves the root nowhere, and writes nothing into it.
+// follows no link, never leaves the root, and writes nothing into it.
 //
 // It knows neither where bytes are kept nor where git's files lie: both come
 // as functions and values in the [Config].
