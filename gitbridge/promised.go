@@ -45,7 +45,7 @@ func (a *absence) walk(id, overlay oid.ID, absent bool) {
 	}
 	for _, e := range a.entries(id) {
 		o, named := over[e.Name]
-		gone := absent || named && o.Mode.Type() == tree.Absent
+		gone := absent || named && (o.Mode.Type() == tree.Absent || e.Mode.Type() == tree.Dir && !o.Mode.IsDir())
 		switch e.Mode.Type() {
 		case tree.Nested:
 			continue

@@ -24,7 +24,7 @@ type Loader func(id oid.ID) ([]byte, error)
 type Node struct {
 	Mode Mode   // exact type and permissions; Absent where the path is not on disk
 	ID   oid.ID // content of a file or symlink as on disk; zero for directories
-	Git  Entry  // the git tree's entry of the same path; zero Name where it has none
+	Git  Entry  // the git tree's entry of the same path; zero Name where it has none, or a directory that is not what lies there
 
 	sub State // what a directory holds
 }
@@ -98,6 +98,9 @@ func union(git, over Entry, umask Mode) Node {
 	switch n.Mode.Type() {
 	case File, Symlink:
 		n.ID = e.ID
+		if git.Mode.Type() == Dir { // of names that git keeps though they are not on disk; of the file it has nothing
+			n.Git = Entry{}
+		}
 	case Dir:
 		n.sub.Umask = umask
 		if git.Mode.Type() == Dir {

@@ -226,3 +226,33 @@ func TestWhatIsBeyondTheBoundsIsAnErrorThatNamesThem(t *testing.T) {
 		t.Errorf("one entry more: %v", err)
 	}
 }
+
+func TestAFileOverADirectoryOfGitsTreeIsNotInGit(t *testing.T) {
+	o := objects{}
+	s := State{
+		Tree:    o.put(Entry{"d", GitDir, o.put(Entry{"f", GitFile, blob("f")})}, Entry{"x", GitFile, blob("x")}),
+		Overlay: o.put(Entry{"d", File | 0o600, blob("d")}, Entry{"x", File | 0o600, blob("x")}),
+		Umask:   0o022,
+	}
+	for path, want := range map[string]Node{
+		"d": {Mode: File | 0o600, ID: blob("d")},
+		"x": {Mode: File | 0o600, ID: blob("x"), Git: Entry{"x", GitFile, blob("x")}},
+	} {
+		if n, ok, err := Lookup(s, path, alg, o.load); err != nil || !ok || n != want {
+			t.Errorf("%s: %v %v %v, want %v", path, n, ok, err, want)
+		}
+	}
+	if n, ok, err := Lookup(s, "d/f", alg, o.load); err != nil || ok {
+		t.Errorf("below a file: %v %v %v", n, ok, err)
+	}
+	var got []string
+	for c, err := range Walk(s, alg, o.load) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, c.Path)
+	}
+	if !slices.Equal(got, []string{"d", "x"}) {
+		t.Errorf("it holds %q", got)
+	}
+}

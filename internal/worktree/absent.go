@@ -93,6 +93,20 @@ func (l *listing) absentDirs() error {
 	return nil
 }
 
+// keepBelow is [listing.absentDirs] for the name of the file that was captured
+// last. If git add leaves the file out, it does not put it in the place of what
+// the index has below the name, and that stays in git's tree.
+func (l *listing) keepBelow(name string) (err error) {
+	it := &l.into.items[len(l.into.items)-1]
+	if l.n.side != inTree || !it.Git.IsZero() || it.Flags&stattable.OverlayOnly != 0 || !l.known.holds(name) {
+		return nil
+	}
+	if it.Git, err = l.absentTree(l.n.realm, join(l.n.path, name), (*tracked).unwanted); !it.Git.IsZero() {
+		it.GitMode = tree.GitDir
+	}
+	return err
+}
+
 // cannotBe reports whether a name is too long for the file system: git add, which
 // is told so and not that there is no such file, leaves its entry alone.
 func (l *listing) cannotBe(name string) bool {

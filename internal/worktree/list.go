@@ -193,7 +193,9 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	ok, err := l.capture(l.n, l.dir, f)
 	if ok {
 		l.see(name)
-	} else if len(l.into.notes) > notes && f.isTracked {
+		return l.keepBelow(name)
+	}
+	if len(l.into.notes) > notes && f.isTracked {
 		l.leave(name, oid.ID{})
 	}
 	return err

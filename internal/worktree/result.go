@@ -54,6 +54,9 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 		d.Git = e.Git
 		return d, true
 	}
+	if e.GitMode == tree.GitDir {
+		e.Git = oid.ID{}
+	}
 	st := dirfd.Stat{Mode: e.Mode, Ino: e.Ino, Size: e.Size, Mtime: e.Mtime, Ctime: e.Ctime}
 	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Young: e.Flags&(stattable.Young|stattable.Fresh) != 0}, true
 }

@@ -1,16 +1,25 @@
 package worktree
 
-import "github.com/seed-82afce7a/rewind/internal/stattable"
+import (
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
 
-// before returns the file or link that the row has under a name, nil if none.
+// before returns the file or link that the row has under a name, nil if none. A
+// directory that git's tree has in its place is not the file's.
 func (l *listing) before(name string) *stattable.Item {
 	if len(l.old) == 0 {
 		return nil
 	}
-	if it, ok := l.old[name]; ok && it.Flags&(stattable.IsDir|stattable.AbsentNow) == 0 {
-		return &it
+	it, ok := l.old[name]
+	if !ok || it.Flags&(stattable.IsDir|stattable.AbsentNow) != 0 {
+		return nil
 	}
-	return nil
+	if it.GitMode == tree.GitDir {
+		it.Git, it.GitMode = oid.ID{}, it.Mode.Git()
+	}
+	return &it
 }
 
 // see notes that a name is on disk: what the index has under it counts no more.

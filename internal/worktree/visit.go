@@ -136,11 +136,12 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 
 // look compares the files with the row; w.changed and w.kids tell what it
 // found. False: a rule file or a name is not what it was, or the index may have
-// something else below a directory that is not on disk.
+// something else below a name where no directory is on disk.
 func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 	var st dirfd.Stat
 	w.changed, w.kids = w.changed[:0], w.kids[:0]
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
+	asked := !n.realm.trusted && n.row.Flags()&stattable.Hides != 0
 	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
 		var e stattable.Entry
 		e, rest = rest.Cut()
@@ -157,6 +158,9 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 		if flags&stattable.IsDir != 0 {
 			w.kids = append(w.kids, e)
 			continue
+		}
+		if asked && e.GitMode() == tree.GitDir {
+			return false // see [listing.keepBelow]; the digest says nothing of that either
 		}
 		w.count.Stats++
 		err := dir.LstatRaw(e.CName(), &st)
