@@ -59,7 +59,7 @@ func TestSyncNamesADamagedCopyInAPack(t *testing.T) {
 	}
 	data, err := os.ReadFile(pack[0])
 	p.must(err)
-	data[len(data)/2] ^= 4
+	data[len(data)/2] ^= 0xff // a single bit may be one that the deflated stream only pads with
 	p.must(os.Remove(pack[0]))
 	p.must(os.WriteFile(pack[0], data, 0o444))
 	e = p.open()
