@@ -43,6 +43,12 @@ var (
 	ErrUnsafe = errors.New("unsafe path")
 	// ErrBlocked: a directory must go and holds what the plan does not delete.
 	ErrBlocked = errors.New("directory holds files that are not part of the plan")
+	// ErrPrivilege: the path holds what is wanted but for the bits setuid and
+	// setgid. They let whoever runs the file act as its owner, and the owner is
+	// whoever restores: nobody gets them who does not have them now.
+	ErrPrivilege = errors.New("without its setuid and setgid bits, which only chmod gives")
+	// ErrOpen: others could read what would be written below a directory.
+	ErrOpen = errors.New("the directory around it could not be closed to others")
 	// ErrContent: the Source gave something else than was asked for.
 	ErrContent = errors.New("content does not have its id")
 )
@@ -117,10 +123,11 @@ type Outcome struct {
 // is damaged. Then the outcome tells what was done so far, each path is whole,
 // and Apply with Replay finishes the plan.
 //
-// What is on disk afterwards has the exact permissions, and a modification
+// What is on disk afterwards has the exact permissions, but for ErrPrivilege, and a modification
 // time greater than before where content changed. Owner, extended attributes
 // and access lists of a replaced file are carried over as far as the system
-// lets us. The last bytes that another process writes through a descriptor it
+// lets us, if it was this user's own, or the user is root. A directory that is to
+// be closed to others is so before anything is written below it. The last bytes that another process writes through a descriptor it
 // opened before a file was replaced go to the old file, as with any rename.
 //
 // One Apply at a time may work in a root; other processes may do there what

@@ -52,7 +52,7 @@ var after = world{
 	"edit":           file("new"),
 	"grow":           file(strings.Repeat("0123456789abcdef", 200_000)),
 	"chmod":          fileMode(0o755, "x"),
-	"both":           fileMode(0o4711, "b"),
+	"both":           fileMode(0o711, "b"),
 	"link":           link("new target"),
 	"linktofile":     file("was a link"),
 	"filetolink":     link("edit"),

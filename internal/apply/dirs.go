@@ -107,8 +107,9 @@ func (a *applier) closeDir(path string, perm tree.Mode) error {
 
 // setMode carries out a step for a directory that stays.
 func (a *applier) setMode(s *Step) error {
+	have, closed := s.Have.Mode.Perm(), narrowed(s)
 	return a.changeMode(s, func(now tree.Mode) bool {
-		return now == s.Have.Mode.Perm() || now == s.Have.Mode.Perm()|ownerAll
+		return now|ownerAll == have|ownerAll || now|ownerAll == closed|ownerAll
 	})
 }
 

@@ -19,8 +19,9 @@ func (o *Options) As(uid int) { o.uid = uid }
 // NoSync saves the time of syncing.
 func (o *Options) NoSync() { o.noSync = true }
 
-// SafePath and Seen are for the tests of the package from outside.
+// SafePath, Seen and Grant are for the tests of the package from outside.
 var (
 	SafePath = safePath
 	Seen     = seen
+	Grant    = grant
 )

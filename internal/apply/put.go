@@ -17,6 +17,8 @@ type job struct {
 	step *Step
 	now  dirfd.Stat // what lies at the path; zero Mode: nothing
 	ours dirfd.Stat // what lies under the fresh name; zero Mode: nothing to do
+
+	lacks error // ErrPrivilege, if ours does not have all that is wanted
 }
 
 // step carries out one step. A nil error means that the path now is as wanted.
@@ -62,16 +64,21 @@ func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	case s.Want.Mode.IsDir() && now.Mode == 0:
 		return done, p.mkdir(p.name, s)
 	case onlyMode(s, now):
-		return done, p.act("chmod", func() error { return p.dir.Chmod(p.name, now, s.Want.Mode.Perm()) })
+		want, err := grant(s.Want.Mode, now, now)
+		if want == now.Mode.Perm() {
+			return done, err
+		}
+		return done, errors.Join(p.act("chmod", func() error { return p.dir.Chmod(p.name, now, want) }), err)
 	}
-	if err := p.makeFresh(ctx, s, now); err != nil {
+	lacks := p.makeFresh(ctx, s, now)
+	if err := lacks; err != nil && !errors.Is(err, ErrPrivilege) {
 		return done, errors.Join(err, p.sweep(err))
 	}
 	ours, ok, err := p.lstat(p.temp(fresh))
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
 	}
-	return job{step: s, now: now, ours: ours}, err
+	return job{step: s, now: now, ours: ours, lacks: lacks}, err
 }
 
 // onlyMode reports whether a change of permissions is enough. Permissions
@@ -98,7 +105,7 @@ func (a *applier) finish(j job) (err error) {
 	if err := p.install(j); err != nil {
 		return errors.Join(err, p.sweep(err))
 	}
-	return nil
+	return j.lacks
 }
 
 // abandon removes the fresh thing of a job that will not be finished, if its
@@ -198,7 +205,7 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 	if err != nil {
 		return err
 	}
-	if now.Mode.Type() == tree.File {
+	if now.Mode.Type() == tree.File && (p.a.uid == 0 || int(now.UID) == p.a.uid) {
 		if st.UID != now.UID || st.GID != now.GID {
 			f.CopyOwner(now)
 		}
@@ -210,7 +217,8 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 			return err
 		}
 	}
-	if want := s.Want.Mode.Perm(); st.Mode.Perm() != want {
+	want, lacks := grant(s.Want.Mode, now, st)
+	if st.Mode.Perm() != want {
 		if err := p.act("fchmod", func() error { return f.Chmod(want) }); err != nil {
 			return err
 		}
@@ -229,7 +237,28 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 			return err
 		}
 	}
-	return nil
+	return lacks
+}
+
+// grant returns the permissions that a file gets which takes the place of now
+// and belongs to whom st says: those that are wanted, but setuid and setgid only
+// if it has them already, with the same owner and group. Who made them is not
+// recorded: a snapshot, an archive or another user's file must not make a program
+// that acts as whoever restores it.
+func grant(want tree.Mode, now, st dirfd.Stat) (tree.Mode, error) {
+	const setid tree.Mode = 0o6000
+	perm := want.Perm()
+	if want.Type() != tree.File || perm&setid == 0 {
+		return perm, nil
+	}
+	var has tree.Mode
+	if now.Mode.Type() == tree.File && now.UID == st.UID && now.GID == st.GID {
+		has = now.Mode & setid
+	}
+	if given := perm&^setid | perm&has; given != perm {
+		return given, ErrPrivilege
+	}
+	return perm, nil
 }
 
 // install lets the fresh thing of a job take the path's place.

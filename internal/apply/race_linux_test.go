@@ -180,6 +180,7 @@ func TestTheOwnerOfAReplacedFileIsKept(t *testing.T) {
 	root := t.TempDir()
 	world{"f": file("1")}.make(t, root)
 	must(t, os.Chown(filepath.Join(root, "f"), 65534, 65533))
+	must(t, os.Chmod(filepath.Join(root, "f"), 0o755|os.ModeSetuid))
 	to := world{"f": fileMode(0o4755, "2")}
 	run(t, root, plan(t, root, to, nil), to)
 	same(t, root, to)

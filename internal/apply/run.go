@@ -23,6 +23,7 @@ const (
 // a read-only directory is filled first.
 func (a *applier) run(ctx context.Context, steps []Step) error {
 	blocked := a.survey(steps)
+	a.narrow(steps, blocked)
 	var made []*Step
 	c := newClearing(steps)
 	for len(steps) > 0 {

@@ -80,7 +80,7 @@ func (k *sink) flush() error {
 	}
 	err := k.place.act("create", func() (err error) {
 		// The owner must be able to read it back; dress sets what is wanted.
-		k.file, err = k.place.dir.Create(k.place.temp(fresh), k.perm|0o600)
+		k.file, err = k.place.dir.Create(k.place.temp(fresh), k.perm&0o777|0o600)
 		return err
 	})
 	if err != nil || len(k.buf) == 0 {
