@@ -3,8 +3,11 @@ package gitbridge
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/gitodb"
 )
 
 // habits are the settings of a repository that say how git writes into it, so
@@ -59,6 +62,13 @@ func (r *Repo) Shared() (bits fs.FileMode, exact bool) {
 	}
 	shared, _ := conf.String("core.sharedrepository")
 	return sharedBits(shared)
+}
+
+// LinkedObjects reports whether a directory among git's objects is a link, so that what
+// is written does not lie where the others do. In doubt it is.
+func (r *Repo) LinkedObjects() bool {
+	links, err := gitodb.Links(r.layout.Objects)
+	return err != nil || slices.ContainsFunc(links, func(at string) bool { return at != r.layout.Objects })
 }
 
 // sharedBits reads core.sharedRepository: the permission bits to add, or the

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitodb"
@@ -47,12 +46,11 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 }
 
 // soundPlaces checks that our notes are ours, and that a link in the place of git's
-// objects, as git-new-workdir makes it, leads to what is the user's too.
+// objects, as git-new-workdir makes it, or of a directory among them, leads to what is
+// the user's too.
 func (r *Repo) soundPlaces() error {
-	if st, err := os.Lstat(r.layout.Objects); err == nil && st.Mode()&fs.ModeSymlink != 0 {
-		if err := durable.CheckLinked(r.layout.Objects); err != nil {
-			return err
-		}
+	if err := gitodb.CheckLinks(r.layout.Objects); err != nil {
+		return err
 	}
 	if r.own == "" {
 		return nil

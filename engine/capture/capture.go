@@ -228,6 +228,9 @@ func (c *scan) configGit(ctx context.Context, cfg *worktree.Config, texts *rules
 	cfg.Settings, cfg.Sizes = worktree.Settings(c.Rules.Settings()), c.Objects.Sizes
 	shared, exact := c.Objects.Git.Shared()
 	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects, tree.Mode(shared.Perm()), exact)
+	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it
+		cfg.Readers = dirfd.Everybody()
+	}
 	cfg.Private = cfg.Readers.KeptOffPath(c.Root)
 	cfg.Repo.Attr, cfg.Repo.Clean = texts.Attributes(), c.Rules.Clean()
 	cfg.Repo.Cone = c.Rules.Cone(cfg.Settings.FoldCase)

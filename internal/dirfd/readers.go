@@ -23,6 +23,10 @@ type Readers struct {
 	through []string // the directories above the place, which keep off nobody else
 }
 
+// Everybody is who reads what lies in a place that others can reach, or of which that
+// is not known.
+func Everybody() *Readers { return &Readers{someone: true, all: true} }
+
 // enter leaves those who may enter a directory.
 func (r *Readers) enter(st *Stat) {
 	switch st.Mode & (groupEnters | othersEnter) {
