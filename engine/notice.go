@@ -46,6 +46,7 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]
 		before = c.Head.Tree
 	}
 	var found []Path
+	head := tree.Finder{State: tree.State{Tree: c.Head.Tree}, Algorithm: e.alg, Load: load}
 	for change, err := range tree.Diff(tree.State{Tree: before}, tree.State{Tree: c.State.Tree}, e.alg, load) {
 		if err != nil {
 			return nil, err
@@ -59,7 +60,7 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]
 			}
 			continue
 		}
-		_, tracked, err := tree.Lookup(tree.State{Tree: c.Head.Tree}, change.Path, e.alg, load)
+		_, tracked, err := head.Lookup(change.Path)
 		if err != nil {
 			return nil, err
 		}

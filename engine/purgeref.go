@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -161,8 +162,9 @@ func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 	if err != nil || head.Tree.IsZero() {
 		return r
 	}
-	for path := range p.removed {
-		if n, _, err := tree.Lookup(tree.State{Tree: head.Tree}, path, e.alg, e.objects.Trees(ctx, objects.Reading{Once: true})); err == nil && n.Git.Name != "" {
+	has := tree.Finder{State: tree.State{Tree: head.Tree}, Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
+	for _, path := range slices.Sorted(maps.Keys(p.removed)) {
+		if n, _, err := has.Lookup(path); err == nil && n.Git.Name != "" {
 			r.Tracked = append(r.Tracked, Path(path))
 		}
 	}

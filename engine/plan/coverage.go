@@ -22,11 +22,19 @@ const (
 type coverage struct {
 	Objects
 	target *Target
+	has    tree.Finder              // of the target
+	sparse tree.Finder              // of the commit of which a sparse checkout may have hidden some
 	chains map[string]*ignore.Chain // by directory
+	inside map[string]string        // by directory: why what lies in it stays
 }
 
 func newCoverage(target *Target, o Objects) *coverage {
-	return &coverage{Objects: o, target: target, chains: map[string]*ignore.Chain{}}
+	return &coverage{
+		Objects: o, target: target,
+		has:    tree.Finder{State: target.State, Algorithm: o.Algorithm, Load: o.Tree},
+		sparse: tree.Finder{State: target.Sparse, Algorithm: o.Algorithm, Load: o.Tree},
+		chains: map[string]*ignore.Chain{}, inside: map[string]string{"": ""},
+	}
 }
 
 // keeps returns why a path must stay although the target does not have it,
@@ -38,20 +46,30 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if reason, err := c.gaps(p, present); reason != "" || err != nil {
 		return reason, err
 	}
-	for at := p; at != "." && at != ""; at = path.Dir(at) {
-		if c.target.Skipped[at] {
-			return keptSkipped, nil
-		}
-		isDir := at != p || present.Mode.IsDir()
-		ignored, err := c.ignores(at, isDir)
-		if err != nil {
+	return c.excludes(p, present.Mode.IsDir())
+}
+
+// excludes returns why the target could not have had a path, because of that
+// path or of a directory above it.
+func (c *coverage) excludes(p string, isDir bool) (string, error) {
+	if c.target.Skipped[p] {
+		return keptSkipped, nil
+	}
+	if ignored, err := c.ignores(p, isDir); err != nil {
+		return "", err
+	} else if ignored {
+		return keptIgnored, nil
+	}
+	dir := parent(p)
+	why, known := c.inside[dir]
+	if !known {
+		var err error
+		if why, err = c.excludes(dir, true); err != nil {
 			return "", err
 		}
-		if ignored {
-			return keptIgnored, nil
-		}
+		c.inside[dir] = why
 	}
-	return "", nil
+	return why, nil
 }
 
 // ignores applies the rules of the directory that holds the path.
@@ -112,7 +130,7 @@ func (c *coverage) above(dir string) (*ignore.Chain, error) {
 // file compiles the snapshot's ignore file at a path, nil if it has none. A
 // symbolic link is not followed, as in git.
 func (c *coverage) file(p string) (*ignore.File, error) {
-	n, ok, err := tree.Lookup(c.target.State, p, c.Algorithm, c.Tree)
+	n, ok, err := c.has.Lookup(p)
 	if err != nil || !ok && n.Git.ID.IsZero() {
 		return nil, err
 	}
@@ -145,7 +163,7 @@ func (c *coverage) gaps(p string, present tree.Node) (string, error) {
 	if c.target.Sparse.Tree.IsZero() || present.Mode.IsDir() {
 		return "", nil
 	}
-	_, tracked, err := tree.Lookup(c.target.Sparse, p, c.Algorithm, c.Tree)
+	_, tracked, err := c.sparse.Lookup(p)
 	if tracked {
 		return keptHidden, err
 	}
@@ -161,6 +179,10 @@ func (c *coverage) hadGit(path string) bool {
 // inNested reports whether a path lies directly in a repository that the
 // target has inside the worktree.
 func (c *coverage) inNested(p string) bool {
-	n, ok, err := tree.Lookup(c.target.State, parent(p), c.Algorithm, c.Tree)
+	dir := parent(p)
+	if dir == "" {
+		return false
+	}
+	n, ok, err := c.has.Lookup(dir)
 	return err == nil && ok && n.Mode.Type() == tree.Nested
 }

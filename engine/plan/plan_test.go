@@ -152,3 +152,55 @@ func TestWhatOneSideLeftOutIsNoDifference(t *testing.T) {
 		t.Errorf("%v: %+v, hidden %q", err, changes, hidden)
 	}
 }
+
+func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
+	loads := func(dirs int) int {
+		m := newMemory()
+		now, then := map[string]string{}, map[string]string{}
+		for i := range dirs {
+			dir := fmt.Sprintf("d%04d/", i)
+			now[dir+"kept"], then[dir+"kept"] = "1", "1"
+			now[dir+"deep/new"] = fmt.Sprint(i)
+		}
+		o, n := m.from(), 0
+		load := o.Tree
+		o.Tree = func(id oid.ID) ([]byte, error) { n++; return load(id) }
+		p, err := New(&Present{State: m.state(now), Disk: m}, Aim{Target: &Target{State: m.state(then)}, Paths: &Selection{}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Steps) != 2*dirs {
+			t.Errorf("%d steps for %d directories and files", len(p.Steps), 2*dirs)
+		}
+		return n
+	}
+	if few, many := loads(20), loads(200); many > 11*few {
+		t.Errorf("%d trees were read for 20 directories, %d for 200", few, many)
+	}
+}
+
+func TestTheRulesAboveAPathAreAskedOncePerDirectory(t *testing.T) {
+	m := newMemory()
+	deep := strings.Repeat("d/", 300)
+	then := m.state(map[string]string{".gitignore": "x\n", "d/d/.gitignore": "*.o\n", deep + "kept": "1"})
+	p, err := New(&Present{Disk: m, State: m.state(map[string]string{".gitignore": "x\n", "d/d/.gitignore": "*.o\n", deep + "kept": "1",
+		deep + "new": "2", deep + "x/below": "3", deep + "a.o": "4"})}, Aim{Target: &Target{State: then}, Paths: &Selection{}}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := steps(p), []string{deep + "new"}; !slices.Equal(got, want) {
+		t.Errorf("steps %.400q", got)
+	}
+	if got := len(p.Kept); got != 2 {
+		t.Errorf("%d paths are kept, want the two that are ignored: %.900q", got, notes(p.Kept))
+	}
+	c := newCoverage(&Target{State: then}, m.from())
+	for range 100 {
+		if why, err := c.keeps(deep+"new", tree.Node{Mode: tree.File | 0o644}); why != "" || err != nil {
+			t.Fatal(why, err)
+		}
+	}
+	if len(c.inside) != 301 { // the root, and each directory once
+		t.Errorf("%d directories were asked about", len(c.inside))
+	}
+}

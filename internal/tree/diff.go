@@ -89,7 +89,7 @@ func (d *differ) both(path string, from, to State) error {
 	case d.looked > looksMax:
 		return fmt.Errorf("%w: more than %d entries have to be compared", ErrLarge, looksMax)
 	case d.open > openMax:
-		return fmt.Errorf("%w: directories of more than %d entries lie in one another at %q", ErrLarge, openMax, path)
+		return tooOpen(path)
 	}
 	for (len(a) > 0 || len(b) > 0) && !d.stopped {
 		var x, y Child
@@ -106,6 +106,11 @@ func (d *differ) both(path string, from, to State) error {
 		}
 	}
 	return nil
+}
+
+// tooOpen is the error of directories that have too many entries together.
+func tooOpen(path string) error {
+	return fmt.Errorf("%w: directories of more than %d entries lie in one another at %q", ErrLarge, openMax, path)
 }
 
 // list returns what a directory holds. Where one directory lies at many paths

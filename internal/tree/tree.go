@@ -84,6 +84,7 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 // more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+16)+1, EntriesMax/8))
+	var begun beginnings
 	for rest := payload; len(rest) > 0; {
 		if len(entries) == EntriesMax {
 			return nil, fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
@@ -96,9 +97,9 @@ func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 			if last := entries[len(entries)-1]; compare(last, e) >= 0 {
 				return nil, fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
 			}
-			if e.Mode.Type() == Dir && hasName(entries, e.Name) {
-				return nil, fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
-			}
+		}
+		if !begun.add(e) {
+			return nil, fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
 		}
 		entries = append(entries, e)
 		rest = rest[n:]
@@ -106,16 +107,22 @@ func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 	return entries, nil
 }
 
-// hasName reports whether entries in order, all before that of a directory of
-// this name, have the name too. Between the two may lie "name.txt", say, for a
-// directory sorts as if its name ended in a slash.
-func hasName(entries []Entry, name string) bool {
-	for i := len(entries) - 1; i >= 0 && strings.HasPrefix(entries[i].Name, name); i-- {
-		if entries[i].Name == name {
-			return true
-		}
+// beginnings are those names of a tree, each the beginning of the next, with
+// which the last entry's name begins. Between a file and a directory of the same
+// name may lie "name.txt", say, for a directory sorts as if its name ended in a
+// slash; but whatever lies there begins with the name.
+type beginnings []string
+
+// add takes the next entry; false: it is a directory, and its name was there.
+func (b *beginnings) add(e Entry) bool {
+	for n := len(*b); n > 0 && !strings.HasPrefix(e.Name, (*b)[n-1]); n-- {
+		*b = (*b)[:n-1]
 	}
-	return false
+	if n := len(*b); n > 0 && (*b)[n-1] == e.Name && e.Mode.Type() == Dir {
+		return false
+	}
+	*b = append(*b, e.Name)
+	return true
 }
 
 func decodeEntry(p []byte, alg oid.Algorithm) (Entry, int, error) {

@@ -16,6 +16,7 @@ func (w *worker) release(n *node) error {
 			return err
 		}
 		n.report()
+		w.letGo(n)
 		w.done()
 		done := n
 		if n = n.parent; n != nil {

@@ -3,7 +3,6 @@ package worktree
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -74,12 +73,18 @@ func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
 // close notes that a directory could not be looked at this time.
 func (s *scan) close(path string) {
 	s.mu.Lock()
-	s.result.closed = append(s.result.closed, path)
+	s.result.closed[path] = true
 	s.mu.Unlock()
 }
 
 // wasClosed reports whether a directory is one that could not be looked at, or
 // lies in one.
 func (r *Result) wasClosed(dir string) bool {
-	return slices.ContainsFunc(r.closed, func(p string) bool { return dir == p || strings.HasPrefix(dir, p+"/") })
+	for len(r.closed) > 0 && dir != "" {
+		if r.closed[dir] {
+			return true
+		}
+		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+	}
+	return false
 }

@@ -16,6 +16,9 @@ import (
 // finishes the last of its subdirectories finishes it.
 type node struct {
 	parent     *node
+	base       *node      // the nearest directory above it that stays open; nil: the root
+	dir        *dirfd.Dir // if it stays open itself
+	depth      int
 	path, name string
 	realm      *realm
 	inherited
@@ -158,6 +161,10 @@ func (n *node) child(c *node, name string) {
 	}
 	if n.trackedOnly() {
 		c.full = fullAbove
+	}
+	c.depth, c.base = n.depth+1, n.base
+	if n.dir != nil {
+		c.base = n
 	}
 	c.pending.Store(1)
 }

@@ -3,6 +3,7 @@ package worktree
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -22,26 +23,22 @@ type Entry struct {
 
 // Lookup returns what the scan saw at a slash-separated path; false if it
 // recorded nothing there. The empty path is the root. It is not to be called
-// after SaveStatTable, or when the table is closed.
+// after SaveStatTable, or when the table is closed, nor by two goroutines at once.
+// Who asks in path order is answered in time that does not grow with the number
+// of files that a directory holds.
 func (r *Result) Lookup(path string) (Entry, bool) {
-	at, name := "", ""
-	row, ok := r.row("")
-	for rest := path; rest != "" && ok; {
-		if name != "" {
-			if at = join(at, name); !holdsDir(row, name) {
-				return Entry{}, false
-			}
-			row, ok = r.row(at)
-		}
-		name, rest, _ = strings.Cut(rest, "/")
+	dir, name := "", path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		dir, name = path[:i], path[i+1:]
 	}
-	if !ok {
+	at := r.reach(dir)
+	if at == nil {
 		return Entry{}, false
 	}
 	if path == "" {
-		return dirEntry(row), true
+		return dirEntry(at.row), true
 	}
-	e, ok := find(row, name)
+	e, ok := r.find(at, name)
 	switch {
 	case !ok || e.Flags&stattable.AbsentNow != 0:
 		return Entry{}, false
@@ -61,6 +58,79 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Young: e.Flags&(stattable.Young|stattable.Fresh) != 0}, true
 }
 
+// A reached directory is one on the way to the path that was looked up last.
+type reached struct {
+	path   string
+	row    stattable.Row
+	byName []stattable.Entry // sorted, of a row that was searched
+}
+
+// reach returns the row of a directory, nil if the scan recorded none there. The
+// directories on the way to it stay for the next call, which is nearly always
+// for one of them, or for one below.
+func (r *Result) reach(dir string) *reached {
+	for n := len(r.way); n > 0 && !within(dir, r.way[n-1].path); n-- {
+		r.way[n-1] = reached{} // it may be large
+		r.way = r.way[:n-1]
+	}
+	if len(r.way) == 0 {
+		row, ok := r.row("")
+		if !ok {
+			return nil
+		}
+		r.way = append(r.way, reached{row: row})
+	}
+	for {
+		at := &r.way[len(r.way)-1]
+		if len(at.path) == len(dir) {
+			return at
+		}
+		begin := len(at.path)
+		if begin > 0 {
+			begin++ // the slash
+		}
+		name, _, _ := strings.Cut(dir[begin:], "/")
+		it, ok := r.find(at, name)
+		if !ok || it.Mode.Type() == tree.Absent || it.Flags&stattable.IsDir == 0 {
+			return nil
+		}
+		below := dir[:begin+len(name)]
+		row, ok := r.row(below)
+		if !ok {
+			return nil
+		}
+		r.way = append(r.way, reached{path: below, row: row})
+	}
+}
+
+// within reports whether a path is a directory's own, or lies below it.
+func within(path, dir string) bool {
+	return dir == "" || strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
+}
+
+// find returns what a row has under a name.
+func (r *Result) find(at *reached, name string) (stattable.Item, bool) {
+	byName := func(a, b stattable.Entry) int { return strings.Compare(a.Name(), b.Name()) }
+	if at.byName == nil {
+		for rest := at.row.Entries(); !rest.Empty(); r.compared++ {
+			var e stattable.Entry
+			e, rest = rest.Cut()
+			at.byName = append(at.byName, e)
+		}
+		if !slices.IsSortedFunc(at.byName, byName) { // a scan writes it sorted, and a file may say anything
+			slices.SortStableFunc(at.byName, byName)
+		}
+	}
+	i, ok := slices.BinarySearchFunc(at.byName, name, func(e stattable.Entry, name string) int {
+		r.compared++
+		return strings.Compare(e.Name(), name)
+	})
+	if !ok {
+		return stattable.Item{}, false
+	}
+	return at.byName[i].Item(), true
+}
+
 func dirEntry(row stattable.Row) Entry {
 	h := row.Head()
 	return Entry{Stat: dirfd.Stat{Mode: h.Mode, Ino: h.Ino, Mtime: h.Mtime, Ctime: h.Ctime}, Git: h.Tree, Young: h.Flags&stattable.Ambiguous != 0}
@@ -73,21 +143,6 @@ func (r *Result) row(dir string) (stattable.Row, bool) {
 	}
 	row, number, ok := r.statTable.Row(dir)
 	return row, ok && r.seen[number]
-}
-
-func find(row stattable.Row, name string) (stattable.Item, bool) {
-	for rest := row.Entries(); !rest.Empty(); {
-		var e stattable.Entry
-		if e, rest = rest.Cut(); e.Name() == name {
-			return e.Item(), true
-		}
-	}
-	return stattable.Item{}, false
-}
-
-func holdsDir(row stattable.Row, name string) bool {
-	it, ok := find(row, name)
-	return ok && it.Mode.Type() != tree.Absent && it.Flags&stattable.IsDir != 0
 }
 
 // changed returns the rows to be written, and the directories whose rows go. What

@@ -130,7 +130,7 @@ func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error)
 	}
 	if dir == nil {
 		var err error
-		if dir, err = w.root.OpenDir(n.path); err != nil {
+		if dir, err = w.open(n); err != nil {
 			return nil, err
 		}
 		defer dir.Close()

@@ -54,10 +54,11 @@ type scan struct {
 
 	mu      sync.Mutex
 	wake    *sync.Cond
-	stack   []*node // directories to visit
-	open    int     // directories not yet finished
-	err     error   // the first fatal one
-	result  *Result // rows and lists are added under mu
+	stack   []*node        // directories to visit
+	open    int            // directories not yet finished
+	held    map[*node]bool // directories that stay open
+	err     error          // the first fatal one
+	result  *Result        // rows and lists are added under mu
 	count   Counters
 	last    *node // the root
 	emptyID oid.ID
@@ -81,7 +82,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	s.cutoff = s.now() - int64(s.slack)
 	s.doubtful = doubtful(s.cfg.StatTable)
 	s.seen = make([]bool, cfg.StatTable.Len())
-	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, seen: s.seen}
+	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, seen: s.seen}
 	return s
 }
 
@@ -105,6 +106,9 @@ func (s *scan) run(ctx context.Context) error {
 		all.Go(func() { s.work(ctx) })
 	}
 	s.watch(&all)
+	for n := range s.held { // of a scan that ended early
+		n.dir.Close()
+	}
 	return s.err
 }
 
@@ -234,6 +238,7 @@ func (c *Counters) add(o *Counters) {
 	c.Opened += o.Opened
 	c.ReadBytes += o.ReadBytes
 	c.Trees += o.Trees
+	c.levels += o.levels
 }
 
 // forced is the set of paths to capture whatever the rules say.

@@ -41,12 +41,14 @@ func (w *worker) visit(n *node) error {
 	if n.parent != nil {
 		err := tree.CheckPath(n.path) // no restore would find its way there
 		if err == nil {
-			dir, err = w.root.OpenDir(n.path)
+			dir, err = w.open(n)
 		}
 		if err != nil {
 			return w.unreadable(n, err)
 		}
-		defer dir.Close()
+		if !w.hold(n, dir) {
+			defer dir.Close()
+		}
 		n.row = w.row(n)
 	}
 	st, err := dir.Stat()

@@ -189,6 +189,8 @@ type Counters struct {
 	Opened    int64 // files opened
 	ReadBytes int64
 	Trees     int64 // trees and overlays given to the Saver
+
+	levels int64 // directories that the system went through to open those
 }
 
 // A Result is what a worktree held.
@@ -202,6 +204,9 @@ type Result struct {
 	statTable *stattable.Table
 	rows      map[string]stattable.Row // of this scan, where they differ from the table's
 	unsaved   map[string]bool          // rows that hold for this scan only
-	closed    []string                 // directories that could not be looked at
+	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
+
+	way      []reached // to the path that was looked up last
+	compared int       // entries that lookups went through
 }
