@@ -57,7 +57,9 @@ func (o *Options) home(name string) (string, error) {
 
 const (
 	includeDepthMax = 10       // git's
-	fileBytesMax    = 64 << 20 // a larger one is no configuration
+	fileBytesMax    = 64 << 20 // a larger one is no configuration; and of all that is read together
+	settingsMax     = 1 << 20  // of all files together
+	includesMax     = 1 << 12  // ten files that include one another ten times are read a thousand million times
 	systemFile      = "/etc/gitconfig"
 )
 
@@ -68,6 +70,8 @@ type loader struct {
 	branch   func() string
 	settings []Setting
 	depth    int
+	included int  // files
+	bytes    int  // of all files
 	any      bool // conditions of includes are not asked: each may hold
 }
 
@@ -208,6 +212,9 @@ func (l *loader) file(path string, scope Scope) error {
 	if err != nil {
 		return err
 	}
+	if l.bytes += len(data); l.bytes > fileBytesMax {
+		return fmt.Errorf("%s: %w: more than %d bytes with the files before it", path, ErrSyntax, fileBytesMax)
+	}
 	settings, err := parse(data, path, scope)
 	if err != nil {
 		return err
@@ -243,6 +250,9 @@ func isNull(path string) bool {
 
 // add keeps a setting and, if it is an include, reads what it includes.
 func (l *loader) add(s Setting) error {
+	if len(l.settings) == settingsMax {
+		return s.fault(fmt.Sprintf("more than %d settings", settingsMax))
+	}
 	l.settings = append(l.settings, s)
 	rest, isInclude := strings.CutPrefix(s.Name, "include")
 	if !isInclude {
@@ -272,6 +282,9 @@ func (l *loader) add(s Setting) error {
 	}
 	if l.depth++; l.depth > includeDepthMax {
 		return s.fault("included too deep")
+	}
+	if l.included++; l.included > includesMax {
+		return s.fault(fmt.Sprintf("more than %d files are included", includesMax))
 	}
 	err = l.optional(path, s.Scope)
 	l.depth--

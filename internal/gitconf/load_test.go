@@ -227,3 +227,28 @@ func TestWhoeverKnowsTheBranchIsAskedForIt(t *testing.T) {
 		}
 	}
 }
+
+func TestIncludesThatMultiplyAndSettingsWithoutEndAreRefused(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "r")
+	all := func(n int, to string) string { return strings.Repeat("[include]\npath = "+to+"\n", n) }
+	for level := range 9 {
+		p.write(fmt.Sprint("home/c", level), all(10, fmt.Sprint("c", level+1)))
+	}
+	p.write("home/c9", "[a]\nb = c\n")
+	for name, text := range map[string]string{
+		"ten each, nine deep": all(1, "c0"),
+		"a million settings":  "[a]\n" + strings.Repeat("b\n", settingsMax+1),
+		"together too long":   all(40, "long"),
+	} {
+		p.write("home/long", "[a]\nb = c\n#"+strings.Repeat("x", 2<<20)+"\n")
+		p.write("home/.gitconfig", text)
+		if _, err := ReadFile(p.path("home/.gitconfig"), p.options()); err == nil || !strings.Contains(err.Error(), "more than") {
+			t.Errorf("%s: %v, want an error that names the bound", name, err)
+		}
+	}
+	p.write("home/.gitconfig", all(100, "c8"))
+	if c, err := ReadFile(p.path("home/.gitconfig"), p.options()); err != nil || len(c.Strings("a.b")) != 1000 {
+		t.Errorf("a hundred that include ten: %v", err)
+	}
+}

@@ -185,6 +185,9 @@ func (p *parser) setting(section string, c byte) error {
 		s.Bare, s.Value = false, value
 	}
 	s.Line = p.line - 1 // a newline was read
+	if len(p.settings) == settingsMax {
+		return fmt.Errorf("%w: more than %d settings", p.fault(), settingsMax)
+	}
 	p.settings = append(p.settings, s)
 	return nil
 }
