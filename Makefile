@@ -10,6 +10,9 @@ TIMEOUT  ?= 15m
 BENCH    ?= -files 10000
 OSES     := linux darwin windows
 
+# One step after the other: the last line is the count of the tests.
+.NOTPARALLEL:
+
 .PHONY: help needs test vet lint check extension build bench fuzz clean
 
 help:
