@@ -32,9 +32,9 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 	return opt
 }
 
-// all marks what lives when it is called. A snapshot that others drop while it is
-// walked through, and of which they sweep the contents, is no damage: then it
-// begins anew, since what was met on that walk was not all followed.
+// all marks what lives when it is called. Others may drop a snapshot while it
+// is walked through, and sweep its contents. That is no damage: the walk begins
+// anew, since not all of what it met was followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
 		l.r, l.seen = l.e.reach(nil), records.NewSeen()
@@ -93,8 +93,8 @@ func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (a
 	return oid.ID{}, nil
 }
 
-// promised returns the function that says whether an object of a snapshot, if it
-// is nowhere, is one that a remote has promised and that was never on disk.
+// promised gives a walk what it needs to know of partial clones, see
+// [reach.Walk].
 func (e *Engine) promised(s *Snapshot, load tree.Loader) func(oid.ID) bool {
 	if e.repo == nil {
 		return nil

@@ -86,8 +86,8 @@ func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
 	return damaged
 }
 
-// secureTrees does so for the directories that a capture has encoded, which are
-// in memory still. What else a restore goes through was read to plan it.
+// secureTrees is secure for the directories that a capture has encoded, which
+// are in memory still. What else a restore goes through was read to plan it.
 func (e *Engine) secureTrees(ctx context.Context, m *capture.Memory) error {
 	for id, payload := range m.Trees() {
 		if err := e.objects.ReadBack(ctx, id); err == nil || id == e.objects.EmptyTree() {

@@ -24,7 +24,7 @@ func (e *Engine) update(ctx context.Context, f func(*records.Update) error) erro
 	return objects.StoreError(e.opened().Update(ctx, e.changing(f)))
 }
 
-// changing makes a change of records one of the store.
+// changing turns a change of the records into a change of the store.
 func (e *Engine) changing(f func(*records.Update) error) func(*cas.Update) error {
 	return func(u *cas.Update) error { return f(records.Change(u, e.owner())) }
 }

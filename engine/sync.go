@@ -39,8 +39,7 @@ func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
 	return out, err
 }
 
-// repair takes the store for the one to go on with, and finishes what is
-// unfinished.
+// repair goes on with the store as it is, and finishes what is unfinished.
 func (e *Engine) repair(ctx context.Context) (done *Restored, err error) {
 	s := e.opened()
 	if s == nil {

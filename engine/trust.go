@@ -60,8 +60,8 @@ func (e *Engine) asideWarning() string {
 	return fmt.Sprintf("git is left out, and %s is recorded in your own store: %v; %s", e.root, f, way)
 }
 
-// ownStore holds the places of a repository's store, its stat table and their
-// files against their owners.
+// ownStore checks that a repository's store, its stat table and their files
+// belong to whom they should.
 func (e *Engine) ownStore(l *gitconf.Layout) error {
 	places := placesOf(slices.Compact([]string{e.dir, e.ownDir})...)
 	judge := trust.Judge{Env: e.opt.Getenv}
@@ -89,8 +89,8 @@ func denied(places []string) bool {
 	return false
 }
 
-// ownPlace does the same for a store in the user's state directory, where
-// there is no other place to go to.
+// ownPlace is ownStore for a store in the user's state directory. Nothing is
+// left to fall back on there.
 func (e *Engine) ownPlace(paths ...string) error {
 	judge := trust.Judge{Env: e.opt.Getenv}
 	err := judge.Owns("", paths...)

@@ -184,8 +184,8 @@ func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 	return e.recoverFirst(ctx, lock)
 }
 
-// recoverFirst is recoverLocked for who is asked for something else, and tells
-// of it at once: what is asked for may fail.
+// recoverFirst is recoverLocked at the beginning of another verb. It reports
+// what it did at once, since the verb itself may fail.
 func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restored, error) {
 	done, err := e.recoverLocked(ctx, lock)
 	if done != nil && e.opt.Recovered != nil {
@@ -194,8 +194,8 @@ func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restore
 	return done, err
 }
 
-// recoverIfPossible is Recover for who goes on where an operation cannot be
-// finished: left says why, and of which.
+// recoverIfPossible is Recover for verbs that go on where an operation cannot
+// be finished. Left says which operation that is, and why.
 func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
 	done, err = e.Recover(ctx)
 	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil {

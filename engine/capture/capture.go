@@ -164,7 +164,7 @@ func (c *scan) end() error {
 	return c.close()
 }
 
-// take makes what the scan found what was seen.
+// take fills in what was seen from the result of the scan.
 func (c *scan) take(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
 	s := c.seen
 	s.result, s.State = r, r.State

@@ -70,8 +70,8 @@ func nestedHead(l *gitconf.Layout) (oid.ID, error) {
 	return head.Commit, err
 }
 
-// inWords keeps the scan from leaving out the file that an error is about: the
-// path that it gives is that of the repository.
+// inWords keeps the text of an error and drops what it wraps. The path in that
+// is the repository's, and the scan would take it for a file to leave out.
 func inWords(err error) error { return errors.New(err.Error()) }
 
 // nestedOnes are the nested repositories that were met. The scan may ask for

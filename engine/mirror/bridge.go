@@ -56,7 +56,8 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 	return m.settleDebt(ctx)
 }
 
-// settleDebt is Bridge for a ref that stands.
+// settleDebt brings into git what is pending, and takes out of the ref what was
+// dropped. The ref stands.
 func (m *Mirror) settleDebt(ctx context.Context) error {
 	d, err := m.debt(ctx)
 	if err != nil {
@@ -152,7 +153,7 @@ func (m *Mirror) bridgeOne(ctx context.Context, id, after oid.ID) error {
 	return err
 }
 
-// carry does so for a snapshot that stands.
+// carry brings into git a snapshot that has a record, as bridgeOne says.
 func (m *Mirror) carry(ctx context.Context, id, after oid.ID) error {
 	if stands, err := m.stands(ctx, id); err != nil || !stands {
 		return err
@@ -195,9 +196,7 @@ func (m *Mirror) LetGo(ctx context.Context, id oid.ID) error {
 	return m.Update(ctx, func(u *records.Update) error { return u.LetGo(id) })
 }
 
-// setLost says of snapshots why they cannot be restored as a whole any more, or
-// with "" that they can. They are not pending then: git gets them whole or not
-// at all.
+// setLost is [records.Update.SetLost] in a transaction of its own.
 func (m *Mirror) setLost(ctx context.Context, why map[oid.ID]string) error {
 	if len(why) == 0 {
 		return nil

@@ -84,10 +84,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gone says what it means that an object could not be copied. What git cannot
-// give is read from disk when the snapshot begins again; what is not on disk
-// either, such as what git has promised to fetch for a sparse checkout one day,
-// the snapshot does not claim to have.
+// gone makes the error of an object that could not be copied. What git cannot
+// give is read from disk when the snapshot begins again. It may not be on disk
+// either, such as what git has promised to fetch for a sparse checkout one day:
+// that the snapshot does not claim to have.
 func (h *Held) gone(ctx context.Context, n tree.Need, err error) error {
 	if ctx.Err() != nil || !errors.Is(err, errNotGits) {
 		return err

@@ -195,8 +195,9 @@ func (h *Held) hold(ctx context.Context) error {
 	return h.copy(ctx, lacking, err)
 }
 
-// holdPlain does so without git. What was read, and what the last snapshot has,
-// is in the store; only what a scan without a stat table asked for is not known.
+// holdPlain is hold without git. The store has what was read, and what the last
+// snapshot has. Only of what a scan without a stat table asked for is that not
+// known.
 func (h *Held) holdPlain(ctx context.Context) error {
 	h.by = ""
 	if !h.Rechecked {
@@ -215,8 +216,8 @@ func (h *Held) holdPlain(ctx context.Context) error {
 	return nil
 }
 
-// holdAll copies into the store what the state would have borrowed: where git
-// cannot keep it now.
+// holdAll copies into the store what the state would have borrowed. It is for
+// when git cannot keep it now.
 func (h *Held) holdAll(ctx context.Context) error {
 	var trees []oid.ID
 	h.borrows, h.by = false, records.HeldByStore
@@ -239,8 +240,9 @@ func (h *Held) base(ctx context.Context) *records.Snapshot {
 	return h.at.Last
 }
 
-// holdOverlay sees to it that the store has the overlay, all of it: git is not
-// given any, and what a git tree has today another one lacks tomorrow.
+// holdOverlay makes sure that the store has all of the overlay. Git is not
+// given any of it, and what the git tree of today has, that of tomorrow may
+// lack.
 func (h *Held) holdOverlay(ctx context.Context, known []oid.ID) error {
 	lacking, err := h.lacking(ctx, h.search(ctx, true), h.State.Overlay, known, -1)
 	return h.copy(ctx, lacking, err)

@@ -25,7 +25,7 @@ func (m *Mirror) mend(ctx context.Context) error {
 	return m.mendWith(ctx, m.git().Has)
 }
 
-// mendWith does so for what has reports of git's objects.
+// mendWith is mend with a way to ask whether git has an object, whole.
 func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 	if err := m.git().Complete(); err != nil {
 		return fmt.Errorf("git's objects cannot all be read: %w", err)

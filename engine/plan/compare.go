@@ -84,7 +84,7 @@ func viewOf(from, to *Target) gitView {
 	return gitView{only(from), only(to)}
 }
 
-// of makes of a difference what can be known of it; false: nothing.
+// of reduces a difference to what can be known of it; false: that is nothing.
 func (v gitView) of(c tree.Change) (tree.Change, bool) {
 	if !v.from && !v.to {
 		return c, true
@@ -114,8 +114,8 @@ func sameInGit(a, b tree.Node) bool {
 	return a.Git.Name != "" && b.Git.Name != "" && a.Git.Mode == b.Git.Mode && a.Git.ID == b.Git.ID
 }
 
-// likeOther gives a mode that git knows the permissions of the other side, as
-// far as git does not know better.
+// likeOther gives a mode that git knows the permissions of the other side,
+// where git's own say no more.
 func likeOther(m, other tree.Mode) tree.Mode {
 	if m.Type() == tree.File && other.Type() == tree.File && m.Git() == other.Git() {
 		return other

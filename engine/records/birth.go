@@ -50,8 +50,9 @@ func (v *View) historyOfOperations() (h History, err error) {
 	return replay(ops).of(v.madeFor(w.Birth)), nil
 }
 
-// of leaves of a history what counts for the owner. What is unfinished counts
-// only if it was begun in this very directory: carrying it out writes files.
+// of returns the part of a history that counts for the owner. What is
+// unfinished counts only if it was begun in this very directory: to carry it
+// out means to write files.
 func (h History) of(whom made) History {
 	switch whom {
 	case forAnother:
@@ -63,9 +64,10 @@ func (h History) of(whom made) History {
 }
 
 // bindHistory returns the history of this very directory, and makes sure that
-// there is a row of it: made of the operations, where an earlier version has
-// left none; empty, where the row is of another directory of this name. What is
-// unfinished and was not begun here nobody will finish any more.
+// there is a row of it. Where an earlier version has left no row, it makes one
+// of the operations. Where the row is of another directory of this name, it
+// makes an empty one. What is unfinished there and was not begun here, nobody
+// will finish any more.
 func (u *Update) bindHistory() (historyRow, error) {
 	row, ok, err := u.historyRow(u.owner.Key)
 	if err != nil || ok && row.Birth == u.owner.Birth {

@@ -164,8 +164,8 @@ func (s *Sessions) concerns(ctx context.Context) (func(ledger.Header) bool, erro
 	}, err
 }
 
-// follow makes what is said of an id count for the snapshot that the id means
-// now: ledgers go on naming what a purge renamed, and what was imported.
+// follow counts what is said of an id for the snapshot that has the id now:
+// ledgers go on naming ids from before a purge or an import.
 func (r *references) follow(aliases map[oid.ID]oid.ID) {
 	for id, ref := range maps.Clone(r.live) {
 		if now := aliases[id]; !now.IsZero() && now != id {

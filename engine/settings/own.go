@@ -10,8 +10,8 @@ import (
 // A repository's own configuration may be somebody else's work: it comes along
 // in an archive. So it may not make less safe what the user himself has set.
 
-// lessens tells, of the settings by which something may be lost, whether the
-// value in then protects less than the one in now.
+// lessens has the settings by which something may be lost. Each function
+// reports whether the value in then protects less than the one in now.
 var lessens = map[string]func(now, then *Settings) bool{
 	"pinlabeledentries": func(now, then *Settings) bool { return now.PinLabeled && !then.PinLabeled },
 	"scanmode":          func(now, then *Settings) bool { return now.ScanMode == ScanAncestors && then.ScanMode != ScanAncestors },
