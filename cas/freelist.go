@@ -17,9 +17,9 @@ const (
 	firstContentPage = 2
 )
 
-// checkFreelist holds that bbolt's list of free pages names pages of the file,
-// each once. bbolt has no checksum for it, and a writer that trusted a damaged
-// list would write beyond the file's end.
+// checkFreelist checks that bbolt's list of free pages names pages of the file,
+// each once. bbolt has no checksum for the list, and a writer that trusted a
+// damaged one would write beyond the file's end.
 func (f *file) checkFreelist() error {
 	size := int64(f.db.Info().PageSize)
 	head := make([]byte, metaBytesToRead)

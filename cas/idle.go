@@ -32,9 +32,10 @@ type idleFile struct {
 	mapped int64
 }
 
-// take begins f's transaction on an idle file. It reports false, and f is as
-// before, if there is none that shows all of what is at the path now; those
-// that do not are let go, lest a file that was replaced keeps its disk space.
+// take begins f's transaction on an idle file that shows all of what is at the
+// path now. If there is none it reports false, and f is as before. Idle files
+// that show less are closed, so that a file that was replaced does not keep its
+// disk space.
 func (i *idle) take(f *file) bool {
 	for {
 		i.mu.Lock()

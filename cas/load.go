@@ -221,7 +221,7 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 	return rows, u.data.SetSequence(seq - 1)
 }
 
-// checkBase holds that a delta's base is stored and not a delta.
+// checkBase checks that a delta's base is stored and not a delta.
 func (u *Update) checkBase(d digest) error {
 	if d == (digest{}) {
 		return nil

@@ -85,7 +85,7 @@ func (m meta) readWitness(held *durable.Held) (h header, ok bool) {
 	return h, h.whole()
 }
 
-// checkWitness holds that the file has the last transaction that was
+// checkWitness checks that the file has the last transaction that was
 // acknowledged.
 func (m meta) checkWitness(held *durable.Held, last uint64) error {
 	if h, ok := m.readWitness(held); ok && h.transaction() > last {
@@ -116,9 +116,9 @@ func readHeader(file *os.File, transaction uint64) (h header, err error) {
 }
 
 // mend puts the header of the last transaction back where it is damaged, and
-// reports whether the file is as it should be: all else of that transaction was
-// synced before its header, and nobody has written since, for he would have
-// noticed.
+// reports whether the file is as it should be. That header is all that can be
+// missing: the rest of the transaction was synced before it, and whoever had
+// written since would have noticed.
 func (s *Store) mend(ctx context.Context) (mended bool, err error) {
 	held, err := durable.Lock(ctx, s.lockPath(), durable.Exclusive)
 	if err != nil {

@@ -61,9 +61,10 @@ func (w *writer) heal() {
 	w.owed = len(notes.list)
 }
 
-// putBack writes an object again if it is gone: a link if the chain has it, for
-// one that was replaced has nothing to stand on, and anything else if the store
-// has it, for else it is of a snapshot that was dropped, or never recorded.
+// putBack writes an object again if it is gone. It writes a link only if the
+// chain has it: one that was replaced has nothing to stand on. It writes
+// anything else only if the store has it: what the store lacks is of a snapshot
+// that was dropped, or never recorded.
 func (w *writer) putBack(x note, chain map[oid.ID]bool) {
 	if x.kind == noteLink && !chain[x.id] || w.db.HasLoose(x.id) || w.r.db.Has(x.id) {
 		return

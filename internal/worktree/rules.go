@@ -62,8 +62,8 @@ func (s *scan) in(id oid.ID, name string, kind tree.Mode) oid.ID {
 	return oid.ID{}
 }
 
-// borrows reports whether the attributes files of the worktree are not in force,
-// for a tree's are.
+// borrows reports whether the attributes of a tree are in force, instead of the
+// attributes files of the worktree.
 func (r *realm) borrows() bool { return !r.repo.AttrTree.IsZero() }
 
 // readsIndexed reports whether git takes rules for this directory from the
