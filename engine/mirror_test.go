@@ -64,7 +64,7 @@ func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	if out := p.git("fsck", "--strict", "--no-dangling"); strings.Contains(out, "error") {
 		t.Error(out)
 	}
-	if n := p.git("rev-list", "--count", gitbridge.StoreRef); n != "4" { // two snapshots, two keepalives
+	if n := p.git("rev-list", "--count", gitbridge.StoreRef); n != "4" { // two snapshots, two links
 		t.Errorf("the chain has %s commits", n)
 	}
 	if _, err := e.Undo(context.Background()); err != nil || p.read("dir0/0") != "second 0" {

@@ -55,10 +55,10 @@ var ErrBroken = errors.New(StoreRef + " is broken")
 
 // A Report says what a bridge did.
 type Report struct {
-	Keepalive oid.ID // what the ref points to now; zero if it was left alone
-	Written   int    // objects that git lacked, without the keepalive
-	Looked    int    // objects of the tree that git was asked for
-	Packed    bool   // they were written as a pack
+	Link    oid.ID // what the ref points to now; zero if it was left alone
+	Written int    // objects that git lacked, without the link
+	Looked  int    // objects of the tree that git was asked for
+	Packed  bool   // they were written as a pack
 }
 
 // looseMax is the number of objects up to which each gets a file of its own.
@@ -161,7 +161,7 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err := w.recorded(ctx); err != nil { // also where there was nothing to write
 		return report, false, err
 	}
-	if report.Keepalive, again, err = w.append(ctx, c, tip); err != nil || again {
+	if report.Link, again, err = w.append(ctx, c, tip); err != nil || again {
 		return report, again, err
 	}
 	return report, false, w.lookAgain(ctx, c, head, known)
@@ -273,7 +273,7 @@ func (r *Repo) inChain(ctx context.Context, tip, snapshot oid.ID) bool {
 // known lists the trees that git has whole because the ref keeps them.
 func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	r := w.r
-	if k, err := r.commit(tip); err == nil && k.subject == keepaliveMessage && len(k.parents) > 0 {
+	if k, err := r.commit(tip); err == nil && k.subject == linkMessage && len(k.parents) > 0 {
 		if s, err := r.commit(k.parents[len(k.parents)-1]); err == nil {
 			trees = append(trees, s.Tree)
 		}
@@ -292,7 +292,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
 	defer cancel()
 	for {
-		payload := encodeKeepalive([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
+		payload := encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)
 		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
@@ -323,7 +323,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 	}
 }
 
-// since reports whether a keepalive keeps an earlier one, and whether a link
+// since reports whether the link tip leads to an earlier one, and whether a link
 // that came since then keeps a snapshot.
 func (r *Repo) since(ctx context.Context, tip, earlier, snapshot oid.ID) (follows, found bool) {
 	n := 0

@@ -54,8 +54,8 @@ func (r *Repo) storeSnapshot(id oid.ID) StoreSnapshot {
 	return StoreSnapshot{ID: id, Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, Identity: c.Identity, From: c.From, Native: c.native}
 }
 
-// chain yields the ids of the snapshots that a keepalive and those before it
-// keep. It ends where a commit is none of these.
+// chain yields the ids of the snapshots that a link and those before it keep.
+// It ends where a commit is none of these.
 func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
 	return func(yield func(oid.ID, error) bool) {
 		for link, err := range r.links(ctx, tip) {
@@ -72,14 +72,14 @@ func (r *Repo) chain(ctx context.Context, tip oid.ID) iter.Seq2[oid.ID, error] {
 	}
 }
 
-// A link is one keepalive of the chain.
+// A link is one commit of the chain, which keeps snapshots.
 type link struct {
 	id        oid.ID
 	last      oid.ID   // the link before, zero for the first
 	snapshots []oid.ID // its snapshots, the oldest first: one, or several that were folded into it
 }
 
-// links yields the keepalives of a chain, the newest first. It ends where a
+// links yields the links of a chain, the newest first. It ends where a
 // commit is none.
 func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 	return func(yield func(link, error) bool) {
@@ -92,7 +92,7 @@ func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 				yield(link{}, err)
 				return
 			}
-			if k.subject != keepaliveMessage || len(k.parents) == 0 {
+			if k.subject != linkMessage || len(k.parents) == 0 {
 				return
 			}
 			l := link{id: tip, snapshots: k.parents}

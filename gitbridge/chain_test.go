@@ -47,8 +47,8 @@ func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
 		empty := r.git("hash-object", "-t", "tree", "/dev/null")
 		k1 := r.commitTree(epoch.Add(time.Second), "pi rewind store", empty, "-p", first.Snapshot.String())
 		k2 := r.commitTree(epoch.Add(2*time.Second), "pi rewind store", empty, "-p", k1, "-p", second.Snapshot.String())
-		if one.Keepalive.String() != k1 || two.Keepalive.String() != k2 || r.git("rev-parse", StoreRef) != k2 {
-			t.Errorf("keepalives %v, %v, want %s, %s", one.Keepalive, two.Keepalive, k1, k2)
+		if one.Link.String() != k1 || two.Link.String() != k2 || r.git("rev-parse", StoreRef) != k2 {
+			t.Errorf("links %v, %v, want %s, %s", one.Link, two.Link, k1, k2)
 		}
 	})
 }

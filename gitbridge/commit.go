@@ -17,8 +17,8 @@ var ErrMalformed = errors.New("malformed commit")
 // Messages of the two kinds of commits. pi-rewind-hook finds its own by them,
 // and ours.
 const (
-	snapshotMessage  = "pi rewind snapshot"
-	keepaliveMessage = "pi rewind store"
+	snapshotMessage = "pi rewind snapshot"
+	linkMessage     = "pi rewind store"
 )
 
 // A Commit is what the commit object of a snapshot says.
@@ -48,18 +48,18 @@ func EncodeSnapshot(c Commit, alg oid.Algorithm) []byte {
 	return append(head, "\n"+snapshotMessage+"\n"...)
 }
 
-// encodeKeepalive returns the payload of the commit that keeps snapshots, the
+// encodeLink returns the payload of the commit that keeps snapshots, the
 // newest of which is c, and through its first parent all earlier ones. It
 // follows from these alone, so that doing it again after a crash makes the same
 // object. The first link of a chain keeps one snapshot only: a first parent
 // that is no link would be taken for one.
-func encodeKeepalive(snapshots []oid.ID, c Commit, last oid.ID, alg oid.Algorithm) []byte {
+func encodeLink(snapshots []oid.ID, c Commit, last oid.ID, alg oid.Algorithm) []byte {
 	c.Tree = oid.ID{}
 	parents := snapshots
 	if !last.IsZero() {
 		parents = append([]oid.ID{last}, snapshots...)
 	}
-	return append(appendHead(nil, c, parents, alg), "\n"+keepaliveMessage+"\n"...)
+	return append(appendHead(nil, c, parents, alg), "\n"+linkMessage+"\n"...)
 }
 
 func appendHead(p []byte, c Commit, parents []oid.ID, alg oid.Algorithm) []byte {

@@ -20,7 +20,7 @@ func (r *repo) lastParents() (out []string) {
 	at := r.git("rev-parse", StoreRef)
 	for {
 		line := strings.Fields(r.git("log", "-1", "--format=%P", at))
-		if r.git("log", "-1", "--format=%s", at) != keepaliveMessage || len(line) == 0 {
+		if r.git("log", "-1", "--format=%s", at) != linkMessage || len(line) == 0 {
 			return out
 		}
 		out = append(out, line[len(line)-1])
@@ -41,7 +41,7 @@ func (r *repo) foreign(n int) string {
 	if err == nil {
 		args = append([]string{"-p", old}, args...)
 	}
-	link := r.commitTree(epoch, keepaliveMessage, empty, args...)
+	link := r.commitTree(epoch, linkMessage, empty, args...)
 	r.git("update-ref", StoreRef, link, old)
 	return id
 }

@@ -164,7 +164,7 @@ func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.I
 		if s.Native && len(group) < foldMax && i < len(snapshots)-1 && !head.IsZero() {
 			continue
 		}
-		p := encodeKeepalive(group, Commit{Time: s.Time, Identity: s.Identity}, head, alg)
+		p := encodeLink(group, Commit{Time: s.Time, Identity: s.Identity}, head, alg)
 		head, group = alg.Sum(oid.Commit, p), nil
 		links[head] = p
 		if !w.r.db.Freshen(head) {

@@ -105,7 +105,7 @@ func TestABrokenStoreIsNamedAndRepairedOnRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	empty(report.Keepalive)
+	empty(report.Link)
 	empty(second.Snapshot)
 	empty(r.alg.Sum(oid.Blob, []byte("text 4")))
 	third := r.snapshot(b, 3, many(6))
