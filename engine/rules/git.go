@@ -107,7 +107,7 @@ func (s *Source) Cone(fold bool) *ignore.Cone {
 			return nil
 		}
 	}
-	data, err := regular.Read(filepath.Join(s.Layout.GitDir, "info", "sparse-checkout"), rulesMax)
+	data, err := regular.Read(filepath.Join(s.Layout.GitDir, "info", "sparse-checkout"), ignore.FileBytesMax)
 	if err != nil {
 		return nil
 	}

@@ -108,11 +108,8 @@ func appendFile(list [][]byte, path string) [][]byte {
 	return list
 }
 
-// rulesMax is how much of a rule file git reads.
-const rulesMax = 100 << 20
-
 func readFile(path string) []byte {
-	text, err := regular.Read(path, rulesMax)
+	text, err := regular.Read(path, ignore.FileBytesMax)
 	if err != nil {
 		return nil
 	}

@@ -21,8 +21,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
-// fileBytesMax is the size above which git takes an ignore file for empty.
-const fileBytesMax = 100 << 20
+// FileBytesMax is the size above which git takes an ignore file for empty. No
+// rule file of any kind is read beyond it.
+const FileBytesMax = 100 << 20
 
 // Options say how an ignore file is read. Nil means the zero Options.
 type Options struct {
@@ -70,7 +71,7 @@ func Parse(data []byte, opt *Options) *File {
 		opt = &Options{}
 	}
 	f := &File{fold: opt.FoldCase}
-	if len(data) > fileBytesMax {
+	if len(data) > FileBytesMax {
 		return f
 	}
 	sum := sha256.New()

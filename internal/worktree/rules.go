@@ -16,8 +16,6 @@ const (
 	gitName    = ".git"
 	ignoreName = ".gitignore"
 	attrName   = ".gitattributes"
-
-	ruleBytesMax = 100 << 20 // git leaves larger rule files out
 )
 
 // chains returns the rules in force in a directory. They are worked out when
@@ -95,7 +93,7 @@ func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([
 			return nil, false
 		}
 		data, err := w.cfg.Load(oid.Blob, id)
-		return data, err == nil && len(data) <= ruleBytesMax
+		return data, err == nil && len(data) <= ignore.FileBytesMax
 	}
 	if f.onDisk {
 		data, err := w.readRules(n, dir, name)
@@ -111,7 +109,7 @@ func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([
 		return nil, false
 	}
 	data, err := w.cfg.Load(oid.Blob, f.id)
-	return data, err == nil && len(data) <= ruleBytesMax
+	return data, err == nil && len(data) <= ignore.FileBytesMax
 }
 
 // indexedAttributes is the id of the attributes file that the index has in a
@@ -141,10 +139,10 @@ func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error)
 	}
 	defer f.Close()
 	w.count.Opened++
-	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File || st.Size > ruleBytesMax {
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File || st.Size > ignore.FileBytesMax {
 		return nil, errors.Join(err, dirfd.ErrNotPlain)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, ruleBytesMax))
+	data, err := io.ReadAll(io.LimitReader(f, ignore.FileBytesMax))
 	w.count.ReadBytes += int64(len(data))
 	return data, err
 }
