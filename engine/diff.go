@@ -189,7 +189,7 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return objects.TreeError(err)
 	}
 	if !ok {
-		return fmt.Errorf("%w: snapshot %v has no path %q", ErrNoSnapshot, s.ID, path)
+		return notThere{snapshot: s.ID, paths: []string{path}}
 	}
 	if n.Mode.IsDir() {
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)

@@ -37,6 +37,7 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 	if err != nil {
 		return nil, err
 	}
+	to.chosen = true
 	return e.preview(ctx, to)
 }
 
@@ -45,6 +46,7 @@ type aim struct {
 	target *Snapshot
 	stored bool // the store has the record of the target
 	paths  *plan.Selection
+	chosen bool      // somebody named the paths now, and is told which of them mean nothing
 	made   plan.Made // what the operation that is taken back brought; nil unless one is
 }
 
@@ -169,6 +171,9 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 	})
 	if err != nil {
 		return nil, objects.TreeError(err)
+	}
+	if len(p.Unknown) > 0 && to.chosen {
+		return nil, notThere{to.target.ID, p.Unknown, true}
 	}
 	return &Plan{
 		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),

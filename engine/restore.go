@@ -63,6 +63,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	to.chosen = true
 	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
@@ -212,7 +213,7 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, c *taken, steps 
 	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
 		return nil, objects.StoreError(err)
 	}
-	_, _, way, err = e.commit(ctx, c, Point{Trigger: "undo"}, func(u *records.Update, undo *Snapshot) error {
+	_, _, way, err = e.commit(ctx, c, Point{Trigger: triggerUndo}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
 		if err := to.stands(&u.View); err != nil {
 			return err

@@ -38,6 +38,12 @@ type Recorded struct {
 	Ref       string // what keeps it in the form of the other system that was asked for
 	FormError error  // not nil: it could not be written in that form
 
+	// Of the skipped paths, those that are to be told. One that the worktree's
+	// snapshot before had skipped for the same reason was told then.
+	Unexpected []Note // left out, and no setting says so
+	Aside      []Note // recorded in the store alone: git's tree cannot hold them
+	Excluded   int    // how many a setting leaves out, told before or not
+
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
 }
@@ -104,6 +110,9 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	if c.Same(c.Last) {
 		r.ID, r.Reused = c.Last.ID, true
 	}
+	if err := e.sortSkipped(ctx, r, c); err != nil {
+		return nil, err
+	}
 	r.Changed, err = e.changed(c)
 	return r, err
 }
@@ -119,6 +128,10 @@ func (e *Engine) record(ctx context.Context, p Point) (*Recorded, *present, *mir
 			return nil, nil, nil, err
 		}
 		r := &Recorded{Unstable: c.Unstable()}
+		if err := e.sortSkipped(ctx, r, c.present()); err != nil {
+			c.Discard()
+			return nil, nil, nil, err
+		}
 		var way *mirror.Way
 		r.Snapshot, r.Reused, way, err = e.commit(ctx, c, p, nil)
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -170,6 +171,11 @@ func (m *model) restorePart() {
 		return
 	}
 	m.note("restore %v %q", id, s.texts)
+	there := maps.Clone(m.snaps[id].picture)
+	maps.DeleteFunc(there, func(p, _ string) bool { return m.snaps[id].purged(p) })
+	if _, err := m.e.Plan(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts}); m.refused(err, s, there, m.now()) {
+		return
+	}
 	m.carryOut(func() (*engine.Restored, error) {
 		return m.e.Restore(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts})
 	}, m.snaps[id], step{scope: s})

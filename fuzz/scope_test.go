@@ -3,6 +3,7 @@
 package fuzz
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path"
@@ -70,6 +71,30 @@ func (w *world) scope(pictures ...picture) (s scope) {
 		}
 	}
 	return s
+}
+
+// refused reports whether a restore was refused because a path means nothing: then
+// the snapshot has nothing there, and nothing was changed.
+func (w *world) refused(err error, s scope, recorded, before picture) bool {
+	w.t.Helper()
+	if !errors.Is(err, engine.ErrNoSnapshot) {
+		return false
+	}
+	unknown := slices.ContainsFunc(s.holds, func(means func(string) bool) bool {
+		for p := range recorded {
+			if means(p) {
+				return false
+			}
+		}
+		return true
+	})
+	if !unknown {
+		w.fail("a restore of %q was refused, and all of it is recorded: %v", s.texts, err)
+	}
+	if d := before.differs(w.picture(w.root)); d != "" {
+		w.fail("a restore of %q was refused and changed: %s", s.texts, d)
+	}
+	return true
 }
 
 // writeOdd makes a file whose name is a pattern too, and one that it matches.

@@ -83,6 +83,9 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 	}
 	w.note("restore %v %q, undo, redo, undo", s.snap.ID, limits.texts)
 	r, err := e.Restore(w.t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: limits.texts})
+	if w.refused(err, limits, s.recorded, before) {
+		return
+	}
 	w.must(err)
 	w.allowed(r, before)
 	restored := w.picture(w.root)

@@ -33,7 +33,7 @@ func snapshotCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Skipped) > 0 || r.FormError != nil || r.Unfinished != nil {
+		if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil {
 			return errPartial
 		}
 		return also(r.Recovered, nil)
@@ -55,7 +55,13 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	if r.Unfinished != nil {
 		say(a.err, "rewind: warning: %v\n", r.Unfinished)
 	}
-	a.printSkipped(r.Skipped)
+	a.printSkipped(r.Unexpected)
+	for _, n := range r.Aside {
+		say(a.err, "in the store alone: %s: %s\n", quote(n.Path), n.Reason)
+	}
+	if r.Excluded > 0 {
+		say(a.err, "left out by settings: %s (\"rewind status\" names what is left out)\n", count(r.Excluded, "path"))
+	}
 	if r.Uncounted != nil {
 		say(a.err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
 	}

@@ -18,6 +18,7 @@ import (
 type Plan struct {
 	Changes   []Change     // in path order
 	Steps     []apply.Step // the same, in the order in which they are carried out
+	Unknown   []string     // paths that were asked for by name, and that neither the target nor the present has
 	Kept      []Note       // paths that the target does not have and that stay all the same
 	Conflicts []Note       // paths that cannot be restored from what the target has
 
@@ -81,9 +82,6 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 	return &p.plan, nil
 }
 
-// keptUnknown is why nothing happens at a path that was asked for by name.
-const keptUnknown = "neither the snapshot nor what was recorded now has anything there"
-
 // unknown names the selected paths that mean nothing: mistyped, or ignored and
 // never recorded. Of a glob nobody knows what it was to match.
 func (p *planner) unknown() error {
@@ -101,7 +99,7 @@ func (p *planner) unknown() error {
 			found = found || ok || n.Git.Name != ""
 		}
 		if !found {
-			p.plan.Kept = append(p.plan.Kept, Note{Path: text, Reason: keptUnknown})
+			p.plan.Unknown = append(p.plan.Unknown, text)
 		}
 	}
 	return nil

@@ -80,14 +80,28 @@ func chainOf(patterns []string) *ignore.Chain {
 	return ignore.NewChain(ignore.Parse([]byte(text), nil))
 }
 
+// What a policy says of a path that it leaves out; see [Chose].
+const (
+	excludedReason = "left out by rewind.exclude"
+	largeReason    = "larger than rewind.maxFileSize ("
+	fullReason     = " untracked files or more (rewind.largeDir); what is tracked in it is recorded"
+)
+
+// Chose reports whether a path was left out, for this reason, because a setting
+// says so of paths like it. That a store has no more room is nobody's choice of a
+// path.
+func Chose(reason string) bool {
+	return reason == excludedReason || strings.HasPrefix(reason, largeReason) || strings.HasSuffix(reason, fullReason)
+}
+
 // Place decides about one path, as [worktree.Policy] says.
 func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
 	matches := func(c *ignore.Chain) bool { return c.Ignored(path, isDir, noFile) }
 	switch {
 	case matches(p.exclude):
-		return worktree.Nowhere, "left out by rewind.exclude"
+		return worktree.Nowhere, excludedReason
 	case !isDir && p.maxFileSize > 0 && size > p.maxFileSize:
-		return worktree.Nowhere, fmt.Sprintf("larger than rewind.maxFileSize (%d bytes)", p.maxFileSize)
+		return worktree.Nowhere, fmt.Sprintf(largeReason+"%d bytes)", p.maxFileSize)
 	case ignored && (matches(p.include) || isDir && p.mayInclude(path)):
 		return worktree.Overlay, ""
 	case !ignored && !isDir && matches(p.secrets):
@@ -103,7 +117,7 @@ func (p *policy) Full(files int) string {
 	if p.largeDir == 0 || files < p.largeDir {
 		return ""
 	}
-	return fmt.Sprintf("holds %d untracked files or more (rewind.largeDir); what is tracked in it is recorded", p.largeDir)
+	return fmt.Sprintf("holds %d"+fullReason, p.largeDir)
 }
 
 // mayInclude reports whether something below an ignored directory could be

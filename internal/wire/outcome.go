@@ -8,16 +8,18 @@ import (
 
 // A Snapshot is the answer of snapshot, and of its dry run.
 type Snapshot struct {
-	ID       string        `json:"id,omitempty"`
-	Tree     string        `json:"tree"`
-	Overlay  string        `json:"overlay,omitempty"`
-	Reused   bool          `json:"reused"`
-	Changed  int           `json:"changed"`
-	Skipped  []Note        `json:"skipped"`
-	Unstable []Note        `json:"unstable,omitempty"`
-	Exposed  []engine.Path `json:"exposed,omitempty"`
-	Bridged  bool          `json:"bridged"`
-	Ref      string        `json:"ref,omitempty"`
+	ID         string        `json:"id,omitempty"`
+	Tree       string        `json:"tree"`
+	Overlay    string        `json:"overlay,omitempty"`
+	Reused     bool          `json:"reused"`
+	Changed    int           `json:"changed"`
+	Skipped    []Note        `json:"skipped"`
+	Unexpected []Note        `json:"unexpected"`
+	Excluded   int           `json:"excluded,omitempty"`
+	Unstable   []Note        `json:"unstable,omitempty"`
+	Exposed    []engine.Path `json:"exposed,omitempty"`
+	Bridged    bool          `json:"bridged"`
+	Ref        string        `json:"ref,omitempty"`
 
 	Recovered  *Restored `json:"recovered,omitempty"`
 	Unfinished string    `json:"unfinished,omitempty"`
@@ -28,7 +30,7 @@ type Snapshot struct {
 func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
 	return Snapshot{
 		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused, Changed: r.Changed,
-		Skipped: newNotes(r.Skipped), Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
+		Skipped: newNotes(r.Skipped), Unexpected: newNotes(r.Unexpected), Excluded: r.Excluded, Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
 		Recovered: recovered(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
 	}
 }

@@ -33,7 +33,7 @@ func TestAListIsNeverNull(t *testing.T) {
 		`{"dry_run":true,"paths":[],"snapshots":0,"freed_bytes":0,"shared":0,"left":[],"bridged":true,"git":{"objects":0,"reflog":false,"tracked":[]}}`)
 	want(t, NewImported(&engine.Imported{}, false), `{"imported":[],"skipped":[],"bridged":true}`)
 	want(t, NewSnapshot(&engine.Recorded{Snapshot: &engine.Snapshot{}}, time.Millisecond),
-		`{"tree":"","reused":false,"changed":0,"skipped":[],"bridged":true,"elapsed_ms":1}`)
+		`{"tree":"","reused":false,"changed":0,"skipped":[],"unexpected":[],"bridged":true,"elapsed_ms":1}`)
 }
 
 func TestWhatWasRecoveredSaysNothingOfGit(t *testing.T) {
