@@ -193,7 +193,7 @@ func (w *world) spoilNested() {
 // linkToItself puts a ".git" into a directory that is a link to the repository
 // around it, or a file that leads there.
 func (w *world) linkToItself() {
-	name := w.dirName() + "self" // no other operation makes an entry of this name, see docs/shortcomings.md
+	name := w.dirName() + "self" // no other operation makes a submodule of this name: git add would ask itself without end what was edited in it
 	w.clear(name)
 	w.must(os.MkdirAll(w.path(name), 0o755))
 	if _, err := os.Lstat(w.path(name + "/.git")); err == nil {

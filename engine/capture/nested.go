@@ -38,14 +38,13 @@ func (c *scan) nestedRepository(texts *rules.Texts) func(context.Context, string
 				return nil, err
 			}
 			return &worktree.Repo{Ignore: texts.Chain(nil)}, inWords(err)
-		case c.Objects.Git != nil && dirfd.SameDir(filepath.Join(dir, ".git"), c.Rules.Layout.GitDir):
-			return nil, nil // a link to the repository around it: for git an ordinary directory
 		}
 		exclude := rules.Exclude(layout)
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
 			return nil, err
 		}
 		out := &worktree.Repo{Ignore: texts.Chain(exclude)}
+		out.Around = c.Objects.Git != nil && dirfd.SameDir(filepath.Join(dir, ".git"), c.Rules.Layout.GitDir)
 		out.Head, out.HeadErr = nestedHead(layout)
 		index, err := rules.OpenIndex(layout, rel)
 		if c.broken[path.Join(rel, ".git")] != nil {

@@ -263,6 +263,9 @@ func (s *search) commonDir(gitDir string) (string, error) {
 	if target == "" || strings.IndexByte(target, 0) >= 0 {
 		return "", fmt.Errorf("%s: %w: empty commondir", gitDir, ErrBroken)
 	}
+	if gitDir, err = filepath.EvalSymlinks(gitDir); err != nil { // what is above a link is not what is above its target
+		return "", err
+	}
 	return filepath.EvalSymlinks(inside(gitDir, filepath.FromSlash(target)))
 }
 

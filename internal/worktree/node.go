@@ -54,6 +54,7 @@ type gitlink struct {
 	commit   oid.ID // zero: there is no link
 	headed   bool   // it is the commit that the repository was on, not the index's
 	conflict bool   // the index has it in a conflict, at which git add fails
+	instead  oid.ID // the commit that is there instead of a git tree without entries
 }
 
 // An absence says of a directory that it is not recorded.
@@ -204,6 +205,8 @@ func (n *node) item() stattable.Item {
 	}
 	if n.nestedRoot() || !n.link.commit.IsZero() {
 		it.GitMode, it.Git = tree.GitLink, n.link.commit
+	} else if n.tree.IsZero() && !n.link.instead.IsZero() {
+		it.GitMode, it.Git = tree.GitLink, n.link.instead
 	}
 	if n.side == outside {
 		it.Git = oid.ID{}

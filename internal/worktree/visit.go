@@ -263,6 +263,11 @@ func (w *worker) resolve(n *node) error {
 	if n.held && n.link.commit.IsZero() {
 		return nil // git takes it for a plain directory, as it has files of it in its index
 	}
+	if repo.Around {
+		if ok, err := w.around(n, repo.Head); !ok {
+			return err
+		}
+	}
 	head := repo.Head
 	if !head.IsZero() && len(head.Bytes()) != w.cfg.Algorithm.Size() {
 		head = oid.ID{}
@@ -280,6 +285,22 @@ func (w *worker) resolve(n *node) error {
 	w.result.Nested = append(w.result.Nested, n.path)
 	w.mu.Unlock()
 	return w.enterRealm(n, repo)
+}
+
+// around decides about a directory with a link to the repository around it, which
+// for git is an ordinary one. But where its index has a submodule of that name,
+// git add looks for what became of that, and finds the commit. Where it has a file,
+// it finds the commit too; what it adds of the directory then takes the place of
+// that.
+func (w *worker) around(n *node, head oid.ID) (isRepository bool, err error) {
+	if n.side == outside || head.IsZero() || !n.link.commit.IsZero() {
+		return n.side != outside && !head.IsZero(), nil
+	}
+	dir, err := w.directory(n.parent.realm, n.parent.path)
+	if _, ok := (&known{dir: dir}).file(n.name); ok {
+		n.link.instead = head
+	}
+	return false, err
 }
 
 // trouble says what of a nested repository is not recorded, "" if nothing: what

@@ -58,6 +58,10 @@ type Repo struct {
 	Head    oid.ID
 	HeadErr error
 
+	// Around says of a nested repository that it is the one around it, to which
+	// the directory has a link.
+	Around bool
+
 	// Cone is what a sparse checkout in cone mode wants on disk: git reads no
 	// attributes from the index for a directory outside of it. Nil without one.
 	Cone *ignore.Cone
