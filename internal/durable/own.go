@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // ErrForeign is reported for what stands in the place of a file or directory of
@@ -22,7 +24,8 @@ var ErrForeign = errors.New("not rewind's own, and left alone: move it away")
 // one was trusted before, or nothing below it would be looked at.
 
 // OpenFile is [os.OpenFile] for a file of the program's own: it follows no link,
-// waits for no pipe, and takes nobody else's file.
+// waits for no pipe, and takes nobody else's file. Where perm closes a file to others,
+// one that is there and its directory are closed too, whatever an archive brought.
 func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -30,6 +33,10 @@ func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 	}
 	defer d.root.Close()
 	f, err := d.open(filepath.Base(path), flag, perm)
+	if err == nil && perm&others == 0 {
+		d.close()
+		tighten(path, f)
+	}
 	return f, named(err, path)
 }
 
@@ -59,7 +66,8 @@ func Look(path string) (fs.FileInfo, error) {
 	return st, named(err, path)
 }
 
-// MakeDir makes a directory for the program's own files, and those above it.
+// MakeDir makes a directory for the program's own files, and those above it. One that
+// is there is closed to others.
 func MakeDir(path string) error {
 	_, err := ownDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +75,35 @@ func MakeDir(path string) error {
 			_, err = ownDir(path)
 		}
 	}
+	if err == nil {
+		if d, err := openDir(path); err == nil {
+			d.close()
+			_ = d.root.Close()
+		}
+	}
 	return err
+}
+
+// others are the permission bits of everybody but the owner.
+const others = 0o077
+
+// tighten closes an open file of the user's to others. An archive brings its modes
+// along, and what is the user's by ownership would be read or locked by anybody. Where
+// the system cannot change modes they say nothing.
+func tighten(path string, f *os.File) {
+	if st, err := f.Stat(); err == nil && st.Mode()&others != 0 && trust.Owned(path, st) {
+		_ = f.Chmod(st.Mode().Perm() &^ others)
+	}
+}
+
+func (d *dir) close() {
+	if d.info.Mode()&others == 0 {
+		return
+	}
+	if f, err := d.root.Open("."); err == nil {
+		tighten(d.root.Name(), f)
+		_ = f.Close()
+	}
 }
 
 // CheckDir returns nil for a directory in which the program's own files may lie,
