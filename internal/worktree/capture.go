@@ -119,13 +119,19 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 		return it, false
 	case c.ignored:
 		it.Flags |= stattable.Ignored
-	case place != Usual, n.side == inTree && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st)):
+	case place != Usual, w.closed(n, c, st):
 		it.Flags |= stattable.OverlayOnly
 	}
 	if n.side == inTree && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
 	}
 	return it, true
+}
+
+// closed reports whether one who reads git's objects may not read a file, which git does
+// not track.
+func (w *worker) closed(n *node, c *candidate, st *dirfd.Stat) bool {
+	return n.side == inTree && !c.isTracked && (n.private || w.cfg.Readers.KeptOff(st))
 }
 
 // inGit reports whether an item belongs into the git tree.

@@ -56,6 +56,13 @@ func (a *attempt) read() (ending, error) {
 	if err != nil || before.Mode.Type() != tree.File {
 		return a.giveUp(torn)
 	}
+	if !before.Same(&a.st) { // another file has the name, or it has other permissions
+		var ok bool
+		a.st = before
+		if a.it, ok = a.place(a.n, a.candidate, &before); !ok {
+			return leftOut, nil
+		}
+	}
 	if a.cfg.sleep != nil {
 		a.cfg.sleep(join(a.n.path, a.name))
 	}
@@ -73,6 +80,9 @@ func (a *attempt) read() (ending, error) {
 		return a.giveUp(torn)
 	}
 	a.st = before
+	if err == nil && a.closed(a.n, a.candidate, &after) { // these may be the bytes that it was closed for
+		a.it.Flags, a.it.Git = a.it.Flags|stattable.OverlayOnly, oid.ID{}
+	}
 	a.it.Flags |= stattable.Young
 	a.doubt(a.now())
 	a.unstable(join(a.n.path, a.name))
