@@ -34,7 +34,8 @@ type RestoreOptions struct {
 // A Restored says what a restore did.
 type Restored struct {
 	ID        oid.ID // the snapshot that was restored
-	Undo      oid.ID // the snapshot of the state before, to which Undo returns
+	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo
+	Undid     bool   // it was an undo: Redo returns
 	Written   int    // files, links and directories made or changed
 	Deleted   int
 	Kept      []Note // paths the snapshot does not have and that stay, with the reason
@@ -131,7 +132,7 @@ func unfinished(what string, op *Operation, err error) error {
 
 // restored says what the steps of an operation came to.
 func restored(op *Operation, out outcome) *Restored {
-	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == "undo", Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
 		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
 	}

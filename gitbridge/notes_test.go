@@ -3,6 +3,7 @@ package gitbridge
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -116,33 +118,49 @@ func TestAPackWhoseHolderDiedIsReleased(t *testing.T) {
 		t.Fatal(packs)
 	}
 	keep := strings.TrimSuffix(packs[0], ".pack") + ".keep"
-	w, err := b.writer(&Job{})
+	if err := os.WriteFile(keep, []byte("rewind: until the ref names it\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	future := time.Now().Add(24 * 365 * time.Hour) // a clock that was wrong
+	if err := os.Chtimes(keep, future, future); err != nil {
+		t.Fatal(err)
+	}
+	second := r.snapshot(b, 1, map[string]string{"f": "1"})
+	r.bridge(b, second)
+	if _, err := b.Rewrite(t.Context(), func(s StoreSnapshot) bool { return s.ID == second.Snapshot }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(keep); err == nil {
+		t.Error("what the ref let go of stays in git")
+	}
+}
+
+func TestARewriteWaitsForNobodyWhoPacks(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.openNoted()
+	jobs := r.turns(b, 0, 3)
+	held, err := durable.TryLock(b.own+".tidy.lock", durable.Exclusive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.close()
-	for _, c := range []struct {
-		text string
-		age  time.Duration
-		stay bool
-	}{
-		{"rewind: until the ref names it\n", time.Minute, true},
-		{"rewind: until the ref names it\n", 2 * time.Hour, false},
-		{"a user's\n", 2 * time.Hour, true},
-	} {
-		then := time.Now().Add(-c.age)
-		if err := os.WriteFile(keep, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(keep, then, then); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.packPacks(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(keep); (err == nil) != c.stay {
-			t.Errorf("%q of %v ago: %v", c.text, c.age, err)
-		}
+	defer held.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := b.Rewrite(ctx, func(s StoreSnapshot) bool { return s.ID != jobs[1].Snapshot }); err != nil {
+		t.Error(err)
+	}
+	r.wantChain(b, jobs[0], jobs[2])
+}
+
+func TestARewriteThatNobodyWaitsForIsNoBrokenRef(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b := r.openNoted()
+	r.turns(b, 0, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := b.Rewrite(ctx, func(StoreSnapshot) bool { return false })
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrBroken) {
+		t.Error(err)
 	}
 }
 

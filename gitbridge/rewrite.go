@@ -49,7 +49,7 @@ func (r *Repo) Fold(ctx context.Context) error {
 		var loose []StoreSnapshot
 		for l, err := range r.links(ctx, tip) {
 			if err != nil {
-				return tip, fmt.Errorf("%w: %w", ErrBroken, err)
+				return tip, broken(err)
 			}
 			if len(l.snapshots) > 1 || l.last.IsZero() {
 				if len(loose) < 2 {
@@ -60,7 +60,7 @@ func (r *Repo) Fold(ctx context.Context) error {
 			}
 			s := r.storeSnapshot(l.snapshots[0])
 			if s.Err != nil {
-				return tip, fmt.Errorf("%w: %w", ErrBroken, s.Err)
+				return tip, broken(s.Err)
 			}
 			loose = append(loose, s)
 		}
@@ -105,12 +105,12 @@ func (r *Repo) Rebuild(ctx context.Context, snapshots []oid.ID, lost map[oid.ID]
 // rework replaces the chain by what change makes of it, again and again until
 // nobody else has moved the ref in between.
 func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.Context, w *writer, tip oid.ID) (oid.ID, error)) error {
-	until := time.Now().Add(patience)
 	w, err := r.writer(&Job{Durable: true}) // the earlier links are let go with this
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 	}
 	defer w.close()
+	var until time.Time
 	for {
 		tip, err := r.tip()
 		repair := errors.Is(err, ErrBroken) && what == "rebuild"
@@ -126,21 +126,33 @@ func (r *Repo) rework(ctx context.Context, what string, change func(ctx context.
 		if err == nil {
 			return nil
 		}
+		if until.IsZero() {
+			until = time.Now().Add(patience)
+		}
 		if !errors.Is(err, gitref.ErrMoved) || ctx.Err() != nil || time.Now().After(until) {
 			return fmt.Errorf("%s %s: %w", what, StoreRef, err)
 		}
 	}
 }
 
+// broken says of the chain that it cannot be read, unless nobody wanted to wait
+// for it any more.
+func broken(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrBroken, err)
+}
+
 // sift divides the snapshots of a chain; those to keep are the oldest first.
 func (r *Repo) sift(ctx context.Context, tip oid.ID, keep func(StoreSnapshot) bool) (kept []StoreSnapshot, dropped []oid.ID, err error) {
 	for id, err := range r.chain(ctx, tip) {
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrBroken, err)
+			return nil, nil, broken(err)
 		}
 		s := r.storeSnapshot(id)
 		if s.Err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrBroken, s.Err)
+			return nil, nil, broken(s.Err)
 		}
 		if keep(s) {
 			kept = append(kept, s)

@@ -39,6 +39,7 @@ func (w *writer) tidy(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
+	w.db.ReleaseDead()
 	err = w.packLoose(ctx, false)
 	if err == nil {
 		err = w.packPacks(ctx)
@@ -52,9 +53,10 @@ func (w *writer) forget(ctx context.Context) {
 	if w.r.own == "" || !w.r.files() {
 		return
 	}
-	held, err := durable.Lock(ctx, w.r.own+".tidy.lock", durable.Exclusive)
+	w.db.ReleaseDead()
+	held, err := durable.TryLock(w.r.own+".tidy.lock", durable.Exclusive)
 	if err != nil {
-		return
+		return // who packs has dropped most of them, and nothing is written again that the store has not
 	}
 	for range 2 { // what somebody did not come to finish, and the rest
 		_ = w.packLoose(ctx, true)
@@ -156,7 +158,6 @@ func (w *writer) packPacks(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(w.r.layout.Objects, "pack", "multi-pack-index")); err == nil {
 		return nil
 	}
-	w.db.ReleaseOlder(jobHours)
 	notes := w.r.own + ".packs"
 	var small, large, stay []ownPack
 	for _, p := range w.packNotes(readNotes(notes)) {

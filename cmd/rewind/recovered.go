@@ -15,8 +15,12 @@ func (a *app) printRecovered(r *engine.Restored) {
 }
 
 func recoveredText(r *engine.Restored) string {
-	return fmt.Sprintf("finished what had been interrupted: restored %s: %d written, %d deleted, %s; \"rewind undo\" returns to %s",
-		short(r.ID), r.Written, r.Deleted, count(len(r.Conflicts), "conflict"), short(r.Undo))
+	back := "undo"
+	if r.Undid {
+		back = "redo"
+	}
+	return fmt.Sprintf("finished what had been interrupted: restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s",
+		short(r.ID), r.Written, r.Deleted, count(len(r.Conflicts), "conflict"), back, short(r.Undo))
 }
 
 // also is how a command ends that has finished an interrupted restore first.

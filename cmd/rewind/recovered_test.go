@@ -152,3 +152,11 @@ func TestAResultThatCannotBeWrittenIsAFailure(t *testing.T) {
 		t.Errorf("a closed pipe gives %d", code)
 	}
 }
+
+func TestWhatWasFinishedSaysTheWayBack(t *testing.T) {
+	for undid, want := range map[bool]string{false: `"rewind undo" returns`, true: `"rewind redo" returns`} {
+		if got := recoveredText(&engine.Restored{Undid: undid}); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", undid, got)
+		}
+	}
+}

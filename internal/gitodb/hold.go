@@ -8,53 +8,92 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // A collection drops from the packs that it finds what no ref names. So a pack is
 // held until the ref names what is in it: a file beside it, with the extension
 // .keep, lets git leave the pack alone (git-index-pack(1), --keep, which git's own
-// fetch uses for the same end).
+// fetch uses for the same end). Who holds a pack has that file locked: the lock
+// ends with the process, so that others know a dead one's and remove it.
 
 // holdText tells our files from those that a user made.
 const holdText = "rewind: until the ref names it\n"
 
-// hold makes git leave a pack alone, which has no index yet. A pack that a user
+// holdMax is after how long a hold has ended where files cannot be locked.
+const holdMax = time.Hour
+
+// hold makes git leave a pack alone, which has no name yet. A pack that a user
 // holds stays as it is.
 func (d *DB) hold(name string) error {
-	f, err := os.OpenFile(name+".keep", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	path := name + ".keep"
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(holdText)
-	return errors.Join(err, f.Close())
+	_ = durable.TryLockFile(f, durable.Exclusive) // else its age says when it ends
+	if _, err = f.WriteString(holdText); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(path))
+	}
+	d.holds.Lock()
+	defer d.holds.Unlock()
+	if d.holds.files == nil {
+		d.holds.files = map[string]*os.File{}
+	}
+	d.holds.files[name] = f
+	return nil
 }
 
-// Release ends that a pack is held, which WritePack named.
+// Release ends that this database holds a pack, which WritePack named.
 func (d *DB) Release(name string) {
-	if isHold(name + ".keep") {
+	d.holds.Lock()
+	defer d.holds.Unlock()
+	if f := d.holds.files[name]; f != nil {
 		_ = os.Remove(name + ".keep")
+		_ = f.Close()
+		delete(d.holds.files, name)
 	}
 }
 
-// ReleaseOlder releases the packs that were written so long ago that who holds
-// them must have died.
-func (d *DB) ReleaseOlder(age time.Duration) {
+// ReleaseDead releases the packs that processes held which have died.
+func (d *DB) ReleaseDead() {
 	dir := filepath.Join(d.dir, "pack")
 	list, _ := os.ReadDir(dir)
 	for _, entry := range list {
-		name, keep := strings.CutSuffix(entry.Name(), ".keep")
-		if st, err := entry.Info(); keep && err == nil && time.Since(st.ModTime()) > age {
-			d.Release(filepath.Join(dir, name))
+		if path := filepath.Join(dir, entry.Name()); strings.HasSuffix(path, ".keep") && isDead(path) {
+			_ = os.Remove(path)
 		}
 	}
 }
 
-// Held reports whether the pack of this base name is held by us.
-func (d *DB) Held(base string) bool { return isHold(filepath.Join(d.dir, "pack", base+".keep")) }
+// Held reports whether the pack of this base name is held by a process of ours.
+func (d *DB) Held(base string) bool {
+	return isHold(filepath.Join(d.dir, "pack", base+".keep"))
+}
+
+// isDead reports whether a file is a hold of ours whose process has died.
+func isDead(path string) bool {
+	if !isHold(path) {
+		return false
+	}
+	f, err := regular.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	switch err := durable.TryLockFile(f, durable.Exclusive); {
+	case err == nil:
+		return true
+	case errors.Is(err, durable.ErrLocked):
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && time.Since(st.ModTime()).Abs() > holdMax
+}
 
 func isHold(path string) bool {
 	f, err := regular.Open(path)

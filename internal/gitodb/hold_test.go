@@ -28,9 +28,28 @@ func TestAPackIsHeldFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
 	if err := os.Mkdir(name+"2.keep", 0o700); err != nil { // no file of ours
 		t.Fatal(err)
 	}
-	d.ReleaseOlder(0)
+	other, err := Open(dir, oid.SHA1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.ReleaseDead()
+	if !d.Held(base) {
+		t.Error("another took it for a dead one's")
+	}
+	d.Release(name)
 	if d.Held(base) || !d.HasPack(base) {
 		t.Error("it is still held")
+	}
+	for text, stays := range map[string]bool{holdText: false, "": true, "a user's\n": true} {
+		if err := os.WriteFile(name+".keep", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other.ReleaseDead()
+		if _, err := os.Stat(name + ".keep"); (err == nil) != stays {
+			t.Errorf("%q: %v", text, err)
+		}
+		_ = os.Remove(name + ".keep")
 	}
 	if _, err := os.Stat(name + "2.keep"); err != nil {
 		t.Error(err)

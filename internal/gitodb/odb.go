@@ -62,6 +62,11 @@ type Options struct {
 // methods may be called by several goroutines at once; any number of processes,
 // git among them, may use the same directory.
 type DB struct {
+	holds struct { // packs that this database holds, by their names
+		sync.Mutex
+		files map[string]*os.File
+	}
+
 	dir string
 	alg oid.Algorithm
 	opt Options

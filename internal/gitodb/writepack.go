@@ -210,19 +210,27 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	if _, err := x.f.Write(encodeIndex(w.list, sum, w.db.alg)); err != nil {
 		return "", err
 	}
-	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
-	if err := t.install(base+".pack", true, w.db.opt.Share); err != nil {
+	if err := x.f.Sync(); err != nil { // before anything has its name: there may be no room
 		return "", err
 	}
+	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
 	if w.hold {
 		if err := w.db.hold(base); err != nil {
 			return "", err
 		}
 	}
-	if err := x.install(base+".idx", true, w.db.opt.Share); err != nil {
+	err = t.install(base+".pack", true, w.db.opt.Share)
+	if err == nil {
+		err = x.install(base+".idx", true, w.db.opt.Share)
+	}
+	if err == nil {
+		err = durable.SyncDir(dir)
+	}
+	if err != nil {
+		w.db.Release(base)
 		return "", err
 	}
-	return base, durable.SyncDir(dir)
+	return base, nil
 }
 
 // encodeIndex returns a pack's index of version 2. It sorts the list.
