@@ -207,3 +207,47 @@ func TestFilesThatLieAsARepositoryAreNone(t *testing.T) {
 		t.Errorf("they are files of the worktree around them: %v, %v", r, err)
 	}
 }
+
+// Where the file system does not keep when a directory was made, an inode is all
+// that there is, and an archive may be unpacked to the same one.
+func TestAnOperationBoundToAnInodeAloneIsNotReplayed(t *testing.T) {
+	for _, birth := range []string{"inode 5 in inode 6", ""} {
+		p, first := interrupted(t)
+		ctx := context.Background()
+		open := func() *Engine {
+			e := p.open()
+			e.birth = birth
+			return e
+		}
+		p.write("precious", "bytes")
+		e := open()
+		p.must(e.update(ctx, func(u *records.Update) error {
+			for _, table := range []string{"worktrees", "histories"} {
+				p.rebind(u, table, e.key, birth)
+			}
+			return u.AddLeftovers([]string{"precious"})
+		}))
+		edited := p.edit()
+		e = open()
+		if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 || st.Undo == 0 {
+			t.Errorf("%q: %+v, %v", birth, st, err)
+		}
+		r, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" || p.read("precious") != "bytes" {
+			t.Errorf("%q: %+v, %v, %q", birth, r.Recovered, r.Unfinished, p.read(edited))
+		}
+		e = open()
+		if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+			t.Errorf("%q: it is said again: %v, %v", birth, err, r.Unfinished)
+		}
+		_, err = e.Restore(ctx, first, nil)
+		p.must(err)
+		p.wantState("restored", "one")
+		_, err = e.Undo(ctx)
+		p.must(err)
+		if p.read(edited) != "edited since" {
+			t.Errorf("%q: after undo %q", birth, p.read(edited))
+		}
+	}
+}

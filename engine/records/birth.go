@@ -18,22 +18,36 @@ type made int
 
 const (
 	forOwner   made = iota
+	forInode        // a directory of the same inode, which may be another one
 	forNobody       // an earlier version did not write that down
 	forAnother      // another directory, which had this name or of which this is a copy
 )
 
-// madeFor tells for whom something with a recorded birth was made. Where the
-// system does not tell, it is the owner; so it is where an earlier version
-// recorded the birth of the same git directory alone.
+// madeFor tells for whom something with a recorded birth was made. It is the
+// owner also where an earlier version recorded the birth of the same git
+// directory alone. Where the system tells no more than an inode, or nothing, that
+// is too little to write or remove a file by: who makes an archive can guess it.
 func (v *View) madeFor(birth string) made {
 	own := v.owner.Birth
-	switch {
-	case own == "", birth == own, birth != "" && strings.HasPrefix(own, birth+BirthIn):
+	switch same := birth == own || birth != "" && strings.HasPrefix(own, birth+BirthIn); {
+	case own == "", same && onlyInodes(birth):
+		return forInode
+	case same:
 		return forOwner
 	case birth == "":
 		return forNobody
 	}
 	return forAnother
+}
+
+// onlyInodes reports whether each part of a birth is an inode (dirfd.Birth).
+func onlyInodes(birth string) bool {
+	for _, part := range strings.Split(birth, BirthIn) {
+		if !strings.HasPrefix(part, "inode ") {
+			return false
+		}
+	}
+	return true
 }
 
 // historyOfOperations derives the history where an earlier version has left no
@@ -57,7 +71,7 @@ func (h History) of(whom made) History {
 	switch whom {
 	case forAnother:
 		return History{Strange: h.Open}
-	case forNobody:
+	case forNobody, forInode:
 		h.Open, h.Strange = nil, h.Open
 	}
 	return h
@@ -70,7 +84,7 @@ func (h History) of(whom made) History {
 // will finish any more.
 func (u *Update) bindHistory() (historyRow, error) {
 	row, ok, err := u.historyRow(u.owner.Key)
-	if err != nil || ok && row.Birth == u.owner.Birth {
+	if err != nil || ok && row.Birth == u.owner.Birth && u.madeFor(row.Birth) == forOwner {
 		return row, err
 	}
 	birth := row.Birth

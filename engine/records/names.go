@@ -103,8 +103,8 @@ func (v *View) leftoverKey(path string) []byte { return []byte(v.owner.Key + "\x
 // be removed. It returns none if they were noted for another directory: in this
 // one, files of these names may be anybody's.
 func (v *View) Leftovers() ([]string, error) {
-	_, ok, err := v.Worktree()
-	if err != nil || !ok {
+	w, ok, err := v.Worktree()
+	if err != nil || !ok || v.madeFor(w.Birth) != forOwner {
 		return nil, err
 	}
 	return v.leftovers(), nil

@@ -21,7 +21,7 @@ type Worktree struct {
 // Worktree returns the record of the owner; ok is false if it has none, or one
 // that was not made for this very directory.
 func (v *View) Worktree() (w Worktree, ok bool, err error) {
-	if w, ok, err = v.worktree(); err != nil || !ok || v.madeFor(w.Birth) != forOwner {
+	if w, ok, err = v.worktree(); err != nil || !ok || v.madeFor(w.Birth) > forInode {
 		return Worktree{}, false, err
 	}
 	return w, true, nil
