@@ -19,8 +19,11 @@ import (
 func (e *Engine) locate(dir string) error {
 	if !e.opt.NoGit {
 		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: e.opt.Getenv, UseEnv: e.opt.UseEnv})
-		if err == nil {
+		switch {
+		case err == nil:
 			err = e.locateRepository(dir, layout)
+		case !errors.Is(err, gitconf.ErrNotRepository) && !errors.Is(err, trust.ErrForeign):
+			return fmt.Errorf("%w (\"rewind --no-git\" records without git)", err)
 		}
 		if foreign := (*trust.Foreign)(nil); errors.As(err, &foreign) {
 			return e.leaveGitOut(dir, foreign)
@@ -42,6 +45,9 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 	root, err := realDir(l.Worktree)
 	if err != nil {
 		return err
+	}
+	if l.Swallows() {
+		return &trust.Foreign{Path: l.GitDir, Why: "puts its worktree at " + root + ", above the directory that it stands in"}
 	}
 	if !within(root, dir) && !e.opt.UseEnv {
 		if within(l.CommonDir, dir) || within(l.GitDir, dir) {

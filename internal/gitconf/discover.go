@@ -1,6 +1,7 @@
 package gitconf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,8 +119,11 @@ func (s *search) upwards() (found, error) {
 	}
 	for dir := s.start; ; {
 		f, err := s.look(dir)
-		if err != nil || f.gitDir != "" {
-			return f, err
+		if err != nil { // whose it is, comes before what is wrong with it
+			return f, cmp.Or(s.opt.judge().Owns(dir, filepath.Join(dir, ".git"), dir), err)
+		}
+		if f.gitDir != "" {
+			return f, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir || parent == ceiling {

@@ -198,6 +198,29 @@ func (s *search) place(l *Layout, own *Config) error {
 	return nil
 }
 
+// Swallows reports whether core.worktree puts the worktree around the directory
+// in which the .git was found, without a .git there that leads back to this git
+// directory. Git makes no such layout; whoever wrote an archive can. One that the
+// environment names is meant.
+func (l *Layout) Swallows() bool {
+	f := l.found
+	if f.named || f.top == "" || l.Worktree == f.top || l.opt != nil && l.opt.UseEnv && l.opt.env("GIT_WORK_TREE") != "" {
+		return false
+	}
+	rel, err := filepath.Rel(l.Worktree, f.top)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return false
+	}
+	s := search{opt: &Options{Env: l.opt.env}, start: l.Worktree}
+	back, err := s.beside(l.Worktree)
+	if err != nil || back.gitDir == "" {
+		return true
+	}
+	a, errA := os.Stat(back.gitDir)
+	b, errB := os.Stat(l.GitDir)
+	return errA != nil || errB != nil || !os.SameFile(a, b)
+}
+
 // branch returns the short name of the branch that is checked out, "" if none
 // is. Where refs are not files it cannot be told, and is "".
 func (l *Layout) branch() string {
