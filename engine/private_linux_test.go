@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,26 +98,42 @@ func TestWhatOthersMayNotReadBecomesNoObjectThatTheyMay(t *testing.T) {
 	}
 }
 
-// Where others cannot reach git's objects anyway nothing is kept out of git.
+// Where a directory above the repository is closed nothing is kept out of git. What is
+// closed in it does not count: a collection writes objects anew, and a project is opened.
 func TestWhereNobodyReachesTheObjectsNothingIsKeptOut(t *testing.T) {
-	for what, closed := range map[string]func(*place){
-		"above the worktree": func(p *place) { p.must(os.Chmod(filepath.Dir(p.dir), 0o700)) },
-		"the worktree":       func(p *place) { p.must(os.Chmod(p.dir, 0o700)) },
-		"the git directory":  func(p *place) { p.must(os.Chmod(filepath.Join(p.dir, ".git"), 0o700)) },
-		"the objects":        func(p *place) { p.must(os.Chmod(filepath.Join(p.dir, ".git", "objects"), 0o700)) },
-		"each object":        func(p *place) { p.git("config", "core.sharedRepository", "0600") },
+	for what, c := range map[string]struct {
+		close func(*place)
+		all   bool
+	}{
+		"above the worktree": {func(p *place) { p.must(os.Chmod(filepath.Dir(p.dir), 0o700)) }, true},
+		"the worktree":       {func(p *place) { p.must(os.Chmod(p.dir, 0o700)) }, false},
+		"the git directory":  {func(p *place) { p.must(os.Chmod(filepath.Join(p.dir, ".git"), 0o700)) }, false},
+		"the objects":        {func(p *place) { p.must(os.Chmod(filepath.Join(p.dir, ".git", "objects"), 0o700)) }, false},
+		"each object":        {func(p *place) { p.git("config", "core.sharedRepository", "0600") }, false},
+		"the umask":          {func(p *place) { old := syscall.Umask(0o077); p.t.Cleanup(func() { syscall.Umask(old) }) }, false},
+		"by somebody else": {func(p *place) {
+			if os.Geteuid() != 0 {
+				p.t.Skip("SKIPPED: only root can give a directory to another user")
+			}
+			p.must(errors.Join(os.Chmod(filepath.Dir(p.dir), 0o700), os.Chown(filepath.Dir(p.dir), somebody, somebody)))
+		}, false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := newOpenPlace(t)
 			p.put("secret", "private", 0o600)
+			p.put("open", "open", 0o644)
 			e := p.open()
 			if r := p.take(e); p.inTree(e, r, "secret") {
 				t.Error("it is in git while others read the objects")
 			}
-			closed(p)
+			c.close(p)
 			e = p.open()
-			if r := p.take(e); !p.inTree(e, r, "secret") {
-				t.Error("nobody else can reach the objects, and it is kept out of git")
+			r := p.take(e)
+			if p.inTree(e, r, "secret") != c.all || p.gitHas(e, "private") != c.all {
+				t.Errorf("in git: %v, want %v", !c.all, c.all)
+			}
+			if !p.inTree(e, r, "open") {
+				t.Error("what is open is kept out")
 			}
 		})
 	}

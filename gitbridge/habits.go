@@ -53,17 +53,6 @@ func (r *Repo) habits() (h habits, err error) {
 	return h, nil
 }
 
-// Shared returns the permission bits that core.sharedRepository gives every object
-// beside what the umask leaves, or, if exact, these alone.
-func (r *Repo) Shared() (bits fs.FileMode, exact bool) {
-	conf, err := r.conf()
-	if err != nil {
-		return 0, false
-	}
-	shared, _ := conf.String("core.sharedrepository")
-	return sharedBits(shared)
-}
-
 // LinkedObjects reports whether a directory among git's objects is a link, so that what
 // is written does not lie where the others do. In doubt it is.
 func (r *Repo) LinkedObjects() bool {

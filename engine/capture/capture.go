@@ -226,8 +226,7 @@ func (c *scan) config(ctx context.Context, texts *rules.Texts) *worktree.Config 
 // configGit says how to scan a worktree of git.
 func (c *scan) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
 	cfg.Settings, cfg.Sizes = worktree.Settings(c.Rules.Settings()), c.Objects.Sizes
-	shared, exact := c.Objects.Git.Shared()
-	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects, tree.Mode(shared.Perm()), exact)
+	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects)
 	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it
 		cfg.Readers = dirfd.Everybody()
 	}

@@ -14,8 +14,7 @@ const (
 )
 
 // Readers are the users, besides the owner, who may read what is put into a
-// place. The zero value, like nil, is nobody. What an access control list grants
-// counts as a group's: the system keeps it within those bits.
+// place. The zero value, like nil, is nobody.
 type Readers struct {
 	someone bool
 	all     bool     // not only members of groups
@@ -39,17 +38,6 @@ func (r *Readers) enter(st *Stat) {
 
 func (r *Readers) members(group uint32) {
 	r.all, r.groups = false, append(r.groups, group)
-}
-
-// open leaves those who may read a file of a group.
-func (r *Readers) open(mode tree.Mode, group uint32) {
-	switch {
-	case mode&othersRead != 0:
-	case mode&groupReads != 0:
-		r.members(group)
-	default:
-		*r = Readers{}
-	}
 }
 
 // KeptOff reports whether one of the readers may not read a file, or may not

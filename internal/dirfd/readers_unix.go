@@ -3,50 +3,61 @@
 package dirfd
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// ReadersOf returns who may read a file without write permission that is made
-// below a directory, which is absolute. It gets the permission bits of shared
-// beside what the umask leaves, or these alone. Where that cannot be found out
+// ReadersOf returns who may come to read git's objects, which lie in a directory that is
+// absolute. Only the directories above the repository count, which the user or root has
+// closed: what lies in it is written anew with other permissions, by a collection under
+// another umask or where the project is opened later. Where it cannot be found out
 // everybody counts as a reader.
-func ReadersOf(dir string, shared tree.Mode, exact bool) *Readers {
-	const asMade = 0o444
-	r := &Readers{someone: true, all: true}
-	real, err := filepath.EvalSymlinks(dir)
+func ReadersOf(objects string) *Readers {
+	r := Everybody()
+	real, err := filepath.EvalSymlinks(objects)
 	if err != nil {
 		return r
 	}
-	group := uint32(os.Getegid())
-	for at := real; ; at = filepath.Dir(at) {
-		st, err := statOf(at)
-		if err != nil {
-			return &Readers{someone: true, all: true}
-		}
-		if at == real && st.Mode&unix.S_ISGID != 0 {
-			group = st.GID
+	at := repositoryAround(real)
+	r.through = []string{at}
+	for at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+		var st unix.Stat_t
+		if err := unix.Stat(at, &st); err != nil {
+			return Everybody()
 		}
 		r.through = append(r.through, at)
-		if r.enter(&st); !r.someone {
+		if st.Uid != 0 && int(st.Uid) != os.Geteuid() || st.Mode&groupEnters != 0 && hasACL(at) {
+			continue // it is closed to others than one believes
+		}
+		if r.enter(&Stat{Mode: tree.Mode(st.Mode), GID: st.Gid}); !r.someone {
 			return r
 		}
-		if at == filepath.Dir(at) {
-			break
+	}
+	return r
+}
+
+// repositoryAround returns the directory of the outermost repository that objects lie
+// in: that of a ".git", or a bare one.
+func repositoryAround(objects string) string {
+	top := filepath.Dir(objects)
+	for at := top; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if filepath.Base(at) == ".git" {
+			top = filepath.Dir(at)
 		}
 	}
-	if !exact {
-		shared |= asMade &^ umask()
-	}
-	r.open(shared, group)
-	return r
+	return top
+}
+
+// hasACL reports whether an access control list may let more enter than the group.
+func hasACL(path string) bool {
+	n, err := unix.Getxattr(path, "system.posix_acl_access", nil)
+	return err == nil && n > 0
 }
 
 // KeptOffPath reports whether one of the readers may not enter a directory, which
@@ -70,19 +81,4 @@ func statOf(path string) (Stat, error) {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
 	return Stat{Mode: tree.Mode(st.Mode), GID: st.Gid}, pathError("stat", path, err)
-}
-
-// umask returns the process's mask. The system tells, or has to be given another
-// one for a moment; then the strictest.
-func umask() tree.Mode {
-	status, _ := os.ReadFile("/proc/self/status")
-	if _, rest, ok := bytes.Cut(status, []byte("\nUmask:\t")); ok {
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		if n, err := strconv.ParseUint(string(line), 8, 16); err == nil {
-			return tree.Mode(n)
-		}
-	}
-	old := unix.Umask(0o077)
-	unix.Umask(old)
-	return tree.Mode(old)
 }
