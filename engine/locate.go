@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -59,7 +60,14 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 	if err := e.ownStore(l); err != nil {
 		return err
 	}
-	repo, err := gitbridge.Open(l, &gitbridge.Options{Own: filepath.Join(e.dir, "ref")})
+	birth, err := dirfd.Birth(l.CommonDir)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(birth, "born ") {
+		birth = rand.Text() // nothing is known that an archive could not have: only this process's notes count
+	}
+	repo, err := gitbridge.Open(l, &gitbridge.Options{Own: filepath.Join(e.dir, "ref"), Birth: birth})
 	if err != nil {
 		return err
 	}

@@ -85,3 +85,29 @@ func TestAWorktreeAroundItsRepositoryIsNotObeyed(t *testing.T) {
 		}
 	}
 }
+
+// The notes beside the ref say what to put back into git if a collection took it.
+// An archive brings notes that name the ids of private files by guessing them.
+func TestNotesOfAnArchivePutNothingIntoGit(t *testing.T) {
+	p := newOpenPlace(t)
+	ctx := context.Background()
+	p.must(os.WriteFile(filepath.Join(p.dir, "key"), []byte("secret"), 0o600))
+	p.snap(p.open(), "one", nil)
+	guess, err := p.tryGit("hash-object", "key")
+	p.must(err)
+	guess = strings.TrimSpace(guess)
+	if _, err := p.tryGit("cat-file", "-e", guess); err == nil {
+		t.Fatal("the private file is in git from the start")
+	}
+	notes := filepath.Join(p.dir, ".git", "rewind", "ref.loose")
+	for _, job := range []string{"x", "x.y", "x.y."} {
+		p.must(os.WriteFile(notes, []byte("wrote "+job+" "+guess+"\nfound "+job+" "+guess+"\n"), 0o600))
+		e := p.open()
+		p.snap(e, "two"+job, nil)
+		_, err = e.Sync(ctx)
+		p.must(err)
+		if _, err := p.tryGit("cat-file", "-e", guess); err == nil {
+			t.Errorf("%s: a private file was put into git", job)
+		}
+	}
+}

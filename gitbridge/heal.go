@@ -66,7 +66,7 @@ func (w *writer) heal() {
 // anything else only if the store has it: what the store lacks is of a snapshot
 // that was dropped, or never recorded.
 func (w *writer) putBack(x note, chain map[oid.ID]bool) {
-	if x.kind == noteLink && !chain[x.id] || w.db.HasLoose(x.id) || w.r.db.Has(x.id) {
+	if !w.r.ours(x) || x.kind == noteLink && !chain[x.id] || w.db.HasLoose(x.id) || w.r.db.Has(x.id) {
 		return
 	}
 	if o, err := w.object(x); err == nil {
@@ -114,7 +114,7 @@ func (r *Repo) Heal(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte,
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			break
 		}
-		if x.kind == noteFound || w.db.SoundLoose(x.id) {
+		if x.kind == noteFound || !r.ours(x) || w.db.SoundLoose(x.id) {
 			continue
 		}
 		o, lost := w.object(x)

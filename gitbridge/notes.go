@@ -25,6 +25,7 @@ import (
 // looks whether the noted ones are still there, and writes again what is gone.
 //
 // A line is "wrote JOB ID", "found JOB ID", "link JOB ID PAYLOAD" or "ended JOB".
+// The name of a job ends with the mark of the git directory, if it has one.
 // The notes are a help and no truth: without them objects stay in their files,
 // and a removed one is found by sync and verify.
 const (
@@ -182,6 +183,10 @@ func (r *Repo) decodeNote(words []string) (x note, ok bool) {
 	}
 	return x, err == nil
 }
+
+// ours reports whether a note was made in this very git directory: an archive may
+// bring notes, and what they name might be in the store alone, for good reason.
+func (r *Repo) ours(x note) bool { return strings.HasSuffix(x.job, r.mark) }
 
 // over reports whether the job of a note has ended.
 func (n notes) over(x note) bool { return n.ended[x.job] || jobDied(x.job) }

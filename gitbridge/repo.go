@@ -46,6 +46,10 @@ type Options struct {
 	// Own is where the process notes which lock of the ref is its own, as
 	// [gitref.Options] say it; "" is nowhere.
 	Own string
+	// Birth tells the git directory from any other, as nobody who makes an archive
+	// can guess. Notes beside Own that were not made under it put no object back.
+	// "" makes no difference between notes.
+	Birth string
 }
 
 // A Repo is an open repository. It may be shared by goroutines; any number of
@@ -55,6 +59,7 @@ type Repo struct {
 	db      *gitodb.DB
 	program string
 	own     string // see Options
+	mark    string // ends the names of the jobs whose notes count; see Options.Birth
 
 	conf func() (*gitconf.Config, error) // read at the first question
 }
@@ -68,6 +73,9 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 	r := &Repo{layout: l, db: db, program: "git"}
 	if opt != nil {
 		r.own = opt.Own
+	}
+	if opt != nil && opt.Birth != "" {
+		r.mark = "." + oid.BLAKE3.Sum(oid.Blob, []byte(opt.Birth)).String()
 	}
 	if opt != nil && opt.Program != "" {
 		r.program = opt.Program

@@ -28,7 +28,7 @@ type writer struct {
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {
-	w := &writer{r: r, job: job, name: jobName()}
+	w := &writer{r: r, job: job, name: jobName() + r.mark}
 	if err := r.soundPlaces(); err != nil {
 		return nil, err
 	}
