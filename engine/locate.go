@@ -37,7 +37,10 @@ func (e *Engine) locate(dir string) error {
 }
 
 func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
-	if l.Bare || l.Worktree == "" {
+	if l.Worktree == "" && !l.Bare {
+		return fmt.Errorf("%w: %s is inside a git directory", ErrRefused, dir)
+	}
+	if l.Worktree == "" || l.Bare {
 		return fmt.Errorf("%w: %s is a bare repository, which has no files to record", ErrRefused, l.GitDir)
 	}
 	if within(l.CommonDir, dir) && within(l.Worktree, l.CommonDir) {
