@@ -204,3 +204,17 @@ func TestTheRulesAboveAPathAreAskedOncePerDirectory(t *testing.T) {
 		t.Errorf("%d directories were asked about", len(c.inside))
 	}
 }
+
+func TestAPipeInPlaceOfAFileIsADifference(t *testing.T) {
+	m := newMemory()
+	from := &Target{State: m.state(map[string]string{"p": "1", "d/x": "1", "kept": "1"})}
+	m.lying["p"], m.lying["d"], m.lying["kept"] = 0010644, 0010644, tree.File|0644
+	changes, hidden, err := CompareWith(from, &Present{State: m.state(nil), Disk: m}, &Selection{}, m.from())
+	var gone []string
+	for _, c := range changes {
+		gone = append(gone, c.Path)
+	}
+	if err != nil || !slices.Equal(gone, []string{"d", "d/x", "p"}) || !slices.Equal(hidden, []string{"kept"}) {
+		t.Errorf("%v: %q, hidden %q", err, gone, hidden)
+	}
+}

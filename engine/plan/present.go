@@ -61,10 +61,16 @@ func (p *Present) leftOut(path string) string {
 }
 
 // hides reports whether what seems to be gone was left out: a directory where
-// there was one, or a file or link where there was one of them.
+// there was one, or a file or link where there was one of them. A pipe, socket
+// or device hides nothing: what it replaced is gone.
 func (p *Present) hides(c tree.Change) bool {
-	now := p.Disk.Mode(c.Path)
-	return now != tree.Absent && now.IsDir() == c.From.Mode.IsDir()
+	switch now := p.Disk.Mode(c.Path); now.Type() {
+	case tree.File, tree.Symlink:
+		return !c.From.Mode.IsDir()
+	case tree.Dir, tree.Nested:
+		return c.From.Mode.IsDir()
+	}
+	return false
 }
 
 // directory returns the directory at a path that the scan left out, because it

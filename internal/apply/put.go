@@ -120,13 +120,17 @@ func (a *applier) abandon(j job) {
 	}
 }
 
+// errSpecial: no plan expects a pipe, socket or device. Whether it was there all
+// the time nobody knows.
+var errSpecial = errors.New("a pipe, socket or device stands here")
+
 // unlike says why what lies at the path stays. Where the plan expects nothing
 // it may have been there all the time: unreadable, or of a kind that nobody
 // records.
 func (s *Step) unlike(now dirfd.Stat) error {
 	switch t := now.Mode.Type(); {
 	case t != tree.Absent && t != tree.Dir && t != tree.File && t != tree.Symlink:
-		return fmt.Errorf("%w: a pipe, socket or device is there", ErrChanged)
+		return errSpecial
 	case s.Have.absent() && t != tree.Dir:
 		return fmt.Errorf("%w: what is there was not recorded", ErrChanged)
 	}

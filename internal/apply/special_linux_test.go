@@ -24,12 +24,12 @@ func TestAConflictSaysWhatWasInTheWayAllTheTime(t *testing.T) {
 	}
 	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1})
 	must(t, err)
-	want := map[string]string{"pipe": "a pipe, socket or device is there", "unseen": "what is there was not recorded"}
+	want := map[string]string{"pipe": "a pipe, socket or device stands here", "unseen": "what is there was not recorded"}
 	if len(out.Conflicts) != len(want) || out.Written > 0 {
 		t.Fatalf("%+v", out)
 	}
 	for _, c := range out.Conflicts {
-		if !strings.HasSuffix(c.Reason, want[c.Path]) {
+		if !strings.HasSuffix(c.Reason, want[c.Path]) || c.Path == "pipe" && c.Reason != want[c.Path] {
 			t.Errorf("%s: %s", c.Path, c.Reason)
 		}
 	}
