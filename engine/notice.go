@@ -17,30 +17,35 @@ const noticeSecrets = "secrets"
 // noticeMax is how many paths a notice names.
 const noticeMax = 20
 
-// exposed returns, once in the life of a store, the untracked paths of a new
-// snapshot that the built-in list takes for secrets and that are in git objects
-// now. Only with rewind.secrets unset: who set it has decided.
+// saidMax is how many paths a notice keeps: of more nothing is said.
+const saidMax = 1000
+
+// exposed returns the untracked paths of a new snapshot that the built-in list
+// takes for secrets and that are in git objects now, each path once until it is
+// purged. Only with rewind.secrets unset: who set it has decided.
 func (e *Engine) exposed(ctx context.Context, c *present) ([]Path, error) {
 	if e.repo == nil || len(e.conf.Secrets) > 0 {
 		return nil, nil
 	}
-	if said, err := e.notice(ctx, noticeSecrets); err != nil || said != nil {
+	said, err := e.notice(ctx, noticeSecrets)
+	if err != nil || len(said) >= saidMax {
 		return nil, err
 	}
 	var before oid.ID
 	if c.Last != nil && c.Last.Lost == "" {
 		before = c.Last.Tree
 	}
-	found, err := e.likeSecrets(ctx, before, c)
+	found, err := e.likeSecrets(ctx, before, c, said)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return found, e.update(ctx, func(u *records.Update) error { return u.PutNotice(noticeSecrets, found) })
+	return found, e.update(ctx, func(u *records.Update) error { return u.PutNotice(noticeSecrets, append(said, found...)) })
 }
 
 // likeSecrets lists the files of the capture's git tree that differ from the
-// tree before, that HEAD's commit does not have, and that look like secrets.
-func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]Path, error) {
+// tree before, that HEAD's commit does not have, that look like secrets, and of
+// which it was not said yet.
+func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present, said []Path) ([]Path, error) {
 	load := c.Trees
 	if before.IsZero() {
 		before = c.Head.Tree
@@ -51,7 +56,7 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present) ([]
 		if err != nil {
 			return nil, err
 		}
-		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) {
+		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) || slices.Contains(said, Path(change.Path)) {
 			continue
 		}
 		if public, err := e.isPublic(ctx, change.To.ID); public || err != nil {

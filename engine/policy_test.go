@@ -178,7 +178,7 @@ func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 	if !p.gitHas(e, "TOKEN=1") {
 		t.Error("the notice was for nothing")
 	}
-	p.write("other.pem", "x")
+	p.write(".env", "TOKEN=2")
 	if r := p.snap(p.open(), "three", nil); len(r.Exposed) > 0 {
 		t.Errorf("%v was said a second time", r.Exposed)
 	}
@@ -187,9 +187,35 @@ func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 		t.Errorf("%v, %v", err, st.Exposed)
 	}
 	p.git("config", "rewind.secrets", "builtin")
-	if st, _ = p.open().Status(context.Background()); len(st.Exposed) != 0 {
-		t.Errorf("status still names %v", st.Exposed)
+	if r := p.snap(p.open(), "four", nil); len(r.Exposed) > 0 {
+		t.Errorf("%v was said although rewind.secrets is set", r.Exposed)
 	}
+	if st, _ = p.open().Status(context.Background()); len(st.Exposed) != 3 {
+		t.Errorf("git has them still, and status names only %v", st.Exposed)
+	}
+}
+
+func TestEachSecretIsNamedWhenItComesIntoGit(t *testing.T) {
+	p := newPlace(t, true)
+	p.write(".env", "K=1")
+	e := p.open()
+	wants := func(text string, said, status []Path) {
+		t.Helper()
+		if r := p.snap(e, text, nil); !slices.Equal(r.Exposed, said) {
+			t.Errorf("%s: said %v, want %v", text, r.Exposed, said)
+		}
+		if st, err := e.Status(t.Context()); err != nil || !slices.Equal(st.Exposed, status) {
+			t.Errorf("%s: %v: status has %v, want %v", text, err, st.Exposed, status)
+		}
+	}
+	wants("one", []Path{".env"}, []Path{".env"})
+	p.write(".env", "K=2")
+	p.write("server.key", "k")
+	wants("two", []Path{"server.key"}, []Path{".env", "server.key"})
+	_, err := e.Purge(t.Context(), []string{".env", "server.key"}, false)
+	p.must(err)
+	p.write("other.key", "o")
+	wants("three", []Path{".env", "other.key", "server.key"}, []Path{".env", "other.key", "server.key"})
 }
 
 func TestWhatOnlyGitsTreeLacksWasSeenAndIsRestoredExactly(t *testing.T) {

@@ -27,7 +27,7 @@ type Status struct {
 	Unfinished *Operation `json:"unfinished,omitempty"`
 	Undo       int        `json:"undo"`              // operations that undo can take back
 	Redo       int        `json:"redo"`              // undos that redo can take back
-	Exposed    []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects: rewind.secrets keeps them out
+	Exposed    []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects, and were not purged since
 	Warnings   []string   `json:"warnings,omitempty"`
 }
 
@@ -59,10 +59,8 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if st.Pending, err = e.mirror.Pending(ctx); err != nil {
 		return nil, err
 	}
-	if len(e.conf.Secrets) == 0 {
-		if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
-			return nil, err
-		}
+	if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
+		return nil, err
 	}
 	if last != nil {
 		if err := e.fill(ctx, last); err != nil {

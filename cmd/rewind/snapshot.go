@@ -94,7 +94,7 @@ func (a *app) printExposed(list []engine.Path) {
 	if len(list) == 0 {
 		return
 	}
-	say(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once; \"rewind status\" repeats it.\n", paths(list))
+	say(a.err, "rewind: note: %s may hold secrets and are in git objects now, under refs/pi-rewind/store; \"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there. This is said once of each path; \"rewind status\" repeats it.\n", paths(list))
 }
 
 func syncCommand(a *app) *cobra.Command {

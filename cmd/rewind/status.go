@@ -54,7 +54,7 @@ func (a *app) printStatus(st *engine.Status) {
 		say(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
 	}
 	if len(st.Exposed) > 0 {
-		say(a.out, "secrets    %s in git objects (git config rewind.secrets builtin keeps such files out, rewind purge removes them)\n", paths(st.Exposed))
+		say(a.out, "secrets    %s in git objects (rewind purge removes them; git config rewind.secrets builtin keeps such files out from then on)\n", paths(st.Exposed))
 	}
 	for _, n := range st.Lost {
 		say(a.out, "not whole  %s: %s\n", n.Path[:min(len(n.Path), 12)], oneLine(n.Reason))
