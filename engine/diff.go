@@ -68,6 +68,10 @@ func changesOf(list []plan.Change) []Change {
 type Difference struct {
 	Changes []Change
 
+	// Unfinished, if it is not nil, says that the worktree is as an interrupted
+	// operation left it.
+	Unfinished error
+
 	e    *Engine
 	live liveSide
 }
@@ -99,6 +103,11 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		return d, err
 	}
 	d.live = liveTo
+	op, _, err := e.halfway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Unfinished = between(op)
 	err = e.lookFor(ctx, func(now *present) ([]string, error) {
 		found, hidden, err := plan.CompareWith(e.target(from), now.forPlan(), sel, plan.Objects{Algorithm: e.alg, Tree: now.Trees})
 		d.Changes = changesOf(found)

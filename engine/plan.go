@@ -27,6 +27,10 @@ type Plan struct {
 	// Conflicts are paths that cannot be restored from what the target has.
 	Conflicts []Note `json:"conflicts,omitempty"`
 
+	// Unfinished, if it is not nil, says that the plan begins at what an
+	// interrupted operation left, which Restore finishes first.
+	Unfinished error `json:"-"`
+
 	steps []apply.Step
 	force []string // ignored files that stand where the target has a file
 }
@@ -38,7 +42,12 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 		return nil, err
 	}
 	to.chosen = true
-	return e.preview(ctx, to)
+	p, op, err := e.preview(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	p.Unfinished = between(op)
+	return p, nil
 }
 
 // An aim is what an operation is to reach.
@@ -122,19 +131,12 @@ func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(stri
 }
 
 // preview plans without recording anything. What an interrupted operation left
-// beside the files is no part of the plan: it is cleared away before.
-func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
-	h, err := e.history(ctx)
+// beside the files is no part of the plan: it is cleared away before. The
+// operation is returned too, nil if there is none.
+func (e *Engine) preview(ctx context.Context, to aim) (*Plan, *Operation, error) {
+	op, left, err := e.halfway(ctx)
 	if err != nil {
-		return nil, err
-	}
-	var left map[string]bool
-	if h.Open != nil {
-		steps, err := e.steps(ctx, h.Open)
-		if err != nil && !isLost(err) {
-			return nil, err
-		}
-		left = apply.Leftovers(steps, h.Open.Key)
+		return nil, nil, err
 	}
 	var out *Plan
 	err = e.lookFor(ctx, func(now *present) ([]string, error) {
@@ -147,9 +149,9 @@ func (e *Engine) preview(ctx context.Context, to aim) (*Plan, error) {
 		return p.force, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return out, nil
+	return out, op, nil
 }
 
 // plan finds what must change so that the present becomes the target, within

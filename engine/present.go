@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -206,19 +207,32 @@ func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, erro
 // atWork adds the temporary files that an operation which has not ended may have
 // now. Nothing hinders a look where its plan is lost.
 func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
+	_, left, err := e.halfway(ctx)
+	maps.Copy(known, left)
+	return known, err
+}
+
+// halfway returns the operation that has not ended, nil if there is none, and
+// the temporary files that it may have now, as far as its plan can be read.
+func (e *Engine) halfway(ctx context.Context) (op *Operation, left map[string]bool, err error) {
 	h, err := e.history(ctx)
 	if err != nil || h.Open == nil {
-		return known, err
+		return nil, nil, err
 	}
 	steps, err := e.steps(ctx, h.Open)
-	if err != nil {
-		if isLost(err) {
-			err = nil
-		}
-		return known, err
+	if err != nil && !isLost(err) {
+		return nil, nil, err
 	}
-	maps.Copy(known, apply.Leftovers(steps, h.Open.Key))
-	return known, nil
+	return h.Open, apply.Leftovers(steps, h.Open.Key), nil
+}
+
+// between says of what is shown of the present that an operation which has not
+// ended is not through with it; nil if there is none.
+func between(op *Operation) error {
+	if op == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %w: what is shown is of the files as they are now, and the next command that changes or records files finishes it first", op.Kind, ErrUnfinished)
 }
 
 func setOf(paths []string) map[string]bool {

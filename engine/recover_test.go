@@ -364,3 +364,36 @@ func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
 		t.Error("the diff hides the user's own file of such a name")
 	}
 }
+
+func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
+	p, id := interrupted(t)
+	e, ctx := p.open(), context.Background()
+	h, err := e.history(ctx)
+	p.must(err)
+	steps, err := e.steps(ctx, h.Open)
+	p.must(err)
+	for name := range apply.Leftovers(steps, h.Open.Key) {
+		if strings.HasPrefix(name, "d/") {
+			p.write(name, "half of a file")
+		}
+	}
+	r, err := e.Preview(ctx)
+	p.must(err)
+	if len(r.Skipped) > 0 {
+		t.Errorf("a dry run names what the snapshot will not meet: %v", r.Skipped)
+	}
+	plan, err := e.Plan(ctx, id, nil)
+	p.must(err)
+	d, err := e.Diff(ctx, plan.Target, nil, nil)
+	p.must(err)
+	for what, got := range map[string]error{"dry run": r.Unfinished, "plan": plan.Unfinished, "diff": d.Unfinished} {
+		if !errors.Is(got, ErrUnfinished) {
+			t.Errorf("the %s says of the unfinished restore: %v", what, got)
+		}
+	}
+	_, err = e.Snapshot(ctx, nil)
+	p.must(err)
+	if r, err = e.Preview(ctx); err != nil || r.Unfinished != nil {
+		t.Errorf("it is finished, and still said: %v, %v", err, r.Unfinished)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -99,14 +100,20 @@ func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err erro
 	return err
 }
 
-// Preview tells what tree a snapshot would have now, and writes nothing.
+// Preview tells what tree a snapshot would have now, and writes nothing. Beside
+// an interrupted operation, which a snapshot finishes first, Unfinished says so.
 func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
+	op, left, err := e.halfway(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c, err := e.look(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	r := &Recorded{Snapshot: c.record(e.key), Unstable: c.Unstable()}
+	c.Skipped = slices.DeleteFunc(c.Skipped, func(n Note) bool { return left[string(n.Path)] })
+	r := &Recorded{Snapshot: c.record(e.key), Unstable: c.Unstable(), Unfinished: between(op)}
 	if c.Same(c.Last) {
 		r.ID, r.Reused = c.Last.ID, true
 	}

@@ -50,7 +50,8 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.preview(ctx, to)
+	p, _, err := e.preview(ctx, to)
+	return p, err
 }
 
 // begun returns where an unfinished undo or redo leads.

@@ -37,6 +37,7 @@ func diffCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.progress.clear()
+		a.warn(d.Unfinished)
 		if a.json {
 			out, err := difference(ctx, d, stat)
 			if err == nil {
@@ -89,16 +90,28 @@ func diffSides(ids []string, find func(string) (*engine.Snapshot, error)) (from,
 
 // difference makes the object of a diff, with the number of lines if stat is set.
 func difference(ctx context.Context, d *engine.Difference, stat bool) (wire.Difference, error) {
-	if !stat {
-		return wire.NewDifference(d.Changes, nil)
-	}
-	return wire.NewDifference(d.Changes, func(c engine.Change) (*wire.Lines, error) {
+	lines := func(c engine.Change) (*wire.Lines, error) {
 		l, err := compare(ctx, d, c)
 		if err != nil || l.binary {
 			return nil, err
 		}
 		return &wire.Lines{Added: l.added, Removed: l.removed}, nil
-	})
+	}
+	if !stat {
+		lines = nil
+	}
+	out, err := wire.NewDifference(d.Changes, lines)
+	if d.Unfinished != nil {
+		out.Unfinished = d.Unfinished.Error()
+	}
+	return out, err
+}
+
+// warn says what is wrong beside what a command shows; nil: nothing.
+func (a *app) warn(err error) {
+	if err != nil {
+		say(a.err, "rewind: warning: %v\n", err)
+	}
 }
 
 // printNames prints a letter and a path for each change.

@@ -136,6 +136,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 		return false, err
 	}
 	a.progress.clear()
+	a.warn(plan.Unfinished)
 	if len(plan.Changes) == 0 {
 		fmt.Fprintln(a.err, "nothing to change")
 		return false, nil
@@ -184,6 +185,7 @@ func (a *app) printRenewed(list []engine.Note) {
 
 func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	a.progress.clear()
+	a.warn(p.Unfinished)
 	out := wire.NewPlan(p, took)
 	if a.json {
 		a.printJSON(out)

@@ -33,7 +33,7 @@ func snapshotCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil {
+		if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil && !dry {
 			return errPartial
 		}
 		return also(r.Recovered, nil)
@@ -52,9 +52,7 @@ func snapshotCommand(a *app) *cobra.Command {
 // printSnapshot reports a snapshot: as JSON, or as a sentence on the terminal.
 func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	a.progress.clear()
-	if r.Unfinished != nil {
-		say(a.err, "rewind: warning: %v\n", r.Unfinished)
-	}
+	a.warn(r.Unfinished)
 	a.printSkipped(r.Unexpected)
 	for _, n := range r.Aside {
 		say(a.err, "in the store alone: %s: %s\n", quote(n.Path), n.Reason)

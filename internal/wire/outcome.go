@@ -48,8 +48,9 @@ type Restored struct {
 	Renewed   []Note   `json:"renewed,omitempty"`
 	Bridged   *bool    `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
 
-	Recovered *Restored `json:"recovered,omitempty"`
-	ElapsedMS float64   `json:"elapsed_ms"`
+	Recovered  *Restored `json:"recovered,omitempty"`
+	Unfinished string    `json:"unfinished,omitempty"` // of a plan: what is finished first
+	ElapsedMS  float64   `json:"elapsed_ms"`
 }
 
 // NewRestored tells what a restore, undo or redo came to.
@@ -85,7 +86,8 @@ type Plan struct {
 // NewPlan tells of a plan.
 func NewPlan(p *engine.Plan, took time.Duration) *Plan {
 	out := &Plan{Restored: Restored{
-		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts), ElapsedMS: milliseconds(took),
+		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts),
+		Unfinished: text(p.Unfinished), ElapsedMS: milliseconds(took),
 	}}
 	if len(p.Changes) > 0 {
 		out.Changes = newChanges(p.Changes)

@@ -142,12 +142,14 @@ func newChanges(list []engine.Change) []Change {
 // A Difference is the answer of diff.
 type Difference struct {
 	Changes []Change `json:"changes"`
+
+	Unfinished string `json:"unfinished,omitempty"` // the worktree is as an interrupted restore left it
 }
 
 // NewDifference tells of changes. Count, if it is not nil, counts the lines of
 // each; nil lines: it is binary.
 func NewDifference(list []engine.Change, count func(engine.Change) (*Lines, error)) (Difference, error) {
-	d := Difference{newChanges(list)}
+	d := Difference{Changes: newChanges(list)}
 	for i, c := range list {
 		if count == nil {
 			break
