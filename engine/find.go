@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
+	"github.com/seed-82afce7a/rewind/git/foreign"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/rules"
-	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
+	"github.com/seed-82afce7a/rewind/git/foreign"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 

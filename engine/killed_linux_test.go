@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 )
 
 // TestALockLeftByAKilledSnapshotHoldsNobodyUp kills a process while it holds

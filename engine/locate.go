@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/trust"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 )
 
 // A Mirror is the way into one repository. Without git it only holds.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

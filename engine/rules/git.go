@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/attr"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 

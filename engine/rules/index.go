@@ -6,9 +6,9 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/git/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 )

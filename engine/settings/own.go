@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 )
 
 // A repository's own configuration may be somebody else's work: it comes along

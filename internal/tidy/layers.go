@@ -23,32 +23,32 @@ var layers = map[string]string{
 	"internal/trust":     "",
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
-		"internal/stattable internal/gitindex",
-	"internal/apply":    "internal/oid internal/tree internal/dirfd",
-	"internal/gitconf":  "internal/oid internal/wildmatch internal/regular internal/trust",
-	"internal/gitindex": "internal/oid internal/tree",
-	"internal/gitodb":   "internal/oid internal/durable internal/regular",
-	"internal/gitref":   "internal/oid internal/durable internal/regular",
-	"gitbridge": "internal/durable internal/gitconf internal/gitodb internal/gitref " +
+		"internal/stattable git/gitindex",
+	"internal/apply": "internal/oid internal/tree internal/dirfd",
+	"git/gitconf":    "internal/oid internal/wildmatch internal/regular internal/trust",
+	"git/gitindex":   "internal/oid internal/tree",
+	"git/gitodb":     "internal/oid internal/durable internal/regular",
+	"git/gitref":     "internal/oid internal/durable internal/regular",
+	"git/gitbridge": "internal/durable git/gitconf git/gitodb git/gitref " +
 		"internal/oid internal/regular internal/tree",
-	"gitbridge/foreign": "gitbridge internal/regular internal/gitindex internal/gitref internal/oid internal/tree",
-	"cas":               "internal/oid internal/durable",
-	"ledger":            "internal/oid",
-	"engine/records":    "cas internal/oid internal/tree",
-	"engine/reach":      "engine/records internal/oid internal/tree",
-	"engine/retention":  "engine/records ledger internal/oid",
-	"engine/purge":      "engine/reach engine/records internal/oid internal/tree",
-	"engine/plan":       "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
-	"engine/objects":    "engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
-	"engine/capture": "engine/objects engine/records engine/rules cas gitbridge internal/apply internal/dirfd internal/gitconf " +
+	"git/foreign":      "git/gitbridge internal/regular git/gitindex git/gitref internal/oid internal/tree",
+	"cas":              "internal/oid internal/durable",
+	"ledger":           "internal/oid",
+	"engine/records":   "cas internal/oid internal/tree",
+	"engine/reach":     "engine/records internal/oid internal/tree",
+	"engine/retention": "engine/records ledger internal/oid",
+	"engine/purge":     "engine/reach engine/records internal/oid internal/tree",
+	"engine/plan":      "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
+	"engine/objects":   "engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
+	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
-	"engine/mirror":   "engine/objects engine/records cas gitbridge internal/gitodb internal/oid internal/tree",
-	"engine/settings": "internal/ignore internal/gitconf internal/worktree",
-	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/gitconf " +
-		"internal/gitindex",
-	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas gitbridge gitbridge/foreign ledger internal/oid internal/tree " +
+	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
+	"engine/settings": "internal/ignore git/gitconf internal/worktree",
+	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
+		"git/gitindex",
+	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
-		"internal/apply internal/gitconf internal/regular internal/trust",
+		"internal/apply git/gitconf internal/regular internal/trust",
 	"internal/rpc":  "",
 	"internal/wire": "engine",
 	"cmd/rewind":    "engine internal/oid internal/wire internal/rpc bench",
@@ -66,10 +66,10 @@ var layers = map[string]string{
 var outside = map[string]string{
 	"go.etcd.io/bbolt":                      "cas internal/stattable",
 	"github.com/zeebo/blake3":               "cas internal/oid",
-	"github.com/klauspost/compress":         "cas internal/gitodb",
+	"github.com/klauspost/compress":         "cas git/gitodb",
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
-		"internal/gitodb internal/gitref internal/trust bench",
+		"git/gitodb git/gitref internal/trust bench",
 	"golang.org/x/text":                 "internal/attr engine/rules",
 	"github.com/spf13/cobra":            "cmd/rewind",
 	"github.com/schollz/progressbar/v3": "cmd/rewind",
@@ -80,7 +80,7 @@ var outside = map[string]string{
 // restricted lists the packages of the standard library that are not open to
 // all, and who may import them: what starts programs is to be read in few places.
 var restricted = map[string]string{
-	"os/exec": "internal/attr gitbridge cmd/rewind bench fuzz fuzz/exact fuzz/power internal/tidy",
+	"os/exec": "internal/attr git/gitbridge cmd/rewind bench fuzz fuzz/exact fuzz/power internal/tidy",
 }
 
 // checkLayer holds one package to the tables above.

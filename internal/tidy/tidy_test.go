@@ -40,7 +40,7 @@ var breaches = []struct{ name, file, text, want string }{
 	{"a package without a place", "stray/a.go", "// Package stray is lost.\npackage stray\n",
 		"stray/a.go:2: package stray is not in the table of layers"},
 	{"an import against the layers", "cas/a.go",
-		"package cas\n\nimport _ \"" + module + "/gitbridge\"\n", "cas/a.go:3: cas may not import gitbridge"},
+		"package cas\n\nimport _ \"" + module + "/git/gitbridge\"\n", "cas/a.go:3: cas may not import git/gitbridge"},
 	{"an outside module in the wrong place", "ledger/a.go",
 		"// Package ledger.\npackage ledger\n\nimport _ \"go.etcd.io/bbolt\"\n",
 		"ledger/a.go:4: ledger may not import go.etcd.io/bbolt, which is for cas internal/stattable"},
@@ -150,7 +150,7 @@ type hidden struct{}
 
 func (h hidden) Read() {}
 `)},
-		"cas/cas_test.go":     {Data: []byte("package cas\n\nimport _ \"" + module + "/gitbridge\"\n\nfunc TestX() {}\n")},
+		"cas/cas_test.go":     {Data: []byte("package cas\n\nimport _ \"" + module + "/git/gitbridge\"\n\nfunc TestX() {}\n")},
 		"cas/testdata/bad.go": {Data: []byte("no go at all")},
 		"tools/go.mod":        {Data: []byte("module x\n")},
 		"tools/tools.go":      {Data: []byte("package tools\n")},

@@ -19,10 +19,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/git/gitindex"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"

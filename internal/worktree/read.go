@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed-82afce7a/rewind/git/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/seed-82afce7a/rewind/git/gitodb"
+	"github.com/seed-82afce7a/rewind/git/gitref"
 	"github.com/seed-82afce7a/rewind/internal/durable"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
-	"github.com/seed-82afce7a/rewind/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/durable"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 )
 
 // command makes a command of the git program in the repository. It is the only

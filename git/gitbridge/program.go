@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
-	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
+	"github.com/seed-82afce7a/rewind/git/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

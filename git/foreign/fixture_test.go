@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

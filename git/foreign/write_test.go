@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -19,9 +19,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-82afce7a/rewind/internal/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gitodb"
-	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/git/gitconf"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
+	"github.com/seed-82afce7a/rewind/git/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

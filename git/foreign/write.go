@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
-	"github.com/seed-82afce7a/rewind/internal/gitindex"
-	"github.com/seed-82afce7a/rewind/internal/gitref"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitindex"
+	"github.com/seed-82afce7a/rewind/git/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
