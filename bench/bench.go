@@ -14,12 +14,15 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // Options say what to run. The zero value, with a Binary, is the recommended run.
@@ -92,7 +95,28 @@ func (o Options) filled() (Options, error) {
 		}
 		*path = abs
 	}
-	return o, nil
+	if o.Corpus == "" {
+		return o, nil
+	}
+	return o, ownCorpus(o.Corpus)
+}
+
+// ownCorpus refuses what somebody else owns: the copy would be the user's, and git
+// would run there what the owner has configured.
+func ownCorpus(dir string) error {
+	for _, path := range []string{dir, filepath.Join(dir, ".git")} {
+		st, err := os.Lstat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !trust.Owned(path, st) {
+			return fmt.Errorf("the corpus %s %w; copy its files without its .git, as yourself", path, trust.ErrForeign)
+		}
+	}
+	return nil
 }
 
 // A stagePlan is where a stage goes, and whether it is for restoring.

@@ -52,7 +52,7 @@ var layers = map[string]string{
 	"internal/rpc":  "",
 	"internal/wire": "engine",
 	"cmd/rewind":    "engine internal/oid internal/wire internal/rpc bench",
-	"bench":         "",
+	"bench":         "internal/trust",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",
 	"fuzz/hostile":  "*",
