@@ -20,8 +20,6 @@ export interface Recorded {
   reused: boolean;
   changed: number;
   skipped: Note[];
-  /** Those of the skipped that are to be told: no setting asked for them, and the snapshot before had not told them. */
-  unexpected?: Note[];
   /** Files that look like secrets and are in git's objects now; named once in the life of a store. */
   exposed?: string[];
   bridged: boolean;

@@ -211,7 +211,7 @@ export class Session {
   }
 
   private nameSkipped(recorded: Recorded): void {
-    const fresh = (recorded.unexpected ?? recorded.skipped).filter((n) => !this.skipped.has(n.path));
+    const fresh = recorded.skipped.filter((n) => !this.skipped.has(n.path));
     for (const n of fresh) this.skipped.add(n.path);
     if (fresh.length > 0) this.info(`Rewind: not in the snapshots, and never deleted: ${some(fresh.map((n) => `${n.path} (${n.reason})`))}`);
   }
