@@ -129,15 +129,16 @@ func (n note) path() string {
 
 // A printed is the JSON object of any verb that these tests use.
 type printed struct {
-	ID        string `json:"id"`
-	Tree      string `json:"tree"`
-	Overlay   string `json:"overlay"`
-	Reused    bool   `json:"reused"`
-	Bridged   bool   `json:"bridged"`
-	Skipped   []note `json:"skipped"`
-	Unstable  []note `json:"unstable"`
-	Kept      []note `json:"kept"`
-	Conflicts []note `json:"conflicts"`
+	ID         string                  `json:"id"`
+	Tree       string                  `json:"tree"`
+	Overlay    string                  `json:"overlay"`
+	Reused     bool                    `json:"reused"`
+	Bridged    bool                    `json:"bridged"`
+	Skipped    []note                  `json:"skipped"`
+	Unexpected []struct{ Path string } `json:"unexpected"`
+	Unstable   []note                  `json:"unstable"`
+	Kept       []note                  `json:"kept"`
+	Conflicts  []note                  `json:"conflicts"`
 }
 
 // A finished is a command that has run.
@@ -190,7 +191,7 @@ func (throughCommand) snapshot(w *world) (string, []string) {
 	w.Helper()
 	f := w.rewind("snapshot", "--json")
 	want := 0
-	if len(f.Skipped) > 0 {
+	if len(f.Unexpected) > 0 {
 		want = 5
 	}
 	if f.code != want || f.ID == "" || !f.Bridged {

@@ -71,7 +71,9 @@ func TestOddPermissionsComeBack(t *testing.T) {
 	}
 	w.prove(throughEngine{}, func() {
 		for _, perm := range perms {
-			w.chmod("p/"+perm.String()+".f", 0o644)
+			if perm&(os.ModeSetuid|os.ModeSetgid) == 0 { // those are given to no file that has lost them
+				w.chmod("p/"+perm.String()+".f", 0o644)
+			}
 			w.write("p/"+perm.String()+"/in", "other")
 			w.chmod("p/"+perm.String(), 0o755)
 		}

@@ -145,11 +145,11 @@ func TestClosedDirectoriesAreRestoredByTheirOwner(t *testing.T) {
 func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 	t.Parallel()
 	w := asNobody(t)
-	w.must(os.Chown(w.path(".git"), 0, 0))
+	w.chmod(".git", 0o555)
 	before := w.look()
 	w.oneSentence(w.rewind("snapshot", "--json"), "permission denied")
 	w.untouched("snapshot", before)
-	w.must(os.Chown(w.path(".git"), w.user, w.user))
+	w.chmod(".git", 0o755)
 	id, _ := throughCommand{}.snapshot(w)
 	churn(w)
 	w.handOver()
@@ -158,7 +158,9 @@ func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 		w.must(os.Chown(w.path(path), 0, 0))
 		w.chmod(path, 0o755)
 	}
-	w.oneSentence(w.rewind("restore", id, "--yes"), "permission denied")
+	if f := w.rewind("restore", id, "--yes"); f.code == 0 || !strings.Contains(f.errors, ".git/rewind") {
+		w.Errorf("with a store of somebody else restore exited with %d and said %s", f.code, f.errors)
+	}
 	w.untouched("restore", now)
 }
 

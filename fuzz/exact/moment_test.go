@@ -185,7 +185,7 @@ func TestAnInterruptedFirstSnapshotLeavesNothing(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the snapshot was finished: nothing was tested")
 		}
-		if out.Len() > 0 {
+		if strings.Contains(out.String(), `"id"`) {
 			t.Fatalf("%v: the interrupted snapshot printed %s", sig, out.String())
 		}
 		if sig != syscall.SIGKILL && (cmd.ProcessState.ExitCode() != 1 || strings.Count(errs.String(), "\n") != 1) {
