@@ -52,5 +52,5 @@ func lacks(s *Snapshot) []Note {
 	if s.Gaps == nil || s.Gaps.Overlay.IsZero() {
 		return nil
 	}
-	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git"}}
+	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git, such as secrets and large ones"}}
 }

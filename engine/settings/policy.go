@@ -44,19 +44,20 @@ secrets.y*ml
 type policy struct {
 	include, exclude, secrets *ignore.Chain
 	maxFileSize               int64
+	gitMaxFileSize            int64
 	largeDir                  int
 	digest                    uint64
 }
 
 // Policy returns what the settings say about paths, nil if they say nothing.
 func (s *Settings) Policy() worktree.Policy {
-	if len(s.Include)+len(s.Exclude)+len(s.Secrets) == 0 && s.MaxFileSize == 0 && s.LargeDir == 0 {
+	if len(s.Include)+len(s.Exclude)+len(s.Secrets) == 0 && s.MaxFileSize == 0 && s.GitMaxFileSize == 0 && s.LargeDir == 0 {
 		return nil
 	}
-	p := &policy{maxFileSize: s.MaxFileSize, largeDir: s.LargeDir}
+	p := &policy{maxFileSize: s.MaxFileSize, gitMaxFileSize: s.GitMaxFileSize, largeDir: s.LargeDir}
 	p.include, p.exclude, p.secrets = chainOf(s.Include), chainOf(s.Exclude), chainOf(s.Secrets)
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q %q %q %d %d", s.Include, s.Exclude, s.Secrets, s.MaxFileSize, s.LargeDir)
+	fmt.Fprintf(h, "%q %q %q %d %d %d", s.Include, s.Exclude, s.Secrets, s.MaxFileSize, s.LargeDir, s.GitMaxFileSize)
 	p.digest = h.Sum64()
 	return p
 }
@@ -96,7 +97,7 @@ func Chose(reason string) bool {
 
 // Place decides about one path, as [worktree.Policy] says.
 func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.Place, string) {
-	matches := func(c *ignore.Chain) bool { return c.Ignored(path, isDir, noFile) }
+	matches := func(c *ignore.Chain) bool { return c.Digest() != 0 && c.Ignored(path, isDir, noFile) }
 	switch {
 	case matches(p.exclude):
 		return worktree.Nowhere, excludedReason
@@ -104,7 +105,7 @@ func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.P
 		return worktree.Nowhere, fmt.Sprintf(largeReason+"%d bytes)", p.maxFileSize)
 	case ignored && (matches(p.include) || isDir && p.mayInclude(path)):
 		return worktree.Overlay, ""
-	case !ignored && !isDir && matches(p.secrets):
+	case !ignored && !isDir && (p.gitMaxFileSize > 0 && size > p.gitMaxFileSize || matches(p.secrets)):
 		return worktree.Overlay, ""
 	}
 	return worktree.Usual, ""

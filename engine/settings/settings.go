@@ -21,21 +21,22 @@ import (
 
 // Settings are the rewind.* values in force. They do not change.
 type Settings struct {
-	Force         bool          // also protect what is almost surely a mistake
-	Include       []string      // patterns of ignored files that are recorded all the same
-	Exclude       []string      // patterns of files that are left out
-	Secrets       []string      // patterns of untracked files that stay out of git objects
-	MaxFileSize   int64         // bytes; 0: no limit
-	LargeDir      int           // so many untracked files make a directory one that is left out; 0: no limit
-	MaxSnapshots  int           // 0: no limit
-	MaxAge        time.Duration // 0: no limit
-	MaxStoreSize  int64         // bytes; 0: no limit
-	ThinDays      int           // after today, keep one an hour for so many days, then one a day; 0: keep all
-	PinLabeled    bool          // snapshots of labelled entries are never dropped
-	ScanMode      string        // of whose sessions a prune may drop snapshots
-	StartupBudget time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
-	AgentDirs     []string      // directories of agents, beside those that are known anyway
-	Builtin       bool          // without git: leave out dependency and cache directories
+	Force          bool          // also protect what is almost surely a mistake
+	Include        []string      // patterns of ignored files that are recorded all the same
+	Exclude        []string      // patterns of files that are left out
+	Secrets        []string      // patterns of untracked files that stay out of git objects
+	MaxFileSize    int64         // bytes; 0: no limit
+	GitMaxFileSize int64         // bytes; larger untracked files stay out of git objects; 0: no limit, and always without git
+	LargeDir       int           // so many untracked files make a directory one that is left out; 0: no limit
+	MaxSnapshots   int           // 0: no limit
+	MaxAge         time.Duration // 0: no limit
+	MaxStoreSize   int64         // bytes; 0: no limit
+	ThinDays       int           // after today, keep one an hour for so many days, then one a day; 0: keep all
+	PinLabeled     bool          // snapshots of labelled entries are never dropped
+	ScanMode       string        // of whose sessions a prune may drop snapshots
+	StartupBudget  time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
+	AgentDirs      []string      // directories of agents, beside those that are known anyway
+	Builtin        bool          // without git: leave out dependency and cache directories
 
 	mu       sync.Mutex // guards warnings
 	warnings []string
@@ -44,17 +45,18 @@ type Settings struct {
 // known lists every setting by its name in lower case, as git's configuration
 // has names, and says how it is taken over.
 var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
-	"force":        boolean(func(s *Settings) *bool { return &s.Force }),
-	"builtin":      boolean(func(s *Settings) *bool { return &s.Builtin }),
-	"include":      patterns(func(s *Settings) *[]string { return &s.Include }),
-	"exclude":      patterns(func(s *Settings) *[]string { return &s.Exclude }),
-	"secrets":      patterns(func(s *Settings) *[]string { return &s.Secrets }),
-	"maxfilesize":  number(func(s *Settings, n int64) { s.MaxFileSize = n }),
-	"largedir":     number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
-	"maxsnapshots": number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
-	"maxagedays":   number(func(s *Settings, n int64) { s.MaxAge = span(n, 24*time.Hour) }),
-	"maxstoresize": number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
-	"thin":         number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
+	"force":          boolean(func(s *Settings) *bool { return &s.Force }),
+	"builtin":        boolean(func(s *Settings) *bool { return &s.Builtin }),
+	"include":        patterns(func(s *Settings) *[]string { return &s.Include }),
+	"exclude":        patterns(func(s *Settings) *[]string { return &s.Exclude }),
+	"secrets":        patterns(func(s *Settings) *[]string { return &s.Secrets }),
+	"maxfilesize":    number(func(s *Settings, n int64) { s.MaxFileSize = n }),
+	"gitmaxfilesize": number(func(s *Settings, n int64) { s.GitMaxFileSize = n }),
+	"largedir":       number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
+	"maxsnapshots":   number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
+	"maxagedays":     number(func(s *Settings, n int64) { s.MaxAge = span(n, 24*time.Hour) }),
+	"maxstoresize":   number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
+	"thin":           number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
 
 	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
 	"scanmode":          scanModes,
@@ -82,10 +84,14 @@ func scanModes(s *Settings, c *gitconf.Config, name string) error {
 // environment names the variable of each setting.
 var environment = map[string]string{
 	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
-	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_GIT_MAX_FILE_SIZE": "gitmaxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
 	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
 	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir",
 }
+
+// gitMaxFileSize is how large an untracked file may be to become a git object,
+// unless a setting says otherwise. Git keeps each version of it whole.
+const gitMaxFileSize = 16 << 20
 
 // Sources are where settings stand.
 type Sources struct {
@@ -96,7 +102,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions}
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, GitMaxFileSize: gitMaxFileSize}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())
@@ -108,6 +114,9 @@ func Load(from Sources) *Settings {
 	}
 	s.applyGit(from.Git, set)
 	s.apply(environmentConfig(from.Env))
+	if from.Git == nil {
+		s.GitMaxFileSize = 0
+	}
 	return s
 }
 

@@ -83,7 +83,7 @@ func TestARepositoryMakesNothingLessSafeThanTheUserHas(t *testing.T) {
 }
 
 func TestWhereThePolicyPutsAPath(t *testing.T) {
-	s := &Settings{Include: []string{"keep/"}, Exclude: []string{"*.tmp"}, Secrets: []string{"builtin"}, MaxFileSize: 10, LargeDir: 3}
+	s := &Settings{Include: []string{"keep/"}, Exclude: []string{"*.tmp"}, Secrets: []string{"builtin"}, MaxFileSize: 10, GitMaxFileSize: 6, LargeDir: 3}
 	p := s.Policy()
 	for _, c := range []struct {
 		path           string
@@ -91,12 +91,15 @@ func TestWhereThePolicyPutsAPath(t *testing.T) {
 		size           int64
 		want           worktree.Place
 	}{
-		{"a", false, false, 10, worktree.Usual},
+		{"a", false, false, 6, worktree.Usual},
+		{"a", false, false, 10, worktree.Overlay},
 		{"a", false, false, 11, worktree.Nowhere},
 		{"a.tmp", false, false, 1, worktree.Nowhere},
 		{"keep", true, true, 0, worktree.Overlay},
 		{"d/.env", false, false, 1, worktree.Overlay},
 		{"d/.env.example", false, false, 1, worktree.Usual},
+		{"a", false, false, 7, worktree.Overlay},
+		{"ignored", false, true, 7, worktree.Usual},
 	} {
 		if got, why := p.Place(c.path, c.isDir, c.ignored, c.size); got != c.want {
 			t.Errorf("%s, %d bytes: %v (%s), want %v", c.path, c.size, got, why, c.want)
@@ -107,6 +110,10 @@ func TestWhereThePolicyPutsAPath(t *testing.T) {
 	}
 	if (&Settings{}).Policy() != nil {
 		t.Error("settings that say nothing are a policy")
+	}
+	none := func(string) string { return "" }
+	if with, without := Load(Sources{Git: gitconf.NewConfig(nil), Env: none}), Load(Sources{Env: none}); with.GitMaxFileSize != 16<<20 || without.GitMaxFileSize != 0 {
+		t.Errorf("%d bytes with git, %d without", with.GitMaxFileSize, without.GitMaxFileSize)
 	}
 	if names := []string{"x/id_rsa", ".env", "tls.key"}; slices.ContainsFunc(names, func(n string) bool { return !LikeSecret(n) }) || LikeSecret("main.go") {
 		t.Error("the built-in list is not what it was")
