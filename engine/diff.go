@@ -10,58 +10,8 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
-
-// A Side is what one side of a change holds at its path.
-type Side struct {
-	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
-	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
-}
-
-// Dir reports whether the side holds a directory.
-func (s Side) Dir() bool { return tree.Mode(s.Mode).IsDir() }
-
-// Link reports whether the side holds a symbolic link, whose content is its target.
-func (s Side) Link() bool { return tree.Mode(s.Mode).Type() == tree.Symlink }
-
-// A Change is one path at which two states differ.
-type Change struct {
-	Path Path `json:"path"`
-	From Side `json:"from,omitzero"`
-	To   Side `json:"to,omitzero"`
-}
-
-// Status returns git's letter: A added, D deleted, M modified (content or
-// permissions), T another type.
-func (c Change) Status() byte {
-	from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
-	switch {
-	case from == 0:
-		return 'A'
-	case to == 0:
-		return 'D'
-	case from.Type() != to.Type():
-		return 'T'
-	}
-	return 'M'
-}
-
-func changesOf(list []plan.Change) []Change {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]Change, 0, len(list))
-	for _, c := range list {
-		out = append(out, Change{
-			Path: Path(c.Path),
-			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
-			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
-		})
-	}
-	return out
-}
 
 // A Difference is the list of changes between two states, and a way to read
 // the bytes of both sides. A side that is the worktree is read from disk.
@@ -189,19 +139,4 @@ func (b *beginning) Write(p []byte) (int, error) {
 		return n, errLong
 	}
 	return n, nil
-}
-
-// Cat writes the content of a file (or a link's target) of a snapshot.
-func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
-	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.objects.Trees(ctx, objects.Reading{}))
-	if err != nil {
-		return objects.TreeError(err)
-	}
-	if !ok {
-		return notThere{snapshot: s.ID, paths: []string{path}}
-	}
-	if n.Mode.IsDir() {
-		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
-	}
-	return e.objects.Write(ctx, w, n.ID)
 }

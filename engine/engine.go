@@ -234,3 +234,11 @@ type (
 	// An Operation is a restore, an undo or a redo.
 	Operation = records.Operation
 )
+
+// progress adapts the caller's progress function to a counting step.
+func (e *Engine) progress(step string) func(done, total int) {
+	if e.opt.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { e.opt.Progress(Progress{Step: step, Done: done, Total: total}) }
+}

@@ -54,3 +54,18 @@ func lacks(s *Snapshot) []Note {
 	}
 	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git, such as secrets and large ones"}}
 }
+
+// Cat writes the content of a file (or a link's target) of a snapshot.
+func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
+	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.objects.Trees(ctx, objects.Reading{}))
+	if err != nil {
+		return objects.TreeError(err)
+	}
+	if !ok {
+		return notThere{snapshot: s.ID, paths: []string{path}}
+	}
+	if n.Mode.IsDir() {
+		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
+	}
+	return e.objects.Write(ctx, w, n.ID)
+}

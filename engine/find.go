@@ -105,18 +105,6 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 	return s, err
 }
 
-// recorded returns the snapshot of which the store has the record.
-func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
-	err = e.view(ctx, func(v *records.View) error {
-		found, err = v.Find(id)
-		return err
-	})
-	if err == nil && found == nil {
-		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
-	}
-	return found, err
-}
-
 // Resolve turns what a person types into a snapshot: a whole id, the name of a
 // pin, a unique prefix of at least four digits, "@" for the worktree's last
 // snapshot, "@~N" for the one N before it. A pin's name that begins another

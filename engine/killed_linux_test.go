@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"golang.org/x/sys/unix"
 )
 
 // TestALockLeftByAKilledSnapshotHoldsNobodyUp kills a process while it holds

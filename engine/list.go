@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // ListOptions choose snapshots. The zero value is all of this worktree.
@@ -61,12 +60,6 @@ func (e *Engine) query(ctx context.Context, opt *ListOptions) ([]*Snapshot, erro
 	}
 	out, damage := q.Snapshots()
 	return out, errors.Join(err, damage)
-}
-
-// fill completes records by the skipped paths that have a content of their own.
-func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
-	load := func(id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, oid.Blob, id) }
-	return records.UnpackSkipped(load, list...)
 }
 
 // Before returns the snapshot of the same worktree that came before s, nil if

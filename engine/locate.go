@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -190,4 +191,18 @@ func (e *Engine) birthOf() (string, error) {
 		return "", err
 	}
 	return git + records.BirthIn + root, nil
+}
+
+// protected are the directories that no step writes into: the store, and
+// whatever of git's own lies where a worktree could reach it.
+func (e *Engine) protected() []string {
+	dirs := []string{e.dir, e.ownDir}
+	if e.repo != nil {
+		l := e.repo.Layout()
+		dirs = append(dirs, l.GitDir, l.CommonDir, l.Objects)
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
 }

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -48,86 +45,6 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 	}
 	p.Unfinished = between(op)
 	return p, nil
-}
-
-// An aim is what an operation is to reach.
-type aim struct {
-	target *Snapshot
-	stored bool // the store has the record of the target
-	paths  *plan.Selection
-	chosen bool      // somebody named the paths now, and is told which of them mean nothing
-	made   plan.Made // what the operation that is taken back brought; nil unless one is
-}
-
-// aimAt aims at a snapshot, within the paths of the options.
-func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	if to.target, err = e.Find(ctx, id); err == nil {
-		to.stored, err = e.stands(ctx, to.target.ID)
-	}
-	if err != nil {
-		return aim{}, err
-	}
-	var paths []string
-	if opt != nil {
-		paths = opt.Paths
-	}
-	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
-	return to, err
-}
-
-// takeBack makes an aim one at the state before an operation: what the operation
-// made goes, and what stood in the way of its paths is back. Without its journal
-// more is kept, and nothing is lost.
-func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
-	steps, err := e.steps(ctx, op)
-	if err != nil && !isLost(err) {
-		return err
-	}
-	to.made = plan.MadeBy(steps)
-	to.paths = to.paths.And(to.made.Displaced())
-	return nil
-}
-
-// stands holds that what is aimed at was not dropped, nor purged, since it was
-// looked up.
-func (to aim) stands(v *records.View) error {
-	if !to.stored {
-		return nil // git has it
-	}
-	s, err := v.Find(to.target.ID)
-	if err == nil && (s == nil || s.ID != to.target.ID) {
-		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
-	}
-	return err
-}
-
-// selection reads the paths that somebody chose; see [RestoreOptions].
-func selection(paths []string, exists func(path string) (bool, error)) (*plan.Selection, error) {
-	s, err := plan.Select(paths, exists)
-	if errors.Is(err, plan.ErrPath) {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return s, err
-}
-
-// existsIn returns the function that tells whether one of the snapshots has a
-// path, or the disk; a snapshot may be nil.
-func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(string) (bool, error) {
-	return func(p string) (bool, error) {
-		if _, ok := dirfd.Lstat(e.root, p); ok {
-			return true, nil
-		}
-		for _, s := range snapshots {
-			if s == nil {
-				continue
-			}
-			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.objects.Trees(ctx, objects.Reading{}))
-			if ok || n.Git.Name != "" || err != nil {
-				return ok || n.Git.Name != "", objects.TreeError(err)
-			}
-		}
-		return false, nil
-	}
 }
 
 // preview plans without recording anything. What an interrupted operation left
@@ -201,7 +118,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		t.Nested[string(n.Path)] = n.Exclude
 	}
 	if g := s.Gaps; g != nil {
-		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Names: g.Names, Paths: texts(g.Paths)}
+		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Names: g.Names, Paths: records.Texts(g.Paths)}
 	}
 	return t
 }
@@ -231,4 +148,53 @@ func planned(from []plan.Note) (to []Note) {
 		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
 	}
 	return to
+}
+
+// A Side is what one side of a change holds at its path.
+type Side struct {
+	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
+	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
+}
+
+// Dir reports whether the side holds a directory.
+func (s Side) Dir() bool { return tree.Mode(s.Mode).IsDir() }
+
+// Link reports whether the side holds a symbolic link, whose content is its target.
+func (s Side) Link() bool { return tree.Mode(s.Mode).Type() == tree.Symlink }
+
+// A Change is one path at which two states differ.
+type Change struct {
+	Path Path `json:"path"`
+	From Side `json:"from,omitzero"`
+	To   Side `json:"to,omitzero"`
+}
+
+// Status returns git's letter: A added, D deleted, M modified (content or
+// permissions), T another type.
+func (c Change) Status() byte {
+	from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
+	switch {
+	case from == 0:
+		return 'A'
+	case to == 0:
+		return 'D'
+	case from.Type() != to.Type():
+		return 'T'
+	}
+	return 'M'
+}
+
+func changesOf(list []plan.Change) []Change {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Change, 0, len(list))
+	for _, c := range list {
+		out = append(out, Change{
+			Path: Path(c.Path),
+			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
+			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
+		})
+	}
+	return out
 }

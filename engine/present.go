@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -174,71 +174,32 @@ func (e *Engine) saveStatTable(p *present, id oid.ID) error {
 	return nil
 }
 
-// Temporary files of a restore that could not be removed are not the user's.
-// Their paths are in the store, and nothing goes by a pattern: each later
-// capture tries to remove them, and leaves out what stays.
-
-// leftovers returns the temporary files that are still there. Unless nothing
-// may be changed it tries to remove them first; otherwise those of a restore that
-// is at work, or was interrupted, are among them.
-func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, error) {
-	var known []string
-	err := e.view(ctx, func(v *records.View) (err error) {
-		known, err = v.Leftovers()
-		return err
-	})
-	if err != nil {
-		return nil, err
+// rules returns where the rules of the worktree stand.
+func (e *Engine) rules() *rules.Source {
+	s := &rules.Source{Root: e.root, Home: e.home(), Env: e.opt.Getenv, Builtin: e.conf.Builtin, Warn: e.conf.Warn, Config: e.git}
+	if e.repo != nil {
+		s.Layout = e.repo.Layout()
 	}
-	if dry {
-		return e.atWork(ctx, setOf(known))
-	}
-	if len(known) == 0 {
-		return nil, nil
-	}
-	stay, err := apply.Sweep(e.root, known, &apply.Options{Alg: e.alg, Protected: e.protected()})
-	if err != nil || len(stay) == len(known) {
-		return setOf(known), nil // they stay, and are left out
-	}
-	gone := slices.DeleteFunc(known, func(path string) bool { return slices.Contains(stay, path) })
-	return setOf(stay), e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
+	return s
 }
 
-// atWork adds the temporary files that an operation which has not ended may have
-// now. Nothing hinders a look where its plan is lost.
-func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
-	_, left, err := e.halfway(ctx)
-	maps.Copy(known, left)
-	return known, err
-}
-
-// halfway returns the operation that has not ended, nil if there is none, and
-// the temporary files that it may have now, as far as its plan can be read.
-func (e *Engine) halfway(ctx context.Context) (op *Operation, left map[string]bool, err error) {
-	h, err := e.history(ctx)
-	if err != nil || h.Open == nil {
-		return nil, nil, err
-	}
-	steps, err := e.steps(ctx, h.Open)
-	if err != nil && !isLost(err) {
-		return nil, nil, err
-	}
-	return h.Open, apply.Leftovers(steps, h.Open.Key), nil
-}
-
-// between says of what is shown of the present that an operation which has not
-// ended is not through with it; nil if there is none.
-func between(op *Operation) error {
-	if op == nil {
+// room returns the function that says whether the store takes in one more new
+// content of a file that the index does not know; nil: it always does. What is
+// tracked is taken in however full the store is.
+func (e *Engine) room() func(size int64) string {
+	limit := e.conf.MaxStoreSize
+	if limit == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s %w: what is shown is of the files as they are now, and the next command that changes or records files finishes it first", op.Kind, ErrUnfinished)
-}
-
-func setOf(paths []string) map[string]bool {
-	set := make(map[string]bool, len(paths))
-	for _, path := range paths {
-		set[path] = true
+	var used atomic.Int64
+	if info, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
+		used.Store(info.Size())
 	}
-	return set
+	return func(size int64) string {
+		if used.Add(size) <= limit {
+			return ""
+		}
+		used.Add(-size)
+		return fmt.Sprintf("the store has no room for it (rewind.maxStoreSize: %d bytes; rewind prune makes room)", limit)
+	}
 }

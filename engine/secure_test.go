@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
-
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // damage alters the frame that the store has of a payload which is one chunk. The

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	bolt "go.etcd.io/bbolt"
 )
 
 // transactions is how many transactions have written to the store so far.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 
@@ -152,39 +151,6 @@ func (e *Engine) record(ctx context.Context, p Point) (*Recorded, *present, *mir
 	}
 }
 
-// take scans the worktree into a stage of the store, which the caller commits or
-// discards.
-func (e *Engine) take(ctx context.Context, force []string) (*taken, error) {
-	o := capture.Open(e.place())
-	store, err := e.needStore()
-	if err != nil {
-		o.Close()
-		return nil, err
-	}
-	k, err := e.before(ctx)
-	if err == nil && k.new {
-		err = e.adopt(ctx)
-	}
-	var how capture.How
-	if err == nil {
-		how, err = e.how(ctx, k, force, false)
-	}
-	if err != nil {
-		o.Close()
-		return nil, err
-	}
-	staged, err := o.Stage(ctx, how, store.Stage())
-	if err != nil {
-		return nil, err
-	}
-	e.scanned()
-	return &taken{staged, k}, nil
-}
-
-// sweptTries is how often a snapshot begins again because of a sweep. One
-// sweep can hit it once; a second at the same moment is already unlikely.
-const sweptTries = 5
-
 // commit makes what was taken a snapshot, or finds that it is the last one, for
 // which nothing is written but what it was taken for. What also records, if it
 // is not nil, stands in the same transaction. The caller finishes the way into git.
@@ -310,21 +276,39 @@ func (e *Engine) changed(c *present) (int, error) {
 	return n, nil
 }
 
-// needStore returns the store, made if it is not there yet.
-func (e *Engine) needStore() (*cas.Store, error) {
-	if err := e.openStore(true); err != nil {
-		if errors.Is(err, os.ErrPermission) {
-			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
-		}
-		return nil, err
-	}
-	return e.opened(), nil
-}
-
 // putSkipped keeps a long list of skipped paths in a stage.
 func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, error) {
 	return func(list []byte) (oid.ID, error) {
 		id, err := stage.Put(ctx, oid.Blob, list, oid.ID{})
 		return id, objects.StoreError(err)
 	}
+}
+
+// take scans the worktree into a stage of the store, which the caller commits or
+// discards.
+func (e *Engine) take(ctx context.Context, force []string) (*taken, error) {
+	o := capture.Open(e.place())
+	store, err := e.needStore()
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	k, err := e.before(ctx)
+	if err == nil && k.new {
+		err = e.adopt(ctx)
+	}
+	var how capture.How
+	if err == nil {
+		how, err = e.how(ctx, k, force, false)
+	}
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	staged, err := o.Stage(ctx, how, store.Stage())
+	if err != nil {
+		return nil, err
+	}
+	e.scanned()
+	return &taken{staged, k}, nil
 }

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -55,4 +58,46 @@ func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
 		return nil
 	})
 	return all, err
+}
+
+// history reads the worktree's history.
+func (e *Engine) history(ctx context.Context) (h records.History, err error) {
+	err = e.view(ctx, func(v *records.View) (err error) {
+		h, err = v.History()
+		return err
+	})
+	return h, err
+}
+
+// sweptTries is how often a snapshot begins again because of a sweep. One
+// sweep can hit it once; a second at the same moment is already unlikely.
+const sweptTries = 5
+
+// needStore returns the store, made if it is not there yet.
+func (e *Engine) needStore() (*cas.Store, error) {
+	if err := e.openStore(true); err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
+		}
+		return nil, err
+	}
+	return e.opened(), nil
+}
+
+// recorded returns the snapshot of which the store has the record.
+func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
+	err = e.view(ctx, func(v *records.View) error {
+		found, err = v.Find(id)
+		return err
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
+	}
+	return found, err
+}
+
+// fill completes records by the skipped paths that have a content of their own.
+func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
+	load := func(id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, oid.Blob, id) }
+	return records.UnpackSkipped(load, list...)
 }

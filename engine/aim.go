@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// An aim is what an operation is to reach.
+type aim struct {
+	target *Snapshot
+	stored bool // the store has the record of the target
+	paths  *plan.Selection
+	chosen bool      // somebody named the paths now, and is told which of them mean nothing
+	made   plan.Made // what the operation that is taken back brought; nil unless one is
+}
+
+// aimAt aims at a snapshot, within the paths of the options.
+func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
+	if to.target, err = e.Find(ctx, id); err == nil {
+		to.stored, err = e.stands(ctx, to.target.ID)
+	}
+	if err != nil {
+		return aim{}, err
+	}
+	var paths []string
+	if opt != nil {
+		paths = opt.Paths
+	}
+	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
+	return to, err
+}
+
+// takeBack makes an aim one at the state before an operation: what the operation
+// made goes, and what stood in the way of its paths is back. Without its journal
+// more is kept, and nothing is lost.
+func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
+	steps, err := e.steps(ctx, op)
+	if err != nil && !isLost(err) {
+		return err
+	}
+	to.made = plan.MadeBy(steps)
+	to.paths = to.paths.And(to.made.Displaced())
+	return nil
+}
+
+// stands holds that what is aimed at was not dropped, nor purged, since it was
+// looked up.
+func (to aim) stands(v *records.View) error {
+	if !to.stored {
+		return nil // git has it
+	}
+	s, err := v.Find(to.target.ID)
+	if err == nil && (s == nil || s.ID != to.target.ID) {
+		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
+	}
+	return err
+}
+
+// selection reads the paths that somebody chose; see [RestoreOptions].
+func selection(paths []string, exists func(path string) (bool, error)) (*plan.Selection, error) {
+	s, err := plan.Select(paths, exists)
+	if errors.Is(err, plan.ErrPath) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return s, err
+}
+
+// existsIn returns the function that tells whether one of the snapshots has a
+// path, or the disk; a snapshot may be nil.
+func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(string) (bool, error) {
+	return func(p string) (bool, error) {
+		if _, ok := dirfd.Lstat(e.root, p); ok {
+			return true, nil
+		}
+		for _, s := range snapshots {
+			if s == nil {
+				continue
+			}
+			n, ok, err := tree.Lookup(s.State(), p, e.alg, e.objects.Trees(ctx, objects.Reading{}))
+			if ok || n.Git.Name != "" || err != nil {
+				return ok || n.Git.Name != "", objects.TreeError(err)
+			}
+		}
+		return false, nil
+	}
+}
+
+// A notThere error says that a snapshot has nothing at some paths. It is an
+// [ErrNoSnapshot]: there is no such thing to be had.
+type notThere struct {
+	snapshot oid.ID
+	paths    []string
+	now      bool // nor is anything recorded there now
+}
+
+// Error names the paths.
+func (n notThere) Error() string {
+	var names []string
+	for _, path := range n.paths {
+		names = append(names, fmt.Sprintf("%q", path))
+	}
+	where := fmt.Sprintf("snapshot %v", n.snapshot)
+	if n.now {
+		return fmt.Sprintf("neither %s nor what would be recorded now has %s; nothing was changed", where, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%s has no path %s", where, strings.Join(names, ", "))
+}
+
+// Is makes it an ErrNoSnapshot.
+func (n notThere) Is(target error) bool { return target == ErrNoSnapshot }

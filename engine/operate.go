@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// operate carries out an operation whose kind (and, for undo and redo, what it
+// reverts) is given. The operation lock is held.
+func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
+	plan, began, err := e.prepare(ctx, op, to)
+	if err != nil {
+		return nil, e.dropped(ctx, to.target, err)
+	}
+	// Git comes second: the undo must stand before anything is changed, and it
+	// stands in the store. What fails there is tried again by the next command.
+	// The end waits for it: whoever kills a program that still works must find
+	// the operation unfinished, lest his undo goes a step too far.
+	var git sync.WaitGroup
+	var bridged error
+	git.Go(func() { bridged = began.way.Finish(ctx) })
+	var out outcome
+	if err = e.secureTrees(ctx, began.memory); err == nil {
+		out, err = e.apply(ctx, op, plan.steps, false)
+	}
+	git.Wait()
+	if err == nil {
+		err = e.end(ctx, op, out)
+	}
+	if err != nil {
+		return nil, unfinished(op.Kind, op.Operation, err)
+	}
+	r := restored(op.Operation, out)
+	r.Bridge = bridged
+	r.Kept = append(lacks(to.target), r.Kept...)
+	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
+	return r, nil
+}
+
+// A running operation is being carried out: its lock is held, so that nobody
+// else changes the worktree's files meanwhile.
+type running struct {
+	*Operation
+	lock *durable.Held
+}
+
+// An outcome is what came of the steps of an operation.
+type outcome struct {
+	apply.Outcome
+	renewed []Note
+}
+
+// unfinished says that an operation stopped between its first step and its
+// end, and what comes next: undo finishes an undo, and takes back the others.
+func unfinished(what string, op *Operation, err error) error {
+	next := "the next command finishes it, undo takes it back"
+	if op.Kind == "undo" {
+		next = "the next command finishes it"
+	}
+	return fmt.Errorf("%s %w: %s: %w", what, ErrUnfinished, next, err)
+}
+
+// A Restored says what a restore did.
+type Restored struct {
+	ID        oid.ID // the snapshot that was restored
+	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo
+	Undid     bool   // it was an undo: Redo returns
+	Written   int    // files, links and directories made or changed
+	Deleted   int
+	Kept      []Note // paths the snapshot does not have and that stay, with the reason
+	Conflicts []Note // paths that could not be restored; what was there is still there
+	Damaged   bool   // among the conflicts are contents that could not be read back
+	Bridge    error  // not nil: the snapshot of the state before stands in the store, but is not in git yet
+
+	// Renewed are paths of which the record was damaged; it was made anew from
+	// what was on disk before that was replaced.
+	Renewed []Note
+
+	// Recovered is what was done before, to finish an operation that had been
+	// interrupted; nil if there was none.
+	Recovered *Restored
+}
+
+// restored says what the steps of an operation came to.
+func restored(op *Operation, out outcome) *Restored {
+	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == "undo", Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+	for _, c := range out.Conflicts {
+		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
+	}
+	return r
+}
+
+// dropped says of a target that was pruned meanwhile that it is gone, instead
+// of what could then not be read of it.
+func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error {
+	if errors.Is(err, ErrDamaged) || errors.Is(err, cas.ErrSwept) {
+		if _, gone := e.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
+			return fmt.Errorf("%w: it was dropped meanwhile", gone)
+		}
+	}
+	return err
+}
+
+// prepare plans, and begins the operation with a snapshot of the present, which
+// may be on its way into git when it returns. Ignored files that the plan would
+// overwrite or delete are recorded too: then the present is looked at a second
+// time.
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (plan *Plan, began begun, err error) {
+	op.To, op.Paths = to.target.ID, records.Paths(to.paths.Patterns())
+	tries := 1
+	err = forcing(func(force []string) ([]string, error) {
+		for {
+			plan, began, err = e.tryPrepare(ctx, op, to, force)
+			if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+				break
+			}
+			tries++
+		}
+		if err != nil {
+			return nil, err
+		}
+		return plan.force, nil
+	})
+	return plan, began, err
+}
+
+// begun is what is left of the present when an operation has begun: its way into
+// git, and the trees that were made of it.
+type begun struct {
+	way    *mirror.Way
+	memory *capture.Memory
+}
+
+// tryPrepare is prepare, but for ignored files, which it leaves to the caller
+// to force: then nothing is begun, unless they are forced already.
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []string) (*Plan, begun, error) {
+	c, err := e.take(ctx, force)
+	if err != nil {
+		return nil, begun{}, err
+	}
+	defer c.Discard()
+	plan, err := e.plan(ctx, c.present(), to)
+	if err != nil || len(plan.force) > 0 && force == nil {
+		return plan, begun{}, err
+	}
+	way, err := e.begin(ctx, op, to, c, plan.steps)
+	if err != nil {
+		return plan, begun{}, err
+	}
+	_ = e.saveStatTable(c.present(), op.From) // a cancellation stops the steps, and is reported as what it is there
+	return plan, begun{way, c.Memory}, nil
+}
+
+// begin makes the operation durable before anything is changed, in one
+// transaction with the snapshot of the present to which undo returns. Where
+// that is an earlier one, which a prune may have dropped since, it is
+// [cas.ErrSwept] if it is not there any more; where the target was dropped,
+// [ErrNoSnapshot]. From here on the operation keeps both.
+func (e *Engine) begin(ctx context.Context, op running, to aim, c *taken, steps []apply.Step) (way *mirror.Way, err error) {
+	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
+	journal, err := encodeSteps(steps)
+	if err != nil {
+		return nil, err
+	}
+	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
+		return nil, objects.StoreError(err)
+	}
+	_, _, way, err = e.commit(ctx, c, Point{Trigger: triggerUndo}, func(u *records.Update, undo *Snapshot) error {
+		op.From = undo.ID
+		if err := to.stands(&u.View); err != nil {
+			return err
+		}
+		return u.Begin(op.Operation)
+	})
+	return way, err
+}
+
+// apply carries out the steps, when it is sure that all they replace can be
+// brought back.
+func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
+	sure, err := e.secure(ctx, steps)
+	if err != nil {
+		return out, err
+	}
+	out.renewed = sure.renewed
+	source := e.objects.Prefetch(wanted(steps)).Write
+	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
+		Alg:       e.alg,
+		Refuse:    sure.refuse,
+		Replay:    replay,
+		Key:       op.Key,
+		Protected: e.protected(),
+		Progress:  e.progress("restore"),
+	})
+	return out, err
+}
+
+// wanted lists the contents that steps write, in their order.
+func wanted(steps []apply.Step) (ids []oid.ID) {
+	for i := range steps {
+		if !steps[i].Want.ID.IsZero() {
+			ids = append(ids, steps[i].Want.ID)
+		}
+	}
+	return ids
+}
+
+// end records that the operation is done.
+func (e *Engine) end(ctx context.Context, op running, out outcome) error {
+	err := e.update(ctx, func(u *records.Update) error {
+		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.AddLeftovers(out.Left))
+	})
+	if err == nil {
+		noteEnd(op)
+	}
+	return err
+}
+
+func notes(from []apply.Note) []Note {
+	var to []Note
+	for _, n := range from {
+		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
+	}
+	return to
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+// Recover finishes an operation that a crash left unfinished, and says what it
+// did; nil if there was none. Every method that changes the worktree or records
+// it does so first. One that cannot be finished now is [ErrUnfinished].
+func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
+	h, err := e.history(ctx)
+	if err != nil || h.Open == nil {
+		return nil, err
+	}
+	lock, err := e.lockOperations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return e.recoverFirst(ctx, lock)
+}
+
+// recoverIfPossible is Recover for verbs that go on where an operation cannot
+// be finished. Left says which operation that is, and why.
+func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
+	done, err = e.Recover(ctx)
+	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil {
+		return nil, err, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := e.history(ctx)
+	return done, strangeError(h), err
+}
+
+// recoverFirst is recoverLocked at the beginning of another verb. It reports
+// what it did at once, since the verb itself may fail.
+func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restored, error) {
+	done, err := e.recoverLocked(ctx, lock)
+	if done != nil && e.opt.Recovered != nil {
+		e.opt.Recovered(done)
+	}
+	return done, err
+}
+
+// recoverLocked finishes what is unfinished and says what came of it; nil if
+// there is nothing. The operation lock is held, so whoever began it is dead.
+func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restored, error) {
+	h, err := e.history(ctx)
+	if err != nil || h.Open == nil {
+		return nil, err
+	}
+	op := running{h.Open, lock}
+	what := "the " + op.Kind + " that was interrupted"
+	if hasEnded(op) {
+		if err := e.end(ctx, op, outcome{}); err != nil {
+			return nil, unfinished(what, op.Operation, err)
+		}
+		r := restored(op.Operation, outcome{})
+		r.Kept = []Note{{Path: ".", Reason: forgotten}}
+		return r, nil
+	}
+	var out outcome
+	steps, err := e.steps(ctx, op.Operation)
+	switch {
+	case errors.Is(err, ErrDamaged): // nobody will ever finish it
+		out.Conflicts = []apply.Note{{Path: ".", Reason: fmt.Sprintf("%s: %v", lostJournal, err)}}
+		err = nil
+	case err == nil:
+		out, err = e.apply(ctx, op, steps, true)
+	}
+	if err == nil {
+		err = e.end(ctx, op, out)
+	}
+	if err != nil {
+		return nil, unfinished(what, op.Operation, err)
+	}
+	return restored(op.Operation, out), nil
+}
+
+// forgotten is why nothing was done for an operation that had ended.
+const forgotten = "it had been carried out to the end, which the store did not know any more: nothing was done again"
+
+// lostJournal is why an operation ends half-way.
+const lostJournal = "it ends half-way, and files named .rewind-tmp-… that it left behind may be here still: what was left to do is not known any more"
+
+// strangeError says of an unfinished operation of another directory that it is
+// left alone, nil if there is none.
+func strangeError(h records.History) error {
+	if h.Strange == nil {
+		return nil
+	}
+	return fmt.Errorf("a %s %w and not known to have begun here, but perhaps in another directory that had this name, or of which this is a copy: it is left alone", h.Strange.Kind, ErrUnfinished)
+}
+
+// halfway returns the operation that has not ended, nil if there is none, and
+// the temporary files that it may have now, as far as its plan can be read.
+func (e *Engine) halfway(ctx context.Context) (op *Operation, left map[string]bool, err error) {
+	h, err := e.history(ctx)
+	if err != nil || h.Open == nil {
+		return nil, nil, err
+	}
+	steps, err := e.steps(ctx, h.Open)
+	if err != nil && !isLost(err) {
+		return nil, nil, err
+	}
+	return h.Open, apply.Leftovers(steps, h.Open.Key), nil
+}
+
+// between says of what is shown of the present that an operation which has not
+// ended is not through with it; nil if there is none.
+func between(op *Operation) error {
+	if op == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %w: what is shown is of the files as they are now, and the next command that changes or records files finishes it first", op.Kind, ErrUnfinished)
+}
+
+// clear removes what an unfinished operation that is taken back has left
+// beside the files it was about to change. The notes name what could not go.
+func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
+	if open == nil {
+		return nil, nil
+	}
+	steps, err := e.steps(ctx, open)
+	if isLost(err) {
+		return []Note{{Path: ".", Reason: fmt.Sprintf("files named .rewind-tmp-… that it left behind may be here still: %v", err)}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
+	if err == nil && len(out.Left) > 0 {
+		err = e.update(ctx, func(u *records.Update) error { return u.AddLeftovers(out.Left) })
+	}
+	return notes(out.Conflicts), err
+}
+
+// The lock file of the operations tells, beside the store, which of them ended
+// last: were the store to forget that end, a journal that is replayed would
+// undo what was done since. It is written where it costs no sync.
+
+func noteEnd(op running) {
+	_, _ = op.lock.WriteAt([]byte(op.Key), 0)
+}
+
+func hasEnded(op running) bool {
+	key := make([]byte, len(op.Key))
+	n, _ := op.lock.ReadAt(key, 0)
+	return n > 0 && string(key[:n]) == op.Key
+}
+
+// Temporary files of a restore that could not be removed are not the user's.
+// Their paths are in the store, and nothing goes by a pattern: each later
+// capture tries to remove them, and leaves out what stays.
+
+// leftovers returns the temporary files that are still there. Unless nothing
+// may be changed it tries to remove them first; otherwise those of a restore that
+// is at work, or was interrupted, are among them.
+func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, error) {
+	var known []string
+	err := e.view(ctx, func(v *records.View) (err error) {
+		known, err = v.Leftovers()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if dry {
+		return e.atWork(ctx, setOf(known))
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	stay, err := apply.Sweep(e.root, known, &apply.Options{Alg: e.alg, Protected: e.protected()})
+	if err != nil || len(stay) == len(known) {
+		return setOf(known), nil // they stay, and are left out
+	}
+	gone := slices.DeleteFunc(known, func(path string) bool { return slices.Contains(stay, path) })
+	return setOf(stay), e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
+}
+
+// atWork adds the temporary files that an operation which has not ended may have
+// now. Nothing hinders a look where its plan is lost.
+func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
+	_, left, err := e.halfway(ctx)
+	maps.Copy(known, left)
+	return known, err
+}
+
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		set[path] = true
+	}
+	return set
+}
