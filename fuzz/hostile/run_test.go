@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -239,31 +240,36 @@ func (w *world) survive() {
 	}
 }
 
+// A kind of world is one thing that somebody prepared.
+type kind struct {
+	make func(w *world)
+	slow bool // it has so much in it that its commands need a minute
+}
+
 // all runs a test in each of several worlds.
-func all(t *testing.T, kinds map[string]func(w *world)) {
+func all(t *testing.T, kinds map[string]kind) {
 	t.Helper()
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range sample(t, names) {
+	for _, name := range sample(t, kinds) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t).recorded()
-			kinds[name](w)
+			kinds[name].make(w)
 			w.survive()
 		})
 	}
 }
 
-// worldsMax is how many worlds of a kind a usual run tries.
-const worldsMax = 16
+// How many worlds of each test a usual run tries.
+const (
+	quickMax = 12
+	slowMax  = 1
+)
 
 // sample picks some of the worlds, unless all are asked for.
-func sample(t *testing.T, names []string) []string {
+func sample(t *testing.T, kinds map[string]kind) []string {
 	t.Helper()
-	if os.Getenv("REWIND_HOSTILE_ALL") != "" || len(names) <= worldsMax {
+	names := slices.Sorted(maps.Keys(kinds))
+	if os.Getenv("REWIND_HOSTILE_ALL") != "" {
 		return names
 	}
 	seed := uint64(time.Now().UnixNano())
@@ -277,5 +283,10 @@ func sample(t *testing.T, names []string) []string {
 	t.Logf("REWIND_FUZZ_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	return names[:worldsMax]
+	left := map[bool]int{false: quickMax, true: slowMax}
+	return slices.DeleteFunc(names, func(name string) bool {
+		slow := kinds[name].slow
+		left[slow]--
+		return left[slow] < 0
+	})
 }
