@@ -26,7 +26,7 @@ type aim struct {
 // aimAt aims at a snapshot, within the paths of the options.
 func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
 	if to.target, err = e.Find(ctx, id); err == nil {
-		to.stored, err = e.stands(ctx, to.target.ID)
+		to.stored, err = e.isRecorded(ctx, to.target.ID)
 	}
 	if err != nil {
 		return aim{}, err
@@ -52,9 +52,9 @@ func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 	return nil
 }
 
-// stands holds that what is aimed at was not dropped, nor purged, since it was
-// looked up.
-func (to aim) stands(v *records.View) error {
+// checkTarget is an error if the target was dropped or purged since it was looked
+// up.
+func (to aim) checkTarget(v *records.View) error {
 	if !to.stored {
 		return nil // git has it
 	}

@@ -53,11 +53,11 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		return d, err
 	}
 	d.live = liveTo
-	op, _, err := e.halfway(ctx)
+	op, _, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.Unfinished = between(op)
+	d.Unfinished = shownUnfinished(op)
 	err = e.lookFor(ctx, func(now *present) ([]string, error) {
 		found, hidden, err := plan.CompareWith(e.target(from), now.forPlan(), sel, plan.Objects{Algorithm: e.alg, Tree: now.Trees})
 		d.Changes = changesOf(found)

@@ -108,7 +108,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	if e.birth, err = e.birthOf(); err != nil {
 		return nil, err
 	}
-	if e.repo != nil { // git's own rules stand there too: it must be readable
+	if e.repo != nil { // git's own rules are there too: it must be readable
 		if e.git, err = e.repo.Config(); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // A finder finds snapshots by ids that come from outside: what was typed, what
-// a client asks for, what stands in a ledger. It knows those of the store under
+// a client asks for, what a ledger names. It knows those of the store under
 // each of their ids, and what git has beside the store; both are read once for
 // all that it is asked. It is made for one request.
 type finder struct {
@@ -29,7 +29,7 @@ type finder struct {
 // find returns the snapshot that an id means.
 func (f *finder) find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 	if f.aliases == nil {
-		s, err := f.e.recorded(ctx, id)
+		s, err := f.e.findRecord(ctx, id)
 		if !errors.Is(err, ErrNoSnapshot) {
 			return s, err
 		}
@@ -38,7 +38,7 @@ func (f *finder) find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 		}
 	}
 	if now := f.aliases[id]; !now.IsZero() {
-		return f.e.recorded(ctx, now)
+		return f.e.findRecord(ctx, now)
 	}
 	s, err := f.inGit(ctx, id)
 	if s == nil && err == nil {
@@ -171,7 +171,7 @@ func (e *Engine) resolvePrefix(ctx context.Context, prefix string) (*Snapshot, e
 	}
 	var matches []*Snapshot
 	for id := range ids {
-		s, err := e.recorded(ctx, id)
+		s, err := e.findRecord(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type ImportOptions struct {
 type Imported struct {
 	Snapshots []*Snapshot // new ones, newest first; on a dry run with the checkpoints' own ids
 	Skipped   []Note      // refs that are no checkpoints, or not whole ones, with the reason
-	Bridge    error       // not nil: they stand in the store, but git does not keep all of them yet
+	Bridge    error       // not nil: they are in the store, but git does not keep all of them yet
 
 	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
 }

@@ -24,10 +24,11 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
-	// Git comes second: the undo must stand before anything is changed, and it
-	// stands in the store. What fails there is tried again by the next command.
-	// The end waits for it: whoever kills a program that still works must find
-	// the operation unfinished, lest his undo goes a step too far.
+	// The snapshot to which undo returns is recorded in the store now, so the files
+	// may be changed. It goes into git at the same time. If that fails, the next
+	// command tries again. The operation ends only when git is done. Somebody may
+	// kill an undo while it waits for git, and say undo again: if the first had
+	// ended, the second would take back one operation more than he meant.
 	var git sync.WaitGroup
 	var bridged error
 	git.Go(func() { bridged = began.way.Finish(ctx) })
@@ -82,7 +83,7 @@ type Restored struct {
 	Kept      []Note // paths the snapshot does not have and that stay, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
 	Damaged   bool   // among the conflicts are contents that could not be read back
-	Bridge    error  // not nil: the snapshot of the state before stands in the store, but is not in git yet
+	Bridge    error  // not nil: the snapshot of the state before is in the store, but is not in git yet
 
 	// Renewed are paths of which the record was damaged; it was made anew from
 	// what was on disk before that was replaced.
@@ -146,7 +147,7 @@ type begun struct {
 // tryPrepare is prepare, but for ignored files, which it leaves to the caller
 // to force: then nothing is begun, unless they are forced already.
 func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []string) (*Plan, begun, error) {
-	c, err := e.take(ctx, force)
+	c, err := e.stage(ctx, force)
 	if err != nil {
 		return nil, begun{}, err
 	}
@@ -168,7 +169,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []str
 // that is an earlier one, which a prune may have dropped since, it is
 // [cas.ErrSwept] if it is not there any more; where the target was dropped,
 // [ErrNoSnapshot]. From here on the operation keeps both.
-func (e *Engine) begin(ctx context.Context, op running, to aim, c *taken, steps []apply.Step) (way *mirror.Way, err error) {
+func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
 	if err != nil {
@@ -179,7 +180,7 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, c *taken, steps 
 	}
 	_, _, way, err = e.commit(ctx, c, Point{Trigger: triggerUndo}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
-		if err := to.stands(&u.View); err != nil {
+		if err := to.checkTarget(&u.View); err != nil {
 			return err
 		}
 		return u.Begin(op.Operation)

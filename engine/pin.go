@@ -21,7 +21,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 		return err
 	}
 	held := s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
-	if _, err := e.recorded(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
+	if _, err := e.findRecord(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
 		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
 	}
 	if _, err := e.needStore(); err != nil {

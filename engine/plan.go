@@ -29,7 +29,7 @@ type Plan struct {
 	Unfinished error `json:"-"`
 
 	steps []apply.Step
-	force []string // ignored files that stand where the target has a file
+	force []string // ignored files that lie where the target has a file
 }
 
 // Plan tells what Restore would do now, and changes nothing.
@@ -39,19 +39,19 @@ func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Pla
 		return nil, err
 	}
 	to.chosen = true
-	p, op, err := e.preview(ctx, to)
+	p, op, err := e.planNow(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	p.Unfinished = between(op)
+	p.Unfinished = shownUnfinished(op)
 	return p, nil
 }
 
-// preview plans without recording anything. What an interrupted operation left
+// planNow plans without recording anything. What an interrupted operation left
 // beside the files is no part of the plan: it is cleared away before. The
 // operation is returned too, nil if there is none.
-func (e *Engine) preview(ctx context.Context, to aim) (*Plan, *Operation, error) {
-	op, left, err := e.halfway(ctx)
+func (e *Engine) planNow(ctx context.Context, to aim) (*Plan, *Operation, error) {
+	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,7 +24,7 @@ import (
 
 // known is what the store and git say of a worktree before it is looked at.
 type known struct {
-	mirror.Standing
+	mirror.Known
 	time  time.Time // when the scan began
 	umask tree.Mode
 	new   bool // the store knows nothing of the worktree yet
@@ -36,14 +36,14 @@ type present struct {
 	known
 }
 
-// A taken present is in a stage of the store, to become a snapshot.
-type taken struct {
+// A staged present is in a stage of the store, to become a snapshot.
+type staged struct {
 	*capture.Staged
 	known
 }
 
 // present returns what was seen.
-func (t *taken) present() *present { return &present{t.Seen, t.known} }
+func (t *staged) present() *present { return &present{t.Seen, t.known} }
 
 // look scans the worktree and keeps nothing: ids and trees only. Force are ignored
 // files that are looked at all the same. The caller closes what was seen.
@@ -115,7 +115,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		return k.Read(v)
 	})
 	if err == nil {
-		e.mirror.Look(ctx, &k.Standing)
+		e.mirror.Look(ctx, &k.Known)
 	}
 	return k, err
 }
@@ -145,8 +145,8 @@ func storeName(s *cas.Store) string {
 	return hex.EncodeToString(id[:])
 }
 
-// record makes the record of what was seen, without an id.
-func (p *present) record(where string) *Snapshot {
+// newRecord makes the record of what was seen, without an id.
+func (p *present) newRecord(where string) *Snapshot {
 	return &Snapshot{
 		Tree: p.State.Tree, Overlay: p.State.Overlay, Umask: p.State.Umask, Time: p.time, Where: where,
 		Branch: p.Head.Branch, Head: p.Head.Commit, Rules: p.Rules, Skipped: p.Skipped, Nested: p.Nested,
@@ -174,7 +174,7 @@ func (e *Engine) saveStatTable(p *present, id oid.ID) error {
 	return nil
 }
 
-// rules returns where the rules of the worktree stand.
+// rules returns where the rules of the worktree are.
 func (e *Engine) rules() *rules.Source {
 	s := &rules.Source{Root: e.root, Home: e.home(), Env: e.opt.Getenv, Builtin: e.conf.Builtin, Warn: e.conf.Warn, Config: e.git}
 	if e.repo != nil {

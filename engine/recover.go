@@ -102,9 +102,9 @@ func strangeError(h records.History) error {
 	return fmt.Errorf("a %s %w and not known to have begun here, but perhaps in another directory that had this name, or of which this is a copy: it is left alone", h.Strange.Kind, ErrUnfinished)
 }
 
-// halfway returns the operation that has not ended, nil if there is none, and
+// openOperation returns the operation that has not ended, nil if there is none, and
 // the temporary files that it may have now, as far as its plan can be read.
-func (e *Engine) halfway(ctx context.Context) (op *Operation, left map[string]bool, err error) {
+func (e *Engine) openOperation(ctx context.Context) (op *Operation, left map[string]bool, err error) {
 	h, err := e.history(ctx)
 	if err != nil || h.Open == nil {
 		return nil, nil, err
@@ -116,9 +116,9 @@ func (e *Engine) halfway(ctx context.Context) (op *Operation, left map[string]bo
 	return h.Open, apply.Leftovers(steps, h.Open.Key), nil
 }
 
-// between says of what is shown of the present that an operation which has not
+// shownUnfinished says of what is shown of the present that an operation which has not
 // ended is not through with it; nil if there is none.
-func between(op *Operation) error {
+func shownUnfinished(op *Operation) error {
 	if op == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, erro
 // atWork adds the temporary files that an operation which has not ended may have
 // now. Nothing hinders a look where its plan is lost.
 func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
-	_, left, err := e.halfway(ctx)
+	_, left, err := e.openOperation(ctx)
 	maps.Copy(known, left)
 	return known, err
 }

@@ -77,7 +77,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	two := p.snap(e, "two", nil)
 	p.write("dear", "nowhere else")
 	p.damage(e, []byte("nowhere else"))
-	c, err := e.take(ctx, nil)
+	c, err := e.stage(ctx, nil)
 	p.must(err)
 	defer c.Discard()
 	to, err := e.aimAt(ctx, two.ID, nil)
@@ -101,7 +101,7 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 	p.write("d/f", "1")
 	one := p.snap(e, "one", nil)
 	p.write("d/f", "2")
-	c, err := e.take(ctx, nil)
+	c, err := e.stage(ctx, nil)
 	p.must(err)
 	c.Discard()
 	p.snap(e, "one", nil) // of the state that comes back below

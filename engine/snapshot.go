@@ -33,7 +33,7 @@ type Recorded struct {
 	Changed   int    // paths that differ from the worktree's last snapshot
 	Unstable  []Note // files that kept changing while they were read; the last whole read was kept
 	Exposed   []Path // files that look like secrets and are in git objects now; told once
-	Bridge    error  // not nil: the snapshot stands in the store, but is not in git yet
+	Bridge    error  // not nil: the snapshot is in the store, but is not in git yet
 	Uncounted error  // not nil: why Changed and Exposed are not known
 	Ref       string // what keeps it in the form of the other system that was asked for
 	FormError error  // not nil: it could not be written in that form
@@ -71,7 +71,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		return nil, err
 	}
 	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger}
-	r, c, way, err := e.record(ctx, p)
+	r, c, way, err := e.recordPresent(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	r.Recovered, r.Unfinished = recovered, left
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = way.Finish(ctx) })
-	// The snapshot stands: nothing from here on makes it fail.
+	// The snapshot is recorded: nothing from here on makes it fail.
 	_ = e.saveStatTable(c, r.ID)
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
@@ -102,7 +102,7 @@ func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err erro
 // Preview tells what tree a snapshot would have now, and writes nothing. Beside
 // an interrupted operation, which a snapshot finishes first, Unfinished says so.
 func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
-	op, left, err := e.halfway(ctx)
+	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	}
 	defer c.Close()
 	c.Skipped = slices.DeleteFunc(c.Skipped, func(n Note) bool { return left[string(n.Path)] })
-	r := &Recorded{Snapshot: c.record(e.key), Unstable: c.Unstable(), Unfinished: between(op)}
+	r := &Recorded{Snapshot: c.newRecord(e.key), Unstable: c.Unstable(), Unfinished: shownUnfinished(op)}
 	if c.Same(c.Last) {
 		r.ID, r.Reused = c.Last.ID, true
 	}
@@ -123,13 +123,13 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	return r, err
 }
 
-// record captures and commits. If a sweep removed something in between, it
+// recordPresent captures and commits. If a sweep removed something in between, it
 // begins again: then nothing was recorded. The caller closes what was seen, and
 // finishes the way into git.
-func (e *Engine) record(ctx context.Context, p Point) (*Recorded, *present, *mirror.Way, error) {
+func (e *Engine) recordPresent(ctx context.Context, p Point) (*Recorded, *present, *mirror.Way, error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
-		c, err := e.take(ctx, nil)
+		c, err := e.stage(ctx, nil)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -153,20 +153,20 @@ func (e *Engine) record(ctx context.Context, p Point) (*Recorded, *present, *mir
 
 // commit makes what was taken a snapshot, or finds that it is the last one, for
 // which nothing is written but what it was taken for. What also records, if it
-// is not nil, stands in the same transaction. The caller finishes the way into git.
-func (e *Engine) commit(ctx context.Context, c *taken, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, way *mirror.Way, err error) {
+// is not nil, is in the same transaction. The caller finishes the way into git.
+func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, way *mirror.Way, err error) {
 	p.Time = c.time
 	if c.Same(c.Last) && !c.Rechecked {
 		return c.Last, true, e.mirror.NoWay(), e.again(ctx, c, p, also)
 	}
-	held, err := e.mirror.Hold(ctx, mirror.Staged{
+	held, err := e.mirror.Hold(ctx, mirror.Unheld{
 		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
-	}, c.Standing)
+	}, c.Known)
 	if err != nil {
 		return nil, false, nil, err
 	}
 	c.Last = held.Last()
-	s = c.present().record(e.key)
+	s = c.present().newRecord(e.key)
 	s.Points = []Point{p}
 	if err := s.PackSkipped(putSkipped(ctx, c.Stage)); err != nil {
 		return nil, false, nil, err
@@ -180,7 +180,7 @@ func (e *Engine) commit(ctx context.Context, c *taken, p Point, also func(*recor
 	}
 	s.Held = held.By()
 	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
-		if s, reused, err = e.recordIn(u, held, way, s); err != nil || also == nil {
+		if s, reused, err = e.writeRecord(u, held, way, s); err != nil || also == nil {
 			return err
 		}
 		return also(u, s)
@@ -196,21 +196,21 @@ func (e *Engine) commit(ctx context.Context, c *taken, p Point, also func(*recor
 
 // again says of the last snapshot, which has what was taken, what else it was
 // taken for.
-func (e *Engine) again(ctx context.Context, c *taken, p Point, also func(*records.Update, *Snapshot) error) error {
+func (e *Engine) again(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) error {
 	if also == nil {
 		return e.addPoint(ctx, c.Last, p)
 	}
 	return objects.StoreError(c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
-		if err := c.LastStands(&u.View); err != nil {
+		if err := c.CheckLast(&u.View); err != nil {
 			return err
 		}
 		return also(u, c.Last)
 	})))
 }
 
-// recordIn records what is held as the snapshot s, unless another process has
+// writeRecord records what is held as the snapshot s, unless another process has
 // recorded the same state meanwhile, and settles the rows that are done.
-func (e *Engine) recordIn(u *records.Update, held *mirror.Held, way *mirror.Way, s *Snapshot) (*Snapshot, bool, error) {
+func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.Way, s *Snapshot) (*Snapshot, bool, error) {
 	last, err := u.Last()
 	if err != nil {
 		return nil, false, err
@@ -226,12 +226,12 @@ func (e *Engine) recordIn(u *records.Update, held *mirror.Held, way *mirror.Way,
 			return nil, false, err
 		}
 	}
-	return s, false, e.append(u, s, !way.GitFirst())
+	return s, false, e.addRecord(u, s, !way.GitFirst())
 }
 
-// append writes the record of a new snapshot and what points to it; pending
+// addRecord writes the record of a new snapshot and what points to it; pending
 // says that git, if there is one, does not have the snapshot yet.
-func (e *Engine) append(u *records.Update, s *Snapshot, pending bool) error {
+func (e *Engine) addRecord(u *records.Update, s *Snapshot, pending bool) error {
 	if err := u.Record(s, pending); err != nil {
 		return err
 	}
@@ -284,9 +284,9 @@ func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, err
 	}
 }
 
-// take scans the worktree into a stage of the store, which the caller commits or
+// stage scans the worktree into a stage of the store, which the caller commits or
 // discards.
-func (e *Engine) take(ctx context.Context, force []string) (*taken, error) {
+func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
 	o := capture.Open(e.place())
 	store, err := e.needStore()
 	if err != nil {
@@ -305,10 +305,10 @@ func (e *Engine) take(ctx context.Context, force []string) (*taken, error) {
 		o.Close()
 		return nil, err
 	}
-	staged, err := o.Stage(ctx, how, store.Stage())
+	scan, err := o.Stage(ctx, how, store.Stage())
 	if err != nil {
 		return nil, err
 	}
 	e.scanned()
-	return &taken{staged, k}, nil
+	return &staged{scan, k}, nil
 }

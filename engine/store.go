@@ -37,13 +37,13 @@ func (e *Engine) owner() *records.Owner {
 	return &records.Owner{Key: e.key, Birth: e.birth, Root: Path(e.root), Git: e.repo != nil, Now: e.now}
 }
 
-// stands reports whether the store has a snapshot under this very id.
-func (e *Engine) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
+// isRecorded reports whether the store has a snapshot under this very id.
+func (e *Engine) isRecorded(ctx context.Context, id oid.ID) (recorded bool, err error) {
 	err = e.view(ctx, func(v *records.View) error {
-		stands, err = v.Stands(id)
+		recorded, err = v.Recorded(id)
 		return err
 	})
-	return stands, err
+	return recorded, err
 }
 
 // stored returns every snapshot that the store has a record of, newest first.
@@ -84,8 +84,8 @@ func (e *Engine) needStore() (*cas.Store, error) {
 	return e.opened(), nil
 }
 
-// recorded returns the snapshot of which the store has the record.
-func (e *Engine) recorded(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
+// findRecord returns the snapshot of which the store has the record.
+func (e *Engine) findRecord(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
 	err = e.view(ctx, func(v *records.View) error {
 		found, err = v.Find(id)
 		return err

@@ -17,11 +17,11 @@ import (
 // needs. It looks twice: at length while others use the store, and then, with
 // the store held, at what they have recorded meanwhile, which is little.
 type living struct {
-	e    *Engine
-	ctx  context.Context
-	gone map[oid.ID]bool // snapshots about to be dropped
-	r    *reach.Walk
-	seen *records.Seen
+	e       *Engine
+	ctx     context.Context
+	gone    map[oid.ID]bool // snapshots about to be dropped
+	r       *reach.Walk
+	visited *records.Visited
 }
 
 // sweeping completes the options of a sweep that keeps what lives.
@@ -37,10 +37,10 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 // anew, since not all of what it met was followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
-		l.r, l.seen = l.e.reach(nil), records.NewSeen()
+		l.r, l.visited = l.e.reach(nil), records.NewVisited()
 		var keep []*Snapshot
 		err := l.e.view(l.ctx, func(v *records.View) (err error) {
-			keep, err = l.records(v, mark)
+			keep, err = l.unmarked(v, mark)
 			return err
 		})
 		if err != nil {
@@ -50,7 +50,7 @@ func (l *living) all(mark func(oid.ID)) error {
 		if err == nil || tries == sweptTries {
 			return err
 		}
-		if stands, other := l.e.stands(l.ctx, at); stands || other != nil {
+		if recorded, other := l.e.isRecorded(l.ctx, at); recorded || other != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (l *living) all(mark func(oid.ID)) error {
 
 // rest marks what was recorded since.
 func (l *living) rest(v *records.View, mark func(oid.ID)) error {
-	keep, err := l.records(v, mark)
+	keep, err := l.unmarked(v, mark)
 	if err != nil {
 		return objects.StoreError(err)
 	}
@@ -66,10 +66,10 @@ func (l *living) rest(v *records.View, mark func(oid.ID)) error {
 	return err
 }
 
-// records marks the journals, and returns the snapshots that are not dropped and
+// unmarked marks the journals, and returns the snapshots that are not dropped and
 // that it has not returned before.
-func (l *living) records(v *records.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
-	plans, snaps, err := v.News(l.seen)
+func (l *living) unmarked(v *records.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
+	plans, snaps, err := v.News(l.visited)
 	for _, id := range plans {
 		mark(id)
 	}

@@ -39,19 +39,19 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	}
 	var to aim
 	if h.Open != nil && h.Open.Kind == kind {
-		to, err = e.begun(ctx, h.Open)
+		to, err = e.aimOf(ctx, h.Open)
 	} else {
 		_, to, err = e.reverted(ctx, kind)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := e.preview(ctx, to)
+	p, _, err := e.planNow(ctx, to)
 	return p, err
 }
 
-// begun returns where an unfinished undo or redo leads.
-func (e *Engine) begun(ctx context.Context, open *Operation) (to aim, err error) {
+// aimOf returns where an unfinished undo or redo leads.
+func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error) {
 	var taken *Operation
 	err = e.view(ctx, func(v *records.View) (err error) {
 		taken, err = v.Operation(open.Reverts)

@@ -156,10 +156,10 @@ func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
 		p.must(err)
 		c, err := e.look(ctx, nil)
 		p.must(err)
-		if c.Seen.Seen("young") != (apply.Fingerprint{}) {
+		if c.Fingerprint("young") != (apply.Fingerprint{}) {
 			t.Fatal("a file that may be written again within the same tick is recognised by its times")
 		}
-		if c.Seen.Seen("old") != (apply.Fingerprint{}) {
+		if c.Fingerprint("old") != (apply.Fingerprint{}) {
 			c.Close()
 			return
 		}

@@ -108,8 +108,8 @@ func (o *Opened) Stage(ctx context.Context, how How, stage *cas.Stage) (*Staged,
 	return &Staged{Seen: seen, Stage: stage}, nil
 }
 
-// A scan is a capture under way.
-type scan struct {
+// A capture is what is under way between Opened and Seen.
+type capture struct {
 	Place
 	how   How
 	stage *cas.Stage // nil: nothing is kept
@@ -121,7 +121,7 @@ type scan struct {
 }
 
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
-	c := &scan{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
+	c := &capture{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
 	c.seen = &Seen{Memory: newMemory(), statTable: <-o.statTable, place: o.place}
 	if err := c.run(ctx, o.index); err != nil {
 		c.seen.Close()
@@ -130,7 +130,7 @@ func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, err
 	return c.seen, nil
 }
 
-func (c *scan) run(ctx context.Context, index *rules.Index) error {
+func (c *capture) run(ctx context.Context, index *rules.Index) error {
 	c.seen.Trees = c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree})
 	texts := c.Rules.Read()
 	c.seen.Rules = RulesOf(texts, c.Objects.Algorithm)
@@ -157,7 +157,7 @@ func (c *scan) run(ctx context.Context, index *rules.Index) error {
 }
 
 // end ends the filters that were started.
-func (c *scan) end() error {
+func (c *capture) end() error {
 	if c.close == nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (c *scan) end() error {
 }
 
 // take fills in what was seen from the result of the scan.
-func (c *scan) take(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
+func (c *capture) take(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
 	s := c.seen
 	s.result, s.State = r, r.State
 	if s.State.Tree.IsZero() { // nothing at all: that too is a tree
@@ -188,7 +188,7 @@ func (c *scan) take(ctx context.Context, r *worktree.Result, save worktree.Saver
 // format that only a newer git reads, and the worktree must not stay unprotected
 // until somebody repairs it. What git tracks in spite of its own ignore rules is
 // then left out, as is what a sparse checkout keeps from the disk.
-func (c *scan) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *rules.IndexError) (*worktree.Result, error) {
+func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *rules.IndexError) (*worktree.Result, error) {
 	c.broken[bad.DotGit] = bad
 	c.nested.forget()
 	if c.broken[".git"] != nil {
@@ -199,7 +199,7 @@ func (c *scan) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *rule
 }
 
 // config says how to scan.
-func (c *scan) config(ctx context.Context, texts *rules.Texts) *worktree.Config {
+func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Config {
 	bound := c.seen.statTable.Bound()
 	c.seen.Rechecked = !c.how.Bound(bound.Store, bound.Snapshot)
 	cfg := &worktree.Config{
@@ -224,7 +224,7 @@ func (c *scan) config(ctx context.Context, texts *rules.Texts) *worktree.Config 
 }
 
 // configGit says how to scan a worktree of git.
-func (c *scan) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
+func (c *capture) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
 	cfg.Settings, cfg.Sizes = worktree.Settings(c.Rules.Settings()), c.Objects.Sizes
 	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects)
 	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it

@@ -73,7 +73,7 @@ func (m *Memory) Object(id oid.ID) (oid.Kind, []byte, bool) {
 }
 
 // saver returns where the scan puts what it reads.
-func (c *scan) saver() worktree.Saver {
+func (c *capture) saver() worktree.Saver {
 	if c.stage == nil {
 		return &hashing{alg: c.Objects.Algorithm, memory: c.seen.Memory}
 	}

@@ -24,7 +24,7 @@ import (
 // directory that has a `.git`: its HEAD, its index, its own rules. Nil means
 // that it is no repository, and the directory an ordinary one. With an error
 // comes what can be known all the same.
-func (c *scan) nestedRepository(texts *rules.Texts) func(context.Context, string) (*worktree.Repo, error) {
+func (c *capture) nestedRepository(texts *rules.Texts) func(context.Context, string) (*worktree.Repo, error) {
 	return func(ctx context.Context, rel string) (*worktree.Repo, error) {
 		dir := filepath.Join(c.Root, filepath.FromSlash(rel))
 		layout, err := gitconf.Nested(dir, &gitconf.Options{Env: c.Rules.Env})
@@ -97,7 +97,7 @@ func (n *nestedOnes) among(paths []string) []records.NestedAt {
 }
 
 // keepNested notes a nested repository, and stages its own ignore rules.
-func (c *scan) keepNested(ctx context.Context, rel string, exclude []byte) error {
+func (c *capture) keepNested(ctx context.Context, rel string, exclude []byte) error {
 	at := records.NestedAt{Path: records.Path(rel)}
 	if len(exclude) > 0 {
 		at.Exclude = c.Objects.Algorithm.Sum(oid.Blob, exclude)

@@ -45,13 +45,13 @@ func (s *Staged) Discard() {
 	s.Close()
 }
 
-// Close closes the stat table. Afterwards [Seen.Seen] knows of nothing. The
+// Close closes the stat table. Afterwards [Seen.Fingerprint] knows of nothing. The
 // second call does nothing.
 func (s *Seen) Close() { s.statTable.Close() }
 
 // SaveStatTable writes what the scan saw into the stat table, for the next
 // scan. The table is bound to a store and to a snapshot in it that has all of
-// it. Afterwards [Seen.Seen] knows of nothing. The table is a cache: failing to
+// it. Afterwards [Seen.Fingerprint] knows of nothing. The table is a cache: failing to
 // write it costs time.
 func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
 	return s.result.SaveStatTable(store, snapshot)
@@ -91,11 +91,11 @@ func (s *Seen) Same(snap *records.Snapshot) bool {
 	return err == nil && mine.SkippedIn == snap.SkippedIn
 }
 
-// Seen returns the fingerprint of what the scan saw at a path. By it, a step of
+// Fingerprint returns the fingerprint of what the scan saw at a path. By it, a step of
 // a restore recognises that nothing changed there since. What was young at the
 // scan has none: where clocks are coarse it may have been written again within
 // the same tick, and then only its content can tell.
-func (s *Seen) Seen(path string) apply.Fingerprint {
+func (s *Seen) Fingerprint(path string) apply.Fingerprint {
 	at, ok := s.result.Lookup(path)
 	if !ok || at.Young {
 		return apply.Fingerprint{}

@@ -23,9 +23,9 @@ func (m *Mirror) debt(ctx context.Context) (d records.Debt, err error) {
 	return d, err
 }
 
-// refStands reports whether the ref can be read and keeps the newest snapshot
+// refKeeps reports whether the ref can be read and keeps the newest snapshot
 // that was brought into git. If not, it was deleted, set back, or broken.
-func (m *Mirror) refStands(ctx context.Context, d records.Debt) bool {
+func (m *Mirror) refKeeps(ctx context.Context, d records.Debt) bool {
 	err := m.git().Sound()
 	switch {
 	case errors.Is(err, gitbridge.ErrBroken):
@@ -39,7 +39,7 @@ func (m *Mirror) refStands(ctx context.Context, d records.Debt) bool {
 // Bridge brings every pending snapshot into git, oldest first, mends a ref that
 // was lost, and takes out of the ref what a prune or purge has dropped. A
 // snapshot that cannot be whole in git any more is marked as lost, and does not
-// stand in the way of the others.
+// hinder the others.
 func (m *Mirror) Bridge(ctx context.Context) error {
 	if m.Objects.Git == nil {
 		return nil
@@ -47,7 +47,7 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
 	_ = m.git().Replenish(load) // what hinders it is met below, or by the next command
 	d, err := m.debt(ctx)
-	if err == nil && !m.refStands(ctx, d) {
+	if err == nil && !m.refKeeps(ctx, d) {
 		err = m.mend(ctx)
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 }
 
 // settleDebt brings into git what is pending, and takes out of the ref what was
-// dropped. The ref stands.
+// dropped. The ref is sound.
 func (m *Mirror) settleDebt(ctx context.Context) error {
 	d, err := m.debt(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 		return nil
 	}
 	fold := false
-	if len(rows) == 1 && rows[0].Stands && !folds(rows[0]) {
+	if len(rows) == 1 && rows[0].Recorded && !folds(rows[0]) {
 		return nil
 	}
 	err := m.Update(ctx, func(u *records.Update) error {
@@ -138,7 +138,7 @@ func (m *Mirror) bridgeOne(ctx context.Context, id, after oid.ID) error {
 	if err == nil {
 		return nil
 	}
-	if stands, other := m.stands(ctx, id); other == nil && !stands {
+	if recorded, other := m.isRecorded(ctx, id); other == nil && !recorded {
 		return nil
 	}
 	if !errors.Is(err, gitbridge.ErrMissing) && !errors.Is(err, records.ErrDamaged) {
@@ -155,7 +155,7 @@ func (m *Mirror) bridgeOne(ctx context.Context, id, after oid.ID) error {
 
 // carry brings into git a snapshot that has a record, as bridgeOne says.
 func (m *Mirror) carry(ctx context.Context, id, after oid.ID) error {
-	if stands, err := m.stands(ctx, id); err != nil || !stands {
+	if recorded, err := m.isRecorded(ctx, id); err != nil || !recorded {
 		return err
 	}
 	payload, err := m.Objects.Payload(ctx, oid.Commit, id)
@@ -172,13 +172,13 @@ func (m *Mirror) carry(ctx context.Context, id, after oid.ID) error {
 	return err
 }
 
-// stands reports whether the store has a snapshot under this very id.
-func (m *Mirror) stands(ctx context.Context, id oid.ID) (stands bool, err error) {
+// isRecorded reports whether the store has a snapshot under this very id.
+func (m *Mirror) isRecorded(ctx context.Context, id oid.ID) (recorded bool, err error) {
 	err = m.View(ctx, func(v *records.View) error {
-		stands, err = v.Stands(id)
+		recorded, err = v.Recorded(id)
 		return err
 	})
-	return stands, err
+	return recorded, err
 }
 
 // isLost reports whether the store says of a snapshot that it is not whole.

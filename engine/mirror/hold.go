@@ -20,8 +20,8 @@ const (
 	lookMax = 1 << 10
 )
 
-// A Staged is a state whose contents and trees are in a stage of the store.
-type Staged struct {
+// An Unheld is a state whose contents and trees are in a stage of the store.
+type Unheld struct {
 	State     tree.State
 	Stage     *cas.Stage
 	Trees     tree.Loader // of what is staged, of the store and of git
@@ -37,9 +37,9 @@ type Memory interface {
 	Object(id oid.ID) (kind oid.Kind, payload []byte, ok bool)
 }
 
-// A Standing is what was known of the worktree's snapshots, and of git, before it
+// A Known is what was known of the worktree's snapshots, and of git, before it
 // was looked at.
-type Standing struct {
+type Known struct {
 	Last   *records.Snapshot // the worktree's newest snapshot; nil: there is none
 	Head   gitbridge.Head    // what HEAD named; zero where that is broken
 	Adrift bool              // the ref does not keep what it did
@@ -50,7 +50,7 @@ type Standing struct {
 
 // Read takes from the records what there is to know before a worktree is looked
 // at.
-func (s *Standing) Read(v *records.View) (err error) {
+func (s *Known) Read(v *records.View) (err error) {
 	s.sweeps = v.Sweeps()
 	if s.debt, err = v.Debt(); err == nil {
 		s.Last, err = v.Last()
@@ -61,23 +61,23 @@ func (s *Standing) Read(v *records.View) (err error) {
 // Look completes what the records say by what git says. A process that lives long
 // must see what git has packed meanwhile. A broken HEAD is git's trouble: what it
 // named is then not recorded.
-func (m *Mirror) Look(ctx context.Context, s *Standing) {
+func (m *Mirror) Look(ctx context.Context, s *Known) {
 	if m.Objects.Git == nil {
 		return
 	}
 	m.git().Refresh()
 	s.Head, _ = m.git().Head()
-	s.Adrift = !m.refStands(ctx, s.debt)
+	s.Adrift = !m.refKeeps(ctx, s.debt)
 }
 
-// LastStands holds that the last snapshot is still there: a prune or purge may
-// have come in between.
-func (s *Standing) LastStands(v *records.View) error {
+// CheckLast is [cas.ErrSwept] if the last snapshot is not recorded any more: a
+// prune or purge may have come in between.
+func (s *Known) CheckLast(v *records.View) error {
 	if s.Last == nil {
 		return nil
 	}
-	stands, err := v.Stands(s.Last.ID)
-	if err == nil && !stands {
+	recorded, err := v.Recorded(s.Last.ID)
+	if err == nil && !recorded {
 		err = fmt.Errorf("%w: snapshot %v was pruned during the scan", cas.ErrSwept, s.Last.ID)
 	}
 	return err
@@ -86,9 +86,9 @@ func (s *Standing) LastStands(v *records.View) error {
 // A Held is a staged state of which everything will be held when its record is
 // written, and the knowledge of what holds it. Only a Held gets a way into git.
 type Held struct {
-	Staged
+	Unheld
 	m  *Mirror
-	at Standing
+	at Known
 
 	by      string   // records.HeldByStore or records.HeldByGit; "" without git
 	relied  []oid.ID // objects that the store had before, and the stage does not have
@@ -100,8 +100,8 @@ type Held struct {
 // something that it kept, Hold writes what was read again into the store, and
 // mends git with it. What is lacking even then is copied into the store.
 // [cas.ErrSwept] means that the worktree must be looked at again.
-func (m *Mirror) Hold(ctx context.Context, s Staged, at Standing) (*Held, error) {
-	h := &Held{Staged: s, m: m, at: at}
+func (m *Mirror) Hold(ctx context.Context, s Unheld, at Known) (*Held, error) {
+	h := &Held{Unheld: s, m: m, at: at}
 	if at.Adrift {
 		if err := s.Stage.Flush(ctx); err != nil {
 			return nil, objects.StoreError(err)
@@ -154,7 +154,7 @@ func (h *Held) Relies(v *records.View) error {
 	if h.Rechecked && !h.based {
 		return nil
 	}
-	return h.at.LastStands(v)
+	return h.at.CheckLast(v)
 }
 
 // hold sees to it that everything which the state names is held when its

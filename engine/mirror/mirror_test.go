@@ -76,14 +76,14 @@ func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
 }
 
 // staged is the state of HEAD, of which nothing is in the stage.
-func (m *Mirror) staged(ctx context.Context, t *testing.T, s *cas.Store) (Staged, Standing) {
+func (m *Mirror) staged(ctx context.Context, t *testing.T, s *cas.Store) (Unheld, Known) {
 	t.Helper()
-	var at Standing
+	var at Known
 	if err := m.View(ctx, at.Read); err != nil {
 		t.Fatal(err)
 	}
 	m.Look(ctx, &at)
-	return Staged{
+	return Unheld{
 		State: tree.State{Tree: at.Head.Tree, Umask: 022}, Stage: s.Stage(), Memory: empty{},
 		Trees: m.Objects.Trees(ctx, objects.Reading{}),
 		Same:  func(*records.Snapshot) bool { return false },

@@ -23,7 +23,7 @@ import (
 // way. A Way needs the stage no longer.
 type Way struct {
 	m       *Mirror
-	at      Standing
+	at      Known
 	memory  Memory
 	id      oid.ID
 	commit  []byte
@@ -32,17 +32,17 @@ type Way struct {
 
 	gitFirst bool   // git keeps it before it is recorded
 	notFirst error  // why git could not come first
-	recorded oid.ID // as which snapshot the state was recorded; zero: it was not
+	savedAs  oid.ID // as which snapshot the state was recorded; zero: it was not
 
 	under *under // nil: nothing is on its way
 }
 
 // under way is what goes on beside the caller.
 type under struct {
-	stands chan struct{} // closed when the snapshot is recorded
-	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended, well or not
-	err    error         // of its end
+	recorded chan struct{} // closed when the snapshot is recorded
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when it has ended, well or not
+	err      error         // of its end
 }
 
 // NoWay returns the way of a state that is recorded already. It only brings
@@ -89,7 +89,7 @@ func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error
 // start goes on beside the caller; first says that the snapshot is to be in git,
 // durably, before it is recorded.
 func (w *Way) start(ctx context.Context, first bool) {
-	u := &under{stands: make(chan struct{}), done: make(chan struct{})}
+	u := &under{recorded: make(chan struct{}), done: make(chan struct{})}
 	ctx, u.cancel = context.WithCancel(ctx)
 	w.under = u
 	go func() {
@@ -106,7 +106,7 @@ func (w *Way) run(ctx context.Context, u *under, first bool) error {
 	}
 	recorded := func(ctx context.Context) error {
 		select {
-		case <-u.stands:
+		case <-u.recorded:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -125,7 +125,7 @@ func (w *Way) run(ctx context.Context, u *under, first bool) error {
 		After:    w.at.debt.Witness,
 	}
 	if last := w.at.Last; last != nil && (last.ID == job.After || w.m.git().Keeps(ctx, last.ID)) {
-		job.Since = last.Tree // the bridge holds that the ref keeps what After names
+		job.Since = last.Tree // the bridge checks that the ref keeps what After names
 	}
 	_, err := w.m.git().Bridge(ctx, job)
 	return err
@@ -172,11 +172,11 @@ func (w *Way) Settled() []records.Pending { return w.settled }
 // that is not this snapshot, for another process was faster, there is nothing to
 // bring into git, and what is there already is let go of.
 func (w *Way) Recorded(ctx context.Context, id oid.ID) error {
-	w.recorded = id
+	w.savedAs = id
 	switch {
 	case w.under == nil:
 	case id == w.id:
-		close(w.under.stands)
+		close(w.under.recorded)
 	default:
 		w.under.cancel()
 		<-w.under.done
@@ -206,14 +206,14 @@ func (w *Way) Finish(ctx context.Context) error {
 	}
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, gitbridge.ErrBroken):
-		return notYet(w.recorded, err)
+		return notYet(w.savedAs, err)
 	case w.under == nil || err != nil || w.at.Adrift:
 		return w.m.Bridge(ctx)
 	}
 	return w.m.settleDebt(ctx)
 }
 
-// notYet says that a snapshot stands although git does not keep it.
+// notYet says that a snapshot is recorded, but that git does not keep it yet.
 func notYet(id oid.ID, err error) error {
 	return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", id, err)
 }

@@ -32,7 +32,7 @@ func rights(s *apply.Step) bool {
 	return s.Have.Mode.IsDir() && s.Want.Mode.IsDir() && s.Have.Mode.Perm() != s.Want.Mode.Perm()
 }
 
-// displaces reports whether a step puts a directory where a file or link stands.
+// displaces reports whether a step puts a directory where a file or link lies.
 func displaces(s *apply.Step) bool {
 	return s.Have.Mode.Type() != tree.Absent && !s.Have.Mode.IsDir() && s.Want.Mode.IsDir()
 }

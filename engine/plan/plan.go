@@ -22,7 +22,7 @@ type Plan struct {
 	Kept      []Note       // paths that the target does not have and that stay all the same
 	Conflicts []Note       // paths that cannot be restored from what the target has
 
-	// Force are ignored files that stand where the plan changes something. They
+	// Force are ignored files that lie where the plan changes something. They
 	// are to be recorded too, and then the plan is to be made anew.
 	Force []string
 }
@@ -179,7 +179,7 @@ func (p *planner) add(c tree.Change) error {
 // keptConverted is why a file cannot be restored from what git has of it.
 const keptConverted = "git keeps it in another form (line ends, filter); use git restore --source"
 
-// blocked reports whether something that the scan left out stands where a
+// blocked reports whether something that the scan left out lies where a
 // change puts something new.
 func (p *planner) blocked(c tree.Change) bool {
 	return c.From.Mode.Type() == tree.Absent && p.present.inTheWay(c)
@@ -236,7 +236,7 @@ func (p *planner) step(c tree.Change) error {
 		Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID},
 	}
 	if c.From.Mode.Type() != tree.Absent {
-		s.Expect = p.present.Disk.Seen(c.Path)
+		s.Expect = p.present.Disk.Fingerprint(c.Path)
 	} else if c.To.Mode.IsDir() {
 		s.Have = p.present.directory(c.Path)
 	}

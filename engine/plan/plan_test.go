@@ -62,9 +62,9 @@ func (m *memory) state(files map[string]string) tree.State {
 	return tree.State{Tree: m.put(oid.Tree, tree.Encode(entries, alg)), Umask: 022}
 }
 
-func (m *memory) Mode(path string) tree.Mode    { return m.lying[path] }
-func (m *memory) Empty(string) bool             { return true }
-func (m *memory) Seen(string) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
+func (m *memory) Mode(path string) tree.Mode           { return m.lying[path] }
+func (m *memory) Empty(string) bool                    { return true }
+func (m *memory) Fingerprint(string) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
 
 func steps(p *Plan) (out []string) {
 	for _, s := range p.Steps {

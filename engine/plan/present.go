@@ -23,9 +23,9 @@ type Disk interface {
 	Mode(path string) tree.Mode
 	// Empty reports whether the directory at a path holds nothing.
 	Empty(path string) bool
-	// Seen returns by what a step recognises what the scan saw at a path; the zero
+	// Fingerprint returns by what a step recognises what the scan saw at a path; the zero
 	// Fingerprint where only the content can tell.
-	Seen(path string) apply.Fingerprint
+	Fingerprint(path string) apply.Fingerprint
 }
 
 // mode is what lies at a path. Below a directory that is not there it does not
@@ -41,7 +41,7 @@ func (p *Present) mode(path string, dir bool) tree.Mode {
 	return now
 }
 
-// inTheWay reports whether something that the scan left out stands where a
+// inTheWay reports whether something that the scan left out lies where a
 // plan wants something else than a directory that is there already.
 func (p *Present) inTheWay(c tree.Change) bool {
 	now := p.mode(c.Path, c.To.Mode.IsDir())

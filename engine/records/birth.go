@@ -10,7 +10,7 @@ import (
 // to files being written or removed is bound to the birth of the directory,
 // which no archive can bring along.
 
-// BirthIn stands between the birth of a git directory and that of its worktree.
+// BirthIn is between the birth of a git directory and that of its worktree.
 const BirthIn = " in "
 
 // A made says for whom something in the store was made.

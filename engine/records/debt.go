@@ -12,8 +12,8 @@ import (
 
 // A Pending is a snapshot that may not be in git yet.
 type Pending struct {
-	ID     oid.ID
-	Stands bool // the store has a record of it
+	ID       oid.ID
+	Recorded bool // the store has a record of it
 
 	key []byte
 }
@@ -31,7 +31,7 @@ type Debt struct {
 	Pending []Pending       // snapshots that may not be in git yet, oldest first
 	Dropped map[oid.ID]bool // snapshots that the ref is to let go of
 	Newest  []oid.ID        // the newest snapshots, up to the first that is not pending
-	Witness oid.ID          // that one: the ref keeps it, or does not stand; zero: there is none
+	Witness oid.ID          // that one: a ref that does not keep it has lost something; zero: there is none
 }
 
 // Debt reads what git may lack; nothing without git.
@@ -48,7 +48,7 @@ func (v *View) Debt() (d Debt, err error) {
 		}
 		pending[id] = true
 		seq, err := v.Table(tableByID).Value(id.Bytes())
-		d.Pending = append(d.Pending, Pending{key: key, ID: id, Stands: err == nil && bytes.Equal(seq, key)})
+		d.Pending = append(d.Pending, Pending{key: key, ID: id, Recorded: err == nil && bytes.Equal(seq, key)})
 	}
 	for s, err := range v.Snapshots() {
 		if err != nil {
@@ -68,11 +68,11 @@ func (v *View) Debt() (d Debt, err error) {
 // Settle forgets that a snapshot is pending, if the row is still about it. One
 // that was pruned or purged on its way into git goes from there again.
 func (u *Update) Settle(p Pending) error {
-	stands, err := u.Stands(p.ID)
+	recorded, err := u.Recorded(p.ID)
 	if err != nil {
 		return err
 	}
-	if !stands {
+	if !recorded {
 		if err := u.LetGo(p.ID); err != nil {
 			return err
 		}

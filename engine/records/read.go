@@ -72,8 +72,8 @@ func (v *View) Find(id oid.ID) (*Snapshot, error) {
 	return s, nil
 }
 
-// Stands reports whether there is a snapshot under this very id.
-func (v *View) Stands(id oid.ID) (bool, error) {
+// Recorded reports whether there is a snapshot under this very id.
+func (v *View) Recorded(id oid.ID) (bool, error) {
 	s, err := v.Find(id)
 	return s != nil && s.ID == id, err
 }

@@ -42,7 +42,7 @@ func (u *Update) replaceRecord(r Replacement) error {
 		if err := u.LetGo(r.Old); err != nil || r.Snapshot == nil {
 			return err
 		}
-		if stands, err := u.Stands(r.New); err != nil || stands {
+		if recorded, err := u.Recorded(r.New); err != nil || recorded {
 			return err
 		}
 		return u.Record(r.Snapshot, true)

@@ -22,7 +22,7 @@ var (
 )
 
 // whereOf returns the worktree that a record is of; false: only decoding it can
-// tell. Nothing that a user names stands before the worktree in a record.
+// tell. Nothing that a user names comes before the worktree in a record.
 func whereOf(record []byte) (where string, sure bool) {
 	_, rest, ok := bytes.Cut(record, whereField)
 	name, _, closed := bytes.Cut(rest, []byte{'"'})

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// skippedInline is how many skipped paths stand in a record itself. More are a
+// skippedInline is how many skipped paths are in a record itself. More are a
 // content of the store, which snapshots share: a setting that leaves out 20,000
 // files would else cost every turn megabytes.
 const skippedInline = 64

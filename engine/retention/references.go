@@ -31,7 +31,7 @@ type references struct {
 var ErrUnseen = errors.New("sessions cannot be read")
 
 // look reads the ledgers. A session file that cannot be read as one keeps every
-// id that stands in it; a directory or file that cannot be read at all, or a
+// id in it; a directory or file that cannot be read at all, or a
 // directory that is missing, is [ErrUnseen]. The session of the options limits
 // the scan to it and those it was forked from, if the keeper is
 // told so: the others are seen, but not scanned.

@@ -43,7 +43,7 @@ __pycache__/
 .jj/
 `
 
-// A Source is where the rules of one worktree stand.
+// A Source is where the rules of one worktree are.
 type Source struct {
 	Root    string              // the worktree
 	Home    string              // of the user

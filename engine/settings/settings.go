@@ -93,7 +93,7 @@ var environment = map[string]string{
 // unless a setting says otherwise. Git keeps each version of it whole.
 const gitMaxFileSize = 16 << 20
 
-// Sources are where settings stand.
+// Sources are where settings are.
 type Sources struct {
 	File string              // the user's own, for all repositories and directories
 	Git  *gitconf.Config     // the repository's; nil without git

@@ -8,21 +8,21 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Seen remembers the records that were looked at, so that a second look gives
+// A Visited remembers the records that were looked at, so that a second look gives
 // what was recorded or changed since.
-type Seen struct {
+type Visited struct {
 	seed maphash.Seed
 	rows map[string]uint64 // by table and key
 }
 
-// NewSeen returns one that has seen nothing.
-func NewSeen() *Seen { return &Seen{seed: maphash.MakeSeed(), rows: map[string]uint64{}} }
+// NewVisited returns one that has visited nothing.
+func NewVisited() *Visited { return &Visited{seed: maphash.MakeSeed(), rows: map[string]uint64{}} }
 
 // News returns the plans of operations, and the snapshots, newest first, that
-// were not seen before, and takes them for seen.
-func (v *View) News(seen *Seen) (plans []oid.ID, snaps []*Snapshot, err error) {
+// were not visited before. Then they are visited.
+func (v *View) News(visited *Visited) (plans []oid.ID, snaps []*Snapshot, err error) {
 	for key, value := range v.Table(tableOperations).All() {
-		if !seen.isNew(tableOperations, key, value) {
+		if !visited.isNew(tableOperations, key, value) {
 			continue
 		}
 		var op Operation
@@ -32,7 +32,7 @@ func (v *View) News(seen *Seen) (plans []oid.ID, snaps []*Snapshot, err error) {
 		plans = append(plans, op.Plan)
 	}
 	for key, value := range v.Table(tableSnapshots).Backward() {
-		if !seen.isNew(tableSnapshots, key, value) {
+		if !visited.isNew(tableSnapshots, key, value) {
 			continue
 		}
 		s, err := row{key, value}.decode()
@@ -44,7 +44,7 @@ func (v *View) News(seen *Seen) (plans []oid.ID, snaps []*Snapshot, err error) {
 	return plans, snaps, nil
 }
 
-func (s *Seen) isNew(table string, key, value []byte) bool {
+func (s *Visited) isNew(table string, key, value []byte) bool {
 	at, sum := table+string(key), maphash.Bytes(s.seed, value)
 	if s.rows[at] == sum {
 		return false
