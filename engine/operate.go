@@ -20,7 +20,7 @@ import (
 // operate carries out an operation whose kind (and, for undo and redo, what it
 // reverts) is given. The operation lock is held.
 func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
-	plan, began, err := e.prepare(ctx, op, to)
+	b, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
@@ -31,22 +31,22 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	// ended, the second would take back one operation more than he meant.
 	var git sync.WaitGroup
 	var bridged error
-	git.Go(func() { bridged = began.way.Finish(ctx) })
+	git.Go(func() { bridged = b.way.Finish(ctx) })
 	var out outcome
-	if err = e.secureTrees(ctx, began.memory); err == nil {
-		out, err = e.apply(ctx, op, plan.steps, false)
+	if err = e.secureTrees(ctx, b.memory); err == nil {
+		out, err = e.apply(ctx, op, b.plan.steps, false)
 	}
 	git.Wait()
 	if err == nil {
 		err = e.end(ctx, op, out)
 	}
 	if err != nil {
-		return nil, unfinished(op.Kind, op.Operation, err)
+		return nil, unfinished(string(op.Kind), op.Operation, err)
 	}
 	r := restored(op.Operation, out)
 	r.Bridge = bridged
 	r.Kept = append(lacks(to.target), r.Kept...)
-	r.Kept, r.Conflicts = append(plan.Kept, r.Kept...), append(plan.Conflicts, r.Conflicts...)
+	r.Kept, r.Conflicts = append(b.plan.Kept, r.Kept...), append(b.plan.Conflicts, r.Conflicts...)
 	return r, nil
 }
 
@@ -67,7 +67,7 @@ type outcome struct {
 // end, and what comes next: undo finishes an undo, and takes back the others.
 func unfinished(what string, op *Operation, err error) error {
 	next := "the next command finishes it, undo takes it back"
-	if op.Kind == "undo" {
+	if op.Kind == records.KindUndo {
 		next = "the next command finishes it"
 	}
 	return fmt.Errorf("%s %w: %s: %w", what, ErrUnfinished, next, err)
@@ -96,7 +96,7 @@ type Restored struct {
 
 // restored says what the steps of an operation came to.
 func restored(op *Operation, out outcome) *Restored {
-	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == "undo", Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
+	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == records.KindUndo, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
 		r.Damaged = r.Damaged || errors.Is(c.Err, ErrDamaged)
 	}
@@ -114,54 +114,66 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 	return err
 }
 
-// prepare plans, and begins the operation with a snapshot of the present, which
-// may be on its way into git when it returns. Ignored files that the plan would
-// overwrite or delete are recorded too: then the present is looked at a second
-// time.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (plan *Plan, began begun, err error) {
-	op.To, op.Paths = to.target.ID, records.Paths(to.paths.Patterns())
-	tries := 1
-	err = forcing(func(force []string) ([]string, error) {
-		for {
-			plan, began, err = e.tryPrepare(ctx, op, to, force)
-			if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
-				break
-			}
-			tries++
-		}
-		if err != nil {
-			return nil, err
-		}
-		return plan.force, nil
-	})
-	return plan, began, err
-}
-
-// begun is what is left of the present when an operation has begun: its way into
-// git, and the trees that were made of it.
+// A begun operation is recorded with its plan. It has what is needed to carry it
+// out.
 type begun struct {
-	way    *mirror.Way
-	memory *capture.Memory
+	plan   *Plan
+	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git
+	memory *capture.Memory // has the trees that were made of the present
 }
 
-// tryPrepare is prepare, but for ignored files, which it leaves to the caller
-// to force: then nothing is begun, unless they are forced already.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to aim, force []string) (*Plan, begun, error) {
-	c, err := e.stage(ctx, force)
+// prepare plans, and begins the operation with a snapshot of the present. If a
+// sweep removed something in between, nothing was recorded, and it tries again.
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (*begun, error) {
+	op.To, op.Paths = to.target.ID, records.Paths(to.paths.Patterns())
+	for tries := 1; ; tries++ {
+		b, err := e.tryPrepare(ctx, op, to)
+		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+			return b, err
+		}
+	}
+}
+
+// tryPrepare is prepare, once.
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (*begun, error) {
+	c, plan, err := e.planStaged(ctx, to)
 	if err != nil {
-		return nil, begun{}, err
+		return nil, err
 	}
 	defer c.Discard()
-	plan, err := e.plan(ctx, c.present(), to)
-	if err != nil || len(plan.force) > 0 && force == nil {
-		return plan, begun{}, err
-	}
 	way, err := e.begin(ctx, op, to, c, plan.steps)
 	if err != nil {
-		return plan, begun{}, err
+		return nil, err
 	}
-	_ = e.saveStatTable(c.present(), op.From) // a cancellation stops the steps, and is reported as what it is there
-	return plan, begun{way, c.Memory}, nil
+	_ = e.saveStatTable(c.present(), op.From) // a cancellation is met again, and reported, before the first step
+	return &begun{plan, way, c.Memory}, nil
+}
+
+// planStaged stages the present and plans. Ignored files that the plan would
+// overwrite or delete are to be in the snapshot of the present: if there are any,
+// it stages and plans once more, with them. The caller commits or discards what is
+// staged.
+func (e *Engine) planStaged(ctx context.Context, to aim) (*staged, *Plan, error) {
+	c, p, err := e.planWith(ctx, to, nil)
+	if err != nil || len(p.force) == 0 {
+		return c, p, err
+	}
+	c.Discard()
+	return e.planWith(ctx, to, p.force)
+}
+
+// planWith stages the present with these ignored files, and plans.
+func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged, *Plan, error) {
+	c, err := e.stage(ctx, force)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := e.plan(ctx, c.present(), to)
+	if err != nil {
+		c.Discard()
+		return nil, nil, err
+	}
+	return c, p, nil
 }
 
 // begin makes the operation durable before anything is changed, in one

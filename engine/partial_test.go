@@ -184,7 +184,7 @@ func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
 	op, to, err := e.reverted(ctx, "undo")
 	p.must(err)
 	undo := running{&Operation{Kind: "undo", Reverts: op.Seq}, unlock}
-	_, _, err = e.prepare(ctx, undo, to)
+	_, err = e.prepare(ctx, undo, to)
 	p.must(errors.Join(err, unlock.Unlock()))
 	plan, err := e.PlanUndo(ctx, false)
 	if err != nil || len(plan.Changes) != 2 {

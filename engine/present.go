@@ -68,26 +68,22 @@ func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
 }
 
 // lookFor looks once, and a second time where use finds ignored files that have
-// to be looked at too.
+// to be looked at too: then with these.
 func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string, err error)) error {
-	return forcing(func(force []string) ([]string, error) {
-		now, err := e.look(ctx, force)
-		if err != nil {
-			return nil, err
-		}
-		defer now.Close()
-		return use(now)
-	})
-}
-
-// forcing calls try once, and a second time where that finds ignored files that
-// have to be looked at too: then with these.
-func forcing(try func(force []string) (more []string, err error)) error {
-	more, err := try(nil)
+	more, err := e.lookWith(ctx, nil, use)
 	if err == nil && len(more) > 0 {
-		_, err = try(more)
+		_, err = e.lookWith(ctx, more, use)
 	}
 	return err
+}
+
+func (e *Engine) lookWith(ctx context.Context, force []string, use func(*present) ([]string, error)) ([]string, error) {
+	now, err := e.look(ctx, force)
+	if err != nil {
+		return nil, err
+	}
+	defer now.Close()
+	return use(now)
 }
 
 // scanned calls a test's hook.

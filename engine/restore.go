@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -40,7 +41,7 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.operate(ctx, running{&Operation{Kind: "restore"}, lock}, to)
+	r, err := e.operate(ctx, running{&Operation{Kind: records.KindRestore}, lock}, to)
 	if err == nil {
 		r.Recovered = finished
 	}

@@ -16,22 +16,22 @@ import (
 // unfinished undo is finished, and that is all: whoever says undo again after
 // an interruption does not mean one more.
 func (e *Engine) Undo(ctx context.Context) (*Restored, error) {
-	return e.revert(ctx, "undo")
+	return e.revert(ctx, records.KindUndo)
 }
 
 // Redo takes back the newest undo, if nothing was restored since. Otherwise
 // it is [ErrNothing]. An unfinished redo is finished, and that is all; an
 // unfinished undo is finished first and then taken back.
 func (e *Engine) Redo(ctx context.Context) (*Restored, error) {
-	return e.revert(ctx, "redo")
+	return e.revert(ctx, records.KindRedo)
 }
 
 // PlanUndo tells what Undo would do now, and changes nothing; redo says that
 // Redo is meant.
 func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
-	kind := "undo"
+	kind := records.KindUndo
 	if redo {
-		kind = "redo"
+		kind = records.KindRedo
 	}
 	h, err := e.history(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error)
 	return to, err
 }
 
-func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
+func (e *Engine) revert(ctx context.Context, kind records.OperationKind) (*Restored, error) {
 	if e.opened() == nil {
 		return nil, nothingTo(kind)
 	}
@@ -80,7 +80,7 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 		return nil, err
 	}
 	var finished *Restored
-	if h.Open != nil && (h.Open.Kind == kind || h.Open.Kind == "undo") {
+	if h.Open != nil && (h.Open.Kind == kind || h.Open.Kind == records.KindUndo) {
 		if h.Open.Kind == kind {
 			return e.recoverLocked(ctx, lock)
 		}
@@ -107,12 +107,12 @@ func (e *Engine) revert(ctx context.Context, kind string) (*Restored, error) {
 
 // reverted returns the operation that an undo or redo takes back, and where
 // that leads.
-func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to aim, err error) {
+func (e *Engine) reverted(ctx context.Context, kind records.OperationKind) (op *Operation, to aim, err error) {
 	h, err := e.history(ctx)
 	if err != nil {
 		return nil, to, err
 	}
-	if op = h.Undo; kind == "redo" {
+	if op = h.Undo; kind == records.KindRedo {
 		op = h.Redo
 	}
 	if op == nil {
@@ -124,6 +124,6 @@ func (e *Engine) reverted(ctx context.Context, kind string) (op *Operation, to a
 	return op, to, to.takeBack(ctx, e, op)
 }
 
-func nothingTo(kind string) error {
+func nothingTo(kind records.OperationKind) error {
 	return fmt.Errorf("%w: there is no restore to %s", ErrNothing, kind)
 }

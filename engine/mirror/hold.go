@@ -90,11 +90,18 @@ type Held struct {
 	m  *Mirror
 	at Known
 
-	by      string   // records.HeldByStore or records.HeldByGit; "" without git
-	relied  []oid.ID // objects that the store had before, and the stage does not have
-	based   bool     // what the last snapshot has counts as held
-	borrows bool     // it rests on objects that HEAD keeps: git comes first
+	relied []oid.ID          // objects that the store had before, and the stage does not have
+	base   *records.Snapshot // the last snapshot, if what it has counts as held; nil: that is not known
+	origin origin            // where the rest of the git tree comes from
 }
+
+// An origin says who has what a git tree names beyond the base and the stage.
+type origin int
+
+const (
+	fromStore origin = iota // the store will have it with the commit
+	fromHead                // it is borrowed: HEAD keeps it, and git comes first
+)
 
 // Hold makes sure that everything the state names will be held. If the ref lost
 // something that it kept, Hold writes what was read again into the store, and
@@ -114,7 +121,7 @@ func (m *Mirror) Hold(ctx context.Context, s Unheld, at Known) (*Held, error) {
 	if err := h.hold(ctx); err != nil {
 		return nil, err
 	}
-	if h.borrows && h.Same(h.at.Last) && !m.git().Keeps(ctx, h.at.Last.ID) {
+	if h.origin == fromHead && h.Same(h.at.Last) && !m.git().Keeps(ctx, h.at.Last.ID) {
 		return h, h.holdAll(ctx) // no new commit will keep it
 	}
 	return h, nil
@@ -137,8 +144,18 @@ func (h *Held) lookAgain(ctx context.Context) error {
 // Last returns the worktree's last snapshot, as mending git left it.
 func (h *Held) Last() *records.Snapshot { return h.at.Last }
 
-// By returns what a record says of who holds the state.
-func (h *Held) By() string { return h.by }
+// By returns what a record says of who holds the state; "" without git.
+func (h *Held) By() string {
+	switch {
+	case h.m.Objects.Git == nil:
+		return ""
+	case h.origin == fromHead:
+		return records.HeldByGit
+	case h.base != nil:
+		return h.base.Held
+	}
+	return records.HeldByStore
+}
 
 // Relies checks, in the transaction that writes the record, that what was taken
 // over unread is still there: the snapshot that the stat table was saved with,
@@ -151,36 +168,28 @@ func (h *Held) Relies(v *records.View) error {
 			}
 		}
 	}
-	if h.Rechecked && !h.based {
+	if h.Rechecked && h.base == nil {
 		return nil
 	}
 	return h.at.CheckLast(v)
 }
 
 // hold sees to it that everything which the state names is held when its
-// record is written. What only git has is copied into the store where it is
-// little. Otherwise, as in a clean checkout that was never recorded, HEAD's own
-// tree is borrowed: then the ref must reach it first, and HEAD must not have
-// moved until it did, for up to that moment only HEAD keeps the objects.
+// record is written. If git alone has a few objects of it, they are copied into
+// the store. If git alone has many, as in a clean checkout that was never
+// recorded, HEAD's own tree is borrowed. Only HEAD keeps those objects at first.
+// So the ref must keep them before the record is written, and HEAD must not have
+// moved until then.
 func (h *Held) hold(ctx context.Context) error {
 	if h.m.Objects.Git == nil {
 		return h.holdPlain(ctx)
 	}
-	h.borrows, h.by = false, records.HeldByStore
-	base := h.base(ctx)
-	var overlays, trees []oid.ID
-	if h.based = base != nil; h.based {
-		overlays, trees = append(overlays, base.Overlay), append(trees, base.Tree)
-		h.by = base.Held
-	}
-	if err := h.holdOverlay(ctx, overlays); err != nil {
+	trees, err := h.holdOverlay(ctx)
+	if err != nil || h.Same(h.base) {
 		return err
 	}
-	if h.Same(base) {
-		return nil
-	}
 	head := h.at.Head.Tree
-	if base != nil || head.IsZero() {
+	if h.base != nil || head.IsZero() {
 		most := copyMax
 		if head.IsZero() {
 			most = -1
@@ -190,16 +199,15 @@ func (h *Held) hold(ctx context.Context) error {
 			return h.copy(ctx, lacking, err)
 		}
 	}
-	h.borrows, h.by = true, records.HeldByGit
+	h.origin = fromHead
 	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, append(trees, head), -1)
 	return h.copy(ctx, lacking, err)
 }
 
-// holdPlain is hold without git. The store has what was read, and what the last
-// snapshot has. Only of what a scan without a stat table asked for is that not
-// known.
+// holdPlain is hold without git. The stage has what was read, and the store has
+// the rest, for the last snapshot names it. Only a scan that did not trust the
+// stat table does not know that: then all of it is looked for.
 func (h *Held) holdPlain(ctx context.Context) error {
-	h.by = ""
 	if !h.Rechecked {
 		return nil
 	}
@@ -219,18 +227,17 @@ func (h *Held) holdPlain(ctx context.Context) error {
 // holdAll copies into the store what the state would have borrowed. It is for
 // when git cannot keep it now.
 func (h *Held) holdAll(ctx context.Context) error {
-	var trees []oid.ID
-	h.borrows, h.by = false, records.HeldByStore
-	if base := h.base(ctx); base != nil {
-		trees, h.by = append(trees, base.Tree), base.Held
+	trees, err := h.holdOverlay(ctx)
+	if err != nil {
+		return err
 	}
 	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, trees, -1)
 	return h.copy(ctx, lacking, err)
 }
 
-// base returns the worktree's last snapshot if all that it names is known to be
-// held, else nil.
-func (h *Held) base(ctx context.Context) *records.Snapshot {
+// heldLast returns the worktree's last snapshot if all that it names is known to
+// be held, else nil.
+func (h *Held) heldLast(ctx context.Context) *records.Snapshot {
 	switch {
 	case h.at.Last == nil || h.at.Last.Lost != "" || h.at.Last.Held == "":
 		return nil
@@ -240,22 +247,28 @@ func (h *Held) base(ctx context.Context) *records.Snapshot {
 	return h.at.Last
 }
 
-// holdOverlay makes sure that the store has all of the overlay. Git is not
-// given any of it, and what the git tree of today has, that of tomorrow may
-// lack.
-func (h *Held) holdOverlay(ctx context.Context, known []oid.ID) error {
-	lacking, err := h.lacking(ctx, h.search(ctx, true), h.State.Overlay, known, -1)
-	return h.copy(ctx, lacking, err)
+// holdOverlay finds the base, and makes sure that the store has all of the
+// overlay. Git gets none of it. An object of the overlay may be in the git tree
+// too, but the next snapshot's git tree may lack it. Trees are git trees of which
+// everything is held.
+func (h *Held) holdOverlay(ctx context.Context) (trees []oid.ID, err error) {
+	var overlays []oid.ID
+	h.base, h.origin = h.heldLast(ctx), fromStore
+	if h.base != nil {
+		overlays, trees = append(overlays, h.base.Overlay), append(trees, h.base.Tree)
+	}
+	lacking, err := h.lacking(ctx, h.search(ctx, true), h.State.Overlay, overlays, -1)
+	return trees, h.copy(ctx, lacking, err)
 }
 
 func (h *Held) search(ctx context.Context, overlay bool) *tree.Search {
 	return &tree.Search{Algorithm: h.m.Objects.Algorithm, Overlay: overlay, Load: h.Trees}
 }
 
-// lacking returns what root needs beyond known trees and the store will not
-// have after the commit; if most is not negative, it may end after more than
-// that. What the store has already is noted, to be looked for again when the
-// record is written.
+// lacking returns the objects that root needs, known trees do not have, and the
+// store will not have after the commit. If most is not negative, it may stop when
+// it has found more than that. What the store has already is noted in relied, to
+// be looked for again when the record is written.
 func (h *Held) lacking(ctx context.Context, s *tree.Search, root oid.ID, known []oid.ID, most int) (lacking []tree.Need, err error) {
 	var asked []tree.Need
 	look := func() error {

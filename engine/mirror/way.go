@@ -13,65 +13,74 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Way is a snapshot's way into git. It begins before the snapshot is recorded
-// and goes on beside that: what git lacks is written while the store waits for
-// the disk, and the ref follows the record. Only a snapshot that borrows from git
-// goes there first. Whatever was written for a snapshot that is not recorded in
-// the end is named by nothing, and goes with git's next collection.
+// A Way brings a snapshot into git. It starts before the snapshot is recorded, in
+// a goroutine of its own: while the store waits for the disk, it writes the
+// objects that git lacks. It moves the ref after the record is written. Only a
+// snapshot that borrows from HEAD is in git before that. If the snapshot is not
+// recorded in the end, no ref names what was written, and git's next collection
+// removes it.
 //
-// [Way.Recorded] is told what became of the snapshot, then [Way.Finish] ends the
-// way. A Way needs the stage no longer.
+// [Way.Recorded] tells the way what became of the snapshot. After that
+// [Way.Finish] waits for its end. A Way does not need the stage.
 type Way struct {
 	m       *Mirror
 	at      Known
 	memory  Memory
 	id      oid.ID
 	commit  []byte
-	settled []records.Pending // snapshots that git keeps meanwhile
-	older   []records.Pending // those that come before this one
+	settled []records.Pending // pending snapshots that git has now
+	older   []records.Pending // the other pending ones, which go into git before this one
+	savedAs oid.ID            // as which snapshot the state was recorded; zero: it was not
 
-	gitFirst bool   // git keeps it before it is recorded
-	notFirst error  // why git could not come first
-	savedAs  oid.ID // as which snapshot the state was recorded; zero: it was not
-
-	under *under // nil: nothing is on its way
+	order order
+	run   *run  // nil while the order is nothing or later
+	why   error // of later: why git could not have it first
 }
 
-// under way is what goes on beside the caller.
-type under struct {
+// An order says when git gets the snapshot, and when the store gets its record.
+type order int
+
+const (
+	nothing  order = iota // there is no snapshot to bring into git
+	together              // at the same time; the ref moves after the record
+	gitFirst              // git has it already
+	later                 // git was to have it first and could not: the next Bridge brings it
+)
+
+// A run is the goroutine of a way.
+type run struct {
 	recorded chan struct{} // closed when the snapshot is recorded
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when it has ended, well or not
-	err      error         // of its end
+	done     chan struct{} // closed at the end
+	err      error         // why it failed; to be read after done
 }
 
-// NoWay returns the way of a state that is recorded already. It only brings
-// into git what else is pending.
+// NoWay returns the way of a state that is recorded already. [Way.Finish] then
+// only brings into git what is pending.
 func (m *Mirror) NoWay() *Way { return &Way{m: m} }
 
-// Begin begins the way into git of a snapshot with the given commit object, which
-// is in the stage. If it borrows from HEAD, git keeps it when Begin returns; if git
-// cannot keep it now, all that was to be borrowed is copied into the store instead,
-// and the snapshot goes into git afterwards.
+// Begin starts to bring a snapshot into git. Commit is its commit object, which is
+// in the stage. If the snapshot borrows from HEAD, git keeps it when Begin returns.
+// If git cannot keep it now, Begin copies into the store what was to be borrowed,
+// and the snapshot goes into git later.
 func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error) {
 	w := &Way{m: h.m, at: h.at, memory: h.Memory, id: id, commit: commit}
 	if h.m.Objects.Git == nil {
 		return w, nil
 	}
 	w.settled, w.older = h.m.bridged(ctx, h.at.debt.Pending)
-	if !h.borrows || h.Same(h.at.Last) {
-		w.start(ctx, h.borrows)
+	if h.origin == fromStore || h.Same(h.at.Last) {
+		w.start(ctx, together, h.origin == fromHead)
 		return w, nil
 	}
 	if err := h.Stage.Flush(ctx); err != nil { // what git gets is read from the store
 		return nil, objects.StoreError(err)
 	}
-	w.start(ctx, true)
-	err := w.wait()
+	w.start(ctx, gitFirst, true)
+	err := w.run.wait()
 	if err == nil {
 		head, headErr := h.m.git().Head()
 		if headErr == nil && head.Commit == h.at.Head.Commit {
-			w.gitFirst = true
 			return w, nil
 		}
 		return nil, errors.Join(h.m.LetGo(ctx, id), fmt.Errorf("%w: HEAD moved", cas.ErrSwept))
@@ -82,23 +91,24 @@ func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error
 	if err := h.holdAll(ctx); err != nil {
 		return nil, err
 	}
-	w.notFirst, w.under = err, nil
+	w.order, w.run, w.why = later, nil, err
 	return w, nil
 }
 
-// start goes on beside the caller; first says that the snapshot is to be in git,
-// durably, before it is recorded.
-func (w *Way) start(ctx context.Context, first bool) {
-	u := &under{recorded: make(chan struct{}), done: make(chan struct{})}
-	ctx, u.cancel = context.WithCancel(ctx)
-	w.under = u
+// start starts the goroutine. Now says that it does not wait for the record, and
+// that what it writes is durable at its end.
+func (w *Way) start(ctx context.Context, o order, now bool) {
+	r := &run{recorded: make(chan struct{}), done: make(chan struct{})}
+	ctx, r.cancel = context.WithCancel(ctx)
+	w.order, w.run = o, r
 	go func() {
-		defer close(u.done)
-		u.err = w.run(ctx, u, first)
+		defer close(r.done)
+		r.err = w.bridge(ctx, r, now)
 	}()
 }
 
-func (w *Way) run(ctx context.Context, u *under, first bool) error {
+// bridge brings into git the older snapshots, then this one.
+func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 	for _, row := range w.older {
 		if err := w.m.bridgeOne(ctx, row.ID, w.at.debt.Witness); err != nil {
 			return err
@@ -106,21 +116,21 @@ func (w *Way) run(ctx context.Context, u *under, first bool) error {
 	}
 	recorded := func(ctx context.Context) error {
 		select {
-		case <-u.recorded:
+		case <-r.recorded:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	if first {
-		recorded = nil // what git gets is in the store already
+	if now {
+		recorded = nil // the store has already what git gets
 	}
 	job := gitbridge.Job{
 		Snapshot: w.id,
 		Commit:   w.commit,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return w.object(ctx, id) },
 		Source:   func(ids []oid.ID) gitodb.Source { return w.source(ctx, ids, recorded) },
-		Durable:  first,
+		Durable:  now,
 		Recorded: recorded,
 		After:    w.at.debt.Witness,
 	}
@@ -139,7 +149,8 @@ func (w *Way) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, error) {
 	return w.m.Objects.Read(ctx, id)
 }
 
-// source gives objects from memory, else from the store when they are there.
+// source gives objects from memory, and the others from the store. The store has
+// them when the snapshot is recorded: if recorded is not nil, it waits for that.
 func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Context) error) gitodb.Source {
 	var rest []oid.ID
 	for _, id := range ids {
@@ -162,36 +173,35 @@ func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Co
 }
 
 // GitFirst reports whether git keeps the snapshot before it is recorded.
-func (w *Way) GitFirst() bool { return w.gitFirst }
+func (w *Way) GitFirst() bool { return w.order == gitFirst }
 
-// Settled are older snapshots that git keeps meanwhile: they are pending no more
-// when this one is recorded.
+// Settled are older snapshots that were pending and that git has now. They are to
+// be settled when this one is recorded.
 func (w *Way) Settled() []records.Pending { return w.settled }
 
-// Recorded says under which id the state was recorded, zero if it was not. Where
-// that is not this snapshot, for another process was faster, there is nothing to
-// bring into git, and what is there already is let go of.
+// Recorded is told under which id the state was recorded, zero if it was not. It
+// may be another id than this snapshot's: another process was faster and recorded
+// the same state. Then this snapshot does not go into git, and the ref lets go of
+// it if it is there already.
 func (w *Way) Recorded(ctx context.Context, id oid.ID) error {
 	w.savedAs = id
 	switch {
-	case w.under == nil:
-	case id == w.id:
-		close(w.under.recorded)
-	default:
-		w.under.cancel()
-		<-w.under.done
-	}
-	if w.gitFirst && id != w.id { // the ref has what nobody recorded
+	case w.order == together && id == w.id:
+		close(w.run.recorded)
+	case w.order == together:
+		w.run.cancel()
+		<-w.run.done
+	case w.order == gitFirst && id != w.id:
 		return w.m.LetGo(context.WithoutCancel(ctx), w.id)
 	}
 	return nil
 }
 
-// wait waits for the end, and says how it was.
-func (w *Way) wait() error {
-	<-w.under.done
-	w.under.cancel()
-	return w.under.err
+// wait waits for the end, and returns why the run failed, if it did.
+func (r *run) wait() error {
+	<-r.done
+	r.cancel()
+	return r.err
 }
 
 // Finish waits until the snapshot is in git, and brings there what else is
@@ -200,14 +210,14 @@ func (w *Way) Finish(ctx context.Context) error {
 	if w.m.Objects.Git == nil {
 		return nil
 	}
-	err := w.notFirst
-	if w.under != nil {
-		err = errors.Join(err, w.wait())
+	err := w.why
+	if w.order == together {
+		err = w.run.wait()
 	}
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, gitbridge.ErrBroken):
 		return notYet(w.savedAs, err)
-	case w.under == nil || err != nil || w.at.Adrift:
+	case err != nil || w.order == nothing || w.at.Adrift:
 		return w.m.Bridge(ctx)
 	}
 	return w.m.settleDebt(ctx)

@@ -198,9 +198,9 @@ func (u *Update) stackUp() (row historyRow, err error) {
 func (u *Update) push(row *historyRow, op *Operation) error {
 	from, to := (*uint64)(nil), &row.Undo
 	switch op.Kind {
-	case "undo":
+	case KindUndo:
 		from, to = &row.Undo, &row.Redo
-	case "redo":
+	case KindRedo:
 		from = &row.Redo
 	default:
 		row.Redo = 0
@@ -260,9 +260,9 @@ func stacks(ops []*Operation) []*Operation {
 func replayed(ops []*Operation) (undo, redo []*Operation) {
 	for _, op := range ops {
 		switch op.Kind {
-		case "undo":
+		case KindUndo:
 			undo, redo = dropLast(undo), append(redo, op)
-		case "redo":
+		case KindRedo:
 			redo, undo = dropLast(redo), append(undo, op)
 		default:
 			undo, redo = append(undo, op), nil

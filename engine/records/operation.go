@@ -9,23 +9,33 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
+// An OperationKind says what an operation is.
+type OperationKind string
+
+// The kinds of operations, as their records name them.
+const (
+	KindRestore OperationKind = "restore"
+	KindUndo    OperationKind = "undo"
+	KindRedo    OperationKind = "redo"
+)
+
 // An Operation is a restore, an undo or a redo: the durable history of what
 // rewind itself did to a worktree.
 type Operation struct {
-	Seq     uint64    `json:"seq"`
-	Kind    string    `json:"kind"`              // "restore", "undo" or "redo"
-	Where   string    `json:"worktree"`          // key of the worktree
-	Below   uint64    `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
-	Depth   int       `json:"depth,omitempty"`   // how many it is from the bottom of that stack
-	From    oid.ID    `json:"from"`              // the snapshot taken just before
-	To      oid.ID    `json:"to"`                // the snapshot that was restored
-	Paths   []Path    `json:"paths,omitempty"`   // limited to these patterns; empty: everything
-	Reverts uint64    `json:"reverts,omitempty"` // the operation that an undo or redo takes back
-	Plan    oid.ID    `json:"plan"`              // blob: the steps in JSON
-	Key     string    `json:"key"`               // in the names of its temporary files
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
-	Partial bool      `json:"partial,omitempty"`
+	Seq     uint64        `json:"seq"`
+	Kind    OperationKind `json:"kind"`
+	Where   string        `json:"worktree"`          // key of the worktree
+	Below   uint64        `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
+	Depth   int           `json:"depth,omitempty"`   // how many it is from the bottom of that stack
+	From    oid.ID        `json:"from"`              // the snapshot taken just before
+	To      oid.ID        `json:"to"`                // the snapshot that was restored
+	Paths   []Path        `json:"paths,omitempty"`   // limited to these patterns; empty: everything
+	Reverts uint64        `json:"reverts,omitempty"` // the operation that an undo or redo takes back
+	Plan    oid.ID        `json:"plan"`              // blob: the steps in JSON
+	Key     string        `json:"key"`               // in the names of its temporary files
+	Started time.Time     `json:"started"`
+	Ended   time.Time     `json:"ended,omitzero"` // zero: unfinished
+	Partial bool          `json:"partial,omitempty"`
 }
 
 // Operation returns the operation with a number, nil for 0.
