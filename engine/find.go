@@ -107,11 +107,15 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 
 // Resolve turns what a person types into a snapshot: a whole id, the name of a
 // pin, a unique prefix of at least four digits, "@" for the worktree's last
-// snapshot, "@~N" for the one N before it. A pin's name that begins another
+// snapshot, "@~N" for the one N before it, "prompt:ID" for the state before an
+// agent worked on a prompt. A pin's name that begins another
 // snapshot's id is [ErrAmbiguous].
 func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
 		return e.resolveBack(ctx, text, rest)
+	}
+	if id, ok := strings.CutPrefix(text, promptPrefix); ok {
+		return e.resolvePrompt(ctx, id)
 	}
 	if id, err := oid.Parse(text); err == nil {
 		return e.Find(ctx, id)

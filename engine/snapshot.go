@@ -23,6 +23,8 @@ type SnapshotOptions struct {
 	Session string // the conversation it belongs to
 	Entry   string // the conversation's entry
 	Trigger string // what caused it: "turn", "prompt", …
+	Agent   string // the agent that keeps the conversation, if it is one that has no ledger; empty: Pi, or none
+	Prompt  string // how the prompt begins that the entry belongs to
 	Form    string // also write it in the form of this system, one of [ImportKinds]; empty: none
 }
 
@@ -70,7 +72,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger}
+	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger, Agent: opt.Agent, Prompt: opt.Prompt}
 	r, c, way, err := e.recordPresent(ctx, p)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,8 @@ type Point struct {
 	Session string    `json:"session,omitempty"`
 	Entry   string    `json:"entry,omitempty"`
 	Trigger string    `json:"trigger,omitempty"`
+	Agent   string    `json:"agent,omitempty"`  // the program whose session it is, where no ledger of ours tells of it
+	Prompt  string    `json:"prompt,omitempty"` // how the prompt begins that the entry belongs to
 	Time    time.Time `json:"time"`
 }
 

