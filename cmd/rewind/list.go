@@ -82,12 +82,32 @@ func describe(s *engine.Snapshot) string {
 	if len(labels) > 0 {
 		return strings.Join(labels, ", ")
 	}
+	if text := describePrompts(s.Points); text != "" {
+		return text
+	}
 	for _, p := range s.Points {
 		if p.Trigger != "" {
 			return "(" + p.Trigger + ")"
 		}
 	}
 	return ""
+}
+
+// describePrompts says which prompt an agent was about to work on, or had worked
+// on. Of a state at which several prompts ended and began it is the newest that
+// began: to that one the user wants to go back.
+func describePrompts(points []engine.Point) string {
+	after := ""
+	for _, p := range slices.Backward(points) {
+		switch {
+		case p.Prompt == "":
+		case p.Trigger == "prompt":
+			return "before “" + p.Prompt + "”"
+		case after == "":
+			after = "(" + p.Trigger + ") “" + p.Prompt + "”"
+		}
+	}
+	return after
 }
 
 // oneLine keeps labels, which come from prompts, from breaking a table, and shows
@@ -154,6 +174,8 @@ func (a *app) printRecord(s *engine.Snapshot) {
 		line("session", oneLine(p.Session))
 		line("entry", oneLine(p.Entry))
 		line("trigger", oneLine(p.Trigger))
+		line("agent", oneLine(p.Agent))
+		line("prompt", oneLine(p.Prompt))
 	}
 	for _, n := range s.Skipped {
 		line("skipped", quote(n.Path)+": "+n.Reason)

@@ -18,7 +18,7 @@ import (
 func main() {
 	if err := enoughFiles(); err != nil {
 		say(os.Stderr, "rewind: %v\n", err)
-		os.Exit(exitFailed)
+		os.Exit(exitUnless(isHook(newRoot(&app{}), os.Args[1:]), exitFailed))
 	}
 	collectLater()
 	ctx, stop := interruptible(context.Background())
@@ -72,6 +72,14 @@ func wantsJSON(a *app, args []string) bool {
 	return a.json || a.engine == nil && slices.Contains(args, "--json")
 }
 
+// exitUnless is the exit code of a command, unless that must not fail.
+func exitUnless(unfailing bool, code int) int {
+	if unfailing {
+		return exitDone
+	}
+	return code
+}
+
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io stdio) int {
 	out := &output{Writer: io.out}
@@ -93,5 +101,5 @@ func run(ctx context.Context, args []string, io stdio) int {
 	if err != nil && !a.told && wantsJSON(a, args) {
 		a.printJSON(map[string]any{"error": jsonError{Message: sentence(ctx, err), Exit: exitCode(err)}})
 	}
-	return exitCode(err)
+	return exitUnless(isHook(root, args), exitCode(err))
 }

@@ -24,7 +24,14 @@ type restoring struct {
 
 func restoreCommand(a *app) *cobra.Command {
 	var r restoring
-	c := verb("restore ID [-- PATH...]", "Put a recorded state back", cobra.MinimumNArgs(1), func(c *cobra.Command, args []string) error {
+	var prompt string
+	oneOrMore := func(c *cobra.Command, args []string) error {
+		if prompt != "" {
+			return nil
+		}
+		return cobra.MinimumNArgs(1)(c, args)
+	}
+	c := verb("restore ID [-- PATH...]", "Put a recorded state back", oneOrMore, func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -32,6 +39,9 @@ func restoreCommand(a *app) *cobra.Command {
 		ids, paths, err := splitPaths(c, args, 1)
 		if err != nil {
 			return err
+		}
+		if prompt != "" {
+			ids = append(ids, "prompt:"+prompt)
 		}
 		if len(ids) != 1 {
 			return usagef("%s: which snapshot?", c.Name())
@@ -53,6 +63,7 @@ func restoreCommand(a *app) *cobra.Command {
 		}
 		return a.restore(ctx, e, &r)
 	})
+	c.Flags().StringVar(&prompt, "prompt", "", "in place of ID: the state before an agent worked on the prompt with this `id`")
 	return a.restoreFlags(c, &r)
 }
 

@@ -49,9 +49,10 @@ var layers = map[string]string{
 	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
 		"internal/apply git/gitconf internal/regular internal/trust",
+	"internal/hook": "internal/durable",
 	"internal/rpc":  "",
 	"internal/wire": "engine",
-	"cmd/rewind":    "engine internal/oid internal/wire internal/rpc bench",
+	"cmd/rewind":    "engine internal/hook internal/oid internal/wire internal/rpc bench",
 	"bench":         "internal/trust",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",

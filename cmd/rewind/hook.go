@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/hook"
+)
+
+// hookPatience is shorter than that of every agent (docs/agents.md).
+const hookPatience = 10 * time.Second
+
+// A hooking is one call of a hook, or the work that it left to another process.
+type hooking struct {
+	app      *app
+	patience time.Duration
+	tools    string
+	form     string
+	task     bool
+}
+
+func hookCommand(a *app) *cobra.Command {
+	h := hooking{app: a}
+	c := verb("hook AGENT [EVENT]", "Make a point when an agent calls (docs/agents.md); always exit 0", cobra.MaximumNArgs(2), func(c *cobra.Command, args []string) error {
+		if h.task {
+			return h.work(c.Context())
+		}
+		agent, event := hook.Generic, ""
+		if len(args) > 0 {
+			agent = args[0]
+		}
+		if len(args) > 1 {
+			event = args[1]
+		}
+		h.call(c.Context(), agent, event)
+		return nil
+	})
+	f := c.Flags()
+	f.DurationVar(&h.patience, "wait", hookPatience, "how long the agent may wait; what takes longer goes on by itself")
+	f.StringVar(&h.tools, "tools", "", "points of single tools: changes (before the first change of a file), or all (default: $REWIND_HOOK_TOOLS, else none)")
+	f.StringVar(&h.form, "layout", "", "also write each point in the form of this `system`, as snapshot does")
+	f.BoolVar(&h.task, "task", false, "carry out the task on standard input")
+	_ = f.MarkHidden("task")
+	return c
+}
+
+// isHook reports whether a command line calls a hook. Those never fail: an agent may
+// take an exit code for an answer, and refuse the prompt.
+func isHook(root *cobra.Command, args []string) bool {
+	c, _, err := root.Find(args)
+	return err == nil && c.Name() == "hook"
+}
+
+// getenv is the environment, with what flags say.
+func (h *hooking) getenv(name string) string {
+	if name == "REWIND_HOOK_TOOLS" && h.tools != "" {
+		return h.tools
+	}
+	return os.Getenv(name)
+}
+
+// call is what the agent waits for.
+func (h *hooking) call(ctx context.Context, agent, event string) {
+	dir, err := h.app.absolute(".")
+	if err != nil {
+		dir = h.app.dir
+	}
+	c := hook.Caller{Agent: agent, Event: event, Dir: dir, Input: h.app.in, Patience: h.patience, Getenv: h.getenv, Start: h.start,
+		Tell: func(line string) { say(h.app.err, "rewind: %s\n", line) }}
+	if isTerminal(h.app.in) { // a person tries it, and has no JSON to type
+		c.Input = nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			say(h.app.err, "rewind: nothing was recorded: %v\n", p)
+		}
+	}()
+	c.Call(ctx)
+}
+
+// start begins the work in a process that outlives this one.
+func (h *hooking) start(task []byte) (io.ReadCloser, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{os.Args[0], "hook", "--task"}
+	for flag, set := range map[string]bool{"--force": h.app.force, "--no-git": h.app.noGit, "--layout=" + h.form: h.form != ""} {
+		if set {
+			args = append(args, flag)
+		}
+	}
+	cmd := exec.Command(self)
+	cmd.Args, cmd.Stdin = args, strings.NewReader(string(task))
+	cmd.Env = append(os.Environ(), "REWIND_HOOK_TOOLS="+h.getenv("REWIND_HOOK_TOOLS"))
+	cmd.SysProcAttr = alone()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return out, cmd.Start()
+}
+
+// work carries out a task. Its reader may be gone by the time there is something to
+// say.
+func (h *hooking) work(ctx context.Context) error {
+	signal.Ignore(syscall.SIGPIPE)
+	task, err := io.ReadAll(h.app.in)
+	if err != nil {
+		return err
+	}
+	w := hook.Worker{Getenv: os.Getenv, Output: behind(h.app.out).(io.Writer), Take: h.take}
+	return w.Work(ctx, task)
+}
+
+// take makes one point, and returns what the user has to know of it.
+func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err error) {
+	tell := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if err := kindOf("--layout", h.form); err != nil {
+		tell("%v", err)
+		h.form = ""
+	}
+	e, err := engine.Open(ctx, ev.Dir, &engine.Options{Force: h.app.force, NoGit: h.app.noGit, Recovered: func(done *engine.Restored) {
+		tell("%s", recoveredText(done))
+		for _, n := range done.Conflicts {
+			tell("conflict: %s: %s", quote(n.Path), n.Reason)
+		}
+	}})
+	if err != nil {
+		return lines, err
+	}
+	defer e.Close()
+	for _, w := range e.Warnings() {
+		tell("warning: %s", w)
+	}
+	trigger := ev.Act
+	if trigger == hook.BeforeTool {
+		trigger = hook.AfterTool
+	}
+	r, err := e.Snapshot(ctx, &engine.SnapshotOptions{
+		Label: ev.Label, Session: ev.Session, Entry: ev.Prompt, Trigger: string(trigger), Agent: ev.Agent, Prompt: ev.Text, Form: h.form,
+	})
+	if err != nil {
+		return lines, errors.New(sentence(ctx, err))
+	}
+	for i, n := range r.Unexpected {
+		if i == 3 {
+			tell("left out: %s more (\"rewind status\" names them)", count(len(r.Unexpected)-i, "path"))
+			break
+		}
+		tell("left out: %s: %s", quote(n.Path), n.Reason)
+	}
+	for _, err := range []error{r.Unfinished, r.Bridge, r.FormError} {
+		if err != nil {
+			tell("warning: %v", err)
+		}
+	}
+	if len(r.Exposed) > 0 {
+		tell("%s may hold secrets and are in git objects now (\"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there)", paths(r.Exposed))
+	}
+	return lines, nil
+}

@@ -1,0 +1,111 @@
+package hook
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Generic is the agent of which nothing is known: whoever calls the hook says in
+// rewind's own words what happened.
+const Generic = "generic"
+
+// A dialect is how one agent names what happens. An event that is listed with
+// [Nothing] is known and asks for nothing.
+type dialect struct {
+	events map[string]Act
+	read   func(e *Event, m fields) // what the agent says in other fields than most
+}
+
+// Agents lists the names that [Read] knows.
+func Agents() []string { return slices.Sorted(maps.Keys(dialects)) }
+
+// claudes are the events as Claude Code has them. Others took the names over.
+var claudes = map[string]Act{
+	"UserPromptSubmit": Before, "Stop": After, "StopFailure": After,
+	"PreToolUse": BeforeTool, "PostToolUse": AfterTool, "PostToolUseFailure": AfterTool,
+	"PreCompact": Compaction, "PostCompact": Compaction,
+}
+
+// quiet are events of one agent or another that ask for nothing. A hook that is set
+// up for all of them is no mistake.
+var quiet = strings.Fields(`SessionStart SessionEnd Setup UserPromptExpansion PermissionRequest PermissionDenied PostToolBatch
+	SubagentStart SubagentStop Notification TaskCreated TaskCompleted ConfigChange InstructionsLoaded CwdChanged FileChanged
+	DirectoryAdded WorktreeCreate WorktreeRemove PreModelRequest PostModelRequest BeforeModel AfterModel BeforeToolSelection
+	sessionStart sessionEnd userPromptTransformed permissionRequest subagentStart subagentStop errorOccurred notification`)
+
+var dialects = map[string]dialect{
+	"claude": {events: with(claudes)},
+	"codex":  {events: with(claudes, map[string]Act{"Interrupt": After})},
+	"qwen":   {events: with(claudes)},
+	"tallow": {events: with(claudes, map[string]Act{"before_agent_start": Before, "agent_end": After, "tool_call": BeforeTool, "tool_result": AfterTool, "session_before_compact": Compaction, "session_compact": Compaction})},
+	"copilot": {read: readCopilot, events: with(claudes, map[string]Act{
+		"userPromptSubmitted": Before, "agentStop": After, "preToolUse": BeforeTool, "postToolUse": AfterTool, "postToolUseFailure": AfterTool, "preCompact": Compaction,
+	})},
+	"gemini": {events: with(map[string]Act{"BeforeAgent": Before, "AfterAgent": After, "BeforeTool": BeforeTool, "AfterTool": AfterTool, "PreCompress": Compaction})},
+	"opencode": {read: readOpenCode, events: with(map[string]Act{
+		"chat.message": Before, "session.idle": After, "tool.execute.before": BeforeTool, "tool.execute.after": AfterTool,
+		"experimental.session.compacting": Compaction, "session.compacted": Compaction,
+		"plugin.load": Nothing, "session.created": Nothing, "session.status": Nothing, "dispose": Nothing,
+	})},
+	Generic: {read: func(e *Event, m fields) { e.Label = m.text("label") }, events: with(map[string]Act{
+		"before": Before, "after": After, "before-tool": BeforeTool, "after-tool": AfterTool, "compaction": Compaction,
+	})},
+}
+
+// with joins lists of events, and adds those that ask for nothing.
+func with(lists ...map[string]Act) map[string]Act {
+	all := map[string]Act{}
+	for _, name := range quiet {
+		all[name] = Nothing
+	}
+	for _, list := range lists {
+		maps.Copy(all, list)
+	}
+	return all
+}
+
+// readCopilot knows that Copilot's sub-agents have sessions of their own: what their
+// tools do belongs to the session that they work for.
+func readCopilot(e *Event, m fields) {
+	if parent := m.text("parent_agent_id", "parentAgentId"); parent != "" {
+		e.Session = parent
+	}
+}
+
+// readOpenCode reads what OpenCode gives a plugin, which passes it on as it is:
+// the input and output of a plugin's hook, or an event of the bus.
+func readOpenCode(e *Event, m fields) {
+	in, out := m.in("input"), m.in("output")
+	for _, where := range []fields{in, m.in("properties")} {
+		if e.Session == "" {
+			e.Session = where.text("sessionID")
+		}
+	}
+	if e.Name == "" {
+		e.Name = m.text("type")
+	}
+	if e.Tool == "" {
+		e.Tool = in.text("tool")
+	}
+	if e.Prompt == "" {
+		e.Prompt = out.in("message").text("id")
+	}
+	parts, _ := out["parts"].([]any)
+	for _, p := range parts {
+		part, _ := p.(map[string]any)
+		if text := fields(part).text("text"); e.Text == "" {
+			e.Text = firstWords(text)
+		}
+	}
+	if len(parts) > 0 && e.Text == "" && !slices.ContainsFunc(parts, attached) {
+		m["prompt"] = "" // nothing was asked
+	}
+}
+
+// attached reports whether a part of a message is something else than text.
+func attached(p any) bool {
+	part, _ := p.(map[string]any)
+	kind := fields(part).text("type")
+	return kind != "" && kind != "text"
+}

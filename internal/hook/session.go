@@ -1,0 +1,142 @@
+package hook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+)
+
+// A session is what rewind remembers of one conversation of an agent: the prompt
+// that is being worked on, for agents that do not name it again at the end, and
+// what was said already. It stands in the file that is locked while a hook's work
+// is done, so that the next hook of the conversation waits for it. A loss of power
+// may take it back; a file that cannot be read is empty.
+type session struct {
+	Prompt string   `json:"prompt,omitempty"`
+	Text   string   `json:"text,omitempty"`
+	Files  []string `json:"files,omitempty"`  // that have a point before their first change
+	Writes int      `json:"writes,omitempty"` // changes of files since the session began
+	Tell   []string `json:"tell,omitempty"`   // what nobody was there to be told
+	Told   []string `json:"told,omitempty"`
+
+	held *durable.Held
+	size int // of the file
+}
+
+// Bounds of what is remembered of a session.
+const (
+	sessionMax  = 1 << 20
+	rememberMax = 2048                // files, and each list of sentences
+	staleAfter  = 30 * 24 * time.Hour // an older file is of a conversation that has ended
+)
+
+// sessionsDir is where the files of sessions lie.
+func sessionsDir(getenv func(string) string) (string, error) {
+	if d := getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "rewind", "hooks"), nil
+	}
+	for _, home := range []string{getenv("HOME"), getenv("USERPROFILE")} {
+		if filepath.IsAbs(home) {
+			return filepath.Join(home, ".local", "state", "rewind", "hooks"), nil
+		}
+	}
+	return "", errors.New("neither XDG_STATE_HOME nor HOME says where rewind may remember a session")
+}
+
+// sessionFile is the file of the event's conversation. Without a conversation the
+// directory stands for it.
+func sessionFile(dir string, e *Event) string {
+	of := e.Session
+	if of == "" {
+		of = "in " + e.Dir
+	}
+	sum := sha256.Sum256([]byte(e.Agent + "\x00" + of))
+	return filepath.Join(dir, e.Agent+"-"+hex.EncodeToString(sum[:10]))
+}
+
+// openSession waits for the session and locks it. One that is new makes room for
+// itself: files of sessions that ended long ago are removed.
+func openSession(ctx context.Context, path string) (*session, error) {
+	_, err := os.Lstat(path)
+	if fresh := errors.Is(err, os.ErrNotExist); fresh {
+		if err := durable.MakeDir(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+		removeStale(filepath.Dir(path), time.Now())
+	}
+	held, err := durable.Lock(ctx, path, durable.Exclusive)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{held: held}
+	p := make([]byte, sessionMax)
+	n, _ := held.ReadAt(p, 0)
+	s.size = n
+	if json.Unmarshal(p[:n], s) != nil {
+		*s = session{held: held, size: n}
+	}
+	return s, nil
+}
+
+// awaitSession waits until the work for a session is done, if there is any.
+func awaitSession(ctx context.Context, path string) {
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	if held, err := durable.Lock(ctx, path, durable.Shared); err == nil {
+		_ = held.Unlock()
+	}
+}
+
+// close writes the session, and lets the next hook go on.
+func (s *session) close() error {
+	s.Files, s.Tell, s.Told = newest(s.Files), newest(s.Tell), newest(s.Told)
+	p, err := json.Marshal(s)
+	if err == nil {
+		for len(p) < s.size { // what was longer before ends in blanks
+			p = append(p, ' ')
+		}
+		_, err = s.held.WriteAt(p, 0)
+	}
+	return errors.Join(err, s.held.Unlock())
+}
+
+func newest(list []string) []string { return list[max(0, len(list)-rememberMax):] }
+
+// unsaid returns what is to be told and was not told before in this session.
+func (s *session) unsaid(lines []string) (out []string) {
+	for _, line := range lines {
+		if !slices.Contains(s.Told, line) {
+			s.Told = append(s.Told, line)
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// removeStale removes files that no hook has written for long. One that is in use
+// is left alone.
+func removeStale(dir string, now time.Time) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range list {
+		info, err := entry.Info()
+		if err != nil || now.Sub(info.ModTime()) < staleAfter {
+			continue
+		}
+		if held, err := durable.TryLock(filepath.Join(dir, entry.Name()), durable.Exclusive); err == nil {
+			durable.Remove(filepath.Join(dir, entry.Name()))
+			_ = held.Unlock()
+		}
+	}
+}
