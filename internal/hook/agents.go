@@ -17,8 +17,8 @@ type dialect struct {
 	read   func(e *Event, m fields) // what the agent says in other fields than most
 }
 
-// Agents lists the names that [Read] knows.
-func Agents() []string { return slices.Sorted(maps.Keys(dialects)) }
+// agents lists the names that [readEvent] knows.
+func agents() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // claudes are the events as Claude Code has them. Others took the names over.
 var claudes = map[string]Act{

@@ -54,11 +54,11 @@ const (
 	filesMax = 32       // files of one tool call
 )
 
-// Read understands what an agent wrote to its hook. The name of the event on the
+// readEvent understands what an agent wrote to its hook. The name of the event on the
 // command line counts where the input has none. The event is whole even beside an
 // error: a point that knows less is better than none. What asks for nothing, or is
 // not known, has the act [Nothing].
-func Read(agent, name string, input io.Reader) (Event, error) {
+func readEvent(agent, name string, input io.Reader) (Event, error) {
 	e := Event{Agent: agent, Name: name}
 	d, known := dialects[agent]
 	if !known {
@@ -92,7 +92,7 @@ func Read(agent, name string, input io.Reader) (Event, error) {
 		e.Files = changedBy(m)
 	}
 	if !known && err == nil {
-		err = fmt.Errorf("%q is no agent that rewind knows (%s), and was taken for a generic one", agent, strings.Join(Agents(), ", "))
+		err = fmt.Errorf("%q is no agent that rewind knows (%s), and was taken for a generic one", agent, strings.Join(agents(), ", "))
 	}
 	return e, err
 }

@@ -310,7 +310,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, agent, name, input string) {
-		e, _ := Read(agent, name, strings.NewReader(input))
+		e, _ := readEvent(agent, name, strings.NewReader(input))
 		if _, known := dialects[e.Agent]; !known {
 			t.Errorf("%q is taken for %q", agent, e.Agent)
 		}

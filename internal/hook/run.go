@@ -76,14 +76,14 @@ func (c *Caller) read(ctx context.Context) (Event, error) {
 		if input == nil {
 			input = strings.NewReader(c.Getenv("PI_HOOK_EVENT")) // tallow
 		}
-		e, err := Read(c.Agent, c.Event, input)
+		e, err := readEvent(c.Agent, c.Event, input)
 		done <- outcome{e, err}
 	}()
 	var o outcome
 	select {
 	case o = <-done:
 	case <-ctx.Done():
-		o.event, _ = Read(c.Agent, c.Event, strings.NewReader(""))
+		o.event, _ = readEvent(c.Agent, c.Event, strings.NewReader(""))
 		o.err = errors.New(c.Agent + " did not say in time what happened")
 	}
 	o.event.place(c.Dir)
