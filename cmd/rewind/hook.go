@@ -89,19 +89,32 @@ func (h *hooking) call(ctx context.Context, agent, event string) {
 	c.Call(ctx)
 }
 
-// start begins the work in a process that outlives this one.
+// start begins the work in a process that outlives this one, or in this one if there
+// cannot be another.
 func (h *hooking) start(task []byte) (io.ReadCloser, error) {
-	self, err := os.Executable()
+	if h.app.self != "" {
+		if out, err := h.process(task); err == nil {
+			return out, nil
+		}
+	}
+	from, to := io.Pipe()
+	w := hook.Worker{Getenv: h.getenv, Output: to, Take: h.take}
+	go func() { _ = to.CloseWithError(w.Work(context.Background(), task)) }()
+	return from, nil
+}
+
+func (h *hooking) process(task []byte) (io.ReadCloser, error) {
+	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{os.Args[0], "hook", "--task"}
+	args := []string{h.app.self, "hook", "--task"}
 	for flag, set := range map[string]bool{"--force": h.app.force, "--no-git": h.app.noGit, "--layout=" + h.form: h.form != ""} {
 		if set {
 			args = append(args, flag)
 		}
 	}
-	cmd := exec.Command(self)
+	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin = args, strings.NewReader(string(task))
 	cmd.Env = append(os.Environ(), "REWIND_HOOK_TOOLS="+h.getenv("REWIND_HOOK_TOOLS"))
 	cmd.SysProcAttr = alone()

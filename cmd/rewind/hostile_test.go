@@ -131,6 +131,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"cat", first.ID + ":plain"}, {"cat", first.ID + ":" + evil}, {"cat", evil}, {"export", first.ID, filepath.Join(h.base, "out"+evilName)}, {"export", first.ID, h.dir},
 		{"import", "--dry-run"}, {"import", evil}, {"purge", "--dry-run", "gone" + evilName}, {"purge", "--yes", "gone" + evilName}, {"purge", "--yes", evil},
 		{"restore", "--dry-run", first.ID}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
+		{"hook", evil, evil}, {"hook", "claude", evil}, {"hook", "claude", "Stop"}, {"hook", "--layout", evil, "generic", "before"}, {"hook", "--task"},
 		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
 	}
 	for _, args := range all {

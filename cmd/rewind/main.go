@@ -23,7 +23,7 @@ func main() {
 	collectLater()
 	ctx, stop := interruptible(context.Background())
 	off := endAfter(ctx, os.Stderr)
-	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter})
+	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter, self: os.Args[0]})
 	off()
 	stop()
 	os.Exit(code)
@@ -55,6 +55,7 @@ type stdio struct {
 	in       io.Reader
 	out, err io.Writer
 	endAfter func(context.Context, io.Writer) (off func() bool) // nil where the process is not the command's own
+	self     string                                             // how the program was called; empty there too
 }
 
 // A jsonError is what --json prints of a command that has no result.
@@ -83,7 +84,7 @@ func exitUnless(unfailing bool, code int) int {
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io stdio) int {
 	out := &output{Writer: io.out}
-	a := &app{stdio: stdio{in: io.in, out: out, err: io.err, endAfter: io.endAfter}}
+	a := &app{stdio: stdio{in: io.in, out: out, err: io.err, endAfter: io.endAfter, self: io.self}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(io.in)

@@ -118,26 +118,36 @@ func (c *Caller) work(ctx context.Context, e *Event) (lines []string) {
 		return []string{"nothing was recorded: " + err.Error()}
 	}
 	said := make(chan string)
-	stop := context.AfterFunc(ctx, func() { _ = from.Close() }) // then it remembers what it has to say
+	end := make(chan struct{})
+	defer close(end)
 	go func() {
 		defer close(said)
 		for all := bufio.NewScanner(from); all.Scan(); {
-			said <- all.Text()
+			select {
+			case said <- all.Text():
+			case <-end:
+			}
 		}
 	}()
-	for {
+	defer from.Close()           // from then on the worker remembers what it has to say
+	var patience <-chan struct{} // nothing counts before the worker has begun
+	late := time.After(beginWait)
+	for ; ; patience, late = ctx.Done(), nil {
 		select {
 		case line, more := <-said:
 			switch {
 			case line == whole:
 				return lines
+			case line == begun:
 			case more:
 				lines = append(lines, line)
-				continue
-			case stop():
+			default:
 				return append(lines, "nothing may have been recorded: the process that was to do it came to an early end")
 			}
-		case <-ctx.Done():
+			continue
+		case <-late:
+			continue
+		case <-patience:
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return lines // the agent stopped the hook
@@ -152,7 +162,7 @@ func (c *Caller) say(e *Event, lines []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	if dir, err := sessionsDir(c.Getenv); err == nil {
-		if s, err := openSession(ctx, sessionFile(dir, e)); err == nil {
+		if s, err := openSession(ctx, sessionFile(dir, e), func() {}); err == nil {
 			lines = s.unsaid(append(s.Tell, lines...))
 			s.Tell = nil
 			_ = s.close()
@@ -183,8 +193,15 @@ type Worker struct {
 	Take func(context.Context, *Event) (lines []string, err error)
 }
 
-// whole is the last line of a worker that has come to its end.
-const whole = "."
+// The lines by which a worker says that it has its place in the row, before any other
+// hook that is called later, and that it has come to its end.
+const (
+	begun = "+"
+	whole = "."
+)
+
+// beginWait is how long a worker may take to begin, whatever the agent's patience.
+const beginWait = 2 * time.Second
 
 // Work carries out the task that a [Caller] made.
 func (w *Worker) Work(ctx context.Context, task []byte) error {
@@ -195,7 +212,7 @@ func (w *Worker) Work(ctx context.Context, task []byte) error {
 	s := &session{}
 	dir, err := sessionsDir(w.Getenv)
 	if err == nil {
-		s, err = openSession(ctx, sessionFile(dir, &e))
+		s, err = openSession(ctx, sessionFile(dir, &e), func() { _, _ = io.WriteString(w.Output, begun+"\n") })
 	}
 	if err != nil { // a point that remembers less is better than none
 		s = &session{}

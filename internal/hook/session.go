@@ -62,9 +62,10 @@ func sessionFile(dir string, e *Event) string {
 	return filepath.Join(dir, e.Agent+"-"+hex.EncodeToString(sum[:10]))
 }
 
-// openSession waits for the session and locks it. One that is new makes room for
-// itself: files of sessions that ended long ago are removed.
-func openSession(ctx context.Context, path string) (*session, error) {
+// openSession waits for the session and locks it; begun is called when it has its
+// place in the row of those that wait. A session that is new makes room for itself:
+// files of sessions that ended long ago are removed.
+func openSession(ctx context.Context, path string, begun func()) (*session, error) {
 	_, err := os.Lstat(path)
 	if fresh := errors.Is(err, os.ErrNotExist); fresh {
 		if err := durable.MakeDir(filepath.Dir(path)); err != nil {
@@ -72,7 +73,11 @@ func openSession(ctx context.Context, path string) (*session, error) {
 		}
 		removeStale(filepath.Dir(path), time.Now())
 	}
-	held, err := durable.Lock(ctx, path, durable.Exclusive)
+	held, err := durable.TryLock(path, durable.Exclusive)
+	begun()
+	if errors.Is(err, durable.ErrLocked) {
+		held, err = durable.Lock(ctx, path, durable.Exclusive)
+	}
 	if err != nil {
 		return nil, err
 	}
