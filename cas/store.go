@@ -38,7 +38,7 @@ var (
 	// object or record, but what finds all of them. It is an ErrCorrupt.
 	ErrBroken      = fmt.Errorf("%w as a whole", ErrCorrupt)
 	ErrNotStore    = errors.New("not a rewind store")
-	ErrNewerFormat = errors.New("the store was written by a newer rewind")
+	ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
 	// ErrSize is reported where a reader gave more or fewer bytes than it was
 	// said to have.
 	ErrSize = errors.New("the size differs from the one announced")

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// ErrNewerFormat is reported of a store that a later version has written.
-var ErrNewerFormat = errors.New("the store was written by a newer version of rewind")
+// ErrNewerFormat is reported of a store that a newer version has written.
+var ErrNewerFormat = cas.ErrNewerFormat
 
 // What a person can do about a store that is damaged as a whole. An object or a
 // record that is damaged hinders only what needs it.
@@ -19,17 +19,15 @@ const (
 	wayOutBroken = `move it and its .lock away: the next "rewind snapshot" makes a new one, and in a git repository it has the snapshots again that refs/pi-rewind/store keeps`
 )
 
-// StoreError turns the store's conditions into [records.ErrDamaged] and
-// [ErrNewerFormat], with what can be done about them. An error that it made
-// itself comes back as it is.
+// StoreError turns the damages that the store reports into [records.ErrDamaged],
+// and says what can be done about them. Every other error, and one that it made
+// itself, comes back as it is.
 func StoreError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, records.ErrDamaged), errors.Is(err, ErrNewerFormat): // it has been here
+	case errors.Is(err, records.ErrDamaged): // it has been here
 		return err
-	case errors.Is(err, cas.ErrNewerFormat):
-		return fmt.Errorf("%w: %w", ErrNewerFormat, err)
 	case errors.Is(err, cas.ErrBehind):
 		return fmt.Errorf("%w: %w: %s", records.ErrDamaged, err, wayOutBehind)
 	case errors.Is(err, cas.ErrBroken), errors.Is(err, cas.ErrNotStore):

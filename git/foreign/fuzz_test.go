@@ -66,7 +66,7 @@ func FuzzForgedDescription(f *testing.F) {
 // FuzzTurns gives any bytes for a session file.
 func FuzzTurns(f *testing.F) {
 	f.Add([]byte(`{"type":"custom","customType":"rewind-snapshot","data":{"ref":"refs/tallow/rewind/s/turn-1","files":["a"],"timestamp":1}}`))
-	f.Add(append(bytes.Repeat([]byte("x"), lineBytesMax+1), `"rewind-snapshot"`...))
+	f.Add(append(bytes.Repeat([]byte("x"), turnBytesMax+1), `"rewind-snapshot"`...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		turns := map[string]tallowTurn{}
 		if err := scanTurns(bytes.NewReader(data), turns); err != nil {
@@ -82,7 +82,7 @@ func FuzzTurns(f *testing.F) {
 
 func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 	line := `{"type":"custom","customType":"rewind-snapshot","data":{"ref":"refs/tallow/rewind/s/turn-1","timestamp":1}}`
-	long := strings.Repeat("x", 3*lineBytesMax-len(line)) + line // its end looks like an entry
+	long := strings.Repeat("x", 3*turnBytesMax-len(line)) + line // its end looks like an entry
 	turns := map[string]tallowTurn{}
 	if err := scanTurns(strings.NewReader(long+"\n"+strings.Replace(line, "turn-1", "turn-2", 1)), turns); err != nil {
 		t.Fatal(err)

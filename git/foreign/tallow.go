@@ -91,14 +91,14 @@ func readTurns(path string, turns map[string]tallowTurn) error {
 	return scanTurns(f, turns)
 }
 
-// lineBytesMax bounds a line that is looked at; tallow's are far shorter.
-const lineBytesMax = 1 << 20
+// turnBytesMax bounds a line that is looked at; tallow's are far shorter.
+const turnBytesMax = 1 << 20
 
 // scanTurns collects the entries of a session file; of several with one ref the
 // newest counts, because each prompt begins to count its turns again. Lines
 // that are none, or malformed, are passed over.
 func scanTurns(src io.Reader, turns map[string]tallowTurn) error {
-	in := bufio.NewReaderSize(src, lineBytesMax)
+	in := bufio.NewReaderSize(src, turnBytesMax)
 	whole := true // the piece that is read next begins a line
 	for {
 		piece, err := in.ReadSlice('\n')

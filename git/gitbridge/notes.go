@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -161,24 +160,31 @@ func (r *Repo) decodeNotes(p []byte) notes {
 	return n
 }
 
+// decodeNote decodes the words of a line. Each kind has a number of words.
 func (r *Repo) decodeNote(words []string) (x note, ok bool) {
-	kinds := []string{noteEnded, noteWrote, noteFound, noteLink}
-	if len(words) < 2 || !slices.Contains(kinds, words[0]) {
+	if len(words) == 0 {
 		return x, false
 	}
-	x.kind, x.job = words[0], words[1]
-	switch want := map[string]int{noteEnded: 2, noteLink: 4}[x.kind]; {
-	case want == 0 && len(words) != 3 || want != 0 && len(words) != want:
+	want := 0
+	switch words[0] {
+	case noteEnded:
+		want = 2
+	case noteWrote, noteFound:
+		want = 3
+	case noteLink:
+		want = 4
+	}
+	if len(words) != want {
 		return x, false
-	case x.kind == noteEnded:
+	}
+	if x.kind, x.job = words[0], words[1]; x.kind == noteEnded {
 		return x, true
 	}
 	id, err := oid.Parse(words[2])
 	if err != nil || len(id.Bytes()) != r.Algorithm().Size() {
 		return x, false
 	}
-	x.id = id
-	if x.kind == noteLink {
+	if x.id = id; x.kind == noteLink {
 		x.payload, err = hex.DecodeString(words[3])
 	}
 	return x, err == nil

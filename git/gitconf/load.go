@@ -57,7 +57,7 @@ func (o *Options) home(name string) (string, error) {
 
 const (
 	includeDepthMax = 10       // git's
-	fileBytesMax    = 64 << 20 // a larger one is no configuration; and of all that is read together
+	configBytesMax  = 64 << 20 // a larger one is no configuration; and of all that is read together
 	settingsMax     = 1 << 20  // of all files together
 	includesMax     = 1 << 12  // ten files that include one another ten times are read a thousand million times
 	systemFile      = "/etc/gitconfig"
@@ -212,8 +212,8 @@ func (l *loader) file(path string, scope Scope) error {
 	if err != nil {
 		return err
 	}
-	if l.bytes += len(data); l.bytes > fileBytesMax {
-		return fmt.Errorf("%s: %w: more than %d bytes with the files before it", path, ErrSyntax, fileBytesMax)
+	if l.bytes += len(data); l.bytes > configBytesMax {
+		return fmt.Errorf("%s: %w: more than %d bytes with the files before it", path, ErrSyntax, configBytesMax)
 	}
 	settings, err := parse(data, path, scope)
 	if err != nil {
@@ -229,10 +229,10 @@ func (l *loader) file(path string, scope Scope) error {
 
 // readSmall reads a whole file, but not without end, and never waits.
 func readSmall(path string) ([]byte, error) {
-	data, err := regular.Read(path, fileBytesMax)
+	data, err := regular.Read(path, configBytesMax)
 	switch {
 	case errors.Is(err, regular.ErrLarge):
-		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrSyntax, fileBytesMax)
+		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrSyntax, configBytesMax)
 	case errors.Is(err, regular.ErrIrregular) && isNull(path):
 		return nil, nil // how an empty configuration is asked for
 	}

@@ -23,8 +23,8 @@ import (
 
 // Bounds at and above which git leaves out a file, or a line.
 const (
-	fileBytesMax = 100 << 20
-	lineBytesMax = 2048
+	attributesBytesMax = 100 << 20
+	ruleBytesMax       = 2048
 )
 
 // Options say how an attributes file is read. Nil means the zero Options.
@@ -82,7 +82,7 @@ func Parse(data []byte, opt *Options) *File {
 		opt = &Options{}
 	}
 	f := &File{fold: opt.FoldCase}
-	if len(data) >= fileBytesMax {
+	if len(data) >= attributesBytesMax {
 		return f
 	}
 	sum := sha256.New()
@@ -96,7 +96,7 @@ func Parse(data []byte, opt *Options) *File {
 			line = bytes.TrimSuffix(line, []byte{'\r'})
 		}
 		line, _, _ = bytes.Cut(line, []byte{0})
-		if len(line) < lineBytesMax && f.add(string(line), opt.Macros) {
+		if len(line) < ruleBytesMax && f.add(string(line), opt.Macros) {
 			sum.Write(binary.AppendUvarint(nil, uint64(len(line))))
 			sum.Write(line)
 		}

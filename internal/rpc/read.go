@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// lineBytesMax is how long a message may be. The longest that make sense are
+// messageBytesMax is how long a message may be. The longest that make sense are
 // lists of paths; more is not kept in memory.
-const lineBytesMax = 16 << 20
+const messageBytesMax = 16 << 20
 
-// errLong is met in place of a line over lineBytesMax, which is read over.
+// errLong is met in place of a line over messageBytesMax, which is read over.
 var errLong = errors.New("line too long")
 
 // read takes in lines until the input ends.
@@ -23,7 +23,7 @@ func (s *server) read(in io.Reader) error {
 		line, err := readLine(r)
 		switch {
 		case errors.Is(err, errLong):
-			s.refuse(nil, CodeInvalid, fmt.Sprintf("a message may have at most %d bytes", lineBytesMax))
+			s.refuse(nil, CodeInvalid, fmt.Sprintf("a message may have at most %d bytes", messageBytesMax))
 			continue
 		case len(bytes.TrimSpace(line)) > 0:
 			s.message(line)
@@ -43,7 +43,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > lineBytesMax {
+		if len(line)+len(part) > messageBytesMax {
 			return nil, skipLine(r, err)
 		}
 		line = append(line, part...)

@@ -189,7 +189,7 @@ func TestIDInUseIsRefused(t *testing.T) {
 func TestHugeLines(t *testing.T) {
 	c := start(t, func(_ context.Context, r *Request) (any, error) { return len(r.Params), nil })
 	text := strings.Repeat("x", 8<<20)
-	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":%q}}`, text), strings.Repeat("y", lineBytesMax+2), request(2, "m"))
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":%q}}`, text), strings.Repeat("y", messageBytesMax+2), request(2, "m"))
 	first, second, third := c.next(), c.next(), c.next()
 	if second.Error == nil { // what is refused is answered at once
 		first, second = second, first
