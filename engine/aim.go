@@ -117,3 +117,15 @@ func (n notThere) Error() string {
 
 // Is makes it an ErrNoSnapshot.
 func (n notThere) Is(target error) bool { return target == ErrNoSnapshot }
+
+// RestoreOptions say how far a restore, undo or redo goes.
+type RestoreOptions struct {
+	// Paths limit it to these paths, slash-separated below the worktree, and to
+	// what lies below them; empty: everything. A path that exists, in the snapshot
+	// or on disk, means itself. Another one with glob characters is a pattern
+	// with the rules of gitignore(5): without a slash it matches a name in any
+	// directory, and `**` any directories. Before a path ":(literal)" and
+	// ":(glob)" say which it is, and ":(prefix:N)" that its first N bytes, a
+	// directory with its slash, are no pattern and the pattern begins there.
+	Paths []string
+}

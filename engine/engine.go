@@ -10,11 +10,7 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -25,7 +21,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/git/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/trust"
 )
@@ -60,6 +55,27 @@ type Progress struct {
 	Bytes       int64  // read or written so far
 }
 
+// A Restored says what a restore did.
+type Restored struct {
+	ID        oid.ID // the snapshot that was restored
+	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo
+	Undid     bool   // it was an undo: Redo returns
+	Written   int    // files, links and directories made or changed
+	Deleted   int
+	Kept      []Note // paths the snapshot does not have and that stay, with the reason
+	Conflicts []Note // paths that could not be restored; what was there is still there
+	Damaged   bool   // among the conflicts are contents that could not be read back
+	Bridge    error  // not nil: the snapshot of the state before is in the store, but is not in git yet
+
+	// Renewed are paths of which the record was damaged; it was made anew from
+	// what was on disk before that was replaced.
+	Renewed []Note
+
+	// Recovered is what was done before, to finish an operation that had been
+	// interrupted; nil if there was none.
+	Recovered *Restored
+}
+
 // An Engine is one worktree with its store. It may be used by many goroutines,
 // and many processes may have one on the same worktree; it holds no lock
 // between calls. Close it when done.
@@ -85,86 +101,18 @@ type Engine struct {
 	store *cas.Store // nil until it exists
 }
 
-// Open finds the worktree that dir belongs to. In a git repository that is the
-// whole git worktree, however deep dir lies; elsewhere the nearest directory
-// at or above dir that has snapshots, or dir itself. Nothing is created.
-func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
-	e := &Engine{now: time.Now}
-	if opt != nil {
-		e.opt = *opt
-	}
-	if e.opt.Getenv == nil {
-		e.opt.Getenv = os.Getenv
-	}
-	dir, err := realDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.locate(dir); err != nil {
-		return nil, err
-	}
-	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
-	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
-	if e.birth, err = e.birthOf(); err != nil {
-		return nil, err
-	}
-	if e.repo != nil { // git's own rules are there too: it must be readable
-		if e.git, err = e.repo.Config(); err != nil {
-			return nil, err
-		}
-	}
-	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
-	if e.aside != nil {
-		e.conf.Warn(e.asideWarning())
-	}
-	if err := e.allowed(); err != nil {
-		return nil, err
-	}
-	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	return e, nil
-}
-
 // Root returns the worktree's directory, absolute and without symbolic links.
 func (e *Engine) Root() string { return e.root }
 
 // Algorithm returns the hash behind the worktree's ids.
 func (e *Engine) Algorithm() oid.Algorithm { return e.alg }
 
-// Close releases what the engine holds. Nothing unwritten is lost by it.
-func (e *Engine) Close() error {
-	var errs []error
-	if s := e.opened(); s != nil {
-		errs = append(errs, s.Close())
+// progress adapts the caller's progress function to a counting step.
+func (e *Engine) progress(step string) func(done, total int) {
+	if e.opt.Progress == nil {
+		return nil
 	}
-	if e.repo != nil {
-		errs = append(errs, e.repo.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// realDir makes dir absolute and resolves its symbolic links.
-func realDir(dir string) (string, error) {
-	if dir == "" {
-		dir = "."
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", dir)
-	}
-	return real, nil
+	return func(done, total int) { e.opt.Progress(Progress{Step: step, Done: done, Total: total}) }
 }
 
 // The files beside one another in the store's directory.
@@ -173,47 +121,6 @@ const (
 	statTableFile = "stat.db"
 	lockFile      = "operation.lock"
 )
-
-// openStore opens the store if it exists, or makes it.
-func (e *Engine) openStore(create bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.store != nil {
-		return nil
-	}
-	if create {
-		if err := durable.MakeDir(e.dir); err != nil {
-			return err
-		}
-	}
-	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
-	if err != nil {
-		return objects.StoreError(err)
-	}
-	if s.Algorithm() != e.alg {
-		return fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)
-	}
-	e.store = s
-	return nil
-}
-
-// opened returns the store, nil if there is none yet. Another process may have
-// made it since.
-func (e *Engine) opened() *cas.Store {
-	_ = e.openStore(false)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.store
-}
-
-// lockOperations keeps other processes from changing the worktree's files
-// until the lock is released. It waits for whoever holds it.
-func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
-	if err := durable.MakeDir(e.ownDir); err != nil {
-		return nil, err
-	}
-	return durable.Lock(ctx, filepath.Join(e.ownDir, lockFile), durable.Exclusive)
-}
 
 // What the records of a store are made of; [records] says what each one means.
 type (
@@ -234,11 +141,3 @@ type (
 	// An Operation is a restore, an undo or a redo.
 	Operation = records.Operation
 )
-
-// progress adapts the caller's progress function to a counting step.
-func (e *Engine) progress(step string) func(done, total int) {
-	if e.opt.Progress == nil {
-		return nil
-	}
-	return func(done, total int) { e.opt.Progress(Progress{Step: step, Done: done, Total: total}) }
-}

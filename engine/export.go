@@ -46,15 +46,6 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	return r, err
 }
 
-// lacks names what a snapshot had and nobody has any more. Which paths that was
-// was in what is lost.
-func lacks(s *Snapshot) []Note {
-	if s.Gaps == nil || s.Gaps.Overlay.IsZero() {
-		return nil
-	}
-	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git, such as secrets and large ones"}}
-}
-
 // Cat writes the content of a file (or a link's target) of a snapshot.
 func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer) error {
 	n, ok, err := tree.Lookup(s.State(), path, e.alg, e.objects.Trees(ctx, objects.Reading{}))

@@ -73,27 +73,6 @@ func unfinished(what string, op *Operation, err error) error {
 	return fmt.Errorf("%s %w: %s: %w", what, ErrUnfinished, next, err)
 }
 
-// A Restored says what a restore did.
-type Restored struct {
-	ID        oid.ID // the snapshot that was restored
-	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo
-	Undid     bool   // it was an undo: Redo returns
-	Written   int    // files, links and directories made or changed
-	Deleted   int
-	Kept      []Note // paths the snapshot does not have and that stay, with the reason
-	Conflicts []Note // paths that could not be restored; what was there is still there
-	Damaged   bool   // among the conflicts are contents that could not be read back
-	Bridge    error  // not nil: the snapshot of the state before is in the store, but is not in git yet
-
-	// Renewed are paths of which the record was damaged; it was made anew from
-	// what was on disk before that was replaced.
-	Renewed []Note
-
-	// Recovered is what was done before, to finish an operation that had been
-	// interrupted; nil if there was none.
-	Recovered *Restored
-}
-
 // restored says what the steps of an operation came to.
 func restored(op *Operation, out outcome) *Restored {
 	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == records.KindUndo, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
@@ -247,4 +226,13 @@ func notes(from []apply.Note) []Note {
 		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
 	}
 	return to
+}
+
+// lacks names what a snapshot had and nobody has any more. Which paths that was
+// was in what is lost.
+func lacks(s *Snapshot) []Note {
+	if s.Gaps == nil || s.Gaps.Overlay.IsZero() {
+		return nil
+	}
+	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git, such as secrets and large ones"}}
 }

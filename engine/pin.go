@@ -51,13 +51,3 @@ func (e *Engine) Unpin(ctx context.Context, name string) error {
 	}
 	return e.update(ctx, func(u *records.Update) error { return u.Unpin(name) })
 }
-
-// Pins lists the snapshots that were pinned by name.
-func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) {
-	pins := map[string]oid.ID{}
-	err := e.view(ctx, func(v *records.View) error {
-		pins = v.Pins()
-		return nil
-	})
-	return pins, err
-}

@@ -111,14 +111,6 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	return objects.StoreError(err)
 }
 
-// sessions is what the conversations of agents say of this store.
-func (e *Engine) sessions() *retention.Sessions {
-	return &retention.Sessions{
-		View: e.view, Update: e.update, Getenv: e.opt.Getenv, Home: e.home(), AgentDirs: e.conf.AgentDirs,
-		Root: e.root, MayBeOurs: e.mayBeOurs,
-	}
-}
-
 // keeper chooses what a prune drops.
 func (e *Engine) keeper() *retention.Keeper {
 	return &retention.Keeper{

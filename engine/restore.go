@@ -7,18 +7,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// RestoreOptions say how far a restore, undo or redo goes.
-type RestoreOptions struct {
-	// Paths limit it to these paths, slash-separated below the worktree, and to
-	// what lies below them; empty: everything. A path that exists, in the snapshot
-	// or on disk, means itself. Another one with glob characters is a pattern
-	// with the rules of gitignore(5): without a slash it matches a name in any
-	// directory, and `**` any directories. Before a path ":(literal)" and
-	// ":(glob)" say which it is, and ":(prefix:N)" that its first N bytes, a
-	// directory with its slash, are no pattern and the pattern begins there.
-	Paths []string
-}
-
 // Restore makes the worktree what it was at a snapshot.
 //
 // The order is the guarantee: a durable snapshot of the present and the durable

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/retention"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -100,4 +103,63 @@ func (e *Engine) findRecord(ctx context.Context, id oid.ID) (found *Snapshot, er
 func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
 	load := func(id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, oid.Blob, id) }
 	return records.UnpackSkipped(load, list...)
+}
+
+// openStore opens the store if it exists, or makes it.
+func (e *Engine) openStore(create bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		return nil
+	}
+	if create {
+		if err := durable.MakeDir(e.dir); err != nil {
+			return err
+		}
+	}
+	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
+	if err != nil {
+		return objects.StoreError(err)
+	}
+	if s.Algorithm() != e.alg {
+		return fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)
+	}
+	e.store = s
+	return nil
+}
+
+// opened returns the store, nil if there is none yet. Another process may have
+// made it since.
+func (e *Engine) opened() *cas.Store {
+	_ = e.openStore(false)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.store
+}
+
+// lockOperations keeps other processes from changing the worktree's files
+// until the lock is released. It waits for whoever holds it.
+func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
+	if err := durable.MakeDir(e.ownDir); err != nil {
+		return nil, err
+	}
+	return durable.Lock(ctx, filepath.Join(e.ownDir, lockFile), durable.Exclusive)
+}
+
+// Pins lists the snapshots that were pinned by name.
+func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) {
+	pins := map[string]oid.ID{}
+	err := e.view(ctx, func(v *records.View) error {
+		pins = v.Pins()
+		return nil
+	})
+	return pins, err
+}
+
+// sessions is what the conversations of agents say of this store.
+func (e *Engine) sessions() *retention.Sessions {
+	return &retention.Sessions{
+		View: e.view, Update: e.update, Getenv: e.opt.Getenv, Home: e.home(), AgentDirs: e.conf.AgentDirs,
+		Root: e.root, MayBeOurs: e.mayBeOurs,
+	}
 }

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/mirror"
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/settings"
+)
+
+// Open finds the worktree that dir belongs to. In a git repository that is the
+// whole git worktree, however deep dir lies; elsewhere the nearest directory
+// at or above dir that has snapshots, or dir itself. Nothing is created.
+func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	e := &Engine{now: time.Now}
+	if opt != nil {
+		e.opt = *opt
+	}
+	if e.opt.Getenv == nil {
+		e.opt.Getenv = os.Getenv
+	}
+	dir, err := realDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.locate(dir); err != nil {
+		return nil, err
+	}
+	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
+	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
+	if e.birth, err = e.birthOf(); err != nil {
+		return nil, err
+	}
+	if e.repo != nil { // git's own rules are there too: it must be readable
+		if e.git, err = e.repo.Config(); err != nil {
+			return nil, err
+		}
+	}
+	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
+	if e.aside != nil {
+		e.conf.Warn(e.asideWarning())
+	}
+	if err := e.allowed(); err != nil {
+		return nil, err
+	}
+	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close releases what the engine holds. Nothing unwritten is lost by it.
+func (e *Engine) Close() error {
+	var errs []error
+	if s := e.opened(); s != nil {
+		errs = append(errs, s.Close())
+	}
+	if e.repo != nil {
+		errs = append(errs, e.repo.Close())
+	}
+	return errors.Join(errs...)
+}
