@@ -92,7 +92,8 @@ type Engine struct {
 	conf   *settings.Settings
 	git    *gitconf.Config // the repository's configuration; nil without git
 	now    func() time.Time
-	seen   func() // a test's hook after a scan
+	seen   func()                          // a test's hook after a scan
+	free   func(dir string) (int64, error) // a test's free space; nil: the disk's
 
 	objects *objects.Objects // of the store and of git
 	mirror  *mirror.Mirror   // the way into git

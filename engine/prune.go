@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -24,9 +25,10 @@ type PruneOptions = retention.Options
 // A Pruned says what a prune dropped or, on a dry run, would drop.
 type Pruned struct {
 	retention.Choice
-	Objects int64 // contents that went with them
-	Freed   int64 // bytes of the store's file given back to the system
-	Bridge  error // not nil: the ref still keeps what was dropped; the next command tries again
+	Objects int64   // contents that went with them
+	Freed   int64   // bytes of the store's file given back to the system
+	Git     Remains // what git still has of the snapshots dropped
+	Bridge  error   // not nil: the ref still keeps what was dropped; the next command tries again
 
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
@@ -67,7 +69,27 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 		}
 		out.Bridge = e.mirror.Bridge(ctx)
 	}
+	if out.Git, err = e.held(ctx, out.Dropped); err != nil {
+		return nil, err
+	}
 	return out, e.sweep(ctx, p, out)
+}
+
+// A Collected says what a collection of git's gave back.
+type Collected struct{ Before, After int64 } // bytes that git's objects take on disk
+
+// Collect lets git collect what nothing refers to any more (git gc). Objects that
+// are younger than the setting gc.pruneExpire stay, whoever made them. Refs,
+// reflogs and all else of the repository are left as they are. Nil: there is no git.
+func (e *Engine) Collect(ctx context.Context) (*Collected, error) {
+	if e.repo == nil {
+		return nil, nil
+	}
+	before, after, err := e.repo.Collect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("git was not made to collect: %w", err)
+	}
+	return &Collected{before, after}, nil
 }
 
 // limits completes what the caller asked for by what the settings say.

@@ -133,7 +133,8 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 // Remains is what git may still have of purged contents, and for how long.
 // All of it is empty without git.
 type Remains struct {
-	Objects int    // purged contents that are in git's object database now
+	Objects int    // purged contents, or objects that only dropped snapshots needed, that are in git's object database now
+	Bytes   int64  // that the latter take on disk; 0: unknown
 	Expire  string // gc.pruneExpire: how long git keeps objects that nothing refers to
 	Reflog  bool   // the store ref has a reflog, which refers to the old snapshots
 	Tracked []Path // purged paths that HEAD's commit has: then git's own history keeps them
@@ -151,13 +152,7 @@ func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 			r.Objects++
 		}
 	}
-	if r.Expire, _ = e.git.String("gc.pruneexpire"); r.Expire == "" {
-		r.Expire = "2.weeks.ago"
-	}
-	log := filepath.Join(e.repo.Layout().CommonDir, "logs", filepath.FromSlash(gitbridge.StoreRef))
-	if _, err := os.Stat(log); err == nil {
-		r.Reflog = true
-	}
+	e.sayHow(&r)
 	head, err := e.repo.Head()
 	if err != nil || head.Tree.IsZero() {
 		return r
@@ -169,6 +164,17 @@ func (e *Engine) remains(ctx context.Context, p *purging) Remains {
 		}
 	}
 	return r
+}
+
+// sayHow says what git goes by when it deletes objects.
+func (e *Engine) sayHow(r *Remains) {
+	if r.Expire, _ = e.git.String("gc.pruneexpire"); r.Expire == "" {
+		r.Expire = "2.weeks.ago"
+	}
+	log := filepath.Join(e.repo.Layout().CommonDir, "logs", filepath.FromSlash(gitbridge.StoreRef))
+	if _, err := os.Stat(log); err == nil {
+		r.Reflog = true
+	}
 }
 
 // finish makes the purge physical: the ref lets go of the old snapshots, and

@@ -40,6 +40,10 @@ type Recorded struct {
 	Ref       string // what keeps it in the form of the other system that was asked for
 	FormError error  // not nil: it could not be written in that form
 
+	// Cost is not nil if history takes more than a tenth of the disk's free space
+	// and that is to be told: once, and again when it has doubled.
+	Cost *cost
+
 	// Of the skipped paths, those that are to be told. One that the worktree's
 	// snapshot before had skipped for the same reason was told then.
 	Unexpected []Note // left out, and no setting says so
@@ -86,6 +90,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	_ = e.saveStatTable(c, r.ID)
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
+	if !r.Reused {
+		r.Cost = e.toldCost(context.WithoutCancel(ctx))
+	}
 	if kind != "" {
 		r.Ref, r.FormError = e.writeForm(ctx, kind, r.Snapshot, p)
 	}

@@ -13,13 +13,16 @@ import (
 // A Status is what there is to know of a worktree without scanning it.
 type Status struct {
 	Root       string     `json:"root"`
-	Git        bool       `json:"git"`           // the worktree belongs to a git repository
-	Store      string     `json:"store"`         // the store's file
-	StoreBytes int64      `json:"store_bytes"`   // of that file on disk; 0: not made yet
-	Objects    int64      `json:"objects"`       // in the store
-	Snapshots  int        `json:"snapshots"`     // of this worktree
-	Total      int        `json:"total"`         // of all worktrees that share the store
-	Last       oid.ID     `json:"last,omitzero"` // this worktree's newest snapshot
+	Git        bool       `json:"git"`                  // the worktree belongs to a git repository
+	Store      string     `json:"store"`                // the store's file
+	StoreBytes int64      `json:"store_bytes"`          // of that file on disk; 0: not made yet
+	GitBytes   int64      `json:"git_bytes"`            // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
+	FreeBytes  int64      `json:"free_bytes,omitempty"` // that the user may still write where the store is; 0: the system does not tell
+	Much       bool       `json:"much,omitempty"`       // the store and git together take more than a tenth of that
+	Objects    int64      `json:"objects"`              // in the store
+	Snapshots  int        `json:"snapshots"`            // of this worktree
+	Total      int        `json:"total"`                // of all worktrees that share the store
+	Last       oid.ID     `json:"last,omitzero"`        // this worktree's newest snapshot
 	LastTime   time.Time  `json:"last_time,omitzero"`
 	Skipped    []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
 	Pending    int        `json:"pending"`           // snapshots that are not in git yet
@@ -44,6 +47,8 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		return nil, objects.StoreError(err)
 	}
 	st.StoreBytes, st.Objects = bytes, int64(count)
+	now := e.costNow()
+	st.GitBytes, st.FreeBytes, st.Much = now.Git, max(now.Free, 0), now.much()
 	var last *Snapshot
 	err = e.view(ctx, func(v *records.View) error {
 		if last, err = v.Last(); err != nil {

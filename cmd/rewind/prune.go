@@ -17,6 +17,7 @@ import (
 func pruneCommand(a *app) *cobra.Command {
 	var opt engine.PruneOptions
 	var days int
+	var gc bool
 	var budget byteSize
 	c := verb("prune", "Drop snapshots beyond the limits and give the disk space back", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
@@ -37,10 +38,20 @@ func pruneCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			say(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
 		}
+		var collected *engine.Collected
+		var failed error
+		if gc && !opt.DryRun {
+			collected, failed = e.Collect(ctx)
+		}
 		if a.json {
-			a.printJSON(wire.NewPruned(p, opt.DryRun))
+			a.printJSON(wire.NewPruned(p, collected, opt.DryRun))
 		} else {
 			a.printPruned(p, opt.DryRun)
+			a.printHeld(&p.Git, collected, opt.DryRun)
+		}
+		if failed != nil {
+			say(a.err, "rewind: warning: %v\n", failed)
+			return errPartial
 		}
 		if p.Unfinished != nil {
 			say(a.err, "rewind: warning: %v\n", p.Unfinished)
@@ -57,6 +68,7 @@ func pruneCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
 	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found; what is missing is gone for good")
 	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")
+	f.BoolVar(&gc, "gc", false, "then let git collect (git gc), leaving refs and reflogs alone; what nothing refers to stays until it is older than gc.pruneExpire (two weeks, unless it is set)")
 	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go and why the rest stays, and change nothing")
 	return a.jsonFlag(c)
 }
@@ -77,7 +89,7 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 	}
 	say(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))
 	if len(p.Dropped) > 0 && p.Objects == 0 {
-		fmt.Fprintln(a.out, "  what only they needed is younger than the grace period, or git's: a later prune, or git's own gc, gives it back")
+		fmt.Fprintln(a.out, "  what only they needed is younger than the grace period, or git's alone: a later prune gives the former back")
 	}
 	if n := len(p.Foreign); n > 0 {
 		say(a.out, "  of these %d made by pi-rewind-hook\n", n)
@@ -97,6 +109,33 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 	}
 	if p.Ledgers > 0 {
 		say(a.out, "read %s\n", count(p.Ledgers, "session file"))
+	}
+}
+
+// printHeld says what git still has of what was dropped, why, and what frees it,
+// or what git gave back.
+func (a *app) printHeld(g *engine.Remains, c *engine.Collected, dry bool) {
+	if c != nil {
+		say(a.out, "git gc: git's objects took %s, and take %s now\n", size(c.Before), size(c.After))
+	}
+	if g.Objects == 0 {
+		return
+	}
+	still := "git still has"
+	if dry {
+		still = "git would still have"
+	}
+	takes := ""
+	if g.Bytes > 0 {
+		takes = " (" + size(g.Bytes) + ")"
+	}
+	if c != nil {
+		say(a.out, "of up to %s%s that only these snapshots needed, git keeps those that are younger than gc.pruneExpire (%s), until a later git gc\n", count(g.Objects, "object"), takes, g.Expire)
+	} else {
+		say(a.out, "%s up to %s%s that only these snapshots needed: it deletes what nothing refers to when it collects, once that is older than gc.pruneExpire (%s). \"rewind prune --gc\" or \"git gc\" collects now\n", still, count(g.Objects, "object"), takes, g.Expire)
+	}
+	if g.Reflog {
+		fmt.Fprintln(a.out, "the reflog of refs/pi-rewind/store refers to them until it expires; at once: git reflog expire --expire=now refs/pi-rewind/store")
 	}
 }
 

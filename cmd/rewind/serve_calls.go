@@ -277,7 +277,7 @@ func callPrune(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewPruned(out, p.DryRun), nil
+	return wire.NewPruned(out, nil, p.DryRun), nil
 }
 
 func callStatus(ctx context.Context, c *call) (any, error) {

@@ -72,6 +72,10 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	if r.FormError != nil {
 		say(a.err, "rewind: warning: %v\n", r.FormError)
 	}
+	if c := r.Cost; c != nil {
+		say(a.err, "rewind: note: history takes %s (%s in the store, about %s in git), more than a tenth of the %s that are free on the disk; %s. This is said once, and again when it has doubled.\n",
+			size(c.Store+c.Git), size(c.Store), size(c.Git), size(c.Free), lessCost)
+	}
 	a.printExposed(r.Exposed)
 	if a.json {
 		a.printJSON(wire.NewSnapshot(r, took))

@@ -41,6 +41,7 @@ func (a *app) printStatus(st *engine.Status) {
 		return
 	}
 	say(a.out, "store      %s, %s, %s\n", st.Store, size(st.StoreBytes), count(int(st.Objects), "object"))
+	a.printCost(st)
 	others := ""
 	if st.Total > st.Snapshots {
 		others = fmt.Sprintf(" (and %d of other worktrees)", st.Total-st.Snapshots)
@@ -66,6 +67,24 @@ func (a *app) printStatus(st *engine.Status) {
 		say(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo rolls it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
 	}
 }
+
+// printCost says what history costs on the disk.
+func (a *app) printCost(st *engine.Status) {
+	text := size(st.StoreBytes) + " in the store"
+	if st.Git {
+		text += ", about " + size(st.GitBytes) + " in git (the files that rewind wrote there; what git has packed since is not counted)"
+	}
+	if st.FreeBytes > 0 {
+		text += "; " + size(st.FreeBytes) + " of the disk are free"
+	}
+	say(a.out, "cost       %s\n", text)
+	if st.Much {
+		say(a.out, "           that is more than a tenth: %s\n", lessCost)
+	}
+}
+
+// lessCost says how history is made to cost less.
+const lessCost = "\"rewind prune --max-store-size SIZE --gc\" drops the oldest snapshots; the setting rewind.maxStoreSize limits every prune"
 
 func verifyCommand(a *app) *cobra.Command {
 	c := verb("verify", "Read back everything that snapshots need and compare it with its ids", cobra.NoArgs, func(c *cobra.Command, _ []string) error {

@@ -28,9 +28,17 @@ func (r *Repo) git(ctx context.Context, stdin io.Reader, args ...string) (string
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return out.String(), &programError{args[0], strings.Join(strings.Fields(complaint.String()), " "), err}
+		return out.String(), &programError{verbOf(args), strings.Join(strings.Fields(complaint.String()), " "), err}
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// verbOf returns what git was asked to do, behind its settings.
+func verbOf(args []string) string {
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return args[0]
 }
 
 // A programError is what git said when it refused.

@@ -12,17 +12,41 @@ type Pruned struct {
 	Objects int64          `json:"objects"`
 	Freed   int64          `json:"freed_bytes"`
 	Bridged bool           `json:"bridged"`
+	Git     *Held          `json:"git,omitempty"`       // what git still has of what was dropped; nil: nothing
+	Gone    *Collected     `json:"collected,omitempty"` // what git's own collection gave back; nil: nobody asked
 
 	Recovered  *Restored `json:"recovered,omitempty"`
 	Unfinished string    `json:"unfinished,omitempty"`
 }
 
-// NewPruned tells what a prune dropped or, dry, would drop.
-func NewPruned(p *engine.Pruned, dry bool) Pruned {
+// A Held is what git still has of snapshots that were dropped.
+type Held struct {
+	Objects int    `json:"objects"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	Expire  string `json:"prune_expire"`
+	Reflog  bool   `json:"reflog,omitempty"`
+	Command string `json:"command"`
+}
+
+// A Collected is what git's objects took on disk, and take after a collection.
+type Collected struct {
+	Before int64 `json:"before_bytes"`
+	After  int64 `json:"after_bytes"`
+}
+
+// NewPruned tells what a prune dropped or, dry, would drop, and what git then
+// collected; nil: it did not.
+func NewPruned(p *engine.Pruned, c *engine.Collected, dry bool) Pruned {
 	out := Pruned{
 		DryRun: dry, Dropped: newRecords(p.Dropped), Foreign: []string{}, Kept: p.Kept, Ledgers: p.Ledgers,
 		Objects: p.Objects, Freed: p.Freed, Bridged: p.Bridge == nil,
 		Recovered: recovered(p.Recovered), Unfinished: text(p.Unfinished),
+	}
+	if g := p.Git; g.Objects > 0 {
+		out.Git = &Held{g.Objects, g.Bytes, g.Expire, g.Reflog, "git gc"}
+	}
+	if c != nil {
+		out.Gone = &Collected{c.Before, c.After}
 	}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())

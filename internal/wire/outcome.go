@@ -19,6 +19,7 @@ type Snapshot struct {
 	Unstable   []Note        `json:"unstable,omitempty"`
 	Exposed    []engine.Path `json:"exposed,omitempty"`
 	Bridged    bool          `json:"bridged"`
+	Cost       *Cost         `json:"cost,omitempty"` // what history costs on the disk, where that is much
 	Ref        string        `json:"ref,omitempty"`
 
 	Recovered  *Restored `json:"recovered,omitempty"`
@@ -26,13 +27,25 @@ type Snapshot struct {
 	ElapsedMS  float64   `json:"elapsed_ms"`
 }
 
+// A Cost is what history costs on the disk.
+type Cost struct {
+	Store int64 `json:"store_bytes"`
+	Git   int64 `json:"git_bytes"`
+	Free  int64 `json:"free_bytes"`
+}
+
 // NewSnapshot tells what a snapshot came to.
 func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
-	return Snapshot{
+	out := Snapshot{
 		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused, Changed: r.Changed,
 		Skipped: newNotes(r.Skipped), Unexpected: newNotes(r.Unexpected), Excluded: r.Excluded, Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
 		Recovered: recovered(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
 	}
+	if r.Cost != nil {
+		c := Cost(*r.Cost)
+		out.Cost = &c
+	}
+	return out
 }
 
 // A Restored is the answer of restore, undo and redo.

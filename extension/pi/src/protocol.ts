@@ -22,6 +22,7 @@ export interface Recorded {
   skipped: Note[];
   /** Files that look like secrets and are in git's objects now; named once in the life of a store. */
   exposed?: string[];
+  cost?: { store_bytes: number; git_bytes: number; free_bytes: number };
   bridged: boolean;
 }
 

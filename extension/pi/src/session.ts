@@ -114,6 +114,10 @@ export class Session {
     if (recorded.exposed?.length) {
       this.tell(`Rewind: these look like secrets, and their content is in git's objects now: ${some(recorded.exposed)}. \`git config rewind.secrets builtin\` keeps such files out from now on; \`rewind purge PATH\` removes them from the history`);
     }
+    if (recorded.cost) {
+      const { store_bytes, git_bytes, free_bytes } = recorded.cost;
+      this.tell(`Rewind: history takes ${size(store_bytes + git_bytes)}, more than a tenth of the ${size(free_bytes)} that are free on the disk. \`rewind status\` says where; \`rewind prune --max-store-size SIZE --gc\` drops the oldest points`);
+    }
     return recorded.id;
   }
 
@@ -230,4 +234,12 @@ export function some(names: readonly string[], most = 5, between = ", "): string
 
 export function reason(error: unknown): string {
   return error instanceof RewindError || error instanceof Error ? error.message : String(error);
+}
+
+/** Bytes for a person. */
+function size(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let at = 0;
+  for (; bytes >= 1024 && at < units.length - 1; at++) bytes /= 1024;
+  return `${at === 0 ? bytes : bytes.toFixed(1)} ${units[at]}`;
 }

@@ -235,6 +235,12 @@ test("secrets in git are told: at once, or in a dialog where a redraw would wipe
   assert.equal(pi.notes.length, told);
 });
 
+test("history that fills the disk is told", async () => {
+  await start({ snapshot: { ...snapshot("A"), cost: { store_bytes: 3 * 2 ** 30, git_bytes: 2 ** 29, free_bytes: 10 * 2 ** 30 } } });
+  await pi.prompt("hello");
+  assert.match(pi.notes.find((n) => n.includes("history")) ?? "", /takes 3\.5 GiB, more than a tenth of the 10\.0 GiB that are free.*`rewind status`/);
+});
+
 /** Opens the browser with the answers of its dialogs. */
 async function rewindWith(...answers: (string | boolean | undefined)[]): Promise<void> {
   pi.answers = answers;

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/reach"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// What history costs on the disk, and what git still holds of what was dropped
+// (docs/decisions/0014-disk.md).
+
+// noticeCost is the notice of what history costs. In the place of a path it has
+// the number of bytes at which that was said.
+const noticeCost = "cost"
+
+// A cost is what history costs on the disk, in bytes.
+type cost struct {
+	Store int64 // of the store's file
+	Git   int64 // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
+	Free  int64 // that the user may still write there; -1: the system does not tell
+}
+
+// much reports whether that is more than a tenth of what is free.
+func (c cost) much() bool { return c.Free >= 0 && c.Store+c.Git > c.Free/10 }
+
+// costNow looks what history costs. It reads sizes of files, and of git's only of
+// those that the notes name as ours.
+func (e *Engine) costNow() cost {
+	c := cost{Free: -1}
+	if st, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
+		c.Store = st.Size()
+	}
+	if e.repo != nil {
+		c.Git = e.repo.Weight()
+	}
+	free := e.free
+	if free == nil {
+		free = durable.Free
+	}
+	if n, err := free(e.dir); err == nil {
+		c.Free = n
+	}
+	return c
+}
+
+// toldCost returns what history costs if that is much and to be said now: once,
+// and again when it has doubled. It is nil otherwise.
+func (e *Engine) toldCost(ctx context.Context) *cost {
+	c := e.costNow()
+	if !c.much() {
+		return nil
+	}
+	last, err := e.notice(ctx, noticeCost)
+	if err != nil {
+		return nil // the store says so elsewhere
+	}
+	var said int64
+	if len(last) > 0 {
+		said, _ = strconv.ParseInt(string(last[0]), 10, 64) // what is no number was not said
+	}
+	total := c.Store + c.Git
+	if total < 2*said {
+		return nil
+	}
+	now := []Path{Path(strconv.FormatInt(total, 10))}
+	if err := e.update(ctx, func(u *records.Update) error { return u.PutNotice(noticeCost, now) }); err != nil {
+		return nil // it will be said when the store can be written
+	}
+	return &c
+}
+
+// held says what git still has of snapshots that are dropped: what neither others
+// nor HEAD's commit need. It is what may go at most, for other branches are not
+// looked at.
+func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err error) {
+	if e.repo == nil || len(dropped) == 0 {
+		return r, nil
+	}
+	e.repo.Refresh()
+	e.sayHow(&r)
+	gone := map[oid.ID]bool{}
+	for _, s := range dropped {
+		gone[s.ID] = true
+	}
+	all, err := e.stored(ctx)
+	if err != nil {
+		return r, err
+	}
+	w := &reach.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
+	for _, s := range all {
+		if gone[s.ID] {
+			continue
+		}
+		for range w.Snapshot(s) { // from here on they are known
+			if err := ctx.Err(); err != nil {
+				return r, err
+			}
+		}
+	}
+	if head, err := e.repo.Head(); err == nil && !head.Tree.IsZero() {
+		for range w.Entry(tree.Entry{Mode: tree.Dir, ID: head.Tree}, false) {
+			if err := ctx.Err(); err != nil {
+				return r, err
+			}
+		}
+	}
+	var ids []oid.ID
+	for _, s := range dropped {
+		for o := range w.Snapshot(s) {
+			if e.repo.Has(o.ID) {
+				ids = append(ids, o.ID)
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	r.Objects = len(ids)
+	if n, size, err := e.repo.DiskSize(ctx, ids); err == nil { // or else their size stays unknown
+		r.Objects, r.Bytes = n, size
+	}
+	return r, ctx.Err()
+}
