@@ -46,6 +46,9 @@ func exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
+	if exit := exitError(0); errors.As(err, &exit) {
+		return int(exit)
+	}
 	if errors.As(err, &usageError{}) {
 		return exitUsage
 	}
@@ -59,7 +62,8 @@ func exitCode(err error) int {
 
 // isSilent reports errors of which the command has said all there is to say.
 func isSilent(err error) bool {
-	return errors.Is(err, errPartial) || errors.Is(err, errDamageFound)
+	exit := exitError(0)
+	return errors.Is(err, errPartial) || errors.Is(err, errDamageFound) || errors.As(err, &exit)
 }
 
 // sentence is what a person reads of an error.

@@ -133,7 +133,7 @@ func (h *hooking) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := hook.Worker{Getenv: os.Getenv, Output: behind(h.app.out).(io.Writer), Take: h.take}
+	w := hook.Worker{Getenv: os.Getenv, Output: behindWriter(h.app.out), Take: h.take}
 	return w.Work(ctx, task)
 }
 
@@ -167,6 +167,12 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 	if err != nil {
 		return lines, errors.New(sentence(ctx, err))
 	}
+	return append(lines, worthSaying(r)...), nil
+}
+
+// worthSaying is what the user has to know of a snapshot that nobody looks at.
+func worthSaying(r *engine.Recorded) (lines []string) {
+	tell := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for i, n := range r.Unexpected {
 		if i == 3 {
 			tell("left out: %s more (\"rewind status\" names them)", count(len(r.Unexpected)-i, "path"))
@@ -182,5 +188,5 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 	if len(r.Exposed) > 0 {
 		tell("%s may hold secrets and are in git objects now (\"git config rewind.secrets builtin\" keeps such files out of git, \"rewind purge\" removes what is there)", paths(r.Exposed))
 	}
-	return lines, nil
+	return lines
 }

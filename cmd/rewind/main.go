@@ -21,8 +21,11 @@ func main() {
 		os.Exit(exitUnless(isHook(newRoot(&app{}), os.Args[1:]), exitFailed))
 	}
 	collectLater()
-	ctx, stop := interruptible(context.Background())
-	off := endAfter(ctx, os.Stderr)
+	ctx, stop, off := context.Background(), func() {}, func() bool { return false }
+	if !isRun(newRoot(&app{}), os.Args[1:]) {
+		ctx, stop = interruptible(ctx)
+		off = endAfter(ctx, os.Stderr)
+	}
 	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter, self: os.Args[0]})
 	off()
 	stop()

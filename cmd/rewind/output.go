@@ -39,3 +39,9 @@ func behind(stream any) any {
 	}
 	return stream
 }
+
+// behindWriter is [behind] for who writes there himself.
+func behindWriter(w io.Writer) io.Writer {
+	inner, _ := behind(w).(io.Writer)
+	return inner
+}

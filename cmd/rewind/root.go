@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a),
-		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), serveCommand(a), benchCommand(a),
+		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), serveCommand(a), benchCommand(a),
 	)
 	return root
 }
