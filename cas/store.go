@@ -56,16 +56,23 @@ var (
 type Store struct {
 	path   string
 	meta   meta
-	codecs codecs
-	cuts   cutters
 	now    func() time.Time
 	opened func(*bolt.DB) // a test's hook between opening and the transaction
 	idle   idle
 	mended atomic.Bool
+	*tools
+}
 
+// tools are what all stores of the process work with, so that one which is opened
+// for a single request finds them warm: to make them costs more than the request.
+type tools struct {
+	codecs   codecs
+	cuts     cutters
 	buffers  sync.Pool // of full batches
 	payloads sync.Pool // *[]byte, of one payload on its way into a batch
 }
+
+var shared tools
 
 // Options say how [Open] makes a store that does not exist. The zero value
 // makes none.
@@ -84,7 +91,7 @@ func Open(path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	s := &Store{path: path, now: time.Now}
+	s := &Store{path: path, now: time.Now, tools: &shared}
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {
 			return nil, err

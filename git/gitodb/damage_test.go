@@ -228,7 +228,7 @@ func FuzzEntry(f *testing.F) {
 		}
 		p := &pack{path: path, alg: oid.SHA1, file: file, size: int64(len(data)) - 20}
 		defer p.close()
-		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}}
+		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}, pools: &shared}
 		_, _, _ = d.unpack(p, off)
 		_, _ = d.packedLength(p, off)
 	})
@@ -244,7 +244,7 @@ func FuzzLoose(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}}
+		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}, pools: &shared}
 		if _, _, err := d.readLoose(path); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}

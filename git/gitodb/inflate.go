@@ -87,7 +87,7 @@ func (z *inflater) end() error {
 type bases struct {
 	mu    sync.Mutex
 	bytes int
-	slots [1024]base
+	slots []base // none before the first is stored
 }
 
 // basesBytesMax bounds the memory of the cache.
@@ -104,14 +104,20 @@ type base struct {
 	data []byte
 }
 
+// slotBits is the logarithm of the number of slots.
+const slotBits = 10
+
 func (b *bases) slot(key baseKey) *base {
-	return &b.slots[uint64(key.off)*0x9e3779b97f4a7c15>>54]
+	return &b.slots[uint64(key.off)*0x9e3779b97f4a7c15>>(64-slotBits)]
 }
 
 // load returns what was stored; its data must not be changed.
 func (b *bases) load(key baseKey) (base, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.slots == nil {
+		return base{}, false
+	}
 	s := b.slot(key)
 	return *s, s.key == key
 }
@@ -122,11 +128,14 @@ func (b *bases) store(n base) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.slots == nil {
+		b.slots = make([]base, 1<<slotBits)
+	}
 	s := b.slot(n.key)
 	b.bytes += len(n.data) - len(s.data)
 	*s = n
 	if b.bytes > basesBytesMax {
-		clear(b.slots[:])
+		clear(b.slots)
 		b.bytes = 0
 	}
 }

@@ -74,9 +74,17 @@ type DB struct {
 	load    sync.Once // fills sources, at the first question
 	sources []*source
 	bases   *bases
+	*pools
+}
+
+// pools are what all databases of the process work with: to make one costs more
+// than a small object, and a database may be opened for a single one.
+type pools struct {
 	inflate sync.Pool // of *inflater
 	deflate sync.Pool // of *zlib.Writer
 }
+
+var shared pools
 
 // Open returns the database in a repository's objects directory. Nothing is
 // read before the first question, so that opening costs nothing.
@@ -84,7 +92,7 @@ func Open(dir string, alg oid.Algorithm, opt *Options) (*DB, error) {
 	if alg != oid.SHA1 && alg != oid.SHA256 {
 		return nil, fmt.Errorf("git has no objects of %v", alg)
 	}
-	d := &DB{dir: dir, alg: alg, bases: &bases{}}
+	d := &DB{dir: dir, alg: alg, bases: &bases{}, pools: &shared}
 	if opt != nil {
 		d.opt = *opt
 	}
