@@ -21,7 +21,7 @@ const compactBytes = 16 << 20
 // waited for the lock opens the new file. A crash or an error leaves the old
 // one.
 func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
-	held, err := durable.Lock(ctx, s.lockPath(), durable.Exclusive)
+	held, err := s.lock.Lock(ctx, durable.Exclusive)
 	if err != nil {
 		return 0, 0, s.wrap(err)
 	}

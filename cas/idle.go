@@ -110,7 +110,7 @@ func (s *Store) Close() error {
 	files := s.idle.files
 	s.idle.files = nil
 	s.idle.mu.Unlock()
-	var errs []error
+	errs := []error{s.lock.Close()}
 	for _, k := range files {
 		errs = append(errs, k.db.Close())
 	}

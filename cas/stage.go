@@ -327,7 +327,7 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	if b.based {
 		return out, g.s.transact(ctx, durable.Shared, look)
 	}
-	held, err := durable.TryLock(g.s.lockPath(), durable.Shared)
+	held, err := g.s.lock.TryLock(durable.Shared)
 	if errors.Is(err, durable.ErrLocked) {
 		return out, nil
 	}

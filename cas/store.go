@@ -59,6 +59,7 @@ type Store struct {
 	now    func() time.Time
 	opened func(*bolt.DB) // a test's hook between opening and the transaction
 	idle   idle
+	lock   durable.LockFile
 	mended atomic.Bool
 	*tools
 }
@@ -92,6 +93,7 @@ func Open(path string, opt *Options) (*Store, error) {
 		opt = &Options{}
 	}
 	s := &Store{path: path, now: time.Now, tools: &shared}
+	s.lock.Path = path + ".lock"
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {
 			return nil, err
@@ -115,7 +117,7 @@ func Open(path string, opt *Options) (*Store, error) {
 }
 
 func (s *Store) openBehind(read func(*bolt.Tx) error) (err error) {
-	held, err := durable.Lock(context.Background(), s.lockPath(), durable.Shared)
+	held, err := s.lock.Lock(context.Background(), durable.Shared)
 	if err != nil {
 		return s.wrap(err)
 	}
@@ -143,7 +145,7 @@ func (s *Store) create(alg oid.Algorithm) (err error) {
 	if err := durable.MakeDir(filepath.Dir(s.path)); err != nil {
 		return err
 	}
-	held, err := durable.Lock(context.Background(), s.lockPath(), durable.Exclusive)
+	held, err := s.lock.Lock(context.Background(), durable.Exclusive)
 	if err != nil {
 		return err
 	}
@@ -187,5 +189,3 @@ func (s *Store) replace(suffix string, fill func(*bolt.DB) error) error {
 	}
 	return err
 }
-
-func (s *Store) lockPath() string { return s.path + ".lock" }

@@ -44,7 +44,7 @@ func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.T
 }
 
 func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
-	held, err := durable.Lock(ctx, s.lockPath(), mode)
+	held, err := s.lock.Lock(ctx, mode)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func readHeader(file *os.File, transaction uint64) (h header, err error) {
 // missing: the rest of the transaction was synced before it, and whoever had
 // written since would have noticed.
 func (s *Store) mend(ctx context.Context) (mended bool, err error) {
-	held, err := durable.Lock(ctx, s.lockPath(), durable.Exclusive)
+	held, err := s.lock.Lock(ctx, durable.Exclusive)
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +185,7 @@ func (s *Store) Accept(ctx context.Context) (behind bool, err error) {
 	if !errors.Is(err, ErrBehind) {
 		return false, err
 	}
-	held, err := durable.Lock(ctx, s.lockPath(), durable.Exclusive)
+	held, err := s.lock.Lock(ctx, durable.Exclusive)
 	if err != nil {
 		return false, s.wrap(err)
 	}

@@ -120,7 +120,7 @@ func TestADamagedOlderHeaderIsNoMatter(t *testing.T) {
 // last write of a transaction: its caller never heard that it stands.
 func TestATornHeaderThatNobodyWasToldOfAccusesNobody(t *testing.T) {
 	s, files := acknowledged(t)
-	witness, err := os.ReadFile(s.lockPath())
+	witness, err := os.ReadFile(s.lock.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,14 +131,14 @@ func TestATornHeaderThatNobodyWasToldOfAccusesNobody(t *testing.T) {
 	}
 	at := newest(t, torn)*pageSize + pageHeaderBytes
 	copy(torn[at+headerBytes/2:], files[1][at+headerBytes/2:][:headerBytes/2])
-	if err := errors.Join(os.WriteFile(s.Path(), torn, 0o600), os.WriteFile(s.lockPath(), witness, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(s.Path(), torn, 0o600), os.WriteFile(s.lock.Path, witness, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	fresh, list, err := texts(t, s.Path())
 	if err != nil || len(list) != 2 || fresh.Mended() {
 		t.Errorf("%v, %q", err, list)
 	}
-	if err := os.WriteFile(s.lockPath(), nil, 0o600); err != nil { // nor was the witness ever synced
+	if err := os.WriteFile(s.lock.Path, nil, 0o600); err != nil { // nor was the witness ever synced
 		t.Fatal(err)
 	}
 	if _, list, err := texts(t, s.Path()); err != nil || len(list) != 2 {

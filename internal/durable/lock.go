@@ -23,7 +23,10 @@ const (
 // A Held lock is released by Unlock, or by the end of the process. It is for
 // one goroutine at a time.
 type Held struct {
-	file *os.File
+	file     *os.File
+	writable bool
+	home     *LockFile // where the file goes afterwards; nil: it is closed
+	kept     keptFile  // what is known of the file, if it comes from there
 }
 
 // Unlock releases the lock; the second call and later ones do nothing.
@@ -31,9 +34,11 @@ func (h *Held) Unlock() error {
 	if h.file == nil {
 		return nil
 	}
-	err := h.file.Close() // closing the description releases its lock
-	h.file = nil
-	return err
+	defer func() { h.file = nil }()
+	if h.home != nil && h.home.takeBack(h) {
+		return nil
+	}
+	return h.file.Close() // closing the description releases its lock
 }
 
 // ReadAt reads from the lock file, in which holders may leave a few bytes for
@@ -97,7 +102,7 @@ func TryLockFile(f *os.File, mode Mode) error { return lock(f, mode, false) }
 
 func acquire(path string, mode Mode, wait bool) (*Held, error) {
 	for tries := 1; ; tries++ {
-		f, err := openLockFile(path, mode)
+		f, writable, err := openLockFile(path, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +111,7 @@ func acquire(path string, mode Mode, wait bool) (*Held, error) {
 		}
 		yes, err := current(f, path)
 		if err == nil && yes {
-			return &Held{file: f}, nil
+			return &Held{file: f, writable: writable}, nil
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
@@ -121,16 +126,16 @@ func acquire(path string, mode Mode, wait bool) (*Held, error) {
 // which takes somebody who removes it again and again.
 const replacedMax = 1000
 
-func openLockFile(path string, mode Mode) (*os.File, error) {
-	f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func openLockFile(path string, mode Mode) (f *os.File, writable bool, err error) {
+	f, err = OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil || mode != Shared || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrForeign) {
-		return f, err
+		return f, true, err
 	}
 	// A reader of a read-only file system, or of a file it may not write.
 	if r, rerr := OpenFile(path, os.O_RDONLY, 0); rerr == nil {
-		return r, nil
+		return r, false, nil
 	}
-	return nil, err
+	return nil, false, err
 }
 
 // current reports whether the locked file is still the one at path: had

@@ -120,11 +120,7 @@ func CheckLinked(path string) error {
 	if err != nil {
 		return err
 	}
-	above, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return owned(path, info, above)
+	return owned(path, info, around(path))
 }
 
 // Remove removes a file of the program's own. What only stands in its place stays.
@@ -174,11 +170,12 @@ func ownDir(path string) (fs.FileInfo, error) {
 	if !info.IsDir() {
 		return nil, foreign(path, "it is "+kind(info.Mode())+", and not a directory")
 	}
-	above, err := os.Stat(filepath.Dir(path))
-	if err == nil {
-		err = owned(path, info, above)
-	}
-	return info, err
+	return info, owned(path, info, around(path))
+}
+
+// around looks at the directory that a path lies in.
+func around(path string) func() (fs.FileInfo, error) {
+	return func() (fs.FileInfo, error) { return os.Stat(filepath.Dir(path)) }
 }
 
 // replacedOften is how often a file may be found replaced by another one while it
@@ -227,7 +224,7 @@ func (d *dir) look(name string) (fs.FileInfo, error) {
 	case !st.Mode().IsRegular():
 		return nil, foreign(name, "it is "+kind(st.Mode())+", and not a file")
 	}
-	return st, owned(name, st, d.info)
+	return st, owned(name, st, func() (fs.FileInfo, error) { return d.info, nil })
 }
 
 // kind says what stands in the place of a file.

@@ -7,19 +7,23 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
 // owned reports whether a file belongs to the effective user; for root also
 // whether it belongs to who called sudo, whose number is in SUDO_UID.
 func (j *Judge) owned(_ string, info fs.FileInfo) bool {
-	owner, self := info.Sys().(*syscall.Stat_t).Uid, os.Geteuid()
+	owner, self := info.Sys().(*syscall.Stat_t).Uid, effective()
 	if self == 0 && owner != 0 {
 		id, err := strconv.ParseUint(j.env("SUDO_UID"), 10, 32)
 		return err == nil && owner == uint32(id)
 	}
 	return int64(owner) == int64(self)
 }
+
+// effective is the effective user, whom no process of ours changes.
+var effective = sync.OnceValue(os.Geteuid)
 
 // ownerOf names the owner of a file, by number where the system has no name.
 func ownerOf(_ string, info fs.FileInfo) string {
