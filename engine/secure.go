@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -46,7 +45,7 @@ func (e *Engine) secure(ctx context.Context, steps []apply.Step) (*secured, erro
 		}
 		at[s.Have.ID] = append(at[s.Have.ID], s)
 	}
-	damaged := e.readAll(ctx, ids)
+	damaged := e.objects.ReadAllBack(ctx, ids)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -70,29 +69,17 @@ func (e *Engine) secure(ctx context.Context, steps []apply.Step) (*secured, erro
 	return out, nil
 }
 
-// readAll reads objects back, and returns what is wrong with each.
-func (e *Engine) readAll(ctx context.Context, ids []oid.ID) []error {
-	damaged := make([]error, len(ids))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(ids)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				damaged[i] = e.objects.ReadBack(ctx, ids[i])
-			}
-		})
-	}
-	workers.Wait()
-	return damaged
-}
-
 // secureTrees is secure for the directories that a capture has encoded, which
 // are in memory still. What else a restore goes through was read to plan it.
 func (e *Engine) secureTrees(ctx context.Context, m *capture.Memory) error {
-	for id, payload := range m.Trees() {
-		if err := e.objects.ReadBack(ctx, id); err == nil || id == e.objects.EmptyTree() {
+	payloads := m.Trees()
+	delete(payloads, e.objects.EmptyTree())
+	ids := slices.Collect(maps.Keys(payloads))
+	for i, damage := range e.objects.ReadAllBack(ctx, ids) {
+		if damage == nil {
 			continue
 		}
+		payload := payloads[ids[i]]
 		_, err := e.opened().Renew(ctx, oid.Tree, bytes.NewReader(payload), int64(len(payload)))
 		if err != nil {
 			return objects.StoreError(err)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -94,6 +97,49 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 		return 0, 0, fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
 	}
 	return from.Kind, from.Size, from.Data.Close()
+}
+
+// ReadAllBack is [Objects.ReadBack] for many objects, of which the small ones are
+// read some at a time. It returns what is wrong with each; once the context has
+// ended, what it did not come to is said to be fine.
+func (o *Objects) ReadAllBack(ctx context.Context, ids []oid.ID) []error {
+	bad := make([]error, len(ids))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(ids)+batchObjects-1)/batchObjects) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				from := int(next.Add(batchObjects)) - batchObjects
+				if from >= len(ids) {
+					return
+				}
+				to := min(from+batchObjects, len(ids))
+				o.readSomeBack(ctx, ids[from:to], bad[from:to])
+			}
+		})
+	}
+	workers.Wait()
+	return bad
+}
+
+// readSomeBack reads small objects of the store under one lock, and then the others.
+func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
+	read := make([]bool, len(ids))
+	if s := o.Store(); s != nil {
+		_ = s.View(ctx, func(v *cas.View) error {
+			for i, id := range ids {
+				if _, size, err := v.Stat(id); err == nil && size <= prefetchBytes {
+					read[i], bad[i] = true, StoreError(v.ReadBack(id))
+				}
+			}
+			return nil
+		})
+	}
+	for i, id := range ids {
+		if !read[i] && ctx.Err() == nil {
+			bad[i] = o.ReadBack(ctx, id)
+		}
+	}
 }
 
 // ReadBack reads an object to its end, from where a restore would, and compares
