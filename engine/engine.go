@@ -58,7 +58,7 @@ type Progress struct {
 // A Restored says what a restore did.
 type Restored struct {
 	ID        oid.ID // the snapshot that was restored
-	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo
+	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo; zero: nothing had to change, and there is nothing to take back
 	Undid     bool   // it was an undo: Redo returns
 	Written   int    // files, links and directories made or changed
 	Deleted   int

@@ -106,16 +106,20 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 }
 
 // Resolve turns what a person types into a snapshot: a whole id, the name of a
-// pin, a unique prefix of at least four digits, "@" for the worktree's last
-// snapshot, "@~N" for the one N before it, "prompt:ID" for the state before an
-// agent worked on a prompt. A pin's name that begins another
-// snapshot's id is [ErrAmbiguous].
+// pin, a unique prefix of at least four digits, "@" for the worktree's newest
+// snapshot that was recorded on purpose, "@~N" for the one N before it, "undo:N"
+// for what the N-th last restore, undo or redo replaced, "prompt:ID" for the state
+// before an agent worked on a prompt. A pin's name that begins another snapshot's
+// id is [ErrAmbiguous].
 func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
 		return e.resolveBack(ctx, text, rest)
 	}
 	if id, ok := strings.CutPrefix(text, promptPrefix); ok {
 		return e.resolvePrompt(ctx, id)
+	}
+	if number, ok := strings.CutPrefix(text, undoPrefix); ok {
+		return e.resolveUndo(ctx, text, number)
 	}
 	if id, err := oid.Parse(text); err == nil {
 		return e.Find(ctx, id)
@@ -129,7 +133,7 @@ func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 		if !pinned.IsZero() {
 			return e.Find(ctx, pinned)
 		}
-		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, nor @~N", ErrNoSnapshot, text)
+		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, @~N, nor undo:N", ErrNoSnapshot, text)
 	}
 	s, err := e.resolvePrefix(ctx, strings.ToLower(text))
 	switch {
@@ -152,12 +156,12 @@ func (e *Engine) resolveBack(ctx context.Context, text, rest string) (*Snapshot,
 		}
 		back = n
 	}
-	list, err := e.List(ctx, &ListOptions{Limit: back + 1})
+	list, err := e.List(ctx, &ListOptions{OnPurpose: true, Limit: back + 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(list) <= back {
-		return nil, fmt.Errorf("%w: %s (this worktree has %d)", ErrNoSnapshot, text, len(list))
+		return nil, fmt.Errorf("%w: %s (this worktree has %d recorded on purpose)", ErrNoSnapshot, text, len(list))
 	}
 	return list[back], nil
 }

@@ -9,9 +9,11 @@ import (
 
 // ListOptions choose snapshots. The zero value is all of this worktree.
 type ListOptions struct {
-	All     bool       // of every worktree that shares the store, and the checkpoints of other systems
-	Session string     // only those with a point of this session; empty: any
-	Limit   int        // at most so many; 0: all
+	All       bool   // of every worktree that shares the store, and the checkpoints of other systems
+	Session   string // only those with a point of this session; empty: any
+	Limit     int    // at most so many; 0: all
+	OnPurpose bool   // none that only restores took, before they changed files
+
 	Skipped func(Note) // told of each ref that is no checkpoint after all; may be nil
 }
 
@@ -53,7 +55,7 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 // query returns those of the store's snapshots that the options choose. Beside a
 // damaged record the others are returned.
 func (e *Engine) query(ctx context.Context, opt *ListOptions) ([]*Snapshot, error) {
-	q := &records.Query{All: opt.All, Session: opt.Session, Limit: opt.Limit}
+	q := &records.Query{All: opt.All, Session: opt.Session, Limit: opt.Limit, OnPurpose: opt.OnPurpose}
 	err := e.view(ctx, q.Read)
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		return nil, err
@@ -62,8 +64,8 @@ func (e *Engine) query(ctx context.Context, opt *ListOptions) ([]*Snapshot, erro
 	return out, errors.Join(err, damage)
 }
 
-// Before returns the snapshot of the same worktree that came before s, nil if
-// s is its first; of a checkpoint, the one of the same system before it.
+// Before returns the snapshot of the same worktree that was recorded on purpose
+// before s, nil if there is none; of a checkpoint, the one of the same system before it.
 func (e *Engine) Before(ctx context.Context, s *Snapshot) (earlier *Snapshot, err error) {
 	if s.Foreign() {
 		return e.beforeOutsider(ctx, s)

@@ -148,7 +148,7 @@ func (e *Engine) sortSkipped(ctx context.Context, r *Recorded, c *present) error
 // told returns what was said to be left out when somebody last took a snapshot, s
 // or one before it. Those that a restore takes tell nobody.
 func (e *Engine) told(ctx context.Context, s *Snapshot) (map[Note]bool, error) {
-	for s != nil && len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p Point) bool { return p.Trigger != triggerUndo }) {
+	if s != nil && s.OfRestore() {
 		var err error
 		if s, err = e.Before(ctx, s); err != nil {
 			return nil, err
@@ -166,6 +166,3 @@ func (e *Engine) told(ctx context.Context, s *Snapshot) (map[Note]bool, error) {
 	}
 	return told, nil
 }
-
-// triggerUndo is what the snapshot is taken for that a restore takes first.
-const triggerUndo = "undo"

@@ -24,6 +24,9 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
+	if b.way == nil {
+		return e.unmoved(ctx, op, b.plan, to)
+	}
 	// The snapshot to which undo returns is recorded in the store now, so the files
 	// may be changed. It goes into git at the same time. If that fails, the next
 	// command tries again. The operation ends only when git is done. Somebody may
@@ -45,9 +48,25 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	}
 	r := restored(op.Operation, out)
 	r.Bridge = bridged
-	r.Kept = append(lacks(to.target), r.Kept...)
-	r.Kept, r.Conflicts = append(b.plan.Kept, r.Kept...), append(b.plan.Conflicts, r.Conflicts...)
-	return r, nil
+	return r.with(b.plan), nil
+}
+
+// unmoved ends a restore that found nothing to change. The files stand at its
+// target from now on, if it was of all of them.
+func (e *Engine) unmoved(ctx context.Context, op running, p *Plan, to aim) (*Restored, error) {
+	here, err := e.Here(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(op.Paths) == 0 && (here == nil || here.ID != op.To) {
+		err := e.update(ctx, func(u *records.Update) error {
+			return errors.Join(to.checkTarget(&u.View), u.Stand(op.To))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return restored(op.Operation, outcome{}).with(p), nil
 }
 
 // A running operation is being carried out: its lock is held, so that nobody
@@ -82,6 +101,13 @@ func restored(op *Operation, out outcome) *Restored {
 	return r
 }
 
+// with adds what the plan says of paths that no step touches.
+func (r *Restored) with(p *Plan) *Restored {
+	r.Kept = append(lacks(p.Target), r.Kept...)
+	r.Kept, r.Conflicts = append(p.Kept, r.Kept...), append(p.Conflicts, r.Conflicts...)
+	return r
+}
+
 // dropped says of a target that was pruned meanwhile that it is gone, instead
 // of what could then not be read of it.
 func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error {
@@ -94,7 +120,7 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 }
 
 // A begun operation is recorded with its plan. It has what is needed to carry it
-// out.
+// out. Without a way nothing has begun: nothing has to change.
 type begun struct {
 	plan   *Plan
 	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git
@@ -120,6 +146,9 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (*begun, er
 		return nil, err
 	}
 	defer c.Discard()
+	if op.Kind == records.KindRestore && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
+		return &begun{plan: plan}, nil
+	}
 	way, err := e.begin(ctx, op, to, c, plan.steps)
 	if err != nil {
 		return nil, err
@@ -169,7 +198,7 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps
 	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
 		return nil, objects.StoreError(err)
 	}
-	_, _, way, err = e.commit(ctx, c, Point{Trigger: triggerUndo}, func(u *records.Update, undo *Snapshot) error {
+	_, _, way, err = e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
 		if err := to.checkTarget(&u.View); err != nil {
 			return err

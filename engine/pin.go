@@ -16,6 +16,9 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if name == "" {
 		return fmt.Errorf("%w: a pin needs a name", ErrRefused)
 	}
+	if speaksOfItself(name) {
+		return fmt.Errorf("%w: a pin cannot be called %q: that means a snapshot already", ErrRefused, name)
+	}
 	s, err := e.Find(ctx, id)
 	if err != nil {
 		return err
@@ -49,5 +52,5 @@ func (e *Engine) Unpin(ctx context.Context, name string) error {
 	if e.opened() == nil || name == "" {
 		return nil
 	}
-	return e.update(ctx, func(u *records.Update) error { return u.Unpin(name) })
+	return e.update(ctx, func(u *records.Update) error { return u.Pin(name, oid.ID{}) })
 }

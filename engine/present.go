@@ -27,7 +27,9 @@ type known struct {
 	mirror.Known
 	time  time.Time // when the scan began
 	umask tree.Mode
-	new   bool // the store knows nothing of the worktree yet
+	new   bool      // the store knows nothing of the worktree yet
+	here  *Snapshot // at which its files stand; nil: there is none that the store has
+	at    oid.ID    // the id of here, also where the store has no record of it
 }
 
 // A present is the worktree as it was seen, to be compared or shown.
@@ -106,6 +108,9 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 			k.umask, k.new = w.Umask, false
 		}
 		if err != nil {
+			return err
+		}
+		if k.here, k.at, err = standsAt(v); err != nil {
 			return err
 		}
 		return k.Read(v)

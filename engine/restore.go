@@ -14,6 +14,9 @@ import (
 // expects, so that an edit made meanwhile is a conflict and survives), one
 // sync, and the operation's end. After a crash anywhere the next command
 // finishes what was begun, and [Engine.Undo] takes it back.
+//
+// Where nothing has to change, nothing is recorded: that is no step which Undo
+// could take back. The files stand at the snapshot all the same.
 func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Restored, error) {
 	to, err := e.aimAt(ctx, id, opt)
 	if err != nil {

@@ -32,7 +32,7 @@ type SnapshotOptions struct {
 type Recorded struct {
 	*Snapshot
 	Reused    bool   // the worktree was as the last snapshot has it; nothing new was made
-	Changed   int    // paths that differ from the worktree's last snapshot
+	Changed   int    // paths that differ from the snapshot at which the files stood ([Engine.Here])
 	Unstable  []Note // files that kept changing while they were read; the last whole read was kept
 	Exposed   []Path // files that look like secrets and are in git objects now; told once
 	Bridge    error  // not nil: the snapshot is in the store, but is not in git yet
@@ -68,6 +68,10 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if opt == nil {
 		opt = &SnapshotOptions{}
 	}
+	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger, Agent: opt.Agent, Prompt: opt.Prompt}
+	if p.Same(Point{Trigger: records.TriggerUndo}) {
+		return nil, fmt.Errorf("%w: the trigger %q alone is what restores record the present with; choose another word", ErrRefused, p.Trigger)
+	}
 	kind, err := e.formKind(opt.Form)
 	if err != nil {
 		return nil, err
@@ -76,7 +80,6 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger, Agent: opt.Agent, Prompt: opt.Prompt}
 	r, c, way, err := e.recordPresent(ctx, p)
 	if err != nil {
 		return nil, err
@@ -99,9 +102,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	return r, nil
 }
 
-// compare fills in what differs from the worktree's last snapshot.
+// compare fills in what differs from where the files stood.
 func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
-	if r.Changed, err = e.changed(c); err != nil || r.Reused {
+	if r.Changed, err = e.changed(ctx, c); err != nil || r.Reused {
 		return err
 	}
 	r.Exposed, err = e.exposed(ctx, c)
@@ -128,7 +131,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	if err := e.sortSkipped(ctx, r, c); err != nil {
 		return nil, err
 	}
-	r.Changed, err = e.changed(c)
+	r.Changed, err = e.changed(ctx, c)
 	return r, err
 }
 
@@ -207,7 +210,7 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 // taken for.
 func (e *Engine) again(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) error {
 	if also == nil {
-		return e.addPoint(ctx, c.Last, p)
+		return e.addPoint(ctx, c, p)
 	}
 	return objects.StoreError(c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if err := c.CheckLast(&u.View); err != nil {
@@ -225,7 +228,10 @@ func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.W
 		return nil, false, err
 	}
 	if held.Same(last) {
-		return last, true, errors.Join(u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
+		if !s.OfRestore() {
+			err = u.Stand(last.ID)
+		}
+		return last, true, errors.Join(err, u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
 	}
 	if err := held.Relies(&u.View); err != nil {
 		return nil, false, err
@@ -250,10 +256,11 @@ func (e *Engine) addRecord(u *records.Update, s *Snapshot, pending bool) error {
 	return u.SetLast(s)
 }
 
-// addPoint says of an existing snapshot what else it was taken for, if that is
-// anything new.
-func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
-	if s.Knows(p) {
+// addPoint says of the last snapshot, which has what was taken, what else it was
+// taken for, if that is anything new. The files stand at it from then on.
+func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
+	s := c.Last
+	if s.Knows(p) && c.at == s.ID {
 		return nil
 	}
 	return e.update(ctx, func(u *records.Update) error {
@@ -265,18 +272,28 @@ func (e *Engine) addPoint(ctx context.Context, s *Snapshot, p Point) error {
 			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
 		}
 		*s = *current
-		return errors.Join(u.AddPoint(s, p), e.sessions().Remember(u))
+		return errors.Join(u.AddPoint(s, p), u.Stand(s.ID), e.sessions().Remember(u))
 	})
 }
 
-// changed counts the paths that differ from the worktree's last snapshot
-// before the capture.
-func (e *Engine) changed(c *present) (int, error) {
-	if c.Last == nil || c.Last.Lost != "" { // there is nothing to compare with
+// changed counts the paths that differ from where the files stood before the
+// capture.
+func (e *Engine) changed(ctx context.Context, c *present) (int, error) {
+	here := c.here
+	if here == nil && !c.at.IsZero() {
+		var err error
+		if here, err = e.Find(ctx, c.at); err != nil && !errors.Is(err, ErrNoSnapshot) {
+			return 0, err
+		}
+	}
+	if here == nil {
+		here = c.Last
+	}
+	if here == nil || here.Lost != "" { // there is nothing to compare with
 		return c.Files(), nil
 	}
 	n := 0
-	for _, err := range tree.Diff(c.Last.State(), c.State, e.alg, c.Trees) {
+	for _, err := range tree.Diff(here.State(), c.State, e.alg, c.Trees) {
 		if err != nil {
 			return 0, err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -12,26 +13,29 @@ import (
 
 // A Status is what there is to know of a worktree without scanning it.
 type Status struct {
-	Root       string     `json:"root"`
-	Git        bool       `json:"git"`                  // the worktree belongs to a git repository
-	Store      string     `json:"store"`                // the store's file
-	StoreBytes int64      `json:"store_bytes"`          // of that file on disk; 0: not made yet
-	GitBytes   int64      `json:"git_bytes"`            // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
-	FreeBytes  int64      `json:"free_bytes,omitempty"` // that the user may still write where the store is; 0: the system does not tell
-	Much       bool       `json:"much,omitempty"`       // the store and git together take more than a tenth of that
-	Objects    int64      `json:"objects"`              // in the store
-	Snapshots  int        `json:"snapshots"`            // of this worktree
-	Total      int        `json:"total"`                // of all worktrees that share the store
-	Last       oid.ID     `json:"last,omitzero"`        // this worktree's newest snapshot
-	LastTime   time.Time  `json:"last_time,omitzero"`
-	Skipped    []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
-	Pending    int        `json:"pending"`           // snapshots that are not in git yet
-	Lost       []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
-	Unfinished *Operation `json:"unfinished,omitempty"`
-	Undo       int        `json:"undo"`              // operations that undo can take back
-	Redo       int        `json:"redo"`              // undos that redo can take back
-	Exposed    []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects, and were not purged since
-	Warnings   []string   `json:"warnings,omitempty"`
+	Root         string     `json:"root"`
+	Git          bool       `json:"git"`                  // the worktree belongs to a git repository
+	Store        string     `json:"store"`                // the store's file
+	StoreBytes   int64      `json:"store_bytes"`          // of that file on disk; 0: not made yet
+	GitBytes     int64      `json:"git_bytes"`            // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
+	FreeBytes    int64      `json:"free_bytes,omitempty"` // that the user may still write where the store is; 0: the system does not tell
+	Much         bool       `json:"much,omitempty"`       // the store and git together take more than a tenth of that
+	Objects      int64      `json:"objects"`              // in the store
+	Snapshots    int        `json:"snapshots"`            // of this worktree
+	Total        int        `json:"total"`                // of all worktrees that share the store
+	Last         oid.ID     `json:"last,omitzero"`        // this worktree's newest snapshot
+	LastTime     time.Time  `json:"last_time,omitzero"`
+	Recorded     oid.ID     `json:"recorded,omitzero"` // the newest that was recorded on purpose: "@"
+	RecordedTime time.Time  `json:"recorded_time,omitzero"`
+	Here         oid.ID     `json:"here,omitzero"`     // where its files stand ([Engine.Here])
+	Skipped      []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
+	Pending      int        `json:"pending"`           // snapshots that are not in git yet
+	Lost         []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
+	Unfinished   *Operation `json:"unfinished,omitempty"`
+	Undo         int        `json:"undo"`              // operations that undo can take back
+	Redo         int        `json:"redo"`              // undos that redo can take back
+	Exposed      []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects, and were not purged since
+	Warnings     []string   `json:"warnings,omitempty"`
 }
 
 // Status reads what there is to know without scanning the worktree, and
@@ -52,6 +56,16 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	var last *Snapshot
 	err = e.view(ctx, func(v *records.View) error {
 		if last, err = v.Last(); err != nil {
+			return err
+		}
+		recorded, err := newestOnPurpose(v)
+		if err != nil && !errors.Is(err, ErrDamaged) { // there is more to know
+			return err
+		}
+		if recorded != nil {
+			st.Recorded, st.RecordedTime = recorded.ID, recorded.Time
+		}
+		if _, st.Here, err = standsAt(v); err != nil {
 			return err
 		}
 		st.Lost = v.Lost()

@@ -37,7 +37,7 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 // anew, since not all of what it met was followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
-		l.r, l.visited = l.e.reach(nil), records.NewVisited()
+		l.r, l.visited = l.e.reach(nil), &records.Visited{}
 		var keep []*Snapshot
 		err := l.e.view(l.ctx, func(v *records.View) (err error) {
 			keep, err = l.unmarked(v, mark)

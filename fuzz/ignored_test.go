@@ -93,18 +93,23 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 					t.Errorf("%q is %.40q, was %.40q, recorded: %v, before the restore %.40q", p, now[p], what, recorded, there[p])
 				}
 			}
-			undo, err := w.long.Find(t.Context(), r.Undo)
-			w.must(err)
-			for p := range w.export(w.long, undo) {
-				delete(there, p)
+			nothing := r.Undo.IsZero() // had to change: that is no step
+			if !nothing {
+				undo, err := w.long.Find(t.Context(), r.Undo)
+				w.must(err)
+				for p := range w.export(w.long, undo) {
+					delete(there, p)
+				}
 			}
 			for p, what := range there { // what nothing holds
 				if now[p] != what {
 					t.Errorf("%q was lost: %.40q, now %.40q", p, what, now[p])
 				}
 			}
-			_, err = w.long.Undo(t.Context())
-			w.must(err)
+			if !nothing {
+				_, err = w.long.Undo(t.Context())
+				w.must(err)
+			}
 			if d := changed.differs(w.picture(w.root)); d != "" {
 				t.Errorf("undo: %s", d)
 			}

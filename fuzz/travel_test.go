@@ -34,9 +34,30 @@ func (w *world) travel() {
 	}
 	w.allowed(r, before)
 	restored := w.picture(w.root)
+	w.travelBack(e, s, r, states{before: before, now: restored})
+	w.travelPart(e, s)
+	if now := w.mine(); !maps.Equal(mine, now) {
+		w.fail("restore touched the user's git: %q, before %q", now, mine)
+	}
+	w.unblock()
+	w.check()
+}
+
+// travelBack holds what a restore did, and that undo brings back what was there.
+func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was states) {
+	w.t.Helper()
+	before, restored := was.before, was.now
+	if r.Undo.IsZero() { // nothing had to change: that is no step
+		if d := before.differs(restored); d != "" {
+			w.fail("the restore says that nothing had to change, and changed:\n  %s\n%+v", d, r)
+		}
+		w.compareRestored(s, r, was)
+		return
+	}
 	undo, err := e.Find(w.t.Context(), r.Undo)
 	w.must(err)
-	w.compareRestored(s, r, states{before, restored, w.export(e, undo)})
+	was.undo = w.export(e, undo)
+	w.compareRestored(s, r, was)
 	w.note("undo")
 	u, err := e.Undo(w.t.Context())
 	if err != nil {
@@ -58,12 +79,6 @@ func (w *world) travel() {
 			w.fail("redo did not bring back:\n  %s\nredo %+v", d, again)
 		}
 	}
-	w.travelPart(e, s)
-	if now := w.mine(); !maps.Equal(mine, now) {
-		w.fail("restore touched the user's git: %q, before %q", now, mine)
-	}
-	w.unblock()
-	w.check()
 }
 
 // travelPart restores a part of a snapshot at times, undoes and redoes that: what
@@ -94,6 +109,12 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 			continue // what is no directory may give way to one
 		}
 		w.fail("a restore of %q changed %q", limits.texts, p)
+	}
+	if r.Undo.IsZero() { // nothing had to change: that is no step
+		if d := before.differs(restored); d != "" {
+			w.fail("the restore of %q says that nothing had to change, and changed:\n  %s\n%+v", limits.texts, d, r)
+		}
+		return
 	}
 	for i, want := range []picture{before, restored, before} {
 		run := e.Undo

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ func catCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		id, path, ok := strings.Cut(args[0], ":")
+		id, path, ok := cutID(args[0])
 		if !ok {
 			return usagef("%s: which snapshot? write ID:PATH, such as @:%s", c.Name(), args[0])
 		}
@@ -26,6 +27,17 @@ func catCommand(a *app) *cobra.Command {
 		return ignoreClosed(e.Cat(ctx, s, path, a.out))
 	})
 }
+
+// cutID separates ID:PATH. The ids undo:N and prompt:ID have
+// a colon of their own.
+func cutID(text string) (id, path string, ok bool) {
+	if name := ownColon.FindString(text); name != "" {
+		return name[:len(name)-1], text[len(name):], true
+	}
+	return strings.Cut(text, ":")
+}
+
+var ownColon = regexp.MustCompile(`^(undo|prompt):[^:]+:`)
 
 func exportCommand(a *app) *cobra.Command {
 	return verb("export ID DIR", "Write what a snapshot holds into a new directory", cobra.ExactArgs(2), func(c *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 
 func diffCommand(a *app) *cobra.Command {
 	var stat, nameStatus, patch bool
-	c := verb("diff [FROM [TO]] [-- PATH...]", "Show what changed: since the last snapshot, since FROM, or from FROM to TO", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+	c := verb("diff [FROM [TO]] [-- PATH...]", "Show what changed: since the last snapshot or restore, since FROM, or from FROM to TO", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
 		if stat && nameStatus || stat && patch || nameStatus && patch {
 			return usagef("%s: --stat, --name-status and --patch exclude one another", c.Name())
 		}
@@ -28,7 +28,7 @@ func diffCommand(a *app) *cobra.Command {
 		if paths, err = a.inside(paths); err != nil {
 			return err
 		}
-		from, to, err := diffSides(ids, func(id string) (*engine.Snapshot, error) { return a.snapshotOf(ctx, e, id) })
+		from, to, err := diffSides(ctx, e, ids, func(id string) (*engine.Snapshot, error) { return a.snapshotOf(ctx, e, id) })
 		if err != nil {
 			return err
 		}
@@ -75,11 +75,14 @@ func splitPaths(c *cobra.Command, args []string, most int) (before, paths []stri
 	return before, paths, nil
 }
 
-// diffSides resolves the ids of a diff. Without any, it is from the last
-// snapshot to the worktree; to is nil for the worktree.
-func diffSides(ids []string, find func(string) (*engine.Snapshot, error)) (from, to *engine.Snapshot, err error) {
+// diffSides resolves the ids of a diff. Without any, it is from where the files
+// stand to the worktree; to is nil for the worktree.
+func diffSides(ctx context.Context, e *engine.Engine, ids []string, find func(string) (*engine.Snapshot, error)) (from, to *engine.Snapshot, err error) {
 	if len(ids) == 0 {
-		ids = []string{"@"}
+		if from, err = e.Here(ctx); from != nil || err != nil {
+			return from, nil, err
+		}
+		ids = []string{"@"} // which says that there is none
 	}
 	if from, err = find(ids[0]); err != nil || len(ids) == 1 {
 		return from, nil, err

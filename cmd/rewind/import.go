@@ -45,7 +45,7 @@ func importCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printImported(r *engine.Imported, dry bool) {
-	a.printList(r.Snapshots, true)
+	a.printList(r.Snapshots, moments{}, true)
 	if dry {
 		say(a.err, "would import %s\n", count(len(r.Snapshots), "checkpoint"))
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,16 +25,19 @@ func listCommand(a *app) *cobra.Command {
 			return usagef("--limit %d is negative", opt.Limit)
 		}
 		opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
+		opt.OnPurpose = !opt.All && !a.json
 		list, err := e.List(ctx, &opt)
 		if err != nil && len(list) == 0 {
 			return err
 		}
+		m, other := momentsOf(ctx, e)
+		err = errors.Join(err, other)
 		if a.json {
-			a.printJSON(wire.NewList(list))
-		} else if len(list) == 0 && err == nil {
+			a.printJSON(wire.NewList(list, m.here, m.ops))
+		} else if m = m.chosen(ctx, e, &opt); len(list)+len(m.kept) == 0 && err == nil {
 			a.printNone(&opt)
 		} else {
-			a.printList(list, opt.All)
+			a.printList(list, m, opt.All)
 		}
 		return err // of some the records are damaged
 	})
@@ -56,14 +60,32 @@ func (a *app) printNone(opt *engine.ListOptions) {
 	}
 }
 
-func (a *app) printList(list []*engine.Snapshot, all bool) {
+// printList prints snapshots, newest first, and what restores replaced: between
+// them, or with all in the rows of the undo snapshots.
+func (a *app) printList(list []*engine.Snapshot, m moments, all bool) {
 	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	line := func(id string, at time.Time, columns ...string) {
+		columns = append([]string{id, at.Local().Format(time.DateTime), age(time.Since(at))}, columns...)
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(columns, "\t"), "\t "))
+	}
+	next := 0
+	restores := func(since time.Time) {
+		for ; !all && next < len(m.ops) && m.ops[next].Started.After(since); next++ {
+			if m.kept[m.ops[next].From] {
+				line(fmt.Sprintf("undo:%d", next+1), m.ops[next].Started, m.replaced(next))
+			}
+		}
+	}
 	for _, s := range list {
+		restores(s.Time)
 		where := ""
 		if all && s.Where != "." {
 			where = s.Where + system(s) // what is imported is of no worktree
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join([]string{short(s.ID), s.Time.Local().Format(time.DateTime), age(time.Since(s.Time)), oneLine(describe(s)), plain(where)}, "\t"), "\t "))
+		line(short(s.ID), s.Time, m.describe(s), plain(where))
+	}
+	if !m.cut {
+		restores(time.Time{})
 	}
 	w.Flush()
 }
@@ -82,11 +104,14 @@ func describe(s *engine.Snapshot) string {
 	if len(labels) > 0 {
 		return strings.Join(labels, ", ")
 	}
+	if s.OfRestore() {
+		return "what a restore replaced"
+	}
 	if text := describePrompts(s.Points); text != "" {
 		return text
 	}
 	for _, p := range s.Points {
-		if p.Trigger != "" {
+		if p.Trigger != "" && !byRestore(p) {
 			return "(" + p.Trigger + ")"
 		}
 	}
@@ -173,7 +198,11 @@ func (a *app) printRecord(s *engine.Snapshot) {
 		line("label", oneLine(p.Label))
 		line("session", oneLine(p.Session))
 		line("entry", oneLine(p.Entry))
-		line("trigger", oneLine(p.Trigger))
+		if byRestore(p) {
+			line("taken", "by a restore, before it changed files")
+		} else {
+			line("trigger", oneLine(p.Trigger))
+		}
 		line("agent", oneLine(p.Agent))
 		line("prompt", oneLine(p.Prompt))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
@@ -215,9 +216,12 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	if r.Bridge != nil {
 		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
-	if a.json {
+	switch {
+	case a.json:
 		a.printJSON(wire.NewRestored(r, took))
-	} else {
+	case r.Undo.IsZero():
+		say(a.out, "%s\n", nothingToChange(r.ID, len(r.Kept)+len(r.Conflicts)))
+	default:
 		back := "undo"
 		if a.verb == "undo" {
 			back = "redo"
@@ -225,6 +229,15 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 		say(a.out, "restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
 	}
 	return outcome(r)
+}
+
+// nothingToChange says why a restore does nothing. The paths that it leaves as
+// they are were named before.
+func nothingToChange(id oid.ID, named int) string {
+	if named > 0 {
+		return fmt.Sprintf("nothing to change: but for the paths named above, the files are as %s has them", short(id))
+	}
+	return fmt.Sprintf("nothing to change: the files are as %s has them", short(id))
 }
 
 // outcome is how a command ends that wrote files.

@@ -91,7 +91,11 @@ func callList(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewList(list), nil
+	m, err := momentsOf(ctx, c.engine)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewList(list, m.here, m.ops), nil
 }
 
 func callShow(ctx context.Context, c *call) (any, error) {
@@ -119,14 +123,16 @@ func callDiff(ctx context.Context, c *call) (any, error) {
 	if err := c.Decode(&p); err != nil {
 		return nil, err
 	}
-	if p.From == "" {
+	var ids []string
+	if p.From == "" && p.To != "" {
 		p.From = "@"
 	}
-	ids := []string{p.From}
-	if p.To != "" {
-		ids = append(ids, p.To)
+	for _, id := range []string{p.From, p.To} {
+		if id != "" {
+			ids = append(ids, id)
+		}
 	}
-	from, to, err := diffSides(ids, func(id string) (*engine.Snapshot, error) { return c.engine.Resolve(ctx, id) })
+	from, to, err := diffSides(ctx, c.engine, ids, func(id string) (*engine.Snapshot, error) { return c.engine.Resolve(ctx, id) })
 	if err != nil {
 		return nil, err
 	}

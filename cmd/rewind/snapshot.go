@@ -84,8 +84,10 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	switch {
 	case dry:
 		say(a.out, "would record tree %s, %s changed since the last snapshot\n", r.Tree, count(r.Changed, "path"))
-	case r.Reused:
+	case r.Reused && r.Changed == 0:
 		say(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
+	case r.Reused:
+		say(a.out, "%s  %s changed; this state was recorded already\n", short(r.ID), count(r.Changed, "path"))
 	default:
 		say(a.out, "%s  %s changed, %s\n", short(r.ID), count(r.Changed, "path"), took.Round(time.Millisecond))
 	}

@@ -47,8 +47,11 @@ func (a *app) printStatus(st *engine.Status) {
 		others = fmt.Sprintf(" (and %d of other worktrees)", st.Total-st.Snapshots)
 	}
 	say(a.out, "snapshots  %d%s\n", st.Snapshots, others)
-	if !st.Last.IsZero() {
-		say(a.out, "last       %s, %s\n", short(st.Last), age(time.Since(st.LastTime)))
+	if !st.Recorded.IsZero() {
+		say(a.out, "last       %s, recorded %s\n", short(st.Recorded), age(time.Since(st.RecordedTime)))
+	}
+	if !st.Here.IsZero() && st.Here != st.Recorded {
+		say(a.out, "here       %s: the files were restored to it, and nothing was recorded since\n", short(st.Here))
 	}
 	say(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
 	for _, n := range st.Skipped {

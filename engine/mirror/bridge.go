@@ -127,7 +127,7 @@ func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 }
 
 // folds reports whether the chain is folded after this row's snapshot.
-func folds(row records.Pending) bool { return row.Number() > 0 && row.Number()%foldEvery == 0 }
+func folds(row records.Pending) bool { return row.Number > 0 && row.Number%foldEvery == 0 }
 
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref, if
 // that keeps another one still. A snapshot that was pruned or purged needs no

@@ -13,17 +13,10 @@ import (
 // A Pending is a snapshot that may not be in git yet.
 type Pending struct {
 	ID       oid.ID
-	Recorded bool // the store has a record of it
+	Recorded bool   // the store has a record of it
+	Number   uint64 // counts the snapshots of the store up to this one; 0: not known
 
 	key []byte
-}
-
-// Number counts the snapshots of the store up to this one; 0 is not known.
-func (p Pending) Number() uint64 {
-	if len(p.key) != 8 {
-		return 0
-	}
-	return binary.BigEndian.Uint64(p.key)
 }
 
 // A Debt is what the store knows that git may still lack.
@@ -48,7 +41,11 @@ func (v *View) Debt() (d Debt, err error) {
 		}
 		pending[id] = true
 		seq, err := v.Table(tableByID).Value(id.Bytes())
-		d.Pending = append(d.Pending, Pending{key: key, ID: id, Recorded: err == nil && bytes.Equal(seq, key)})
+		row := Pending{key: key, ID: id, Recorded: err == nil && bytes.Equal(seq, key)}
+		if len(key) == 8 {
+			row.Number = binary.BigEndian.Uint64(key)
+		}
+		d.Pending = append(d.Pending, row)
 	}
 	for s, err := range v.Snapshots() {
 		if err != nil {

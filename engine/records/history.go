@@ -55,6 +55,11 @@ func (u *Update) Begin(op *Operation) error {
 	if err := u.giveUp(row.Open); err != nil {
 		return err
 	}
+	w, _, err := u.Worktree()
+	if err != nil {
+		return err
+	}
+	op.Stood = w.At
 	if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 		return err
 	}
@@ -79,7 +84,7 @@ func (u *Update) End(seq uint64, partial bool) error {
 		return err
 	}
 	now.Ended, now.Partial = u.owner.Now(), partial
-	return errors.Join(u.putOperation(now), u.putHistory(u.owner.Key, row))
+	return errors.Join(u.putOperation(now), u.putHistory(u.owner.Key, row), u.arrive(now))
 }
 
 // GiveUpAll ends the unfinished operations of all worktrees.

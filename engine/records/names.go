@@ -22,13 +22,14 @@ func (v *View) Pins() map[string]oid.ID {
 	return pins
 }
 
-// Pin gives a name to a snapshot; another one loses it.
+// Pin gives a name to a snapshot; another one loses it. The zero id takes it away,
+// if anything has it.
 func (u *Update) Pin(name string, id oid.ID) error {
+	if id.IsZero() {
+		return u.remove(tablePins, []byte(name))
+	}
 	return u.put(tablePins, []byte(name), id.Bytes())
 }
-
-// Unpin takes a name away, if anything has it.
-func (u *Update) Unpin(name string) error { return u.remove(tablePins, []byte(name)) }
 
 // Places returns the directories in which sessions of agents lie, and what each
 // one is.

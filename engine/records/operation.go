@@ -29,6 +29,7 @@ type Operation struct {
 	Depth   int           `json:"depth,omitempty"`   // how many it is from the bottom of that stack
 	From    oid.ID        `json:"from"`              // the snapshot taken just before
 	To      oid.ID        `json:"to"`                // the snapshot that was restored
+	Stood   oid.ID        `json:"stood,omitzero"`    // the snapshot at which the files stood before it
 	Paths   []Path        `json:"paths,omitempty"`   // limited to these patterns; empty: everything
 	Reverts uint64        `json:"reverts,omitempty"` // the operation that an undo or redo takes back
 	Plan    oid.ID        `json:"plan"`              // blob: the steps in JSON

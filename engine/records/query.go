@@ -7,6 +7,8 @@ type Query struct {
 	Session string // with a point of this session; "": any
 	Limit   int    // at most so many; 0: all
 
+	OnPurpose bool // none that only restores took
+
 	owner *Owner
 	found []*Snapshot
 	rows  []row // not decoded yet
@@ -54,5 +56,8 @@ func (q *Query) Snapshots() ([]*Snapshot, error) {
 }
 
 func (q *Query) wants(s *Snapshot) bool {
+	if q.OnPurpose && s.OfRestore() {
+		return false
+	}
 	return (q.All || s.Where == q.owner.Key || s.Where == "" && !s.Foreign()) && s.InSession(q.Session)
 }

@@ -91,8 +91,8 @@ func (v *View) Renamed(id oid.ID) oid.ID {
 	return now
 }
 
-// Before returns the snapshot of the same worktree that was recorded before s,
-// nil if s is its first.
+// Before returns the snapshot of the same worktree that was recorded before s on
+// purpose, nil if there is none.
 func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 	seq, err := v.Table(tableByID).Value(s.ID.Bytes())
 	if errors.Is(err, cas.ErrNotFound) {
@@ -106,7 +106,7 @@ func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 			continue
 		}
 		other, err := row{key, value}.decode()
-		if err != nil || other.Where == s.Where {
+		if err != nil || other.Where == s.Where && !other.OfRestore() {
 			return other, err
 		}
 	}

@@ -100,23 +100,25 @@ func (u *Update) repointWorktree(key string, w Worktree, ids map[oid.ID]oid.ID) 
 		return err
 	}
 	for _, op := range ops {
-		from, to := ids[op.From], ids[op.To]
-		if from.IsZero() && to.IsZero() {
+		if !renew(ids, &op.From, &op.To, &op.Stood) {
 			continue
-		}
-		if !from.IsZero() {
-			op.From = from
-		}
-		if !to.IsZero() {
-			op.To = to
 		}
 		if err := u.putOperation(op); err != nil {
 			return err
 		}
 	}
-	if ids[w.Last].IsZero() {
+	if !renew(ids, &w.Last, &w.At) {
 		return nil
 	}
-	w.Last = ids[w.Last]
 	return u.putWorktree(key, w)
+}
+
+// renew gives ids their new values, and reports whether any has one.
+func renew(ids map[oid.ID]oid.ID, all ...*oid.ID) (changed bool) {
+	for _, id := range all {
+		if now := ids[*id]; !now.IsZero() {
+			*id, changed = now, true
+		}
+	}
+	return changed
 }

@@ -62,13 +62,24 @@ func (s *Snapshot) InSession(session string) bool {
 // Foreign reports whether another system made the snapshot.
 func (s *Snapshot) Foreign() bool { return s.Source != nil && s.Source.Kind != OwnKind }
 
+// OfRestore reports whether only restores have taken the snapshot: nobody
+// recorded that state on purpose.
+func (s *Snapshot) OfRestore() bool {
+	onPurpose := func(p Point) bool { return !p.ofRestore() }
+	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, onPurpose)
+}
+
 // Knows reports whether a point says nothing new. What merely triggered a
-// snapshot of a state that was there already is not worth a record.
+// snapshot of a state that was there already is not worth a record, but that
+// somebody wanted it is, where until then only restores did.
 func (s *Snapshot) Knows(p Point) bool {
-	if p.Same(Point{Trigger: p.Trigger}) {
+	if p.ofRestore() {
 		return true
 	}
-	return slices.ContainsFunc(s.Points, p.Same)
+	if s.OfRestore() {
+		return false
+	}
+	return p.Same(Point{Trigger: p.Trigger}) || slices.ContainsFunc(s.Points, p.Same)
 }
 
 // A Point says what a snapshot was taken for. All fields are the caller's.
@@ -81,6 +92,14 @@ type Point struct {
 	Prompt  string    `json:"prompt,omitempty"` // how the prompt begins that the entry belongs to
 	Time    time.Time `json:"time"`
 }
+
+// TriggerUndo is what a restore, undo or redo takes its snapshot of the present
+// for. Alone in a point it is theirs: nobody else may use it so.
+const TriggerUndo = "undo"
+
+// ofRestore reports whether a restore made the point, not somebody who wanted
+// the state recorded.
+func (p Point) ofRestore() bool { return p.Same(Point{Trigger: TriggerUndo}) }
 
 // Same reports whether two points say the same, whenever they were made.
 func (p Point) Same(q Point) bool {

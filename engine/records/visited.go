@@ -9,14 +9,11 @@ import (
 )
 
 // A Visited remembers the records that were looked at, so that a second look gives
-// what was recorded or changed since.
+// what was recorded or changed since. The zero value has visited nothing.
 type Visited struct {
 	seed maphash.Seed
 	rows map[string]uint64 // by table and key
 }
-
-// NewVisited returns one that has visited nothing.
-func NewVisited() *Visited { return &Visited{seed: maphash.MakeSeed(), rows: map[string]uint64{}} }
 
 // News returns the plans of operations, and the snapshots, newest first, that
 // were not visited before. Then they are visited.
@@ -45,6 +42,9 @@ func (v *View) News(visited *Visited) (plans []oid.ID, snaps []*Snapshot, err er
 }
 
 func (s *Visited) isNew(table string, key, value []byte) bool {
+	if s.rows == nil {
+		s.seed, s.rows = maphash.MakeSeed(), map[string]uint64{}
+	}
 	at, sum := table+string(key), maphash.Bytes(s.seed, value)
 	if s.rows[at] == sum {
 		return false

@@ -16,6 +16,7 @@ type Worktree struct {
 	Birth string    `json:"birth,omitempty"` // of its directory
 	Umask tree.Mode `json:"umask"`           // of all its snapshots
 	Last  oid.ID    `json:"last,omitzero"`   // its newest snapshot
+	At    oid.ID    `json:"at,omitzero"`     // the snapshot at which its files stand; zero: the newest that was recorded on purpose
 }
 
 // Worktree returns the record of the owner; ok is false if it has none, or one
@@ -69,12 +70,21 @@ func (v *View) Last() (*Snapshot, error) {
 	return v.Find(w.Last)
 }
 
-// SetLast makes a snapshot the owner's newest one.
+// SetLast makes a snapshot the owner's newest one. The files stand at it, unless
+// a restore took it: they stand where they stood.
 func (u *Update) SetLast(s *Snapshot) error {
 	if _, err := u.bindHistory(); err != nil {
 		return err
 	}
-	return u.putWorktree(u.owner.Key, Worktree{Root: u.owner.Root, Birth: u.owner.Birth, Umask: s.Umask, Last: s.ID})
+	before, _, err := u.Worktree()
+	if err != nil {
+		return err
+	}
+	at := s.ID
+	if s.OfRestore() {
+		at = before.At
+	}
+	return u.putWorktree(u.owner.Key, Worktree{Root: u.owner.Root, Birth: u.owner.Birth, Umask: s.Umask, Last: s.ID, At: at})
 }
 
 func (u *Update) putWorktree(key string, w Worktree) error {

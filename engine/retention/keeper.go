@@ -14,6 +14,7 @@ import (
 const (
 	keepPin     = "pinned by name"
 	keepLast    = "newest of its worktree"
+	keepHere    = "where a worktree's files stand"
 	keepUndo    = "undo or redo may want it"
 	keepLabel   = "labelled"
 	keepSession = "a session's files, its way back, or what a fork begins with"
@@ -230,6 +231,7 @@ func stays(v *records.View) (map[oid.ID]string, error) {
 	}
 	for key, w := range worktrees {
 		add(w.Last, keepLast)
+		add(w.At, keepHere)
 		ops, err := v.Wanted(key)
 		if err != nil {
 			return nil, err

@@ -23,6 +23,10 @@ type Record struct {
 	Source   *Source        `json:"source,omitempty"`
 	Lost     string         `json:"lost,omitempty"`
 	Gaps     []string       `json:"limits,omitempty"`
+
+	Undo  bool     `json:"undo,omitempty"`  // only restores took it, before they changed files
+	Names []string `json:"names,omitempty"` // of list: its names undo:N
+	Here  bool     `json:"here,omitempty"`  // of list: the files stand at it
 }
 
 // A Source is where a snapshot comes from that has no record of the usual kind.
@@ -36,7 +40,7 @@ func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
-		Gaps: Gaps(s), Lost: s.Lost,
+		Gaps: Gaps(s), Lost: s.Lost, Undo: s.OfRestore(),
 	}
 	if r.Points == nil {
 		r.Points = []engine.Point{}
@@ -90,8 +94,19 @@ type List struct {
 	Snapshots []Record `json:"snapshots"`
 }
 
-// NewList tells of snapshots.
-func NewList(list []*engine.Snapshot) List { return List{newRecords(list)} }
+// NewList tells of snapshots: which one the files stand at, nil if at none, and
+// what the operations of the worktree, newest first, have replaced.
+func NewList(list []*engine.Snapshot, here *engine.Snapshot, ops []*engine.Operation) List {
+	out := newRecords(list)
+	names := map[string][]string{}
+	for i, op := range ops {
+		names[op.From.String()] = append(names[op.From.String()], fmt.Sprintf("undo:%d", i+1))
+	}
+	for i := range out {
+		out[i].Names, out[i].Here = names[out[i].ID], here != nil && list[i].ID == here.ID
+	}
+	return List{out}
+}
 
 // A Shown is the answer of show.
 type Shown struct {
