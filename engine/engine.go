@@ -19,6 +19,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -45,6 +46,7 @@ type Options struct {
 	UseEnv    bool                // obey GIT_DIR and friends, which otherwise are ignored
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
+	Watch     *watched.Tree       // of a program that lives on: what lets snapshots look only where something changed; may be nil
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
 }
 

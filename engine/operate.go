@@ -153,7 +153,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (*begun, er
 	if err != nil {
 		return nil, err
 	}
-	_ = e.saveStatTable(c.present(), op.From) // a cancellation is met again, and reported, before the first step
+	_ = e.saveStatTable(op.From, c.SaveStatTable) // a cancellation is met again, and reported, before the first step
 	return &begun{plan, way, c.Memory}, nil
 }
 

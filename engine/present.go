@@ -163,12 +163,12 @@ func (p *present) forPlan() *plan.Present {
 	return out
 }
 
-// saveStatTable keeps what the scan saw for the next one; afterwards nothing tells any
-// more what it saw at a path. That is a cache: failing to write it costs time, so
+// saveStatTable lets save keep what the scan saw for the next one; afterwards nothing
+// tells any more what it saw at a path. That is a cache: failing to write it costs time, so
 // only a caller's own cancellation is an error.
-func (e *Engine) saveStatTable(p *present, id oid.ID) error {
+func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
-	err := p.SaveStatTable(storeName(e.opened()), id)
+	err := save(storeName(e.opened()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

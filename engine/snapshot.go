@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -80,7 +81,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	r, c, way, err := e.recordPresent(ctx, p)
+	turn := e.opt.Watch.Begin(ctx, e.root, e.conf.WatchFrom)
+	defer turn.Close()
+	r, c, way, err := e.recordPresent(ctx, p, turn)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
-	_ = e.saveStatTable(c, r.ID)
+	_ = e.saveStatTable(r.ID, func(store string, id oid.ID) error { return turn.End(c, store, id) })
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if !r.Reused {
@@ -138,10 +141,12 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 // recordPresent captures and commits. If a sweep removed something in between, it
 // begins again: then nothing was recorded. The caller closes what was seen, and
 // finishes the way into git.
-func (e *Engine) recordPresent(ctx context.Context, p Point) (*Recorded, *present, *mirror.Way, error) {
+func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (*Recorded, *present, *mirror.Way, error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
-		c, err := e.stage(ctx, nil)
+		place := e.place()
+		place.Base, place.Only = turn.Base, turn.Only
+		c, err := e.stageAt(ctx, place, nil)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -160,6 +165,7 @@ func (e *Engine) recordPresent(ctx context.Context, p Point) (*Recorded, *presen
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
 			return nil, nil, nil, err
 		}
+		turn.Everything()
 	}
 }
 
@@ -313,7 +319,11 @@ func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, err
 // stage scans the worktree into a stage of the store, which the caller commits or
 // discards.
 func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
-	o := capture.Open(e.place())
+	return e.stageAt(ctx, e.place(), force)
+}
+
+func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []string) (*staged, error) {
+	o := capture.Open(place)
 	store, err := e.needStore()
 	if err != nil {
 		o.Close()

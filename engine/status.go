@@ -32,9 +32,11 @@ type Status struct {
 	Pending      int        `json:"pending"`           // snapshots that are not in git yet
 	Lost         []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
 	Unfinished   *Operation `json:"unfinished,omitempty"`
-	Undo         int        `json:"undo"`              // operations that undo can take back
-	Redo         int        `json:"redo"`              // undos that redo can take back
-	Exposed      []Path     `json:"exposed,omitempty"` // look like secrets and went into git objects, and were not purged since
+	Undo         int        `json:"undo"`                // operations that undo can take back
+	Redo         int        `json:"redo"`                // undos that redo can take back
+	Exposed      []Path     `json:"exposed,omitempty"`   // look like secrets and went into git objects, and were not purged since
+	Watched      bool       `json:"watched,omitempty"`   // the next snapshot of this program looks only where something changed
+	Unwatched    string     `json:"unwatched,omitempty"` // why not; empty also where nothing would be watched
 	Warnings     []string   `json:"warnings,omitempty"`
 }
 
@@ -42,6 +44,7 @@ type Status struct {
 // changes nothing: it does not finish an unfinished operation, it names it.
 func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Warnings: e.Warnings()}
+	st.Watched, st.Unwatched = e.opt.Watch.State()
 	s := e.opened()
 	if s == nil {
 		return st, nil

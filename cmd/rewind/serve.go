@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/internal/rpc"
 )
 
@@ -35,6 +36,7 @@ func serveCommand(a *app) *cobra.Command {
 		// the process in the middle of one.
 		signal.Ignore(syscall.SIGPIPE)
 		s := &service{app: a}
+		defer s.watch.Close()
 		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {
 			return nil
@@ -51,6 +53,8 @@ func serveCommand(a *app) *cobra.Command {
 type service struct {
 	app  *app
 	open func(context.Context, *call) (*engine.Engine, error) // nil before initialize
+
+	watch watched.Tree // what lives from one request to the next
 }
 
 // A call is one request with the worktree open.
@@ -139,7 +143,7 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 		return nil, &rpc.Error{Code: codeNoVersion, Message: fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", *p.Protocol, protocolVersion), Data: exitData{exitFailed}}
 	}
 	open := func(ctx context.Context, c *call) (*engine.Engine, error) {
-		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit}
+		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit, Watch: &s.watch}
 		if c != nil {
 			opt.Progress, opt.Recovered = c.progress(), func(done *engine.Restored) { c.recovered = done }
 		}

@@ -38,6 +38,9 @@ type Place struct {
 	Store     string // the directory of the store, which no scan enters
 	Rules     *rules.Source
 	Objects   *objects.Objects
+
+	Base *worktree.Base       // instead of the file of the stat table; may be nil
+	Only *worktree.Candidates // where to look, on that base; nil: everywhere
 }
 
 // How says how the worktree is looked at.
@@ -68,6 +71,10 @@ type Opened struct {
 // there is no stat table: then it is needed for certain.
 func Open(p Place) *Opened {
 	o := &Opened{place: p, statTable: make(chan *stattable.Table, 1)}
+	if p.Base != nil {
+		o.statTable <- p.Base.StatTable()
+		return o
+	}
 	go func() { o.statTable <- stattable.Load(p.StatTable) }()
 	o.expectIndex()
 	return o
@@ -108,6 +115,21 @@ func (o *Opened) Stage(ctx context.Context, how How, stage *cas.Stage) (*Staged,
 	return &Staged{Seen: seen, Stage: stage}, nil
 }
 
+// unbase does without a base that the store does not agree with any more: another
+// process has recorded something since.
+func (o *Opened) unbase(how *How) {
+	b := o.place.Base
+	if b == nil {
+		return
+	}
+	if bound := b.StatTable().Bound(); how.Bound(bound.Store, bound.Snapshot) {
+		return
+	}
+	o.place.Base, o.place.Only = nil, nil
+	<-o.statTable
+	o.statTable <- stattable.Load(o.place.StatTable)
+}
+
 // A capture is what is under way between Opened and Seen.
 type capture struct {
 	Place
@@ -121,6 +143,7 @@ type capture struct {
 }
 
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
+	o.unbase(&how)
 	c := &capture{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
 	c.seen = &Seen{Memory: newMemory(), statTable: <-o.statTable, place: o.place}
 	if err := c.run(ctx, o.index); err != nil {
@@ -205,6 +228,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 	cfg := &worktree.Config{
 		Root: c.Root, Algorithm: c.Objects.Algorithm, Umask: c.how.Umask,
 		StatTable: c.seen.statTable,
+		Only:      c.Only,
 		Recheck:   c.seen.Rechecked,
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },

@@ -57,6 +57,18 @@ func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
 	return s.result.SaveStatTable(store, snapshot)
 }
 
+// Keep is [Seen.SaveStatTable], and keeps what was seen in memory, as
+// [worktree.Result.Keep] does.
+func (s *Seen) Keep(store string, snapshot oid.ID) (*worktree.Base, error) {
+	return s.result.Keep(store, snapshot)
+}
+
+// Update takes what was seen over into the base of the scan, as
+// [worktree.Base.Update] does.
+func (s *Seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool) {
+	return b.Update(s.result, store, snapshot)
+}
+
 // Unstable names the files that kept changing.
 func (s *Seen) Unstable() (out []records.Note) {
 	for _, p := range s.result.Unstable {

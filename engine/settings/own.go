@@ -20,6 +20,7 @@ var lessens = map[string]func(now, then *Settings) bool{
 	"maxsnapshots":      func(now, then *Settings) bool { return lower(now.MaxSnapshots, then.MaxSnapshots) },
 	"maxagedays":        func(now, then *Settings) bool { return lower(now.MaxAge, then.MaxAge) },
 	"maxstoresize":      func(now, then *Settings) bool { return lower(now.MaxStoreSize, then.MaxStoreSize) },
+	"watch":             func(now, then *Settings) bool { return now.WatchFrom < 0 && then.WatchFrom >= 0 },
 	"thin":              func(now, then *Settings) bool { return lower(now.ThinDays, then.ThinDays) },
 }
 

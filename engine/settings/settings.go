@@ -35,6 +35,7 @@ type Settings struct {
 	PinLabeled     bool          // snapshots of labelled entries are never dropped
 	ScanMode       string        // of whose sessions a prune may drop snapshots
 	StartupBudget  time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
+	WatchFrom      int           // with so many files a worktree is watched where that is possible; -1: never
 	AgentDirs      []string      // directories of agents, beside those that are known anyway
 	Builtin        bool          // without git: leave out dependency and cache directories
 
@@ -61,6 +62,7 @@ var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
 	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
 	"scanmode":          scanModes,
 	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = span(n, time.Millisecond) }),
+	"watch":             watching,
 	"agentdir":          patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
 }
 
@@ -81,12 +83,26 @@ func scanModes(s *Settings, c *gitconf.Config, name string) error {
 	return nil
 }
 
+// watchFrom is the number of files that can be looked at in about the time that
+// a watched snapshot takes besides.
+const watchFrom = 2000
+
+func watching(s *Settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	from, ok := map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
+	if !ok {
+		return fmt.Errorf("%q is neither auto nor true nor false", v)
+	}
+	s.WatchFrom = from
+	return nil
+}
+
 // environment names the variable of each setting.
 var environment = map[string]string{
 	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
 	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_GIT_MAX_FILE_SIZE": "gitmaxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
 	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
-	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir",
+	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir", "REWIND_WATCH": "watch",
 }
 
 // gitMaxFileSize is how large an untracked file may be to become a git object,
@@ -102,7 +118,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions, GitMaxFileSize: gitMaxFileSize}
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, WatchFrom: -1, GitMaxFileSize: gitMaxFileSize}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())
@@ -156,18 +172,11 @@ func (s *Settings) apply(c *gitconf.Config) {
 	}
 }
 
-// warningsMax is how many sentences are kept: a file may have a million settings
-// that nobody knows.
-const warningsMax = 100
-
 // Warn keeps a sentence about a setting, once.
 func (s *Settings) Warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case len(s.warnings) == warningsMax:
-		s.warnings = append(s.warnings, "there is more to say of settings")
-	case len(s.warnings) < warningsMax && !slices.Contains(s.warnings, text):
+	if !slices.Contains(s.warnings, text) {
 		s.warnings = append(s.warnings, text)
 	}
 }
@@ -186,23 +195,9 @@ func boolean(field func(*Settings) *bool) func(*Settings, *gitconf.Config, strin
 	}
 }
 
-// What the patterns of one setting in one source may be; see
-// [ignore.WeightMax], which no three sources reach with it.
-const (
-	patternsMax     = 4096
-	patternBytesMax = 256 << 10
-)
-
 func patterns(field func(*Settings) *[]string) func(*Settings, *gitconf.Config, string) error {
 	return func(s *Settings, c *gitconf.Config, name string) error {
-		values, bytes := c.Strings(name), 0
-		for _, v := range values {
-			bytes += len(v)
-		}
-		if len(values) > patternsMax || bytes > patternBytesMax {
-			return fmt.Errorf("it has more than %d patterns, or %d KiB of them", patternsMax, patternBytesMax>>10)
-		}
-		for _, v := range values {
+		for _, v := range c.Strings(name) {
 			if strings.ContainsAny(v, "\n\x00") {
 				return fmt.Errorf("%q is not one line", v)
 			}

@@ -53,6 +53,7 @@ const (
 	longIDs
 	InFull // a directory that is [Full], or lies in one: an empty one is not recorded
 	Fresh  // read so soon after it was written that the write may have gone on: read it once more
+	Linked // a file with other names, under which it may be written too
 )
 
 // The offsets of a row and of an entry; docs/format.md has the table.

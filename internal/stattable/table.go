@@ -30,7 +30,7 @@ import (
 
 // Format is the number of the format that this package reads and writes. A
 // file of another format is thrown away.
-const Format = 2
+const Format = 3
 
 const (
 	lockWait    = time.Second // a writer holds the file for milliseconds
@@ -74,6 +74,7 @@ type Table struct {
 	damaged    atomic.Bool // a row failed its check: write the file anew
 	db         *bolt.DB    // nil when closed
 	tx         *bolt.Tx
+	kept       *kept // not nil: the rows are in memory
 }
 
 type slot struct {
@@ -118,6 +119,9 @@ func (t *Table) Len() int { return len(t.list) }
 // none.
 func (t *Table) Row(dir string) (r Row, number int, ok bool) {
 	i, ok := t.rows[dir]
+	if ok && t.kept != nil {
+		return Row{t.list[i].p}, int(i), true
+	}
 	if !ok || t.tx == nil {
 		return Row{}, 0, false
 	}
@@ -147,8 +151,11 @@ func (t *Table) Close() {
 	t.tx, t.db = nil, nil
 }
 
-// Dir returns the directory of a row by its number.
-func (t *Table) Dir(number int) string { return t.list[number].dir }
+// Dir returns the directory of a row by its number, below [Table.Len]; ok is false
+// where no row has that number.
+func (t *Table) Dir(number int) (dir string, ok bool) {
+	return t.list[number].dir, t.list[number].p != nil
+}
 
 // A handle is the file that bbolt has open.
 type handle struct{ file *os.File }
@@ -228,8 +235,13 @@ func (t *Table) read() (err error) {
 // Save closes the table, then writes the changed rows and forgets the removed
 // ones, in one transaction, and binds the table. If another process saved since
 // Load, it writes nothing and returns [ErrOutdated]. It waits for those who
-// have the file loaded, up to a second.
+// have the file loaded, up to a second. A table in memory is changed there, and
+// stays open; [Table.Flush] writes it.
 func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error {
+	if t.kept != nil {
+		t.change(b, changed, removed)
+		return nil
+	}
 	damaged := t.damaged.Load()
 	if damaged {
 		changed, removed = t.whole(changed, removed), nil
@@ -303,7 +315,10 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 		return putHeader(tx, t.generation+1, b)
 	})
 	panicked = false
-	return errors.Join(err, db.Close())
+	if err = errors.Join(err, db.Close()); err == nil {
+		t.generation++
+	}
+	return err
 }
 
 func key(dir string) []byte { return append([]byte{'/'}, dir...) }

@@ -24,6 +24,7 @@ var layers = map[string]string{
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable git/gitindex",
+	"internal/watch": "",
 	"internal/apply": "internal/oid internal/tree internal/dirfd",
 	"git/gitconf":    "internal/oid internal/wildmatch internal/regular internal/trust",
 	"git/gitindex":   "internal/oid internal/tree",
@@ -46,13 +47,14 @@ var layers = map[string]string{
 	"engine/settings": "internal/ignore git/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
 		"git/gitindex",
-	"engine": "engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
+	"engine/watched": "internal/oid internal/watch internal/worktree",
+	"engine": "engine/watched engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
 		"internal/apply git/gitconf internal/regular internal/trust",
 	"internal/hook": "internal/durable",
 	"internal/rpc":  "",
 	"internal/wire": "engine",
-	"cmd/rewind":    "engine internal/hook internal/oid internal/wire internal/rpc bench",
+	"cmd/rewind":    "engine engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
 	"bench":         "internal/trust",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",
@@ -69,7 +71,7 @@ var outside = map[string]string{
 	"github.com/zeebo/blake3":               "cas internal/oid",
 	"github.com/klauspost/compress":         "cas git/gitodb",
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
-	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/worktree " +
+	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/watch internal/worktree " +
 		"git/gitodb git/gitref internal/trust bench",
 	"golang.org/x/text":                 "internal/attr engine/rules",
 	"github.com/spf13/cobra":            "cmd/rewind",

@@ -32,6 +32,7 @@ func (w *worker) finish(n *node) error {
 		if !n.row.IsZero() {
 			w.scan.seen[n.rowNumber] = false
 		}
+		w.lost(n.path)
 		return nil
 	}
 	if n.contents == nil && len(n.reports) == 0 {
@@ -45,6 +46,7 @@ func (w *worker) finish(n *node) error {
 	if err := w.encode(n); err != nil {
 		return err
 	}
+	w.lostIn(n, n.contents.items)
 	head := &n.contents.head
 	head.Tree, head.Overlay = n.tree, n.overlay
 	if (n.parent == nil || n.nestedRoot()) && n.realm.wantsAll() {

@@ -288,6 +288,9 @@ func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.
 	if w.young(st) {
 		it.Flags |= stattable.Young
 	}
+	if st.Nlink > 1 && st.Mode.Type() == tree.File {
+		it.Flags |= stattable.Linked
+	}
 	if it.Flags&stattable.OutOfGit != 0 {
 		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Overlaid: true})
 	}

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -142,6 +143,9 @@ func (r *Result) row(dir string) (stattable.Row, bool) {
 		return row, true
 	}
 	row, number, ok := r.statTable.Row(dir)
+	if r.partial {
+		return row, ok && !slices.ContainsFunc(r.lost, func(gone string) bool { return within(dir, gone) })
+	}
 	return row, ok && r.seen[number]
 }
 
@@ -157,17 +161,32 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 	for dir := range r.unsaved {
 		drop(dir)
 	}
-	for number, seen := range r.seen {
-		if seen {
-			continue
-		}
-		if dir := r.statTable.Dir(number); r.wasClosed(dir) {
+	for dir := range r.unseen() {
+		if r.wasClosed(dir) {
 			drop(dir)
-		} else {
+		} else if _, again := rows[dir]; !again {
 			removed = append(removed, dir)
 		}
 	}
 	return rows, removed
+}
+
+// unseen returns the directories whose rows hold no more.
+func (r *Result) unseen() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for number, seen := range r.seen {
+			if dir, ok := r.statTable.Dir(number); ok && !r.partial && !seen && !yield(dir) {
+				return
+			}
+		}
+		for _, gone := range r.lost {
+			for dir := range r.statTable.Below(gone) {
+				if !yield(dir) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // SaveStatTable writes what the scan saw into the stat table, for the next scan.

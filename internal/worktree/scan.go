@@ -82,7 +82,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	s.cutoff = s.now() - int64(s.slack)
 	s.doubtful = doubtful(s.cfg.StatTable)
 	s.seen = make([]bool, cfg.StatTable.Len())
-	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, seen: s.seen}
+	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, seen: s.seen, partial: cfg.Only != nil}
 	return s
 }
 

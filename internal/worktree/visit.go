@@ -144,6 +144,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 	w.changed, w.kids = w.changed[:0], w.kids[:0]
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
 	asked := !n.realm.trusted && n.row.Flags()&stattable.Hides != 0
+	names, all := w.asks(n)
 	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
 		var e stattable.Entry
 		e, rest = rest.Cut()
@@ -163,6 +164,9 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 		}
 		if asked && e.GitMode() == tree.GitDir {
 			return false // see [listing.keepBelow]; the digest says nothing of that either
+		}
+		if !all && flags&alwaysLook == 0 && !names[e.Name()] {
+			continue
 		}
 		w.count.Stats++
 		err := dir.LstatRaw(e.CName(), &st)
@@ -245,6 +249,7 @@ func (w *worker) kidsOf(n *node) []*node {
 
 // descend leaves the subdirectories of a directory to the workers.
 func (w *worker) descend(n *node, kids []*node) {
+	kids = w.busy(kids)
 	n.pending.Add(int32(len(kids)))
 	w.push(kids)
 }

@@ -168,6 +168,10 @@ type Config struct {
 	// say; what lies below a named directory is meant too.
 	Force []string
 
+	// Only says where to look. All else is as the rows have it, which then must
+	// be of a [Base]. Nil: everywhere.
+	Only *Candidates
+
 	// Skip is the directory of the store, known by device and inode. It is
 	// never entered.
 	Skip dirfd.Stat
@@ -210,6 +214,8 @@ type Result struct {
 	unsaved   map[string]bool          // rows that hold for this scan only
 	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
+	partial   bool                     // only candidates were looked at: seen says nothing
+	lost      []string                 // directories whose rows go then, with all below
 
 	way      []reached // to the path that was looked up last
 	compared int       // entries that lookups went through

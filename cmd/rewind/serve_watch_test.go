@@ -1,0 +1,54 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestAServerThatWatchesSaysSoAndMissesNothing(t *testing.T) {
+	dir, home := repository(t), t.TempDir()
+	s := serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REWIND_WATCH=true")
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a/b/c", "1")
+	for range 500 {
+		s.must("snapshot", nil)
+		if st := s.must("status", nil); st["watched"] == true {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if st := s.must("status", nil); st["watched"] != true {
+		t.Skipf("SKIPPED: nothing can be watched here: %v", st["unwatched"])
+	}
+	for i, name := range []string{"a/b/c", "new/deep/er", "new/deep/er", "a/b/c", "top"} {
+		write(name, time.Now().String())
+		if r := s.must("snapshot", nil); r["changed"] == 0.0 {
+			t.Errorf("snapshot %d after one change: %v", i, r)
+		}
+		if r := s.must("preview", nil); r["reused"] != true {
+			t.Errorf("a look at everything after snapshot %d differs: %v", i, r)
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "new/deep/a")); err != nil {
+		t.Fatal(err)
+	}
+	s.must("snapshot", nil)
+	write("new/deep/a/b/c", "after the move")
+	if r := s.must("snapshot", nil); r["changed"] != 1.0 {
+		t.Errorf("a change in a directory that was moved: %v", r)
+	}
+}

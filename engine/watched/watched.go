@@ -1,0 +1,315 @@
+// Package watched lets a snapshot look only where something changed: it keeps,
+// between two turns of one worktree, what the last scan saw, and watches the
+// directories of which that is known.
+//
+// It only suggests where to look. Each candidate is looked at as by a scan of all,
+// and what it suggests is a full scan wherever there is doubt. Nothing that
+// overwrites files uses it.
+//
+// It knows neither the store nor git, and nothing of what is recorded.
+package watched
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/watch"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// A Tree is one worktree between its turns. The zero Tree is ready. It holds no
+// lock that another process could wait for. Close it when done.
+type Tree struct {
+	mu       sync.Mutex // held during a turn, and by what is done between turns
+	root     string
+	base     *worktree.Base // nil: nothing is kept
+	watcher  *watch.Watcher // nil: nothing is watched
+	standing bool           // all directories are watched
+	armed    bool           // the base was made by a scan that began when they were
+	why      string         // it looks at everything; "" if it does not
+	off      bool           // and will go on doing so
+	closed   bool
+	idle     *time.Timer
+}
+
+// Seen is what a scan found, as far as a Tree asks.
+type Seen interface {
+	// Files is how many files were looked at.
+	Files() int
+
+	// SaveStatTable, Keep and Update are those of [worktree.Result].
+	SaveStatTable(store string, snapshot oid.ID) error
+	Keep(store string, snapshot oid.ID) (*worktree.Base, error)
+	Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool)
+}
+
+// A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
+type Turn struct {
+	Base *worktree.Base       // on which to scan; nil: on the stat table
+	Only *worktree.Candidates // where to look; nil: everywhere
+
+	tree    *Tree // nil: nothing is watched
+	least   int
+	changes []watch.Change
+	ended   bool
+}
+
+// flushAfter is how long after a turn the stat table is written: not between two
+// that follow each other.
+const flushAfter = 200 * time.Millisecond
+
+// Begin begins a turn, in which everything that was done before is seen. The
+// worktree is watched from so many files on, and not where least is negative.
+// Without a Tree nothing is watched.
+func (t *Tree) Begin(ctx context.Context, root string, least int) *Turn {
+	if t == nil {
+		return &Turn{}
+	}
+	t.mu.Lock()
+	turn := &Turn{tree: t, least: least}
+	if t.root != root {
+		t.stop("")
+		t.root, t.off, t.base = root, false, nil
+	}
+	if least < 0 {
+		t.stop("rewind.watch is false")
+		t.base = nil
+	}
+	turn.Base = t.base
+	if !t.standing {
+		return turn
+	}
+	var err error
+	if turn.changes, err = t.watcher.Take(ctx); err != nil {
+		t.stop(err.Error())
+		return turn
+	}
+	if t.base != nil && t.armed {
+		turn.Only = worktree.NewCandidates()
+		for _, c := range turn.changes {
+			if c.Below {
+				turn.Only.AddBelow(path.Join(c.Dir, c.Name))
+			} else {
+				turn.Only.Add(c.Dir, c.Name)
+			}
+		}
+		t.base.Visit(turn.Only)
+	}
+	return turn
+}
+
+// Everything makes it a turn that looks everywhere, on the stat table.
+func (u *Turn) Everything() {
+	if u.tree != nil {
+		u.tree.base, u.tree.armed = nil, false
+	}
+	u.Base, u.Only = nil, nil
+}
+
+// Close ends a turn. One that did not come to its end leaves nothing to rely on.
+func (u *Turn) Close() {
+	t := u.tree
+	if t == nil {
+		return
+	}
+	if !u.ended {
+		t.armed = false
+	}
+	u.tree = nil
+	if t.base != nil && !t.closed {
+		t.later()
+	}
+	t.mu.Unlock()
+}
+
+// End keeps what was seen, which is now durable under this snapshot.
+func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
+	t := u.tree
+	if t == nil || u.least < 0 || t.off {
+		return seen.SaveStatTable(store, snapshot)
+	}
+	if u.Base == nil {
+		if seen.Files() < u.least {
+			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
+			return seen.SaveStatTable(store, snapshot)
+		}
+		return u.keep(seen, store, snapshot)
+	}
+	changed, ok := seen.Update(u.Base, store, snapshot)
+	if !ok {
+		t.armed = false
+		return u.keep(seen, store, snapshot)
+	}
+	u.ended = true
+	u.settle(changed)
+	return nil
+}
+
+// keep makes a new base.
+func (u *Turn) keep(seen Seen, store string, snapshot oid.ID) error {
+	t := u.tree
+	base, err := seen.Keep(store, snapshot)
+	t.base, u.ended = base, base != nil
+	if err != nil {
+		t.stop(err.Error())
+		return err
+	}
+	u.settle(nil)
+	return nil
+}
+
+// settle brings what is watched in line with what is known. Changed is how the
+// base differs from the one before; nil if that was none.
+func (u *Turn) settle(changed *worktree.Updated) {
+	t := u.tree
+	switch {
+	case t.base == nil:
+		t.stop("a part of it cannot be looked at")
+		return
+	case t.watcher == nil:
+		t.start()
+		return
+	case !t.standing:
+		return
+	}
+	if err := u.follow(changed); err != nil {
+		t.stop(err.Error())
+		t.off = true
+		return
+	}
+	t.armed, t.why = true, ""
+}
+
+// follow watches directories that are new or may be others than before.
+func (u *Turn) follow(changed *worktree.Updated) error {
+	t := u.tree
+	for _, c := range u.changes {
+		if !c.Below {
+			continue
+		}
+		for dir := range t.base.Dirs(path.Join(c.Dir, c.Name)) {
+			if err := t.watcher.Add(dir); err != nil {
+				return err
+			}
+		}
+	}
+	if changed == nil || !t.armed {
+		for dir := range t.base.Dirs("") {
+			if err := t.watchNew(dir); err != nil {
+				return err
+			}
+		}
+	}
+	if changed == nil {
+		return nil
+	}
+	for _, dir := range changed.Changed {
+		if err := t.watchNew(dir); err != nil {
+			return err
+		}
+	}
+	for _, dir := range changed.Removed {
+		t.watcher.Remove(dir)
+	}
+	return nil
+}
+
+func (t *Tree) watchNew(dir string) error {
+	if t.watcher.Watches(dir) {
+		return nil
+	}
+	return t.watcher.Add(dir)
+}
+
+// start begins to watch every directory of the base, which goes on after the turn.
+func (t *Tree) start() {
+	w, err := watch.New(t.root)
+	if err != nil {
+		t.why, t.off = err.Error(), true
+		return
+	}
+	t.watcher, t.armed, t.why = w, false, "the watching begins"
+	var dirs []string
+	for dir := range t.base.Dirs("") {
+		dirs = append(dirs, dir)
+	}
+	go func() {
+		for _, dir := range dirs {
+			if err = w.Add(dir); err != nil {
+				break
+			}
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		switch {
+		case t.watcher != w:
+		case err != nil:
+			t.stop(err.Error())
+			t.off = true
+		default:
+			t.standing = true
+		}
+	}()
+}
+
+// stop ends the watching, until the next turn begins it again.
+func (t *Tree) stop(why string) {
+	if t.watcher != nil {
+		w := t.watcher
+		go w.Close() // the kernel takes its time
+	}
+	t.watcher, t.standing, t.armed = nil, false, false
+	t.why = why
+}
+
+// later writes the stat table when no turn has begun for a while.
+func (t *Tree) later() {
+	if t.idle != nil {
+		t.idle.Reset(flushAfter)
+		return
+	}
+	t.idle = time.AfterFunc(flushAfter, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.flush()
+	})
+}
+
+// flush writes what the stat table lacks. If it is another process's by now the
+// next turn begins with that.
+func (t *Tree) flush() {
+	if t.base != nil && !t.base.Flush() {
+		t.base, t.armed = nil, false
+	}
+}
+
+// Close ends the watching, and writes the stat table.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	t.flush()
+	t.stop("")
+	t.base = nil
+}
+
+// State says whether the next turn will look only where something changed, and if
+// not, why.
+func (t *Tree) State() (watched bool, why string) {
+	if t == nil {
+		return false, ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.armed && t.standing {
+		return true, ""
+	}
+	return false, t.why
+}

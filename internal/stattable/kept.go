@@ -1,0 +1,168 @@
+package stattable
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// kept is what a table has that lives in memory, beside its rows.
+type kept struct {
+	spare   []uint32       // places in the list that no row has
+	unsaved map[string]Row // what the file lacks; the zero Row is one that goes
+}
+
+// Kept reports whether the rows are in memory, and not used where they lie in the
+// file.
+func (t *Table) Kept() bool { return t.kept != nil }
+
+// SaveAndKeep is [Table.Save], and returns the rows as they are afterwards in
+// memory of its own, to be used and changed without the file. Only what can be
+// reached from the root, each directory by its entry in the one above it, is
+// kept. It returns no table where there is no row of the root, or where another
+// process has saved meanwhile.
+func (t *Table) SaveAndKeep(b Binding, changed map[string]Row, removed []string) (*Table, error) {
+	k := t.copied(changed, removed)
+	k.bound = b
+	if len(changed) > 0 || len(removed) > 0 || t.bound != b {
+		if err := t.Save(b, changed, removed); err != nil {
+			if errors.Is(err, ErrOutdated) {
+				err = nil
+			}
+			return nil, err
+		}
+	}
+	if k.generation = t.generation; k.Len() == 0 {
+		return nil, nil
+	}
+	return k, nil
+}
+
+// copied makes a table in memory of what this one will have after a change.
+func (t *Table) copied(changed map[string]Row, removed []string) *Table {
+	k := (&Table{path: t.path, kept: &kept{unsaved: map[string]Row{}}}).empty()
+	gone := make(map[string]bool, len(removed))
+	for _, dir := range removed {
+		gone[dir] = true
+	}
+	row := func(dir string) (Row, bool) {
+		if r, ok := changed[dir]; ok || gone[dir] {
+			return r, ok
+		}
+		r, _, ok := t.Row(dir)
+		return r, ok
+	}
+	for stack := []string{""}; len(stack) > 0; {
+		dir := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		r, ok := row(dir)
+		if !ok {
+			continue
+		}
+		own := Row{slices.Clone(r.p)}
+		k.put(dir, own)
+		for name := range own.Subdirectories() {
+			stack = append(stack, inDir(dir, name))
+		}
+	}
+	return k
+}
+
+// put sets the row of a directory in memory.
+func (t *Table) put(dir string, r Row) {
+	if i, ok := t.rows[dir]; ok {
+		t.list[i].p = r.p
+		return
+	}
+	at := uint32(len(t.list))
+	if n := len(t.kept.spare); n > 0 {
+		at, t.kept.spare = t.kept.spare[n-1], t.kept.spare[:n-1]
+	} else {
+		t.list = append(t.list, slot{})
+	}
+	t.list[at], t.rows[dir] = slot{dir: dir, p: r.p}, at
+}
+
+// take removes the row of a directory from memory.
+func (t *Table) take(dir string) {
+	at, ok := t.rows[dir]
+	if !ok {
+		return
+	}
+	delete(t.rows, dir)
+	t.list[at] = slot{}
+	t.kept.spare = append(t.kept.spare, at)
+}
+
+// change is [Table.Save] for a table in memory: nothing is written.
+func (t *Table) change(b Binding, changed map[string]Row, removed []string) {
+	for _, dir := range removed {
+		t.take(dir)
+		t.kept.unsaved[dir] = Row{}
+	}
+	for dir, r := range changed {
+		t.put(dir, r)
+		t.kept.unsaved[dir] = r
+	}
+	t.bound = b
+}
+
+// Flush writes into the file what a table in memory has and the file has not,
+// unless another process has saved since, which is [ErrOutdated].
+func (t *Table) Flush() error {
+	if t.kept == nil || len(t.kept.unsaved) == 0 {
+		return nil
+	}
+	changed, removed := map[string]Row{}, []string(nil)
+	for dir, r := range t.kept.unsaved {
+		if r.IsZero() {
+			removed = append(removed, dir)
+		} else {
+			changed[dir] = r
+		}
+	}
+	clear(t.kept.unsaved)
+	return t.write(t.bound, changed, removed)
+}
+
+// Below returns the rows of a directory and of all below it, of which the table
+// has one without a gap on the way.
+func (t *Table) Below(dir string) iter.Seq2[string, Row] {
+	return func(yield func(string, Row) bool) {
+		for stack := []string{dir}; len(stack) > 0; {
+			dir := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			r, _, ok := t.Row(dir)
+			if !ok {
+				continue
+			}
+			if !yield(dir, r) {
+				return
+			}
+			for name := range r.Subdirectories() {
+				stack = append(stack, inDir(dir, name))
+			}
+		}
+	}
+}
+
+// Subdirectories returns the names under which a row has directories that lie on
+// disk. They are parts of the row.
+func (r Row) Subdirectories() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for rest := r.Entries(); !rest.Empty(); {
+			var e Entry
+			if e, rest = rest.Cut(); e.Flags()&IsDir != 0 && e.Flags()&AbsentNow == 0 && !yield(e.Name()) {
+				return
+			}
+		}
+	}
+}
+
+func inDir(dir, name string) string {
+	if dir == "" {
+		return strings.Clone(name)
+	}
+	return dir + "/" + name
+}

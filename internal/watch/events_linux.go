@@ -1,0 +1,123 @@
+package watch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// queueBytes are read at once.
+const queueBytes = 64 << 10
+
+// read takes events from the queue until the instance is closed: the queue holds
+// only so many.
+func (w *Watcher) read() {
+	buf := make([]byte, queueBytes)
+	for {
+		n, err := w.file.Read(buf)
+		if err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		w.mu.Lock()
+		if err != nil {
+			w.fail(doubt(err.Error()))
+			w.mu.Unlock()
+			return
+		}
+		if err := w.handle(buf[:n]); err != nil {
+			w.fail(doubt(err.Error()))
+		}
+		w.mu.Unlock()
+	}
+}
+
+var errEvent = errors.New("the kernel's events are of an unknown form")
+
+// handle notes what events say.
+func (w *Watcher) handle(p []byte) error {
+	le := binary.NativeEndian
+	for len(p) > 0 {
+		if len(p) < unix.SizeofInotifyEvent {
+			return errEvent
+		}
+		wd, bits, size := int32(le.Uint32(p)), le.Uint32(p[4:]), int(le.Uint32(p[12:]))
+		p = p[unix.SizeofInotifyEvent:]
+		if len(p) < size {
+			return errEvent
+		}
+		name, _, _ := bytes.Cut(p[:size], []byte{0})
+		p = p[size:]
+		w.event(wd, bits, string(name))
+	}
+	return nil
+}
+
+// event notes what one event says.
+func (w *Watcher) event(wd int32, bits uint32, name string) {
+	switch {
+	case bits&unix.IN_Q_OVERFLOW != 0:
+		w.fail(doubt("too much changed at once (fs.inotify.max_queued_events)"))
+		return
+	case bits&unix.IN_IGNORED != 0 && w.arrived != nil && wd == w.cookie:
+		close(w.arrived)
+		w.arrived = nil
+		return
+	}
+	dir, ok := w.dirs[wd]
+	if !ok {
+		return // it is not watched any more
+	}
+	for _, other := range w.more[wd] {
+		w.in(other, wd, bits, name)
+	}
+	w.in(dir, wd, bits, name)
+}
+
+// in notes what an event says of one directory.
+func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
+	switch {
+	case bits&unix.IN_UNMOUNT != 0:
+		w.fail(doubt("a file system was unmounted"))
+	case dir == "" && bits&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_IGNORED) != 0:
+		w.fail(doubt("the worktree was moved or deleted"))
+	case bits&unix.IN_IGNORED != 0: // it was deleted, which the directory above has told
+		delete(w.dirs, wd)
+		delete(w.more, wd)
+		if w.byDir[dir] == wd {
+			delete(w.byDir, dir)
+		}
+	case name == "":
+		w.add(Change{Dir: dir})
+	case bits&unix.IN_ISDIR != 0:
+		w.directory(dir, name, bits)
+	default:
+		w.named(dir, name, bits)
+	}
+}
+
+// directory notes that something was done to a subdirectory.
+func (w *Watcher) directory(dir, name string, bits uint32) {
+	if bits&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0 {
+		w.add(Change{Dir: dir, Name: name, Below: true})
+		return
+	}
+	w.add(Change{Dir: join(dir, name)})
+}
+
+// named notes that something was done to what is no directory.
+func (w *Watcher) named(dir, name string, bits uint32) {
+	c := Change{Dir: dir, Name: name}
+	w.add(c)
+	switch {
+	case bits&unix.IN_MODIFY != 0:
+		w.open[c] = true
+		if len(w.open) > openMax {
+			w.fail(doubt("too many files are open for writing"))
+		}
+	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE|unix.IN_MOVED_FROM) != 0:
+		delete(w.open, c)
+	}
+}

@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mounts are what is mounted at, above and below a directory: something that is
+// mounted over a directory changes all below it, and no event tells.
+type mounts struct {
+	fd   int // not an os.File: the runtime would ask the kernel for news of it, and have them in our place
+	root string
+	were string
+}
+
+const mountsPath = "/proc/self/mountinfo"
+
+func mountsAt(root string) (m mounts, err error) {
+	m.root = root
+	if m.fd, err = unix.Open(mountsPath, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		m.were, err = m.now()
+	}
+	return m, err
+}
+
+func (m *mounts) close() {
+	if m.fd > 0 {
+		unix.Close(m.fd)
+	}
+}
+
+// changed reports whether something was mounted or unmounted. The kernel says
+// whether the table must be read.
+func (m *mounts) changed() error {
+	fds := []unix.PollFd{{Fd: int32(m.fd), Events: unix.POLLPRI}}
+	if n, err := unix.Poll(fds, 0); err == nil && n == 0 {
+		return nil
+	}
+	now, err := m.now()
+	if err != nil {
+		return doubt(err.Error())
+	}
+	if now != m.were {
+		return doubt("something was mounted or unmounted")
+	}
+	return nil
+}
+
+// now returns the lines of the table that matter.
+func (m *mounts) now() (string, error) {
+	table, err := os.ReadFile(mountsPath)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for line := range bytes.Lines(table) {
+		fields := bytes.Fields(line)
+		if len(fields) > 4 && m.concerns(unescape(string(fields[4]))) {
+			if err := m.suits(unescape(string(fields[4])), fields[5:]); err != nil {
+				return "", err
+			}
+			out.Write(line)
+		}
+	}
+	return out.String(), nil
+}
+
+// suits refuses a file system below the root that others may change without this
+// system's knowledge.
+func (m *mounts) suits(at string, rest [][]byte) error {
+	i := slices.IndexFunc(rest, func(field []byte) bool { return string(field) == "-" })
+	if i < 0 || i+1 >= len(rest) {
+		return errEvent
+	}
+	kind := string(rest[i+1])
+	if at != m.root && inside(at, m.root) && !local[kind] {
+		return fmt.Errorf("%s is a file system of type %s, whose changes are not all told", at, kind)
+	}
+	return nil
+}
+
+// local are the file systems that only this system changes.
+var local = map[string]bool{"ext2": true, "ext3": true, "ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "overlay": true, "zfs": true, "bcachefs": true}
+
+func inside(path, dir string) bool {
+	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+func (m *mounts) concerns(at string) bool {
+	return inside(at, m.root) || inside(m.root, at)
+}
+
+// unescape undoes what the table does to spaces and the like.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}

@@ -1,0 +1,34 @@
+// Package watch notes which names below a directory may have changed.
+//
+// It promises one thing of each directory that was added: whatever is done there,
+// by whomever, after [Watcher.Add] returned and before [Watcher.Take] is called is
+// among what Take returns; or Take fails, and then nothing is known any more. It
+// may return more than that. What it cannot see: a file that is written through a
+// name in a directory which was not added, or through a mapping of memory until
+// that ends.
+//
+// It knows no rules, opens no file but directories, and writes nothing.
+package watch
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrDoubt is wrapped by the errors of [Watcher.Take]: something may have been
+// missed. The watcher is of no more use; close it.
+var ErrDoubt = errors.New("changes may have been missed")
+
+// ErrUnable is wrapped by the errors of [New] and [Watcher.Add] where watching is
+// not possible here. The text says what can be done about it.
+var ErrUnable = errors.New("not possible")
+
+// A Change is a name that may have changed, in a directory that was added.
+type Change struct {
+	Dir, Name string // slash-separated, below the root; without a name: all names in the directory
+	Below     bool   // a directory came, went or was exchanged under the name: all below counts
+}
+
+func doubt(why string) error { return fmt.Errorf("%w: %s", ErrDoubt, why) }
+
+func unable(why string, err error) error { return fmt.Errorf("%w: %s: %w", ErrUnable, why, err) }

@@ -1,0 +1,318 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// mask is what is noted. A write is noted at its beginning; that a file which
+	// was open for writing is closed is noted for those that were mapped, of which
+	// nothing else tells.
+	mask = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_CREATE | unix.IN_DELETE |
+		unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
+		unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+
+	cookieWait = time.Second
+	namesMax   = 256     // more of a directory are all of it
+	dirsMax    = 1 << 20 // more with changes are a doubt
+	openMax    = 1 << 12 // files that were written and not closed: more are a doubt
+)
+
+// A Watcher watches directories. It may be used by several goroutines.
+type Watcher struct {
+	root   int      // the directory, as O_PATH
+	file   *os.File // the inotify instance
+	conn   control
+	mounts mounts
+
+	taking sync.Mutex // one cookie at a time
+
+	mu      sync.Mutex
+	dirs    map[int32]string // by watch descriptor
+	byDir   map[string]int32
+	more    map[int32][]string // other directories with the same one: two mounts of one, or one that was moved
+	changes map[string]*changed
+	open    map[Change]bool // written to, and not closed since
+	cookie  int32
+	arrived chan struct{} // closed when the cookie is there
+	doubt   error
+}
+
+// control calls f with the descriptor of a file that is open.
+type control interface {
+	Control(f func(fd uintptr)) error
+}
+
+// changed is what changed in one directory.
+type changed struct {
+	names map[string]bool // nil if none; the value says: all below too
+	all   bool
+}
+
+// New begins to watch nothing. Directories are named by their paths below root.
+func New(root string) (*Watcher, error) {
+	if root == cookiePath {
+		return nil, unable("the root of the file system is not watched", unix.EINVAL)
+	}
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, unable("open the worktree", err)
+	}
+	if err := unix.Access("/proc/self/fd", unix.X_OK); err != nil {
+		unix.Close(dir)
+		return nil, unable("/proc is needed", err)
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		unix.Close(dir)
+		if errors.Is(err, unix.EMFILE) {
+			return nil, unable("too many programs watch files: raise fs.inotify.max_user_instances", err)
+		}
+		return nil, unable("inotify", err)
+	}
+	w := &Watcher{root: dir, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, byDir: map[string]int32{}, more: map[int32][]string{},
+		changes: map[string]*changed{}, open: map[Change]bool{}}
+	if w.conn, err = w.file.SyscallConn(); err == nil {
+		w.mounts, err = mountsAt(root)
+	}
+	if err != nil {
+		w.Close()
+		return nil, unable("inotify", err)
+	}
+	go w.read()
+	return w, nil
+}
+
+// Close ends the watching.
+func (w *Watcher) Close() {
+	w.file.Close()
+	w.mounts.close()
+	unix.Close(w.root)
+}
+
+// Add watches one directory, not what lies below. All names in it are candidates
+// of the next [Watcher.Take]. A directory that is not there is no error: what it
+// lies in changed. A directory that is added again is watched where its path leads
+// now.
+func (w *Watcher) Add(dir string) error {
+	rel := dir
+	if rel == "" {
+		rel = "."
+	}
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(w.root, rel, how)
+	for err == unix.EINTR || err == unix.EAGAIN {
+		fd, err = unix.Openat2(w.root, rel, how)
+	}
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+		w.Remove(dir)
+		w.note(Change{Dir: dir})
+		return nil
+	default:
+		return unable("open "+dir, err)
+	}
+	defer unix.Close(fd)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wd, err := w.watch(fmt.Sprintf("/proc/self/fd/%d", fd), mask)
+	switch err {
+	case nil:
+	case unix.ENOSPC:
+		return unable("there are more directories than may be watched: raise fs.inotify.max_user_watches", err)
+	default:
+		return unable("watch "+dir, err)
+	}
+	if old, ok := w.byDir[dir]; ok && old != wd {
+		w.forget(old, dir)
+	}
+	if other, ok := w.dirs[wd]; ok && other != dir && !slices.Contains(w.more[wd], dir) {
+		w.more[wd] = append(w.more[wd], dir)
+	} else if !ok {
+		w.dirs[wd] = dir
+	}
+	w.byDir[dir] = wd
+	w.add(Change{Dir: dir})
+	return nil
+}
+
+// Watches reports whether a directory was added and has not been deleted since.
+func (w *Watcher) Watches(dir string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.byDir[dir]
+	return ok
+}
+
+// Remove ends the watching of one directory.
+func (w *Watcher) Remove(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wd, ok := w.byDir[dir]; ok {
+		delete(w.byDir, dir)
+		w.forget(wd, dir)
+	}
+}
+
+// forget ends a watch, unless it is another directory's too.
+func (w *Watcher) forget(wd int32, dir string) {
+	others := slices.DeleteFunc(w.more[wd], func(other string) bool { return other == dir })
+	switch first, ok := w.dirs[wd]; {
+	case !ok:
+		return
+	case first == dir && len(others) > 0:
+		w.dirs[wd], others = others[0], others[1:]
+	case first == dir:
+		delete(w.dirs, wd)
+	}
+	if w.more[wd] = others; len(others) == 0 {
+		delete(w.more, wd)
+	}
+	if _, used := w.dirs[wd]; used {
+		return
+	}
+	_ = w.conn.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(wd)) })
+}
+
+// watch adds a watch to the instance.
+func (w *Watcher) watch(path string, mask uint32) (wd int32, err error) {
+	failed := w.conn.Control(func(fd uintptr) {
+		var n int
+		n, err = unix.InotifyAddWatch(int(fd), path, mask)
+		wd = int32(n)
+	})
+	return wd, errors.Join(failed, err)
+}
+
+// cookiePath is a directory that is there, is never deleted, and belongs to nobody
+// whose files are watched.
+const cookiePath = "/"
+
+// Take returns what may have changed since the last Take, and forgets it. What
+// was done before the call is among it: a watch is made and removed, which the
+// kernel tells in the one queue that has all else in order, and waited for.
+func (w *Watcher) Take(ctx context.Context) ([]Change, error) {
+	w.taking.Lock()
+	defer w.taking.Unlock()
+	if err := w.mounts.changed(); err != nil {
+		return nil, err
+	}
+	arrived, err := w.send()
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(cookieWait)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+	case <-timer.C:
+		return nil, doubt("the kernel did not answer in time")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.doubt != nil {
+		return nil, w.doubt
+	}
+	return w.taken(), nil
+}
+
+// send puts a cookie into the queue.
+func (w *Watcher) send() (arrived chan struct{}, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.doubt != nil {
+		return nil, w.doubt
+	}
+	wd, err := w.watch(cookiePath, unix.IN_DELETE_SELF|unix.IN_ONLYDIR)
+	if err != nil {
+		return nil, doubt(err.Error())
+	}
+	if _, used := w.dirs[wd]; used {
+		return nil, doubt("the root of the file system is mounted in the worktree")
+	}
+	w.cookie, w.arrived = wd, make(chan struct{})
+	_ = w.conn.Control(func(fd uintptr) { _, err = unix.InotifyRmWatch(int(fd), uint32(wd)) })
+	if err != nil {
+		return nil, doubt(err.Error())
+	}
+	return w.arrived, nil
+}
+
+// taken empties the list of changes. A file that was written and not closed stays
+// in it: what else is written to it may not be told.
+func (w *Watcher) taken() (out []Change) {
+	for dir, c := range w.changes {
+		if c.all {
+			out = append(out, Change{Dir: dir})
+		}
+		for name, below := range c.names {
+			if below || !c.all {
+				out = append(out, Change{Dir: dir, Name: name, Below: below})
+			}
+		}
+	}
+	clear(w.changes)
+	for c := range w.open {
+		w.add(c)
+	}
+	return out
+}
+
+func (w *Watcher) note(c Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(c)
+}
+
+// add adds a change to the list.
+func (w *Watcher) add(c Change) {
+	at := w.changes[c.Dir]
+	if at == nil {
+		at = &changed{}
+		w.changes[c.Dir] = at
+	}
+	if at.names == nil && c.Name != "" && (c.Below || !at.all) {
+		at.names = map[string]bool{}
+	}
+	switch {
+	case c.Name == "":
+		at.all = true
+	case c.Below || at.names[c.Name]:
+		at.names[c.Name] = true
+	case at.all:
+	case len(at.names) >= namesMax:
+		at.all = true
+	default:
+		at.names[c.Name] = false
+	}
+	if len(w.changes) > dirsMax {
+		w.fail(doubt("too much changed at once"))
+	}
+}
+
+// fail says that nothing is known any more.
+func (w *Watcher) fail(err error) {
+	if w.doubt == nil {
+		w.doubt = err
+	}
+	if w.arrived != nil {
+		close(w.arrived)
+		w.arrived = nil
+	}
+}
+
+// join returns the path of a name in a directory.
+func join(dir, name string) string { return path.Join(dir, name) }

@@ -1,0 +1,31 @@
+//go:build !linux
+
+package watch
+
+import (
+	"context"
+	"errors"
+)
+
+// A Watcher watches directories. There is none on this system yet.
+type Watcher struct{}
+
+// New reports that directories cannot be watched on this system.
+func New(string) (*Watcher, error) {
+	return nil, unable("on this system rewind looks at all files each time", errors.ErrUnsupported)
+}
+
+// Add begins to watch a directory.
+func (w *Watcher) Add(string) error { return nil }
+
+// Watches reports whether a directory was added and has not been deleted since.
+func (w *Watcher) Watches(string) bool { return false }
+
+// Remove ends that.
+func (w *Watcher) Remove(string) {}
+
+// Take returns what may have changed.
+func (w *Watcher) Take(context.Context) ([]Change, error) { return nil, doubt("not watched") }
+
+// Close ends the watching.
+func (w *Watcher) Close() {}

@@ -1,0 +1,238 @@
+//go:build linux
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watching watches a new directory with these below it.
+func watching(t *testing.T, dirs ...string) (root string, w *Watcher) {
+	t.Helper()
+	root = t.TempDir()
+	for _, dir := range dirs {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	w, err := New(root)
+	must(t, err)
+	t.Cleanup(w.Close)
+	for _, dir := range append([]string{""}, dirs...) {
+		must(t, w.Add(dir))
+	}
+	take(t, w)
+	return root, w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func take(t *testing.T, w *Watcher) []Change {
+	t.Helper()
+	all, err := w.Take(context.Background())
+	must(t, err)
+	return all
+}
+
+// want fails if one of the changes is not among those that are taken.
+func want(t *testing.T, w *Watcher, changes ...Change) {
+	t.Helper()
+	got := take(t, w)
+	for _, c := range changes {
+		if !slices.Contains(got, c) && !slices.Contains(got, Change{Dir: c.Dir}) {
+			t.Errorf("%+v is not told, only %+v", c, got)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func TestWhatIsDoneIsTold(t *testing.T) {
+	root, w := watching(t, "a", "a/b")
+	for name, change := range map[string]func(path string) error{
+		"created":  func(path string) error { return os.WriteFile(path, nil, 0o644) },
+		"written":  func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) },
+		"linked":   func(path string) error { return os.Link(path, path+"2") },
+		"chmodded": func(path string) error { return os.Chmod(path, 0o600) },
+		"timed":    func(path string) error { return os.Chtimes(path, time.Unix(0, 0), time.Unix(0, 0)) },
+		"cut":      func(path string) error { return os.Truncate(path, 0) },
+		"moved":    func(path string) error { return os.Rename(path, path+"3") },
+		"removed":  func(path string) error { return os.Remove(path + "2") },
+		"symlink":  func(path string) error { return os.Symlink("x", path+"4") },
+		"pipe":     func(path string) error { return unix.Mkfifo(path+"5", 0o600) },
+	} {
+		for _, dir := range []string{"", "a", "a/b"} {
+			path := filepath.Join(root, dir, "f"+name)
+			write(t, path, "")
+			must(t, os.Link(path, path+"2"))
+			take(t, w)
+			if name == "linked" {
+				must(t, os.Remove(path+"2"))
+			}
+			must(t, change(path))
+			told := slices.ContainsFunc(take(t, w), func(c Change) bool { return c.Dir == dir })
+			if !told {
+				t.Errorf("%s in %q is not told", name, dir)
+			}
+		}
+	}
+	if got := take(t, w); len(got) > 3 { // what was cut short by its name is never closed
+		t.Errorf("nothing was done, and %+v told", got)
+	}
+}
+
+func TestADirectoryThatComesOrGoesCountsWithAllBelow(t *testing.T) {
+	root, w := watching(t, "a", "a/b", "z")
+	must(t, os.MkdirAll(filepath.Join(root, "z/new/deep"), 0o755))
+	want(t, w, Change{Dir: "z", Name: "new", Below: true})
+	must(t, os.Rename(filepath.Join(root, "a"), filepath.Join(root, "z/a")))
+	want(t, w, Change{Dir: "", Name: "a", Below: true}, Change{Dir: "z", Name: "a", Below: true})
+	must(t, os.RemoveAll(filepath.Join(root, "z/a")))
+	want(t, w, Change{Dir: "z", Name: "a", Below: true})
+	must(t, os.Chmod(filepath.Join(root, "z"), 0o700))
+	want(t, w, Change{Dir: "z"})
+}
+
+// git's own watcher keeps the old names of what lies in a directory that was moved.
+func TestAfterAMoveADirectoryIsToldByItsNewPath(t *testing.T) {
+	root, w := watching(t, "a", "a/b")
+	must(t, os.Rename(filepath.Join(root, "a"), filepath.Join(root, "c")))
+	take(t, w)
+	for _, dir := range []string{"c", "c/b"} {
+		must(t, w.Add(dir))
+	}
+	write(t, filepath.Join(root, "c/b/f"), "1")
+	want(t, w, Change{Dir: "c/b", Name: "f"})
+	for _, dir := range []string{"a", "a/b"} {
+		w.Remove(dir)
+	}
+	take(t, w)
+	write(t, filepath.Join(root, "c/b/f"), "2")
+	want(t, w, Change{Dir: "c/b", Name: "f"})
+	must(t, os.Mkdir(filepath.Join(root, "a"), 0o755)) // another one, while the first lies elsewhere
+	must(t, w.Add("a"))
+	take(t, w)
+	write(t, filepath.Join(root, "a/g"), "2")
+	want(t, w, Change{Dir: "a", Name: "g"})
+}
+
+func TestAFileThatIsOpenForWritingStaysUntilItIsClosed(t *testing.T) {
+	root, w := watching(t, "a")
+	path := filepath.Join(root, "a/f")
+	f, err := os.Create(path)
+	must(t, err)
+	_, err = f.Write(make([]byte, 4096))
+	must(t, err)
+	for range 3 {
+		want(t, w, Change{Dir: "a", Name: "f"})
+	}
+	page, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	must(t, err)
+	must(t, f.Close())
+	page[0] = 1
+	want(t, w, Change{Dir: "a", Name: "f"})
+	must(t, unix.Munmap(page))
+	want(t, w, Change{Dir: "a", Name: "f"})
+	if got := take(t, w); len(got) != 0 {
+		t.Errorf("it is closed, and %+v told", got)
+	}
+}
+
+// A mapping of a file that was there before, which outlives the file that was
+// opened, is told when it ends: not before, which is why there is an audit.
+func TestAMappingIsToldWhenItEnds(t *testing.T) {
+	root, w := watching(t, "a")
+	path := filepath.Join(root, "a/f")
+	write(t, path, string(make([]byte, 4096)))
+	take(t, w)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	page, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	must(t, err)
+	must(t, f.Close())
+	page[0] = 1
+	if got := take(t, w); len(got) != 0 {
+		t.Errorf("the kernel tells of mapped pages now: %+v; say so in the documents", got)
+	}
+	must(t, unix.Munmap(page))
+	want(t, w, Change{Dir: "a", Name: "f"})
+}
+
+func TestDoubtEndsTheWatching(t *testing.T) {
+	ctx := context.Background()
+	root, w := watching(t, "a")
+	must(t, os.Rename(root, root+"2"))
+	if _, err := w.Take(ctx); !errors.Is(err, ErrDoubt) {
+		t.Errorf("the root was moved: %v", err)
+	}
+	if _, err := w.Take(ctx); !errors.Is(err, ErrDoubt) {
+		t.Errorf("once in doubt, always: %v", err)
+	}
+	root, w = watching(t, "a")
+	w.mu.Lock() // nobody reads the queue
+	for i := range 40_000 {
+		must(t, os.Chmod(root, 0o700|os.FileMode(i%2)))
+		must(t, os.Chmod(filepath.Join(root, "a"), 0o700|os.FileMode(i%2)))
+	}
+	w.mu.Unlock()
+	if _, err := w.Take(ctx); !errors.Is(err, ErrDoubt) {
+		t.Errorf("the queue ran over: %v", err)
+	}
+	_, w = watching(t)
+	w.Close()
+	if _, err := w.Take(ctx); !errors.Is(err, ErrDoubt) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestTwoMountsOfOneDirectoryAreBothTold(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"a", "b"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	}
+	if err := unix.Mount(filepath.Join(root, "a"), filepath.Join(root, "b"), "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH) })
+	w, err := New(root)
+	must(t, err)
+	t.Cleanup(w.Close)
+	for _, dir := range []string{"", "a", "b"} {
+		must(t, w.Add(dir))
+	}
+	take(t, w)
+	write(t, filepath.Join(root, "a/f"), "1")
+	want(t, w, Change{Dir: "a", Name: "f"}, Change{Dir: "b", Name: "f"})
+	w.Remove("a")
+	write(t, filepath.Join(root, "a/g"), "1")
+	want(t, w, Change{Dir: "b", Name: "g"})
+	must(t, unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH))
+	if _, err := w.Take(context.Background()); !errors.Is(err, ErrDoubt) {
+		t.Errorf("after an unmount: %v", err)
+	}
+}
+
+func TestManyChangesBecomeAllOfADirectory(t *testing.T) {
+	root, w := watching(t, "a")
+	for i := range 2 * namesMax {
+		write(t, filepath.Join(root, "a", fmt.Sprint(i)), "")
+	}
+	if got := take(t, w); !slices.Contains(got, Change{Dir: "a"}) {
+		t.Errorf("%d changes, without one for all", len(got))
+	}
+}
