@@ -19,6 +19,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/git/gitconf"
@@ -82,20 +83,21 @@ type Restored struct {
 // and many processes may have one on the same worktree; it holds no lock
 // between calls. Close it when done.
 type Engine struct {
-	root   string          // absolute, symbolic links resolved
-	key    string          // names the worktree in the store
-	birth  string          // tells its directory from others that have or had that name
-	alg    oid.Algorithm   // of every id
-	repo   *gitbridge.Repo // nil without git
-	aside  *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
-	dir    string          // where the store lies
-	ownDir string          // of this worktree alone: the stat table and the operation lock lie there
-	opt    Options
-	conf   *settings.Settings
-	git    *gitconf.Config // the repository's configuration; nil without git
-	now    func() time.Time
-	seen   func()                          // a test's hook after a scan
-	free   func(dir string) (int64, error) // a test's free space; nil: the disk's
+	root      string          // absolute, symbolic links resolved
+	key       string          // names the worktree in the store
+	birth     string          // tells its directory from others that have or had that name
+	alg       oid.Algorithm   // of every id
+	repo      *gitbridge.Repo // nil without git
+	movedFrom string          // where the directory was when its store was last written; "": here
+	aside     *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
+	dir       string          // where the store lies
+	ownDir    string          // of this worktree alone: the stat table and the operation lock lie there
+	opt       Options
+	conf      *settings.Settings
+	git       *gitconf.Config // the repository's configuration; nil without git
+	now       func() time.Time
+	seen      func()                          // a test's hook after a scan
+	free      func(dir string) (int64, error) // a test's free space; nil: the disk's
 
 	objects *objects.Objects // of the store and of git
 	mirror  *mirror.Mirror   // the way into git
@@ -120,9 +122,9 @@ func (e *Engine) progress(step string) func(done, total int) {
 
 // The files beside one another in the store's directory.
 const (
-	storeFile     = "store.db"
-	statTableFile = "stat.db"
-	lockFile      = "operation.lock"
+	storeFile     = shelf.StoreFile
+	statTableFile = shelf.StatTableFile
+	lockFile      = shelf.LockFile
 )
 
 // What the records of a store are made of; [records] says what each one means.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -86,39 +87,40 @@ func (e *Engine) locateRepository(dir string, l *gitconf.Layout) error {
 // locateDirectory chooses, among dir and the directories above it, the nearest
 // that has a store; base, which is one of them, if none has.
 func (e *Engine) locateDirectory(dir, base string) error {
-	state, err := e.stateDir()
+	s, err := e.shelf()
 	if err != nil {
 		return err
 	}
-	if err := e.ownPlace(state); err != nil {
-		return err
-	}
 	e.root, e.alg, e.key = base, oid.BLAKE3, "."
+	e.dir = s.Folder(base)
+	elsewhere := s.Finder()
 	for at := dir; ; at = filepath.Dir(at) {
-		place := storePlace(state, at)
-		if _, err := os.Stat(filepath.Join(place, storeFile)); err == nil {
-			e.root = at
+		if folder := s.Folder(at); shelf.Has(folder) {
+			e.root, e.dir = at, folder
+			break
+		}
+		if lost, ok := elsewhere(at); ok {
+			e.root, e.dir, e.movedFrom = at, s.Follow(lost, at), lost.Root
 			break
 		}
 		if at == filepath.Dir(at) || at == base && base != dir {
 			break
 		}
 	}
-	e.dir = storePlace(state, e.root)
 	e.ownDir = e.dir
-	return e.ownPlace(placesOf(e.dir)...)
+	if err := s.Own(placesOf(e.dir)...); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return nil
 }
 
-// stateDir is where stores of directories without git lie.
-func (e *Engine) stateDir() (string, error) {
-	if d := e.opt.Getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
-		return filepath.Join(d, "rewind"), nil
+// shelf returns where stores of directories without git lie.
+func (e *Engine) shelf() (*shelf.Shelf, error) {
+	s, err := shelf.Open(e.opt.Getenv)
+	if errors.Is(err, shelf.ErrForeign) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	home := e.home()
-	if home == "" {
-		return "", errors.New("neither XDG_STATE_HOME nor HOME says where to keep the store")
-	}
-	return filepath.Join(home, ".local", "state", "rewind"), nil
+	return s, err
 }
 
 // userConfig is the user's own file of settings, for all repositories and
@@ -135,23 +137,6 @@ func (e *Engine) home() string {
 		return h
 	}
 	return e.opt.Getenv("USERPROFILE")
-}
-
-// storePlace names the folder of a directory's store: readable, and unique by
-// a hash of the real path.
-func storePlace(state, root string) string {
-	sum := oid.BLAKE3.Sum(oid.Blob, []byte(root)).String()
-	return filepath.Join(state, placeName(filepath.Base(root))+"-"+sum[:16])
-}
-
-func placeName(s string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < 128 && (r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
-			return r
-		}
-		return '_'
-	}, s)
-	return clean[:min(len(clean), 40)]
 }
 
 // allowed refuses worktrees that are almost surely a mistake: recording a home

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 
 // Open finds the worktree that dir belongs to. In a git repository that is the
 // whole git worktree, however deep dir lies; elsewhere the nearest directory
-// at or above dir that has snapshots, or dir itself. Nothing is created.
+// at or above dir that has snapshots, or dir itself. Nothing is created. The store of
+// a directory that was renamed is given the folder of its new name.
 func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	e := &Engine{now: time.Now}
 	if opt != nil {
@@ -42,6 +44,9 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
 	if e.aside != nil {
 		e.conf.Warn(e.asideWarning())
+	}
+	if e.movedFrom != "" && e.movedFrom != e.root {
+		e.conf.Warn(fmt.Sprintf("the history of %s is used here: it is the same directory, which was renamed", e.movedFrom))
 	}
 	if err := e.allowed(); err != nil {
 		return nil, err

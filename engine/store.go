@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/retention"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -83,6 +84,9 @@ func (e *Engine) needStore() (*cas.Store, error) {
 			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
 		}
 		return nil, err
+	}
+	if e.repo == nil {
+		_ = shelf.Note(e.dir, e.root) // without it the store is not found when the directory is renamed
 	}
 	return e.opened(), nil
 }

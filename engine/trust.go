@@ -89,17 +89,6 @@ func denied(places []string) bool {
 	return false
 }
 
-// ownPlace is ownStore for a store in the user's state directory. Nothing is
-// left to fall back on there.
-func (e *Engine) ownPlace(paths ...string) error {
-	judge := trust.Judge{Env: e.opt.Getenv}
-	err := judge.Owns("", paths...)
-	if f := (*trust.Foreign)(nil); errors.As(err, &f) {
-		return fmt.Errorf("%w: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", ErrRefused, f, trust.Self(), f.Path)
-	}
-	return nil
-}
-
 // placesOf lists what must belong to the user before a store is opened: its
 // directories, and the files that are opened by name.
 func placesOf(dirs ...string) []string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 )
 
 // The exit codes of docs/cli.md.
@@ -39,6 +40,7 @@ var exits = []struct {
 	{errDamageFound, exitDamaged},
 	{engine.ErrNoSnapshot, exitUnknown},
 	{engine.ErrAmbiguous, exitUnknown},
+	{shelf.ErrNone, exitUnknown},
 	{engine.ErrDamaged, exitDamaged},
 }
 

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -160,22 +158,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, er
 	}
 	a.printKept(plan.Kept, plan.Conflicts)
 	say(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(a.in).ReadString('\n')
-		answer <- line
-	}()
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case line := <-answer:
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return true, nil
-		}
-		fmt.Fprintln(a.err, "nothing was changed")
-		return false, nil
-	}
+	return a.saysYes(ctx)
 }
 
 // printKept names what stays or stayed as it is, and why.

@@ -45,7 +45,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
-		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a),
+		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
 		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), serveCommand(a), benchCommand(a),
 	)
 	return root

@@ -44,17 +44,18 @@ var layers = map[string]string{
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
+	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
 	"engine/settings": "internal/ignore git/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
 		"git/gitindex",
 	"engine/watched": "internal/oid internal/watch internal/worktree",
-	"engine": "engine/watched engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
+	"engine": "engine/watched engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/shelf engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
 		"internal/apply git/gitconf internal/regular internal/trust",
 	"internal/hook": "internal/durable",
 	"internal/rpc":  "",
-	"internal/wire": "engine",
-	"cmd/rewind":    "engine engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
+	"internal/wire": "engine engine/shelf",
+	"cmd/rewind":    "engine engine/shelf engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
 	"bench":         "internal/trust",
 	"fuzz":          "*",
 	"fuzz/exact":    "*",

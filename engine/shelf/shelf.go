@@ -1,0 +1,261 @@
+// Package shelf is the directory in which the stores of directories without git
+// lie, below the user's state directory: each in a folder of its own, named after
+// the directory's path.
+//
+// A note in each folder says which directory the store is for: where it was, and
+// what tells it from any other. So a directory that was renamed finds its store
+// again (docs/decisions/0015-stores.md). The notes say nothing that counts by
+// itself: a store that a note leads to is asked before it is taken.
+//
+// Nothing of another user's is opened, moved or removed.
+package shelf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/trust"
+)
+
+// The files in a store's folder.
+const (
+	StoreFile     = "store.db"
+	StatTableFile = "stat.db"
+	LockFile      = "operation.lock" // held while files of the worktree are changed
+	noteFile      = "directory"      // the note
+)
+
+// noteBytesMax bounds what is read of a note. No path is longer than a part of it.
+const noteBytesMax = 1 << 16
+
+// ErrForeign is reported of a directory, folder or file that is somebody else's.
+var ErrForeign = errors.New("a state directory is not yours")
+
+// A Shelf is the directory with the stores.
+type Shelf struct {
+	dir   string
+	judge trust.Judge
+}
+
+// Open returns the user's shelf, which need not be there yet. One that is somebody
+// else's is refused: nothing is left to fall back on.
+func Open(env func(string) string) (*Shelf, error) {
+	s := &Shelf{judge: trust.Judge{Env: env}}
+	home := env("HOME")
+	if !filepath.IsAbs(home) {
+		home = env("USERPROFILE")
+	}
+	switch d := env("XDG_STATE_HOME"); {
+	case filepath.IsAbs(d):
+		s.dir = filepath.Join(d, "rewind")
+	case home == "":
+		return nil, errors.New("neither XDG_STATE_HOME nor HOME says where to keep the store")
+	default:
+		s.dir = filepath.Join(home, ".local", "state", "rewind")
+	}
+	return s, s.Own(s.dir)
+}
+
+// Own returns nil if all the paths are the user's own, and [ErrForeign] for one that
+// is not.
+func (s *Shelf) Own(paths ...string) error {
+	err := s.judge.Owns("", paths...)
+	if f := (*trust.Foreign)(nil); errors.As(err, &f) {
+		return fmt.Errorf("%w: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", ErrForeign, f, trust.Self(), f.Path)
+	}
+	return nil
+}
+
+// Folder names the folder of a directory's store: readable, and unique by a hash of
+// the real path.
+func (s *Shelf) Folder(root string) string {
+	sum := oid.BLAKE3.Sum(oid.Blob, []byte(root)).String()
+	return filepath.Join(s.dir, readable(filepath.Base(root))+"-"+sum[:16])
+}
+
+func readable(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return r
+		}
+		return '_'
+	}, s)
+	return clean[:min(len(clean), 40)]
+}
+
+// Has reports whether there is a store in a folder.
+func Has(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, StoreFile))
+	return err == nil
+}
+
+// An identity tells a directory from others.
+type identity struct {
+	Birth string `json:"birth"` // dirfd.Birth
+	Inode uint64 `json:"inode"` // two that are made in one moment have the same time
+}
+
+// A note says for which directory a store is.
+type note struct {
+	Root records.Path `json:"root"` // where it was
+	identity
+}
+
+// identify looks at a directory. Not ok: it is not there, or what the system tells
+// is too little to know it again: an inode alone is given to another directory.
+func identify(dir string) (id identity, ok bool) {
+	birth, err := dirfd.Birth(dir)
+	if err != nil || !strings.HasPrefix(birth, "born ") {
+		return id, false
+	}
+	d, err := dirfd.Open(dir)
+	if err != nil {
+		return id, false
+	}
+	defer d.Close()
+	st, err := d.Stat()
+	return identity{birth, st.Ino}, err == nil && st.Ino != 0
+}
+
+// Note writes down for which directory a folder's store is, if it is not there yet.
+func Note(folder, root string) error {
+	id, ok := identify(root)
+	if !ok {
+		return nil // nobody would know it again
+	}
+	want := note{records.Path(root), id}
+	if now, ok := readNote(folder); ok && now == want {
+		return nil
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(folder, noteFile), append(text, '\n'), 0o600)
+}
+
+func readNote(folder string) (n note, ok bool) {
+	text, err := durable.ReadFile(filepath.Join(folder, noteFile), noteBytesMax)
+	return n, err == nil && json.Unmarshal(text, &n) == nil && n.Birth != "" && n.Inode != 0
+}
+
+// folders lists the folders that have a store and are the user's own.
+func (s *Shelf) folders() (list []string) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		folder := filepath.Join(s.dir, e.Name())
+		if e.IsDir() && !strings.HasSuffix(folder, removedSuffix) && Has(folder) && s.Own(filesOf(folder)...) == nil {
+			list = append(list, folder)
+		}
+	}
+	return list
+}
+
+// filesOf lists what must be the user's own in a folder.
+func filesOf(folder string) []string {
+	list := []string{folder}
+	for _, name := range []string{StoreFile, StoreFile + ".lock", StatTableFile, LockFile, noteFile} {
+		list = append(list, filepath.Join(folder, name))
+	}
+	return list
+}
+
+// A Lost is a store of a directory that was somewhere else.
+type Lost struct {
+	Folder string
+	Root   string // where the directory was
+	id     identity
+}
+
+// Finder returns a function that finds the store of a directory which had another
+// name when it was recorded. The notes are read at the first question.
+//
+// The note names this very directory, by birth and inode, and it is not where it
+// was any more: a copy, which an image of a disk makes of everything, leaves the
+// original where it is. Where two stores would do, none does.
+func (s *Shelf) Finder() func(dir string) (Lost, bool) {
+	var all []Lost
+	read := false
+	return func(dir string) (found Lost, ok bool) {
+		id, known := identify(dir)
+		if !known {
+			return found, false
+		}
+		if !read {
+			read = true
+			for _, folder := range s.folders() {
+				if n, ok := readNote(folder); ok {
+					all = append(all, Lost{folder, string(n.Root), n.identity})
+				}
+			}
+		}
+		for _, l := range all {
+			if l.id != id || l.Root != dir && !left(l.Root, id) {
+				continue
+			}
+			if ok {
+				return Lost{}, false
+			}
+			found, ok = l, true
+		}
+		return found, ok
+	}
+}
+
+// left reports whether a directory is certainly not at a path any more.
+func left(path string, id identity) bool {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !isDir(path) {
+		return true
+	} else if err != nil {
+		return false
+	}
+	now, ok := identify(path)
+	return ok && now != id
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// Follow gives a store the folder that its directory has by its new name. The
+// folder is renamed, which happens wholly or not at all; a note that still names
+// the old path is put right by the next one. Where it cannot be renamed now,
+// because somebody works in it or it may not be written there, it stays as it is.
+// Follow returns where the store is.
+func (s *Shelf) Follow(l Lost, dir string) (folder string) {
+	to := s.Folder(dir)
+	s.rename(l.Folder, to)
+	if Has(to) {
+		return to // also if another process was first
+	}
+	return l.Folder
+}
+
+func (s *Shelf) rename(from, to string) {
+	held, err := durable.TryLock(filepath.Join(from, LockFile), durable.Exclusive)
+	if err != nil {
+		return
+	}
+	defer held.Unlock()
+	if s.Own(filesOf(to)...) != nil || Has(to) {
+		return
+	}
+	for _, path := range filesOf(to)[1:] { // what a command that recorded nothing left
+		_ = durable.Remove(path)
+	}
+	_ = os.Remove(to)
+	_ = durable.Rename(from, to)
+}
