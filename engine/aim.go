@@ -19,8 +19,8 @@ type aim struct {
 	target *Snapshot
 	stored bool // the store has the record of the target
 	paths  *plan.Selection
-	chosen bool      // somebody named the paths now, and is told which of them mean nothing
-	made   plan.Made // what the operation that is taken back brought; nil unless one is
+	chosen bool      // the paths come from the caller: one that means nothing is an error
+	made   plan.Made // what an operation that is to be taken back has made; nil without one
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
@@ -39,9 +39,9 @@ func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to 
 	return to, err
 }
 
-// takeBack makes an aim one at the state before an operation: what the operation
-// made goes, and what stood in the way of its paths is back. Without its journal
-// more is kept, and nothing is lost.
+// takeBack turns the aim to the state before an operation: what the operation made
+// goes, and what was in the way of its paths comes back. If its journal is lost,
+// nobody knows what it made, and all of that stays.
 func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 	steps, err := e.steps(ctx, op)
 	if err != nil && !isLost(err) {

@@ -17,8 +17,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// operate carries out an operation whose kind (and, for undo and redo, what it
-// reverts) is given. The operation lock is held.
+// operate carries out an operation: it plans, records the present and the
+// operation, makes the changes, and records the end. The caller gives the kind of
+// the operation, and what an undo or a redo takes back.
 func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
 	b, err := e.prepare(ctx, op, to)
 	if err != nil {
@@ -69,8 +70,8 @@ func (e *Engine) unmoved(ctx context.Context, op running, p *Plan, to aim) (*Res
 	return restored(op.Operation, outcome{}).with(p), nil
 }
 
-// A running operation is being carried out: its lock is held, so that nobody
-// else changes the worktree's files meanwhile.
+// A running operation holds the lock of operations: nobody else carries out
+// another one in this worktree.
 type running struct {
 	*Operation
 	lock *durable.Held
@@ -82,8 +83,9 @@ type outcome struct {
 	renewed []Note
 }
 
-// unfinished says that an operation stopped between its first step and its
-// end, and what comes next: undo finishes an undo, and takes back the others.
+// unfinished makes the error of an operation that was begun and did not end. It
+// says what the user can do. An undo can only be finished; a restore or a redo can
+// be taken back too.
 func unfinished(what string, op *Operation, err error) error {
 	next := "the next command finishes it, undo takes it back"
 	if op.Kind == records.KindUndo {
@@ -92,7 +94,7 @@ func unfinished(what string, op *Operation, err error) error {
 	return fmt.Errorf("%s %w: %s: %w", what, ErrUnfinished, next, err)
 }
 
-// restored says what the steps of an operation came to.
+// restored makes the result of an operation from the outcome of its steps.
 func restored(op *Operation, out outcome) *Restored {
 	r := &Restored{Renewed: out.renewed, ID: op.To, Undo: op.From, Undid: op.Kind == records.KindUndo, Written: out.Written, Deleted: out.Deleted, Kept: notes(out.Kept), Conflicts: notes(out.Conflicts)}
 	for _, c := range out.Conflicts {
@@ -108,8 +110,8 @@ func (r *Restored) with(p *Plan) *Restored {
 	return r
 }
 
-// dropped says of a target that was pruned meanwhile that it is gone, instead
-// of what could then not be read of it.
+// dropped replaces an error of reading the target if the target was pruned
+// meanwhile: then that is the error.
 func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error {
 	if errors.Is(err, ErrDamaged) || errors.Is(err, cas.ErrSwept) {
 		if _, gone := e.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
@@ -184,11 +186,11 @@ func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged,
 	return c, p, nil
 }
 
-// begin makes the operation durable before anything is changed, in one
-// transaction with the snapshot of the present to which undo returns. Where
-// that is an earlier one, which a prune may have dropped since, it is
-// [cas.ErrSwept] if it is not there any more; where the target was dropped,
-// [ErrNoSnapshot]. From here on the operation keeps both.
+// begin records the operation, before any file is changed. The same transaction
+// records the present as a snapshot, to which undo returns. If the present is as
+// the last snapshot has it, that one is taken instead; if a prune has dropped it
+// meanwhile, the error is [cas.ErrSwept]. If the target was dropped meanwhile, it
+// is [ErrNoSnapshot]. From here on no prune drops either of them.
 func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	journal, err := encodeSteps(steps)
@@ -208,8 +210,8 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps
 	return way, err
 }
 
-// apply carries out the steps, when it is sure that all they replace can be
-// brought back.
+// apply carries out the steps. Before that it makes sure that all they replace can
+// be brought back. Replay says that some of the steps may be done already.
 func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
 	sure, err := e.secure(ctx, steps)
 	if err != nil {

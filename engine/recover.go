@@ -28,8 +28,8 @@ func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 	return e.recoverFirst(ctx, lock)
 }
 
-// recoverIfPossible is Recover for verbs that go on where an operation cannot
-// be finished. Left says which operation that is, and why.
+// recoverIfPossible is Recover for verbs that go on if an operation cannot be
+// finished. Left is the error that says which operation that is, and why.
 func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
 	done, err = e.Recover(ctx)
 	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil {
@@ -42,8 +42,8 @@ func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, e
 	return done, strangeError(h), err
 }
 
-// recoverFirst is recoverLocked at the beginning of another verb. It reports
-// what it did at once, since the verb itself may fail.
+// recoverFirst is recoverLocked at the beginning of another verb. It calls
+// Options.Recovered at once, for the verb itself may fail.
 func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restored, error) {
 	done, err := e.recoverLocked(ctx, lock)
 	if done != nil && e.opt.Recovered != nil {
@@ -52,8 +52,9 @@ func (e *Engine) recoverFirst(ctx context.Context, lock *durable.Held) (*Restore
 	return done, err
 }
 
-// recoverLocked finishes what is unfinished and says what came of it; nil if
-// there is nothing. The operation lock is held, so whoever began it is dead.
+// recoverLocked finishes the operation that has not ended and says what it did;
+// nil if there is none. The caller has the lock of operations. So the process that
+// began the operation does not run any more.
 func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restored, error) {
 	h, err := e.history(ctx)
 	if err != nil || h.Open == nil {
@@ -116,8 +117,8 @@ func (e *Engine) openOperation(ctx context.Context) (op *Operation, left map[str
 	return h.Open, apply.Leftovers(steps, h.Open.Key), nil
 }
 
-// shownUnfinished says of what is shown of the present that an operation which has not
-// ended is not through with it; nil if there is none.
+// shownUnfinished is the warning beside what is shown of the present while an
+// operation has not ended; nil without an operation.
 func shownUnfinished(op *Operation) error {
 	if op == nil {
 		return nil
@@ -125,8 +126,9 @@ func shownUnfinished(op *Operation) error {
 	return fmt.Errorf("%s %w: what is shown is of the files as they are now, and the next command that changes or records files finishes it first", op.Kind, ErrUnfinished)
 }
 
-// clear removes what an unfinished operation that is taken back has left
-// beside the files it was about to change. The notes name what could not go.
+// clear removes the temporary files of an operation that was interrupted and is
+// to be taken back. The notes name those that could not be removed. Without an
+// operation it does nothing.
 func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	if open == nil {
 		return nil, nil
@@ -145,9 +147,11 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	return notes(out.Conflicts), err
 }
 
-// The lock file of the operations tells, beside the store, which of them ended
-// last: were the store to forget that end, a journal that is replayed would
-// undo what was done since. It is written where it costs no sync.
+// The lock file of the operations has the key of the operation that ended last.
+// The store records that end too, but somebody may put an older copy of the store
+// in its place. To that store the operation has not ended. If its steps were
+// carried out again, they would undo what was done since. The file is not synced:
+// after a loss of power it may have an older key.
 
 func noteEnd(op running) {
 	_, _ = op.lock.WriteAt([]byte(op.Key), 0)
@@ -159,13 +163,14 @@ func hasEnded(op running) bool {
 	return n > 0 && string(key[:n]) == op.Key
 }
 
-// Temporary files of a restore that could not be removed are not the user's.
-// Their paths are in the store, and nothing goes by a pattern: each later
-// capture tries to remove them, and leaves out what stays.
+// A restore may leave temporary files that it could not remove. They are not the
+// user's. The store has their paths: a file is never taken for one of them by its
+// name alone. Each later capture tries to remove them, and leaves out those that
+// stay.
 
-// leftovers returns the temporary files that are still there. Unless nothing
-// may be changed it tries to remove them first; otherwise those of a restore that
-// is at work, or was interrupted, are among them.
+// leftovers returns the temporary files that are still there. It tries to remove
+// them first. In a dry run it removes nothing, and returns also those of an
+// operation that has not ended.
 func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, error) {
 	var known []string
 	err := e.view(ctx, func(v *records.View) (err error) {
@@ -190,7 +195,7 @@ func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, erro
 }
 
 // atWork adds the temporary files that an operation which has not ended may have
-// now. Nothing hinders a look where its plan is lost.
+// now. If its plan is lost, nobody knows them, and none are added.
 func (e *Engine) atWork(ctx context.Context, known map[string]bool) (map[string]bool, error) {
 	_, left, err := e.openOperation(ctx)
 	maps.Copy(known, left)

@@ -9,14 +9,15 @@ import (
 
 // Restore makes the worktree what it was at a snapshot.
 //
-// The order is the guarantee: a durable snapshot of the present and the durable
-// operation with its plan, in one transaction, the changes (each checked against what the plan
-// expects, so that an edit made meanwhile is a conflict and survives), one
-// sync, and the operation's end. After a crash anywhere the next command
-// finishes what was begun, and [Engine.Undo] takes it back.
+// The order is the guarantee. First one durable transaction records the present
+// as a snapshot, and the operation with its plan. Then the changes are made. Each
+// is checked against what the plan expects: an edit that was made meanwhile is a
+// conflict, and survives. Then comes one sync, and last the operation's end. After
+// a crash anywhere the next command finishes what was begun, and [Engine.Undo]
+// takes it back.
 //
-// Where nothing has to change, nothing is recorded: that is no step which Undo
-// could take back. The files stand at the snapshot all the same.
+// If nothing has to change, nothing is recorded, and Undo has no step to take
+// back. The files stand at the snapshot all the same.
 func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Restored, error) {
 	to, err := e.aimAt(ctx, id, opt)
 	if err != nil {

@@ -18,12 +18,13 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A restore overwrites and deletes what the snapshot before it has. That the
-// store or git has an object does not tell that it can be read: a snapshot
-// takes what is there already for granted. So all of it is read back before the
-// first file is touched. What is damaged is still on disk, and is stored anew.
+// A restore overwrites and deletes files that the snapshot before it has. That
+// snapshot did not store again what the store or git had already, and did not
+// read it either: it may be damaged. So a restore reads back all that it will
+// replace before it touches the first file. If an object is damaged, the file is
+// still on disk, and is stored anew.
 
-// A secured says what came of that.
+// A secured says what was done for that.
 type secured struct {
 	refuse  map[string]error // paths that must stay: what is there could not be kept
 	renewed []Note

@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -101,4 +103,22 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Warnings = append(st.Warnings, strange.Error())
 	}
 	return st, err
+}
+
+// mended is said where the store was found damaged and is whole again.
+const mended = "the newest header of the store was damaged and was put back; nothing was lost, but the disk may lose more: \"rewind verify\" reads everything"
+
+// Warnings returns one sentence for each setting that is unknown or malformed,
+// and for damage that was mended.
+func (e *Engine) Warnings() []string {
+	out := e.conf.Warnings()
+	if _, err := durable.Look(filepath.Join(e.ownDir, statTableFile)); errors.Is(err, durable.ErrForeign) {
+		out = append(out, fmt.Sprintf("every file is read again at every snapshot: %v", err))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil && e.store.Mended() {
+		out = append(out, mended)
+	}
+	return out
 }

@@ -3,12 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // A Synced says what a sync came to.
@@ -60,22 +57,4 @@ func (e *Engine) repair(ctx context.Context) (done *Restored, err error) {
 		}
 	}
 	return e.recoverFirst(ctx, lock)
-}
-
-// mended is said where the store was found damaged and is whole again.
-const mended = "the newest header of the store was damaged and was put back; nothing was lost, but the disk may lose more: \"rewind verify\" reads everything"
-
-// Warnings returns one sentence for each setting that is unknown or malformed,
-// and for damage that was mended.
-func (e *Engine) Warnings() []string {
-	out := e.conf.Warnings()
-	if _, err := durable.Look(filepath.Join(e.ownDir, statTableFile)); errors.Is(err, durable.ErrForeign) {
-		out = append(out, fmt.Sprintf("every file is read again at every snapshot: %v", err))
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.store != nil && e.store.Mended() {
-		out = append(out, mended)
-	}
-	return out
 }

@@ -12,16 +12,16 @@ import (
 // Undo is an operation of its own: Redo takes it back, and what was there in
 // between is recorded. [ErrNothing] if there is nothing to take back.
 //
-// An unfinished restore or redo is rolled back by Undo, not finished first. An
-// unfinished undo is finished, and that is all: whoever says undo again after
-// an interruption does not mean one more.
+// Undo does not finish a restore or redo that was interrupted: it takes it back.
+// If an undo was interrupted, Undo finishes it and does no more: whoever says undo
+// again after an interruption means the same undo.
 func (e *Engine) Undo(ctx context.Context) (*Restored, error) {
 	return e.revert(ctx, records.KindUndo)
 }
 
-// Redo takes back the newest undo, if nothing was restored since. Otherwise
-// it is [ErrNothing]. An unfinished redo is finished, and that is all; an
-// unfinished undo is finished first and then taken back.
+// Redo takes back the newest undo, if nothing was restored since. Otherwise it is
+// [ErrNothing]. If a redo was interrupted, Redo finishes it and does no more. If an
+// undo was interrupted, Redo finishes it and then takes it back.
 func (e *Engine) Redo(ctx context.Context) (*Restored, error) {
 	return e.revert(ctx, records.KindRedo)
 }
@@ -50,7 +50,7 @@ func (e *Engine) PlanUndo(ctx context.Context, redo bool) (*Plan, error) {
 	return p, err
 }
 
-// aimOf returns where an unfinished undo or redo leads.
+// aimOf returns the aim of an undo or redo that was interrupted.
 func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error) {
 	var taken *Operation
 	err = e.view(ctx, func(v *records.View) (err error) {
@@ -66,6 +66,7 @@ func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error)
 	return to, err
 }
 
+// revert is Undo or Redo.
 func (e *Engine) revert(ctx context.Context, kind records.OperationKind) (*Restored, error) {
 	if e.opened() == nil {
 		return nil, nothingTo(kind)
@@ -80,10 +81,11 @@ func (e *Engine) revert(ctx context.Context, kind records.OperationKind) (*Resto
 		return nil, err
 	}
 	var finished *Restored
-	if h.Open != nil && (h.Open.Kind == kind || h.Open.Kind == records.KindUndo) {
-		if h.Open.Kind == kind {
-			return e.recoverLocked(ctx, lock)
-		}
+	switch {
+	case h.Open == nil:
+	case h.Open.Kind == kind:
+		return e.recoverLocked(ctx, lock)
+	case h.Open.Kind == records.KindUndo:
 		if finished, err = e.recoverFirst(ctx, lock); err != nil {
 			return nil, err
 		}
@@ -105,8 +107,8 @@ func (e *Engine) revert(ctx context.Context, kind records.OperationKind) (*Resto
 	return r, err
 }
 
-// reverted returns the operation that an undo or redo takes back, and where
-// that leads.
+// reverted returns the operation that an undo or redo takes back, and the aim: the
+// state before that operation.
 func (e *Engine) reverted(ctx context.Context, kind records.OperationKind) (op *Operation, to aim, err error) {
 	h, err := e.history(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Has reports whether the store or git has an object. A store that cannot be
-// read has nothing.
+// Has reports whether the store or git has an object. If the store cannot be read,
+// Has takes it for empty.
 func (o *Objects) Has(ctx context.Context, id oid.ID) bool {
 	if o.InGit(id) {
 		return true
@@ -30,8 +30,9 @@ func (o *Objects) Has(ctx context.Context, id oid.ID) bool {
 	return found
 }
 
-// InGit reports whether git has an object now. Nothing says that git keeps it.
-// An object that git could not give does not count, see [Objects.Distrust].
+// InGit reports whether git has an object now. Git may drop it at any time, unless
+// a ref keeps it. InGit is false for an object that git could not give before, see
+// [Objects.Distrust].
 func (o *Objects) InGit(id oid.ID) bool {
 	if o.Git == nil || !o.Git.Has(id) {
 		return false
@@ -41,7 +42,7 @@ func (o *Objects) InGit(id oid.ID) bool {
 	return !o.broken[id]
 }
 
-// Distrust notes an object that git seems to have and cannot give.
+// Distrust notes that git lists an object and cannot give it.
 func (o *Objects) Distrust(id oid.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,21 +52,21 @@ func (o *Objects) Distrust(id oid.ID) {
 	o.broken[id] = true
 }
 
-// TrustAgain gives what could not be read another chance: it may be whole again.
+// TrustAgain forgets what Distrust noted: the objects may be whole again.
 func (o *Objects) TrustAgain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.broken = nil
 }
 
-// Distrusts reports whether there is anything that git could not give.
+// Distrusts reports whether Distrust has noted any object.
 func (o *Objects) Distrusts() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.broken) > 0
 }
 
-// Sizes is [gitbridge.Repo.Sizes], without objects that git cannot give.
+// Sizes is [gitbridge.Repo.Sizes], with -1 for objects that git cannot give.
 func (o *Objects) Sizes(n int, id func(i int) []byte, sizes []int64) {
 	o.Git.Sizes(n, id, sizes)
 	if !o.Distrusts() {
@@ -142,8 +143,8 @@ func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
 	}
 }
 
-// ReadBack reads an object to its end, from where a restore would, and compares
-// it with its id.
+// ReadBack reads an object to its end and compares it with its id. It reads from
+// where a restore reads: the store, or git if the store has it not.
 func (o *Objects) ReadBack(ctx context.Context, id oid.ID) error {
 	if s := o.Store(); s != nil {
 		_, err := s.WriteTo(ctx, io.Discard, id)

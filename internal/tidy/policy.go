@@ -22,7 +22,7 @@ const (
 	depthMax = 9
 )
 
-// checkPolicy holds that the tables and go.mod name only what is there: packages
+// checkPolicy checks that the tables and go.mod name only what is there: packages
 // that exist, imports that are made, modules that are used. It also holds the
 // depth of the imports.
 func checkPolicy(root fs.FS, packages map[string][]source) []breach {

@@ -31,6 +31,8 @@ var breaches = []struct{ name, file, text, want string }{
 		"ARCHITECTURE.md:2: names store.Shut, which is not declared in cas/store.go"},
 	{"a walk that names a file that is gone", "ARCHITECTURE.md", strings.Replace(inOrder, "cas/store.go", "cas/sac.go", 1),
 		"ARCHITECTURE.md:2: names cas/sac.go, which does not exist"},
+	{"a function beside the walks that is gone", "ARCHITECTURE.md", "Beside it `cas/store.go` (`lost`) works.\n" + inOrder,
+		"ARCHITECTURE.md:1: names lost, which is not declared in cas/store.go"},
 	{"a step without a place", "ARCHITECTURE.md", inOrder + "2. Something is done.\n",
 		"ARCHITECTURE.md:6: a step of a walk names no file and function"},
 	{"a walk that is missing", "ARCHITECTURE.md", strings.Replace(inOrder, "## One restore", "## Another", 1),

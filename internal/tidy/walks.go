@@ -24,8 +24,9 @@ var (
 	goFile    = regexp.MustCompile("`((?:[a-z0-9_]+/)+[a-z0-9_]+\\.go)`")
 )
 
-// checkMap holds the map: each step of a walk names a file and functions that
-// are declared in it, and each source file that is named anywhere exists.
+// checkMap checks the map: each step of a walk names a file and functions, each
+// function that is named after a file is declared in it, and each source file that
+// is named anywhere exists.
 func checkMap(root fs.FS, packages map[string][]source) []breach {
 	text, err := fs.ReadFile(root, mapFile)
 	if err != nil {
@@ -49,18 +50,18 @@ func checkMap(root fs.FS, packages map[string][]source) []breach {
 				at("names " + m[1] + ", which does not exist")
 			}
 		}
-		if !walkStep.MatchString(line) || !isWalk(section) {
-			continue
-		}
 		places := walkPlace.FindAllStringSubmatch(line, -1)
-		if len(places) == 0 {
+		step := walkStep.MatchString(line) && isWalk(section)
+		if step && len(places) == 0 {
 			at("a step of a walk names no file and function")
 		}
 		for _, m := range places {
 			if files[section] == nil {
 				files[section] = map[string]bool{}
 			}
-			files[section][m[1]] = true
+			if step {
+				files[section][m[1]] = true
+			}
 			for _, f := range strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("`, ", r) }) {
 				if !declared[m[1]][f] {
 					at("names " + f + ", which is not declared in " + m[1])
