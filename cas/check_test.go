@@ -17,7 +17,7 @@ type Damage struct {
 	Err error // an [ErrCorrupt]
 }
 
-// Check reads every object, compares it with its id, and holds that every chunk
+// Check reads every object, compares it with its id, and checks that every chunk
 // has its frame and every record its checksum: what a test wants to know of a
 // whole store. An error means that the check could not be made.
 func (s *Store) Check(ctx context.Context) ([]Damage, error) {
@@ -40,7 +40,7 @@ func (c *checker) add(id oid.ID, err error) {
 	c.damage = append(c.damage, Damage{ID: id, Err: err})
 }
 
-// chunks holds that each row is whole, has its frame, and a base that is there
+// chunks checks that each row is whole, has its frame, and a base that is there
 // and not a delta. What the frames give is checked with the objects.
 func (c *checker) chunks(v *View) error {
 	cur := v.chunks.Cursor()

@@ -32,7 +32,7 @@ type known struct {
 	at    oid.ID    // the id of here, also where the store has no record of it
 }
 
-// A present is the worktree as it was seen, to be compared or shown.
+// A present is the worktree as a scan found it, to be compared or shown.
 type present struct {
 	*capture.Seen
 	known
@@ -47,8 +47,8 @@ type staged struct {
 // present returns what was seen.
 func (t *staged) present() *present { return &present{t.Seen, t.known} }
 
-// look scans the worktree and keeps nothing: ids and trees only. Force are ignored
-// files that are looked at all the same. The caller closes what was seen.
+// look scans the worktree and stores nothing: it gives ids and trees. Force are
+// ignored files that are scanned all the same. The caller closes the present.
 func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
 	o := capture.Open(e.place())
 	k, err := e.before(ctx)
@@ -69,8 +69,8 @@ func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
 	return &present{seen, k}, nil
 }
 
-// lookFor looks once, and a second time where use finds ignored files that have
-// to be looked at too: then with these.
+// lookFor looks and calls use. If use finds ignored files that have to be scanned
+// too, it looks once more, with these, and calls use again.
 func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string, err error)) error {
 	more, err := e.lookWith(ctx, nil, use)
 	if err == nil && len(more) > 0 {
@@ -163,9 +163,9 @@ func (p *present) forPlan() *plan.Present {
 	return out
 }
 
-// saveStatTable lets save keep what the scan saw for the next one; afterwards nothing
-// tells any more what it saw at a path. That is a cache: failing to write it costs time, so
-// only a caller's own cancellation is an error.
+// saveStatTable lets save keep what the scan saw for the next scan. Afterwards it
+// has no fingerprints any more. The table is a cache: if it cannot be written, the
+// next scan takes longer. So only the caller's cancellation is an error.
 func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
 	err := save(storeName(e.opened()), id)

@@ -57,14 +57,14 @@ type Recorded struct {
 
 // Snapshot records the state of the worktree.
 //
-// The order is the guarantee: contents and trees, then the record that makes
-// the snapshot, in one durable transaction with the last of the contents;
-// then the stat table and git's ref. A crash before the record leaves contents
-// that nobody refers to, in the store or among git's objects, and nothing else;
-// a failure to reach git leaves the snapshot in the store, and the next command
-// tries again.
+// The order is the guarantee. Contents and trees come first. Then one durable
+// transaction writes the last of them and the record: that makes the snapshot.
+// Then come the stat table and git's ref. A crash before the record leaves only
+// contents that nobody refers to, in the store or among git's objects. If git
+// cannot be reached, the snapshot is in the store, and the next command tries
+// again.
 //
-// A worktree that is as its last snapshot has it gives that snapshot.
+// If the worktree is as its last snapshot has it, that snapshot is the result.
 func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded, error) {
 	if opt == nil {
 		opt = &SnapshotOptions{}
@@ -138,9 +138,9 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	return r, err
 }
 
-// recordPresent captures and commits. If a sweep removed something in between, it
-// begins again: then nothing was recorded. The caller closes what was seen, and
-// finishes the way into git.
+// recordPresent scans and commits. If a sweep removed meanwhile what the snapshot
+// needs, nothing was recorded, and it begins again. The caller closes the present,
+// and finishes the way into git.
 func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (*Recorded, *present, *mirror.Way, error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
@@ -169,9 +169,9 @@ func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn)
 	}
 }
 
-// commit makes what was taken a snapshot, or finds that it is the last one, for
-// which nothing is written but what it was taken for. What also records, if it
-// is not nil, is in the same transaction. The caller finishes the way into git.
+// commit records a staged present as a snapshot. If the last snapshot is of the same
+// state, it is reused, and only the point is added to it. If also is not nil, it is
+// called within the same transaction. The caller finishes the way into git.
 func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, way *mirror.Way, err error) {
 	p.Time = c.time
 	if c.Same(c.Last) && !c.Rechecked {
@@ -212,8 +212,7 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	return s, reused, way, nil
 }
 
-// again says of the last snapshot, which has what was taken, what else it was
-// taken for.
+// again adds a point to the last snapshot, which is of the staged state.
 func (e *Engine) again(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) error {
 	if also == nil {
 		return e.addPoint(ctx, c, p)
@@ -226,8 +225,9 @@ func (e *Engine) again(ctx context.Context, c *staged, p Point, also func(*recor
 	})))
 }
 
-// writeRecord records what is held as the snapshot s, unless another process has
-// recorded the same state meanwhile, and settles the rows that are done.
+// writeRecord writes the record of s, and settles the pending snapshots that git has
+// now. If another process has recorded the same state meanwhile, that snapshot is
+// reused.
 func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.Way, s *Snapshot) (*Snapshot, bool, error) {
 	last, err := u.Last()
 	if err != nil {
@@ -262,8 +262,8 @@ func (e *Engine) addRecord(u *records.Update, s *Snapshot, pending bool) error {
 	return u.SetLast(s)
 }
 
-// addPoint says of the last snapshot, which has what was taken, what else it was
-// taken for, if that is anything new. The files stand at it from then on.
+// addPoint adds a point to the last snapshot, which is of the staged state, unless
+// it has that point already. The files stand at it from then on.
 func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 	s := c.Last
 	if s.Knows(p) && c.at == s.ID {

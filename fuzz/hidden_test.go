@@ -71,7 +71,7 @@ func (w *world) leaveConflicts(rest *removal) {
 	}
 }
 
-// TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt holds that where git add
+// TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt checks that where git add
 // cannot look it leaves its entries alone, and so does the tree; that the path is
 // named all the same; and that a restore touches nothing there.
 func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {

@@ -58,7 +58,7 @@ func TestFilesOfGitLFSAreInTheTreeAsGitHasThem(t *testing.T) {
 	}
 }
 
-// pointsTo holds that git's tree has pointers, not the bytes, and that nothing
+// pointsTo checks that git's tree has pointers, not the bytes, and that nothing
 // was skipped.
 func (w *world) pointsTo(s taken, names ...string) {
 	w.t.Helper()

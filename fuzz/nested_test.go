@@ -67,7 +67,7 @@ func (w *world) copyTree(from, to string) {
 	}
 }
 
-// links holds that the tree has commits at these paths, and nothing below.
+// links checks that the tree has commits at these paths, and nothing below.
 func (w *world) links(s taken, want ...string) {
 	w.t.Helper()
 	var got []string

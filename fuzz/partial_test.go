@@ -39,7 +39,7 @@ func partial(t *testing.T, options ...string) *world {
 	return w
 }
 
-// verified holds that everything that should be there is.
+// verified checks that everything that should be there is.
 func (w *world) verified() *engine.Verified {
 	w.t.Helper()
 	_, err := w.long.Sync(w.t.Context())

@@ -57,7 +57,7 @@ func (x entries) spec(magic, p string) string {
 	return ":(" + magic + ",glob)" + pattern
 }
 
-// TestGitIsNotAskedForWhatLiesInASubmodule holds that the oracle has an answer
+// TestGitIsNotAskedForWhatLiesInASubmodule checks that the oracle has an answer
 // where a file at which a filter gives up lies in what the index has as a
 // submodule: git add does not look there.
 func TestGitIsNotAskedForWhatLiesInASubmodule(t *testing.T) {
@@ -143,7 +143,7 @@ func TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas(t *test
 	}
 }
 
-// TestFilesInConflictBesideASubmoduleAreRecorded holds that nothing of them is
+// TestFilesInConflictBesideASubmoduleAreRecorded checks that nothing of them is
 // lost, though the tree has the submodule in their place, where git would take
 // them (see docs/shortcomings.md). git merge -s recursive leaves such an index.
 //

@@ -77,7 +77,7 @@ func interrupted(t *testing.T, git bool) (dir, id string) {
 	return dir, id
 }
 
-// wantConflict holds that an object tells what was finished, with its conflict.
+// wantConflict checks that an object tells what was finished, with its conflict.
 func wantConflict(t *testing.T, what, object string) {
 	t.Helper()
 	var got struct {

@@ -97,10 +97,11 @@ func (m *Mirror) bridged(ctx context.Context, rows []records.Pending) (done, res
 	return done, rest
 }
 
-// settle forgets what was pending and is in git now. A single row is left to
-// the next snapshot, whose transaction takes it along: one of its own would
-// make every snapshot wait for the disk twice more. Should a loss of power take
-// the ref back, the row is still there, and the snapshot goes into git again.
+// settle removes the rows of pending snapshots that git has now. A single row is
+// left to the next snapshot, which removes it in its own transaction: another
+// transaction would make every snapshot wait for the disk twice more. If a loss of
+// power sets the ref back meanwhile, the row is still there, and the snapshot goes
+// into git again.
 func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 	if len(rows) == 0 {
 		return nil
@@ -119,8 +120,8 @@ func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 		return nil
 	})
 	if err == nil && fold {
-		// A long chain costs git time and nothing else: the next fold is
-		// another chance.
+		// If it fails, the chain stays long. That only costs git time, and the
+		// next fold makes up for it.
 		_ = m.git().Fold(ctx)
 	}
 	return err
@@ -129,10 +130,10 @@ func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 // folds reports whether the chain is folded after this row's snapshot.
 func folds(row records.Pending) bool { return row.Number > 0 && row.Number%foldEvery == 0 }
 
-// bridgeOne writes what git lacks of one snapshot and appends it to the ref, if
-// that keeps another one still. A snapshot that was pruned or purged needs no
-// bridge, also where that happens while it is on its way, and its objects go. One
-// of which an object is proven to be nowhere is marked as lost.
+// bridgeOne writes what git lacks of one snapshot and appends it to the ref. The ref
+// must still keep the snapshot that after names. A snapshot that is pruned or purged, before or
+// meanwhile, does not go into git, and that is no error. If an object of it is
+// proven to be nowhere, the snapshot is marked as lost.
 func (m *Mirror) bridgeOne(ctx context.Context, id, after oid.ID) error {
 	err := m.carry(ctx, id, after)
 	if err == nil {
@@ -191,7 +192,7 @@ func (m *Mirror) isLost(ctx context.Context, id oid.ID) (lost bool, err error) {
 	return lost, err
 }
 
-// LetGo has the ref let go of a snapshot that has no record.
+// LetGo notes that the ref is to let go of a snapshot that has no record.
 func (m *Mirror) LetGo(ctx context.Context, id oid.ID) error {
 	return m.Update(ctx, func(u *records.Update) error { return u.LetGo(id) })
 }

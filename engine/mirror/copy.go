@@ -16,9 +16,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// copy puts objects into the stage that the store lacks: from memory, or from
-// git. What git cannot give any more makes the snapshot begin again; then it is
-// read from disk.
+// copy puts objects that the store lacks into the stage, from memory or from git.
+// If git cannot give one, the snapshot begins again, and its scan reads the file
+// from disk.
 func (h *Held) copy(ctx context.Context, lacking []tree.Need, err error) error {
 	if err != nil || len(lacking) == 0 {
 		return err
@@ -69,8 +69,8 @@ func (h *Held) copyOne(ctx context.Context, n tree.Need) error {
 
 var errNotGits = errors.New("git cannot give it")
 
-// A watched reader notes why reading failed, which is another matter than why
-// what was read could not be kept.
+// A watched reader notes why reading failed. So an error of the reader can be told
+// from one of the stage.
 type watched struct {
 	r   io.Reader
 	err error
@@ -84,10 +84,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gone makes the error of an object that could not be copied. What git cannot
-// give is read from disk when the snapshot begins again. It may not be on disk
-// either, such as what git has promised to fetch for a sparse checkout one day:
-// that the snapshot does not claim to have.
+// gone makes the error of an object that could not be copied. If git cannot give
+// it, the snapshot begins again, and the scan reads it from disk. The file may not
+// be on disk: a sparse checkout of a partial clone lacks it, and git would fetch it
+// when needed. That is no error, and the snapshot does not claim to have it.
 func (h *Held) gone(ctx context.Context, n tree.Need, err error) error {
 	if ctx.Err() != nil || !errors.Is(err, errNotGits) {
 		return err

@@ -91,7 +91,7 @@ type Held struct {
 	at Known
 
 	relied []oid.ID          // objects that the store had before, and the stage does not have
-	base   *records.Snapshot // the last snapshot, if what it has counts as held; nil: that is not known
+	base   *records.Snapshot // the last snapshot, if all that it names is held; nil: that is not known
 	origin origin            // where the rest of the git tree comes from
 }
 

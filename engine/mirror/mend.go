@@ -15,12 +15,13 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// mend makes git whole again: it writes what git lacks of the snapshots and the
-// store has, and makes the chain of the ref anew where it does not keep them
-// all. A snapshot of which both are proven to lack something is marked as lost,
-// with the reason, and left out of the chain, which git would call corrupt with
-// it; one that is whole again is not marked any more. What merely cannot be read
-// now proves nothing: then nothing is changed.
+// mend makes git whole again. It writes objects of the snapshots that git lacks and
+// the store has. If the chain of the ref does not keep all snapshots, it makes the
+// chain anew. If both git and the store are proven to lack an object of a snapshot,
+// the snapshot is marked as lost, with the reason, and left out of the chain: with
+// it git would call the chain corrupt. A lost snapshot that is whole again loses
+// the mark. An object that cannot be read now may be there: then nothing is
+// changed.
 func (m *Mirror) mend(ctx context.Context) error {
 	return m.mendWith(ctx, m.git().Has)
 }

@@ -1,6 +1,6 @@
 // Package mirror is the one way into git, and sees to it that a record names only
 // what is held: durably in the store, or durably in git and reachable from our
-// ref as it stands on disk (docs/decisions/0005-bridge.md has the order of steps).
+// ref as it is on disk (docs/decisions/0005-bridge.md has the order of steps).
 //
 // A staged state becomes a [Held], which alone gets a [Way] into git; so nothing
 // can be recorded that was not looked after. Apart from that the package brings

@@ -78,7 +78,7 @@ func (c *churner) end() {
 	c.all.Wait()
 }
 
-// TestASnapshotSucceedsWhileFilesChange holds that a snapshot of a tree under
+// TestASnapshotSucceedsWhileFilesChange checks that a snapshot of a tree under
 // churn succeeds, that each file in it is one of its real states, and that the
 // files of which that cannot be known are named.
 func TestASnapshotSucceedsWhileFilesChange(t *testing.T) {
@@ -157,7 +157,7 @@ func (w *world) cat(id, path string) string {
 	return text.String()
 }
 
-// TestARestoreWhileFilesChangeLosesNothing holds that a restore under churn
+// TestARestoreWhileFilesChangeLosesNothing checks that a restore under churn
 // either restores a file or names it, and that everything outside of the churn
 // is exact; and that when the churn ends, the next restore is exact.
 func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {

@@ -154,7 +154,7 @@ func TestFurtherSituations(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedUndoIsFinishedByUndo holds that whoever says undo again
+// TestAnInterruptedUndoIsFinishedByUndo checks that whoever says undo again
 // after a crash does not go back two levels.
 func TestAnInterruptedUndoIsFinishedByUndo(t *testing.T) {
 	t.Parallel()
@@ -198,7 +198,7 @@ func killed(w *world) error {
 	return err
 }
 
-// TestTwoUndosAtOnceAreTwoUndos holds that each takes back an operation of its
+// TestTwoUndosAtOnceAreTwoUndos checks that each takes back an operation of its
 // own.
 func TestTwoUndosAtOnceAreTwoUndos(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func (w *world) tripwire(name string) (script, trace string) {
 	return script, trace
 }
 
-// TestNothingThatTheRepositoryNamesIsRun holds that no hook runs, nor any
+// TestNothingThatTheRepositoryNamesIsRun checks that no hook runs, nor any
 // other program that a configuration can name, except the clean filters.
 func TestNothingThatTheRepositoryNamesIsRun(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestNothingThatTheRepositoryNamesIsRun(t *testing.T) {
 	}
 }
 
-// TestNoFilterRunsInAForeignRepository holds that a repository of another user
+// TestNoFilterRunsInAForeignRepository checks that a repository of another user
 // is recorded without running what its configuration names, and that its files
 // are whole all the same.
 func TestNoFilterRunsInAForeignRepository(t *testing.T) {
@@ -99,7 +99,7 @@ func TestNoFilterRunsInAForeignRepository(t *testing.T) {
 	}
 }
 
-// TestADeletedNestedRepositoryComesBackWithoutItsGit holds that its files are
+// TestADeletedNestedRepositoryComesBackWithoutItsGit checks that its files are
 // restored, that its .git is not made up, and that this is said.
 func TestADeletedNestedRepositoryComesBackWithoutItsGit(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 	w.is("undo", now)
 }
 
-// TestIgnoredFilesInTheWayAreRecordedFirst holds that what is ignored now and
+// TestIgnoredFilesInTheWayAreRecordedFirst checks that what is ignored now and
 // stands where the snapshot has something else is in the undo snapshot.
 func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 	for name, c := range map[string]struct{ then, now func(w *world) }{
@@ -192,7 +192,7 @@ func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 	}
 }
 
-// TestWhatWasIgnoredIsKept holds that files which the snapshot could not have
+// TestWhatWasIgnoredIsKept checks that files which the snapshot could not have
 // contained stay where they are, even below a directory that must go.
 func TestWhatWasIgnoredIsKept(t *testing.T) {
 	t.Parallel()

@@ -198,7 +198,7 @@ func (w *world) attacked(id string, refused []string, before state) {
 	w.is("undo of the attack", before)
 }
 
-// TestOddButHarmlessTreesAreRestored holds that what looks like an attack and
+// TestOddButHarmlessTreesAreRestored checks that what looks like an attack and
 // can do no harm is restored as it is.
 func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	w.is("undo", before)
 }
 
-// TestALinkThatIsThereIsNotFollowed holds that a directory of the snapshot is
+// TestALinkThatIsThereIsNotFollowed checks that a directory of the snapshot is
 // not written through a link that stands in its place, ignored or not.
 func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
 	for _, ignored := range []string{"", "evil\n"} {
@@ -244,7 +244,7 @@ func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestAForgedLinkDoesNotLeadALaterRestore holds that a store's link target cannot
+// TestAForgedLinkDoesNotLeadALaterRestore checks that a store's link target cannot
 // lead a later write: first the link, then what would lie below it.
 func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {
 	_ = os.Remove(w.path("a"))
 }
 
-// TestNamesLikeGitAreRecordedAndNeverWritten holds that a file whose name some
+// TestNamesLikeGitAreRecordedAndNeverWritten checks that a file whose name some
 // file system takes for .git is in the snapshot, named as kept out of git, and
 // that a restore names it as a conflict and leaves what is there.
 func TestNamesLikeGitAreRecordedAndNeverWritten(t *testing.T) {

@@ -26,7 +26,7 @@ var kinds = []struct {
 	{"link-to-nothing", func(w *world, rel string) { w.link("no/where", rel) }},
 }
 
-// TestEveryKindBecomesEveryOther holds that a path is restored from any kind
+// TestEveryKindBecomesEveryOther checks that a path is restored from any kind
 // to any other, and that links to directories outside are not followed.
 func TestEveryKindBecomesEveryOther(t *testing.T) {
 	for _, d := range []driver{throughEngine{}, throughCommand{}} {
@@ -57,7 +57,7 @@ func TestEveryKindBecomesEveryOther(t *testing.T) {
 	}
 }
 
-// TestOddPermissionsComeBack holds that every permission bit is restored, of
+// TestOddPermissionsComeBack checks that every permission bit is restored, of
 // files and directories, set-id and sticky bits included.
 func TestOddPermissionsComeBack(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestOddPermissionsComeBack(t *testing.T) {
 	}, nil)
 }
 
-// TestOtherUmasksAreNoOverlay holds that the permissions that everything has
+// TestOtherUmasksAreNoOverlay checks that the permissions that everything has
 // under a usual umask cost nothing, and that the umask of whoever restores has
 // no say.
 func TestOtherUmasksAreNoOverlay(t *testing.T) {

@@ -38,7 +38,7 @@ func (w *world) oneSentence(f finished, words ...string) {
 	}
 }
 
-// TestAnUnreadableFileIsNamedAndKept holds that what the user may not read is
+// TestAnUnreadableFileIsNamedAndKept checks that what the user may not read is
 // skipped by name, that the snapshot is as good as it can be otherwise, and
 // that a restore deletes nothing of it, readable by then or not.
 func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
@@ -91,7 +91,7 @@ func (w *world) giveUp(paths ...string) {
 	w.handOver()
 }
 
-// TestAnUnwritableDirectoryIsAConflict holds that a restore which may not
+// TestAnUnwritableDirectoryIsAConflict checks that a restore which may not
 // write somewhere says so, does all the rest, and loses nothing.
 func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 	w.is("undo", now)
 }
 
-// TestClosedDirectoriesAreRestoredByTheirOwner holds that a directory without
+// TestClosedDirectoriesAreRestoredByTheirOwner checks that a directory without
 // write permission, and one without any, is no obstacle for its owner, and has
 // its permissions afterwards.
 func TestClosedDirectoriesAreRestoredByTheirOwner(t *testing.T) {

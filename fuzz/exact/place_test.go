@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEachWorktreeHasItsOwnHistory holds that two worktrees of one repository
+// TestEachWorktreeHasItsOwnHistory checks that two worktrees of one repository
 // share a store and nothing else: a restore in one is not undone in the other.
 func TestEachWorktreeHasItsOwnHistory(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestEachWorktreeHasItsOwnHistory(t *testing.T) {
 	w.sound()
 }
 
-// TestARepositoryInsideAnotherIsItsOwn holds that work in an inner repository
+// TestARepositoryInsideAnotherIsItsOwn checks that work in an inner repository
 // leaves the outer one alone, its store included.
 func TestARepositoryInsideAnotherIsItsOwn(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestARepositoryInsideAnotherIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestGitVariablesOfAHookAreIgnored holds that a snapshot taken by a hook, for
+// TestGitVariablesOfAHookAreIgnored checks that a snapshot taken by a hook, for
 // which git sets its variables, is one of the worktree that the hook runs in.
 func TestGitVariablesOfAHookAreIgnored(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestTheStoreMayLieOnAnotherFileSystem(t *testing.T) {
 	w.prove(throughCommand{}, func() { churn(w) }, nil)
 }
 
-// TestAPartOfTheTreeIsRestored holds that a file, a directory or a glob is
+// TestAPartOfTheTreeIsRestored checks that a file, a directory or a glob is
 // restored with its parents, that all else stays, and that undo is as exact.
 func TestAPartOfTheTreeIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -22,7 +22,7 @@ type situation struct {
 	want func(then, now picture) picture
 }
 
-// TestSituations holds that a restore is exact, undo too, and redo, in every
+// TestSituations checks that a restore is exact, undo too, and redo, in every
 // situation in which the peers of this program were tried. It does so twice:
 // through the engine on disk, and through the command line in memory and (if
 // root runs the tests) as another user.

@@ -152,7 +152,7 @@ func (w *world) waiting(args ...string) waiter {
 	return waiter{cmd, said}
 }
 
-// nothingStays holds that no process of the command is left behind.
+// nothingStays checks that no process of the command is left behind.
 func (w *world) nothingStays() {
 	w.Helper()
 	for try := 0; ; try++ {

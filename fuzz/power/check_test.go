@@ -224,7 +224,7 @@ func (k *checker) unlock(said string) bool {
 	return true
 }
 
-// honest holds that a snapshot that was just taken is what is on disk now, also
+// honest checks that a snapshot that was just taken is what is on disk now, also
 // where the cut made the user's own files old: they changed without a sign.
 func (k *checker) honest(f finished) {
 	if f.ID == "" || f.code != 0 && f.code != 5 {

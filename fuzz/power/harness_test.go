@@ -83,7 +83,7 @@ func TestWhatWasSyncedSurvivesEveryCut(t *testing.T) {
 	}
 }
 
-// TestWritesWithoutAFlushAreLostOrKept holds that a write that reached the disk,
+// TestWritesWithoutAFlushAreLostOrKept checks that a write that reached the disk,
 // and no flush after it, is there after some cuts and not after others.
 func TestWritesWithoutAFlushAreLostOrKept(t *testing.T) {
 	m := start(t)
@@ -145,7 +145,7 @@ func calm(t *testing.T, m *machine, git bool) *session {
 	return s
 }
 
-// TestNoFaultIsFoundWhereThePowerHolds holds that the checks ask for nothing
+// TestNoFaultIsFoundWhereThePowerHolds checks that the checks ask for nothing
 // that a disk does not have which was taken out in good order.
 func TestNoFaultIsFoundWhereThePowerHolds(t *testing.T) {
 	m := start(t)
@@ -169,7 +169,7 @@ func TestNoFaultIsFoundWhereThePowerHolds(t *testing.T) {
 	}
 }
 
-// TestALostSnapshotIsNoticed holds that the checks see what they are for: a disk
+// TestALostSnapshotIsNoticed checks that the checks see what they are for: a disk
 // as it was before the last snapshot, which no loss of power explains, and a
 // snapshot that differs in one byte from what was promised.
 func TestALostSnapshotIsNoticed(t *testing.T) {

@@ -75,7 +75,7 @@ func newSectors(t *testing.T, m image, i int) (n int) {
 	return n
 }
 
-// TestACutDoesNotDependOnThoseBefore holds that images can be asked for in any
+// TestACutDoesNotDependOnThoseBefore checks that images can be asked for in any
 // order, and that the disk itself goes on undisturbed.
 func TestACutDoesNotDependOnThoseBefore(t *testing.T) {
 	d := &disk{now: newImage(4 * pageSize)}

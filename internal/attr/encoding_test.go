@@ -60,7 +60,7 @@ func TestEncodingTablesAreGits(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no bytes make Parse or Lookup panic.
+// FuzzParse checks that no bytes make Parse or Lookup panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("[attr]m text=auto n\n[attr]n m -eol\n\"\\141\\\"\" m !x\n"), "a/b")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
@@ -72,7 +72,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzPackets holds that whatever a filter sends is packets or an error.
+// FuzzPackets checks that whatever a filter sends is packets or an error.
 func FuzzPackets(f *testing.F) {
 	f.Add([]byte("0008abc\n0000"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -105,7 +105,7 @@ func TestTooLargeAFileHasNoRules(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no bytes make Parse or Match panic, and that the two
+// FuzzParse checks that no bytes make Parse or Match panic, and that the two
 // ways to decide about a path agree.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf*.o\r\n!a/**/b \\ \n[x"), "a/b/c.o")

@@ -110,7 +110,7 @@ func checkLayer(dir string, sources []source) []breach {
 	return found
 }
 
-// checkTables holds that one package of the engine knows the store's tables: a
+// checkTables checks that one package of the engine knows the store's tables: a
 // call of a method Table elsewhere names one.
 func checkTables(dir string, s source) (found []breach) {
 	if dir != "engine" && !strings.HasPrefix(dir, "engine/") || dir == "engine/records" {
