@@ -170,7 +170,7 @@ func (c *capture) run(ctx context.Context, index *rules.Index) error {
 	if err = errors.Join(err, c.end()); err != nil {
 		return err
 	}
-	if err := c.take(ctx, result, cfg.Save); err != nil || c.stage == nil {
+	if err := c.fill(ctx, result, cfg.Save); err != nil || c.stage == nil {
 		return err
 	}
 	if c.how.Last == nil || !c.seen.sameRules(c.how.Last) {
@@ -187,8 +187,8 @@ func (c *capture) end() error {
 	return c.close()
 }
 
-// take fills in what was seen from the result of the scan.
-func (c *capture) take(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
+// fill completes what was seen by the result of the scan.
+func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
 	s := c.seen
 	s.result, s.State = r, r.State
 	if s.State.Tree.IsZero() { // nothing at all: that too is a tree
