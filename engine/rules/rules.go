@@ -64,11 +64,18 @@ type Texts struct {
 
 	attrs [][]byte // attribute files, lowest precedence first
 	info  []byte   // info/attributes
+	warn  func(string)
 }
+
+// What is said of files that are too much for a chain.
+const (
+	manyIgnores    = "the rules of core.excludesFile or info/exclude do not count: they would take more than 64 MiB of memory"
+	manyAttributes = "the rules of core.attributesFile or info/attributes do not count: they would take more than 64 MiB of memory"
+)
 
 // Read reads the rule files outside the tree.
 func (s *Source) Read() *Texts {
-	t := &Texts{}
+	t := &Texts{warn: s.Warn}
 	if s.Layout == nil {
 		if s.Builtin {
 			t.Ignore = append(t.Ignore, []byte(builtinIgnore))
@@ -140,21 +147,36 @@ func (s *Source) AttrTree(resolve func(name string) (oid.ID, error)) oid.ID {
 // Chain compiles the ignore rules of a repository whose info/exclude is given.
 func (t *Texts) Chain(exclude []byte) *ignore.Chain {
 	opt := &ignore.Options{FoldCase: t.Fold}
-	var files []*ignore.File
-	for _, text := range t.Ignore {
-		files = append(files, ignore.Parse(text, opt))
+	chain := ignore.NewChain()
+	for _, text := range append(slices.Clone(t.Ignore), exclude) {
+		f := ignore.Parse(text, opt)
+		if !chain.HasRoom(f) {
+			t.warn(manyIgnores)
+		}
+		chain = chain.With(f)
 	}
-	return ignore.NewChain(append(files, ignore.Parse(exclude, opt))...)
+	return chain
 }
 
 // Attributes compiles the attribute rules.
 func (t *Texts) Attributes() *attr.Chain {
 	opt := &attr.Options{FoldCase: t.Fold, Macros: true}
-	var files []*attr.File
-	for _, text := range t.attrs {
-		files = append(files, attr.Parse(text, opt))
+	info := attr.Parse(t.info, opt)
+	chain, files := attr.NewChain(nil), []*attr.File(nil)
+	if !chain.HasRoom(info) {
+		t.warn(manyAttributes)
 	}
-	return attr.NewChain(attr.Parse(t.info, opt), files...)
+	chain = attr.NewChain(info)
+	for _, text := range t.attrs {
+		f := attr.Parse(text, opt)
+		if !chain.HasRoom(f) {
+			t.warn(manyAttributes)
+			continue
+		}
+		files = append(files, f)
+		chain = attr.NewChain(info, files...)
+	}
+	return chain
 }
 
 // All returns the texts of the ignore rules that are not empty.

@@ -172,11 +172,18 @@ func (s *Settings) apply(c *gitconf.Config) {
 	}
 }
 
+// warningsMax is how many sentences are kept: a file may have a million settings
+// that nobody knows.
+const warningsMax = 100
+
 // Warn keeps a sentence about a setting, once.
 func (s *Settings) Warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.warnings, text) {
+	switch {
+	case len(s.warnings) == warningsMax:
+		s.warnings = append(s.warnings, "there is more to say of settings")
+	case len(s.warnings) < warningsMax && !slices.Contains(s.warnings, text):
 		s.warnings = append(s.warnings, text)
 	}
 }
@@ -195,9 +202,23 @@ func boolean(field func(*Settings) *bool) func(*Settings, *gitconf.Config, strin
 	}
 }
 
+// What the patterns of one setting in one source may be; see
+// [ignore.WeightMax], which no three sources reach with it.
+const (
+	patternsMax     = 4096
+	patternBytesMax = 256 << 10
+)
+
 func patterns(field func(*Settings) *[]string) func(*Settings, *gitconf.Config, string) error {
 	return func(s *Settings, c *gitconf.Config, name string) error {
-		for _, v := range c.Strings(name) {
+		values, bytes := c.Strings(name), 0
+		for _, v := range values {
+			bytes += len(v)
+		}
+		if len(values) > patternsMax || bytes > patternBytesMax {
+			return fmt.Errorf("it has more than %d patterns, or %d KiB of them", patternsMax, patternBytesMax>>10)
+		}
+		for _, v := range values {
 			if strings.ContainsAny(v, "\n\x00") {
 				return fmt.Errorf("%q is not one line", v)
 			}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,5 +118,30 @@ func TestWhereThePolicyPutsAPath(t *testing.T) {
 	}
 	if names := []string{"x/id_rsa", ".env", "tls.key"}; slices.ContainsFunc(names, func(n string) bool { return !LikeSecret(n) }) || LikeSecret("main.go") {
 		t.Error("the built-in list is not what it was")
+	}
+}
+
+// An archive may bring a repository whose configuration has a million of them.
+func TestSettingsWithoutEndAreNamedAndTakeNothingFromTheUsers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte("[rewind]\n\tsecrets = mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var list []gitconf.Setting
+	for i := range patternsMax + 1 {
+		list = append(list, gitconf.Setting{Name: "rewind.secrets", Value: "*" + strings.Repeat("x", i), Scope: gitconf.Local})
+	}
+	for i := range 20_000 {
+		list = append(list, gitconf.Setting{Name: fmt.Sprintf("rewind.x%d", i), Value: "1", Scope: gitconf.Local})
+	}
+	s := Load(Sources{File: file, Git: gitconf.NewConfig(list), Env: func(string) string { return "" }})
+	if !slices.Equal(s.Secrets, []string{"mine"}) {
+		t.Errorf("%d patterns, want the user's own", len(s.Secrets))
+	}
+	if n := len(s.Warnings()); n != warningsMax+1 {
+		t.Errorf("%d sentences, want %d", n, warningsMax+1)
+	}
+	if !strings.Contains(s.Warnings()[0], "rewind.secrets is ignored") {
+		t.Errorf("the first sentence is %q", s.Warnings()[0])
 	}
 }

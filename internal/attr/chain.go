@@ -37,6 +37,7 @@ type Chain struct {
 	placed   bool   // some rule depends on the path
 	converts bool
 	digest   uint64
+	weight   int // of all files
 }
 
 // A level is one file of a chain, with those of its rules that matter: they
@@ -86,6 +87,7 @@ func NewChain(info *File, outer ...*File) *Chain {
 		c.own = 1
 	}
 	for i, l := range c.levels {
+		c.weight += l.file.weight
 		if l.file != builtin {
 			c.digest = mix(c.digest, l.file.digest, "")
 		}
@@ -97,16 +99,22 @@ func NewChain(info *File, outer ...*File) *Chain {
 	return c
 }
 
+// HasRoom reports whether the chain with the rules of f would take no more than
+// [WeightMax]. Where it has none, the file is to be named, and left out: the
+// chain is the same with it.
+func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= WeightMax }
+
 // With returns the chain with f as the attributes file of this directory. If f
-// is nil or has no rules that is c itself. Below the root f must have been
+// is nil or has no rules, or the chain no room, that is c itself. Below the root f must have been
 // parsed without Macros.
 func (c *Chain) With(f *File) *Chain {
-	if f == nil || f.empty() {
+	if f == nil || f.empty() || !c.HasRoom(f) {
 		return c
 	}
 	sub := *c
 	sub.levels = slices.Insert(slices.Clone(c.levels), c.own, level{file: f, base: len(c.path)})
 	sub.digest = mix(c.digest, f.digest, "")
+	sub.weight += f.weight
 	if len(f.macros) > 0 {
 		sub.define()
 	} else {

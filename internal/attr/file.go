@@ -27,6 +27,18 @@ const (
 	ruleBytesMax       = 2048
 )
 
+// WeightMax is what the rules in force in a directory may take in memory: some
+// 100,000 lines. git has no such bound.
+const WeightMax = 64 << 20
+
+// What rules take, roughly: by themselves, for a byte of a pattern, and for an
+// attribute.
+const (
+	ruleWeight    = 256
+	byteWeight    = 24
+	settingWeight = 112
+)
+
 // Options say how an attributes file is read. Nil means the zero Options.
 type Options struct {
 	// FoldCase makes ASCII letters match in either case (core.ignoreCase).
@@ -44,6 +56,7 @@ type File struct {
 	macros map[string][]setting
 	fold   bool
 	digest uint64
+	weight int // above WeightMax: no rule was kept
 }
 
 // A rule is one line: what it gives to the paths that it matches.
@@ -100,6 +113,9 @@ func Parse(data []byte, opt *Options) *File {
 			sum.Write(binary.AppendUvarint(nil, uint64(len(line))))
 			sum.Write(line)
 		}
+		if f.weight > WeightMax {
+			return &File{fold: f.fold, weight: f.weight}
+		}
 	}
 	slices.Reverse(f.rules)
 	if !f.empty() {
@@ -149,6 +165,7 @@ func (f *File) add(line string, macros bool) bool {
 			f.macros = make(map[string][]setting)
 		}
 		f.macros[macro] = settings
+		f.weight += ruleWeight + len(line) + settingWeight*len(settings)
 		return true
 	}
 	pattern, _, _ = strings.Cut(pattern, "\x00")
@@ -158,6 +175,7 @@ func (f *File) add(line string, macros bool) bool {
 	}
 	if !r.DirOnly && !r.Never() { // what matches no file says nothing
 		f.rules = append(f.rules, rule{r, settings})
+		f.weight += ruleWeight + len(line) + byteWeight*len(pattern) + settingWeight*len(settings)
 	}
 	return true
 }

@@ -27,6 +27,7 @@ type Chain struct {
 	placed bool    // some level has a rule that depends on the path
 	fold   bool
 	digest uint64
+	weight int // of all files
 }
 
 // A level is one file of a chain, with those of its path rules that may still
@@ -52,10 +53,15 @@ func NewChain(outer ...*File) *Chain {
 	return c
 }
 
+// HasRoom reports whether the chain with the rules of f would take no more than
+// [WeightMax]. Where it has none, the file is to be named, and left out: the
+// chain is the same with it.
+func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= WeightMax }
+
 // With returns the chain with f as the ignore file of this directory. If f is
-// nil or has no rules that is c itself.
+// nil or has no rules, or the chain no room, that is c itself.
 func (c *Chain) With(f *File) *Chain {
-	if f == nil || f.empty() {
+	if f == nil || f.empty() || !c.HasRoom(f) {
 		return c
 	}
 	l := level{file: f, base: len(c.path), paths: len(f.paths) > 0, globs: f.pathGlobs}
@@ -65,6 +71,7 @@ func (c *Chain) With(f *File) *Chain {
 		placed: c.placed || l.placed(),
 		fold:   f.fold,
 		digest: mix(c.digest, f.digest, ""),
+		weight: c.weight + f.weight,
 	}
 }
 
@@ -79,6 +86,7 @@ func (c *Chain) Enter(name string) *Chain {
 		path:   make([]byte, 0, len(c.path)+len(name)+1),
 		fold:   c.fold,
 		digest: mix(c.digest, 0, name),
+		weight: c.weight,
 	}
 	sub.path = append(append(append(sub.path, c.path...), name...), '/')
 	if c.fold {

@@ -25,6 +25,19 @@ import (
 // rule file of any kind is read beyond it.
 const FileBytesMax = 100 << 20
 
+// WeightMax is what the rules in force in a directory may take in memory: some
+// 300,000 names, or 100,000 patterns with wildcards. git has no such bound.
+const WeightMax = 64 << 20
+
+// What rules take, roughly: by themselves, for a byte of a pattern with
+// wildcards, and for a directory that a path names.
+const (
+	ruleWeight = 128
+	globWeight = 128
+	byteWeight = 24
+	dirWeight  = 64
+)
+
 // Options say how an ignore file is read. Nil means the zero Options.
 type Options struct {
 	// FoldCase makes ASCII letters match in either case (core.ignoreCase).
@@ -42,6 +55,7 @@ type File struct {
 	negated []bool // by place less 1
 	fold    bool
 	digest  uint64
+	weight  int // above WeightMax: no rule was kept
 
 	names     map[string]places   // a name
 	suffixes  map[byte][]ending   // "*.ext", by the last byte, last rule first
@@ -82,6 +96,9 @@ func Parse(data []byte, opt *Options) *File {
 		line, data, _ = bytes.Cut(data, []byte{'\n'})
 		if pattern := patternOf(line); pattern != "" {
 			f.add(pattern, sum)
+		}
+		if f.weight > WeightMax {
+			return &File{fold: f.fold, weight: f.weight}
 		}
 	}
 	slices.Reverse(f.globs)
@@ -135,6 +152,10 @@ func (f *File) add(pattern string, sum hash.Hash) {
 
 	text, isLiteral := rule.Literal()
 	tail, isSuffix := rule.Suffix()
+	f.weight += ruleWeight + len(pattern)
+	if !isLiteral {
+		f.weight += globWeight + byteWeight*len(pattern)
+	}
 	switch {
 	case isLiteral && rule.Basename:
 		mark(&f.names, text, rule.DirOnly, place)
@@ -179,6 +200,7 @@ func (f *File) markDirs(path string) {
 			return
 		}
 		f.dirs[path[:i+1]] = struct{}{}
+		f.weight += dirWeight
 		path = path[:i]
 	}
 }

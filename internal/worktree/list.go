@@ -144,6 +144,12 @@ func (l *listing) ownRules() error {
 	had := n.attrFile
 	l.rules, _ = l.chains(n, l.dir)
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
+	if n.ignoreFile.refused {
+		l.note(l.into, stattable.Note{Name: ignoreName, Reason: refusedRules, Overlaid: true})
+	}
+	if n.attrFile.refused {
+		l.note(l.into, stattable.Note{Name: attrName, Reason: refusedRules, Overlaid: true})
+	}
 	if n.ignoreFile != (ruleFile{}) {
 		n.rulesOut = mixID(n.rules, n.ignoreFile.id)
 	}

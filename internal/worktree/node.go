@@ -121,8 +121,9 @@ type report struct {
 
 // A ruleFile says where the rules of a directory's own file are.
 type ruleFile struct {
-	onDisk bool
-	id     oid.ID // in the index only; after reading: of the bytes that are in force
+	onDisk  bool
+	refused bool   // its rules are too much to count
+	id      oid.ID // in the index only; after reading: of the bytes that are in force
 }
 
 // nodeBlock nodes are made at once.

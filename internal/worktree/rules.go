@@ -32,15 +32,23 @@ func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
 		}
 		if data, ok := w.ruleBytes(n, dir, ignoreName, &n.ignoreFile); ok {
 			opt := ignore.Options{FoldCase: w.cfg.Settings.FoldCase}
-			n.ignores = n.ignores.With(ignore.Parse(data, &opt))
+			f := ignore.Parse(data, &opt)
+			n.ignoreFile.refused = !n.ignores.HasRoom(f)
+			n.ignores = n.ignores.With(f)
 		}
 		if data, ok := w.ruleBytes(n, dir, attrName, &n.attrFile); ok {
 			opt := attr.Options{FoldCase: w.cfg.Settings.FoldCase, Macros: n.path == n.realm.path}
-			n.attributes = n.attributes.With(attr.Parse(data, &opt))
+			f := attr.Parse(data, &opt)
+			n.attrFile.refused = !n.attributes.HasRoom(f)
+			n.attributes = n.attributes.With(f)
 		}
 	})
 	return n.ignores, n.attributes
 }
+
+// refusedRules is said of a rule file whose rules are more than a chain has room
+// for.
+const refusedRules = "its rules do not count: with those above it they would take more than 64 MiB of memory"
 
 // in returns what a tree of the repository has under a name, zero if that is
 // nothing of this kind.

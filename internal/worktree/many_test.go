@@ -1,0 +1,54 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Git has no bound on the number of rules, and needs a gigabyte for ten million.
+func TestRulesBeyondTheBoundAreNamedAndDoNotCount(t *testing.T) {
+	many := "out\n" + strings.Repeat("x*"+strings.Repeat("y", 1900)+"\n", 1500)
+	p := newRepo(t)
+	p.write(".gitignore", many)
+	p.write("out", "1")
+	p.write("sub/.gitignore", "inner\n")
+	p.write("sub/inner", "2")
+	p.write(".gitattributes", strings.ReplaceAll(many, "\n", " text\n"))
+	p.write("sub/deeper/.gitattributes", "x text\n")
+	want := []Skip{{Path: ".gitattributes", Reason: refusedRules, Overlaid: true}, {Path: ".gitignore", Reason: refusedRules, Overlaid: true}}
+	for range 2 {
+		r := p.scan()
+		slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+		if !slices.Equal(r.Skipped, want) {
+			t.Errorf("skipped %v", r.Skipped)
+		}
+		if _, ok := p.recorded(r)["out"]; !ok {
+			t.Error("the file that only the rules beyond the bound ignore is not recorded")
+		}
+		if _, ok := p.recorded(r)["sub/inner"]; ok {
+			t.Error("the rules below do not count")
+		}
+	}
+	p.write(".gitignore", "out\n")
+	if r := p.scan(); len(r.Skipped) != 1 {
+		t.Errorf("with few rules skipped %v", r.Skipped)
+	}
+}
+
+// Two files that count each by itself may be too much together.
+func TestRulesOfManyLevelsAreBoundedTogether(t *testing.T) {
+	half := strings.Repeat("x*"+strings.Repeat("y", 1900)+"\n", 1000)
+	p := newRepo(t)
+	for _, dir := range []string{"", "a/", "b/"} {
+		p.write(dir+".gitignore", half)
+	}
+	r := p.scan()
+	slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+	want := []Skip{{Path: "a/.gitignore", Reason: refusedRules, Overlaid: true}, {Path: "b/.gitignore", Reason: refusedRules, Overlaid: true}}
+	if !slices.Equal(r.Skipped, want) {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+}
