@@ -94,12 +94,15 @@ func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(stri
 	}
 }
 
+// whatIsNow names the present in an error.
+const whatIsNow = "what would be recorded now"
+
 // A notThere error says that a snapshot has nothing at some paths. It is an
 // [ErrNoSnapshot]: there is no such thing to be had.
 type notThere struct {
 	snapshot oid.ID
 	paths    []string
-	now      bool // nor is anything recorded there now
+	other    string // what has nothing there either; "": there is no other
 }
 
 // Error names the paths.
@@ -109,8 +112,8 @@ func (n notThere) Error() string {
 		names = append(names, fmt.Sprintf("%q", path))
 	}
 	where := fmt.Sprintf("snapshot %v", n.snapshot)
-	if n.now {
-		return fmt.Sprintf("neither %s nor what would be recorded now has %s; nothing was changed", where, strings.Join(names, ", "))
+	if n.other != "" {
+		return fmt.Sprintf("neither %s nor %s has %s", where, n.other, strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("%s has no path %s", where, strings.Join(names, ", "))
 }

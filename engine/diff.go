@@ -40,7 +40,7 @@ const (
 //
 // What a snapshot left out is neither deleted nor added: nothing is known of
 // it. In the worktree whatever the snapshot has is looked at, also where the
-// rules of today leave it out.
+// rules of today leave it out. A path that neither side has is an [ErrNoSnapshot].
 func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
 	sel, err := selection(paths, e.existsIn(ctx, from, to))
 	if err != nil {
@@ -48,7 +48,11 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	}
 	d := &Difference{e: e}
 	if to != nil {
-		found, err := plan.Compare(e.target(from), e.target(to), sel, plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})})
+		o := plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})}
+		if err := checkChosen(sel, o, from, side{to.State(), fmt.Sprintf("snapshot %v", to.ID)}); err != nil {
+			return nil, err
+		}
+		found, err := plan.Compare(e.target(from), e.target(to), sel, o)
 		d.Changes = changesOf(found)
 		return d, err
 	}
@@ -58,12 +62,34 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		return nil, err
 	}
 	d.Unfinished = shownUnfinished(op)
-	err = e.lookFor(ctx, func(now *present) ([]string, error) {
-		found, hidden, err := plan.CompareWith(e.target(from), now.forPlan(), sel, plan.Objects{Algorithm: e.alg, Tree: now.Trees})
+	err = e.lookFor(ctx, func(seen *present) ([]string, error) {
+		o := plan.Objects{Algorithm: e.alg, Tree: seen.Trees}
+		if err := checkChosen(sel, o, from, side{seen.State, whatIsNow}); err != nil {
+			return nil, err
+		}
+		found, hidden, err := plan.CompareWith(e.target(from), seen.forPlan(), sel, o)
 		d.Changes = changesOf(found)
 		return hidden, err
 	})
 	return d, err
+}
+
+// A side is what a snapshot is compared with, and what it is called.
+type side struct {
+	state tree.State
+	name  string
+}
+
+// checkChosen is an error if somebody chose a path that neither side has.
+func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) error {
+	if from == nil {
+		return nil
+	}
+	names, err := sel.Unknown(o, from.State(), to.state)
+	if err != nil || len(names) == 0 {
+		return objects.TreeError(err)
+	}
+	return notThere{from.ID, names, to.name}
 }
 
 // DiffPlan returns what a plan would change, from the worktree to the plan's

@@ -14,7 +14,7 @@ import (
 )
 
 // Export writes what a snapshot holds into a directory, which must be empty or
-// not exist. Nested repositories come as plain directories. The paths that
+// not exist. It counts the files and links. Nested repositories come as plain directories. The paths that
 // could not be written are in the result, as is that the snapshot itself lacks
 // something that is lost.
 func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
@@ -42,6 +42,7 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.objects.Write(ctx, w, id) }
 	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
 	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
+	r.Written = filesDone(steps, out.Conflicts)
 	r.Conflicts = append(lacks(s), r.Conflicts...)
 	return r, err
 }
@@ -59,4 +60,18 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
 	}
 	return e.objects.Write(ctx, w, n.ID)
+}
+
+// filesDone counts the files and links that steps have made.
+func filesDone(steps []apply.Step, failed []apply.Note) (n int) {
+	not := map[string]bool{}
+	for _, note := range failed {
+		not[note.Path] = true
+	}
+	for i := range steps {
+		if !steps[i].Want.Mode.IsDir() && !not[steps[i].Path] {
+			n++
+		}
+	}
+	return n
 }

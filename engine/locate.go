@@ -199,9 +199,12 @@ func realDir(dir string) (string, error) {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("the current directory is gone (%w): go to another one", err)
 	}
 	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("there is no directory %s", dir)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/purge"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -92,7 +94,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 		return nil, objects.TreeError(err)
 	}
 	if len(p.Unknown) > 0 && to.chosen {
-		return nil, notThere{to.target.ID, p.Unknown, true}
+		return nil, fmt.Errorf("%w; nothing was changed", notThere{to.target.ID, p.Unknown, whatIsNow})
 	}
 	return &Plan{
 		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),
@@ -106,12 +108,15 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		return nil
 	}
 	t := &plan.Target{
-		State: s.State(), Skipped: map[string]bool{}, Nested: map[string]oid.ID{},
+		State: s.State(), Skipped: map[string]string{}, Nested: map[string]oid.ID{},
 		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
 		if !n.Overlaid { // else it has all of it: only git's tree has not
-			t.Skipped[string(n.Path)] = true
+			t.Skipped[string(n.Path)] = ""
+			if n.Reason == purge.Reason {
+				t.Skipped[string(n.Path)] = n.Reason
+			}
 		}
 	}
 	for _, n := range s.Nested {

@@ -33,7 +33,8 @@ type SnapshotOptions struct {
 type Recorded struct {
 	*Snapshot
 	Reused    bool   // the worktree was as the last snapshot has it; nothing new was made
-	Changed   int    // paths that differ from the snapshot at which the files stood ([Engine.Here])
+	First     bool   // there is nothing to compare with: Changed counts what was recorded
+	Changed   int    // paths that differ from the snapshot at which the files stood ([Engine.Here]); of the first, files and links
 	Unstable  []Note // files that kept changing while they were read; the last whole read was kept
 	Exposed   []Path // files that look like secrets and are in git objects now; told once
 	Bridge    error  // not nil: the snapshot is in the store, but is not in git yet
@@ -107,7 +108,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 
 // compare fills in what differs from where the files stood.
 func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
-	if r.Changed, err = e.changed(ctx, c); err != nil || r.Reused {
+	if r.Changed, r.First, err = e.changed(ctx, c); err != nil || r.Reused {
 		return err
 	}
 	r.Exposed, err = e.exposed(ctx, c)
@@ -134,7 +135,7 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	if err := e.sortSkipped(ctx, r, c); err != nil {
 		return nil, err
 	}
-	r.Changed, err = e.changed(ctx, c)
+	r.Changed, r.First, err = e.changed(ctx, c)
 	return r, err
 }
 
@@ -283,29 +284,36 @@ func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 }
 
 // changed counts the paths that differ from where the files stood before the
-// capture.
-func (e *Engine) changed(ctx context.Context, c *present) (int, error) {
+// capture. Where they stood nowhere, the first is true, and it counts the files
+// and links that were captured.
+func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, err error) {
 	here := c.here
 	if here == nil && !c.at.IsZero() {
-		var err error
 		if here, err = e.Find(ctx, c.at); err != nil && !errors.Is(err, ErrNoSnapshot) {
-			return 0, err
+			return 0, false, err
 		}
 	}
 	if here == nil {
 		here = c.Last
 	}
-	if here == nil || here.Lost != "" { // there is nothing to compare with
-		return c.Files(), nil
+	if here == nil || here.Lost != "" {
+		for at, err := range tree.Walk(c.State, e.alg, c.Trees) {
+			if err != nil {
+				return 0, true, err
+			}
+			if !at.To.Mode.IsDir() {
+				n++
+			}
+		}
+		return n, true, nil
 	}
-	n := 0
 	for _, err := range tree.Diff(here.State(), c.State, e.alg, c.Trees) {
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		n++
 	}
-	return n, nil
+	return n, false, nil
 }
 
 // putSkipped keeps a long list of skipped paths in a stage.

@@ -11,6 +11,7 @@ import (
 // A Synced says what a sync came to.
 type Synced struct {
 	Recovered  *Restored // what was done first, to finish an interrupted operation; nil: there was none
+	Objects    int       // of git that were put right: they were missing or damaged
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
 }
 
@@ -31,7 +32,7 @@ func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
 		out.Unfinished, err = err, nil
 	}
 	if err == nil {
-		err = e.mirror.Sync(ctx)
+		out.Objects, err = e.mirror.Sync(ctx)
 	}
 	return out, err
 }

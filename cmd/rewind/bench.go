@@ -10,7 +10,7 @@ import (
 
 func benchCommand(a *app) *cobra.Command {
 	var opt bench.Options
-	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", nothing, func(c *cobra.Command, _ []string) error {
 		self, err := os.Executable()
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 )
 
 func catCommand(a *app) *cobra.Command {
-	return verb("cat ID:PATH", "Print a file of a snapshot", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	return verb("cat ID:PATH", "Print a file of a snapshot", takes(1, 1, "rewind cat @:README.md"), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func cutID(text string) (id, path string, ok bool) {
 var ownColon = regexp.MustCompile(`^(undo|prompt):[^:]+:`)
 
 func exportCommand(a *app) *cobra.Command {
-	return verb("export ID DIR", "Write what a snapshot holds into a new directory", cobra.ExactArgs(2), func(c *cobra.Command, args []string) error {
+	return verb("export ID DIR", "Write what a snapshot holds into a new directory", takes(2, 2, "rewind export @ ../copy"), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func exportCommand(a *app) *cobra.Command {
 		for _, n := range r.Conflicts {
 			say(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
 		}
-		say(a.out, "wrote %d into %s\n", r.Written, args[1])
+		say(a.out, "wrote %s to %s\n", count(r.Written, "file"), args[1])
 		return outcome(r)
 	})
 }

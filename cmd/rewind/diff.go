@@ -25,6 +25,7 @@ func diffCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		hint := flagHint(paths)
 		if paths, err = a.inside(paths); err != nil {
 			return err
 		}
@@ -34,7 +35,7 @@ func diffCommand(a *app) *cobra.Command {
 		}
 		d, err := e.Diff(ctx, from, to, paths)
 		if err != nil {
-			return err
+			return withHint(err, hint)
 		}
 		a.progress.clear()
 		a.warn(d.Unfinished)

@@ -11,7 +11,7 @@ import (
 
 func importCommand(a *app) *cobra.Command {
 	var opt engine.ImportOptions
-	c := verb("import", "Take over the checkpoints of other systems, so that they stay when those drop them", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("import", "Take over the checkpoints of other systems, so that they stay when those drop them", nothing, func(c *cobra.Command, _ []string) error {
 		if err := kindOf("--from", opt.From); err != nil {
 			return err
 		}
@@ -68,6 +68,14 @@ func (a *app) printSkipped(notes []engine.Note) {
 	for _, n := range notes {
 		say(a.err, "skipped: %s: %s\n", quote(n.Path), n.Reason)
 	}
+}
+
+// leftOutWord says in a word why a snapshot does not have a path.
+func leftOutWord(n engine.Note) string {
+	if n.Reason == "its content was purged" { // as the purge has it
+		return "purged"
+	}
+	return "skipped"
 }
 
 // system names the other system that made a snapshot, "" for our own.

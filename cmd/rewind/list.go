@@ -16,7 +16,7 @@ import (
 
 func listCommand(a *app) *cobra.Command {
 	var opt engine.ListOptions
-	c := verb("list", "List snapshots, newest first", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("list", "List snapshots, newest first", nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func oneLine(s string) string {
 }
 
 func showCommand(a *app) *cobra.Command {
-	c := verb("show ID", "Show one snapshot and what it changed", cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	c := verb("show ID", "Show one snapshot and what it changed", takes(1, 1, "rewind show @"), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -207,7 +207,7 @@ func (a *app) printRecord(s *engine.Snapshot) {
 		line("prompt", oneLine(p.Prompt))
 	}
 	for _, n := range s.Skipped {
-		line("skipped", quote(n.Path)+": "+n.Reason)
+		line(leftOutWord(n), quote(n.Path)+": "+n.Reason)
 	}
 	for _, gap := range wire.Gaps(s) {
 		line("limit", gap)

@@ -20,7 +20,7 @@ func pinCommand(a *app) *cobra.Command {
 		}
 		switch {
 		case remove:
-			err = e.Unpin(ctx, args[0])
+			err = a.unpin(ctx, e, args[0])
 		case len(args) == 2:
 			err = a.pin(ctx, e, args[0], args[1])
 		}
@@ -34,6 +34,9 @@ func pinCommand(a *app) *cobra.Command {
 		if a.json {
 			a.printJSON(map[string]any{"pins": pins})
 			return nil
+		}
+		if len(pins) == 0 {
+			fmt.Fprintln(a.err, "no snapshot is pinned; \"rewind pin ID NAME\" pins one")
 		}
 		for _, name := range slices.Sorted(maps.Keys(pins)) {
 			say(a.out, "%s  %s\n", short(pins[name]), oneLine(name))
@@ -57,9 +60,28 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 	if err := e.Pin(ctx, name, s.ID); err != nil {
 		return err
 	}
+	if !a.json {
+		say(a.out, "%s is pinned as %q: no prune drops it\n", short(s.ID), name)
+	}
 	if before := pins[name]; !before.IsZero() && before != s.ID {
 		say(a.err, "rewind: note: the pin %q was at %s and is at %s now; \"rewind pin %s NAME\" pins the old one again\n", name, short(before), short(s.ID), short(before))
 	}
+	return nil
+}
+
+// unpin takes a name away that a snapshot has.
+func (a *app) unpin(ctx context.Context, e *engine.Engine, name string) error {
+	pins, err := e.Pins(ctx)
+	if err != nil {
+		return err
+	}
+	if pins[name].IsZero() {
+		return fmt.Errorf("%w: no pin is called %q; \"rewind pin\" lists them", engine.ErrNoSnapshot, name)
+	}
+	if err := e.Unpin(ctx, name); err != nil || a.json {
+		return err
+	}
+	say(a.out, "%s is not pinned by %q any more\n", short(pins[name]), name)
 	return nil
 }
 
@@ -67,10 +89,10 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 func pinArgs(remove *bool) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if *remove && len(args) != 1 {
-			return fmt.Errorf("--remove takes the NAME alone")
+			return fmt.Errorf("--remove takes the NAME alone, as in: rewind pin --remove NAME")
 		}
 		if !*remove && len(args) != 0 && len(args) != 2 {
-			return fmt.Errorf("takes an ID and a NAME, or nothing")
+			return fmt.Errorf("it takes an ID and a NAME, as in: rewind pin @ before-the-merge; or nothing, which lists them")
 		}
 		return nil
 	}

@@ -19,7 +19,7 @@ func pruneCommand(a *app) *cobra.Command {
 	var days int
 	var gc bool
 	var budget byteSize
-	c := verb("prune", "Drop snapshots beyond the limits and give the disk space back", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("prune", "Drop snapshots beyond the limits and give the disk space back", nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -106,6 +106,9 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 	})
 	for _, why := range reasons {
 		say(a.out, "kept %5d  %s\n", p.Kept[why], why)
+	}
+	if p.Unlimited {
+		fmt.Fprintln(a.out, "no limit is set: \"rewind prune --max-snapshots N\" prunes once, the setting rewind.maxSnapshots limits every prune (docs/cli.md has the others)")
 	}
 	if p.Ledgers > 0 {
 		say(a.out, "read %s\n", count(p.Ledgers, "session file"))

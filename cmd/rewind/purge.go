@@ -12,7 +12,7 @@ import (
 
 func purgeCommand(a *app) *cobra.Command {
 	var yes, dry bool
-	c := verb("purge PATH...", "Remove the content of paths from every snapshot, the store and our ref", cobra.MinimumNArgs(1), func(c *cobra.Command, args []string) error {
+	c := verb("purge PATH...", "Remove the content of paths from every snapshot, the store and our ref", takes(1, -1, "rewind purge --dry-run secret.key"), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err

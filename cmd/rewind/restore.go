@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 // restoring is what restore, undo and redo have in common.
 type restoring struct {
 	yes, dry bool
+	hint     string // what may be wrong with the paths; "": nothing
 	plan     func(context.Context, *engine.Engine) (*engine.Plan, error)
 	carryOut func(context.Context, *engine.Engine) (*engine.Restored, error)
 }
@@ -28,7 +30,7 @@ func restoreCommand(a *app) *cobra.Command {
 		if prompt != "" {
 			return nil
 		}
-		return cobra.MinimumNArgs(1)(c, args)
+		return takes(1, -1, "rewind restore @")(c, args)
 	}
 	c := verb("restore ID [-- PATH...]", "Put a recorded state back", oneOrMore, func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
@@ -56,6 +58,8 @@ func restoreCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		a.noteBranch(s)
+		r.hint = flagHint(paths)
 		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
 		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
 			return e.Restore(ctx, s.ID, opt)
@@ -96,7 +100,7 @@ func (a *app) historyCommand(name, short string, do func(*engine.Engine, context
 		},
 		carryOut: func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return do(e, ctx) },
 	}
-	c := verb(name, short, cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb(name, short, nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -118,39 +122,73 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 	if r.dry {
 		plan, err := r.plan(ctx, e)
 		if err != nil {
-			return err
+			return withHint(err, r.hint)
 		}
 		return a.printPlan(plan, time.Since(begin))
 	}
 	if !r.yes {
 		if !a.interactive() || a.json {
-			return usagef("this changes files: say --yes, or --dry-run to see what it would do")
+			if _, err := r.plan(ctx, e); errors.Is(err, engine.ErrNothing) { // then --yes would not help
+				return err
+			}
+			return withHint(usagef("this changes files: say --yes, or --dry-run to see what it would do"), r.hint)
 		}
-		ok, err := a.ask(ctx, e, r)
-		if err != nil || !ok {
-			return err
+		if err := a.ask(ctx, e, r); err != nil {
+			return withHint(err, r.hint)
 		}
 	}
 	begin = time.Now()
 	done, err := r.carryOut(ctx, e)
 	if err != nil {
-		return err
+		return withHint(err, r.hint)
 	}
 	return a.printRestored(done, time.Since(begin))
 }
 
-// ask shows the plan on the terminal and waits for an answer.
-func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) (bool, error) {
+// withHint adds to an error what may be its reason, if it may be.
+func withHint(err error, hint string) error {
+	if hint == "" || !errors.As(err, &usageError{}) && !errors.Is(err, engine.ErrNoSnapshot) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, hint)
+}
+
+// flagHint tells who wrote a flag behind "--" that it is a path there; "" if
+// nobody did.
+func flagHint(paths []string) string {
+	for _, p := range paths {
+		if strings.HasPrefix(p, "-") {
+			return fmt.Sprintf("behind -- everything is a path, also %s: flags stand before it", p)
+		}
+	}
+	return ""
+}
+
+// noteBranch tells that a snapshot was recorded on another branch.
+func (a *app) noteBranch(s *engine.Snapshot) {
+	here := a.engine.Branch()
+	if s.Branch == "" || s.Branch == here {
+		return
+	}
+	if here == "" {
+		say(a.err, "rewind: note: %s was recorded on branch %s; HEAD is on none now\n", short(s.ID), s.Branch)
+		return
+	}
+	say(a.err, "rewind: note: %s was recorded on branch %s; the present branch is %s\n", short(s.ID), s.Branch, here)
+}
+
+// errDeclined ends a command that somebody was asked about.
+var errDeclined = errors.New("nothing was changed: the answer was not y")
+
+// ask shows the plan on the terminal and waits for an answer. Where nothing has
+// to change there is no question: carrying it out says so.
+func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
 	plan, err := r.plan(ctx, e)
-	if err != nil {
-		return false, err
+	if err != nil || len(plan.Changes) == 0 {
+		return err
 	}
 	a.progress.clear()
 	a.warn(plan.Unfinished)
-	if len(plan.Changes) == 0 {
-		fmt.Fprintln(a.err, "nothing to change")
-		return false, nil
-	}
 	const shown = 20
 	printNames(a.err, plan.Changes[:min(len(plan.Changes), shown)])
 	if more := len(plan.Changes) - shown; more > 0 {

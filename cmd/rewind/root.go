@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -66,6 +67,26 @@ func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// takes checks the number of arguments: at least and at most so many (-1: any
+// number). Who gives too few is told which one is missing, with an example.
+func takes(least, most int, example string) cobra.PositionalArgs {
+	return func(c *cobra.Command, list []string) error {
+		switch {
+		case len(list) < least:
+			words := strings.Fields(strings.ReplaceAll(c.Use, " -- ", " "))
+			return fmt.Errorf("%s is missing, as in: %s", strings.TrimSuffix(words[len(list)+1], "..."), example)
+		case most == 0 && len(list) > 0:
+			return fmt.Errorf("%q is too much: it takes no arguments", list[0])
+		case most > 0 && len(list) > most:
+			return fmt.Errorf("%q is too much, as in: %s", list[most], example)
+		}
+		return nil
+	}
+}
+
+// nothing is what a verb takes that has no arguments.
+var nothing = takes(0, 0, "")
 
 // known refuses a verb that there is not, and names those that are near it.
 func known(c *cobra.Command, args []string) error {

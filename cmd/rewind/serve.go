@@ -28,7 +28,7 @@ const (
 
 func serveCommand(a *app) *cobra.Command {
 	var stdio bool
-	c := verb("serve --stdio", "Serve one program over standard input and output (docs/protocol.md)", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("serve --stdio", "Serve one program over standard input and output (docs/protocol.md)", nothing, func(c *cobra.Command, _ []string) error {
 		if !stdio {
 			return usagef("%s: say --stdio", c.Name())
 		}

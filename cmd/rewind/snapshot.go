@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 func snapshotCommand(a *app) *cobra.Command {
 	var opt engine.SnapshotOptions
 	var dry bool
-	c := verb("snapshot", "Record the state of all files", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("snapshot", "Record the state of all files", nothing, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
 		if err := kindOf("--layout", opt.Form); err != nil {
 			return err
@@ -81,15 +83,21 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		a.printJSON(wire.NewSnapshot(r, took))
 		return
 	}
+	what := count(r.Changed, "path") + " changed"
+	if r.First {
+		what = count(r.Changed, "file") + " recorded"
+	}
 	switch {
+	case dry && r.First:
+		say(a.out, "would record tree %s, with %s\n", r.Tree, count(r.Changed, "file"))
 	case dry:
-		say(a.out, "would record tree %s, %s changed since the last snapshot\n", r.Tree, count(r.Changed, "path"))
+		say(a.out, "would record tree %s, %s since the last snapshot or restore\n", r.Tree, what)
 	case r.Reused && r.Changed == 0:
 		say(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
 	case r.Reused:
-		say(a.out, "%s  %s changed; this state was recorded already\n", short(r.ID), count(r.Changed, "path"))
+		say(a.out, "%s  %s; this state was recorded already\n", short(r.ID), what)
 	default:
-		say(a.out, "%s  %s changed, %s\n", short(r.ID), count(r.Changed, "path"), took.Round(time.Millisecond))
+		say(a.out, "%s  %s, %s\n", short(r.ID), what, took.Round(time.Millisecond))
 	}
 }
 
@@ -102,16 +110,39 @@ func (a *app) printExposed(list []engine.Path) {
 }
 
 func syncCommand(a *app) *cobra.Command {
-	return verb("sync", "Bring into git what is not there yet, and finish what a crash left", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	return verb("sync", "Bring into git what is not there yet, and finish what a crash left", nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
 		}
 		r, err := e.Sync(ctx)
+		if err == nil {
+			err = a.printSynced(ctx, e, r)
+		}
 		if r.Unfinished != nil {
 			say(a.err, "rewind: warning: %v\n", r.Unfinished)
 			return errors.Join(err, errPartial)
 		}
 		return also(r.Recovered, err)
 	})
+}
+
+// printSynced says what git has now.
+func (a *app) printSynced(ctx context.Context, e *engine.Engine, r *engine.Synced) error {
+	st, err := e.Status(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !st.Git:
+		fmt.Fprintln(a.out, "this directory has no git: there is nothing to bring into it")
+		return nil
+	case r.Objects > 0:
+		say(a.out, "%s put right in git; ", count(r.Objects, "object"))
+	}
+	if have := st.Total - st.Pending - len(st.Lost); have < st.Total {
+		say(a.out, "git has %d of %s (\"rewind status\" names the others)\n", have, count(st.Total, "snapshot"))
+		return nil
+	}
+	say(a.out, "git has all that it should have of %s\n", count(st.Total, "snapshot"))
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func statusCommand(a *app) *cobra.Command {
-	c := verb("status", "Show the store, what was left out, and what is unfinished", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("status", "Show the store, what was left out, and what is unfinished", nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (a *app) printStatus(st *engine.Status) {
 	}
 	say(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
 	for _, n := range st.Skipped {
-		say(a.out, "skipped    %s: %s\n", quote(n.Path), n.Reason)
+		say(a.out, "%-10s %s: %s\n", leftOutWord(n), quote(n.Path), n.Reason)
 	}
 	if len(st.Exposed) > 0 {
 		say(a.out, "secrets    %s in git objects (rewind purge removes them; git config rewind.secrets builtin keeps such files out from then on)\n", paths(st.Exposed))
@@ -90,7 +90,7 @@ func (a *app) printCost(st *engine.Status) {
 const lessCost = "\"rewind prune --max-store-size SIZE --gc\" drops the oldest snapshots; the setting rewind.maxStoreSize limits every prune"
 
 func verifyCommand(a *app) *cobra.Command {
-	c := verb("verify", "Read back everything that snapshots need and compare it with its ids", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("verify", "Read back everything that snapshots need and compare it with its ids", nothing, func(c *cobra.Command, _ []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 func storesCommand(a *app) *cobra.Command {
 	var remove string
 	var yes bool
-	c := verb("stores", "List the stores of directories without git, and remove those that nobody needs", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("stores", "List the stores of directories without git, and remove those that nobody needs", nothing, func(c *cobra.Command, _ []string) error {
 		s, err := shelf.Open(os.Getenv)
 		if err != nil {
 			return err
@@ -88,8 +88,7 @@ func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Stor
 		}
 		a.printStores([]shelf.Store{st})
 		fmt.Fprint(a.err, "Remove this history for good? [y/N] ")
-		ok, err := a.saysYes(ctx)
-		if err != nil || !ok {
+		if err := a.saysYes(ctx); err != nil {
 			return err
 		}
 	}
@@ -104,8 +103,8 @@ func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Stor
 	return nil
 }
 
-// saysYes waits for an answer on the terminal.
-func (a *app) saysYes(ctx context.Context) (bool, error) {
+// saysYes waits for an answer on the terminal. What is not yes is [errDeclined].
+func (a *app) saysYes(ctx context.Context) error {
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(a.in).ReadString('\n')
@@ -113,13 +112,12 @@ func (a *app) saysYes(ctx context.Context) (bool, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return ctx.Err()
 	case line := <-answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return true, nil
+			return nil
 		}
-		fmt.Fprintln(a.err, "nothing was changed")
-		return false, nil
+		return errDeclined
 	}
 }

@@ -23,17 +23,19 @@ import (
 // the mark. An object that cannot be read now may be there: then nothing is
 // changed.
 func (m *Mirror) mend(ctx context.Context) error {
-	return m.mendWith(ctx, m.git().Has)
+	_, err := m.mendWith(ctx, m.git().Has)
+	return err
 }
 
-// mendWith is mend with a way to ask whether git has an object, whole.
-func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) error {
+// mendWith is mend with a way to ask whether git has an object, whole. Put is how
+// many it has put back.
+func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) (put int, err error) {
 	if err := m.git().Complete(); err != nil {
-		return fmt.Errorf("git's objects cannot all be read: %w", err)
+		return 0, fmt.Errorf("git's objects cannot all be read: %w", err)
 	}
 	all, err := m.stored(ctx)
 	if err != nil || len(all) == 0 {
-		return err
+		return 0, err
 	}
 	w := &mending{has: has, load: m.Objects.Trees(ctx, objects.Reading{Once: true}), known: map[oid.ID]string{}, alg: m.Objects.Algorithm}
 	w.look = m.git().Look
@@ -44,7 +46,7 @@ func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 		w.promised = m.git().Promised(s.Tree, s.Overlay, w.load)
 		reason := w.snapshot(s)
 		if err := errors.Join(ctx.Err(), w.err); err != nil {
-			return err
+			return 0, err
 		}
 		if reason == "" {
 			whole = append(whole, s.ID)
@@ -56,14 +58,14 @@ func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) error {
 		}
 	}
 	if err := m.setLost(ctx, why); err != nil {
-		return err
+		return 0, err
 	}
 	release, err := m.git().Put(ctx, w.write, m.Objects.Source(ctx, w.write))
 	if err != nil {
-		return fmt.Errorf("bring back what git lost: %w", err)
+		return 0, fmt.Errorf("bring back what git lost: %w", err)
 	}
 	defer release()
-	return m.git().Rebuild(ctx, whole, lost)
+	return len(w.write), m.git().Rebuild(ctx, whole, lost)
 }
 
 // A mending looks for the objects of snapshots.

@@ -14,29 +14,29 @@ import (
 // and for a ref that was lost: it reads back every object of ours that git has,
 // puts right what is not as it should be, and brings in what is missing. A
 // damaged copy in a pack stays there beside the good one: that is [records.ErrDamaged].
-// It does nothing without git.
-func (m *Mirror) Sync(ctx context.Context) error {
+// It does nothing without git. Put is how many objects it has put right.
+func (m *Mirror) Sync(ctx context.Context) (put int, err error) {
 	if m.Objects.Git == nil || m.Objects.Store() == nil {
-		return nil
+		return 0, nil
 	}
 	if err := m.dropPurged(ctx); err != nil {
-		return err
+		return put, err
 	}
 	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
 	if err := m.git().Heal(ctx, load); err != nil {
-		return err
+		return put, err
 	}
 	var inPacks []oid.ID
-	if err := m.mendWith(ctx, m.sound(ctx, &inPacks)); err != nil {
-		return err
+	if put, err = m.mendWith(ctx, m.sound(ctx, &inPacks)); err != nil {
+		return put, err
 	}
 	if err := m.Bridge(ctx); err != nil {
-		return err
+		return put, err
 	}
 	if err := m.git().Fold(ctx); err != nil || len(inPacks) == 0 {
-		return err
+		return put, err
 	}
-	return fmt.Errorf("%w: git has %d damaged objects in packs, %v among them; good copies are beside them now, and git fsck names the packs", records.ErrDamaged, len(inPacks), inPacks[0])
+	return put, fmt.Errorf("%w: git has %d damaged objects in packs, %v among them; good copies are beside them now, and git fsck names the packs", records.ErrDamaged, len(inPacks), inPacks[0])
 }
 
 // sound returns a function that reports whether git has an object, whole. It

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -52,8 +53,8 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 // excludes returns why the target could not have had a path, because of that
 // path or of a directory above it.
 func (c *coverage) excludes(p string, isDir bool) (string, error) {
-	if c.target.Skipped[p] {
-		return keptSkipped, nil
+	if why, out := c.target.Skipped[p]; out {
+		return cmp.Or(why, keptSkipped), nil
 	}
 	if ignored, err := c.ignores(p, isDir); err != nil {
 		return "", err

@@ -75,34 +75,12 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 		}
 	}
 	p.unseen()
-	if err := p.unknown(); err != nil {
+	var err error
+	if p.plan.Unknown, err = aim.Paths.Unknown(o, present.State, aim.Target.State); err != nil {
 		return nil, err
 	}
 	p.plan.Steps = apply.Order(p.plan.Steps)
 	return &p.plan, nil
-}
-
-// unknown names the selected paths that mean nothing: mistyped, or ignored and
-// never recorded. Of a glob nobody knows what it was to match.
-func (p *planner) unknown() error {
-	for _, item := range p.aim.Paths.items {
-		text := item.text
-		if item.glob != nil || text == "." {
-			continue
-		}
-		found := false
-		for _, s := range []tree.State{p.present.State, p.aim.Target.State} {
-			n, ok, err := tree.Lookup(s, text, p.Algorithm, p.Tree)
-			if err != nil {
-				return err
-			}
-			found = found || ok || n.Git.Name != ""
-		}
-		if !found {
-			p.plan.Unknown = append(p.plan.Unknown, text)
-		}
-	}
-	return nil
 }
 
 // unseen finds what the operation that is taken back brought and the scan left

@@ -85,7 +85,7 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 	m := newMemory()
 	target := &Target{
 		State:   m.state(map[string]string{".gitignore": "*.log\n", "same": "1", "old": "1", "gone/x": "1"}),
-		Skipped: map[string]bool{"skipped": true},
+		Skipped: map[string]string{"skipped": ""},
 		Ignore:  []oid.ID{m.put(oid.Blob, []byte("cache/\n"))},
 	}
 	now := &Present{Disk: m, State: m.state(map[string]string{
@@ -140,8 +140,8 @@ func TestWhatAnOperationBroughtGoesWithIt(t *testing.T) {
 
 func TestWhatOneSideLeftOutIsNoDifference(t *testing.T) {
 	m := newMemory()
-	from := &Target{State: m.state(map[string]string{"a": "1", "d/x": "1"}), Skipped: map[string]bool{"new": true}}
-	to := &Target{State: m.state(map[string]string{"a": "2", "new": "1"}), Skipped: map[string]bool{"d": true}}
+	from := &Target{State: m.state(map[string]string{"a": "1", "d/x": "1"}), Skipped: map[string]string{"new": ""}}
+	to := &Target{State: m.state(map[string]string{"a": "2", "new": "1"}), Skipped: map[string]string{"d": ""}}
 	changes, err := Compare(from, to, &Selection{}, m.from())
 	if err != nil || len(changes) != 1 || changes[0].Path != "a" {
 		t.Errorf("%v: %+v", err, changes)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
@@ -195,4 +196,26 @@ func (s *Selection) Patterns() []string {
 		}
 	}
 	return out
+}
+
+// Unknown names the selected paths that none of the states has: mistyped, or
+// ignored and never recorded. Of a glob nobody knows what it was to match.
+func (s *Selection) Unknown(o Objects, states ...tree.State) (names []string, err error) {
+	for _, item := range s.items {
+		if item.glob != nil || item.text == "." {
+			continue
+		}
+		found := false
+		for _, state := range states {
+			n, ok, err := tree.Lookup(state, item.text, o.Algorithm, o.Tree)
+			if err != nil {
+				return nil, err
+			}
+			found = found || ok || n.Git.Name != ""
+		}
+		if !found {
+			names = append(names, item.text)
+		}
+	}
+	return names, nil
 }

@@ -12,7 +12,7 @@ import (
 // contained.
 type Target struct {
 	State   tree.State
-	Skipped map[string]bool   // paths that it left out, with what lies below them
+	Skipped map[string]string // paths that it left out, with what lies below them, and why they stay; "": it skipped them
 	Nested  map[string]oid.ID // repositories inside the worktree → the blob of their info/exclude
 
 	// The ignore rules outside the tree that were in force: blobs, the lowest
@@ -39,7 +39,7 @@ func (t *Target) leftOut(p string) bool {
 		return false
 	}
 	for ; p != ""; p = parent(p) {
-		if t.Skipped[p] {
+		if _, out := t.Skipped[p]; out {
 			return true
 		}
 	}

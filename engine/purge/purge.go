@@ -18,9 +18,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// reason is why a snapshot does not have a path that was purged, so that no
+// Reason is why a snapshot does not have a path that was purged, so that no
 // restore deletes it from the worktree.
-const reason = "its content was purged"
+const Reason = "its content was purged"
 
 // A Selection says which paths go.
 type Selection interface {
@@ -88,7 +88,7 @@ func (c *Cut) Apply(s *records.Snapshot) *records.Snapshot {
 	n.Tree, n.Overlay = c.Tree, c.Overlay
 	n.Skipped = slices.Clone(s.Skipped)
 	for _, path := range c.Paths {
-		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: reason})
+		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: Reason})
 	}
 	return &n
 }

@@ -78,7 +78,7 @@ func TestACutLeavesTheRestAndNamesWhatWent(t *testing.T) {
 		t.Errorf("contents: %v", e.Contents)
 	}
 	n := c.Apply(s)
-	if len(n.Skipped) != 3 || n.Skipped[1] != (records.Note{Path: "a/secret", Reason: reason}) || len(s.Skipped) != 1 {
+	if len(n.Skipped) != 3 || n.Skipped[1] != (records.Note{Path: "a/secret", Reason: Reason}) || len(s.Skipped) != 1 {
 		t.Errorf("skipped: %v, before %v", n.Skipped, s.Skipped)
 	}
 }

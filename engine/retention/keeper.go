@@ -24,6 +24,7 @@ const (
 	keepScan    = "of a session that the scan mode leaves alone"
 	keepForeign = "of another program, and no ledger says that it may go"
 	keepLimits  = "within the limits"
+	keepAll     = "no limit is set"
 )
 
 // Options say what may go. The zero value drops nothing.
@@ -41,10 +42,11 @@ type Options struct {
 
 // A Choice says what goes.
 type Choice struct {
-	Dropped []*records.Snapshot // ours, newest first
-	Foreign []oid.ID            // snapshots of pi-rewind-hook that the ref keeps
-	Kept    map[string]int      // why the others stay → how many
-	Ledgers int                 // session files that were read
+	Dropped   []*records.Snapshot // ours, newest first
+	Foreign   []oid.ID            // snapshots of pi-rewind-hook that the ref keeps
+	Kept      map[string]int      // why the others stay → how many
+	Unlimited bool                // no limit is set: nothing goes
+	Ledgers   int                 // session files that were read
 }
 
 // A Keeper chooses among the snapshots of a store.
@@ -94,7 +96,7 @@ func (k *Keeper) Choose(ctx context.Context, p *Options) (*Choice, error) {
 			return nil, err
 		}
 	}
-	out := &Choice{Kept: map[string]int{}, Ledgers: refs.files}
+	out := &Choice{Kept: map[string]int{}, Ledgers: refs.files, Unlimited: p.unlimited()}
 	for _, c := range all {
 		switch {
 		case c.why != "":

@@ -24,7 +24,10 @@ func groups(all []*candidate) map[string][]*candidate {
 // newest, which would be kept anyway.
 func (k *Keeper) applyLimits(group []*candidate, p *Options) {
 	thin := newThinning(k.Now(), p.ThinDays)
-	n := 0
+	n, within := 0, keepLimits
+	if p.unlimited() {
+		within = keepAll
+	}
 	for _, c := range group {
 		fine := !thin.crowded(c.snap.Time)
 		if c.why != "" && c.why != keepLast {
@@ -38,10 +41,15 @@ func (k *Keeper) applyLimits(group []*candidate, p *Options) {
 			continue
 		}
 		if fine && (p.MaxSnapshots == 0 || n < p.MaxSnapshots) {
-			c.why = keepLimits
+			c.why = within
 			n++
 		}
 	}
+}
+
+// unlimited reports whether the options set no limit.
+func (p *Options) unlimited() bool {
+	return p.MaxSnapshots == 0 && p.MaxAge == 0 && p.MaxStoreSize == 0 && p.ThinDays == 0
 }
 
 // A thinning keeps all of today, then the newest of each hour for some days,
