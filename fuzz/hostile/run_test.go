@@ -147,9 +147,37 @@ func (w *world) good(args ...string) {
 	}
 }
 
+// outMax is how much is kept of what a command says, which may be gigabytes.
+const outMax = 1 << 20
+
+// An output keeps the beginning of what a command says, and counts the answers
+// of a server. The system counts for the memory of a command, at first, what the
+// process has that starts it: so that must stay small.
+type output struct {
+	head    []byte
+	line    []byte // the beginning of the line under way
+	answers int
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.head = append(o.head, p[:min(len(p), outMax-len(o.head))]...)
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte{'\n'})
+		o.line = append(o.line, line[:min(len(line), 64-len(o.line))]...)
+		if rest = after; ended {
+			if bytes.Contains(o.line, []byte(`"id":`)) {
+				o.answers++
+			}
+			o.line = o.line[:0]
+		}
+	}
+	return len(p), nil
+}
+
 // A result is how a command ended.
 type result struct {
-	out, err string
+	out, err string // the beginning of it
+	answers  int
 	code     int // -1: it did not end by itself
 	memory   int64
 	took     time.Duration
@@ -168,11 +196,11 @@ func (w *world) runWith(stdin string, env []string, args ...string) result {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = w.root, env, strings.NewReader(stdin)
 	cmd.WaitDelay = time.Second
-	var out, complaint bytes.Buffer
+	var out, complaint output
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	begun := time.Now()
 	err := cmd.Run()
-	r := result{out: out.String(), err: complaint.String(), code: -1, took: time.Since(begun)}
+	r := result{out: string(out.head), err: string(complaint.head), answers: out.answers, code: -1, took: time.Since(begun)}
 	if cmd.ProcessState == nil {
 		w.Fatal(err)
 	}
@@ -229,8 +257,8 @@ func (w *world) calls() string {
 func (w *world) survive() {
 	w.Helper()
 	r := w.runWith(w.calls(), w.env, "serve", "--stdio")
-	if answers := strings.Count(r.out, `"id":`); answers < 8 {
-		w.Errorf("the server gave %d answers, not 8: %s", answers, r.err)
+	if r.answers < 8 {
+		w.Errorf("the server gave %d answers, not 8: %s", r.answers, r.err)
 	}
 	for _, args := range w.commands() {
 		w.run(args...)
