@@ -9,7 +9,8 @@
 //   - Nothing outside is touched. No step follows a symbolic link, leaves the
 //     root, writes through a hard link, or writes below a ".git", whatever
 //     other processes rename meanwhile (see internal/dirfd for what systems
-//     other than Linux cannot promise).
+//     other than Linux cannot promise, and deep.go for what is weaker below
+//     64 levels).
 //   - A plan that was cut short can be finished: [Apply] with
 //     [Options.Replay] does what is left.
 //   - A nil error means that everything done survives a loss of power.
@@ -28,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -94,6 +96,7 @@ type Options struct {
 	uid        int
 	noExchange bool
 	noSync     bool
+	walked     *atomic.Int64 // counts the directories that are gone through to open one
 }
 
 // A Note says why a path was left as it is.
@@ -137,7 +140,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	if err != nil {
 		return Outcome{}, fmt.Errorf("apply: %w", err)
 	}
-	defer a.root.Close()
+	defer a.close()
 	steps = Order(steps)
 	a.total = len(steps)
 	err = a.run(ctx, steps)
@@ -168,6 +171,9 @@ type applier struct {
 
 	device uint64 // of the root
 
+	baseMu sync.Mutex
+	bases  map[string]*base // by path; see deep.go
+
 	mu     sync.Mutex // guards what follows
 	out    Outcome
 	done   int
@@ -181,12 +187,15 @@ type applier struct {
 
 func newApplier(root string, src Source, opt *Options) (*applier, error) {
 	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
-		opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
+		bases: map[string]*base{}, opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
 	if opt != nil {
 		a.Options = *opt
 	}
 	if a.Alg == 0 {
 		return nil, errors.New("no hash algorithm is given")
+	}
+	if a.walked == nil {
+		a.walked = new(atomic.Int64)
 	}
 	if a.Key == "" {
 		a.Key = rand.Text()

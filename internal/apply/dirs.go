@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -188,66 +187,4 @@ func (a *applier) sync() error {
 		}
 	}
 	return nil
-}
-
-// survey finds the directories that must give way to a file but hold something
-// that the plan does not delete. They stay whole, with all steps below them.
-func (a *applier) survey(steps []Step) map[string]error {
-	blocked := map[string]error{}
-	var swaps []*Step
-	deleted := map[string]bool{}
-	for i := range steps {
-		if steps[i].swap() {
-			swaps = append(swaps, &steps[i])
-		}
-		if steps[i].Want.absent() {
-			deleted[steps[i].Path] = true
-		}
-	}
-	if a.Replay && len(swaps) > 0 {
-		for path := range maps.Clone(deleted) { // what an earlier run was just deleting
-			dir, _ := split(path)
-			deleted[dir+"/"+(&place{a: a, path: path}).temp(spare)] = true
-		}
-	}
-	for _, s := range swaps {
-		if safePath(s.Path) != nil {
-			continue
-		}
-		found, err := a.foreign(s.Path, deleted)
-		if err != nil || found == "" {
-			continue // the step itself will say what is wrong
-		}
-		blocked[s.Path] = fmt.Errorf("%w: %q", ErrBlocked, found)
-		for i := range steps {
-			if strings.HasPrefix(steps[i].Path, s.Path+"/") {
-				blocked[steps[i].Path] = keptError{fmt.Errorf("%q stays: %w", s.Path, ErrBlocked)}
-			}
-		}
-	}
-	return blocked
-}
-
-// foreign returns a path below dir that is not among the deleted, or "".
-func (a *applier) foreign(dir string, deleted map[string]bool) (string, error) {
-	d, err := a.root.OpenDir(dir)
-	if err != nil {
-		return "", err
-	}
-	list, err := d.List()
-	d.Close()
-	if err != nil {
-		return "", err
-	}
-	for _, n := range list {
-		path := dir + "/" + n.Name
-		if !deleted[path] {
-			return path, nil
-		}
-		found, err := a.foreign(path, deleted)
-		if found != "" || err != nil && !dirfd.Gone(err) {
-			return found, err
-		}
-	}
-	return "", nil
 }

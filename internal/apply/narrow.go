@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -22,6 +21,7 @@ func narrowed(s *Step) tree.Mode {
 // nothing is written below; blocked gets the reason. What is not as the plan
 // expects is left to the step itself.
 func (a *applier) narrow(steps []Step, blocked map[string]error) {
+	open := map[string]error{}
 	for i := range steps {
 		s := &steps[i]
 		if !s.Have.Mode.IsDir() || !s.Want.Mode.IsDir() || blocked[s.Path] != nil || safePath(s.Path) != nil {
@@ -29,19 +29,15 @@ func (a *applier) narrow(steps []Step, blocked map[string]error) {
 		}
 		if want := narrowed(s); want != s.Have.Mode.Perm() {
 			if err := a.narrowOne(s, want); err != nil {
-				block(steps, s.Path, fmt.Errorf("%q: %w: %w", s.Path, ErrOpen, err), blocked)
+				open[s.Path] = fmt.Errorf("%q: %w: %w", s.Path, ErrOpen, err)
 			}
 		}
 	}
-}
-
-// block lets nothing be written below a directory.
-func block(steps []Step, dir string, why error, blocked map[string]error) {
-	for i := range steps {
-		if s := &steps[i]; strings.HasPrefix(s.Path, dir+"/") && !s.Want.absent() && blocked[s.Path] == nil {
+	below(steps, open, func(s *Step, why error) {
+		if !s.Want.absent() && blocked[s.Path] == nil {
 			blocked[s.Path] = why
 		}
-	}
+	})
 }
 
 func (a *applier) narrowOne(s *Step, want tree.Mode) error {

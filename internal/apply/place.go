@@ -16,7 +16,8 @@ import (
 
 // A place is where a step works: the open directory and the name in it. The
 // directory is opened anew for each step, by a path without links, so that a
-// step works where the path leads now and not where it led before.
+// step works where the path leads now and not where it led before. (Far below
+// the root that holds for a few steps at a time: see deep.go.)
 type place struct {
 	a    *applier
 	path string
@@ -55,13 +56,6 @@ func (a *applier) reach(path string) (*place, error) {
 		return nil, err
 	}
 	return &place{a: a, path: path, name: name, dir: d, self: v.self, git: v.git}, nil
-}
-
-func (a *applier) openDir(dir string) (*dirfd.Dir, error) {
-	if dir == "" {
-		return a.root, nil
-	}
-	return a.root.OpenDir(dir)
 }
 
 func (a *applier) release(d *dirfd.Dir) {

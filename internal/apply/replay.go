@@ -84,7 +84,7 @@ func Clear(ctx context.Context, root string, steps []Step, opt *Options) (out Ou
 	if err != nil {
 		return out, fmt.Errorf("clear: %w", err)
 	}
-	defer a.root.Close()
+	defer a.close()
 	err = each(ctx, len(steps), 1, func(i int) error {
 		err := a.clear(&steps[i])
 		if fatal(err) {

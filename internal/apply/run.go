@@ -22,7 +22,10 @@ const (
 // after the other, and the permissions of new directories at the end, so that
 // a read-only directory is filled first.
 func (a *applier) run(ctx context.Context, steps []Step) error {
-	blocked := a.survey(steps)
+	blocked, err := a.survey(ctx, steps)
+	if err != nil {
+		return err
+	}
 	a.narrow(steps, blocked)
 	var made []*Step
 	c := newClearing(steps)
@@ -60,6 +63,8 @@ func (a *applier) run(ctx context.Context, steps []Step) error {
 
 // runGroup carries out steps of one rank.
 func (a *applier) runGroup(ctx context.Context, rank int, group []*Step) error {
+	a.forget()
+	defer a.forget()
 	if rank == writeLeaves {
 		for len(group) > 0 {
 			rest, err := a.runBatch(ctx, group)
@@ -95,6 +100,7 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 		}
 		return nil
 	})
+	a.forget()
 	if err == nil {
 		err = a.syncBytes(jobs)
 	}

@@ -145,7 +145,7 @@ func Order(steps []Step) []Step {
 // A clearing is the set of paths that must be empty before anything is made:
 // directories that give way to a file or link, and deleted paths that a file
 // system without case takes for a wanted one.
-type clearing map[string]bool
+type clearing struct{ paths pathSet }
 
 func newClearing(steps []Step) clearing {
 	wanted := map[string]bool{}
@@ -154,14 +154,40 @@ func newClearing(steps []Step) clearing {
 			wanted[fold(steps[i].Path)] = true
 		}
 	}
-	c := clearing{}
+	c := clearing{newPathSet()}
 	for i := range steps {
 		s := &steps[i]
 		if s.swap() || s.Want.absent() && wanted[fold(s.Path)] {
-			c[s.Path] = true
+			c.paths.add(s.Path)
 		}
 	}
 	return c
+}
+
+// A pathSet is a set of paths that finds those above another one without a look
+// at each of its directories, which may be thousands.
+type pathSet struct {
+	has     map[string]bool
+	lengths map[int]bool
+}
+
+func newPathSet() pathSet { return pathSet{map[string]bool{}, map[int]bool{}} }
+
+func (p pathSet) add(path string) { p.has[path], p.lengths[len(path)] = true, true }
+
+// over returns the highest path of the set that is path or a directory above it.
+func (p pathSet) over(path string) (string, bool) {
+	if len(p.has) == 0 {
+		return "", false
+	}
+	for at := range len(path) + 1 {
+		if at == len(path) || path[at] == '/' {
+			if p.lengths[at] && p.has[path[:at]] {
+				return path[:at], true
+			}
+		}
+	}
+	return "", false
 }
 
 // swap reports whether a directory gives way to a file or link.
@@ -172,12 +198,8 @@ func fold(path string) string { return strings.ToLower(strings.ToUpper(path)) }
 
 // covers reports whether a path is to be cleared, or lies below one that is.
 func (c clearing) covers(path string) bool {
-	for ; path != "" && len(c) > 0; path, _ = split(path) {
-		if c[path] {
-			return true
-		}
-	}
-	return false
+	_, ok := c.paths.over(path)
+	return ok
 }
 
 func (c clearing) rank(s *Step) int {
