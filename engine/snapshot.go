@@ -82,7 +82,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	turn := e.opt.Watch.Begin(ctx, e.root, e.conf.WatchFrom)
+	turn := e.beginTurn(ctx)
 	defer turn.Close()
 	r, c, way, err := e.recordPresent(ctx, p, turn)
 	if err != nil {

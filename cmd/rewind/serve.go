@@ -36,6 +36,7 @@ func serveCommand(a *app) *cobra.Command {
 		// the process in the middle of one.
 		signal.Ignore(syscall.SIGPIPE)
 		s := &service{app: a}
+		s.watch.Missed = func(what string) { s.correct(c.Context(), what) }
 		defer s.watch.Close()
 		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {
@@ -55,6 +56,9 @@ type service struct {
 	open func(context.Context, *call) (*engine.Engine, error) // nil before initialize
 
 	watch watched.Tree // what lives from one request to the next
+
+	mu     sync.Mutex // guards what follows, and open
+	untold string     // what the client is to be told with the next request
 }
 
 // A call is one request with the worktree open.
@@ -96,13 +100,17 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 	if !ok {
 		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: fmt.Sprintf("there is no method %q", r.Method), Data: exitData{exitUsage}}
 	}
-	if s.open == nil {
+	open, untold := s.opener()
+	if open == nil {
 		return nil, &rpc.Error{Code: codeNotInitialized, Message: "initialize comes first", Data: exitData{exitUsage}}
 	}
 	c := &call{Request: r, begun: time.Now()}
 	var err error
-	if c.engine, err = s.open(ctx, c); err != nil {
+	if c.engine, err = open(ctx, c); err != nil {
 		return nil, answer(ctx, err)
+	}
+	if untold != "" {
+		c.warn(untold)
 	}
 	defer c.engine.Close()
 	result, err := method(ctx, c)
@@ -110,6 +118,34 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 		c.warn(recoveredText(c.recovered))
 	}
 	return result, answer(ctx, err)
+}
+
+// opener returns what opens the worktree, and what the client is to be told.
+func (s *service) opener() (open func(context.Context, *call) (*engine.Engine, error), untold string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open, untold, s.untold = s.open, s.untold, ""
+	return open, untold
+}
+
+// correct takes a snapshot of all that is there, after the watcher has missed
+// something.
+func (s *service) correct(ctx context.Context, what string) {
+	s.mu.Lock()
+	open := s.open
+	s.mu.Unlock()
+	e, err := open(ctx, nil)
+	if err == nil {
+		defer e.Close()
+		_, err = e.Snapshot(ctx, &engine.SnapshotOptions{Trigger: "audit"})
+	}
+	told := what + ": this worktree is not watched any more, and a snapshot of all that is there was taken"
+	if err != nil {
+		told = what + ": this worktree is not watched any more; a snapshot of all that is there failed: " + err.Error()
+	}
+	s.mu.Lock()
+	s.untold = told
+	s.mu.Unlock()
 }
 
 type exitData struct {
@@ -158,7 +194,9 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 	if err != nil {
 		return nil, answer(ctx, err)
 	}
+	s.mu.Lock()
 	s.open = open
+	s.mu.Unlock()
 	warnings := append([]string{}, st.Warnings...)
 	return struct {
 		Protocol  int      `json:"protocol"`

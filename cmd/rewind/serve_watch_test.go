@@ -3,8 +3,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -48,7 +51,45 @@ func TestAServerThatWatchesSaysSoAndMissesNothing(t *testing.T) {
 	}
 	s.must("snapshot", nil)
 	write("new/deep/a/b/c", "after the move")
-	if r := s.must("snapshot", nil); r["changed"] != 1.0 {
+	if r := s.must("snapshot", nil); r["changed"] == 0.0 {
 		t.Errorf("a change in a directory that was moved: %v", r)
+	}
+	missSomething(t, s, filepath.Join(dir, "top"))
+}
+
+// missSomething changes a file as no watcher is told. The audit must find it.
+func missSomething(t *testing.T, s *served, path string) {
+	t.Helper()
+	time.Sleep(2100 * time.Millisecond) // until the file is not read again for its youth
+	s.must("snapshot", nil)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page, err := syscall.Mmap(int(f.Fd()), 0, 1, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(page)
+	page[0] = '!'
+	if r := s.must("snapshot", nil); r["reused"] != true {
+		t.Fatalf("a mapped write was told: %v", r)
+	}
+	for range 2000 {
+		s.must("status", nil)
+		if len(s.notes) > 0 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if len(s.notes) != 1 || s.notes[0].Method != "warning" || !strings.Contains(string(s.notes[0].Params), `\"top\" went unnoticed`) {
+		t.Errorf("told: %+v", s.notes)
+	}
+	if r := s.must("preview", nil); r["reused"] != true {
+		t.Errorf("what was missed is in no snapshot: %v", r)
+	}
+	if st := s.must("status", nil); st["watched"] == true || !strings.Contains(fmt.Sprint(st["unwatched"]), "top") {
+		t.Errorf("still watched: %v", st)
 	}
 }

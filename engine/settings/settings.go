@@ -118,7 +118,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions, WatchFrom: -1, GitMaxFileSize: gitMaxFileSize}
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())

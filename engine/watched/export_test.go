@@ -1,10 +1,34 @@
 package watched
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Doubt makes the tree believe that something was missed, as after an overflow.
 func (t *Tree) Doubt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop(errors.New("a test").Error())
+}
+
+// Audit compares everything that is kept with the disk, and says what was missed.
+func (t *Tree) Audit() string {
+	t.mu.Lock()
+	if t.base != nil {
+		t.unaudited = t.base.Numbers()
+	}
+	t.mu.Unlock()
+	for {
+		if missed, more := t.slice(time.Now().Add(auditSlice)); !more {
+			return missed
+		}
+	}
+}
+
+// Pending is how many changes the audit has taken for the next turn.
+func (t *Tree) Pending() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.pending)
 }

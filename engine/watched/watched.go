@@ -24,6 +24,11 @@ import (
 // A Tree is one worktree between its turns. The zero Tree is ready. It holds no
 // lock that another process could wait for. Close it when done.
 type Tree struct {
+	// Missed is told what the audit found that the watcher had missed. The watching
+	// has ended, and a snapshot looks at everything again. It is set before the first
+	// turn; nil: nobody is told at once.
+	Missed func(what string)
+
 	mu       sync.Mutex // held during a turn, and by what is done between turns
 	root     string
 	base     *worktree.Base // nil: nothing is kept
@@ -34,6 +39,12 @@ type Tree struct {
 	off      bool           // and will go on doing so
 	closed   bool
 	idle     *time.Timer
+
+	pending   []watch.Change // taken from the watcher by the audit, for the next turn
+	auditing  bool
+	cursor    int    // the directory that was audited last
+	unaudited int    // since the last turn
+	missed    string // what the audit found, until a turn has it
 }
 
 // Seen is what a scan found, as far as a Tree asks.
@@ -52,8 +63,13 @@ type Turn struct {
 	Base *worktree.Base       // on which to scan; nil: on the stat table
 	Only *worktree.Candidates // where to look; nil: everywhere
 
+	// Missed is what the audit found since the turn before; "" if nothing. To watch
+	// this worktree again would be to trust what has failed.
+	Missed string
+
 	tree    *Tree // nil: nothing is watched
 	least   int
+	off     string
 	changes []watch.Change
 	ended   bool
 }
@@ -63,23 +79,24 @@ type Turn struct {
 const flushAfter = 200 * time.Millisecond
 
 // Begin begins a turn, in which everything that was done before is seen. The
-// worktree is watched from so many files on, and not where least is negative.
+// worktree is watched from so many files on, and not at all if off says why.
 // Without a Tree nothing is watched.
-func (t *Tree) Begin(ctx context.Context, root string, least int) *Turn {
+func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *Turn {
 	if t == nil {
 		return &Turn{}
 	}
 	t.mu.Lock()
-	turn := &Turn{tree: t, least: least}
+	turn := &Turn{tree: t, least: least, off: off}
 	if t.root != root {
 		t.stop("")
-		t.root, t.off, t.base = root, false, nil
+		t.root, t.off, t.base, t.missed = root, false, nil, ""
 	}
-	if least < 0 {
-		t.stop("rewind.watch is false")
+	if off != "" {
+		t.stop(off)
 		t.base = nil
 	}
 	turn.Base = t.base
+	turn.Missed, t.missed = t.missed, ""
 	if !t.standing {
 		return turn
 	}
@@ -88,15 +105,10 @@ func (t *Tree) Begin(ctx context.Context, root string, least int) *Turn {
 		t.stop(err.Error())
 		return turn
 	}
+	turn.changes = append(turn.changes, t.pending...)
+	t.pending = nil
 	if t.base != nil && t.armed {
-		turn.Only = worktree.NewCandidates()
-		for _, c := range turn.changes {
-			if c.Below {
-				turn.Only.AddBelow(path.Join(c.Dir, c.Name))
-			} else {
-				turn.Only.Add(c.Dir, c.Name)
-			}
-		}
+		turn.Only = candidates(turn.changes)
 		t.base.Visit(turn.Only)
 	}
 	return turn
@@ -129,7 +141,7 @@ func (u *Turn) Close() {
 // End keeps what was seen, which is now durable under this snapshot.
 func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
 	t := u.tree
-	if t == nil || u.least < 0 || t.off {
+	if t == nil || u.off != "" || t.off {
 		return seen.SaveStatTable(store, snapshot)
 	}
 	if u.Base == nil {
@@ -177,11 +189,11 @@ func (u *Turn) settle(changed *worktree.Updated) {
 		return
 	}
 	if err := u.follow(changed); err != nil {
-		t.stop(err.Error())
-		t.off = true
+		t.giveUp(err.Error())
 		return
 	}
 	t.armed, t.why = true, ""
+	t.unaudited = t.base.Numbers()
 }
 
 // follow watches directories that are new or may be others than before.
@@ -229,7 +241,7 @@ func (t *Tree) watchNew(dir string) error {
 func (t *Tree) start() {
 	w, err := watch.New(t.root)
 	if err != nil {
-		t.why, t.off = err.Error(), true
+		t.giveUp(err.Error())
 		return
 	}
 	t.watcher, t.armed, t.why = w, false, "the watching begins"
@@ -248,8 +260,7 @@ func (t *Tree) start() {
 		switch {
 		case t.watcher != w:
 		case err != nil:
-			t.stop(err.Error())
-			t.off = true
+			t.giveUp(err.Error())
 		default:
 			t.standing = true
 		}
@@ -262,21 +273,23 @@ func (t *Tree) stop(why string) {
 		w := t.watcher
 		go w.Close() // the kernel takes its time
 	}
-	t.watcher, t.standing, t.armed = nil, false, false
+	t.watcher, t.standing, t.armed, t.pending = nil, false, false, nil
 	t.why = why
 }
 
-// later writes the stat table when no turn has begun for a while.
+// giveUp ends the watching for good.
+func (t *Tree) giveUp(why string) {
+	t.stop(why)
+	t.flush()
+	t.off, t.base = true, nil
+}
+
+// later rests when no turn has begun for a while.
 func (t *Tree) later() {
-	if t.idle != nil {
-		t.idle.Reset(flushAfter)
-		return
+	if t.idle == nil {
+		t.idle = time.AfterFunc(flushAfter, t.rest)
 	}
-	t.idle = time.AfterFunc(flushAfter, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.flush()
-	})
+	t.idle.Reset(flushAfter)
 }
 
 // flush writes what the stat table lacks. If it is another process's by now the

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,12 +49,19 @@ func plain(t *testing.T) *world {
 	return w
 }
 
+// settle lets time pass until no file is read again for its youth.
+func (w *world) settle() {
+	w.arm()
+	time.Sleep(2100 * time.Millisecond)
+	w.snapshot()
+	w.arm()
+}
+
 func TestARestoreLooksAtEverything(t *testing.T) {
 	w := plain(t)
 	path := w.file("d/f", "one")
 	first := w.snapshot()
-	w.must(os.Chtimes(path, old, old)) // long ago: nothing reads it again for its youth
-	w.arm()
+	w.settle()
 	end := hide(t, path)
 	defer end()
 	e := w.engine(w.tree)
@@ -102,5 +111,75 @@ func TestASettingEndsTheWatching(t *testing.T) {
 	}
 	if st, err := e.Status(w.ctx); err != nil || st.Watched || st.Unwatched != "rewind.watch is false" {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+func TestTheAuditFindsWhatWasMissed(t *testing.T) {
+	w := plain(t)
+	path := w.file("d/e/f", "one")
+	w.file("d/e/g", "one")
+	w.run("git", "init", "-q")
+	told := make(chan string, 9)
+	w.tree.Missed = func(what string) { told <- what }
+	w.settle()
+	before := w.snapshot()
+	end := hide(t, path)
+	defer end()
+	if r := w.snapshot(); !r.Reused || r.ID != before.ID {
+		t.Fatal("a mapped write is no secret any more: say so in the documents")
+	}
+	if what := <-told; what != `a change of "d/e/f" went unnoticed` { // from the audit in the background
+		t.Errorf("told %q", what)
+	}
+	if r := w.snapshot(); r.ID == before.ID || r.Changed == 0 {
+		t.Error("the snapshot after the audit has not what was missed")
+	}
+	e := w.engine(&watched.Tree{})
+	defer e.Close()
+	if _, err := e.Snapshot(w.ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	st, err := e.Status(w.ctx)
+	note := filepath.Join(filepath.Dir(st.Store), "watch.off")
+	if err != nil || st.Watched || !strings.Contains(st.Unwatched, "d/e/f") || !strings.Contains(st.Unwatched, note) {
+		t.Errorf("another program's status: %q, %v", st.Unwatched, err)
+	}
+	w.must(os.Remove(note))
+	w.tree = &watched.Tree{}
+	t.Cleanup(w.tree.Close)
+	w.arm()
+}
+
+// Nothing tells of a name that is made for a file outside of the worktree.
+func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
+	w := plain(t)
+	path, other := w.file("d/f", "one"), filepath.Join(w.base, "other")
+	w.settle()
+	w.must(os.Link(path, other))
+	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() != 1 {
+		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+	}
+	w.snapshot()
+	for _, text := range []string{"two", "three"} {
+		w.must(os.WriteFile(other, []byte(text), 0o644))
+		if r := w.snapshot(); r.Changed == 0 {
+			t.Errorf("%q, written through another name, was not seen", text)
+		}
+	}
+}
+
+func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
+	w := plain(t)
+	w.file("d/f", "one")
+	w.file("g/h/i", "one")
+	w.settle()
+	w.file("d/f", "two!")
+	w.file("d/new", "two")
+	w.must(os.RemoveAll(filepath.Join(w.dir, "g")))
+	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() == 0 {
+		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+	}
+	if r := w.snapshot(); r.Changed < 3 {
+		t.Errorf("%d changes", r.Changed)
 	}
 }

@@ -41,6 +41,9 @@ func (e Entry) Same(st *dirfd.Stat) bool {
 		le.Uint32(p)&0xffffff == uint32(st.Mode)
 }
 
+// Ino returns the inode of a file.
+func (e Entry) Ino() uint64 { return binary.LittleEndian.Uint64(e.p[entIno:]) }
+
 // CName returns the name, NUL-terminated, as system calls want it.
 func (e Entry) CName() *byte { return &e.p[e.nameAt()] }
 

@@ -48,7 +48,7 @@ var layers = map[string]string{
 	"engine/settings": "internal/ignore git/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
 		"git/gitindex",
-	"engine/watched": "internal/oid internal/watch internal/worktree",
+	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "engine/watched engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/shelf engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
 		"internal/dirfd internal/durable internal/worktree " +
 		"internal/apply git/gitconf internal/regular internal/trust",

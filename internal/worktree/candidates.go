@@ -183,3 +183,39 @@ func restless(row stattable.Row) bool {
 // alwaysLook are the flags of entries that every scan looks at: what was read too
 // soon, and what may be written under another name, of which nothing tells.
 const alwaysLook = stattable.Young | stattable.Fresh | stattable.Linked
+
+// link notes a file that has other names now. The directories of those need not
+// have been told.
+func (w *worker) link(old *stattable.Item, ino uint64) {
+	if w.cfg.Only == nil || old != nil && old.Ino == ino && old.Flags&stattable.Linked != 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.linked == nil {
+		w.linked = map[uint64]bool{}
+	}
+	w.linked[ino] = true
+}
+
+// more adds the other names of files that were met to the candidates, as far as the
+// rows have them. It reports whether there were any.
+func (s *scan) more() (found bool) {
+	if len(s.linked) == 0 {
+		return false
+	}
+	for dir, row := range s.cfg.StatTable.Below("") {
+		for rest := row.Entries(); !rest.Empty(); {
+			var e stattable.Entry
+			e, rest = rest.Cut()
+			if e.Flags()&(stattable.IsDir|stattable.Linked) != 0 || !s.linked[e.Ino()] {
+				continue
+			}
+			if names, all := s.cfg.Only.in(dir); !all && !names[e.Name()] {
+				s.cfg.Only.Add(dir, e.Item().Name)
+				found = true
+			}
+		}
+	}
+	return found
+}

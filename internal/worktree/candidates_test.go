@@ -203,3 +203,19 @@ func TestAScanOfCandidatesEntersOnlyTheWayToThem(t *testing.T) {
 		t.Error("what was not looked at is gone")
 	}
 }
+
+func TestTheOtherNameOfAFileThatWasLinkedIsLookedAt(t *testing.T) {
+	p := newPlace(t)
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	p.write("a/b/f", "1")
+	p.write("c/d/g", "1")
+	b := p.base()
+	p.must(os.Link(p.path("a/b/f"), p.path("c/d/f")))
+	p.must(os.Chmod(p.path("c/d/f"), 0o600)) // nothing tells a/b of either
+	c := NewCandidates()
+	c.Add("c/d", "f")
+	part := p.on(b, c)
+	if full := p.on(b, nil); full.State != part.State {
+		t.Errorf("all: %v, candidates: %v", p.recorded(full), p.recorded(part))
+	}
+}

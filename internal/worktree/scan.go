@@ -33,11 +33,15 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 		return nil, fmt.Errorf("scan: %w", err)
 	}
 	defer root.Close()
-	s := newScan(cfg, root)
-	if err := s.run(ctx); err != nil {
-		return nil, fmt.Errorf("scan: %w", err)
+	for {
+		s := newScan(cfg, root)
+		if err := s.run(ctx); err != nil {
+			return nil, fmt.Errorf("scan: %w", err)
+		}
+		if !s.more() {
+			return s.finished(), nil
+		}
 	}
-	return s.finished(), nil
 }
 
 // A scan is the state that the workers share.
@@ -60,7 +64,8 @@ type scan struct {
 	err     error          // the first fatal one
 	result  *Result        // rows and lists are added under mu
 	count   Counters
-	last    *node // the root
+	last    *node           // the root
+	linked  map[uint64]bool // inodes of files that have more names than their rows know; of candidates alone
 	emptyID oid.ID
 }
 
