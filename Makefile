@@ -13,7 +13,7 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check extension build bench fuzz clean
+.PHONY: help needs test vet lint check extension agents build bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ extension: ## the Pi extension: types, units, and the real Pi (installed by npm 
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"
 	@extension/pi/test/run.sh
 
+agents: build ## the integrations on the real agents, installed by npm below extension/hosts (AGENTS='claude codex')
+	@extension/hosts/run.sh $(AGENTS)
+
 build: ## bin/rewind
 	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind
 
@@ -56,4 +59,4 @@ fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
 	done
 
 clean: ## what the targets above leave
-	rm -rf bin extension/pi/node_modules extension/pi/.pi extension/pi/.build
+	rm -rf bin extension/pi/node_modules extension/pi/.pi extension/pi/.build extension/hosts/installed

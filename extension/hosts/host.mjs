@@ -1,0 +1,65 @@
+// What the tests of all agents share: where they are installed, a home of their own,
+// a process runner, and how each is installed, asked and freed of rewind again.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { claude } from "./claude.mjs";
+import { codex } from "./codex.mjs";
+import { copilot } from "./copilot.mjs";
+import { gemini } from "./gemini.mjs";
+import { opencode } from "./opencode.mjs";
+import { qwen } from "./qwen.mjs";
+
+export const agents = { claude, codex, opencode, gemini, copilot, qwen };
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+export const checkout = path.resolve(here, "../..");
+export const installed = path.resolve(process.env.REWIND_AGENTS_DIR ?? path.join(here, "installed"));
+export const nodeDir = path.join(installed, "node/node_modules/node/bin");
+export const program = (agent) => path.join(installed, agent, "node_modules/.bin", agent);
+
+export function put(file, content) {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, null, 2) + "\n");
+}
+
+/** A home, a repository and an environment in which nothing of the user's is seen. */
+export function sandbox(root, binary) {
+  const home = path.join(root, "home"), repo = path.join(root, "project"), bin = path.join(root, "bin"), tmp = path.join(root, "tmp");
+  for (const d of [home, repo, bin, tmp]) mkdirSync(d, { recursive: true });
+  symlinkSync(binary, path.join(bin, "rewind"));
+  writeFileSync(path.join(home, ".profile"), `PATH=${bin}:$PATH\n`); // Codex runs commands in a login shell
+  const env = {
+    PATH: `${bin}:${nodeDir}:${process.env.PATH}`, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/bash", USER: "tester",
+    XDG_CONFIG_HOME: path.join(home, ".config"), XDG_DATA_HOME: path.join(home, ".local/share"), XDG_STATE_HOME: path.join(home, ".local/state"), XDG_CACHE_HOME: path.join(home, ".cache"),
+    GIT_CONFIG_NOSYSTEM: "1", GIT_AUTHOR_NAME: "T", GIT_AUTHOR_EMAIL: "t@example.invalid", GIT_COMMITTER_NAME: "T", GIT_COMMITTER_EMAIL: "t@example.invalid",
+    NO_PROXY: "127.0.0.1,localhost", DO_NOT_TRACK: "1",
+  };
+  return { root, home, repo, env };
+}
+
+/** Runs a program to its end; the whole group of it is killed when it takes too long. */
+export function run(argv, { cwd, env, seconds = 150 }) {
+  return new Promise((resolve) => {
+    const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    let stdout = "", stderr = "", late = false;
+    child.stdout.setEncoding("utf8").on("data", (d) => (stdout += d));
+    child.stderr.setEncoding("utf8").on("data", (d) => (stderr += d));
+    const timer = setTimeout(() => { late = true; try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has ended */ } }, seconds * 1000);
+    child.on("error", (e) => { stderr += String(e); });
+    child.on("close", (code) => { clearTimeout(timer); resolve({ code, late, stdout, stderr }); });
+  });
+}
+
+/** The files below a directory, without git's: path to content. */
+export function files(dir, base = dir, out = {}) {
+  if (!existsSync(dir)) return out;
+  for (const e of readdirSync(dir, { withFileTypes: true })) {
+    const full = path.join(dir, e.name);
+    if (e.name === ".git" || e.name === "node_modules") continue;
+    if (e.isDirectory()) files(full, base, out);
+    else if (e.isFile()) out[path.relative(base, full)] = statSync(full).size > 1 << 20 ? "(big)" : readFileSync(full, "utf8");
+  }
+  return out;
+}

@@ -1,0 +1,129 @@
+// Proves each integration on the real program, against a scripted model on loopback:
+// install, points, sub-agents, list, restore, undo, uninstall.
+// REWIND_AGENTS="claude codex" chooses; REWIND_PROGRAM is the binary.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { agents, files, program, run, sandbox } from "./host.mjs";
+import { startFakeModel } from "./model.mjs";
+
+const chosen = process.env.REWIND_AGENTS?.split(/\s+/).filter(Boolean) ?? Object.keys(agents);
+
+const first = [
+  { text: "writing", tools: [{ name: "write", args: { path: "notes.txt", content: "one\n" } }] },
+  { tools: [{ name: "bash", args: { command: "echo two >> notes.txt; echo made > by-shell.txt; echo ignored > .env" } }] },
+  { text: "done 1" },
+];
+const second = [{ tools: [{ name: "bash", args: { command: "rm README.md; mv by-shell.txt moved.txt; echo three >> notes.txt" } }] }, { text: "done 2" }];
+
+for (const name of chosen) {
+  test(name, { skip: existsSync(program(name)) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
+    const agent = agents[name];
+    const root = mkdtempSync(path.join(os.tmpdir(), `agents-${name}-`));
+    if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+    else t.after(() => console.error(`${name}: ${root}`));
+    const sb = sandbox(root, process.env.REWIND_PROGRAM);
+    const git = (...args) => execFileSync("git", args, { cwd: sb.repo, env: sb.env });
+    writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
+    writeFileSync(path.join(sb.repo, ".gitignore"), ".env\n");
+    git("init", "-q", "-b", "main"); git("add", "-A"); git("commit", "-q", "-m", "seed");
+    const script = { "P1 create": first, "P2 delete": second };
+    const model = await startFakeModel({ script, tools: agent.tools(sb.repo), full: true });
+    t.after(() => model.close());
+    agent.prepare(sb, model);
+
+    const rewind = async (...args) => {
+      const r = await run([process.env.REWIND_PROGRAM, ...args], { cwd: sb.repo, env: sb.env });
+      assert.equal(r.code, 0, `rewind ${args.join(" ")}: ${r.stderr}`);
+      return r.stdout;
+    };
+    /** Every point of the agent, oldest first. */
+    const points = async () => {
+      const all = JSON.parse(await rewind("list", "--json")).snapshots.flatMap((s) => s.points.map((p) => ({ ...p, id: s.id })));
+      return all.filter((p) => p.agent === name).sort((a, b) => (a.time < b.time ? -1 : 1));
+    };
+    const told = (list) => list.map((p) => `${p.trigger}: ${p.prompt ?? ""}`);
+    let asked = 0;
+    const ask = async (prompt) => {
+      const from = model.requests.length;
+      const r = await agent.ask(sb, prompt, asked++ > 0);
+      assert.equal(r.code, 0, `${name} ended with ${r.code}${r.late ? " (too late)" : ""}: ${r.stdout}\n${r.stderr}`);
+      if (process.env.REWIND_SHOW) for (const q of model.requests.slice(from)) console.error(`# ${prompt}: ${q.key} ${q.step} ${q.tools}\n`, q.turns?.map((x) => x.slice(0, Number(process.env.REWIND_SHOW))).join("\n "));
+      return { ...r, said: JSON.stringify(model.requests.slice(from).map((q) => q.body)) };
+    };
+    const here = () => { const all = files(sb.repo); delete all[".gitignore"]; return all; };
+    const afterFirst = { "README.md": "seed\n", "notes.txt": "one\ntwo\n", "by-shell.txt": "made\n", ".env": "ignored\n" };
+    const afterSecond = { "notes.txt": "one\ntwo\nthree\n", "moved.txt": "made\n", ".env": "ignored\n" };
+
+    await t.test("install", async () => {
+      for (const r of await agent.install(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
+    });
+
+    let turns;
+    await t.test("points: one before each prompt and one at its end, bound to session and prompt", async () => {
+      await ask("P1 create");
+      assert.deepEqual(here(), afterFirst);
+      await ask("P2 delete");
+      assert.deepEqual(here(), afterSecond);
+      turns = await points();
+      assert.deepEqual(told(turns), ["prompt: P1 create", "turn: P1 create", "prompt: P2 delete", "turn: P2 delete"]);
+      assert.equal(new Set(turns.map((p) => p.session)).size, 1, "one session");
+      assert.equal(turns[0].entry, turns[1].entry);
+      assert.equal(turns[2].entry, turns[3].entry);
+      assert.notEqual(turns[0].entry, turns[2].entry);
+    });
+
+    await t.test("restore --prompt: what the agent's own rewind leaves is put right", async () => {
+      await rewind("restore", "--yes", "--prompt", turns[2].entry);
+      assert.deepEqual(here(), afterFirst);
+      await rewind("undo", "--yes");
+      assert.deepEqual(here(), afterSecond);
+    });
+
+    await t.test("a sub-agent makes no points of its own", async () => {
+      Object.assign(script, agent.delegation ?? {
+        "P3 delegate": [{ tools: [{ name: "task", args: { description: "sub work", prompt: "SUBTASK write a file" } }] }, { text: "main done" }, { text: "main done" }],
+        "SUBTASK write": [{ tools: [{ name: "write", args: { path: "sub.txt", content: "from sub\n" } }] }, { text: "sub done" }],
+      });
+      await ask("P3 delegate");
+      assert.equal(here()["sub.txt"], "from sub\n");
+      const now = (await points()).slice(4);
+      assert.deepEqual([...new Set(told(now))], ["prompt: P3 delegate", "turn: P3 delegate"]);
+      assert.equal(now.filter((p) => p.trigger === "prompt").length, 1);
+      await rewind("restore", "--yes", "--prompt", now[0].entry);
+    });
+
+    await t.test("commands: list, restore, undo from within the agent", async () => {
+      // The last words of each command are the keys: the list of prompts stands before
+      // them. Where commands are skills that the model loads, the command itself is.
+      const plan = (command, lastWords, ...steps) => {
+        const skill = agent.skill?.(`rewind-${command}`);
+        script[skill ? agent.commands[command] : lastWords] = [...(skill ? [{ tools: [skill] }] : []), ...steps.map((c) => ({ tools: [{ name: "bash", args: { command: c } }] })), { text: "done" }];
+      };
+      plan("list", "Do nothing else.", ...(agent.lists ? ["rewind list --limit 30"] : []));
+      const list = await ask(agent.commands.list);
+      assert.match(list.said, /before “P2 delete”/, "the list is in what the model was given");
+      assert.match(list.said, /Show the list to the user|show the list to the user/, "and what to do with it");
+      plan("restore", "undo` takes it back", `rewind restore --dry-run prompt:${turns[2].entry}`, `rewind restore --yes prompt:${turns[2].entry}`);
+      const restored = await ask(agent.commands.restore);
+      assert.match(restored.said, /restore --dry-run ID/, "the model is told to show what it will do");
+      assert.match(restored.said, /D(\\+t|\s+)moved\.txt/, "what would be deleted was shown");
+      assert.deepEqual(here(), afterFirst);
+      plan("undo", "would take the undo back", "rewind undo --yes");
+      await ask(agent.commands.undo);
+      assert.deepEqual(here(), afterSecond);
+    });
+
+    await t.test("uninstall: nothing is left, and no more points are made", async () => {
+      for (const r of await agent.uninstall(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
+      const count = (await points()).length;
+      script["P9 after"] = [{ text: "nothing to do" }];
+      await ask("P9 after");
+      assert.equal((await points()).length, count);
+      for (const [file, content] of Object.entries(agent.own?.(files(sb.home)) ?? {})) assert.fail(`${file} is left: ${content.slice(0, 200)}`);
+    });
+  });
+}
