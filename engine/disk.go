@@ -90,7 +90,7 @@ func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err 
 	for _, s := range dropped {
 		gone[s.ID] = true
 	}
-	all, err := e.stored(ctx)
+	all, err := e.lookup.Stored(ctx)
 	if err != nil {
 		return r, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -30,8 +31,8 @@ import (
 // The conditions a caller may want to tell apart. Errors of the methods wrap
 // them; test with [errors.Is].
 var (
-	ErrNoSnapshot  = errors.New("no such snapshot")
-	ErrAmbiguous   = errors.New("ambiguous snapshot id")
+	ErrNoSnapshot  = lookup.ErrNoSnapshot
+	ErrAmbiguous   = lookup.ErrAmbiguous
 	ErrDamaged     = records.ErrDamaged
 	ErrNewerFormat = objects.ErrNewerFormat
 	ErrRefused     = errors.New("refused")
@@ -101,6 +102,7 @@ type Engine struct {
 
 	objects *objects.Objects // of the store and of git
 	mirror  *mirror.Mirror   // the way into git
+	lookup  *lookup.Reader   // finds and lists snapshots
 
 	mu    sync.Mutex // guards store
 	store *cas.Store // nil until it exists
@@ -133,16 +135,10 @@ type (
 	Snapshot = records.Snapshot
 	// A Point says what a snapshot was taken for.
 	Point = records.Point
-	// Rules are the ignore rules outside the tree that were in force.
-	Rules = records.Rules
 	// A Note names a path and says why it was left out, kept or not restored.
 	Note = records.Note
 	// A Path is a slash-separated path below the worktree, bytes as on disk.
 	Path = records.Path
-	// A Source says where a snapshot comes from that has no record of the usual kind.
-	Source = records.Source
-	// Gaps say what a snapshot could not have contained because of who made it.
-	Gaps = records.Gaps
 	// An Operation is a restore, an undo or a redo.
 	Operation = records.Operation
 )

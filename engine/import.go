@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/outside"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/foreign"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
@@ -66,21 +67,21 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 			return nil, err
 		}
 	}
-	o, err := e.outsiders(ctx)
+	o, err := e.outside(ctx)
 	if err != nil {
 		return nil, err
 	}
 	skip := func(n Note) { out.Skipped = append(out.Skipped, n) }
-	list, err := o.checkpoints(ctx, kinds, skip)
+	list, err := o.Checkpoints(ctx, kinds, skip)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.bind(ctx, list); err != nil {
+	if err := o.Bind(ctx, list); err != nil {
 		return nil, err
 	}
 	r := e.reach(e.objects.Trees(ctx, objects.Reading{}))
 	for _, s := range list {
-		if err := e.complete(ctx, r, s); err != nil {
+		if err := r.Whole(ctx, s, e.there(ctx)); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -162,7 +163,7 @@ func guessed(s *Snapshot) bool {
 
 // importCommit encodes the commit of a checkpoint that becomes ours.
 func (e *Engine) importCommit(s *Snapshot) []byte {
-	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: importedFrom(s)}
+	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: outside.Origin(s)}
 	return gitbridge.EncodeSnapshot(c, e.alg)
 }
 
@@ -230,14 +231,14 @@ func (e *Engine) adopt(ctx context.Context) error {
 	if e.repo == nil {
 		return nil
 	}
-	if empty, err := e.empty(ctx); err != nil || !empty {
+	if empty, err := e.lookup.Empty(ctx); err != nil || !empty {
 		return err
 	}
-	o, err := e.outsiders(ctx)
+	o, err := e.outside(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := o.lost(ctx)
+	list, err := o.Lost(ctx)
 	if err != nil {
 		return err
 	}
@@ -262,14 +263,18 @@ func (e *Engine) adopt(ctx context.Context) error {
 	})))
 }
 
-// empty reports whether the store has no record of any snapshot.
-func (e *Engine) empty(ctx context.Context) (bool, error) {
-	empty := true
-	err := e.view(ctx, func(v *records.View) error {
-		empty = v.Empty()
-		return nil
-	})
-	return empty, err
+// completes returns those of the snapshots of which everything is there: a
+// record names only what is held.
+func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
+	r := e.reach(e.objects.Trees(ctx, objects.Reading{Once: true}))
+	for _, s := range list {
+		if r.Whole(ctx, s, e.there(ctx)) == nil {
+			whole = append(whole, s)
+		} else {
+			r = r.Anew() // what is missing must be missed again
+		}
+	}
+	return whole, ctx.Err()
 }
 
 // ownIdentity signs snapshots where git names nobody.

@@ -157,7 +157,7 @@ func (e *Engine) told(ctx context.Context, s *Snapshot) (map[Note]bool, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if err := e.fill(ctx, s); err != nil {
+	if err := e.lookup.Fill(ctx, s); err != nil {
 		return nil, err
 	}
 	told := make(map[Note]bool, len(s.Skipped))

@@ -32,6 +32,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 		return nil, err
 	}
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
+	e.lookup = e.newLookup()
 	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
 	if e.birth, err = e.birthOf(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -16,7 +17,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if name == "" {
 		return fmt.Errorf("%w: a pin needs a name", ErrRefused)
 	}
-	if speaksOfItself(name) {
+	if lookup.SpeaksOfItself(name) {
 		return fmt.Errorf("%w: a pin cannot be called %q: that means a snapshot already", ErrRefused, name)
 	}
 	s, err := e.Find(ctx, id)
@@ -24,7 +25,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 		return err
 	}
 	held := s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
-	if _, err := e.findRecord(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
+	if _, err := e.lookup.Record(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
 		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
 	}
 	if _, err := e.needStore(); err != nil {

@@ -21,8 +21,8 @@ func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string
 	if err != nil {
 		return at, pending, err
 	}
-	f := &finder{e: e}
-	exists := func(id oid.ID) bool { return f.exists(ctx, id) }
+	f := e.lookup.Finder()
+	exists := func(id oid.ID) bool { return f.Exists(ctx, id) }
 	for _, entry := range entriesOf(s, entries) {
 		if id, ok := sessions.Point(s, entry, exists); ok {
 			at.Bindings = append(at.Bindings, ledger.Binding{Entry: entry, Snapshot: id})
@@ -58,9 +58,9 @@ func entriesOf(s *ledger.Session, given []string) []string {
 // Existing returns those of the ids that name a snapshot which can be
 // restored, in their order.
 func (e *Engine) Existing(ctx context.Context, ids []oid.ID) ([]oid.ID, error) {
-	out, f := []oid.ID{}, &finder{e: e}
+	out, f := []oid.ID{}, e.lookup.Finder()
 	for _, id := range ids {
-		if f.exists(ctx, id) {
+		if f.Exists(ctx, id) {
 			out = append(out, id)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -110,7 +111,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		if err != nil {
 			return err
 		}
-		if k.here, k.at, err = standsAt(v); err != nil {
+		if k.here, k.at, err = lookup.StandsAt(v); err != nil {
 			return err
 		}
 		return k.Read(v)

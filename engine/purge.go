@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/outside"
 	"github.com/seed-82afce7a/rewind/engine/purge"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
@@ -136,7 +137,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 			return id, objects.StoreError(err)
 		}
 	}
-	all, err := p.e.stored(ctx)
+	all, err := p.e.lookup.Stored(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +189,7 @@ func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	if p.dry {
 		return &replaced{records.Replacement{Old: s.ID}, cut.Paths}, nil
 	}
-	if err := p.e.fill(ctx, s); err != nil {
+	if err := p.e.lookup.Fill(ctx, s); err != nil {
 		return nil, err
 	}
 	n := cut.Apply(s)
@@ -215,5 +216,5 @@ func (p *purging) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
 	if p.e.repo == nil {
 		return gitbridge.Commit{Identity: p.e.identity()}
 	}
-	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: importedFrom(s)}
+	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: outside.Origin(s)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/outside"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
@@ -76,7 +77,7 @@ func (p *purging) outside(ctx context.Context, changed []replaced) (more []repla
 
 // unrecorded is what there is to know to rewrite what has no record.
 type unrecorded struct {
-	*outsiders
+	*outside.Reader
 	done  map[oid.ID]bool   // has a record, or is dropped from the ref already
 	known map[oid.ID]oid.ID // what a snapshot became that the store knows by another id
 	reach *reach.Walk
@@ -84,7 +85,7 @@ type unrecorded struct {
 
 func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
 	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.objects.Trees(ctx, objects.Reading{Once: true}))}
-	if x.outsiders, err = p.e.outsiders(ctx); err != nil {
+	if x.Reader, err = p.e.outside(ctx); err != nil {
 		return nil, err
 	}
 	err = p.e.view(ctx, func(v *records.View) error {
@@ -113,7 +114,7 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	snap := x.fromRef(ctx, s)
+	snap := x.Kept(ctx, s)
 	r, err := p.rewrite(ctx, snap)
 	if err != nil || r == nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 		r.New, r.Snapshot = now, nil
 		return r, nil
 	}
-	if err := p.e.complete(ctx, x.reach, snap); err != nil {
+	if err := x.reach.Whole(ctx, snap, p.e.there(ctx)); err != nil {
 		x.reach = x.reach.Anew() // what is missing must be missed again
 		return nil, fmt.Errorf("it cannot be rewritten: %w", err)
 	}

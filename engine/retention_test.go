@@ -204,7 +204,7 @@ func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
 	}
 	e.now = func() time.Time { return now }
 	p.prune(e, &PruneOptions{ThinDays: 3})
-	all, err := e.stored(context.Background())
+	all, err := e.lookup.Stored(context.Background())
 	p.must(err)
 	for _, s := range slices.Backward(all) {
 		kept = append(kept, s.Time.UTC().Format("2006-01-02T15:04"))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -63,14 +64,14 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		if last, err = v.Last(); err != nil {
 			return err
 		}
-		recorded, err := newestOnPurpose(v)
+		recorded, err := lookup.NewestOnPurpose(v)
 		if err != nil && !errors.Is(err, ErrDamaged) { // there is more to know
 			return err
 		}
 		if recorded != nil {
 			st.Recorded, st.RecordedTime = recorded.ID, recorded.Time
 		}
-		if _, st.Here, err = standsAt(v); err != nil {
+		if _, st.Here, err = lookup.StandsAt(v); err != nil {
 			return err
 		}
 		st.Lost = v.Lost()
@@ -87,7 +88,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	if last != nil {
-		if err := e.fill(ctx, last); err != nil {
+		if err := e.lookup.Fill(ctx, last); err != nil {
 			return nil, err
 		}
 		st.Last, st.LastTime, st.Skipped = last.ID, last.Time, last.Skipped

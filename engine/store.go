@@ -50,20 +50,6 @@ func (e *Engine) isRecorded(ctx context.Context, id oid.ID) (recorded bool, err 
 	return recorded, err
 }
 
-// stored returns every snapshot that the store has a record of, newest first.
-func (e *Engine) stored(ctx context.Context) (all []*Snapshot, err error) {
-	err = e.view(ctx, func(v *records.View) error {
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
-			all = append(all, s)
-		}
-		return nil
-	})
-	return all, err
-}
-
 // history reads the worktree's history.
 func (e *Engine) history(ctx context.Context) (h records.History, err error) {
 	err = e.view(ctx, func(v *records.View) (err error) {
@@ -89,24 +75,6 @@ func (e *Engine) needStore() (*cas.Store, error) {
 		_ = shelf.Note(e.dir, e.root) // without it the store is not found when the directory is renamed
 	}
 	return e.opened(), nil
-}
-
-// findRecord returns the snapshot of which the store has the record.
-func (e *Engine) findRecord(ctx context.Context, id oid.ID) (found *Snapshot, err error) {
-	err = e.view(ctx, func(v *records.View) error {
-		found, err = v.Find(id)
-		return err
-	})
-	if err == nil && found == nil {
-		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
-	}
-	return found, err
-}
-
-// fill completes records by the skipped paths that have a content of their own.
-func (e *Engine) fill(ctx context.Context, list ...*Snapshot) error {
-	load := func(id oid.ID) ([]byte, error) { return e.objects.Payload(ctx, oid.Blob, id) }
-	return records.UnpackSkipped(load, list...)
 }
 
 // openStore opens the store if it exists, or makes it.
@@ -148,16 +116,6 @@ func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
 		return nil, err
 	}
 	return durable.Lock(ctx, filepath.Join(e.ownDir, lockFile), durable.Exclusive)
-}
-
-// Pins lists the snapshots that were pinned by name.
-func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) {
-	pins := map[string]oid.ID{}
-	err := e.view(ctx, func(v *records.View) error {
-		pins = v.Pins()
-		return nil
-	})
-	return pins, err
 }
 
 // sessions is what the conversations of agents say of this store.

@@ -32,7 +32,7 @@ type Verified struct {
 // nobody has fetched yet is counted and not missed.
 func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 	out := &Verified{Damaged: []Damage{}}
-	all, err := e.stored(ctx)
+	all, err := e.lookup.Stored(ctx)
 	if err != nil {
 		return nil, err
 	}

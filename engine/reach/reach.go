@@ -7,6 +7,8 @@
 package reach
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"path"
@@ -87,6 +89,26 @@ func (w *Walk) Overlay(id oid.ID) iter.Seq2[Object, error] {
 // Entry yields what one entry of a tree needs, as [Walk.Snapshot] does.
 func (w *Walk) Entry(e tree.Entry, overlay bool) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { w.entry("", e, overlay, yield) }
+}
+
+// ErrPart is reported of a snapshot of which something is gone.
+var ErrPart = errors.New("git has only a part of it")
+
+// Whole returns an [ErrPart] for the first object that a snapshot needs, beside its
+// rules, and that was not visited before and is not there: has says what is.
+// Afterwards the walk has to begin [Walk.Anew]: what is missing must be missed again.
+func (w *Walk) Whole(ctx context.Context, s *records.Snapshot, has func(oid.ID) bool) error {
+	for o, err := range w.Snapshot(s) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrPart, err)
+		case o.Kind != oid.Commit && o.Path != "" && !has(o.ID):
+			return fmt.Errorf("%w: %v %v (%s) is missing", ErrPart, o.Kind, o.ID, o.Path)
+		}
+	}
+	return nil
 }
 
 // visit yields an object once; false: the caller wants no more.

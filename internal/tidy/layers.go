@@ -44,14 +44,17 @@ var layers = map[string]string{
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
+	"engine/lookup":   "engine/objects engine/records internal/oid",
+	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
 	"engine/settings": "internal/ignore git/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
-	"engine": "engine/watched engine/capture engine/mirror engine/objects engine/plan engine/records engine/reach engine/retention engine/purge engine/settings engine/shelf engine/rules cas git/gitbridge git/foreign ledger internal/oid internal/tree " +
-		"internal/dirfd internal/durable internal/worktree " +
-		"internal/apply git/gitconf internal/regular internal/trust",
+	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
+		"engine/capture engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/reach engine/records engine/retention engine/rules engine/settings engine/shelf engine/watched " +
+		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/trust internal/worktree",
 	"internal/hook": "internal/durable",
 	"internal/rpc":  "",
 	"internal/wire": "engine engine/shelf",

@@ -1,10 +1,12 @@
-package engine
+package lookup
 
 import (
 	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/records"
 )
 
 // promptPrefix begins the name of a state by the prompt that an agent was then
@@ -18,16 +20,16 @@ const promptTrigger = "prompt"
 // resolvePrompt returns the snapshot of the state before a prompt, by the prompt's
 // id or a beginning of it. A prompt that came again, after the agent had been
 // interrupted, has several: the first one counts.
-func (e *Engine) resolvePrompt(ctx context.Context, id string) (*Snapshot, error) {
+func (r *Reader) resolvePrompt(ctx context.Context, id string) (*records.Snapshot, error) {
 	if id == "" {
 		return nil, fmt.Errorf("%w: which prompt? (\"rewind show ID\" has it as \"entry\")", ErrNoSnapshot)
 	}
-	list, err := e.List(ctx, &ListOptions{})
+	list, err := r.List(ctx, &Options{})
 	if err != nil {
 		return nil, err
 	}
 	type state struct {
-		snapshot *Snapshot
+		snapshot *records.Snapshot
 		at       time.Time
 	}
 	found := map[string]state{}
