@@ -24,6 +24,7 @@ type Verified struct {
 	Bytes     int64    `json:"bytes"`
 	Promised  int      `json:"promised,omitempty"` // never here, see [Engine.Verify]
 	Damaged   []Damage `json:"damaged"`
+	Unread    []Damage `json:"unread,omitempty"` // too large to be read: nothing is known of them
 }
 
 // Verify reads back every object that any snapshot needs, from the store or
@@ -51,7 +52,11 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 				continue
 			}
 			if err != nil {
-				out.Damaged = append(out.Damaged, Damage{ID: o.ID, Reason: err.Error(), Snapshot: s.ID, Path: Path(o.Path)})
+				list := &out.Damaged
+				if objects.TooLarge(err) {
+					list = &out.Unread
+				}
+				*list = append(*list, Damage{ID: o.ID, Reason: err.Error(), Snapshot: s.ID, Path: Path(o.Path)})
 			}
 			if e.opt.Progress != nil && out.Objects%256 == 0 {
 				e.opt.Progress(Progress{Step: "verify", Done: out.Objects, Bytes: out.Bytes})

@@ -103,6 +103,9 @@ func verifyCommand(a *app) *cobra.Command {
 		for _, d := range v.Damaged {
 			say(a.err, "damaged: %s (snapshot %s, %s): %s\n", d.ID, short(d.Snapshot), quote(d.Path), d.Reason)
 		}
+		for _, d := range v.Unread {
+			say(a.err, "not read: %s (snapshot %s, %s): %s\n", d.ID, short(d.Snapshot), quote(d.Path), d.Reason)
+		}
 		if a.json {
 			a.printJSON(v)
 		} else {
@@ -113,6 +116,9 @@ func verifyCommand(a *app) *cobra.Command {
 		}
 		if len(v.Damaged) > 0 {
 			return errDamageFound
+		}
+		if len(v.Unread) > 0 {
+			return errPartial
 		}
 		return nil
 	})

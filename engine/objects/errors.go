@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/git/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -36,6 +38,19 @@ func StoreError(err error) error {
 		return fmt.Errorf("%w: %w", records.ErrDamaged, err)
 	}
 	return err
+}
+
+// TooLarge reports whether an object is whole, as far as anybody knows, and cannot
+// be read: git keeps it in a form that needs more memory than there may be.
+func TooLarge(err error) bool { return errors.Is(err, gitodb.ErrTooLarge) }
+
+// gitError says of an object of git that it cannot be read, and whether it is
+// damaged.
+func gitError(id oid.ID, err error) error {
+	if TooLarge(err) {
+		return fmt.Errorf("object %v: %w", id, err)
+	}
+	return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
 }
 
 // TreeError turns the error of a malformed tree into a [records.ErrDamaged].

@@ -71,7 +71,7 @@ func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte
 func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 	kind, payload, err := o.Git.Read(id)
 	if err != nil {
-		return 0, nil, fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+		return 0, nil, gitError(id, err)
 	}
 	return kind, payload, nil
 }
@@ -95,13 +95,13 @@ func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
 func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
 	from, err := o.Git.Stream(id)
 	if err != nil {
-		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+		return gitError(id, err)
 	}
 	defer from.Data.Close()
 	r := &failing{ctx: ctx, r: from.Data}
 	_, err = io.Copy(w, r)
 	if r.err != nil {
-		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, r.err)
+		return gitError(id, r.err)
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 	}
 	from, err := o.Git.Stream(id)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+		return 0, 0, gitError(id, err)
 	}
 	return from.Kind, from.Size, from.Data.Close()
 }
@@ -157,12 +157,12 @@ func (o *Objects) ReadBack(ctx context.Context, id oid.ID) error {
 	}
 	from, err := o.Git.Stream(id)
 	if err != nil {
-		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+		return gitError(id, err)
 	}
 	defer from.Data.Close()
 	h := o.Algorithm.NewHasher(from.Kind, from.Size)
 	if _, err := io.Copy(h, from.Data); err != nil {
-		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+		return gitError(id, err)
 	}
 	if got := h.Sum(); got != id {
 		return fmt.Errorf("%w: object %v: git has the bytes of %v", records.ErrDamaged, id, got)

@@ -54,10 +54,25 @@ var waits = map[string]struct {
 	prepare func(w *world) (undo func())
 	args    []string
 }{
-	"the lock of the store": {locked(".git/rewind/store.db.lock"), []string{"snapshot"}},
-	"the store itself":      {locked(".git/rewind/store.db"), []string{"snapshot"}},
+	"the lock of the store":                {locked(".git/rewind/store.db.lock"), []string{"snapshot"}},
+	"the store itself":                     {locked(".git/rewind/store.db"), []string{"snapshot"}},
+	"the lock of the store, for a list":    {locked(".git/rewind/store.db.lock"), []string{"list"}},
+	"the lock of the store, for a status":  {locked(".git/rewind/store.db.lock"), []string{"status"}},
+	"the lock of the store, for a restore": {locked(".git/rewind/store.db.lock"), []string{"restore", "@", "--yes"}},
 	"a filter": {func(w *world) func() {
 		w.git("config", "filter.slow.clean", "exec sleep 1000")
+		w.write(".gitattributes", "slow filter=slow\n")
+		w.write("slow", "text\n")
+		return func() {}
+	}, []string{"snapshot"}},
+	"a filter that starts others": {func(w *world) func() {
+		w.git("config", "filter.slow.clean", "sleep 1000 | (sleep 1001; true); true")
+		w.write(".gitattributes", "slow filter=slow\n")
+		w.write("slow", "text\n")
+		return func() {}
+	}, []string{"snapshot"}},
+	"a filter process that starts others": {func(w *world) func() {
+		w.git("config", "filter.slow.process", "sleep 1000 & sleep 1001; true")
 		w.write(".gitattributes", "slow filter=slow\n")
 		w.write("slow", "text\n")
 		return func() {}

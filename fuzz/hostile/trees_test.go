@@ -159,3 +159,15 @@ var trees = map[string]kind{
 func TestNoTreeOrObjectTakesMoreThanItsBound(t *testing.T) {
 	all(t, trees)
 }
+
+// Who is told of damage looks for a broken disk.
+func TestWhatIsTooLargeIsNotCalledDamaged(t *testing.T) {
+	w := newWorld(t).recorded()
+	w.offer(w.object("tree", 600<<20, zeros(600<<20))) // git has it, whole
+	for _, args := range [][]string{{"show", w.first}, {"restore", w.first, "--dry-run"}, {"export", w.first, w.at("../exported")}} {
+		r := w.run(args...)
+		if r.code != 1 || !strings.Contains(r.err, "too large") || strings.Contains(r.err, "damaged") {
+			t.Errorf("%q: exit %d, want 1: %s", args, r.code, r.err)
+		}
+	}
+}

@@ -71,6 +71,8 @@ func (r *Runner) shell(ctx context.Context, command string) (*exec.Cmd, error) {
 	cmd.Dir = r.Dir
 	cmd.Env = r.Env
 	cmd.WaitDelay = waitDelay
+	cmd.Cancel = func() error { return killAll(cmd) }
+	gather(cmd)
 	return cmd, nil
 }
 
@@ -172,14 +174,14 @@ func (p *process) start(ctx context.Context, cmd *exec.Cmd) (err error) {
 // called, and also if *err says by then that it can no longer be talked to.
 func (p *process) guard(ctx context.Context, err *error) func() {
 	cmd := p.cmd
-	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
+	stop := context.AfterFunc(ctx, func() { _ = killAll(cmd) })
 	return func() {
 		stop()
 		if ctx.Err() != nil {
 			*err = ctx.Err()
 		}
 		if *err != nil && !errors.Is(*err, errRefused) {
-			cmd.Process.Kill()
+			_ = killAll(cmd)
 			p.close()
 		}
 	}
@@ -238,13 +240,17 @@ func (p *process) status(status string) error {
 	return fmt.Errorf("%w: status %.60q", errProtocol, status)
 }
 
-// close ends the process by closing its input, as git does, and waits for it.
+// close ends the process by closing its input, as git does, and waits for it,
+// but not for ever.
 func (p *process) close() error {
 	if p.cmd == nil {
 		return nil
 	}
 	p.in.Close()
-	err := p.cmd.Wait()
+	cmd := p.cmd
+	late := time.AfterFunc(waitDelay, func() { _ = killAll(cmd) })
+	err := cmd.Wait()
+	late.Stop()
 	p.cmd = nil
 	return err
 }
