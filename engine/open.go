@@ -55,6 +55,9 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
+	if err := e.inherit(ctx); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return e, nil
 }
 

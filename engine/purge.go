@@ -82,6 +82,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 			return nil, err
 		}
 	}
+	e.nameLegacy(out)
 	out.Git = e.remains(ctx, p)
 	return out, nil
 }

@@ -72,7 +72,7 @@ func (e *Engine) needStore() (*cas.Store, error) {
 		return nil, err
 	}
 	if e.repo == nil {
-		_ = shelf.Note(e.dir, e.root) // without it the store is not found when the directory is renamed
+		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != nil) // without it the store is not found when the directory is renamed
 	}
 	return e.opened(), nil
 }

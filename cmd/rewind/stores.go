@@ -70,6 +70,7 @@ var stateOf = map[string]string{
 	shelf.Stands:  "it is there",
 	shelf.Gone:    "it is not there any more",
 	shelf.Another: "another directory is there now",
+	shelf.Passed:  "it is a git repository now, and has this history too",
 	shelf.Unknown: "it cannot be looked at",
 }
 

@@ -7,9 +7,10 @@ import (
 // A Replacement is a snapshot on its way from one id to another, which a purge
 // gives it.
 type Replacement struct {
-	Old, New oid.ID
-	Snapshot *Snapshot // the new one
-	Outside  bool      // the old one had no record; then Snapshot may be nil, if the new one is there already
+	Old, New  oid.ID
+	Snapshot  *Snapshot // the new one
+	Elsewhere bool      // the old one is in another store, and was never in the ref; with Outside
+	Outside   bool      // the old one had no record; then Snapshot may be nil, if the new one is there already
 }
 
 // Replace puts the new snapshots into the places of the old ones: their records,
@@ -39,8 +40,10 @@ func (u *Update) Replace(all []Replacement) error {
 
 func (u *Update) replaceRecord(r Replacement) error {
 	if r.Outside {
-		if err := u.LetGo(r.Old); err != nil || r.Snapshot == nil {
-			return err
+		if !r.Elsewhere {
+			if err := u.LetGo(r.Old); err != nil || r.Snapshot == nil {
+				return err
+			}
 		}
 		if recorded, err := u.Recorded(r.New); err != nil || recorded {
 			return err

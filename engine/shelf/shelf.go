@@ -108,6 +108,8 @@ type identity struct {
 type note struct {
 	Root records.Path `json:"root"` // where it was
 	identity
+	Apart     bool `json:"apart,omitempty"`     // somebody wanted it beside git
+	Inherited bool `json:"inherited,omitempty"` // a repository's store has all of it
 }
 
 // identify looks at a directory. Not ok: it is not there, or what the system tells
@@ -126,17 +128,23 @@ func identify(dir string) (id identity, ok bool) {
 	return identity{birth, st.Ino}, err == nil && st.Ino != 0
 }
 
-// Note writes down for which directory a folder's store is, if it is not there yet.
-func Note(folder, root string) error {
+// Note writes down for which directory a folder's store is, which is about to be
+// written to. Apart: it is to stay beside git, now and later.
+func Note(folder, root string, apart bool) error {
 	id, ok := identify(root)
 	if !ok {
 		return nil // nobody would know it again
 	}
-	want := note{records.Path(root), id}
-	if now, ok := readNote(folder); ok && now == want {
+	now, _ := readNote(folder)
+	want := note{Root: records.Path(root), identity: id, Apart: apart || now.Apart}
+	if now == want {
 		return nil
 	}
-	text, err := json.Marshal(want)
+	return want.write(folder)
+}
+
+func (n note) write(folder string) error {
+	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
@@ -170,6 +178,51 @@ func filesOf(folder string) []string {
 		list = append(list, filepath.Join(folder, name))
 	}
 	return list
+}
+
+// Heirloom returns the folder of the store that the directory had before there was a
+// repository in it, "" if there is none: the note names this very directory, nobody
+// wanted the store beside git, and there is something in it that the repository's
+// store lacks. Fresh says that this one has nothing yet; then the directory may have
+// had another name too.
+func (s *Shelf) Heirloom(root string, fresh bool) string {
+	folder := s.Folder(root)
+	if !Has(folder) {
+		if !fresh {
+			return ""
+		}
+		lost, ok := s.Finder()(root)
+		if !ok {
+			return ""
+		}
+		folder = lost.Folder
+	}
+	id, known := identify(root)
+	n, noted := readNote(folder)
+	if !known || !noted || n.identity != id || n.Apart || n.Inherited && !fresh || s.Own(filesOf(folder)...) != nil {
+		return ""
+	}
+	return folder
+}
+
+// Inherited notes that a repository's store has all that is in a folder's.
+func Inherited(folder string) error {
+	n, ok := readNote(folder)
+	if !ok {
+		return nil
+	}
+	n.Inherited = true
+	return n.write(folder)
+}
+
+// Legacy returns the id of a store of this directory of which a repository's store
+// has all, "" if there is none.
+func (s *Shelf) Legacy(root string) string {
+	folder := s.Folder(root)
+	if n, ok := readNote(folder); ok && n.Inherited && Has(folder) {
+		return filepath.Base(folder)
+	}
+	return ""
 }
 
 // A Lost is a store of a directory that was somewhere else.

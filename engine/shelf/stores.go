@@ -29,6 +29,7 @@ const (
 	Gone    = "gone"    // nothing is there
 	Another = "another" // another directory is there now
 	Unknown = "unknown" // it cannot be told
+	Passed  = "passed"  // it is a repository now, whose store has all of this one
 )
 
 // A Store is one store of the shelf.
@@ -75,7 +76,9 @@ func look(ctx context.Context, folder string) Store {
 	if !noted {
 		out.Directory, birth = string(w.Root), w.Birth
 	}
-	out.State = stateOf(out.Directory, birth, n.Inode)
+	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && n.Inherited {
+		out.State = Passed
+	}
 	return out
 }
 
@@ -162,7 +165,7 @@ func Choose(list []Store, name string) (Store, error) {
 
 // Removable returns why a store is not to be removed, nil if it may be.
 func (st *Store) Removable(force bool) error {
-	if st.State == Gone || force {
+	if st.State == Gone || st.State == Passed || force {
 		return nil
 	}
 	return fmt.Errorf("%w: %s has the history of %s, which may still be wanted there (--force removes it all the same)", ErrInUse, st.ID, st.Directory)

@@ -44,6 +44,7 @@ var layers = map[string]string{
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
+	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
 	"engine/lookup":   "engine/objects engine/records internal/oid",
 	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
@@ -52,7 +53,7 @@ var layers = map[string]string{
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
-		"engine/capture engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/capture engine/inherit engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/trust internal/worktree",
 	"internal/hook": "internal/durable",

@@ -119,7 +119,7 @@ func (d *differ) list(s State) ([]Child, error) {
 	if list, ok := d.recent[s]; ok {
 		return list, nil
 	}
-	list, err := children(s, d.alg, d.load)
+	list, err := Children(s, d.alg, d.load)
 	if err != nil || len(list) > recentMax/4 {
 		return list, err
 	}

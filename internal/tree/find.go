@@ -27,7 +27,7 @@ type found struct {
 
 // enter puts a directory at the end of the way.
 func (f *Finder) enter(path string, s State) error {
-	list, err := children(s, f.Algorithm, f.Load)
+	list, err := Children(s, f.Algorithm, f.Load)
 	if err == nil {
 		f.way = append(f.way, found{path, list})
 		f.held += len(list)

@@ -29,15 +29,18 @@ type Node struct {
 	sub State // what a directory holds
 }
 
+// State returns what a directory holds, as a state of its own.
+func (n Node) State() State { return n.sub }
+
 // A Child is one name of a directory with its node.
 type Child struct {
 	Name string
 	Node Node
 }
 
-// children returns what a state's directory holds on disk, sorted by name as
+// Children returns what a state's directory holds on disk, sorted by name as
 // bytes. Paths that are in the git tree but not on disk have mode [Absent].
-func children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
+func Children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
 	git, err := entries(s.Tree, alg, load)
 	if err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func Lookup(s State, path string, alg oid.Algorithm, load Loader) (n Node, ok bo
 		}
 		var name string
 		name, path, _ = strings.Cut(path, "/")
-		list, err := children(n.sub, alg, load)
+		list, err := Children(n.sub, alg, load)
 		if err != nil {
 			return Node{}, false, err
 		}

@@ -16,7 +16,7 @@ type Stores struct {
 type Store struct {
 	ID        string    `json:"id"`
 	Directory *Path     `json:"directory,omitempty"`
-	State     string    `json:"state"` // stands, gone, another, unknown
+	State     string    `json:"state"` // stands, gone, another, passed, unknown
 	Bytes     int64     `json:"bytes"`
 	Snapshots int       `json:"snapshots"`
 	LastTime  time.Time `json:"last_time,omitzero"`
