@@ -40,7 +40,7 @@ type around struct {
 
 func runCommand(a *app) *cobra.Command {
 	r := around{app: a}
-	c := verb("run -- COMMAND [ARG...]", "Run a command, with a point before and one after; the exit code is the command's", takes(1, -1, "rewind run -- make test"), func(c *cobra.Command, args []string) error {
+	c := verb("run -- COMMAND [ARG...]", "Run a command, with a snapshot before and one after; the exit code is the command's", takes(1, -1, "rewind run -- make test"), func(c *cobra.Command, args []string) error {
 		return r.run(c.Context(), args)
 	})
 	c.Flags().SetInterspersed(false)

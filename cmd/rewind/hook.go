@@ -32,7 +32,7 @@ type hooking struct {
 
 func hookCommand(a *app) *cobra.Command {
 	h := hooking{app: a}
-	c := verb("hook AGENT [EVENT]", "Make a point when an agent calls (docs/agents.md); always exit 0", cobra.MaximumNArgs(2), func(c *cobra.Command, args []string) error {
+	c := verb("hook AGENT [EVENT]", "Record a snapshot when an agent calls (docs/agents.md); always exit 0", takes(0, 2, "rewind hook claude Stop"), func(c *cobra.Command, args []string) error {
 		if h.task {
 			return h.work(c.Context())
 		}

@@ -42,9 +42,9 @@ func listCommand(a *app) *cobra.Command {
 		return err // of some the records are damaged
 	})
 	f := c.Flags()
-	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, and the checkpoints of other systems")
-	f.StringVar(&opt.Session, "session", "", "only those of this conversation")
-	f.IntVar(&opt.Limit, "limit", 0, "at most `N`")
+	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
+	f.StringVar(&opt.Session, "session", "", "only those of the conversation with this `id`")
+	f.IntVar(&opt.Limit, "limit", 0, "at most `N` snapshots")
 	return a.jsonFlag(c)
 }
 

@@ -13,7 +13,7 @@ import (
 
 func pinCommand(a *app) *cobra.Command {
 	var remove bool
-	c := verb("pin [ID NAME]", "Name a snapshot that no prune drops; without arguments, list them", pinArgs(&remove), func(c *cobra.Command, args []string) error {
+	c := verb("pin [ID NAME]", "Give a snapshot a name, so that no prune drops it; without arguments, list the names", pinArgs(&remove), func(c *cobra.Command, args []string) error {
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func pruneCommand(a *app) *cobra.Command {
 	f.IntVar(&opt.ThinDays, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
 	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h; 0s: all that nothing needs goes, which is safe only while no other command runs)")
 	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
-	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of sessions whose ledger is nowhere to be found; what is missing is gone for good")
+	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of conversations whose session file is nowhere to be found; what is missing is gone for good")
 	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")
 	f.BoolVar(&gc, "gc", false, "then let git collect (git gc), leaving refs and reflogs alone; what nothing refers to stays until it is older than gc.pruneExpire (two weeks, unless it is set)")
 	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go and why the rest stays, and change nothing")

@@ -86,7 +86,7 @@ func (a *app) snapshotOf(ctx context.Context, e *engine.Engine, id string) (*eng
 }
 
 func undoCommand(a *app) *cobra.Command {
-	return a.historyCommand("undo", "Take back the last restore, or roll back one that was interrupted", (*engine.Engine).Undo)
+	return a.historyCommand("undo", "Take back the last restore, also one that was interrupted", (*engine.Engine).Undo)
 }
 
 func redoCommand(a *app) *cobra.Command {

@@ -49,8 +49,40 @@ func newRoot(a *app) *cobra.Command {
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
 		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), serveCommand(a), benchCommand(a),
 	)
+	for _, c := range root.Commands() {
+		c.Long = longer(c)
+	}
 	return root
 }
+
+// longer is the help of a command: with what an ID and a PATH are, where it
+// takes one.
+func longer(c *cobra.Command) string {
+	text := c.Short + "."
+	if strings.Contains(c.Use, "ID") || strings.Contains(c.Use, "FROM") {
+		text += "\n\n" + helpOfIDs
+	}
+	switch {
+	case strings.Contains(c.Use, "-- PATH"):
+		text += "\n\n" + helpOfPaths
+	case strings.Contains(c.Use, ":PATH"):
+		text += "\n\nPATH is a file, relative to the current directory; /PATH is relative to the top of\nthe worktree."
+	case strings.Contains(c.Use, "PATH"):
+		text += "\n\nPATH is a file, or a directory with everything below it, as its name is. A pattern\nhas to say :(glob)PATTERN."
+	}
+	return text
+}
+
+const (
+	helpOfIDs = `ID names a snapshot:
+  @        the last one that was recorded on purpose; @~1 the one before it, and so on
+  undo:1   what the last restore, undo or redo replaced; undo:2 the one before, and so on
+  3f2a1b…  its id as "rewind list" shows it, or four or more digits of its beginning
+  NAME     the name that "rewind pin" gave it`
+	helpOfPaths = `PATH is a file, or a directory with everything below it, relative to the current
+directory. "*.go" means every file of such a name here and below. Behind -- all
+is a PATH: flags stand before it.`
+)
 
 // verb makes a command whose arguments are checked and whose mistakes are
 // usage errors.

@@ -44,7 +44,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	f.StringVarP(&opt.Label, "message", "m", "", "a `label` for the snapshot")
 	f.StringVar(&opt.Session, "session", "", "the `id` of the conversation it belongs to")
 	f.StringVar(&opt.Entry, "entry", "", "the `id` of the conversation's entry")
-	f.StringVar(&opt.Trigger, "trigger", "", "what caused it: turn, prompt, tool, …")
+	f.StringVar(&opt.Trigger, "trigger", "", "what caused it, in a `word`: turn, prompt, tool, …")
 	f.DurationVar(&a.deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
 	f.StringVar(&opt.Form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")

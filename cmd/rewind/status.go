@@ -67,7 +67,7 @@ func (a *app) printStatus(st *engine.Status) {
 		say(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
 	}
 	if op := st.Unfinished; op != nil {
-		say(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo rolls it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
+		say(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo takes it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
 	}
 }
 
