@@ -67,6 +67,9 @@ func (r *Reader) resolveBack(ctx context.Context, text, rest string) (*records.S
 	if err != nil {
 		return nil, err
 	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: nothing was recorded in this worktree on purpose yet (\"rewind snapshot\" does that)", ErrNoSnapshot)
+	}
 	if len(list) <= back {
 		return nil, fmt.Errorf("%w: %s (this worktree has %d recorded on purpose)", ErrNoSnapshot, text, len(list))
 	}
@@ -125,7 +128,7 @@ func (r *Reader) resolveUndo(ctx context.Context, text, number string) (*records
 		return nil, err
 	}
 	if len(ops) < n {
-		return nil, fmt.Errorf("%w: %s (files of this worktree were restored, undone or redone %d times)", ErrNoSnapshot, text, len(ops))
+		return nil, fmt.Errorf("%w: %s (restores, undos and redos of this worktree so far: %d)", ErrNoSnapshot, text, len(ops))
 	}
 	s, err := r.Find(ctx, ops[n-1].From)
 	if errors.Is(err, ErrNoSnapshot) {
