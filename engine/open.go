@@ -17,15 +17,33 @@ import (
 // at or above dir that has snapshots, or dir itself. Nothing is created. The store of
 // a directory that was renamed is given the folder of its new name.
 func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	return open(ctx, dir, opt, &Engine{})
+}
+
+// Reopen is [Open] for who has had an engine open, of whatever directory, and closes
+// that one, also where it fails. Everything that Open looks at is looked at again:
+// whose the repository and the store are, where they lie, every setting. What the
+// old engine holds open is taken over where it still is what would be opened.
+func (e *Engine) Reopen(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	next, err := open(ctx, dir, opt, e)
+	_ = e.Close()
+	return next, err
+}
+
+func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine, err error) {
 	e := &Engine{now: time.Now}
+	defer func() {
+		if err != nil {
+			_ = e.Close()
+		}
+	}()
 	if opt != nil {
 		e.opt = *opt
 	}
 	if e.opt.Getenv == nil {
 		e.opt.Getenv = os.Getenv
 	}
-	dir, err := realDir(dir)
-	if err != nil {
+	if dir, err = realDir(dir); err != nil {
 		return nil, err
 	}
 	if err := e.locate(dir); err != nil {
@@ -52,6 +70,7 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 	if err := e.allowed(); err != nil {
 		return nil, err
 	}
+	e.takeStore(ctx, old)
 	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -64,8 +83,10 @@ func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
 // Close releases what the engine holds. Nothing unwritten is lost by it.
 func (e *Engine) Close() error {
 	var errs []error
-	if s := e.opened(); s != nil {
-		errs = append(errs, s.Close())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		errs = append(errs, e.store.Close())
 	}
 	if e.repo != nil {
 		errs = append(errs, e.repo.Close())

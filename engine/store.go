@@ -100,6 +100,22 @@ func (e *Engine) openStore(create bool) error {
 	return nil
 }
 
+// takeStore takes over the store that another engine has open, if it is the one that
+// would be opened, and can be read. One that was found damaged is opened anew: who
+// opens it is told of that once.
+func (e *Engine) takeStore(ctx context.Context, from *Engine) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	s := from.store
+	if s == nil || s.Path() != filepath.Join(e.dir, storeFile) || s.Algorithm() != e.alg || s.Mended() {
+		return
+	}
+	if s.View(ctx, func(*cas.View) error { return nil }) != nil {
+		return // opening it says what is wrong, or finds another store in its place
+	}
+	e.store, from.store = s, nil
+}
+
 // opened returns the store, nil if there is none yet. Another process may have
 // made it since.
 func (e *Engine) opened() *cas.Store {

@@ -38,6 +38,7 @@ func serveCommand(a *app) *cobra.Command {
 		s := &service{app: a}
 		s.watch.Missed = func(what string) { s.correct(c.Context(), what) }
 		defer s.watch.Close()
+		defer s.close()
 		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {
 			return nil
@@ -48,17 +49,35 @@ func serveCommand(a *app) *cobra.Command {
 	return c
 }
 
-// A service carries out the requests of one client. The worktree is opened for
+// A service carries out the requests of one client. The worktree is opened again for
 // each request, so that each sees the settings, the branch and the store as
 // they are then.
 type service struct {
 	app  *app
 	open func(context.Context, *call) (*engine.Engine, error) // nil before initialize
 
-	watch watched.Tree // what lives from one request to the next
+	// What lives from one request to the next.
+	engine *engine.Engine // of the last request; nil if it could not be opened
+	watch  watched.Tree
 
 	mu     sync.Mutex // guards what follows, and open
 	untold string     // what the client is to be told with the next request
+}
+
+// reopen opens the worktree for a request, with what the last one held open.
+func (s *service) reopen(ctx context.Context, dir string, opt *engine.Options) (_ *engine.Engine, err error) {
+	if s.engine == nil {
+		s.engine, err = engine.Open(ctx, dir, opt)
+	} else {
+		s.engine, err = s.engine.Reopen(ctx, dir, opt)
+	}
+	return s.engine, err
+}
+
+func (s *service) close() {
+	if s.engine != nil {
+		_ = s.engine.Close()
+	}
 }
 
 // A call is one request with the worktree open.
@@ -112,7 +131,6 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 	if untold != "" {
 		c.warn(untold)
 	}
-	defer c.engine.Close()
 	result, err := method(ctx, c)
 	if err != nil && c.recovered != nil { // the result would have told
 		c.warn(recoveredText(c.recovered))
@@ -180,10 +198,11 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 	}
 	open := func(ctx context.Context, c *call) (*engine.Engine, error) {
 		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit, Watch: &s.watch}
-		if c != nil {
-			opt.Progress, opt.Recovered = c.progress(), func(done *engine.Restored) { c.recovered = done }
+		if c == nil {
+			return engine.Open(ctx, p.Dir, opt)
 		}
-		return engine.Open(ctx, p.Dir, opt)
+		opt.Progress, opt.Recovered = c.progress(), func(done *engine.Restored) { c.recovered = done }
+		return s.reopen(ctx, p.Dir, opt)
 	}
 	e, err := open(ctx, nil)
 	if err != nil {

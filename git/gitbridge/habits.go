@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/seed-82afce7a/rewind/git/gitodb"
 )
 
 // habits are the settings of a repository that say how git writes into it, so
@@ -56,7 +54,7 @@ func (r *Repo) habits() (h habits, err error) {
 // LinkedObjects reports whether a directory among git's objects is a link, so that what
 // is written does not lie where the others do. In doubt it is.
 func (r *Repo) LinkedObjects() bool {
-	links, err := gitodb.Links(r.layout.Objects)
+	links, err := r.db.Links()
 	return err != nil || slices.ContainsFunc(links, func(at string) bool { return at != r.layout.Objects })
 }
 

@@ -49,7 +49,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 // objects, as git-new-workdir makes it, or of a directory among them, leads to what is
 // the user's too.
 func (r *Repo) soundPlaces() error {
-	if err := gitodb.CheckLinks(r.layout.Objects); err != nil {
+	if err := r.db.CheckLinks(); err != nil {
 		return err
 	}
 	if r.own == "" {

@@ -67,6 +67,12 @@ type DB struct {
 		files map[string]*os.File
 	}
 
+	links struct { // what [DB.Links] found
+		sync.Mutex
+		paths []string
+		at    stamp // zero: nothing that can be relied upon
+	}
+
 	dir string
 	alg oid.Algorithm
 	opt Options

@@ -5,14 +5,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// Links returns the paths of the links in the place of a database's directory, and of
+// Links returns the paths of the links in the place of the database's directory, and of
 // those among what lies in it, such as its directory of packs. An archive may bring
-// them, and git follows them.
-func Links(dir string) ([]string, error) {
+// them, and git follows them. The directory is listed again if it changed.
+func (d *DB) Links() ([]string, error) {
+	d.links.Lock()
+	defer d.links.Unlock()
+	at, ok := stampOf(d.dir)
+	if ok && at == d.links.at {
+		return d.links.paths, nil
+	}
+	paths, err := links(d.dir)
+	d.links.paths, d.links.at = paths, stamp{}
+	if err == nil && ok && settled(time.Unix(0, at.ctime)) {
+		d.links.at = at
+	}
+	return paths, err
+}
+
+// A stamp tells states of a directory from one another, if it is settled. The zero
+// stamp is that of none.
+type stamp struct {
+	dev, ino     uint64
+	mtime, ctime int64 // nanoseconds; who may write the directory may set the former, but not the latter
+}
+
+func links(dir string) ([]string, error) {
 	var links []string
 	if st, err := os.Lstat(dir); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		links = append(links, dir)
@@ -29,10 +52,10 @@ func Links(dir string) ([]string, error) {
 	return links, nil
 }
 
-// CheckLinks returns nil if all [Links] of a database lead to the user's own. What is
+// CheckLinks returns nil if all [DB.Links] lead to the user's own. What is
 // no link is whoever's it is: several users may write into one database.
-func CheckLinks(dir string) error {
-	links, err := Links(dir)
+func (d *DB) CheckLinks() error {
+	links, err := d.Links()
 	for _, at := range links {
 		err = errors.Join(err, durable.CheckLinked(at))
 	}
