@@ -9,6 +9,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/reach"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -34,12 +35,16 @@ func (c cost) much() bool { return c.Free >= 0 && c.Store+c.Git > c.Free/10 }
 // costNow looks what history costs. It reads sizes of files, and of git's only of
 // those that the notes name as ours.
 func (e *Engine) costNow() cost {
+	return e.costWith((*gitbridge.Repo).Weight)
+}
+
+func (e *Engine) costWith(weigh func(*gitbridge.Repo) int64) cost {
 	c := cost{Free: -1}
 	if st, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
 		c.Store = st.Size()
 	}
 	if e.repo != nil {
-		c.Git = e.repo.Weight()
+		c.Git = weigh(e.repo)
 	}
 	free := e.free
 	if free == nil {
@@ -54,7 +59,7 @@ func (e *Engine) costNow() cost {
 // toldCost returns what history costs if that is much and to be said now: once,
 // and again when it has doubled. It is nil otherwise.
 func (e *Engine) toldCost(ctx context.Context) *cost {
-	c := e.costNow()
+	c := e.costWith((*gitbridge.Repo).Weighed) // the snapshot has just looked at most of it
 	if !c.much() {
 		return nil
 	}

@@ -212,6 +212,7 @@ func (w *writer) settle(ctx context.Context) error {
 // Sound reports whether the ref and the head of its chain can be read, also where
 // there is no ref. The errors are those of [Repo.Sound].
 func (r *Repo) Sound() error {
+	r.commits.forget()
 	tip, err := r.tip()
 	if err == nil {
 		err = r.sound(tip)
@@ -224,7 +225,7 @@ func (r *Repo) sound(tip oid.ID) error {
 	if tip.IsZero() {
 		return nil
 	}
-	if _, err := r.commit(tip); err != nil {
+	if _, err := r.readCommit(tip); err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return nil
@@ -294,7 +295,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 	for {
 		payload := encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
 		id = w.r.Algorithm().Sum(oid.Commit, payload)
-		if err := w.write(ctx, []oid.ID{id}, commits{id: payload}.source); err != nil {
+		if err := w.write(ctx, []oid.ID{id}, made{id: payload}.source); err != nil {
 			return oid.ID{}, false, err
 		}
 		w.noteLink(id, payload)

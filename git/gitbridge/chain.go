@@ -29,6 +29,7 @@ type StoreSnapshot struct {
 // with an error where the chain itself is broken.
 func (r *Repo) Snapshots(ctx context.Context) iter.Seq2[StoreSnapshot, error] {
 	return func(yield func(StoreSnapshot, error) bool) {
+		r.commits.forget()
 		tip, err := r.tip()
 		if err != nil {
 			yield(StoreSnapshot{}, fmt.Errorf("%s: %w", StoreRef, err))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -23,6 +24,49 @@ func (r *Repo) Weight() int64 {
 			loose = append(loose, x.id)
 		}
 	}
+	return r.db.Weight(loose, r.packNames())
+}
+
+// Weighed is [Repo.Weight] as the last bridge found it, with what that has written
+// since. It costs little; without a bridge it weighs.
+func (r *Repo) Weighed() int64 {
+	bytes, ok := r.weighed.get()
+	if !ok {
+		return r.Weight()
+	}
+	return bytes + r.db.Weight(nil, r.packNames())
+}
+
+// weighed is what our objects' own files were found to take.
+type weighed struct {
+	mu    sync.Mutex
+	known bool
+	bytes int64
+}
+
+func (w *weighed) set(sizes map[oid.ID]int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.known, w.bytes = true, 0
+	for _, size := range sizes {
+		w.bytes += size
+	}
+}
+
+func (w *weighed) add(size int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes += size
+}
+
+func (w *weighed) get() (bytes int64, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bytes, w.known
+}
+
+// packNames returns the base names of the packs that were noted, each once.
+func (r *Repo) packNames() []string {
 	seen := map[string]bool{}
 	var packs []string
 	for line := range bytes.Lines(readNotes(r.own + ".packs")) {
@@ -31,7 +75,7 @@ func (r *Repo) Weight() int64 {
 			packs = append(packs, name)
 		}
 	}
-	return r.db.Weight(loose, packs)
+	return packs
 }
 
 // DiskSize asks the git program how many of the objects git has, and what they

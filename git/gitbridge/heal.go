@@ -55,23 +55,33 @@ func (w *writer) heal() {
 	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
 	chain := notes.chain(tip, w.r.Algorithm())
+	sizes := make(map[oid.ID]int64, len(notes.list))
 	for _, x := range notes.list {
-		w.putBack(x, chain)
+		if size := w.putBack(x, chain); x.kind != noteFound {
+			sizes[x.id] = size
+		}
 	}
 	w.owed = len(notes.list)
+	w.r.weighed.set(sizes)
 }
 
 // putBack writes an object again if it is gone. It writes a link only if the
 // chain has it: one that was replaced has nothing to stand on. It writes
 // anything else only if the store has it: what the store lacks is of a snapshot
-// that was dropped, or never recorded.
-func (w *writer) putBack(x note, chain map[oid.ID]bool) {
-	if !w.r.ours(x) || x.kind == noteLink && !chain[x.id] || w.db.HasLoose(x.id) || w.r.db.Has(x.id) {
-		return
+// that was dropped, or never recorded. It returns the size of the file that was
+// found, 0 if there was none.
+func (w *writer) putBack(x note, chain map[oid.ID]bool) int64 {
+	if !w.r.ours(x) {
+		return 0
+	}
+	size := w.db.LooseSize(x.id)
+	if size > 0 || x.kind == noteLink && !chain[x.id] || w.r.db.Has(x.id) {
+		return size
 	}
 	if o, err := w.object(x); err == nil {
 		_ = w.db.WriteLoose(x.id, o)
 	}
+	return 0
 }
 
 // object gives an object that was noted.

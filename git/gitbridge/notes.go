@@ -1,7 +1,6 @@
 package gitbridge
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -71,6 +70,9 @@ func jobDied(name string) bool {
 func (w *writer) note(kind string, ids ...oid.ID) {
 	var p []byte
 	for _, id := range ids {
+		if kind == noteWrote {
+			w.r.weighed.add(w.r.db.LooseSize(id))
+		}
 		p = fmt.Appendf(p, "%s %s %v\n", kind, w.name, id)
 	}
 	w.noteLines(p)
@@ -78,6 +80,7 @@ func (w *writer) note(kind string, ids ...oid.ID) {
 
 // noteLink notes a link of the chain that the writer's job wrote.
 func (w *writer) noteLink(id oid.ID, payload []byte) {
+	w.r.weighed.add(w.r.db.LooseSize(id))
 	w.noteLines(fmt.Appendf(nil, "%s %s %v %x\n", noteLink, w.name, id, payload))
 }
 
@@ -148,8 +151,9 @@ type notes struct {
 // leave it.
 func (r *Repo) decodeNotes(p []byte) notes {
 	n := notes{ended: map[string]bool{}}
-	for line := range bytes.Lines(p) {
-		if x, ok := r.decodeNote(strings.Fields(string(line))); !ok {
+	for line := range strings.Lines(string(p)) { // the words are parts of one string
+		var words [5]string // one more than any note has
+		if x, ok := r.decodeNote(fields(words[:0], line)); !ok {
 			continue
 		} else if x.kind == noteEnded {
 			n.ended[x.job] = true
@@ -158,6 +162,17 @@ func (r *Repo) decodeNotes(p []byte) notes {
 		}
 	}
 	return n
+}
+
+// fields is [strings.Fields] up to the room in words.
+func fields(words []string, line string) []string {
+	for word := range strings.FieldsSeq(line) {
+		if len(words) == cap(words) {
+			break
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 // decodeNote decodes the words of a line. Each kind has a number of words.

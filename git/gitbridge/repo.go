@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,7 +62,9 @@ type Repo struct {
 	own     string // see Options
 	mark    string // ends the names of the jobs whose notes count; see Options.Birth
 
-	conf func() (*gitconf.Config, error) // read at the first question
+	conf    func() (*gitconf.Config, error) // read at the first question
+	weighed weighed
+	commits commits
 }
 
 // Open returns the repository that was found. It reads nothing yet.
@@ -121,7 +124,10 @@ func (r *Repo) Has(id oid.ID) bool { return r.db.Has(id) }
 func (r *Repo) Sizes(n int, id func(i int) []byte, sizes []int64) { r.db.Lengths(n, id, sizes) }
 
 // Refresh notices packs that were replaced since they were seen.
-func (r *Repo) Refresh() { r.db.Refresh() }
+func (r *Repo) Refresh() {
+	r.commits.forget()
+	r.db.Refresh()
+}
 
 // Read returns an object that git has, verified. The errors are those of
 // [gitodb.DB.Read].
@@ -182,8 +188,17 @@ func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
 	return r.programTree(ctx, name)
 }
 
-// commit reads and parses a commit that git has.
+// commit is readCommit for one that may have been read a moment ago. A job asks
+// for the head of the chain a dozen times.
 func (r *Repo) commit(id oid.ID) (parsed, error) {
+	if c, ok := r.commits.get(id); ok {
+		return c, nil
+	}
+	return r.readCommit(id)
+}
+
+// readCommit reads and parses a commit that git has.
+func (r *Repo) readCommit(id oid.ID) (parsed, error) {
 	kind, payload, err := r.db.Read(id)
 	if err != nil {
 		return parsed{}, err
@@ -195,7 +210,41 @@ func (r *Repo) commit(id oid.ID) (parsed, error) {
 	if err != nil {
 		return parsed{}, fmt.Errorf("%v: %w", id, err)
 	}
+	r.commits.put(id, c)
 	return c, nil
+}
+
+// commitsMax is how many commits are remembered.
+const commitsMax = 16
+
+// commits remembers commits that were read since [Repo.Refresh] or [Repo.Sound], or
+// since a job began. No job relies on what was there before it.
+type commits struct {
+	mu   sync.Mutex
+	read map[oid.ID]parsed
+}
+
+func (c *commits) get(id oid.ID) (p parsed, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok = c.read[id]
+	return p, ok
+}
+
+func (c *commits) put(id oid.ID, p parsed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read == nil || len(c.read) == commitsMax {
+		c.read = make(map[oid.ID]parsed, commitsMax)
+	}
+	p.parents = slices.Clip(p.parents)
+	c.read[id] = p
+}
+
+func (c *commits) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = nil
 }
 
 // Identity returns who the snapshots are by, "Name <mail>": the user's own

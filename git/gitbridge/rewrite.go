@@ -168,7 +168,7 @@ func (r *Repo) sift(ctx context.Context, tip oid.ID, keep func(StoreSnapshot) bo
 // link base, and returns the newest. Without a base the first link keeps one.
 func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.ID) (head oid.ID, err error) {
 	alg := w.r.Algorithm()
-	links := commits{}
+	links := made{}
 	var ids, group []oid.ID
 	head = base
 	for i, s := range snapshots {

@@ -29,6 +29,7 @@ type writer struct {
 
 func (r *Repo) writer(job *Job) (*writer, error) {
 	w := &writer{r: r, job: job, name: jobName() + r.mark}
+	r.commits.forget()
 	if err := r.soundPlaces(); err != nil {
 		return nil, err
 	}
@@ -167,10 +168,10 @@ func (w *writer) source(ids []oid.ID) gitodb.Source {
 	}
 }
 
-// commits are commits in memory, to be written.
-type commits map[oid.ID][]byte
+// made are commits in memory, to be written.
+type made map[oid.ID][]byte
 
-func (c commits) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
+func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	if w.r.files() {

@@ -69,6 +69,7 @@ func (d *DB) streamLoose(path string) (Object, error) {
 	z := d.inflater(f)
 	kind, size, head, err := looseHead(z)
 	if err != nil || size < streamBytesMin {
+		d.inflate.Put(z)
 		return Object{}, errors.Join(err, f.Close())
 	}
 	data := &verified{r: io.MultiReader(bytes.NewReader(head), z), z: z, close: f.Close}

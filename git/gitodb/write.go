@@ -52,7 +52,16 @@ func (d *DB) WriteLoose(id oid.ID, o Object) error {
 
 // HasLoose reports whether an object has a file of its own in this directory,
 // whatever is in it.
-func (d *DB) HasLoose(id oid.ID) bool { return d.fits(id) && isLoose(loosePath(d.dir, id)) }
+func (d *DB) HasLoose(id oid.ID) bool { return d.LooseSize(id) > 0 }
+
+// LooseSize returns the bytes of an object's own file in this directory, 0 if there
+// is none.
+func (d *DB) LooseSize(id oid.ID) int64 {
+	if !d.fits(id) {
+		return 0
+	}
+	return looseSize(loosePath(d.dir, id))
+}
 
 // ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
 // then was no good.
@@ -82,9 +91,14 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) (err error) {
 
 // isLoose reports whether an object's file is there. An empty one is what a
 // loss of power leaves of a file that was not synced: it is written again.
-func isLoose(path string) bool {
+func isLoose(path string) bool { return looseSize(path) > 0 }
+
+func looseSize(path string) int64 {
 	st, err := os.Lstat(path)
-	return err == nil && st.Mode().IsRegular() && st.Size() > 0
+	if err != nil || !st.Mode().IsRegular() {
+		return 0
+	}
+	return st.Size()
 }
 
 // deflateLoose writes what a loose object's file holds. The deflater gives its

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -47,11 +48,15 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(p)) > most {
+	var p bytes.Buffer
+	if st, err := f.Stat(); err == nil {
+		p.Grow(int(min(st.Size(), most)) + bytes.MinRead) // room to see the end
+	}
+	n, err := p.ReadFrom(io.LimitReader(f, most+1))
+	if err == nil && n > most {
 		err = &fs.PathError{Op: "read", Path: path, Err: syscall.EFBIG}
 	}
-	return p, err
+	return p.Bytes(), err
 }
 
 // Look returns what is known of a file of the program's own, or why it is not

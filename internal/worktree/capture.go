@@ -12,8 +12,9 @@ import (
 
 const (
 	triesMax      = 3
-	smallBytesMax = 1 << 20 // read whole before it is given to the Saver
-	bufBytesMin   = 1 << 17
+	smallBytesMax = 1 << 20  // read whole before it is given to the Saver
+	bufBytesMin   = 16 << 10 // of a worker's first buffer: one edited file needs no more
+	bufBytesNext  = 1 << 17  // up to here the next one is four times as large
 
 	refusedReason = "git refuses the name"
 	torn          = "kept changing while it was read"

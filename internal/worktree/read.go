@@ -208,7 +208,7 @@ func (a *attempt) expect(e *gitindex.Entry) {
 // readWhole reads up to size bytes into the worker's buffer.
 func (w *worker) readWhole(r *fileReader, size int64) (raw []byte, whole bool) {
 	if int64(cap(w.buf)) < size {
-		w.buf = make([]byte, max(size, bufBytesMin))
+		w.buf = make([]byte, max(size, bufBytesMin, min(4*int64(cap(w.buf)), bufBytesNext)))
 	}
 	n, _ := io.ReadFull(r, w.buf[:size])
 	return w.buf[:n], int64(n) == size
