@@ -147,12 +147,14 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if err := w.write(ctx, ids, w.source(ids)); err != nil {
 		return report, false, err
 	}
-	if !report.Packed {
-		w.note(noteWrote, ids...)
+	wrote := ids
+	if report.Packed {
+		wrote = nil
 	}
-	if len(found) <= foundMax {
-		w.note(noteFound, found...)
+	if len(found) > foundMax {
+		found = nil
 	}
+	w.note(wrote, found)
 	if w.job.Durable {
 		if err := w.db.Harden(ctx); err != nil {
 			return report, false, err
@@ -193,7 +195,7 @@ func (w *writer) lookAgain(ctx context.Context, c Commit, head Head, known []oid
 		err = w.write(ctx, ids, w.source(ids))
 	}
 	if err == nil && len(ids) <= looseMax {
-		w.note(noteWrote, ids...)
+		w.note(ids, nil)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (w *writer) put(ctx context.Context, ids []oid.ID) error {
 	if err := w.write(ctx, rest, from); err != nil || len(rest) > looseMax {
 		return err
 	}
-	w.note(noteWrote, rest...)
+	w.note(rest, nil)
 	return nil
 }
 
@@ -56,8 +56,14 @@ func (w *writer) heal() {
 	notes := w.r.allNotes()
 	chain := notes.chain(tip, w.r.Algorithm())
 	sizes := make(map[oid.ID]int64, len(notes.list))
+	looked := make(map[oid.ID]bool, len(notes.list))
 	for _, x := range notes.list {
-		if size := w.putBack(x, chain); x.kind != noteFound {
+		if looked[x.id] { // the empty tree, say, is noted by each job
+			continue
+		}
+		size := w.putBack(x, chain)
+		looked[x.id] = size > 0
+		if x.kind != noteFound {
 			sizes[x.id] = size
 		}
 	}

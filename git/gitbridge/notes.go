@@ -66,14 +66,15 @@ func jobDied(name string) bool {
 	return err != nil || age > jobHours || age < -jobHours
 }
 
-// note notes objects that the writer's job needs.
-func (w *writer) note(kind string, ids ...oid.ID) {
+// note notes objects that the writer's job needs: those it wrote, and those it found.
+func (w *writer) note(wrote, found []oid.ID) {
 	var p []byte
-	for _, id := range ids {
-		if kind == noteWrote {
-			w.r.weighed.add(w.r.db.LooseSize(id))
-		}
-		p = fmt.Appendf(p, "%s %s %v\n", kind, w.name, id)
+	for _, id := range wrote {
+		w.r.weighed.add(w.r.db.LooseSize(id))
+		p = fmt.Appendf(p, "%s %s %v\n", noteWrote, w.name, id)
+	}
+	for _, id := range found {
+		p = fmt.Appendf(p, "%s %s %v\n", noteFound, w.name, id)
 	}
 	w.noteLines(p)
 }

@@ -225,7 +225,7 @@ func TestNotesThatMeetARenameAreNotLost(t *testing.T) {
 		writers.Go(func() {
 			w := writer{r: b, name: jobName()}
 			for n := range each {
-				w.note(noteWrote, r.alg.Sum(oid.Blob, []byte(fmt.Sprint(i, n))))
+				w.note([]oid.ID{r.alg.Sum(oid.Blob, []byte(fmt.Sprint(i, n)))}, nil)
 			}
 		})
 	}

@@ -190,7 +190,7 @@ func (w *writer) fold(ctx context.Context, snapshots []StoreSnapshot, base oid.I
 			return oid.ID{}, err
 		}
 	}
-	w.note(noteWrote, empty)
+	w.note([]oid.ID{empty}, nil)
 	if err := w.write(ctx, ids, links.source); err != nil {
 		return oid.ID{}, err
 	}

@@ -62,13 +62,14 @@ func ReadFile(path string, most int64) ([]byte, error) {
 // Look returns what is known of a file of the program's own, or why it is not
 // there or not its own. The file is not opened.
 func Look(path string) (fs.FileInfo, error) {
-	d, err := openDir(filepath.Dir(path))
+	if _, err := ownDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	st, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	defer d.root.Close()
-	st, err := d.look(filepath.Base(path))
-	return st, named(err, path)
+	return st, ours(path, st, around(path))
 }
 
 // MakeDir makes a directory for the program's own files, and those above it. One that
@@ -223,13 +224,18 @@ func (d *dir) open(name string, flag int, perm os.FileMode) (*os.File, error) {
 // look returns what a file of ours is, without following a link.
 func (d *dir) look(name string) (fs.FileInfo, error) {
 	st, err := d.root.Lstat(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, foreign(name, "it is "+kind(st.Mode())+", and not a file")
 	}
-	return st, owned(name, st, func() (fs.FileInfo, error) { return d.info, nil })
+	return st, ours(name, st, func() (fs.FileInfo, error) { return d.info, nil })
+}
+
+// ours returns nil for a regular file whose owner may have such files here.
+func ours(name string, st fs.FileInfo, above func() (fs.FileInfo, error)) error {
+	if !st.Mode().IsRegular() {
+		return foreign(name, "it is "+kind(st.Mode())+", and not a file")
+	}
+	return owned(name, st, above)
 }
 
 // kind says what stands in the place of a file.

@@ -33,16 +33,19 @@ const (
 )
 
 // Open opens a file for reading.
-func Open(path string) (*os.File, error) { return openFile(path, os.O_RDONLY, 0) }
+func Open(path string) (*os.File, error) {
+	f, _, err := openFile(path, os.O_RDONLY, 0)
+	return f, err
+}
 
 // openFile is [os.OpenFile] for regular files.
-func openFile(path string, flags int, perm fs.FileMode) (*os.File, error) {
+func openFile(path string, flags int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	st, err := os.Stat(path) // before it is opened: that alone may set a device going
 	if err == nil {
 		err = check(path, st)
 	}
 	if err != nil && (flags&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist)) {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.OpenFile(path, flags|unwaiting, perm)
 	for tries := 0; errors.Is(err, syscall.EAGAIN) && tries < leaseTries; tries++ {
@@ -50,15 +53,15 @@ func openFile(path string, flags int, perm fs.FileMode) (*os.File, error) {
 		f, err = os.OpenFile(path, flags|unwaiting, perm)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if st, err = f.Stat(); err == nil {
 		err = check(path, st) // another one may have come in its place
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return f, st, nil
 }
 
 func check(path string, st fs.FileInfo) error {
@@ -73,7 +76,7 @@ func check(path string, st fs.FileInfo) error {
 
 // Read reads a whole file of at most so many bytes.
 func Read(path string, most int64) ([]byte, error) {
-	f, err := Open(path)
+	f, st, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +84,10 @@ func Read(path string, most int64) ([]byte, error) {
 	large := func() error {
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrLarge, most)}
 	}
-	room := int64(512)
-	if st, err := f.Stat(); err == nil {
-		if st.Size() > most {
-			return nil, large()
-		}
-		room = max(room, st.Size()+1) // one more, to see the end
+	if st.Size() > most {
+		return nil, large()
 	}
-	p := make([]byte, 0, room)
+	p := make([]byte, 0, max(512, st.Size()+1)) // one more, to see the end
 	for {
 		if len(p) == cap(p) {
 			p = append(p, 0)[:len(p)]

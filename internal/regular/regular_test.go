@@ -33,7 +33,7 @@ func TestOnlyARegularFileIsOpened(t *testing.T) {
 			t.Errorf("reading %s: %v, want %v", name, err, want)
 		}
 		for _, flags := range []int{os.O_WRONLY, os.O_RDWR | os.O_APPEND} {
-			if _, err := openFile(name, flags, 0); !errors.Is(err, want) {
+			if _, _, err := openFile(name, flags, 0); !errors.Is(err, want) {
 				t.Errorf("opening %s with %x: %v, want %v", name, flags, err, want)
 			}
 		}
@@ -43,7 +43,7 @@ func TestOnlyARegularFileIsOpened(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, text, err)
 		}
 	}
-	f, err := openFile(at("new"), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, _, err := openFile(at("new"), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
