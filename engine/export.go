@@ -2,13 +2,16 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -18,7 +21,7 @@ import (
 // could not be written are in the result, as is that the snapshot itself lacks
 // something that is lost.
 func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := e.makeExport(dir); err != nil {
 		return nil, err
 	}
 	there, err := os.ReadDir(dir)
@@ -45,6 +48,23 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	r.Written = filesDone(steps, out.Conflicts)
 	r.Conflicts = append(lacks(s), r.Conflicts...)
 	return r, err
+}
+
+// makeExport makes the directory of an export, unless it is there. Files have the
+// permissions that they were recorded with: where nobody else could come to them, a
+// directory that all may enter would publish them.
+func (e *Engine) makeExport(dir string) error {
+	perm := os.FileMode(0o777)
+	if dirfd.Everybody().KeptOffPath(e.root) {
+		perm = 0o700
+	}
+	if err := os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o777); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, perm); !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Cat writes the content of a file (or a link's target) of a snapshot.
