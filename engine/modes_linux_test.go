@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // An archive keeps the modes of the files in it. Those of a store are closed to others
@@ -54,3 +56,41 @@ func TestAStoreThatIsOpenToOthersIsClosed(t *testing.T) {
 		}
 	}
 }
+
+// A prune, a purge and a sync write the store and its notes anew, and git its packs:
+// whoever runs them under an open umask opens nothing that was closed.
+func TestWhatIsWrittenAnewUnderAnotherUmaskStaysClosed(t *testing.T) {
+	p := newOpenPlace(t)
+	old := syscall.Umask(0o022)
+	defer syscall.Umask(old)
+	p.put("secret", "the private words", 0o600)
+	p.write("file", "one")
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.write("file", "two")
+	p.snap(e, "two", nil)
+	p.write("file", "three")
+	p.snap(e, "three", nil)
+	syscall.Umask(0)
+	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	_, err := e.Purge(t.Context(), []string{"file"}, false)
+	p.must(err)
+	_, err = e.Sync(t.Context())
+	p.must(err)
+	p.git("gc", "-q", "--prune=now")
+	p.write("file", "four")
+	p.snap(e, "four", nil)
+	p.must(filepath.WalkDir(e.dir, func(at string, _ fs.DirEntry, err error) error {
+		st, serr := os.Lstat(at)
+		if err = errors.Join(err, serr); err == nil && st.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", at, st.Mode())
+		}
+		return err
+	}))
+	if _, err := p.tryGit("cat-file", "-e", p.gitBlob("the private words")); err == nil {
+		t.Error("the private bytes are in git now")
+	}
+}
+
+// gitBlob is the id that git has for a text.
+func (p *place) gitBlob(text string) string { return oid.SHA1.Sum(oid.Blob, []byte(text)).String() }
