@@ -71,15 +71,20 @@ func (m *mounts) now() (string, error) {
 }
 
 // suits refuses a file system below the root that others may change without this
-// system's knowledge.
+// system's knowledge, and a file that is mounted by itself.
 func (m *mounts) suits(at string, rest [][]byte) error {
 	i := slices.IndexFunc(rest, func(field []byte) bool { return string(field) == "-" })
 	if i < 0 || i+1 >= len(rest) {
 		return errEvent
 	}
-	kind := string(rest[i+1])
-	if at != m.root && inside(at, m.root) && !local[kind] {
+	if at == m.root || !inside(at, m.root) {
+		return nil
+	}
+	if kind := string(rest[i+1]); !local[kind] {
 		return fmt.Errorf("%s is a file system of type %s, whose changes are not all told", at, kind)
+	}
+	if st, err := os.Lstat(at); err != nil || !st.IsDir() { // it is written under another name as well
+		return fmt.Errorf("a file is mounted at %s", at)
 	}
 	return nil
 }

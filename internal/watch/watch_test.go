@@ -236,3 +236,19 @@ func TestManyChangesBecomeAllOfADirectory(t *testing.T) {
 		t.Errorf("%d changes, without one for all", len(got))
 	}
 }
+
+// A write through either name is told of the one where the file was before.
+func TestWhereAFileIsMountedNothingIsWatched(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		write(t, filepath.Join(root, name), name)
+	}
+	if err := unix.Mount(filepath.Join(root, "a"), filepath.Join(root, "b"), "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH) })
+	if w, err := New(root); !errors.Is(err, ErrUnable) {
+		w.Close()
+		t.Errorf("watched: %v", err)
+	}
+}

@@ -29,7 +29,7 @@ func (w *worker) release(n *node) error {
 // finish makes the trees and the row of a directory, after all below it.
 func (w *worker) finish(n *node) error {
 	if n.gone != nil {
-		if !n.row.IsZero() {
+		if !n.row.IsZero() && w.scan.seen != nil {
 			w.scan.seen[n.rowNumber] = false
 		}
 		w.lost(n.path)

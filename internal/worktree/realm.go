@@ -71,7 +71,9 @@ func (s *scan) row(n *node) stattable.Row {
 	if !ok {
 		return stattable.Row{}
 	}
-	n.rowNumber, s.seen[number] = number, true
+	if n.rowNumber = number; s.seen != nil {
+		s.seen[number] = true
+	}
 	return row
 }
 

@@ -175,7 +175,7 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 func (r *Result) unseen() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for number, seen := range r.seen {
-			if dir, ok := r.statTable.Dir(number); ok && !r.partial && !seen && !yield(dir) {
+			if dir, ok := r.statTable.Dir(number); ok && !seen && !yield(dir) {
 				return
 			}
 		}

@@ -86,7 +86,9 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	}
 	s.cutoff = s.now() - int64(s.slack)
 	s.doubtful = doubtful(s.cfg.StatTable)
-	s.seen = make([]bool, cfg.StatTable.Len())
+	if cfg.Only == nil { // of a scan of candidates nothing may grow with the tree
+		s.seen = make([]bool, cfg.StatTable.Len())
+	}
 	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, seen: s.seen, partial: cfg.Only != nil}
 	return s
 }
