@@ -82,6 +82,9 @@ func TestAPruneSaysWhatGitStillHolds(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	}
+	if g := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true, Startup: true}).Git; g.Objects != 0 {
+		t.Errorf("at the start of a program it was looked for: %+v", g)
+	}
 	dry := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true})
 	want(dry.Git)
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})

@@ -69,8 +69,10 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 		}
 		out.Bridge = e.mirror.Bridge(ctx)
 	}
-	if out.Git, err = e.held(ctx, out.Dropped); err != nil {
-		return nil, err
+	if !p.Startup { // then somebody waits, and nobody reads it
+		if out.Git, err = e.held(ctx, out.Dropped); err != nil {
+			return nil, err
+		}
 	}
 	return out, e.sweep(ctx, p, out)
 }
