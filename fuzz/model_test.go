@@ -28,6 +28,7 @@ type model struct {
 	order []oid.ID
 	undo  []step // what undo takes back, newest last
 	redo  []step
+	when  moments
 	talk  conversations
 }
 
@@ -59,6 +60,8 @@ type step struct {
 	made    []string             // directories that were not there, on the way to what it was limited to
 	brought picture              // what it made where nothing was
 	rights  map[string][2]string // directories whose permissions it changed: before, after
+	stood   oid.ID               // where the files stood before it
+	part    bool                 // it was limited to some paths
 }
 
 // TestModel makes random changes, snapshots, restores of all or a part, undos,
@@ -100,6 +103,7 @@ func runModel(t *testing.T, seed uint64) {
 			w.settleShort()
 		}
 		pick(w, acts)()
+		m.checkNames()
 	}
 	if v, err := m.e.Verify(t.Context()); err != nil || len(v.Damaged) > 0 {
 		w.fail("verify: %v %+v", err, v)
@@ -142,6 +146,7 @@ func (m *model) snapshot() {
 	r, err := m.e.Snapshot(m.t.Context(), opt)
 	m.must(err)
 	m.remember(r.ID, now)
+	m.when.recorded(m.origin(r.ID))
 	m.talk.recorded(m.origin(r.ID), opt.Session)
 	if m.one(4) {
 		if d := now.differs(m.export(m.e, r.Snapshot)); d != "" {
@@ -178,7 +183,7 @@ func (m *model) restorePart() {
 	}
 	m.carryOut(func() (*engine.Restored, error) {
 		return m.e.Restore(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts})
-	}, m.snaps[id], step{scope: s})
+	}, m.snaps[id], step{scope: s, part: true})
 }
 
 // carryOut runs a restore and compares. Undo is its opposite.
@@ -188,6 +193,7 @@ func (m *model) carryOut(run func() (*engine.Restored, error), to *state, s step
 	want, done := s.expect(before, to, step{})
 	r, err := run()
 	m.must(err)
+	stood := m.when.went(r, m.origin(r.ID), s.part)
 	if r.Undo.IsZero() { // nothing had to change: that is no step
 		if m.allowed(r, before); len(r.Conflicts) == 0 {
 			m.compare(want)
@@ -198,6 +204,7 @@ func (m *model) carryOut(run func() (*engine.Restored, error), to *state, s step
 	if m.finish(r, before, want, &done); !done.undo.IsZero() {
 		m.compare(want)
 	}
+	done.stood, done.part = stood, s.part
 	m.undo, m.redo = append(m.undo, done), nil
 	if m.one(3) && !done.undo.IsZero() {
 		m.takeBack()
@@ -254,13 +261,15 @@ func (m *model) revert(run func(context.Context) (*engine.Restored, error), list
 	}
 	m.must(err)
 	s := list[len(list)-1]
+	stood := m.when.went(r, s.stood, s.part)
 	if s.undo.IsZero() {
 		m.allowed(r, before)
-		return list[:len(list)-1], append(other, step{})
+		return list[:len(list)-1], append(other, step{stood: stood, part: s.part})
 	}
 	want, done := step{scope: s.scope}.expect(before, m.snaps[s.undo], s)
 	if m.finish(r, before, want, &done); !done.undo.IsZero() {
 		m.compare(want)
 	}
+	done.stood, done.part = stood, s.part
 	return list[:len(list)-1], append(other, done)
 }
