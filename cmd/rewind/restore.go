@@ -18,6 +18,7 @@ import (
 // restoring is what restore, undo and redo have in common.
 type restoring struct {
 	yes, dry bool
+	history  bool   // it is undo or redo
 	hint     string // what may be wrong with the paths; "": nothing
 	plan     func(context.Context, *engine.Engine) (*engine.Plan, error)
 	carryOut func(context.Context, *engine.Engine) (*engine.Restored, error)
@@ -95,6 +96,7 @@ func redoCommand(a *app) *cobra.Command {
 
 func (a *app) historyCommand(name, short string, do func(*engine.Engine, context.Context) (*engine.Restored, error)) *cobra.Command {
 	r := restoring{
+		history: true,
 		plan: func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
 			return e.PlanUndo(ctx, name == "redo")
 		},
@@ -128,7 +130,7 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 	}
 	if !r.yes {
 		if !a.interactive() || a.json {
-			if _, err := r.plan(ctx, e); errors.Is(err, engine.ErrNothing) { // then --yes would not help
+			if err := r.possible(ctx, e); err != nil {
 				return err
 			}
 			return withHint(usagef("this changes files: say --yes, or --dry-run to see what it would do"), r.hint)
@@ -143,6 +145,17 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 		return withHint(err, r.hint)
 	}
 	return a.printRestored(done, time.Since(begin))
+}
+
+// possible is an error if there is nothing to undo or redo: then --yes would not help.
+func (r *restoring) possible(ctx context.Context, e *engine.Engine) error {
+	if !r.history {
+		return nil
+	}
+	if _, err := r.plan(ctx, e); errors.Is(err, engine.ErrNothing) {
+		return err
+	}
+	return nil
 }
 
 // withHint adds to an error what may be its reason, if it may be.
