@@ -48,6 +48,9 @@ type Status struct {
 func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Warnings: e.Warnings()}
 	st.Watched, st.Unwatched = e.opt.Watch.State()
+	if what, err := e.missed(); err == nil && what != "" {
+		st.Warnings = append(st.Warnings, "not watched: "+what)
+	}
 	s := e.opened()
 	if s == nil {
 		return st, nil

@@ -20,6 +20,9 @@ const unwatchedBytesMax = 8 << 10
 // beginTurn begins a turn of a worktree that may be watched. What the audit found
 // since the last one is kept for all later ones.
 func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
+	if e.opt.Watch == nil {
+		return &watched.Turn{}
+	}
 	turn := e.opt.Watch.Begin(ctx, e.root, e.conf.WatchFrom, e.unwatched())
 	if turn.Missed != "" {
 		note := filepath.Join(e.ownDir, unwatchedFile)
@@ -30,18 +33,25 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 	return turn
 }
 
+// missed says what a watcher missed in this worktree, and how to watch it again; ""
+// if nothing.
+func (e *Engine) missed() (string, error) {
+	note := filepath.Join(e.ownDir, unwatchedFile)
+	text, err := durable.ReadFile(note, unwatchedBytesMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)) + "; delete " + note + " to watch again", err
+}
+
 // unwatched says why the worktree is not to be watched, "" if it is.
 func (e *Engine) unwatched() string {
 	if e.conf.WatchFrom < 0 {
 		return "rewind.watch is false"
 	}
-	note := filepath.Join(e.ownDir, unwatchedFile)
-	text, err := durable.ReadFile(note, unwatchedBytesMax)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ""
-	case err != nil:
+	what, err := e.missed()
+	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(string(text)) + "; delete " + note + " to watch again"
+	return what
 }

@@ -144,6 +144,9 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 	if err != nil || st.Watched || !strings.Contains(st.Unwatched, "d/e/f") || !strings.Contains(st.Unwatched, note) {
 		t.Errorf("another program's status: %q, %v", st.Unwatched, err)
 	}
+	if all := strings.Join(st.Warnings, "\n"); !strings.Contains(all, "d/e/f") {
+		t.Errorf("warnings of a command: %q", all)
+	}
 	w.must(os.Remove(note))
 	w.tree = &watched.Tree{}
 	t.Cleanup(w.tree.Close)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,7 @@ type Watcher struct {
 	file   *os.File // the inotify instance
 	conn   control
 	mounts mounts
+	most   int // directories that are watched at once: others of the user's programs watch too
 
 	taking sync.Mutex // one cookie at a time
 
@@ -84,12 +87,27 @@ func New(root string) (*Watcher, error) {
 	if w.conn, err = w.file.SyscallConn(); err == nil {
 		w.mounts, err = mountsAt(root)
 	}
+	if err == nil {
+		w.most, err = share()
+	}
 	if err != nil {
 		w.Close()
 		return nil, unable("inotify", err)
 	}
 	go w.read()
 	return w, nil
+}
+
+const limitPath = "/proc/sys/fs/inotify/max_user_watches"
+
+// share is how many watches are for us: editors and others have the same limit.
+func share() (int, error) {
+	text, err := os.ReadFile(limitPath)
+	if err != nil {
+		return 0, err
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return limit / 2, err
 }
 
 // Close ends the watching.
@@ -126,6 +144,10 @@ func (w *Watcher) Add(dir string) error {
 	defer unix.Close(fd)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if _, again := w.byDir[dir]; !again && len(w.byDir) >= w.most {
+		why := fmt.Sprintf("it has more than %d directories, which is half of what all programs together may watch: raise fs.inotify.max_user_watches", w.most)
+		return unable(why, unix.ENOSPC)
+	}
 	wd, err := w.watch(fmt.Sprintf("/proc/self/fd/%d", fd), mask)
 	switch err {
 	case nil:

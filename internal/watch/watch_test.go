@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,5 +251,18 @@ func TestWhereAFileIsMountedNothingIsWatched(t *testing.T) {
 	if w, err := New(root); !errors.Is(err, ErrUnable) {
 		w.Close()
 		t.Errorf("watched: %v", err)
+	}
+}
+
+func TestHalfOfTheWatchesAreLeftToOthers(t *testing.T) {
+	root, w := watching(t, "a", "b")
+	must(t, os.Mkdir(filepath.Join(root, "c"), 0o755))
+	if limit, err := share(); err != nil || limit == 0 || w.most != limit {
+		t.Errorf("%d of %d, %v", w.most, limit, err)
+	}
+	w.most = 3
+	must(t, w.Add("b")) // it has its watch
+	if err := w.Add("c"); !errors.Is(err, ErrUnable) || !strings.Contains(err.Error(), "max_user_watches") {
+		t.Errorf("one more than there is room for: %v", err)
 	}
 }
