@@ -56,16 +56,18 @@ var layers = map[string]string{
 		"engine/capture engine/inherit engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/trust internal/worktree",
-	"internal/hook": "internal/durable",
-	"internal/rpc":  "",
-	"internal/wire": "engine engine/shelf",
-	"cmd/rewind":    "engine engine/shelf engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
-	"bench":         "internal/trust",
-	"fuzz":          "*",
-	"fuzz/exact":    "*",
-	"fuzz/hostile":  "*",
-	"fuzz/power":    "*",
-	"internal/tidy": "",
+	"internal/hook":  "internal/durable",
+	"internal/setup": "internal/durable",
+	"extension":      "",
+	"internal/rpc":   "",
+	"internal/wire":  "engine engine/shelf",
+	"cmd/rewind":     "engine extension internal/setup engine/shelf engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
+	"bench":          "internal/trust",
+	"fuzz":           "*",
+	"fuzz/exact":     "*",
+	"fuzz/hostile":   "*",
+	"fuzz/power":     "*",
+	"internal/tidy":  "",
 }
 
 // outside lists every module that non-test code may import, and the packages

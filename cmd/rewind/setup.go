@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"znkr.io/diff/textdiff"
+
+	"github.com/seed-82afce7a/rewind/extension"
+	"github.com/seed-82afce7a/rewind/internal/setup"
+)
+
+// A settingUp is one call of setup.
+type settingUp struct {
+	app              *app
+	remove, yes, dry bool
+}
+
+func setupCommand(a *app) *cobra.Command {
+	u := settingUp{app: a}
+	c := verb("setup [AGENT...]", "Make the agents that are here call rewind, or take that back", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+		return u.run(args)
+	})
+	f := c.Flags()
+	f.BoolVar(&u.remove, "remove", false, "take back what was set up, exactly")
+	f.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&u.dry, "dry-run", false, "show what would change, and change nothing")
+	return c
+}
+
+func (u *settingUp) run(names []string) error {
+	s := &setup.Setup{Getenv: os.Getenv, Files: extension.Files, Command: asCalled(), OnPath: func(program string) bool {
+		_, err := exec.LookPath(program)
+		return err == nil
+	}}
+	if len(names) == 0 {
+		if names = s.Found(); len(names) == 0 {
+			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
+		}
+	}
+	var plans []*setup.Plan
+	var failed error
+	changes := 0
+	for _, name := range names {
+		find := s.Plan
+		if u.remove {
+			find = s.PlanRemoval
+		}
+		p, err := find(name)
+		if err != nil && len(names) == 1 {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err != nil { // the others are set up all the same
+			say(u.app.err, "rewind: %s: %v\n", name, err)
+			failed = errPartial
+			continue
+		}
+		u.show(p)
+		changes += len(p.Changes)
+		plans = append(plans, p)
+	}
+	if changes == 0 || u.dry {
+		return failed
+	}
+	if ok, err := u.ask(changes); err != nil || !ok {
+		return err
+	}
+	for _, p := range plans {
+		if err := p.Apply(); err != nil {
+			say(u.app.err, "rewind: %s: %v\n", p.Agent, err)
+			failed = errPartial
+		}
+	}
+	return failed
+}
+
+// show prints what a plan changes, line by line.
+func (u *settingUp) show(p *setup.Plan) {
+	if len(p.Changes) == 0 {
+		say(u.app.out, "%s: nothing to do\n", p.Agent)
+	}
+	for _, c := range p.Changes {
+		switch {
+		case c.Before == nil:
+			say(u.app.out, "%s: makes %s (%s)\n", p.Agent, c.Path, size(int64(len(c.After))))
+		case c.After == nil:
+			say(u.app.out, "%s: removes %s\n", p.Agent, c.Path)
+		default:
+			say(u.app.out, "%s: changes %s\n", p.Agent, c.Path)
+			for line := range strings.Lines(string(textdiff.Unified(c.Before, c.After))) {
+				say(u.app.out, "  %s\n", strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+	for _, note := range p.Notes {
+		say(u.app.out, "%s: note: %s\n", p.Agent, note)
+	}
+}
+
+func (u *settingUp) ask(changes int) (bool, error) {
+	if u.yes {
+		return true, nil
+	}
+	if !u.app.interactive() {
+		return false, usagef("this changes files: say --yes, or --dry-run to see what it would do")
+	}
+	say(u.app.err, "Change %s? [y/N] ", count(changes, "file"))
+	line, _ := bufio.NewReader(u.app.in).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	fmt.Fprintln(u.app.err, "nothing was changed")
+	return false, nil
+}
+
+// asCalled is how a shell calls this program: by its name, if that leads here.
+func asCalled() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "rewind"
+	}
+	if found, err := exec.LookPath("rewind"); err == nil {
+		a, errA := os.Stat(found)
+		b, errB := os.Stat(self)
+		if errA == nil && errB == nil && os.SameFile(a, b) {
+			return "rewind"
+		}
+	}
+	return `"` + filepath.ToSlash(self) + `"`
+}

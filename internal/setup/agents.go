@@ -1,0 +1,146 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// An agent is one that rewind can be set up for.
+type agent struct {
+	name    string
+	program string   // its name on PATH
+	home    []string // environment variable that names its folder, and the folder below the user's home
+
+	folder  string            // of ours, in the package extension
+	copies  map[string]string // from there → below its folder; a folder means all below it
+	hooks   string            // the file below its folder that takes hooks, "" for none
+	base    string            // what that file begins with if it is not there
+	timeout int               // of a hook, in the unit of the agent
+	events  map[string]string // event → matcher of tools
+	trust   string            // what the user has to do beside
+	plugin  string            // the file that says so if the plugin is installed
+}
+
+const writes = "Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell"
+
+var agents = []agent{
+	{
+		name: "claude", program: "claude", home: []string{"CLAUDE_CONFIG_DIR", ".claude"}, folder: "claude-code",
+		copies: map[string]string{"commands": "commands/rewind", "skills/rewind": "skills/rewind"},
+		hooks:  "settings.json", timeout: 30, plugin: "settings.json",
+		events: map[string]string{"UserPromptSubmit": "", "PreToolUse": writes, "PostToolUse": writes, "Stop": "", "StopFailure": "", "PreCompact": "", "PostCompact": ""},
+	},
+	{
+		name: "codex", program: "codex", home: []string{"CODEX_HOME", ".codex"}, folder: "codex",
+		copies: map[string]string{"skills/rewind": "skills/rewind", "skills/list": "skills/rewind-list", "skills/restore": "skills/rewind-restore", "skills/undo": "skills/rewind-undo"},
+		hooks:  "hooks.json", timeout: 30, plugin: "config.toml", trust: "start codex, type /hooks and trust the hooks of rewind: until then it skips them without a word",
+		events: map[string]string{"UserPromptSubmit": "", "PreToolUse": "", "PostToolUse": "", "Stop": "", "Interrupt": "", "PreCompact": "", "PostCompact": ""},
+	},
+	{
+		name: "copilot", program: "copilot", home: []string{"COPILOT_HOME", ".copilot"}, folder: "copilot",
+		copies: map[string]string{"skills": "skills"}, hooks: "hooks/rewind.json", base: "{\n  \"version\": 1\n}\n", timeout: 25, plugin: "settings.json",
+		events: map[string]string{"userPromptSubmitted": "", "preToolUse": "", "postToolUse": "", "agentStop": "", "preCompact": ""},
+	},
+	{
+		name: "gemini", program: "gemini", home: []string{"", ".gemini"}, folder: "gemini",
+		copies: map[string]string{".": "extensions/rewind"},
+	},
+	{
+		name: "opencode", program: "opencode", home: []string{"OPENCODE_CONFIG_DIR", ".config/opencode"}, folder: "opencode",
+		copies: map[string]string{"plugins": "plugins", "commands": "commands"},
+	},
+	{
+		name: "qwen", program: "qwen", home: []string{"", ".qwen"}, folder: "qwen",
+		copies: map[string]string{".": "extensions/rewind"},
+	},
+}
+
+// Names lists the agents.
+func Names() (names []string) {
+	for _, a := range agents {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// dir is the agent's own folder.
+func (a *agent) dir(getenv func(string) string) string {
+	if a.home[0] != "" && filepath.IsAbs(getenv(a.home[0])) {
+		return getenv(a.home[0])
+	}
+	if config := getenv("XDG_CONFIG_HOME"); strings.HasPrefix(a.home[1], ".config/") && filepath.IsAbs(config) {
+		return filepath.Join(config, strings.TrimPrefix(a.home[1], ".config/"))
+	}
+	return filepath.Join(getenv("HOME"), filepath.FromSlash(a.home[1]))
+}
+
+// ownFiles returns what is copied into the agent's folder: path there → content.
+func (a *agent) ownFiles(files fs.FS) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for from, to := range a.copies {
+		from = path.Join(a.folder, from)
+		err := fs.WalkDir(files, from, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path.Base(name) == "README.md" {
+				return err
+			}
+			text, err := fs.ReadFile(files, name)
+			out[path.Join(to, strings.TrimPrefix(strings.TrimPrefix(name, from), "/"))] = text
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// hook is the element that is put into the list of one event's hooks. It never fails,
+// also where the program is gone.
+func (a *agent) hook(event, command string) any {
+	command += " hook " + a.name + " " + event
+	if a.name == "copilot" { // in its own style
+		return map[string]any{"type": "command", "bash": command + " || true", "powershell": command + "; exit 0", "timeoutSec": a.timeout}
+	}
+	e := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command + " || true", "timeout": a.timeout}}}
+	if matcher := a.events[event]; matcher != "" {
+		e["matcher"] = matcher
+	}
+	return e
+}
+
+// isOurs reports whether an element of a list of hooks is one that we made.
+func (a *agent) isOurs(element []byte) bool {
+	return strings.Contains(string(element), " hook "+a.name+" ") && strings.Contains(string(element), "rewind")
+}
+
+// upToDate reports whether a file has each of our hooks once, and no other of ours.
+func (a *agent) upToDate(text []byte, command string) bool {
+	var file struct {
+		Hooks map[string][]json.RawMessage `json:"hooks"`
+	}
+	if json.Unmarshal(text, &file) != nil {
+		return false
+	}
+	seen := 0
+	for event, list := range file.Hooks {
+		want, _ := json.Marshal(a.hook(event, command))
+		for _, element := range list {
+			if !a.isOurs(element) {
+				continue
+			}
+			var there any
+			if json.Unmarshal(element, &there) != nil {
+				return false
+			}
+			if now, _ := json.Marshal(there); !bytes.Equal(now, want) {
+				return false
+			}
+			seen++
+		}
+	}
+	return seen == len(a.events)
+}
