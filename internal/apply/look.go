@@ -41,10 +41,11 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 	case !p.a.Replay && !s.Have.absent() && seen(st) == s.Expect && isMode(st.Mode, s.Have.Mode):
 		return st, asExpected, nil
 	}
-	if yes, err := p.holds(p.name, st, s.Want); yes || err != nil {
+	is := content{name: p.name, st: st}
+	if yes, err := p.contains(&is, s.Want); yes || err != nil {
 		return st, asWanted, err
 	}
-	if yes, err := p.holds(p.name, st, s.Have); yes || err != nil {
+	if yes, err := p.contains(&is, s.Have); yes || err != nil {
 		return st, asExpected, err
 	}
 	return st, unexpected, nil
@@ -53,14 +54,32 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 // holds reports whether a name, with this stat, is exactly a node: type,
 // permissions and content. Of directories only the type is compared.
 func (p *place) holds(name string, st dirfd.Stat, n Node) (bool, error) {
+	return p.contains(&content{name: name, st: st}, n)
+}
+
+// A content is what is at a name with this stat. It is read once at most, with
+// whatever it is compared.
+type content struct {
+	name string
+	st   dirfd.Stat
+	read bool
+	id   oid.ID
+	err  error
+}
+
+// contains is [place.holds] for a content.
+func (p *place) contains(c *content, n Node) (bool, error) {
 	if n.Mode.IsDir() {
-		return st.Mode.Type() == tree.Dir, nil
+		return c.st.Mode.Type() == tree.Dir, nil
 	}
-	if n.absent() || !isMode(st.Mode, n.Mode) {
+	if n.absent() || !isMode(c.st.Mode, n.Mode) {
 		return false, nil
 	}
-	id, err := p.id(name, st)
-	return id == n.ID, err
+	if !c.read {
+		c.id, c.err = p.id(c.name, c.st)
+		c.read = true
+	}
+	return c.id == n.ID, c.err
 }
 
 // id returns the id of the content of a file or link. A file that changes
