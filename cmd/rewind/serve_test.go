@@ -47,7 +47,13 @@ func serve(t *testing.T, dir string) *served {
 // serveAt is serve with this process's environment and more.
 func serveAt(t *testing.T, dir string, more ...string) *served {
 	t.Helper()
-	s := &served{t: t, cmd: exec.Command("rewind", "serve", "--stdio")}
+	return serveAs(t, exec.Command("rewind", "serve", "--stdio"), dir, more...)
+}
+
+// serveAs is serveAt for a command that starts the server.
+func serveAs(t *testing.T, cmd *exec.Cmd, dir string, more ...string) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd}
 	s.cmd.Env = append(os.Environ(), more...)
 	s.cmd.Stderr = os.Stderr
 	var err error
