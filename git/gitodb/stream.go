@@ -17,16 +17,13 @@ import (
 func (d *DB) Stream(id oid.ID) (Object, error) {
 	var o Object
 	err := d.try(id, func(at place) (err error) {
-		if at.pack != nil {
-			o, err = d.streamPacked(at.pack, at.off)
-		} else {
-			o, err = d.streamLoose(at.loose)
+		var p []byte
+		if at.pack == nil {
+			o, p, err = d.streamLoose(at.loose)
+		} else if o, err = d.streamPacked(at.pack, at.off); err == nil && o.Size < streamBytesMin {
+			o.Kind, p, err = d.unpack(at.pack, at.off)
 		}
 		if err != nil || o.Size >= streamBytesMin {
-			return err
-		}
-		var p []byte
-		if o.Kind, p, err = d.readPlace(at); err != nil {
 			return err
 		}
 		if d.alg.Sum(o.Kind, p) != id {
@@ -60,20 +57,24 @@ func (d *DB) streamPacked(p *pack, off int64) (Object, error) {
 	return Object{Kind: oid.Kind(e.kind), Size: e.size, Data: data}, nil
 }
 
-// streamLoose opens a file; where its object is small, it has no data.
-func (d *DB) streamLoose(path string) (Object, error) {
+// streamLoose opens a file; where its object is small, it has no data, and the whole
+// payload is returned.
+func (d *DB) streamLoose(path string) (o Object, small []byte, err error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return Object{}, err
+		return Object{}, nil, err
 	}
 	z := d.inflater(f)
 	kind, size, head, err := looseHead(z)
+	if err == nil && size < streamBytesMin {
+		small, err = d.looseBody(f, z, size, head)
+	}
 	if err != nil || size < streamBytesMin {
 		d.inflate.Put(z)
-		return Object{}, errors.Join(err, f.Close())
+		return Object{Kind: kind}, small, errors.Join(err, f.Close())
 	}
 	data := &verified{r: io.MultiReader(bytes.NewReader(head), z), z: z, close: f.Close}
-	return Object{Kind: kind, Size: size, Data: data}, nil
+	return Object{Kind: kind, Size: size, Data: data}, nil, nil
 }
 
 // A verified is a payload that is hashed while it is read.

@@ -60,7 +60,7 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	if !d.fits(id) {
 		return 0
 	}
-	return looseSize(loosePath(d.dir, id))
+	return fileSize(loosePath(d.dir, id))
 }
 
 // ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
@@ -91,9 +91,9 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) (err error) {
 
 // isLoose reports whether an object's file is there. An empty one is what a
 // loss of power leaves of a file that was not synced: it is written again.
-func isLoose(path string) bool { return looseSize(path) > 0 }
+func isLoose(path string) bool { return fileSize(path) > 0 }
 
-func looseSize(path string) int64 {
+func fileSize(path string) int64 {
 	st, err := os.Lstat(path)
 	if err != nil || !st.Mode().IsRegular() {
 		return 0
