@@ -101,8 +101,10 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 		return turn
 	}
 	var err error
-	if turn.changes, err = t.watcher.Take(ctx); err != nil {
+	if turn.changes, err = t.watcher.Take(ctx); err != nil && ctx.Err() == nil {
 		t.stop(err.Error())
+	}
+	if err != nil {
 		return turn
 	}
 	turn.changes = append(turn.changes, t.pending...)
@@ -122,14 +124,15 @@ func (u *Turn) Everything() {
 	u.Base, u.Only = nil, nil
 }
 
-// Close ends a turn. One that did not come to its end leaves nothing to rely on.
+// Close ends a turn. What changed before one that did not come to its end is left to
+// the next.
 func (u *Turn) Close() {
 	t := u.tree
 	if t == nil {
 		return
 	}
-	if !u.ended {
-		t.armed = false
+	if t.armed = t.armed && (u.ended || len(t.pending)+len(u.changes) <= pendingMax); !u.ended && t.armed {
+		t.pending = append(t.pending, u.changes...)
 	}
 	u.tree = nil
 	if t.base != nil && !t.closed {

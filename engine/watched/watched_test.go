@@ -3,6 +3,7 @@
 package watched_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/watched"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // hide changes a file so that no watcher is told before the mapping ends.
@@ -184,5 +186,31 @@ func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
 	}
 	if r := w.snapshot(); r.Changed < 3 {
 		t.Errorf("%d changes", r.Changed)
+	}
+}
+
+func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
+	w := plain(t)
+	path := w.file("d/e/f", "one")
+	w.settle()
+	w.must(os.WriteFile(path, []byte("two"), 0o644))
+	ctx, cancel := context.WithCancel(w.ctx)
+	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: w.tree})
+	w.must(err)
+	defer e.Close()
+	turn := w.tree.Begin(w.ctx, e.Root(), 0, "") // one that finds out what changed, and ends
+	if turn.Only == nil || !turn.Only.Covers(worktree.Difference{Dir: "d/e", Name: "f"}) {
+		t.Errorf("the change is no candidate")
+	}
+	turn.Close()
+	cancel()
+	if _, err := e.Snapshot(ctx, nil); err == nil {
+		t.Error("a cancelled snapshot was taken")
+	}
+	if watched, why := w.tree.State(); !watched {
+		t.Errorf("not watched any more: %s", why)
+	}
+	if r := w.snapshot(); r.Changed == 0 {
+		t.Error("the change is in no snapshot")
 	}
 }
