@@ -25,7 +25,6 @@ import (
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/git/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // The conditions a caller may want to tell apart. Errors of the methods wrap
@@ -90,7 +89,7 @@ type Engine struct {
 	alg       oid.Algorithm   // of every id
 	repo      *gitbridge.Repo // nil without git
 	movedFrom string          // where the directory was when its store was last written; "": here
-	aside     *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
+	aside     string          // says that git is left out of a directory that has it, and why; "": it is not
 	dir       string          // where the store lies
 	ownDir    string          // of this worktree alone: the stat table and the operation lock lie there
 	opt       Options

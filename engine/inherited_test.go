@@ -176,7 +176,7 @@ func TestWhatIsNotTheDirectorysOwnIsNotInherited(t *testing.T) {
 			p.snap(e, "apart", nil)
 			p.must(e.Close())
 		},
-		"no note": func(p *place) { p.must(os.Remove(filepath.Join(p.shelf().Folder(p.dir), "directory"))) },
+		"no note": func(p *place) { p.must(os.Remove(filepath.Join(p.folder(), "directory"))) },
 	} {
 		p := newPlace(t, false)
 		p.born()
@@ -212,7 +212,7 @@ func TestADamagedHistoryIsToldAndHindersNothing(t *testing.T) {
 	p := newPlace(t, false)
 	p.born()
 	p.snap(p.open(), "one", nil)
-	path := filepath.Join(p.shelf().Folder(p.dir), storeFile)
+	path := filepath.Join(p.folder(), storeFile)
 	p.must(os.Truncate(path, 5000))
 	p.initGit()
 	e := p.open()

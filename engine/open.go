@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/locate"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 )
 
 // Open finds the worktree that dir belongs to. In a git repository that is the
@@ -43,26 +47,20 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	if e.opt.Getenv == nil {
 		e.opt.Getenv = os.Getenv
 	}
-	if dir, err = realDir(dir); err != nil {
-		return nil, err
-	}
 	if err := e.locate(dir); err != nil {
 		return nil, err
 	}
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.lookup = e.newLookup()
 	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
-	if e.birth, err = e.birthOf(); err != nil {
-		return nil, err
-	}
 	if e.repo != nil { // git's own rules are there too: it must be readable
 		if e.git, err = e.repo.Config(); err != nil {
 			return nil, err
 		}
 	}
 	e.conf = settings.Load(settings.Sources{File: e.userConfig(), Git: e.git, Env: e.opt.Getenv})
-	if e.aside != nil {
-		e.conf.Warn(e.asideWarning())
+	if e.aside != "" {
+		e.conf.Warn(e.aside)
 	}
 	if e.movedFrom != "" && e.movedFrom != e.root {
 		e.conf.Warn(fmt.Sprintf("the history of %s is used here: it is the same directory, which was renamed", e.movedFrom))
@@ -92,4 +90,101 @@ func (e *Engine) Close() error {
 		errs = append(errs, e.repo.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// locate finds root, repository and store of a directory.
+func (e *Engine) locate(dir string) error {
+	p, err := locate.Find(dir, locate.Options{
+		NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv,
+		Store: storeFile, Others: []string{storeFile + ".lock", statTableFile, lockFile}, Without: e.onShelf,
+	})
+	if u := (*locate.Unfit)(nil); errors.As(err, &u) {
+		err = fmt.Errorf("%w: %w", ErrRefused, u)
+	}
+	if err != nil {
+		return err
+	}
+	e.root, e.key, e.birth, e.alg, e.repo = p.Root, p.Key, p.Birth, p.Algorithm, p.Repo
+	e.dir, e.ownDir, e.movedFrom, e.aside = p.Store, p.Own, p.From, p.Warning()
+	return nil
+}
+
+// onShelf finds the home of a directory without git.
+func (e *Engine) onShelf(dir, base string) (home locate.Home, err error) {
+	s, err := e.shelf()
+	if err != nil {
+		return home, err
+	}
+	found, err := s.Nearest(dir, base)
+	return locate.Home(found), refused(err)
+}
+
+// shelf returns where stores of directories without git lie.
+func (e *Engine) shelf() (*shelf.Shelf, error) {
+	s, err := shelf.Open(e.opt.Getenv)
+	return s, refused(err)
+}
+
+// refused makes what is somebody else's an [ErrRefused].
+func refused(err error) error {
+	if errors.Is(err, shelf.ErrForeign) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// userConfig is the user's own file of settings, for all repositories and
+// directories.
+func (e *Engine) userConfig() string {
+	if d := e.opt.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "rewind", "config")
+	}
+	return filepath.Join(e.home(), ".config", "rewind", "config")
+}
+
+func (e *Engine) home() string {
+	if h := e.opt.Getenv("HOME"); filepath.IsAbs(h) {
+		return h
+	}
+	return e.opt.Getenv("USERPROFILE")
+}
+
+// allowed refuses worktrees that are almost surely a mistake: recording a home
+// directory or a whole system fills disks, and restoring it is worse.
+func (e *Engine) allowed() error {
+	if e.opt.Force || e.conf.Force {
+		return nil
+	}
+	if e.root == filepath.Dir(e.root) {
+		return fmt.Errorf("%w: %s is the root of the file system (use --force if you mean it)", ErrRefused, e.root)
+	}
+	if home, err := filepath.EvalSymlinks(e.home()); err == nil && home == e.root {
+		return fmt.Errorf("%w: %s is your home directory (use --force if you mean it)", ErrRefused, e.root)
+	}
+	if e.repo == nil && locate.Within(e.root, e.dir) {
+		return fmt.Errorf("%w: %s holds rewind's own store at %s (use --force if you mean it)", ErrRefused, e.root, e.dir)
+	}
+	return nil
+}
+
+// protected are the directories that no step writes into: the store, and
+// whatever of git's own lies where a worktree could reach it.
+func (e *Engine) protected() []string {
+	dirs := []string{e.dir, e.ownDir}
+	if e.repo != nil {
+		l := e.repo.Layout()
+		dirs = append(dirs, l.GitDir, l.CommonDir, l.Objects)
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
+}
+
+// elsewhere says where a store could be made instead.
+func (e *Engine) elsewhere() string {
+	if e.repo != nil {
+		return "\"rewind --no-git\" keeps one in your own state directory"
+	}
+	return "set XDG_STATE_HOME to a directory of yours"
 }

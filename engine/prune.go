@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -13,8 +11,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/engine/settings"
-	"github.com/seed-82afce7a/rewind/git/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -160,30 +156,6 @@ func (e *Engine) hooked(ctx context.Context) (out []*Snapshot, err error) {
 		}
 	}
 	return out, nil
-}
-
-// mayBeOurs reports whether a session that ran in a directory may refer to
-// snapshots of this store: not if that is another repository's, or outside of
-// every worktree. When in doubt it may.
-func (e *Engine) mayBeOurs(cwd string, roots []string) bool {
-	real, err := filepath.EvalSymlinks(cwd)
-	if err != nil || !filepath.IsAbs(cwd) {
-		return true
-	}
-	if slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
-		return true
-	}
-	if e.repo == nil {
-		return false
-	}
-	l, err := gitconf.Discover(real, &gitconf.Options{Env: e.opt.Getenv})
-	switch {
-	case errors.Is(err, gitconf.ErrNotRepository):
-		return false
-	case err != nil:
-		return true
-	}
-	return dirfd.SameDir(l.CommonDir, e.repo.Layout().CommonDir)
 }
 
 // weigh returns the function that tells what a snapshot adds to the store's file.

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // rename gives the worktree another name.
@@ -27,6 +28,17 @@ func (p *place) shelf() *shelf.Shelf {
 	s, err := shelf.Open(func(name string) string { return p.env[name] })
 	p.must(err)
 	return s
+}
+
+// folder is where the store of the worktree belongs by its name (docs/format.md).
+func (p *place) folder() string {
+	p.t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.home, ".local", "state", "rewind", "*-"+oid.BLAKE3.Sum(oid.Blob, []byte(p.dir)).String()[:16]))
+	p.must(err)
+	if len(found) != 1 {
+		p.t.Fatalf("%d folders for %s", len(found), p.dir)
+	}
+	return found[0]
 }
 
 // stores lists the stores without git as "directory state snapshots".
@@ -63,7 +75,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	p.rename(p.dir + "-renamed")
 	p.must(os.MkdirAll(filepath.Join(p.dir, "sub"), 0o755))
 	e = p.openAt(filepath.Join(p.dir, "sub"))
-	if e.Root() != p.dir || e.dir != p.shelf().Folder(p.dir) {
+	if e.Root() != p.dir || e.dir != p.folder() {
 		t.Errorf("root %s, store in %s", e.Root(), e.dir)
 	}
 	if w := e.Warnings(); len(w) != 1 || !strings.Contains(w[0], old) {
@@ -128,7 +140,7 @@ func TestWhoseStoreItIsIsDecidedByBirthAndInode(t *testing.T) {
 	p := newPlace(t, false)
 	p.born()
 	p.snap(p.open(), "one", nil)
-	path := filepath.Join(p.shelf().Folder(p.dir), "directory")
+	path := filepath.Join(p.folder(), "directory")
 	text, err := os.ReadFile(path)
 	p.must(err)
 	was := p.dir
@@ -169,7 +181,7 @@ func TestAStoreInUseIsFoundWhereItIsAndMovedLater(t *testing.T) {
 	p := newPlace(t, false)
 	p.born()
 	one := p.snap(p.open(), "one", nil)
-	folder := p.shelf().Folder(p.dir)
+	folder := p.folder()
 	p.rename(p.dir + "-renamed")
 	held, err := durable.TryLock(filepath.Join(folder, lockFile), durable.Exclusive)
 	p.must(err)
@@ -181,7 +193,7 @@ func TestAStoreInUseIsFoundWhereItIsAndMovedLater(t *testing.T) {
 	p.must(e.Close())
 	p.must(held.Unlock())
 	e = p.open()
-	if got := p.records(e); e.dir != p.shelf().Folder(p.dir) || len(got) != 2 || got[0] != two.ID || got[1] != one.ID {
+	if got := p.records(e); e.dir != p.folder() || len(got) != 2 || got[0] != two.ID || got[1] != one.ID {
 		t.Errorf("in %s: %v", e.dir, got)
 	}
 }
@@ -192,14 +204,14 @@ func TestAStoreIsRemovedWhollyAndNotWhereItMayBeWanted(t *testing.T) {
 	p.snap(e, "one", nil)
 	s := p.shelf()
 	st := p.stores()[p.dir]
-	if err := s.Remove(st, false); err == nil || !shelf.Has(st.Folder) {
+	if err := s.Remove(st, false); err == nil || p.stores()[st.Directory].ID != st.ID {
 		t.Errorf("the store of a directory that stands: %v", err)
 	}
 	p.must(os.RemoveAll(p.dir))
 	st = p.stores()[p.dir]
 	held, err := durable.TryLock(filepath.Join(st.Folder, lockFile), durable.Exclusive)
 	p.must(err)
-	if err := s.Remove(st, true); err == nil || !shelf.Has(st.Folder) {
+	if err := s.Remove(st, true); err == nil || p.stores()[st.Directory].ID != st.ID {
 		t.Errorf("a store in use: %v", err)
 	}
 	p.must(held.Unlock())

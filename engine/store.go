@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/locate"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/retention"
@@ -72,7 +73,7 @@ func (e *Engine) needStore() (*cas.Store, error) {
 		return nil, err
 	}
 	if e.repo == nil {
-		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != nil) // without it the store is not found when the directory is renamed
+		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
 	}
 	return e.opened(), nil
 }
@@ -138,6 +139,6 @@ func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
 func (e *Engine) sessions() *retention.Sessions {
 	return &retention.Sessions{
 		View: e.view, Update: e.update, Getenv: e.opt.Getenv, Home: e.home(), AgentDirs: e.conf.AgentDirs,
-		Root: e.root, MayBeOurs: e.mayBeOurs,
+		Root: e.root, MayBeOurs: locate.MayBeOurs(e.repo, e.opt.Getenv),
 	}
 }

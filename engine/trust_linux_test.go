@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/locate"
 )
 
 // somebody is the number of a user who is neither us nor root.
@@ -92,7 +94,7 @@ func TestARepositoryOfSomebodyElseIsRecordedWithoutIt(t *testing.T) {
 	before := everything(t, filepath.Join(p.dir, ".git"))
 	for _, dir := range []string{p.dir, filepath.Join(p.dir, "sub")} { // as in a container: all of one owner
 		e := p.openAt(dir)
-		if e.Root() != p.dir || e.repo != nil || !within(p.home, e.dir) {
+		if e.Root() != p.dir || e.repo != nil || !locate.Within(p.home, e.dir) {
 			t.Fatalf("root %s, store in %s", e.Root(), e.dir)
 		}
 		w := e.Warnings()
@@ -146,7 +148,7 @@ func TestAGitDirectoryPlantedAboveTakesNothing(t *testing.T) {
 	e := p.openAt(private)
 	r, err := e.Snapshot(context.Background(), nil)
 	p.must(err)
-	if e.Root() != private || r.Changed == 0 || !within(p.home, e.dir) {
+	if e.Root() != private || r.Changed == 0 || !locate.Within(p.home, e.dir) {
 		t.Errorf("root %s, %d recorded, store in %s", e.Root(), r.Changed, e.dir)
 	}
 	if after := everything(t, filepath.Join(p.dir, ".git")); after != before {
@@ -172,7 +174,7 @@ func TestAStoreOfSomebodyElseInOurRepositoryIsLeftAlone(t *testing.T) {
 		}
 		_, err = e.Snapshot(context.Background(), nil)
 		p.must(err)
-		if !within(p.home, e.dir) || everything(t, place) != before {
+		if !locate.Within(p.home, e.dir) || everything(t, place) != before {
 			t.Errorf("%q: the store is in %s", what, e.dir)
 		}
 	}

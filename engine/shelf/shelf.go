@@ -62,12 +62,12 @@ func Open(env func(string) string) (*Shelf, error) {
 	default:
 		s.dir = filepath.Join(home, ".local", "state", "rewind")
 	}
-	return s, s.Own(s.dir)
+	return s, s.own(s.dir)
 }
 
-// Own returns nil if all the paths are the user's own, and [ErrForeign] for one that
+// own returns nil if all the paths are the user's own, and [ErrForeign] for one that
 // is not.
-func (s *Shelf) Own(paths ...string) error {
+func (s *Shelf) own(paths ...string) error {
 	err := s.judge.Owns("", paths...)
 	if f := (*trust.Foreign)(nil); errors.As(err, &f) {
 		return fmt.Errorf("%w: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", ErrForeign, f, trust.Self(), f.Path)
@@ -75,9 +75,9 @@ func (s *Shelf) Own(paths ...string) error {
 	return nil
 }
 
-// Folder names the folder of a directory's store: readable, and unique by a hash of
+// folder names the folder of a directory's store: readable, and unique by a hash of
 // the real path.
-func (s *Shelf) Folder(root string) string {
+func (s *Shelf) folder(root string) string {
 	sum := oid.BLAKE3.Sum(oid.Blob, []byte(root)).String()
 	return filepath.Join(s.dir, readable(filepath.Base(root))+"-"+sum[:16])
 }
@@ -92,8 +92,8 @@ func readable(s string) string {
 	return clean[:min(len(clean), 40)]
 }
 
-// Has reports whether there is a store in a folder.
-func Has(folder string) bool {
+// has reports whether there is a store in a folder.
+func has(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, StoreFile))
 	return err == nil
 }
@@ -164,17 +164,22 @@ func (s *Shelf) folders() (list []string) {
 	}
 	for _, e := range entries {
 		folder := filepath.Join(s.dir, e.Name())
-		if e.IsDir() && !strings.HasSuffix(folder, removedSuffix) && Has(folder) && s.Own(filesOf(folder)...) == nil {
+		if e.IsDir() && !strings.HasSuffix(folder, removedSuffix) && has(folder) && s.own(filesOf(folder)...) == nil {
 			list = append(list, folder)
 		}
 	}
 	return list
 }
 
-// filesOf lists what must be the user's own in a folder.
+// filesOf lists what must be the user's own in a folder before it is moved.
 func filesOf(folder string) []string {
+	return append(openedIn(folder), filepath.Join(folder, noteFile))
+}
+
+// openedIn lists what must be the user's own before a store is opened.
+func openedIn(folder string) []string {
 	list := []string{folder}
-	for _, name := range []string{StoreFile, StoreFile + ".lock", StatTableFile, LockFile, noteFile} {
+	for _, name := range []string{StoreFile, StoreFile + ".lock", StatTableFile, LockFile} {
 		list = append(list, filepath.Join(folder, name))
 	}
 	return list
@@ -186,20 +191,20 @@ func filesOf(folder string) []string {
 // store lacks. Fresh says that this one has nothing yet; then the directory may have
 // had another name too.
 func (s *Shelf) Heirloom(root string, fresh bool) string {
-	folder := s.Folder(root)
-	if !Has(folder) {
+	folder := s.folder(root)
+	if !has(folder) {
 		if !fresh {
 			return ""
 		}
-		lost, ok := s.Finder()(root)
+		moved, ok := s.finder()(root)
 		if !ok {
 			return ""
 		}
-		folder = lost.Folder
+		folder = moved.Folder
 	}
 	id, known := identify(root)
 	n, noted := readNote(folder)
-	if !known || !noted || n.identity != id || n.Apart || n.Inherited && !fresh || s.Own(filesOf(folder)...) != nil {
+	if !known || !noted || n.identity != id || n.Apart || n.Inherited && !fresh || s.own(filesOf(folder)...) != nil {
 		return ""
 	}
 	return folder
@@ -218,30 +223,30 @@ func Inherited(folder string) error {
 // Legacy returns the id of a store of this directory of which a repository's store
 // has all, "" if there is none.
 func (s *Shelf) Legacy(root string) string {
-	folder := s.Folder(root)
-	if n, ok := readNote(folder); ok && n.Inherited && Has(folder) {
+	folder := s.folder(root)
+	if n, ok := readNote(folder); ok && n.Inherited && has(folder) {
 		return filepath.Base(folder)
 	}
 	return ""
 }
 
-// A Lost is a store of a directory that was somewhere else.
-type Lost struct {
+// A lost is a store of a directory that was somewhere else.
+type lost struct {
 	Folder string
 	Root   string // where the directory was
 	id     identity
 }
 
-// Finder returns a function that finds the store of a directory which had another
+// finder returns a function that finds the store of a directory which had another
 // name when it was recorded. The notes are read at the first question.
 //
 // The note names this very directory, by birth and inode, and it is not where it
 // was any more: a copy, which an image of a disk makes of everything, leaves the
 // original where it is. Where two stores would do, none does.
-func (s *Shelf) Finder() func(dir string) (Lost, bool) {
-	var all []Lost
+func (s *Shelf) finder() func(dir string) (lost, bool) {
+	var all []lost
 	read := false
-	return func(dir string) (found Lost, ok bool) {
+	return func(dir string) (found lost, ok bool) {
 		id, known := identify(dir)
 		if !known {
 			return found, false
@@ -250,7 +255,7 @@ func (s *Shelf) Finder() func(dir string) (Lost, bool) {
 			read = true
 			for _, folder := range s.folders() {
 				if n, ok := readNote(folder); ok {
-					all = append(all, Lost{folder, string(n.Root), n.identity})
+					all = append(all, lost{folder, string(n.Root), n.identity})
 				}
 			}
 		}
@@ -259,7 +264,7 @@ func (s *Shelf) Finder() func(dir string) (Lost, bool) {
 				continue
 			}
 			if ok {
-				return Lost{}, false
+				return lost{}, false
 			}
 			found, ok = l, true
 		}
@@ -283,15 +288,15 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// Follow gives a store the folder that its directory has by its new name. The
+// follow gives a store the folder that its directory has by its new name. The
 // folder is renamed, which happens wholly or not at all; a note that still names
 // the old path is put right by the next one. Where it cannot be renamed now,
 // because somebody works in it or it may not be written there, it stays as it is.
-// Follow returns where the store is.
-func (s *Shelf) Follow(l Lost, dir string) (folder string) {
-	to := s.Folder(dir)
+// follow returns where the store is.
+func (s *Shelf) follow(l lost, dir string) (folder string) {
+	to := s.folder(dir)
 	s.rename(l.Folder, to)
-	if Has(to) {
+	if has(to) {
 		return to // also if another process was first
 	}
 	return l.Folder
@@ -303,7 +308,7 @@ func (s *Shelf) rename(from, to string) {
 		return
 	}
 	defer held.Unlock()
-	if s.Own(filesOf(to)...) != nil || Has(to) {
+	if s.own(filesOf(to)...) != nil || has(to) {
 		return
 	}
 	for _, path := range filesOf(to)[1:] { // what a command that recorded nothing left

@@ -181,7 +181,7 @@ func (s *Shelf) Remove(st Store, force bool) error {
 	if err := st.Removable(force); err != nil {
 		return err
 	}
-	if err := s.Own(filesOf(st.Folder)...); err != nil {
+	if err := s.own(filesOf(st.Folder)...); err != nil {
 		return err
 	}
 	for _, name := range []string{LockFile, StoreFile + ".lock"} {
@@ -209,7 +209,7 @@ func (s *Shelf) sweep() {
 	}
 	for _, e := range entries {
 		folder := filepath.Join(s.dir, e.Name())
-		if e.IsDir() && strings.HasSuffix(folder, removedSuffix) && s.Own(folder) == nil {
+		if e.IsDir() && strings.HasSuffix(folder, removedSuffix) && s.own(folder) == nil {
 			_ = os.RemoveAll(folder)
 		}
 	}

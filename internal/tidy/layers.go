@@ -45,6 +45,7 @@ var layers = map[string]string{
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
+	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",
 	"engine/lookup":   "engine/objects engine/records internal/oid",
 	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
@@ -53,9 +54,9 @@ var layers = map[string]string{
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
-		"engine/capture engine/inherit engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/capture engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/settings engine/shelf engine/watched " +
-		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/trust internal/worktree",
+		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
 	"internal/hook":  "internal/durable",
 	"internal/setup": "internal/durable",
 	"extension":      "",
