@@ -16,11 +16,12 @@ import (
 
 // An aim is what an operation is to reach.
 type aim struct {
-	target *Snapshot
-	stored bool // the store has the record of the target
-	paths  *plan.Selection
-	chosen bool      // the paths come from the caller: one that means nothing is an error
-	made   plan.Made // what an operation that is to be taken back has made; nil without one
+	target  *Snapshot
+	stored  bool // the store has the record of the target
+	paths   *plan.Selection
+	ignored bool      // ignored files that are there, and differ, too
+	chosen  bool      // the paths come from the caller: one that means nothing is an error
+	made    plan.Made // what an operation that is to be taken back has made; nil without one
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
@@ -33,7 +34,7 @@ func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to 
 	}
 	var paths []string
 	if opt != nil {
-		paths = opt.Paths
+		paths, to.ignored = opt.Paths, opt.Ignored
 	}
 	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
 	return to, err
@@ -101,15 +102,19 @@ const whatIsNow = "what would be recorded now"
 // [ErrNoSnapshot]: there is no such thing to be had.
 type notThere struct {
 	snapshot oid.ID
-	paths    []string
+	paths    []Note // with the reason, if one is known
 	other    string // what has nothing there either; "": there is no other
 }
 
 // Error names the paths.
 func (n notThere) Error() string {
 	var names []string
-	for _, path := range n.paths {
-		names = append(names, fmt.Sprintf("%q", path))
+	for _, at := range n.paths {
+		name := fmt.Sprintf("%q", at.Path)
+		if at.Reason != "" {
+			name += " (" + at.Reason + ", and not recorded)"
+		}
+		names = append(names, name)
 	}
 	where := fmt.Sprintf("snapshot %v", n.snapshot)
 	if n.other != "" {
@@ -131,4 +136,8 @@ type RestoreOptions struct {
 	// ":(glob)" say which it is, and ":(prefix:N)" that its first N bytes, a
 	// directory with its slash, are no pattern and the pattern begins there.
 	Paths []string
+
+	// Ignored says that ignored files which are there, and differ, go back too. Else
+	// those alone that are gone.
+	Ignored bool
 }

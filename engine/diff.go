@@ -89,7 +89,11 @@ func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) e
 	if err != nil || len(names) == 0 {
 		return objects.TreeError(err)
 	}
-	return notThere{from.ID, names, to.name}
+	var nowhere []Note
+	for _, name := range names {
+		nowhere = append(nowhere, Note{Path: Path(name)})
+	}
+	return notThere{from.ID, nowhere, to.name}
 }
 
 // DiffPlan returns what a plan would change, from the worktree to the plan's

@@ -65,7 +65,7 @@ type Restored struct {
 	Undid     bool   // it was an undo: Redo returns
 	Written   int    // files, links and directories made or changed
 	Deleted   int
-	Kept      []Note // paths the snapshot does not have and that stay, with the reason
+	Kept      []Note // paths that stay although the snapshot does not have them, or has something else, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
 	Damaged   bool   // among the conflicts are contents that could not be read back
 	Bridge    error  // not nil: the snapshot of the state before is in the store, but is not in git yet

@@ -74,7 +74,7 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return objects.TreeError(err)
 	}
 	if !ok {
-		return notThere{snapshot: s.ID, paths: []string{path}}
+		return notThere{snapshot: s.ID, paths: []Note{{Path: Path(path)}}}
 	}
 	if n.Mode.IsDir() {
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)

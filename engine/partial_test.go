@@ -85,7 +85,7 @@ func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
 					r, err := e.Restore(ctx, id, &RestoreOptions{Paths: sel})
 					if nowhere := new(notThere); errors.As(err, nowhere) { // nor does any of the kinds have it there
 						for _, path := range nowhere.paths {
-							if p.exists(path) {
+							if p.exists(string(path.Path)) {
 								t.Fatalf("%s, %v: %v, and it is there", what, sel, err)
 							}
 						}

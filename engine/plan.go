@@ -21,7 +21,7 @@ import (
 type Plan struct {
 	Target  *Snapshot `json:"target"`  // what will be restored
 	Changes []Change  `json:"changes"` // in path order
-	Kept    []Note    `json:"kept"`    // paths that the target does not have and that stay all the same
+	Kept    []Note    `json:"kept"`    // paths that stay although the target does not have them, or has something else
 
 	// Conflicts are paths that cannot be restored from what the target has.
 	Conflicts []Note `json:"conflicts,omitempty"`
@@ -80,7 +80,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 	if to.target.Source != nil {
 		texts = e.assume(to.target, target)
 	}
-	p, err := plan.New(now.forPlan(), plan.Aim{Target: target, Paths: to.paths, Made: to.made}, plan.Objects{
+	p, err := plan.New(now.forPlan(), plan.Aim{Target: target, Paths: to.paths, Made: to.made, Ignored: to.ignored, Named: e.conf.Names}, plan.Objects{
 		Algorithm: e.alg,
 		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: now.Memory.Tree, GitFirst: true}),
 		Blob: func(id oid.ID) ([]byte, error) {
@@ -94,7 +94,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 		return nil, objects.TreeError(err)
 	}
 	if len(p.Unknown) > 0 && to.chosen {
-		return nil, fmt.Errorf("%w; nothing was changed", notThere{to.target.ID, p.Unknown, whatIsNow})
+		return nil, fmt.Errorf("%w; nothing was changed", notThere{to.target.ID, planned(p.Unknown), whatIsNow})
 	}
 	return &Plan{
 		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),

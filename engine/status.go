@@ -32,6 +32,7 @@ type Status struct {
 	RecordedTime time.Time  `json:"recorded_time,omitzero"`
 	Here         oid.ID     `json:"here,omitzero"`     // where its files stand ([Engine.Here])
 	Skipped      []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
+	Ignored      string     `json:"ignored"`           // which ignored files are recorded: rewind.ignored
 	Pending      int        `json:"pending"`           // snapshots that are not in git yet
 	Lost         []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
 	Unfinished   *Operation `json:"unfinished,omitempty"`
@@ -46,7 +47,7 @@ type Status struct {
 // Status reads what there is to know without scanning the worktree, and
 // changes nothing: it does not finish an unfinished operation, it names it.
 func (e *Engine) Status(ctx context.Context) (*Status, error) {
-	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Warnings: e.Warnings()}
+	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Ignored: e.conf.Ignored, Warnings: e.Warnings()}
 	st.Watched, st.Unwatched = e.opt.Watch.State()
 	if what, err := e.missed(); err == nil && what != "" {
 		st.Warnings = append(st.Warnings, "not watched: "+what)

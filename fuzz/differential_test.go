@@ -19,8 +19,9 @@ import (
 // taken is a snapshot with what was on disk when it was taken.
 type taken struct {
 	snap     *engine.Snapshot
-	recorded picture // what the snapshot holds, checked against the disk
-	outside  int     // the rules outside the tree that were in force
+	recorded picture         // what the snapshot holds, checked against the disk
+	ignored  map[string]bool // of that, and not tracked
+	outside  int             // the rules outside the tree that were in force
 }
 
 const stepsPerWorld = 60
@@ -220,7 +221,9 @@ func (w *world) examine(e *engine.Engine, s *engine.Snapshot) {
 	}
 	w.allIgnored(rest)
 	w.allTrackedNested(s, got)
-	w.taken = append(w.taken, taken{s, got, w.outside})
+	ignored := w.ignored(got)
+	w.allSmall(rest)
+	w.taken = append(w.taken, taken{s, got, ignored, w.outside})
 }
 
 // export returns what a snapshot holds.

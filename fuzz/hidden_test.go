@@ -117,7 +117,7 @@ func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
 			w.hidden = ""
 			w.settle()
 			w.keep()
-			w.taken = []taken{{s, w.export(w.long, s), w.outside}}
+			w.taken = []taken{{snap: s, recorded: w.export(w.long, s), outside: w.outside}}
 			w.travel()
 			r, err := w.long.Restore(t.Context(), s.ID, nil)
 			w.must(err)

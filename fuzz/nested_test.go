@@ -256,7 +256,7 @@ func (w *world) named(want ...string) taken {
 			w.fail("%q is recorded as %q, and is %q", path, got[path], what)
 		}
 	}
-	return taken{r.Snapshot, got, w.outside}
+	return taken{snap: r.Snapshot, recorded: got, outside: w.outside}
 }
 
 // TestASubmoduleWithoutItsRepositoryHasTheIndexsCommit: as long as it was a

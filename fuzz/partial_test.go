@@ -101,7 +101,8 @@ func (w *world) snap() taken {
 	if r.Bridge != nil || len(r.Skipped) > 0 {
 		w.fail("bridge %v, skipped %v", r.Bridge, r.Skipped)
 	}
-	return taken{r.Snapshot, w.export(w.long, r.Snapshot), w.outside}
+	got := w.export(w.long, r.Snapshot)
+	return taken{r.Snapshot, got, w.ignored(got), w.outside}
 }
 
 // TestWhatWasOnDiskIsMissedThoughItWasPromisedElsewhere: a snapshot without a file

@@ -28,13 +28,14 @@ func (w *world) travel() {
 	}
 	before, mine := w.picture(w.root), w.mine()
 	w.note("restore %v", s.snap.ID)
+	ignored := w.ignored(before)
 	r, err := e.Restore(w.t.Context(), s.snap.ID, nil)
 	if err != nil {
 		w.fail("restore: %v", err)
 	}
 	w.allowed(r, before)
 	restored := w.picture(w.root)
-	w.travelBack(e, s, r, states{before: before, now: restored})
+	w.travelBack(e, s, r, states{before: before, now: restored, ignored: ignored})
 	w.travelPart(e, s)
 	if now := w.mine(); !maps.Equal(mine, now) {
 		w.fail("restore touched the user's git: %q, before %q", now, mine)
@@ -56,7 +57,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	}
 	undo, err := e.Find(w.t.Context(), r.Undo)
 	w.must(err)
-	was.undo = w.export(e, undo)
+	was.undo, was.tree = w.export(e, undo), undo.Tree.String()
 	w.compareRestored(s, r, was)
 	w.note("undo")
 	u, err := e.Undo(w.t.Context())
@@ -144,7 +145,7 @@ func (w *world) allowed(r *engine.Restored, before picture) {
 		if path.Base(string(c.Path)) == ".git" {
 			continue
 		}
-		if !pipe && !strings.Contains(c.Reason, "holds files that are not part of the plan") && !strings.Contains(c.Reason, "can lead into a .git") {
+		if !pipe && !strings.Contains(c.Reason, "holds files that are not part of the plan") && !strings.Contains(c.Reason, "can lead into a .git") && !strings.HasPrefix(c.Reason, "an ignored directory") {
 			w.fail("conflicts %v", r.Conflicts)
 		}
 	}
@@ -152,7 +153,11 @@ func (w *world) allowed(r *engine.Restored, before picture) {
 
 // states are what was before and after a restore, and what its undo snapshot
 // holds.
-type states struct{ before, now, undo picture }
+type states struct {
+	before, now, undo picture
+	ignored           map[string]bool // before
+	tree              string          // git's, before
+}
 
 // compareRestored holds a restore to its promise: everything the snapshot has
 // is there, and what is there besides was there before, is unchanged, was
@@ -161,6 +166,9 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 	w.t.Helper()
 	before, now := was.before, was.now
 	for p, what := range s.recorded {
+		if before[p] != "" && w.spared(s, r, p) && now[p] == before[p] {
+			continue
+		}
 		if now[p] != what && !blocked(r, p) {
 			w.fail("after the restore %q is %.80q, not %.80q; %+v", p, now[p], what, r)
 		}
@@ -182,13 +190,48 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() && namedBelow(r, p) {
 			continue
 		}
-		if _, recorded := was.undo[p]; !recorded {
+		if _, recorded := was.undo[p]; !recorded || was.ignored[p] || (w.nested || w.unwanted) && !w.inTree(was.tree, p) {
 			continue // ignored now: left alone
 		}
 		w.fail("%q stayed unmentioned: %+v", p, r)
 	}
+	w.noneDeleted(s, was)
 	if s.outside == w.outside && !w.nested && len(r.Conflicts) == 0 && !slices.ContainsFunc(extra, func(p string) bool { return path.Base(p) == ".gitignore" }) {
 		w.allIgnored(extra)
+	}
+}
+
+// spared reports whether an ignored file stays as it is, though the snapshot has
+// it otherwise, and holds the restore to saying so. Of repositories inside, and
+// where rules may be in the index alone, git does not tell what was ignored.
+func (w *world) spared(s taken, r *engine.Restored, p string) bool {
+	w.t.Helper()
+	reason, stays := named(r, p)
+	stays = stays && (strings.HasPrefix(reason, "an ignored file") || strings.Contains(reason, "has an ignored file"))
+	if w.nested || w.unwanted {
+		return stays
+	}
+	if stays && !s.ignored[p] {
+		w.fail("%q stays as an ignored file, and was none", p)
+	}
+	return s.ignored[p]
+}
+
+// inTree reports whether a git tree has something at a path.
+func (w *world) inTree(tree, p string) bool {
+	_, err := w.tryGit("", "cat-file", "-e", tree+":"+p)
+	return err == nil
+}
+
+// noneDeleted holds that every ignored file is there after a restore as before,
+// or something that the snapshot has in its place.
+func (w *world) noneDeleted(s taken, was states) {
+	w.t.Helper()
+	for p := range was.ignored {
+		_, has := s.recorded[p]
+		if now, before := was.now[p], was.before[p]; !isDirectory(before) && (now == "" || now != before && !has) {
+			w.fail("the restore changed the ignored %q to %.80q from %.80q, and the snapshot does not have it", p, now, before)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type restoring struct {
 
 func restoreCommand(a *app) *cobra.Command {
 	var r restoring
+	opt := &engine.RestoreOptions{}
 	var prompt string
 	oneOrMore := func(c *cobra.Command, args []string) error {
 		if prompt != "" {
@@ -51,7 +52,6 @@ func restoreCommand(a *app) *cobra.Command {
 		if c.ArgsLenAtDash() == len(args) { // a list of paths that came out empty does not mean everything
 			return usagef("%s: no path behind -- (leave it out to restore everything)", c.Name())
 		}
-		opt := &engine.RestoreOptions{}
 		if opt.Paths, err = a.inside(paths); err != nil {
 			return err
 		}
@@ -68,6 +68,7 @@ func restoreCommand(a *app) *cobra.Command {
 		return a.restore(ctx, e, &r)
 	})
 	c.Flags().StringVar(&prompt, "prompt", "", "in place of ID: the state before an agent worked on the prompt with this `id`")
+	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "restore ignored files too that are there and differ, not only those that are gone")
 	return a.restoreFlags(c, &r)
 }
 

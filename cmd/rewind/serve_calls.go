@@ -48,14 +48,15 @@ func callPreview(ctx context.Context, c *call) (any, error) {
 // target is the part that plan, show and restore have in common.
 func target(ctx context.Context, c *call) (*engine.Snapshot, *engine.RestoreOptions, error) {
 	var p struct {
-		ID    string
-		Paths []string
+		ID      string
+		Paths   []string
+		Ignored bool
 	}
 	if err := c.Decode(&p); err != nil {
 		return nil, nil, err
 	}
 	s, err := c.engine.Resolve(ctx, p.ID)
-	return s, &engine.RestoreOptions{Paths: p.Paths}, err
+	return s, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored}, err
 }
 
 func callRestore(ctx context.Context, c *call) (any, error) {

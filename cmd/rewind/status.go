@@ -54,6 +54,7 @@ func (a *app) printStatus(st *engine.Status) {
 		say(a.out, "here       %s: the files were restored to it, and nothing was recorded since\n", short(st.Here))
 	}
 	say(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
+	say(a.out, "ignored    %s\n", ignoredFiles(st.Ignored))
 	for _, n := range st.Skipped {
 		say(a.out, "%-10s %s: %s\n", leftOutWord(n), quote(n.Path), n.Reason)
 	}
@@ -88,6 +89,17 @@ func (a *app) printCost(st *engine.Status) {
 
 // lessCost says how history is made to cost less.
 const lessCost = "\"rewind prune --max-store-size SIZE --gc\" drops the oldest snapshots; the setting rewind.maxStoreSize limits every prune"
+
+// ignoredFiles says which ignored files are not recorded.
+func ignoredFiles(setting string) string {
+	switch setting {
+	case "none":
+		return "not recorded, but what rewind.include names"
+	case "all":
+		return "all recorded"
+	}
+	return "recorded; but not in ignored directories, above 1 MiB, object files, or where a directory has more than 32 (rewind.ignored, rewind.include)"
+}
 
 func verifyCommand(a *app) *cobra.Command {
 	c := verb("verify", "Read back everything that snapshots need and compare it with its ids", nothing, func(c *cobra.Command, _ []string) error {

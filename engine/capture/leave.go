@@ -37,6 +37,14 @@ func (w *leaving) Full(files int) string {
 	return w.Policy.Full(files)
 }
 
+// Small asks the other policy.
+func (w *leaving) Small() *worktree.Small {
+	if w.Policy == nil {
+		return nil
+	}
+	return w.Policy.Small()
+}
+
 // Digest covers the paths too.
 func (w *leaving) Digest() uint64 {
 	h := fnv.New64a()

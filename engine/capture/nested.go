@@ -83,6 +83,7 @@ type nestedOnes struct {
 func (n *nestedOnes) add(at records.NestedAt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.list = slices.DeleteFunc(n.list, func(known records.NestedAt) bool { return known.Path == at.Path }) // of a scan that was begun anew
 	n.list = append(n.list, at)
 }
 

@@ -2,7 +2,9 @@ package capture
 
 import (
 	"context"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
@@ -131,6 +133,44 @@ func (s *Seen) Empty(path string) bool {
 	defer dir.Close()
 	names, err := dir.List()
 	return err == nil && len(names) == 0
+}
+
+// Class returns what the scan took a file for: ignored, and recorded though nobody
+// has named it; in the index of its repository.
+func (s *Seen) Class(path string) (unasked, tracked bool) {
+	at, _ := s.result.Lookup(path)
+	return at.Unasked, at.Tracked
+}
+
+// Holds reports whether a file or link is there as a state has it. It reads a file
+// only if that has the length of the content.
+func (s *Seen) Holds(path string, node apply.Node) bool {
+	dir, err := dirfd.OpenBelow(s.place.Root, dirfd.Parent(path))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	name, alg := filepath.Base(path), s.place.Objects.Algorithm
+	st, err := dir.Lstat(name)
+	if err != nil || st.Mode.Type() != node.Mode.Type() {
+		return false
+	}
+	if st.Mode.Type() == tree.Symlink {
+		target, err := dir.Readlink(name)
+		return err == nil && alg.Sum(oid.Blob, []byte(target)) == node.ID
+	}
+	kind, size, err := s.place.Objects.Stat(context.Background(), node.ID)
+	if err != nil || kind != oid.Blob || size != st.Size || st.Mode != node.Mode {
+		return false
+	}
+	f, err := dir.OpenFile(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h := alg.NewHasher(oid.Blob, size)
+	n, err := io.Copy(h, io.LimitReader(f, size+1))
+	return err == nil && n == size && h.Sum() == node.ID
 }
 
 // RulesOf names rules by the ids of their texts.

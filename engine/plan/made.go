@@ -8,10 +8,10 @@ import (
 )
 
 // Made is what an operation brought to paths where there was nothing before,
-// to directories whose permissions it changed, and to places where it put a
-// directory instead of something else: its steps, by path. Taking the operation
-// back takes that away again, whatever the rules say, unless it was changed
-// since.
+// to directories whose permissions it changed, to places where it put a
+// directory instead of something else, and what files it wrote over: its steps, by
+// path. Taking the operation back takes that away again, whatever the rules say,
+// unless it was changed since.
 type Made map[string]apply.Step
 
 // MadeBy reads from the steps of an operation what it made.
@@ -19,7 +19,7 @@ func MadeBy(steps []apply.Step) Made {
 	m := Made{}
 	for i := range steps {
 		s := steps[i]
-		if s.Have.Mode.Type() == tree.Absent || rights(&s) || displaces(&s) {
+		if s.Have.Mode.Type() == tree.Absent || rights(&s) || displaces(&s) || fileOrLink(s.Want.Mode) {
 			m[s.Path] = s
 		}
 	}

@@ -18,8 +18,8 @@ import (
 type Plan struct {
 	Changes   []Change     // in path order
 	Steps     []apply.Step // the same, in the order in which they are carried out
-	Unknown   []string     // paths that were asked for by name, and that neither the target nor the present has
-	Kept      []Note       // paths that the target does not have and that stay all the same
+	Unknown   []Note       // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
+	Kept      []Note       // paths that stay although the target does not have them, or has something else
 	Conflicts []Note       // paths that cannot be restored from what the target has
 
 	// Force are ignored files that lie where the plan changes something. They
@@ -35,6 +35,12 @@ type Aim struct {
 	Target *Target
 	Paths  *Selection
 	Made   Made // what the operation that is taken back brought; nil unless one is
+
+	// Ignored says that ignored files go back too which are there, and differ.
+	Ignored bool
+	// Named reports whether somebody has named an ignored file, to be recorded and
+	// restored like any other. Nil: nobody has.
+	Named func(path string) bool
 }
 
 // planner compares the present with a target.
@@ -75,12 +81,28 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 		}
 	}
 	p.unseen()
-	var err error
-	if p.plan.Unknown, err = aim.Paths.Unknown(o, present.State, aim.Target.State); err != nil {
+	unknown, err := aim.Paths.Unknown(o, present.State, aim.Target.State)
+	if err != nil {
 		return nil, err
+	}
+	for _, path := range unknown {
+		if err := p.unknown(path); err != nil {
+			return nil, err
+		}
 	}
 	p.plan.Steps = apply.Order(p.plan.Steps)
 	return &p.plan, nil
+}
+
+// unknown names a path that neither the target nor the present has, with the
+// reason why the target could not have it, if one is known.
+func (p *planner) unknown(path string) error {
+	why, err := p.cover.excludes(path, false)
+	if why == "" && err == nil {
+		why, err = p.cover.excludes(path, true) // it may have been either
+	}
+	p.plan.Unknown = append(p.plan.Unknown, Note{Path: path, Reason: why})
+	return err
 }
 
 // unseen finds what the operation that is taken back brought and the scan left
@@ -122,6 +144,9 @@ func (p *planner) add(c tree.Change) error {
 	if c.To.Mode.Type() == tree.Absent {
 		return p.remove(c)
 	}
+	if stays, err := p.spared(c); stays || err != nil {
+		return err
+	}
 	if view := viewOf(nil, p.aim.Target); view.to && converted(c.From) {
 		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: keptConverted})
 		return nil
@@ -129,6 +154,10 @@ func (p *planner) add(c tree.Change) error {
 	if p.blocked(c) {
 		if why := p.present.leftOut(c.Path); why != "" {
 			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
+			return nil
+		}
+		if p.holdsIgnored(c) {
+			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: conflictIgnored})
 			return nil
 		}
 		p.plan.Force = append(p.plan.Force, c.Path)
@@ -174,6 +203,9 @@ func (p *planner) brought(c tree.Change) bool {
 
 // remove plans the deletion of a path, unless the target could not have held it.
 func (p *planner) remove(c tree.Change) error {
+	if p.outlasts(c) {
+		return nil
+	}
 	reason, err := p.reason(c)
 	if err != nil {
 		return err

@@ -26,6 +26,12 @@ type Disk interface {
 	// Fingerprint returns by what a step recognises what the scan saw at a path; the zero
 	// Fingerprint where only the content can tell.
 	Fingerprint(path string) apply.Fingerprint
+	// Class returns what the scan took a file for: ignored, and recorded though
+	// nobody has named it; in the index of its repository.
+	Class(path string) (unasked, tracked bool)
+	// Holds reports whether a file or link is there as a state has it. It reads a
+	// file only if that has the length of the content.
+	Holds(path string, node apply.Node) bool
 }
 
 // mode is what lies at a path. Below a directory that is not there it does not

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/git/gitconf"
@@ -22,6 +23,9 @@ var lessens = map[string]func(now, then *Settings) bool{
 	"maxstoresize":      func(now, then *Settings) bool { return lower(now.MaxStoreSize, then.MaxStoreSize) },
 	"watch":             func(now, then *Settings) bool { return now.WatchFrom < 0 && then.WatchFrom >= 0 },
 	"thin":              func(now, then *Settings) bool { return lower(now.ThinDays, then.ThinDays) },
+	"ignored": func(now, then *Settings) bool {
+		return slices.Index(ignoredValues, then.Ignored) < slices.Index(ignoredValues, now.Ignored)
+	},
 }
 
 // lower reports whether a limit is below another; 0 is none.

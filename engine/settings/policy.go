@@ -46,18 +46,20 @@ type policy struct {
 	maxFileSize               int64
 	gitMaxFileSize            int64
 	largeDir                  int
+	all                       bool // every ignored file is recorded
+	small                     *worktree.Small
 	digest                    uint64
 }
 
 // Policy returns what the settings say about paths, nil if they say nothing.
 func (s *Settings) Policy() worktree.Policy {
-	if len(s.Include)+len(s.Exclude)+len(s.Secrets) == 0 && s.MaxFileSize == 0 && s.GitMaxFileSize == 0 && s.LargeDir == 0 {
+	if len(s.Include)+len(s.Exclude)+len(s.Secrets) == 0 && s.MaxFileSize == 0 && s.GitMaxFileSize == 0 && s.LargeDir == 0 && s.Ignored != IgnoredSmall && s.Ignored != IgnoredAll {
 		return nil
 	}
-	p := &policy{maxFileSize: s.MaxFileSize, gitMaxFileSize: s.GitMaxFileSize, largeDir: s.LargeDir}
+	p := &policy{maxFileSize: s.MaxFileSize, gitMaxFileSize: s.GitMaxFileSize, largeDir: s.LargeDir, all: s.Ignored == IgnoredAll, small: s.small()}
 	p.include, p.exclude, p.secrets = chainOf(s.Include), chainOf(s.Exclude), chainOf(s.Secrets)
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q %q %q %d %d %d", s.Include, s.Exclude, s.Secrets, s.MaxFileSize, s.LargeDir, s.GitMaxFileSize)
+	fmt.Fprintf(h, "%q %q %q %d %d %d %s", s.Include, s.Exclude, s.Secrets, s.MaxFileSize, s.LargeDir, s.GitMaxFileSize, s.Ignored)
 	p.digest = h.Sum64()
 	return p
 }
@@ -105,6 +107,8 @@ func (p *policy) Place(path string, isDir, ignored bool, size int64) (worktree.P
 		return worktree.Nowhere, fmt.Sprintf(largeReason+"%d bytes)", p.maxFileSize)
 	case ignored && (matches(p.include) || isDir && p.mayInclude(path)):
 		return worktree.Overlay, ""
+	case ignored && p.all:
+		return worktree.Unasked, ""
 	case !ignored && !isDir && (p.gitMaxFileSize > 0 && size > p.gitMaxFileSize || matches(p.secrets)):
 		return worktree.Overlay, ""
 	}

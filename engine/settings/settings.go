@@ -23,6 +23,7 @@ import (
 type Settings struct {
 	Force          bool          // also protect what is almost surely a mistake
 	Include        []string      // patterns of ignored files that are recorded all the same
+	Ignored        string        // which other ignored files are: IgnoredSmall, IgnoredNone or IgnoredAll
 	Exclude        []string      // patterns of files that are left out
 	Secrets        []string      // patterns of untracked files that stay out of git objects
 	MaxFileSize    int64         // bytes; 0: no limit
@@ -49,6 +50,7 @@ var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
 	"force":          boolean(func(s *Settings) *bool { return &s.Force }),
 	"builtin":        boolean(func(s *Settings) *bool { return &s.Builtin }),
 	"include":        patterns(func(s *Settings) *[]string { return &s.Include }),
+	"ignored":        ignoredValue,
 	"exclude":        patterns(func(s *Settings) *[]string { return &s.Exclude }),
 	"secrets":        patterns(func(s *Settings) *[]string { return &s.Secrets }),
 	"maxfilesize":    number(func(s *Settings, n int64) { s.MaxFileSize = n }),
@@ -99,7 +101,7 @@ func watching(s *Settings, c *gitconf.Config, name string) error {
 
 // environment names the variable of each setting.
 var environment = map[string]string{
-	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_SECRETS": "secrets",
+	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_IGNORED": "ignored", "REWIND_SECRETS": "secrets",
 	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_GIT_MAX_FILE_SIZE": "gitmaxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
 	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
 	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir", "REWIND_WATCH": "watch",
@@ -118,7 +120,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize}
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())

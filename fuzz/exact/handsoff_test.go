@@ -157,11 +157,6 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 	for name, c := range map[string]struct{ then, now func(w *world) }{
 		"file over file": {func(w *world) { w.write("out", "then") }, func(w *world) { w.write("out", "now, and precious") }},
-		"directory over file": {func(w *world) { w.write("out", "then") }, func(w *world) {
-			w.remove("out")
-			w.write("out/a", "precious")
-			w.write("out/deep/b", "precious too")
-		}},
 		"file over directory": {func(w *world) { w.write("out/a", "then"); w.write("out/b/c", "then") }, func(w *world) {
 			w.remove("out")
 			w.write("out", "precious")
@@ -189,6 +184,33 @@ func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 				w.write(".gitignore", "out\n")
 			}, nil)
 		})
+	}
+}
+
+// TestAnIgnoredDirectoryInTheWayOfAFileStays checks that no restore deletes what
+// is in an ignored directory: that the snapshot has a file there is a conflict.
+func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
+	t.Parallel()
+	w, d := newRepo(t), throughCommand{}
+	w.write("out", "then")
+	w.write("beside", "then")
+	id, _ := d.snapshot(w)
+	w.remove("out")
+	w.write("out/a", "precious")
+	w.write("out/deep/b", "precious too")
+	w.write("beside", "now")
+	w.write(".gitignore", "out\n")
+	now := w.look()
+	for _, more := range [][]string{nil, {"--ignored"}} {
+		f := w.rewind(append([]string{"restore", id, "--yes", "--json"}, more...)...)
+		if f.code != 5 || len(f.Conflicts) != 1 || f.Conflicts[0].path() != "out" {
+			t.Fatalf("the restore exited with %d: %s%s", f.code, f.out, f.errors)
+		}
+		if w.read("out/a") != "precious" || w.read("out/deep/b") != "precious too" || w.read("beside") != "then" {
+			t.Error("the restore deleted what is ignored, or left the rest")
+		}
+		d.undo(w)
+		w.is("undo", now)
 	}
 }
 

@@ -33,6 +33,9 @@ func (e Entry) IsZero() bool { return e.p == nil }
 // Flags returns the entry's flags.
 func (e Entry) Flags() EntryFlags { return e.raw() &^ (hasGit | hasRaw | longIDs) }
 
+// Size returns the entry's size.
+func (e Entry) Size() int64 { return int64(binary.LittleEndian.Uint64(e.p[entBytes:])) }
+
 // Same reports whether stat data are those of the entry.
 func (e Entry) Same(st *dirfd.Stat) bool {
 	le, p := binary.LittleEndian, e.p[:entIDs]

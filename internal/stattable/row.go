@@ -34,6 +34,13 @@ const (
 	Dropped // what was known of the entries was not saved: the index must not be taken for it
 )
 
+// Two small numbers of a head stand in the upper half of the flags.
+const (
+	unaskedShift, levelsShift = 16, 24
+	flagsMask                 = 1<<unaskedShift - 1
+	unaskedMax                = 1<<(levelsShift-unaskedShift) - 1
+)
+
 // EntryFlags say what is known of an entry.
 type EntryFlags uint16
 
@@ -51,9 +58,10 @@ const (
 	hasGit
 	hasRaw
 	longIDs
-	InFull // a directory that is [Full], or lies in one: an empty one is not recorded
-	Fresh  // read so soon after it was written that the write may have gone on: read it once more
-	Linked // a file with other names, under which it may be written too
+	InFull  // a directory that is [Full], or lies in one: an empty one is not recorded
+	Fresh   // read so soon after it was written that the write may have gone on: read it once more
+	Linked  // a file with other names, under which it may be written too
+	Unasked // ignored, and no pattern names it: it is here because it is small
 )
 
 // The offsets of a row and of an entry; docs/format.md has the table.
@@ -82,6 +90,8 @@ type Head struct {
 	IndexKey     uint64 // of a repository's root: which index file the digests were made from
 	Tree         oid.ID // the git tree; zero if it holds nothing
 	Overlay      oid.ID // the overlay; zero if it holds nothing
+	Unasked      int    // so many files in it could be [Unasked] entries; 255 stands for more
+	Levels       uint8  // of the worktree's root: which directories' are
 }
 
 // An Item is one entry, decoded. For a directory Git is its tree (or the
@@ -121,7 +131,8 @@ func checksum(dir string, p []byte) uint32 {
 func Encode(dir string, h *Head, items []Item, notes []Note) Row {
 	p := make([]byte, rowIDs, rowIDs+2*longID+itemBytes(items))
 	le := binary.LittleEndian
-	flags := h.Flags &^ (hasTree | hasOverlay | long)
+	flags := h.Flags & flagsMask &^ (hasTree | hasOverlay | long)
+	flags |= RowFlags(min(h.Unasked, unaskedMax))<<unaskedShift | RowFlags(h.Levels)<<levelsShift
 	if !h.Tree.IsZero() {
 		flags |= hasTree
 		p = h.Tree.Append(p)
@@ -296,8 +307,10 @@ func (r Row) Equal(o Row) bool { return bytes.Equal(r.p, o.p) }
 
 // Flags returns the row's flags.
 func (r Row) Flags() RowFlags {
-	return RowFlags(binary.LittleEndian.Uint32(r.p[offFlags:])) &^ (hasTree | hasOverlay | long)
+	return r.rawFlags() & flagsMask &^ (hasTree | hasOverlay | long)
 }
+
+func (r Row) rawFlags() RowFlags { return RowFlags(binary.LittleEndian.Uint32(r.p[offFlags:])) }
 
 // SameDir reports whether the directory's own stat data are the row's.
 func (r Row) SameDir(st *dirfd.Stat) bool {
@@ -309,8 +322,8 @@ func (r Row) SameDir(st *dirfd.Stat) bool {
 // Head decodes what the row says of the directory itself.
 func (r Row) Head() Head {
 	le, p := binary.LittleEndian, r.p
-	flags := RowFlags(le.Uint32(p[offFlags:]))
-	h := Head{Flags: r.Flags(), Mode: tree.Mode(le.Uint32(p[offMode:])), Ino: le.Uint64(p[offIno:]),
+	flags := r.rawFlags()
+	h := Head{Flags: r.Flags(), Unasked: int(flags >> unaskedShift & unaskedMax), Levels: uint8(flags >> levelsShift), Mode: tree.Mode(le.Uint32(p[offMode:])), Ino: le.Uint64(p[offIno:]),
 		Mtime: int64(le.Uint64(p[offMtime:])), Ctime: int64(le.Uint64(p[offCtime:])),
 		Rules: le.Uint64(p[offRules:]), Attrs: le.Uint64(p[offAttrs:]),
 		Index: le.Uint64(p[offIndex:]), IndexKey: le.Uint64(p[offIndexKey:])}

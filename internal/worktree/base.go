@@ -14,6 +14,7 @@ import (
 type Base struct {
 	table    *stattable.Table
 	restless map[string]bool // directories that every scan enters
+	unasked  amount          // of all rows
 }
 
 // Keep is [Result.SaveStatTable], and keeps what was seen in memory too. It
@@ -33,6 +34,7 @@ func (r *Result) Keep(store string, snapshot oid.ID) (*Base, error) {
 	}
 	b := &Base{table: table, restless: map[string]bool{}}
 	for dir, row := range table.Below("") {
+		b.unasked.add(amountIn(row))
 		if restless(row) {
 			b.restless[dir] = true
 		}
@@ -51,10 +53,17 @@ func (b *Base) Update(r *Result, store string, snapshot oid.ID) (*Updated, bool)
 		return nil, false
 	}
 	changed, removed := r.changed()
+	was := func(dir string) amount {
+		row, _, _ := b.table.Row(dir)
+		return amountIn(row)
+	}
 	for _, dir := range removed {
 		delete(b.restless, dir)
+		b.unasked.sub(was(dir))
 	}
 	for dir, row := range changed {
+		b.unasked.sub(was(dir))
+		b.unasked.add(amountIn(row))
 		if restless(row) {
 			b.restless[dir] = true
 		} else {
@@ -72,8 +81,9 @@ type Updated struct{ Changed, Removed []string }
 // StatTable is what takes the place of the stat table for a scan on this base.
 func (b *Base) StatTable() *stattable.Table { return b.table }
 
-// Visit adds what every scan has to enter.
+// Visit adds what every scan has to enter, and what the others are based on.
 func (b *Base) Visit(c *Candidates) {
+	c.unasked = b.unasked
 	for dir := range b.restless {
 		c.reach(dir)
 	}

@@ -35,7 +35,7 @@ func (w *worker) finish(n *node) error {
 		w.lost(n.path)
 		return nil
 	}
-	if n.contents == nil && len(n.reports) == 0 {
+	if n.contents == nil && len(n.reports) == 0 && (n.parent != nil || n.row.Head().Levels == w.levels.code()) {
 		w.tell(n, n.row)
 		return nil
 	}
@@ -49,6 +49,9 @@ func (w *worker) finish(n *node) error {
 	w.lostIn(n, n.contents.items)
 	head := &n.contents.head
 	head.Tree, head.Overlay = n.tree, n.overlay
+	if n.parent == nil {
+		head.Levels = w.levels.code()
+	}
 	if (n.parent == nil || n.nestedRoot()) && n.realm.wantsAll() {
 		head.Flags |= stattable.AllWanted
 	}

@@ -14,9 +14,10 @@ import (
 // indexes and settings that are others now, nested repositories, what was read too
 // soon or could not be read.
 type Candidates struct {
-	dirs  map[string]*someNames
-	below map[string]bool // directories of which everything below counts
-	above map[string]bool // the directories on the way to all those, and they themselves
+	dirs    map[string]*someNames
+	below   map[string]bool // directories of which everything below counts
+	above   map[string]bool // the directories on the way to all those, and they themselves
+	unasked amount          // of the rows that the scan is based on
 }
 
 // someNames are names in a directory, or all of them.

@@ -111,6 +111,9 @@ func walkCandidates(t *testing.T, seed uint64, steps int) {
 	if w.r.IntN(3) > 0 { // a clock that trusts everything: rows then say the same whoever makes them
 		p.now = time.Now().Add(time.Hour).UnixNano()
 	}
+	if w.r.IntN(2) == 0 { // limits of ignored files that are met all the time
+		p.policy = few{Small{FileBytes: 5, DirFiles: 2, DirBytes: 8, Files: 1 + w.r.IntN(6), Bytes: 2 + int64(w.r.IntN(20)), Product: func(string) bool { return false }}}
+	}
 	for range 20 {
 		w.step()
 	}

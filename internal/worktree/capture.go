@@ -28,6 +28,7 @@ type candidate struct {
 	isTracked bool
 	ignored   bool // by the rules
 	forced    bool // recorded in spite of them
+	unasked   bool // recorded in spite of them, because it is small
 	rule      bool // a rule file that is in force here
 	sameAttrs bool // the attributes are those of the row
 	sameIndex bool // the index has here what it had when the row was written
@@ -108,7 +109,9 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 		it.Flags |= stattable.Rule
 	}
 	place, why := Usual, ""
-	if !c.isTracked && w.cfg.Policy != nil {
+	if c.unasked {
+		place = Unasked
+	} else if !c.isTracked && w.cfg.Policy != nil {
 		place, why = w.cfg.Policy.Place(join(n.path, c.name), false, c.ignored, st.Size)
 	}
 	needed := c.forced || it.Flags&stattable.Rule != 0
@@ -116,14 +119,20 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	case place == Nowhere && !needed:
 		w.leaveOut(c, why)
 		return it, false
-	case c.ignored && place != Overlay && !needed:
+	case c.ignored && place == Usual && !needed:
 		return it, false
 	case c.ignored:
 		it.Flags |= stattable.Ignored
+		if place != Overlay && !c.rule {
+			it.Flags |= stattable.Unasked
+		}
 	case place != Usual, w.closed(n, c, st):
 		it.Flags |= stattable.OverlayOnly
 	}
-	if n.side == inTree && !c.isTracked && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
+	if n.buried && !c.isTracked {
+		it.Flags |= stattable.Unasked
+	}
+	if n.side == inTree && !c.isTracked && !c.ignored && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
 	}
 	return it, true

@@ -196,6 +196,8 @@ type rules struct{ number uint64 }
 
 func (r rules) Digest() uint64 { return r.number }
 
+func (rules) Small() *Small { return nil }
+
 func (r rules) Full(int) string { return "" }
 
 func (r rules) Place(path string, isDir, ignored bool, size int64) (Place, string) {

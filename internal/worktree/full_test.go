@@ -25,6 +25,8 @@ func (l limit) Place(p string, isDir, ignored bool, size int64) (Place, string) 
 	return Usual, ""
 }
 
+func (limit) Small() *Small { return nil }
+
 func (l limit) Full(files int) string {
 	if files < int(l) {
 		return ""

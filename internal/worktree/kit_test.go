@@ -66,6 +66,8 @@ type place struct {
 	store *memory
 	table string
 	now   int64 // of the clock in tests that set it; else 0
+
+	policy Policy // of every scan; may be nil
 }
 
 func newPlace(t testing.TB) *place {
@@ -156,6 +158,7 @@ func (p *place) write(rel, data string) {
 func (p *place) config() *Config {
 	p.t.Helper()
 	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, StatTable: stattable.Load(p.table), Save: p.store, Has: p.store.has}
+	cfg.Policy = p.policy
 	p.t.Cleanup(cfg.StatTable.Close)
 	cfg.Nested = func(_ context.Context, dir string) (*Repo, error) { return p.nested(dir) }
 	if p.now != 0 {

@@ -28,6 +28,7 @@ type listing struct {
 	kids      []*node
 	onDisk    map[string]bool   // names that are on disk, if the row is what knows the index
 	one       candidate         // the file that is looked at
+	waiting   []string          // ignored files that may be small and few enough
 	left      map[string]oid.ID // names of the index that are on disk and were left out with a note, and what git's tree has of them
 }
 
@@ -57,6 +58,9 @@ func (w *worker) list(n *node, dir *dirfd.Dir, st *dirfd.Stat) error {
 		if err := l.name(&names[i]); err != nil {
 			return err
 		}
+	}
+	if err := l.takeSmall(); err != nil {
+		return err
 	}
 	if err := l.absent(); err != nil {
 		return err
@@ -192,6 +196,9 @@ func (l *listing) file(name string, kind tree.Mode) error {
 		}
 	}
 	f.rule = kind == tree.File && (name == ignoreName && !l.n.ignored && !l.n.all || name == attrName && !l.n.realm.borrows())
+	if l.deferred(f) {
+		return nil
+	}
 	if unwanted := f.ignored && l.cfg.Policy == nil || !f.isTracked && l.n.trackedOnly(); unwanted && !f.forced && !f.rule {
 		return nil
 	}
@@ -246,13 +253,14 @@ func (l *listing) enter(c *node, instead bool) bool {
 	if l.force.paths[c.path] {
 		c.all = true
 	}
-	c.ignored = !c.all && (l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored)
+	ignored := l.n.ignored || l.n.buried || l.rules.Match(c.name, true) == ignore.Ignored
 	if c.all {
-		if l.n.ignored || l.rules.Match(c.name, true) == ignore.Ignored {
+		if c.buried = ignored; ignored {
 			c.side = outside
 		}
 		return true
 	}
+	c.ignored = ignored
 	forced := l.force.above[c.path]
 	if l.n.trackedOnly() {
 		return forced
@@ -268,7 +276,7 @@ func (l *listing) enter(c *node, instead bool) bool {
 	case place == Overlay && !c.ignored:
 		c.side = outside
 	}
-	return !c.ignored || place == Overlay || forced || instead
+	return !c.ignored || place == Overlay || place == Unasked || forced || instead
 }
 
 // checkRules makes the next scan list the directory again if a rule file was

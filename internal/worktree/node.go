@@ -19,6 +19,7 @@ type node struct {
 	base       *node      // the nearest directory above it that stays open; nil: the root
 	dir        *dirfd.Dir // if it stays open itself
 	depth      int
+	levels     levels // of the scan
 	path, name string
 	realm      *realm
 	inherited
@@ -90,14 +91,16 @@ type inherited struct {
 	full         fullness // if so: take what the index has, not the rest
 	ignored      bool     // it is here in spite of the rules: take what is named, not the rest
 	all          bool     // it was named itself: take everything
+	buried       bool     // and it is, or is in, an ignored directory
 	nested       bool     // it is, or is in, a nested repository
 	noIndex      bool     // the index has nothing in it
+	reach        reach    // of what is done about small ignored files
 	private      bool     // one who may read git's objects cannot enter a directory above it; after the visit: or it
 }
 
 func (h *inherited) digest() uint64 {
 	var flags uint64
-	for i, set := range []bool{h.side == inTree, h.ignored, h.all, h.nested, h.full == fullAbove, h.private} {
+	for i, set := range []bool{h.side == inTree, h.ignored, h.all, h.nested, h.full == fullAbove, h.private, h.reach < measured, h.reach < taken} {
 		if set {
 			flags |= 1 << i
 		}
@@ -164,7 +167,8 @@ func (n *node) child(c *node, name string) {
 	if n.trackedOnly() {
 		c.full = fullAbove
 	}
-	c.depth, c.base = n.depth+1, n.base
+	c.depth, c.base, c.levels = n.depth+1, n.base, n.levels
+	c.reach = c.levels.of(c.depth)
 	if n.dir != nil {
 		c.base = n
 	}

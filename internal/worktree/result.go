@@ -16,10 +16,14 @@ import (
 // An Entry is what the scan saw at one path. Of Stat the fields Mode, Ino,
 // Size, Mtime and Ctime are set; of a directory all but the size.
 type Entry struct {
-	Stat  dirfd.Stat
-	Raw   oid.ID // of the bytes on disk; zero for directories
-	Git   oid.ID // in the git tree; zero if it is not there
-	Young bool   // it may have changed since without a trace in its stat data
+	Stat dirfd.Stat
+	Raw  oid.ID // of the bytes on disk; zero for directories
+	Git  oid.ID // in the git tree; zero if it is not there
+
+	Unasked bool // ignored, and no pattern names it
+	Tracked bool // in the index of its repository
+
+	Young bool // it may have changed since without a trace in its stat data
 }
 
 // Lookup returns what the scan saw at a slash-separated path; false if it
@@ -56,7 +60,8 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 		e.Git = oid.ID{}
 	}
 	st := dirfd.Stat{Mode: e.Mode, Ino: e.Ino, Size: e.Size, Mtime: e.Mtime, Ctime: e.Ctime}
-	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Young: e.Flags&(stattable.Young|stattable.Fresh) != 0}, true
+	has := func(flags stattable.EntryFlags) bool { return e.Flags&flags != 0 }
+	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Unasked: has(stattable.Unasked), Tracked: has(stattable.Tracked), Young: has(stattable.Young | stattable.Fresh)}, true
 }
 
 // A reached directory is one on the way to the path that was looked up last.

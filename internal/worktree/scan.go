@@ -33,14 +33,30 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 		return nil, fmt.Errorf("scan: %w", err)
 	}
 	defer root.Close()
-	for {
-		s := newScan(cfg, root)
-		if err := s.run(ctx); err != nil {
+	again := *cfg
+	if again.Repo.Index != nil {
+		again.Repo.Index = sync.OnceValues(cfg.Repo.Index)
+	}
+	s := newScan(&again, root)
+	s.levels = s.beginLevels()
+	for try := 1; ; try++ {
+		err := s.run(ctx)
+		if err != nil && !errors.Is(err, errLevels) {
 			return nil, fmt.Errorf("scan: %w", err)
 		}
-		if !s.more() {
+		now, settled := s.settled()
+		switch {
+		case err == nil && s.more():
+			now = s.levels
+		case err == nil && (settled || try >= scansMax):
 			return s.finished(), nil
+		default:
+			if again.Only = nil; try >= scansMax {
+				now = levels{} // the root alone is within the limits
+			}
 		}
+		s = newScan(&again, root)
+		s.levels = now
 	}
 }
 
@@ -64,6 +80,10 @@ type scan struct {
 	err     error          // the first fatal one
 	result  *Result        // rows and lists are added under mu
 	count   Counters
+	small   *Small // limits of ignored files; nil: none is recorded without being named
+	levels  levels
+	tally   tally
+	grown   growth
 	last    *node           // the root
 	linked  map[uint64]bool // inodes of files that have more names than their rows know; of candidates alone
 	emptyID oid.ID
@@ -72,6 +92,9 @@ type scan struct {
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
 	s.wake = sync.NewCond(&s.mu)
+	if cfg.Policy != nil {
+		s.small = cfg.Policy.Small()
+	}
 	local := root.Local()
 	if s.slack == 0 {
 		if s.slack = slackUnknown; local {
@@ -94,7 +117,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 }
 
 func (s *scan) run(ctx context.Context) error {
-	n := &node{inherited: inherited{side: inTree}}
+	n := &node{inherited: inherited{side: inTree, reach: taken}, levels: s.levels}
 	n.private = s.cfg.Private
 	s.last = n
 	if err := s.enterRealm(n, &s.cfg.Repo); err != nil {

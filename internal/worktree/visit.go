@@ -129,9 +129,11 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 		if ok, err := w.refresh(n, dir, st); !ok || err != nil {
 			return false, err
 		}
+		n.contents.head.Unasked = head.Unasked
 	} else {
 		n.tree, n.overlay = head.Tree, head.Overlay
 	}
+	w.tallied(n, amountIn(n.row))
 	w.descend(n, w.kidsOf(n))
 	return true, nil
 }
@@ -173,7 +175,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 		if err == nil && e.Same(&st) && flags&(stattable.Young|stattable.Fresh) == 0 && touched(&st) < w.doubtful {
 			continue
 		}
-		if err != nil || flags&stattable.Rule != 0 {
+		if err != nil || flags&(stattable.Rule|stattable.Unasked) != 0 {
 			return false
 		}
 		w.changed = append(w.changed, i)
@@ -334,7 +336,7 @@ func (w *worker) inVain(n *node) bool {
 // overlaid reports whether an ignored directory is recorded all the same.
 func (w *worker) overlaid(n *node) bool {
 	place, _ := w.cfg.Policy.Place(n.path, true, true, 0)
-	return place == Overlay
+	return place == Overlay || place == Unasked
 }
 
 func (s *scan) skip(k Skip) {

@@ -95,6 +95,7 @@ const (
 	Usual   Place = iota // as the ignore rules say
 	Overlay              // kept, but not in the git tree; of an ignored directory: look inside
 	Nowhere              // left out, and named with the reason
+	Unasked              // as Overlay, of what is ignored and no pattern names
 )
 
 // A Policy decides about what the index does not know: opted-in ignored files,
@@ -110,8 +111,23 @@ type Policy interface {
 	// above it. The root is never asked about.
 	Full(files int) (reason string)
 
+	// Small says which ignored files are recorded although [Policy.Place] says
+	// Usual of them; nil: none.
+	Small() *Small
+
 	// Digest is equal for policies that decide equally.
 	Digest() uint64
+}
+
+// Small bounds what is recorded of the ignored files that lie in directories
+// which are not ignored. Each such file counts, but those that are products.
+type Small struct {
+	FileBytes int64                  // a larger file is not recorded
+	DirFiles  int                    // where a directory has more of them, none of it is recorded; at most 254
+	DirBytes  int64                  // of one directory at most so many bytes are recorded, the smallest files first
+	Files     int                    // of the worktree: the deepest levels of directories are left out until there are no more
+	Bytes     int64                  // and no more bytes
+	Product   func(name string) bool // a tool makes files of this name anew
 }
 
 // A Config says what to scan and how. Root, Algorithm, StatTable and Save are
