@@ -133,6 +133,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"restore", "--dry-run", first.ID}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
 		{"hook", evil, evil}, {"hook", "claude", evil}, {"hook", "claude", "Stop"}, {"hook", "--layout", evil, "generic", "before"}, {"hook", "--task"},
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
+		{"mcp", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
 		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
 	}

@@ -47,7 +47,7 @@ func newRoot(a *app) *cobra.Command {
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
-		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), setupCommand(a), serveCommand(a), benchCommand(a),
+		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
 	for _, c := range root.Commands() {
 		c.Long = longer(c)

@@ -86,6 +86,7 @@ type call struct {
 	engine    *engine.Engine
 	begun     time.Time
 	recovered *engine.Restored // what was finished on the way, if anything
+	told      func(string)     // takes warnings in place of the client; nil: the client gets them
 }
 
 // methods lists what docs/protocol.md does.
@@ -256,6 +257,10 @@ func (c *call) progress() func(engine.Progress) {
 
 // warn tells the client of something that did not stop the request.
 func (c *call) warn(message string) {
+	if c.told != nil {
+		c.told(message)
+		return
+	}
 	c.Notify("warning", struct {
 		Message string `json:"message"`
 	}{message})

@@ -11,6 +11,7 @@ export const codex = {
   tools: () => ({
     write: (a) => patch(`*** Add File: ${a.path}\n${a.content.replace(/\n$/, "").split("\n").map((l) => `+${l}`).join("\n")}`),
     bash: (a) => ({ name: "exec_command", args: { cmd: a.command } }),
+    mcp: (a) => ({ name: a.tool, namespace: "mcp__rewind", args: a.input }),
     task: (a) => ({ name: "spawn_agent", namespace: "multi_agent_v1", args: { message: a.prompt } }),
     wait: () => ({ name: "wait_agent", namespace: "multi_agent_v1", args: (body) => ({ targets: [/agent_id\W+([0-9a-f-]{20,})/.exec(JSON.stringify(body.input))?.[1]], timeout_ms: 30000 }) }),
   }),
@@ -42,6 +43,10 @@ trust_level = "trusted"
   install: async (sb) => [await cli(sb, "plugin", "marketplace", "add", checkout), await cli(sb, "plugin", "add", "rewind@rewind")],
   uninstall: async (sb) => [await cli(sb, "plugin", "remove", "rewind@rewind"), await cli(sb, "plugin", "marketplace", "remove", "rewind")],
   ask: (sb, prompt, again) => run([program("codex"), "exec", ...(again ? ["resume", "--last"] : []), "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt], { cwd: sb.repo, env: sb.env }),
+  mcp: {
+    add: async (sb) => [await cli(sb, "mcp", "add", "rewind", "--", "rewind", "mcp", "--allow-restore")],
+    remove: async (sb) => [await cli(sb, "mcp", "remove", "rewind")],
+  },
   commands: { list: "$rewind:list", restore: "$rewind:restore the state before P2", undo: "$rewind:undo" },
   lists: true,
 };

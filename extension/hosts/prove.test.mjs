@@ -117,6 +117,22 @@ for (const name of chosen) {
       assert.deepEqual(here(), afterSecond);
     });
 
+    if (agent.mcp) {
+      await t.test("rewind mcp: the agent looks up what there was, and restores only what it has shown", async () => {
+        for (const r of await agent.mcp.add(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
+        const use = (tool, input) => ({ tools: [{ name: "mcp", args: { tool, input } }] });
+        const id = `prompt:${turns[2].entry}`;
+        script["P7 look"] = [use("list", { limit: 30 }), use("plan_restore", { id }),
+          { tools: [{ name: "mcp", args: { tool: "restore", input: (body) => ({ plan: /plan\W{1,8}([0-9a-f]{12})\W/.exec(JSON.stringify(body))?.[1] }) } }] }, { text: "looked" }];
+        const looked = await ask("P7 look");
+        assert.match(looked.said, /moved\.txt/);
+        assert.match(looked.said, /P2 delete/);
+        assert.deepEqual(here(), afterFirst, "the plan that was shown was carried out");
+        await rewind("undo", "--yes");
+        for (const r of await agent.mcp.remove(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
+      });
+    }
+
     await t.test("uninstall: nothing is left, and no more points are made", async () => {
       for (const r of await agent.uninstall(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
       const count = (await points()).length;
@@ -125,5 +141,42 @@ for (const name of chosen) {
       assert.equal((await points()).length, count);
       for (const [file, content] of Object.entries(agent.own?.(files(sb.home)) ?? {})) assert.fail(`${file} is left: ${content.slice(0, 200)}`);
     });
+  });
+}
+
+// The same by "rewind setup" in place of the agent's own plugin or extension, in a
+// home of its own; taken back to the byte.
+for (const name of chosen) {
+  test(`${name}: rewind setup`, { skip: existsSync(program(name)) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
+    const agent = agents[name];
+    const root = mkdtempSync(path.join(os.tmpdir(), `setup-${name}-`));
+    t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+    const sb = sandbox(root, process.env.REWIND_PROGRAM);
+    const model = await startFakeModel({ script: { "P1 create": first, "P9 after": [{ text: "nothing to do" }] }, tools: agent.tools(sb.repo), full: true });
+    t.after(() => model.close());
+    agent.prepare(sb, model);
+    const state = path.join(sb.home, ".local/state/rewind");
+    const config = () => Object.fromEntries(Object.entries(files(sb.home)).filter(([file]) => !path.join(sb.home, file).startsWith(state)));
+    const rewind = async (...args) => {
+      const r = await run([process.env.REWIND_PROGRAM, ...args], { cwd: sb.repo, env: sb.env });
+      assert.equal(r.code, 0, `rewind ${args.join(" ")}: ${r.stderr}`);
+      return r.stdout;
+    };
+    const before = config();
+    await rewind("setup", "--yes", name);
+    assert.notDeepEqual(config(), before);
+    assert.match(await rewind("setup", "--yes", name), /nothing to do/);
+    await rewind("setup", "--yes", "--remove", name);
+    assert.deepEqual(config(), before, "taken back to the byte");
+
+    await rewind("setup", "--yes", name);
+    const asked = await agent.ask(sb, "P1 create", false);
+    assert.equal(asked.code, 0, `${asked.stdout}\n${asked.stderr}`);
+    const points = async () => JSON.parse(await rewind("list", "--json")).snapshots.flatMap((s) => s.points).filter((p) => p.agent === name);
+    assert.deepEqual((await points()).sort((a, b) => (a.time < b.time ? -1 : 1)).map((p) => `${p.trigger}: ${p.prompt}`), ["prompt: P1 create", "turn: P1 create"]);
+    await rewind("setup", "--yes", "--remove", name); // the agent may have changed its files meanwhile
+    assert.doesNotMatch(JSON.stringify(Object.entries(config()).filter(([file]) => /settings\.json$|hooks|commands|plugins\/|skills|extensions\/rewind/.test(file) && !/backup|cache|sessions|history|log/.test(file))), /hook (claude|codex|copilot|gemini|opencode|qwen) /);
+    await agent.ask(sb, "P9 after", true);
+    assert.equal((await points()).length, 2, "no more points");
   });
 }

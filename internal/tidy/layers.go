@@ -81,11 +81,12 @@ var outside = map[string]string{
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/watch internal/worktree " +
 		"git/gitodb git/gitref internal/trust bench",
-	"golang.org/x/text":                 "internal/attr engine/rules",
-	"github.com/spf13/cobra":            "cmd/rewind",
-	"github.com/schollz/progressbar/v3": "cmd/rewind",
-	"golang.org/x/term":                 "cmd/rewind",
-	"znkr.io/diff":                      "cmd/rewind",
+	"golang.org/x/text":                      "internal/attr engine/rules",
+	"github.com/spf13/cobra":                 "cmd/rewind",
+	"github.com/schollz/progressbar/v3":      "cmd/rewind",
+	"github.com/modelcontextprotocol/go-sdk": "cmd/rewind",
+	"golang.org/x/term":                      "cmd/rewind",
+	"znkr.io/diff":                           "cmd/rewind",
 }
 
 // restricted lists the packages of the standard library that are not open to
