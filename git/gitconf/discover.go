@@ -166,6 +166,9 @@ func (s *search) beside(dir string) (found, error) {
 		if ok {
 			return found{top: dir, gitDir: dotGit, common: common}, nil
 		}
+		if _, err := os.Lstat(filepath.Join(dotGit, "HEAD")); errors.Is(err, fs.ErrPermission) { // whether it is one is not known
+			return found{}, fmt.Errorf("%w: %w", ErrBroken, err)
+		}
 	case info.Mode().IsRegular():
 		target, err := readGitFile(dotGit)
 		if err != nil {
