@@ -94,6 +94,9 @@ func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
 	for range 25 {
 		w.step()
 	}
+	w.unmount() // where a file is mounted nothing is watched
+	w.tree.Close()
+	w.tree = &watched.Tree{}
 	w.arm()
 	return w
 }

@@ -214,3 +214,16 @@ func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
 		t.Error("the change is in no snapshot")
 	}
 }
+
+func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
+	w := plain(t)
+	w.run("git", "init", "-q")
+	path := w.file("nested/f", "one")
+	w.run("git", "init", "-q", filepath.Join(w.dir, "nested"))
+	w.file("d/e/f", "one")
+	w.settle()
+	w.must(os.Link(path, filepath.Join(w.dir, "d/e/g"))) // the scan meets it, and looks for its other name
+	if r := w.snapshot(); len(r.Nested) != 1 {
+		t.Errorf("repositories below: %v", r.Nested)
+	}
+}
