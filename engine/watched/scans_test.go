@@ -40,8 +40,19 @@ func (ids) Tree(_ context.Context, payload []byte, _ oid.ID) (oid.ID, error) {
 }
 
 func (s *scans) config() *worktree.Config {
-	return &worktree.Config{Root: s.w.dir, Algorithm: oid.SHA1, Umask: 0o022, Save: ids{}, Has: func(oid.ID) bool { return true },
+	return &worktree.Config{Root: s.w.dir, Algorithm: oid.SHA1, Umask: 0o022, Save: ids{}, Has: func(oid.ID) bool { return true }, Policy: tight{},
 		Now: func() int64 { return time.Now().Add(time.Hour).UnixNano() }}
+}
+
+// tight is a policy under which the limits of ignored files are met and left again.
+type tight struct{}
+
+func (tight) Place(string, bool, bool, int64) (worktree.Place, string) { return worktree.Usual, "" }
+func (tight) Full(int) string                                          { return "" }
+func (tight) Digest() uint64                                           { return 1 }
+
+func (tight) Small() *worktree.Small {
+	return &worktree.Small{FileBytes: 8, DirFiles: 2, DirBytes: 9, Files: 4, Bytes: 14, Product: func(name string) bool { return name == "e" }}
 }
 
 // seen is a result in the form that a Tree takes.
