@@ -57,34 +57,53 @@ func (m *mounts) now() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return m.of(table)
+}
+
+// of returns the lines of a table that matter. It refuses those by which changes
+// would be missed.
+func (m *mounts) of(table []byte) (string, error) {
 	var out strings.Builder
+	var around, kind string // where the file system of the root is mounted
 	for line := range bytes.Lines(table) {
 		fields := bytes.Fields(line)
-		if len(fields) > 4 && m.concerns(unescape(string(fields[4]))) {
-			if err := m.suits(unescape(string(fields[4])), fields[5:]); err != nil {
+		i := slices.IndexFunc(fields, func(field []byte) bool { return string(field) == "-" })
+		if len(fields) < 5 || i < 0 || i+1 >= len(fields) {
+			return "", errEvent
+		}
+		at, of := unescape(string(fields[4])), string(fields[i+1])
+		if !m.concerns(at) {
+			continue
+		}
+		out.Write(line)
+		if !inside(m.root, at) {
+			if err := suits(at, of); err != nil {
 				return "", err
 			}
-			out.Write(line)
+		} else if len(at) >= len(around) { // a later one lies over an earlier one
+			around, kind = at, of
 		}
 	}
-	return out.String(), nil
+	return out.String(), tells(around, kind)
 }
 
 // suits refuses a file system below the root that others may change without this
-// system's knowledge, and a file that is mounted by itself.
-func (m *mounts) suits(at string, rest [][]byte) error {
-	i := slices.IndexFunc(rest, func(field []byte) bool { return string(field) == "-" })
-	if i < 0 || i+1 >= len(rest) {
-		return errEvent
+// system's knowledge, and a file that is mounted by itself: it is written under
+// another name as well.
+func suits(at, kind string) error {
+	if err := tells(at, kind); err != nil {
+		return err
 	}
-	if at == m.root || !inside(at, m.root) {
-		return nil
-	}
-	if kind := string(rest[i+1]); !local[kind] {
-		return fmt.Errorf("%s is a file system of type %s, whose changes are not all told", at, kind)
-	}
-	if st, err := os.Lstat(at); err != nil || !st.IsDir() { // it is written under another name as well
+	if st, err := os.Lstat(at); err != nil || !st.IsDir() {
 		return fmt.Errorf("a file is mounted at %s", at)
+	}
+	return nil
+}
+
+// tells refuses a file system that others may change.
+func tells(at, kind string) error {
+	if !local[kind] {
+		return fmt.Errorf("%s is a file system of type %s, whose changes are not all told", at, kind)
 	}
 	return nil
 }

@@ -266,3 +266,30 @@ func TestHalfOfTheWatchesAreLeftToOthers(t *testing.T) {
 		t.Errorf("one more than there is room for: %v", err)
 	}
 }
+
+func TestOnlyFileSystemsOfThisMachineAreWatched(t *testing.T) {
+	m := mounts{root: "/home/u/the project"}
+	line := func(at, kind string) string { return "22 1 0:21 / " + at + " rw shared:1 - " + kind + " x rw\n" }
+	root := line("/", "overlay")
+	for _, c := range []struct {
+		table string
+		told  string // "" if it is watched
+	}{
+		{root, ""},
+		{root + line("/home", "nfs4") + line("/home/u", "ext4"), ""},
+		{root + line("/home/u", "nfs4"), "/home/u is a file system of type nfs4"},
+		{root + line("/home/u", "ext4") + line("/home/u", "fuse.sshfs"), "fuse.sshfs"},
+		{root + line(`/home/u/the\040project`, "virtiofs"), "virtiofs"},
+		{root + line(`/home/u/the\040project/sub`, "9p"), "9p"},
+		{root + line(`/home/u/the\040project/no/such/file`, "ext4"), "a file is mounted"},
+		{root + line("/home/u/the", "nfs") + line("/mnt", "cifs"), ""},
+		{line("/home", "ext4") + root, ""},
+		{root + "nonsense\n", "unknown form"},
+		{"", "not all told"},
+	} {
+		_, err := m.of([]byte(c.table))
+		if (err == nil) != (c.told == "") || err != nil && !strings.Contains(err.Error(), c.told) {
+			t.Errorf("%q: %v, want %q", c.table, err, c.told)
+		}
+	}
+}
