@@ -33,6 +33,9 @@ type hooking struct {
 func hookCommand(a *app) *cobra.Command {
 	h := hooking{app: a}
 	c := verb("hook AGENT [EVENT]", "Record a snapshot when an agent calls (docs/agents.md); always exit 0", takes(0, 2, "rewind hook claude Stop"), func(c *cobra.Command, args []string) error {
+		if h.form == "" {
+			h.form = os.Getenv("REWIND_HOOK_LAYOUT")
+		}
 		if h.task {
 			return h.work(c.Context())
 		}
@@ -49,7 +52,7 @@ func hookCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.DurationVar(&h.patience, "wait", hookPatience, "how long the agent may wait; what takes longer goes on by itself")
 	f.StringVar(&h.tools, "tools", "", "points of single tools: changes (before the first change of a file), or all (default: $REWIND_HOOK_TOOLS, else none)")
-	f.StringVar(&h.form, "layout", "", "also write each point in the form of this `system`, as snapshot does")
+	f.StringVar(&h.form, "layout", "", "also write each point in the form of this `system`, as snapshot does (default: $REWIND_HOOK_LAYOUT, else none)")
 	f.BoolVar(&h.task, "task", false, "carry out the task on standard input")
 	_ = f.MarkHidden("task")
 	return c
@@ -77,7 +80,7 @@ func (h *hooking) call(ctx context.Context, agent, event string) {
 		dir = h.app.dir
 	}
 	c := hook.Caller{Agent: agent, Event: event, Dir: dir, Input: h.app.in, Patience: h.patience, Getenv: h.getenv, Start: h.start,
-		Tell: func(line string) { say(h.app.err, "rewind: %s\n", line) }}
+		Tell: func(line string) { h.tell(agent, line) }}
 	if isTerminal(h.app.in) { // a person tries it, and has no JSON to type
 		c.Input = nil
 	}
@@ -87,6 +90,16 @@ func (h *hooking) call(ctx context.Context, agent, event string) {
 		}
 	}()
 	c.Call(ctx)
+}
+
+// tell says one line where the user of the agent sees it. Claude Code shows nobody
+// what a hook that succeeds writes to standard error; it shows the user, and not the
+// model, the one field of this object (docs/agents.md).
+func (h *hooking) tell(agent, line string) {
+	say(h.app.err, "rewind: %s\n", line)
+	if agent == "claude" && !isTerminal(h.app.in) {
+		h.app.printJSON(map[string]string{"systemMessage": "rewind: " + line})
+	}
 }
 
 // start begins the work in a process that outlives this one, or in this one if there
