@@ -16,7 +16,8 @@ import (
 func (w *world) ignored(p picture) map[string]bool {
 	w.t.Helper()
 	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(p.recordable())), func(at string) bool {
-		return path.Base(at) == ".gitignore" || path.Base(at) == ".gitattributes" || w.insideRepository(at)
+		rules := path.Base(at) == ".gitignore" || path.Base(at) == ".gitattributes"
+		return rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at)
 	})
 	out := w.checkIgnore(paths)
 	tracked, _ := w.tryGit("", "ls-files", "-z")
@@ -46,6 +47,9 @@ func (w *world) checkIgnore(paths []string) map[string]bool {
 // in one, of which git tells nothing from outside.
 func (w *world) insideRepository(at string) bool {
 	return atOrAbove(at, func(dir string) bool {
+		if st, err := os.Lstat(w.path(dir)); err != nil || !st.IsDir() {
+			return false
+		}
 		_, err := os.Lstat(w.path(dir + "/.git"))
 		return err == nil
 	})

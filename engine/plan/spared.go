@@ -48,7 +48,7 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 	if now.Type() == tree.Absent {
 		return false, nil
 	}
-	if ours, err := p.unasked(c.Path); !ours || err != nil {
+	if ours, err := p.unasked(c.Path, c.To.Mode); !ours || err != nil {
 		return false, err
 	}
 	want, why := apply.Node{Mode: c.To.Mode, ID: c.To.ID}, keptThere
@@ -83,8 +83,8 @@ func (p *planner) holdsIgnored(c tree.Change) bool {
 // Rules go by the files that they stand in, so those are restored as any other.
 // Of a repository inside the worktree the target cannot tell what was tracked;
 // what is tracked now, is taken for that.
-func (p *planner) unasked(file string) (bool, error) {
-	if name := path.Base(file); name == ".gitignore" || name == ".gitattributes" {
+func (p *planner) unasked(file string, mode tree.Mode) (bool, error) {
+	if name := path.Base(file); mode.Type() == tree.File && (name == ".gitignore" || name == ".gitattributes") {
 		return false, nil
 	}
 	if p.aim.Named != nil && p.aim.Named(file) {

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRandomIgnoredFilesAreLostByNoRestore writes and removes files, ignored and
+// not, small and large, few and many, so that the limits are met and left again.
+// What a restore has to leave follows from two pictures and the name of a file.
+func TestRandomIgnoredFilesAreLostByNoRestore(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i := range uint64(6) {
+		bothKinds(t, func(t *testing.T, p *place) {
+			m := &ignoredModel{place: p, rng: rand.New(rand.NewPCG(seed, i)), e: p.open()}
+			p.write(".gitignore", "*.i\nout/\n")
+			for range 12 {
+				m.turn()
+			}
+		})
+	}
+}
+
+// An ignoredModel knows of each snapshot what was on disk then.
+type ignoredModel struct {
+	*place
+	rng  *rand.Rand
+	e    *Engine
+	then []ignoredThen
+}
+
+type ignoredThen struct {
+	*Recorded
+	picture map[string]string
+}
+
+func (m *ignoredModel) turn() {
+	for range m.rng.IntN(5) {
+		m.edit()
+	}
+	if len(m.then) == 0 || m.rng.IntN(2) == 0 {
+		m.then = append(m.then, ignoredThen{m.snap(m.e, fmt.Sprint(len(m.then)), nil), m.picture()})
+		return
+	}
+	to, opt := m.then[m.rng.IntN(len(m.then))], &RestoreOptions{Ignored: m.rng.IntN(3) == 0}
+	before := m.picture()
+	held := m.held(to)
+	r, err := m.e.Restore(context.Background(), to.ID, opt)
+	m.must(err)
+	if len(r.Conflicts) > 0 {
+		m.t.Fatalf("conflicts %v", r.Conflicts)
+	}
+	if got := m.picture(); !maps.Equal(files(got), m.want(files(before), held, opt.Ignored)) {
+		m.t.Fatalf("ignored too: %v\nbefore %v\nsnapshot %v\nafter %v\nkept %v", opt.Ignored, shown(before), shown(held), shown(got), r.Kept)
+	}
+	if r.Undo.IsZero() {
+		return
+	}
+	m.wantThereAndBack(m.e, before)
+}
+
+// edit writes or removes one of a few files, or fills a directory.
+func (m *ignoredModel) edit() {
+	dir := []string{"", "d/", "d/e/", "out/"}[m.rng.IntN(4)]
+	name := dir + []string{"f", "a.i", "b.i", "c.i", "x.o.i"}[m.rng.IntN(5)]
+	switch m.rng.IntN(8) {
+	case 0, 1, 2:
+		m.remove(name)
+	case 3:
+		m.write(name, strings.Repeat("l", 1<<20+1+m.rng.IntN(3)))
+	case 4:
+		for i := range 33 {
+			m.write(fmt.Sprintf("%s%d.i", dir, i), "one of many")
+		}
+	case 5:
+		for i := range 33 {
+			m.remove(fmt.Sprintf("%s%d.i", dir, i))
+		}
+	default:
+		m.write(name, fmt.Sprint(m.rng.IntN(4)))
+	}
+}
+
+// held is what a snapshot has of what was there when it was taken.
+func (m *ignoredModel) held(s ignoredThen) map[string]string {
+	out := map[string]string{}
+	for name, what := range files(s.picture) {
+		err := m.e.Cat(context.Background(), s.Snapshot, name, &strings.Builder{})
+		switch {
+		case err == nil:
+			out[name] = what
+		case !errors.Is(err, ErrNoSnapshot):
+			m.t.Fatal(err)
+		case !isIgnoredName(name):
+			m.t.Fatalf("%s is not in the snapshot", name)
+		}
+	}
+	return out
+}
+
+// want is what a restore has to leave.
+func (m *ignoredModel) want(before, held map[string]string, ignored bool) map[string]string {
+	out := maps.Clone(held)
+	for name, what := range before {
+		if _, has := held[name]; isIgnoredName(name) && (!has || !ignored) {
+			out[name] = what
+		}
+	}
+	return out
+}
+
+func isIgnoredName(name string) bool {
+	return path.Ext(name) == ".i" || strings.HasPrefix(name, "out/")
+}
+
+// files leaves out directories.
+func files(picture map[string]string) map[string]string {
+	out := maps.Clone(picture)
+	maps.DeleteFunc(out, func(_, what string) bool { return strings.HasPrefix(what, "d") })
+	return out
+}
+
+func shown(picture map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, what := range picture {
+		out[name] = what[:min(len(what), 20)]
+	}
+	return out
+}
