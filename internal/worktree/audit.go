@@ -23,10 +23,13 @@ func (b *Base) Numbers() int { return b.table.Len() }
 // worktree's. What every scan looks at anyway is left out, as is what lies below.
 func (b *Base) Audit(root *dirfd.Dir, number int) (all []Difference) {
 	dir, ok := b.table.Dir(number)
-	if !ok || b.restless[dir] {
+	if !ok {
 		return nil
 	}
 	row, _, _ := b.table.Row(dir)
+	if row.Flags()&(stattable.Ambiguous|stattable.Retry|stattable.Dropped) != 0 {
+		return nil // every scan lists it, with all in it
+	}
 	at := root
 	if dir != "" {
 		var err error
@@ -44,7 +47,7 @@ func (b *Base) Audit(root *dirfd.Dir, number int) (all []Difference) {
 	for rest := row.Entries(); !rest.Empty(); {
 		var e stattable.Entry
 		e, rest = rest.Cut()
-		if e.Flags()&(stattable.IsDir|stattable.AbsentNow) != 0 {
+		if e.Flags()&(stattable.IsDir|stattable.AbsentNow|alwaysLook) != 0 {
 			continue
 		}
 		if err := at.LstatRaw(e.CName(), &st); err != nil || !e.Same(&st) {
