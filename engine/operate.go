@@ -12,8 +12,8 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/secure"
 	"github.com/seed-82afce7a/rewind/internal/apply"
-	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -25,9 +25,11 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
-	if b.way == nil {
-		return e.unmoved(ctx, op, b.plan, to)
-	}
+	return b.carryOut(ctx, e, op, to)
+}
+
+// carryOut makes the changes of an operation that has begun, and records its end.
+func (b begun) carryOut(ctx context.Context, e *Engine, op running, _ aim) (r *Restored, err error) {
 	// The snapshot to which undo returns is recorded in the store now, so the files
 	// may be changed. It goes into git at the same time. If that fails, the next
 	// command tries again. The operation ends only when git is done. Somebody may
@@ -37,7 +39,7 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	var bridged error
 	git.Go(func() { bridged = b.way.Finish(ctx) })
 	var out outcome
-	if err = e.secureTrees(ctx, b.memory); err == nil {
+	if err = e.securing().Trees(ctx, b.memory.Trees()); err == nil {
 		out, err = e.apply(ctx, op, b.plan.steps, false)
 	}
 	git.Wait()
@@ -47,14 +49,14 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if err != nil {
 		return nil, unfinished(string(op.Kind), op.Operation, err)
 	}
-	r := restored(op.Operation, out)
+	r = restored(op.Operation, out)
 	r.Bridge = bridged
 	return r.with(b.plan), nil
 }
 
-// unmoved ends a restore that found nothing to change. The files stand at its
+// carryOut ends a restore that found nothing to change. The files stand at its
 // target from now on, if it was of all of them.
-func (e *Engine) unmoved(ctx context.Context, op running, p *Plan, to aim) (*Restored, error) {
+func (n nothing) carryOut(ctx context.Context, e *Engine, op running, to aim) (*Restored, error) {
 	here, err := e.Here(ctx)
 	if err != nil {
 		return nil, err
@@ -67,14 +69,7 @@ func (e *Engine) unmoved(ctx context.Context, op running, p *Plan, to aim) (*Res
 			return nil, err
 		}
 	}
-	return restored(op.Operation, outcome{}).with(p), nil
-}
-
-// A running operation holds the lock of operations: nobody else carries out
-// another one in this worktree.
-type running struct {
-	*Operation
-	lock *durable.Held
+	return restored(op.Operation, outcome{}).with(n.plan), nil
 }
 
 // An outcome is what came of the steps of an operation.
@@ -121,8 +116,16 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 	return err
 }
 
+// A prepared operation has either [begun], or there is [nothing] to do.
+type prepared interface {
+	carryOut(context.Context, *Engine, running, aim) (*Restored, error)
+}
+
+// A nothing is an operation that was not recorded: no file has to change.
+type nothing struct{ plan *Plan }
+
 // A begun operation is recorded with its plan. It has what is needed to carry it
-// out. Without a way nothing has begun: nothing has to change.
+// out.
 type begun struct {
 	plan   *Plan
 	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git
@@ -131,7 +134,7 @@ type begun struct {
 
 // prepare plans, and begins the operation with a snapshot of the present. If a
 // sweep removed something in between, nothing was recorded, and it tries again.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (*begun, error) {
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (prepared, error) {
 	op.To, op.Paths = to.target.ID, records.Paths(to.paths.Patterns())
 	for tries := 1; ; tries++ {
 		b, err := e.tryPrepare(ctx, op, to)
@@ -142,21 +145,21 @@ func (e *Engine) prepare(ctx context.Context, op running, to aim) (*begun, error
 }
 
 // tryPrepare is prepare, once.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (*begun, error) {
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (prepared, error) {
 	c, plan, err := e.planStaged(ctx, to)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Discard()
 	if op.Kind == records.KindRestore && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
-		return &begun{plan: plan}, nil
+		return nothing{plan}, nil
 	}
 	way, err := e.begin(ctx, op, to, c, plan.steps)
 	if err != nil {
 		return nil, err
 	}
 	_ = e.saveStatTable(op.From, c.SaveStatTable) // a cancellation is met again, and reported, before the first step
-	return &begun{plan, way, c.Memory}, nil
+	return begun{plan, way, c.Memory}, nil
 }
 
 // planStaged stages the present and plans. Ignored files that the plan would
@@ -200,28 +203,28 @@ func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps
 	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
 		return nil, objects.StoreError(err)
 	}
-	_, _, way, err = e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
+	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
 		op.From = undo.ID
 		if err := to.checkTarget(&u.View); err != nil {
 			return err
 		}
 		return u.Begin(op.Operation)
 	})
-	return way, err
+	return done.way, err
 }
 
 // apply carries out the steps. Before that it makes sure that all they replace can
 // be brought back. Replay says that some of the steps may be done already.
 func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
-	sure, err := e.secure(ctx, steps)
+	sure, err := e.securing().Steps(ctx, steps)
 	if err != nil {
 		return out, err
 	}
-	out.renewed = sure.renewed
+	out.renewed = sure.Renewed
 	source := e.objects.Prefetch(wanted(steps)).Write
 	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,
-		Refuse:    sure.refuse,
+		Refuse:    sure.Refuse,
 		Replay:    replay,
 		Key:       op.Key,
 		Protected: e.protected(),
@@ -229,6 +232,9 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 	})
 	return out, err
 }
+
+// securing keeps what a restore replaces.
+func (e *Engine) securing() *secure.Keeper { return &secure.Keeper{Root: e.root, Objects: e.objects} }
 
 // wanted lists the contents that steps write, in their order.
 func wanted(steps []apply.Step) (ids []oid.ID) {

@@ -85,10 +85,10 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)
 	p.write("dear", "since then") // so that the disk does not have it any more either
-	sure, err := e.secure(ctx, plan.steps)
+	sure, err := e.securing().Steps(ctx, plan.steps)
 	p.must(err)
-	if why := sure.refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.renewed) != 0 {
-		t.Errorf("%v, %v", why, sure.renewed)
+	if why := sure.Refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.Renewed) != 0 {
+		t.Errorf("%v, %v", why, sure.Renewed)
 	}
 	if err := e.objects.ReadBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
 		t.Errorf("what is missing can be read back: %v", err)

@@ -84,15 +84,16 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	turn := e.beginTurn(ctx)
 	defer turn.Close()
-	r, c, way, err := e.recordPresent(ctx, p, turn)
+	t, err := e.recordPresent(ctx, p, turn)
 	if err != nil {
 		return nil, err
 	}
+	r, c := t.result, t.present
 	defer c.Close()
 	r.Skipped = c.Skipped
 	r.Recovered, r.Unfinished = recovered, left
 	var git sync.WaitGroup
-	git.Go(func() { r.Bridge = way.Finish(ctx) })
+	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
 	_ = e.saveStatTable(r.ID, func(store string, id oid.ID) error { return turn.End(c, store, id) })
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
@@ -139,63 +140,79 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	return r, err
 }
 
+// A taken is a present that is recorded. Whoever has it closes the present, and
+// finishes the way into git.
+type taken struct {
+	result  *Recorded
+	present *present
+	way     *mirror.Way
+}
+
 // recordPresent scans and commits. If a sweep removed meanwhile what the snapshot
-// needs, nothing was recorded, and it begins again. The caller closes the present,
-// and finishes the way into git.
-func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (*Recorded, *present, *mirror.Way, error) {
+// needs, nothing was recorded, and it begins again.
+func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (t taken, err error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
 		place := e.place()
 		place.Base, place.Only = turn.Base, turn.Only
 		c, err := e.stageAt(ctx, place, nil)
 		if err != nil {
-			return nil, nil, nil, err
+			return t, err
 		}
 		r := &Recorded{Unstable: c.Unstable()}
 		if err := e.sortSkipped(ctx, r, c.present()); err != nil {
 			c.Discard()
-			return nil, nil, nil, err
+			return t, err
 		}
-		var way *mirror.Way
-		r.Snapshot, r.Reused, way, err = e.commit(ctx, c, p, nil)
+		done, err := e.commit(ctx, c, p, nil)
 		if err == nil {
 			c.Stage.Discard() // of a state that was recorded already
-			return r, c.present(), way, nil
+			r.Snapshot, r.Reused = done.snapshot, done.reused
+			return taken{r, c.present(), done.way}, nil
 		}
 		c.Discard()
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
-			return nil, nil, nil, err
+			return t, err
 		}
 		turn.Everything()
 	}
 }
 
+// A committed is a snapshot of which the record is durable. Whoever has it finishes
+// the way into git.
+type committed struct {
+	snapshot *Snapshot
+	reused   bool // it was there before
+	way      *mirror.Way
+}
+
 // commit records a staged present as a snapshot. If the last snapshot is of the same
 // state, it is reused, and only the point is added to it. If also is not nil, it is
-// called within the same transaction. The caller finishes the way into git.
-func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) (s *Snapshot, reused bool, way *mirror.Way, err error) {
+// called within the same transaction.
+func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*records.Update, *Snapshot) error) (done committed, err error) {
 	p.Time = c.time
 	if c.Same(c.Last) && !c.Rechecked {
-		return c.Last, true, e.mirror.NoWay(), e.again(ctx, c, p, also)
+		return committed{c.Last, true, e.mirror.NoWay()}, e.again(ctx, c, p, also)
 	}
 	held, err := e.mirror.Hold(ctx, mirror.Unheld{
 		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
 	}, c.Known)
 	if err != nil {
-		return nil, false, nil, err
+		return done, err
 	}
 	c.Last = held.Last()
-	s = c.present().newRecord(e.key)
+	s, reused := c.present().newRecord(e.key), false
 	s.Points = []Point{p}
 	if err := s.PackSkipped(putSkipped(ctx, c.Stage)); err != nil {
-		return nil, false, nil, err
+		return done, err
 	}
 	payload := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, Identity: e.identity()}, e.alg)
 	if s.ID, err = c.Stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
-		return nil, false, nil, objects.StoreError(err)
+		return done, objects.StoreError(err)
 	}
-	if way, err = held.Begin(ctx, s.ID, payload); err != nil {
-		return nil, false, nil, err
+	way, err := held.Begin(ctx, s.ID, payload)
+	if err != nil {
+		return done, err
 	}
 	s.Held = held.By()
 	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
@@ -208,9 +225,9 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 		s = &Snapshot{}
 	}
 	if err = errors.Join(err, way.Recorded(ctx, s.ID)); err != nil {
-		return nil, false, nil, objects.StoreError(err)
+		return done, objects.StoreError(err)
 	}
-	return s, reused, way, nil
+	return committed{s, reused, way}, nil
 }
 
 // again adds a point to the last snapshot, which is of the staged state.

@@ -48,6 +48,7 @@ var layers = map[string]string{
 	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",
 	"engine/lookup":   "engine/objects engine/records internal/oid",
 	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
+	"engine/secure":   "engine/objects engine/records internal/apply internal/dirfd internal/oid internal/tree",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
 	"engine/settings": "internal/ignore git/gitconf internal/worktree",
 	"engine/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular git/gitconf " +
@@ -55,7 +56,7 @@ var layers = map[string]string{
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
 		"engine/capture engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
-		"engine/reach engine/records engine/retention engine/rules engine/settings engine/shelf engine/watched " +
+		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
 	"internal/hook":  "internal/durable",
 	"internal/setup": "internal/durable",

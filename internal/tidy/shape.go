@@ -15,6 +15,10 @@ const (
 	exportsMax          = 90 // these and the exported methods of exported types
 	interfaceMethodsMax = 5
 	paramsMax           = 4 // after ctx, outside of tests
+
+	// The face joins rooms. What makes it larger than this belongs into one.
+	faceFilesMax = 30
+	faceLinesMax = 5000
 )
 
 // noNames say nothing of what is in a package.
@@ -24,6 +28,7 @@ var noNames = []string{"util", "utils", "common", "helper", "helpers", "manager"
 func checkPackage(dir string, sources []source) []breach {
 	var found []breach
 	first, documented := sources[0], false
+	files, lines := 0, 0
 	names, methods := map[string]bool{}, map[string]bool{} // one for all systems
 	if slices.Contains(noNames, path.Base(dir)) {
 		found = append(found, first.breach(first.ast.Package, "package name %s says nothing", path.Base(dir)))
@@ -31,11 +36,15 @@ func checkPackage(dir string, sources []source) []breach {
 	for _, s := range sources {
 		documented = documented || s.ast.Doc != nil
 		if !s.test {
+			files, lines = files+1, lines+s.set.File(s.ast.FileStart).LineCount()-1
 			collect(s, names, methods)
 		}
 	}
 	if !documented {
 		found = append(found, first.breach(first.ast.Package, "package %s has no comment", dir))
+	}
+	if dir == face && (files > faceFilesMax || lines > faceLinesMax) {
+		found = append(found, first.breach(first.ast.Package, "package %s has %d files of %d lines, over %d or %d: find the next room below it", dir, files, lines, faceFilesMax, faceLinesMax))
 	}
 	if n := len(names); n > namesMax {
 		found = append(found, first.breach(first.ast.Package, "package %s exports %d names, over %d", dir, n, namesMax))
