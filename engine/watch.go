@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -37,10 +38,10 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 // if nothing.
 func (e *Engine) missed() (string, error) {
 	note := filepath.Join(e.ownDir, unwatchedFile)
-	text, err := durable.ReadFile(note, unwatchedBytesMax)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(note); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
+	text, err := durable.ReadFile(note, unwatchedBytesMax)
 	return strings.TrimSpace(string(text)) + "; delete " + note + " to watch again", err
 }
 
