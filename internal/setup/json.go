@@ -139,7 +139,7 @@ func spliced(text []byte, list []member, end int, e entry) ([]byte, error) {
 		added += string(key) + ": "
 	}
 	added += string(rendered)
-	at := end - 1
+	var at int
 	if len(list) > 0 {
 		at = list[len(list)-1].end
 		added = "," + added
