@@ -3,6 +3,7 @@ package gitbridge
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -54,7 +55,7 @@ func (w *writer) heal() {
 	w.r.db.Refresh() // a pack that git has replaced is still mapped
 	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
-	chain := notes.chain(tip, w.r.Algorithm())
+	chain := sync.OnceValue(func() map[oid.ID]bool { return notes.chain(tip, w.r.Algorithm()) }) // of no use where nothing is gone
 	sizes := make(map[oid.ID]int64, len(notes.list))
 	looked := make(map[oid.ID]bool, len(notes.list))
 	for _, x := range notes.list {
@@ -76,12 +77,12 @@ func (w *writer) heal() {
 // anything else only if the store has it: what the store lacks is of a snapshot
 // that was dropped, or never recorded. It returns the size of the file that was
 // found, 0 if there was none.
-func (w *writer) putBack(x note, chain map[oid.ID]bool) int64 {
+func (w *writer) putBack(x note, chain func() map[oid.ID]bool) int64 {
 	if !w.r.ours(x) {
 		return 0
 	}
 	size := w.db.LooseSize(x.id)
-	if size > 0 || x.kind == noteLink && !chain[x.id] || w.r.db.Has(x.id) {
+	if size > 0 || x.kind == noteLink && !chain()[x.id] || w.r.db.Has(x.id) {
 		return size
 	}
 	if o, err := w.object(x); err == nil {

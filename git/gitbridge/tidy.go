@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -90,7 +91,7 @@ func (w *writer) packLoose(ctx context.Context, atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	chain := all.chain(tip, w.r.Algorithm())
+	chain := sync.OnceValue(func() map[oid.ID]bool { return all.chain(tip, w.r.Algorithm()) })
 	var ids []oid.ID
 	for _, x := range mine.list {
 		switch {
