@@ -99,11 +99,15 @@ func (r *Repo) notePack(path string, objects int) {
 	}
 }
 
+// appendTries is how often a note that meets renames is written.
+const appendTries = 100
+
 // appendTo appends to a file of notes. What fails is not noted. Who packs
 // renames the file first and reads it then: so what went into a file that has
-// another name by now goes into the new one too.
+// another name by now goes into the new one too. Each try that failed has met a
+// rename; a busy machine was seen to meet three in a row.
 func (r *Repo) appendTo(suffix string, p []byte) {
-	for range 3 {
+	for range appendTries {
 		if r.own == "" || r.appendOnce(r.own+suffix, p) {
 			return
 		}
