@@ -35,7 +35,7 @@ func (e *Engine) inherit(ctx context.Context) error {
 	if err != nil {
 		return nil // it is somebody else's, and not needed
 	}
-	folder := s.Heirloom(e.root, fresh)
+	folder := s.Heirloom(e.root, e.heir(), fresh)
 	if folder == "" || fresh && e.refKeeps(ctx) { // what the ref has is of a store that was lost, and comes back first
 		return nil
 	}
@@ -58,6 +58,14 @@ func (e *Engine) inherit(ctx context.Context) error {
 		e.conf.Warn(fmt.Sprintf("what was recorded before this was a git repository, or by a program that began before, is here now (snapshots: %d), in rewind's own store alone, and found by its old ids too. The old store is not needed any more: rewind stores --remove %s", n, filepath.Base(folder)))
 	}
 	return nil
+}
+
+// heir names the repository's store; zero if there is none.
+func (e *Engine) heir() (h shelf.Heir) {
+	if s := e.opened(); s != nil {
+		h = shelf.Heir{Folder: Path(e.dir), ID: shelf.NameOf(s)}
+	}
+	return h
 }
 
 // An heirloom is a store on the shelf whose history a repository takes over.
@@ -137,7 +145,7 @@ func (h *heirloom) pass(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	_ = shelf.Inherited(h.folder) // without it the next command looks again, and finds nothing new
+	_ = shelf.Inherited(h.folder, h.e.heir()) // without it the next command looks again, and finds nothing new
 	return n, nil
 }
 

@@ -284,3 +284,34 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 		t.Errorf("the new repository has %v", got)
 	}
 }
+
+// TestARepositoryThatLostItsStoreInheritsAnew loses what took the history over. The
+// ref keeps commits of inherited snapshots, without anything in them.
+func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
+	newPlace(t, true) // skips without git
+	p := newPlace(t, false)
+	p.born()
+	one := p.snap(p.open(), "one", nil)
+	p.initGit()
+	p.snap(p.open(), "two", nil)
+	p.sync(p.open())
+	if st := p.stores()[p.dir]; st.State != shelf.Passed {
+		t.Fatalf("%+v", st)
+	}
+	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
+	if st := p.stores()[p.dir]; st.State != shelf.Stands || p.shelf().Remove(st, false) == nil {
+		t.Errorf("what has the history is gone, and the old store may go too: %+v", st)
+	}
+	p.snap(p.open(), "three", nil)
+	e := p.open()
+	if _, err := e.Restore(context.Background(), one.ID, nil); err != nil || p.read("file") != "one" {
+		t.Errorf("%v, %q", err, p.read("file"))
+	}
+	if st := p.stores()[p.dir]; st.State != shelf.Passed {
+		t.Errorf("%+v", st)
+	}
+	p.must(os.RemoveAll(filepath.Join(p.dir, ".git")))
+	if st := p.stores()[p.dir]; st.State != shelf.Stands {
+		t.Errorf("there is no repository any more: %+v", st)
+	}
+}

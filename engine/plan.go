@@ -123,7 +123,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		t.Nested[string(n.Path)] = n.Exclude
 	}
 	if g := s.Gaps; g != nil {
-		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Names: g.Names, Paths: records.Texts(g.Paths)}
+		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: records.Texts(g.Paths)}
 	}
 	return t
 }

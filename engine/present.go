@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -10,13 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
+	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -128,7 +127,7 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 	how = capture.How{
 		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.room(), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
-			bound := store != nil && k.Last != nil && name == storeName(store) && snapshot == k.Last.ID
+			bound := store != nil && k.Last != nil && name == shelf.NameOf(store) && snapshot == k.Last.ID
 			return bound && k.Last.Lost == "" && !(k.Adrift && k.Last.Held != records.HeldByStore) && !e.objects.Distrusts()
 		},
 	}
@@ -139,12 +138,6 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 	}
 	how.Leave, err = e.leftovers(ctx, dry)
 	return how, err
-}
-
-// storeName is the store's random id as the stat table has it.
-func storeName(s *cas.Store) string {
-	id := s.ID()
-	return hex.EncodeToString(id[:])
 }
 
 // newRecord makes the record of what was seen, without an id.
@@ -169,7 +162,7 @@ func (p *present) forPlan() *plan.Present {
 // next scan takes longer. So only the caller's cancellation is an error.
 func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
-	err := save(storeName(e.opened()), id)
+	err := save(shelf.NameOf(e.opened()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -29,6 +29,7 @@ type Target struct {
 type Gaps struct {
 	GitOnly    bool     // it has what a git tree holds, and no more is known
 	Incomplete bool     // it may be the last commit instead of the files
+	Overlay    bool     // it had more than git can hold, and that is gone
 	Names      []string // untracked paths that have one of them as a component were left out
 	Paths      []string // these, and what lies below them, may have been left out
 }
@@ -49,6 +50,7 @@ func (t *Target) leftOut(p string) bool {
 // Why a path stays that a target with gaps does not have.
 const (
 	keptIncomplete = "the snapshot may be incomplete"
+	keptOverlay    = "the snapshot may have had it: what it had beside git is gone"
 	keptNotGits    = "the snapshot has only what git can hold, and git does not hold this"
 	keptFiltered   = "the system that made the snapshot leaves such names out"
 	keptLeftOut    = "the system that made the snapshot may have left it out"
@@ -63,6 +65,8 @@ func (g *Gaps) keeps(p string, present tree.Node) string {
 		return ""
 	case g.Incomplete:
 		return keptIncomplete
+	case g.Overlay:
+		return keptOverlay
 	case g.GitOnly && present.Git.Name == "":
 		return keptNotGits
 	case g.leavesOut(p):

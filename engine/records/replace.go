@@ -1,6 +1,8 @@
 package records
 
 import (
+	"errors"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -45,10 +47,11 @@ func (u *Update) replaceRecord(r Replacement) error {
 				return err
 			}
 		}
-		if recorded, err := u.Recorded(r.New); err != nil || recorded {
+		now, err := u.Find(r.New)
+		if err != nil || now != nil && now.ID == r.New && (r.Snapshot == nil || !now.lacksOverlay()) {
 			return err
 		}
-		return u.Record(r.Snapshot, true)
+		return errors.Join(u.Record(r.Snapshot, true), u.remove(tableLost, r.New.Bytes()))
 	}
 	now, err := u.Find(r.Old)
 	if err != nil || now == nil || now.ID != r.Old {

@@ -171,3 +171,7 @@ type Note struct {
 	Reason   string `json:"reason"`
 	Overlaid bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
 }
+
+// lacksOverlay reports whether the record was made from the commit alone, after the
+// store was lost that had the overlay.
+func (s *Snapshot) lacksOverlay() bool { return s.Gaps != nil && !s.Gaps.Overlay.IsZero() }

@@ -108,8 +108,15 @@ type identity struct {
 type note struct {
 	Root records.Path `json:"root"` // where it was
 	identity
-	Apart     bool `json:"apart,omitempty"`     // somebody wanted it beside git
-	Inherited bool `json:"inherited,omitempty"` // a repository's store has all of it
+	Apart bool `json:"apart,omitempty"` // somebody wanted it beside git
+	Heir  Heir `json:"heir,omitzero"`   // took all of it over; zero: nobody did
+}
+
+// An Heir is the store of the repository that a directory became. A repository that
+// lost its store, or was made anew, has another one.
+type Heir struct {
+	Folder records.Path `json:"folder"`
+	ID     string       `json:"id"` // the store's own
 }
 
 // identify looks at a directory. Not ok: it is not there, or what the system tells
@@ -187,10 +194,10 @@ func openedIn(folder string) []string {
 
 // Heirloom returns the folder of the store that the directory had before there was a
 // repository in it, "" if there is none: the note names this very directory, nobody
-// wanted the store beside git, and there is something in it that the repository's
-// store lacks. Fresh says that this one has nothing yet; then the directory may have
+// wanted the store beside git, and the repository's store is not known to have all
+// that is in it. Fresh says that this one has nothing yet; then the directory may have
 // had another name too.
-func (s *Shelf) Heirloom(root string, fresh bool) string {
+func (s *Shelf) Heirloom(root string, heir Heir, fresh bool) string {
 	folder := s.folder(root)
 	if !has(folder) {
 		if !fresh {
@@ -204,27 +211,27 @@ func (s *Shelf) Heirloom(root string, fresh bool) string {
 	}
 	id, known := identify(root)
 	n, noted := readNote(folder)
-	if !known || !noted || n.identity != id || n.Apart || n.Inherited && !fresh || s.own(filesOf(folder)...) != nil {
+	if !known || !noted || n.identity != id || n.Apart || n.Heir == heir && !fresh || s.own(filesOf(folder)...) != nil {
 		return ""
 	}
 	return folder
 }
 
 // Inherited notes that a repository's store has all that is in a folder's.
-func Inherited(folder string) error {
+func Inherited(folder string, heir Heir) error {
 	n, ok := readNote(folder)
 	if !ok {
 		return nil
 	}
-	n.Inherited = true
+	n.Heir = heir
 	return n.write(folder)
 }
 
 // Legacy returns the id of a store of this directory of which a repository's store
-// has all, "" if there is none.
+// took over all, "" if there is none.
 func (s *Shelf) Legacy(root string) string {
 	folder := s.folder(root)
-	if n, ok := readNote(folder); ok && n.Inherited && has(folder) {
+	if n, ok := readNote(folder); ok && n.Heir != (Heir{}) && has(folder) {
 		return filepath.Base(folder)
 	}
 	return ""

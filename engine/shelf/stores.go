@@ -2,6 +2,7 @@ package shelf
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,14 +53,14 @@ func (s *Shelf) Stores(ctx context.Context) ([]Store, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		list = append(list, look(ctx, folder))
+		list = append(list, s.look(ctx, folder))
 	}
 	return list, nil
 }
 
 // look reads what there is to know of a store. The store's own record of its
 // directory counts, and the note where there is none.
-func look(ctx context.Context, folder string) Store {
+func (s *Shelf) look(ctx context.Context, folder string) Store {
 	out := Store{ID: filepath.Base(folder), Folder: folder, State: Unknown}
 	entries, err := os.ReadDir(folder)
 	out.Err = err
@@ -71,15 +72,47 @@ func look(ctx context.Context, folder string) Store {
 	n, noted := readNote(folder)
 	birth := n.Birth
 	out.Directory = string(n.Root)
-	w, err := out.read(ctx)
+	w, ids, err := out.read(ctx)
 	out.Err = errors.Join(out.Err, err)
 	if !noted {
 		out.Directory, birth = string(w.Root), w.Birth
 	}
-	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && n.Inherited {
+	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && s.has(ctx, n.Heir, ids) {
 		out.State = Passed
 	}
 	return out
+}
+
+// has reports whether the store that took these snapshots over is there, and has
+// them. Somebody may have deleted the repository, or its store, since.
+func (s *Shelf) has(ctx context.Context, heir Heir, ids []oid.ID) bool {
+	path := filepath.Join(string(heir.Folder), StoreFile)
+	if heir.ID == "" || s.own(string(heir.Folder), path, path+".lock") != nil {
+		return false
+	}
+	db, err := cas.Open(path, nil)
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	all := NameOf(db) == heir.ID
+	err = db.View(ctx, func(v *cas.View) error {
+		in := records.In(v, &records.Owner{Key: "."})
+		for _, id := range ids {
+			known, err := in.Find(id)
+			if all = all && known != nil; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err == nil && all
+}
+
+// NameOf is a store's own random id, as notes and stat tables have it.
+func NameOf(s *cas.Store) string {
+	id := s.ID()
+	return hex.EncodeToString(id[:])
 }
 
 func stateOf(dir, birth string, inode uint64) string {
@@ -103,10 +136,10 @@ func stateOf(dir, birth string, inode uint64) string {
 }
 
 // read reads the store's records.
-func (st *Store) read(ctx context.Context) (w records.Worktree, err error) {
+func (st *Store) read(ctx context.Context) (w records.Worktree, ids []oid.ID, err error) {
 	db, err := cas.Open(filepath.Join(st.Folder, StoreFile), &cas.Options{Algorithm: oid.BLAKE3})
 	if err != nil {
-		return w, err
+		return w, nil, err
 	}
 	defer db.Close()
 	err = db.View(ctx, func(v *cas.View) error {
@@ -123,12 +156,13 @@ func (st *Store) read(ctx context.Context) (w records.Worktree, err error) {
 			if err != nil {
 				return err
 			}
-			st.Last = s.Time
-			break
+			if ids = append(ids, s.ID); len(ids) == 1 {
+				st.Last = s.Time
+			}
 		}
 		return nil
 	})
-	return w, err
+	return w, ids, err
 }
 
 // Choose returns the store that a name or a directory means.
