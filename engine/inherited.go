@@ -181,7 +181,7 @@ func (h *heirloom) write(ctx context.Context) (int, error) {
 		}
 	}
 	for _, op := range h.undo {
-		if op.Plan, err = w.Blob(ctx, op.Plan, ""); err != nil {
+		if op.Plan, err = h.journal(ctx, w, op); err != nil {
 			return 0, err
 		}
 	}
@@ -194,6 +194,27 @@ func (h *heirloom) write(ctx context.Context) (int, error) {
 		return h.record(up, owner, anew)
 	})
 	return len(h.snaps), objects.StoreError(err)
+}
+
+// journal writes the plan of an operation anew, with the ids that contents have now:
+// an undo compares what is on disk with them.
+func (h *heirloom) journal(ctx context.Context, w *inherit.Writer, op *Operation) (oid.ID, error) {
+	_, data, err := w.From.Read(ctx, op.Plan)
+	if err != nil {
+		return oid.ID{}, err
+	}
+	steps, err := decodeSteps(data)
+	if err != nil {
+		return w.Blob(ctx, op.Plan, "") // of another version: as it is
+	}
+	for i := range steps {
+		steps[i].Have.ID, steps[i].Want.ID = w.Now(steps[i].Have.ID), w.Now(steps[i].Want.ID)
+	}
+	if data, err = encodeSteps(steps); err != nil {
+		return oid.ID{}, err
+	}
+	id, err := w.Stage.Put(ctx, oid.Blob, data, oid.ID{})
+	return id, objects.StoreError(err)
 }
 
 // record writes the records: snapshots, the ids they had, pins, and, where the

@@ -315,3 +315,22 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 		t.Errorf("there is no repository any more: %+v", st)
 	}
 }
+
+func TestAnUndoAfterGitInitKnowsWhatTheRestoreMade(t *testing.T) {
+	newPlace(t, true) // skips without git
+	p := newPlace(t, false)
+	p.born()
+	p.write(".gitignore", ".env\n")
+	p.write(".env", "small")
+	one := p.snap(p.open(), "one", nil)
+	p.must(os.Remove(filepath.Join(p.dir, ".env")))
+	p.write("file", "two")
+	if _, err := p.open().Restore(context.Background(), one.ID, nil); err != nil || p.read(".env") != "small" {
+		t.Fatal(err)
+	}
+	p.initGit()
+	r, err := p.open().Undo(context.Background())
+	if err != nil || p.exists(".env") || p.read("file") != "two" {
+		t.Errorf("an ignored file that the restore brought back, and nobody changed: %+v, %v", r, err)
+	}
+}

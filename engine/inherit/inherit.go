@@ -142,6 +142,15 @@ func (w *Writer) Blob(ctx context.Context, old oid.ID, path string) (oid.ID, err
 	return id, nil
 }
 
+// Now returns the id that a content has now, and the old one of a content that was not
+// written.
+func (w *Writer) Now(old oid.ID) oid.ID {
+	if id, ok := w.blobs[old]; ok {
+		return id
+	}
+	return old
+}
+
 func (w *Writer) put(ctx context.Context, kind oid.Kind, payload []byte) (oid.ID, error) {
 	id, err := w.Stage.Put(ctx, kind, payload, oid.ID{})
 	return id, objects.StoreError(err)
