@@ -154,6 +154,12 @@ func openDir(path string) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	return takeDir(path, info)
+}
+
+// takeDir opens the directory that was looked at. The open one is judged again: an
+// inode that is free may be given to another user's directory.
+func takeDir(path string, info fs.FileInfo) (*dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
@@ -162,10 +168,13 @@ func openDir(path string) (*dir, error) {
 	if err == nil && !os.SameFile(info, now) {
 		err = foreign(path, "it was replaced while it was opened")
 	}
+	if err == nil {
+		err = owned(path, now, around(path))
+	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &dir{root, info}, nil
+	return &dir{root, now}, nil
 }
 
 func ownDir(path string) (fs.FileInfo, error) {
@@ -205,20 +214,35 @@ func (d *dir) open(name string, flag int, perm os.FileMode) (*os.File, error) {
 		if flag&alone == alone {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
 		}
-		f, err := d.root.OpenFile(name, flag&^alone|unwaiting, perm)
-		if err == nil {
-			now, serr := f.Stat()
-			if serr == nil && os.SameFile(st, now) {
-				return f, nil
-			}
-			err = errors.Join(serr, f.Close())
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		f, err := d.take(name, st, flag&^alone, perm)
+		if f != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f, err
 		}
 		if try == replacedOften {
 			return nil, errors.Join(foreign(name, fmt.Sprintf("it was replaced %d times while it was opened", try)), err)
 		}
 	}
+}
+
+// take opens the file that was looked at, and returns nil if it is another one by now.
+// The open file is judged again: an inode that is free may be given to another user's.
+func (d *dir) take(name string, st fs.FileInfo, flag int, perm os.FileMode) (*os.File, error) {
+	f, err := d.root.OpenFile(name, flag|unwaiting, perm)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && os.SameFile(st, now) {
+		if err = d.judge(name, now); err == nil {
+			return f, nil
+		}
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// judge returns nil for a file that may be one of ours in the directory.
+func (d *dir) judge(name string, st fs.FileInfo) error {
+	return ours(name, st, func() (fs.FileInfo, error) { return d.info, nil })
 }
 
 // look returns what a file of ours is, without following a link.
@@ -227,7 +251,7 @@ func (d *dir) look(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return st, ours(name, st, func() (fs.FileInfo, error) { return d.info, nil })
+	return st, d.judge(name, st)
 }
 
 // ours returns nil for a regular file whose owner may have such files here.

@@ -96,3 +96,58 @@ func TestAFileOfAnotherUserIsNotOurs(t *testing.T) {
 		t.Errorf("a third user's among them: %v", err)
 	}
 }
+
+// A file of another user may get the inode that a file of ours had a moment ago. A
+// change of the owner in place is the same for who compares inodes.
+func TestWhatIsOpenedIsWhatIsJudged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can give a file to another user")
+	}
+	t.Setenv("SUDO_UID", "")
+	const nobody = 65534
+	path := filepath.Join(t.TempDir(), "rewind")
+	file := filepath.Join(path, "file")
+	if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.root.Close()
+	st, err := d.look("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := d.take("file", st, os.O_RDWR, 0); f == nil || err != nil {
+		t.Fatalf("ours: %v, %v", f, err)
+	} else {
+		f.Close()
+	}
+	if err := os.Chown(file, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := d.take("file", st, os.O_RDWR, 0); f != nil || !errors.Is(err, ErrForeign) {
+		t.Errorf("another user's file with the inode that ours had: %v, %v", f, err)
+	}
+	if err := errors.Join(os.Remove(file), os.WriteFile(file+"2", nil, 0o600), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := d.look("file"); err != nil {
+		t.Fatal(err)
+	} else if f, err := d.take("file", st, os.O_RDWR, 0); !os.SameFile(now, st) && (f != nil || err != nil) {
+		t.Errorf("another file of ours than the one that was looked at: %v, %v", f, err)
+	} else if f != nil {
+		f.Close()
+	}
+	info, err := ownDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := takeDir(path, info); d != nil || !errors.Is(err, ErrForeign) {
+		t.Errorf("another user's directory with the inode that ours had: %v, %v", d, err)
+	}
+}
