@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // A session is what rewind remembers of one conversation of an agent: the prompt
@@ -41,14 +42,22 @@ const (
 // sessionsDir is where the files of sessions lie.
 func sessionsDir(getenv func(string) string) (string, error) {
 	if d := getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
-		return filepath.Join(d, "rewind", "hooks"), nil
+		return ownDir(filepath.Join(d, "rewind", "hooks"))
 	}
 	for _, home := range []string{getenv("HOME"), getenv("USERPROFILE")} {
 		if filepath.IsAbs(home) {
-			return filepath.Join(home, ".local", "state", "rewind", "hooks"), nil
+			return ownDir(filepath.Join(home, ".local", "state", "rewind", "hooks"))
 		}
 	}
 	return "", errors.New("neither XDG_STATE_HOME nor HOME says where rewind may remember a session")
+}
+
+// ownDir returns a directory if it and the one that it lies in are the user's, as far
+// as they are there. Where others write too, one of them may have made it: prompts are
+// written there, and what is told to the user is read from there.
+func ownDir(dir string) (string, error) {
+	judge := trust.Judge{}
+	return dir, judge.Owns("", filepath.Dir(dir), dir)
 }
 
 // sessionFile is the file of the event's conversation. Without a conversation the
@@ -68,7 +77,11 @@ func sessionFile(dir string, e *Event) string {
 func openSession(ctx context.Context, path string, begun func()) (*session, error) {
 	_, err := os.Lstat(path)
 	if fresh := errors.Is(err, os.ErrNotExist); fresh {
-		if err := durable.MakeDir(filepath.Dir(path)); err != nil {
+		err := durable.MakeDir(filepath.Dir(path))
+		if err == nil {
+			_, err = ownDir(filepath.Dir(path)) // somebody may have been faster
+		}
+		if err != nil {
 			return nil, err
 		}
 		removeStale(filepath.Dir(path), time.Now())

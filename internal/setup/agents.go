@@ -75,7 +75,17 @@ func (a *agent) dir(getenv func(string) string) string {
 	if config := getenv("XDG_CONFIG_HOME"); strings.HasPrefix(a.home[1], ".config/") && filepath.IsAbs(config) {
 		return filepath.Join(config, strings.TrimPrefix(a.home[1], ".config/"))
 	}
-	return filepath.Join(getenv("HOME"), filepath.FromSlash(a.home[1]))
+	return filepath.Join(homeOf(getenv), filepath.FromSlash(a.home[1]))
+}
+
+// homeOf is the user's home, "" where nothing says where it is.
+func homeOf(getenv func(string) string) string {
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home := getenv(name); filepath.IsAbs(home) {
+			return home
+		}
+	}
+	return ""
 }
 
 // ownFiles returns what is copied into the agent's folder: path there → content.

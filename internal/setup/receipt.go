@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // A receipt is what was done for one agent, so that it can be taken back exactly.
@@ -40,15 +41,30 @@ func (e *entryOf) after(text []byte) bool { return sum(text) == e.Sum }
 func (s *Setup) receiptFile(name string) string {
 	dir := s.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.Getenv("HOME"), ".local", "state")
+		dir = filepath.Join(homeOf(s.Getenv), ".local", "state")
 	}
 	return filepath.Join(dir, "rewind", "setup", name+".json")
 }
 
 const receiptMax = 64 << 20
 
+// own returns nil if the directory of receipts, and the one that it lies in, are the
+// user's, as far as they are there. A receipt says what is written to which file when
+// a setup is taken back: one of somebody else's would be an order.
+func own(path string) error {
+	dir := filepath.Dir(path)
+	judge := trust.Judge{}
+	if err := judge.Owns("", filepath.Dir(dir), dir); err != nil {
+		return fmt.Errorf("%w: set XDG_STATE_HOME to a directory of yours", err)
+	}
+	return nil
+}
+
 func readReceipt(path string) (*receipt, error) {
 	r := &receipt{}
+	if err := own(path); err != nil {
+		return nil, err
+	}
 	text, err := durable.ReadFile(path, receiptMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -100,6 +116,9 @@ func (r *receipt) write(path string) error {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = durable.MakeDir(filepath.Dir(path))
+	}
+	if err == nil {
+		err = own(path) // somebody may have been faster
 	}
 	if err != nil {
 		return err

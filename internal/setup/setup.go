@@ -52,6 +52,9 @@ func (s *Setup) Found() (names []string) {
 }
 
 func (s *Setup) agent(name string) (*agent, error) {
+	if homeOf(s.Getenv) == "" { // what lies in the working directory is somebody's repository
+		return nil, errors.New("HOME does not say where your files are")
+	}
 	for i := range agents {
 		if agents[i].name == name {
 			return &agents[i], nil

@@ -58,8 +58,8 @@ var layers = map[string]string{
 		"engine/capture engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
-	"internal/hook":  "internal/durable",
-	"internal/setup": "internal/durable",
+	"internal/hook":  "internal/durable internal/trust",
+	"internal/setup": "internal/durable internal/trust",
 	"extension":      "",
 	"internal/rpc":   "",
 	"internal/wire":  "engine engine/shelf",
