@@ -89,6 +89,11 @@ func (e *Engine) openStore(create bool) error {
 		if err := durable.MakeDir(e.dir); err != nil {
 			return err
 		}
+		if e.repo == nil { // where others write too, somebody may have been faster
+			if _, err := e.shelf(); err != nil {
+				return err
+			}
+		}
 	}
 	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
 	if err != nil {

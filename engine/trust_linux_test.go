@@ -293,3 +293,20 @@ func TestTheStoreOfRootIsNoRiddleForAUser(t *testing.T) {
 		t.Errorf("a home that cannot be made: %s", out)
 	}
 }
+
+// In a directory where everybody may write, the first who makes a name has it.
+func TestAStateDirectoryThatSomebodyElseMakesMeanwhileIsRefused(t *testing.T) {
+	needRoot(t)
+	p := newPlace(t, false)
+	e := p.open()
+	state := filepath.Dir(e.dir)
+	p.must(os.MkdirAll(state, 0o777))
+	p.must(os.Lchown(state, somebody, somebody))
+	r, err := e.Snapshot(context.Background(), nil)
+	if !errors.Is(err, ErrRefused) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if found, _ := filepath.Glob(filepath.Join(state, "*", "*")); len(found) > 0 {
+		t.Errorf("written into somebody else's directory: %v", found)
+	}
+}
