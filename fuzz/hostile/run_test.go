@@ -287,10 +287,12 @@ func all(t *testing.T, kinds map[string]kind) {
 	}
 }
 
-// How many worlds of each test a usual run tries.
+// How many worlds of each test a usual run tries: one in slowRuns has a slow one. A
+// slow world takes most of its time to be made, by a program that is slowed down by
+// the race detector.
 const (
-	quickMax = 12
-	slowMax  = 1
+	quickMax = 8
+	slowRuns = 4
 )
 
 // sample picks some of the worlds, unless all are asked for.
@@ -311,7 +313,10 @@ func sample(t *testing.T, kinds map[string]kind) []string {
 	t.Logf("REWIND_FUZZ_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	left := map[bool]int{false: quickMax, true: slowMax}
+	left := map[bool]int{false: quickMax, true: 0}
+	if random.IntN(slowRuns) == 0 {
+		left[true] = 1
+	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		slow := kinds[name].slow
 		left[slow]--
