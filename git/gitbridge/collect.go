@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,6 +119,8 @@ var objectsOnly = []string{
 //
 // It refuses where the configuration has a program that tells git what else to
 // keep: nothing of the configuration is run, and without it git would delete that.
+// It refuses too where objects lie behind a link: those that another repository needs,
+// whose refs are not looked at here, would be deleted.
 func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	if err := r.refuses(); err != nil {
 		return 0, 0, err
@@ -126,6 +131,11 @@ func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	}
 	if hook, _ := conf.String("gc.recentobjectshook"); hook != "" {
 		return 0, 0, fmt.Errorf("%w: gc.recentObjectsHook names a program that says what git is to keep, and rewind runs none: run \"git gc\" yourself", ErrUnsupportedRepository)
+	}
+	if link, err := linkAmong(r.layout.Objects); err != nil {
+		return 0, 0, err
+	} else if link != "" {
+		return 0, 0, fmt.Errorf("%w: %s is a link, and what lies behind it may belong to another repository, whose objects git would delete: run \"git gc\" there", ErrUnsupportedRepository, link)
 	}
 	w, err := r.writer(&Job{})
 	if err != nil {
@@ -144,6 +154,25 @@ func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	r.db.Refresh()
 	after, err = r.objectBytes(ctx)
 	return before, after, err
+}
+
+// linkAmong returns a link that stands in the place of a directory of objects, or of
+// one in it, "" if there is none.
+func linkAmong(objects string) (string, error) {
+	info, err := os.Lstat(objects)
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return objects, nil
+	}
+	list, err := os.ReadDir(objects)
+	for _, entry := range list {
+		if entry.Type()&fs.ModeSymlink != 0 {
+			return filepath.Join(objects, entry.Name()), nil
+		}
+	}
+	return "", err
 }
 
 // objectBytes asks git what its objects take on disk.

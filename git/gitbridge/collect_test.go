@@ -106,6 +106,33 @@ func TestACollectionIsRefusedWhereAProgramSaysWhatToKeep(t *testing.T) {
 	}
 }
 
+// An archive may bring such a link along, and a configuration that lets git collect at
+// once.
+func TestACollectionThroughALinkTakesNothingFromAnotherRepository(t *testing.T) {
+	for _, name := range []string{"objects", "objects/pack"} {
+		other := newRepo(t, oid.SHA1)
+		other.loose("the other's")
+		other.git("add", "-A")
+		other.git("commit", "-q", "-m", "the other's")
+		other.git("repack", "-q", "-a", "-d")
+		r := newRepo(t, oid.SHA1)
+		r.loose("one")
+		r.git("add", "-A")
+		r.git("config", "gc.pruneExpire", "now")
+		place := filepath.Join(r.dir, ".git", name)
+		if err := errors.Join(os.RemoveAll(place), os.Symlink(filepath.Join(other.dir, ".git", name), place)); err != nil {
+			t.Fatal(err)
+		}
+		r.git("hash-object", "-w", "file")
+		r.git("commit", "-q", "--allow-empty", "-m", "one")
+		if _, _, err := r.open().Collect(context.Background()); !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), place+" is a link") {
+			t.Errorf("%s: %v", name, err)
+		}
+		other.git("fsck", "--full", "--strict")
+		other.git("cat-file", "-e", "HEAD:file")
+	}
+}
+
 func TestWhatWeWroteIsWeighedAndWhatGitPackedIsNot(t *testing.T) {
 	for _, files := range []int{3, 2 * looseMax} { // in files of their own, in a pack
 		r := newRepo(t, oid.SHA1)
