@@ -160,3 +160,47 @@ func TestWhatWasFinishedSaysTheWayBack(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusSaysWhatBecomesOfAnInterruptedUndo: an undo does not take an undo back.
+func TestStatusSaysWhatBecomesOfAnInterruptedUndo(t *testing.T) {
+	dir, _ := interrupted(t, false)
+	status := func(want string) {
+		t.Helper()
+		if out, _, _ := rewind(t, "-C", dir, "status"); !strings.Contains(out, want) {
+			t.Errorf("status does not say %q:\n%s", want, out)
+		}
+	}
+	status(": the next command finishes it, rewind undo takes it back\n")
+	rewind(t, "-C", dir, "snapshot")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	e, err := engine.Open(ctx, dir, &engine.Options{Progress: func(p engine.Progress) {
+		if p.Step != "scan" && p.Done >= 10 {
+			cancel()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Undo(ctx); !errors.Is(err, engine.ErrUnfinished) {
+		t.Fatalf("the undo was not cut short: %v", err)
+	}
+	status("unfinished undo of ")
+	status(": the next command finishes it, also rewind undo; rewind redo takes it back\n")
+	if _, prose, code := rewind(t, "-C", dir, "undo", "--yes"); code != exitDone {
+		t.Fatalf("undo exits with %d: %s", code, prose)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "000")); err != nil || string(b) != "two" {
+		t.Errorf("the undo was not finished by undo: %q, %v", b, err)
+	}
+}
+
+func TestASnapshotThatCouldNotBeCountedGivesNoNumber(t *testing.T) {
+	var out, prose bytes.Buffer
+	a := &app{stdio: stdio{out: &out, err: &prose}}
+	a.printSnapshot(&engine.Recorded{Snapshot: &engine.Snapshot{}, Uncounted: errors.New("an object is damaged")}, false, 0)
+	if strings.Contains(out.String(), "changed") || !strings.Contains(out.String(), "  recorded, ") || !strings.Contains(prose.String(), "could not be counted") {
+		t.Errorf("it says %q and %q", out.String(), prose.String())
+	}
+}

@@ -84,7 +84,10 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		return
 	}
 	what := count(r.Changed, "path") + " changed"
-	if r.First {
+	switch {
+	case r.Uncounted != nil:
+		what = "recorded"
+	case r.First:
 		what = count(r.Changed, "file") + " recorded"
 	}
 	switch {
@@ -92,7 +95,7 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		say(a.out, "would record tree %s, with %s\n", r.Tree, count(r.Changed, "file"))
 	case dry:
 		say(a.out, "would record tree %s, %s since the last snapshot or restore\n", r.Tree, what)
-	case r.Reused && r.Changed == 0:
+	case r.Reused && r.Changed == 0 && r.Uncounted == nil:
 		say(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
 	case r.Reused:
 		say(a.out, "%s  %s; this state was recorded already\n", short(r.ID), what)

@@ -68,8 +68,17 @@ func (a *app) printStatus(st *engine.Status) {
 		say(a.out, "pending    %s not in git yet (rewind sync tries again)\n", count(st.Pending, "snapshot"))
 	}
 	if op := st.Unfinished; op != nil {
-		say(a.out, "unfinished %s of %s begun %s: the next command finishes it, rewind undo takes it back\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime))
+		say(a.out, "unfinished %s of %s begun %s: %s\n", op.Kind, short(op.To), op.Started.Local().Format(time.DateTime), nextOf(op))
 	}
+}
+
+// nextOf says what becomes of an operation that was interrupted. An undo is only
+// finished by another undo; redo takes it back.
+func nextOf(op *engine.Operation) string {
+	if op.Kind == "undo" {
+		return "the next command finishes it, also rewind undo; rewind redo takes it back"
+	}
+	return "the next command finishes it, rewind undo takes it back"
 }
 
 // printCost says what history costs on the disk.
