@@ -127,7 +127,7 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 		return nil
 	}
 	before, after, err := s.Compact(ctx)
-	out.Freed = before - after
+	out.Freed = max(0, before-after) // the new file may need more than the old one had in use
 	return objects.StoreError(err)
 }
 

@@ -194,7 +194,7 @@ func (p *purging) finish(ctx context.Context, out *Purged) error {
 	if err != nil {
 		return objects.StoreError(err)
 	}
-	out.Freed = before - after
+	out.Freed = max(0, before-after) // the new file may need more than the old one had in use
 	return e.view(ctx, func(v *records.View) error {
 		for id := range p.blobs {
 			if v.Has(id) {

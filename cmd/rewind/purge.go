@@ -69,6 +69,7 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 		return
 	}
 	say(a.out, "removed from %s, gave back %s\n", count(p.Snapshots, "snapshot"), size(p.Freed))
+	defer fmt.Fprintln(a.out, "a file in the worktree is untouched, and recorded again unless rewind.exclude names it")
 	if p.Shared > 0 {
 		say(a.out, "%s stay, because other paths have the same\n", count(p.Shared, "content"))
 	}
@@ -84,5 +85,5 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 		fmt.Fprintln(a.out, "  git reflog expire --expire=now refs/pi-rewind/store")
 	}
 	fmt.Fprintln(a.out, "  git gc --prune=now")
-	fmt.Fprintln(a.out, "what was pushed, cloned or bundled before has them too; the file in the worktree is untouched, and recorded again unless rewind.exclude or .gitignore names it")
+	fmt.Fprintln(a.out, "what was pushed, cloned or bundled before has them too")
 }
