@@ -11,6 +11,11 @@ import (
 func benchCommand(a *app) *cobra.Command {
 	var opt bench.Options
 	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", nothing, func(c *cobra.Command, _ []string) error {
+		for name, n := range map[string]int{"rounds": opt.Rounds, "files": opt.Files} {
+			if c.Flags().Changed(name) && n < 1 {
+				return usagef("bench: --%s %d is less than one", name, n)
+			}
+		}
 		self, err := os.Executable()
 		if err != nil {
 			return err

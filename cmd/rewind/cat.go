@@ -15,7 +15,11 @@ func catCommand(a *app) *cobra.Command {
 		}
 		id, path, ok := cutID(args[0])
 		if !ok {
-			return usagef("%s: which snapshot? write ID:PATH, such as @:%s", c.Name(), args[0])
+			example := "@:" + args[0]
+			if strings.HasPrefix(args[0], "@") {
+				example = args[0] + ":README.md"
+			}
+			return usagef("%s: %q is no ID:PATH, such as %s", c.Name(), args[0], example)
 		}
 		if path, err = a.named(path); err != nil {
 			return err

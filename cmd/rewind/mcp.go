@@ -42,7 +42,7 @@ type shown struct {
 
 func mcpCommand(a *app) *cobra.Command {
 	t := &tools{app: a, plans: map[string]shown{}}
-	c := verb("mcp", "Serve an agent over the Model Context Protocol, on standard input and output (docs/agents.md)", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
+	c := verb("mcp", "Serve an agent over the Model Context Protocol, on standard input and output (docs/agents.md)", nothing, func(c *cobra.Command, _ []string) error {
 		err := t.server().Run(c.Context(), &mcp.StdioTransport{})
 		if c.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
 			return nil

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +58,10 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 	pins, err := e.Pins(ctx)
 	if err != nil {
 		return err
+	}
+	other, err := e.Resolve(ctx, name)
+	if digits := strings.Trim(name, "0123456789abcdef") == ""; digits && pins[name].IsZero() && (errors.Is(err, engine.ErrAmbiguous) || err == nil && other.ID != s.ID) {
+		return fmt.Errorf("%w: a pin cannot be called %q: the id of another snapshot begins with it", engine.ErrRefused, name)
 	}
 	if err := e.Pin(ctx, name, s.ID); err != nil {
 		return err

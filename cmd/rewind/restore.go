@@ -46,8 +46,11 @@ func restoreCommand(a *app) *cobra.Command {
 		if prompt != "" {
 			ids = append(ids, "prompt:"+prompt)
 		}
-		if len(ids) != 1 {
-			return usagef("%s: which snapshot?", c.Name())
+		switch {
+		case len(ids) == 0:
+			return usagef("%s: ID is missing before --, as in: rewind restore @ -- FILE", c.Name())
+		case len(ids) > 1:
+			return usagef("%s: either ID or --prompt says which snapshot, not both", c.Name())
 		}
 		if c.ArgsLenAtDash() == len(args) { // a list of paths that came out empty does not mean everything
 			return usagef("%s: no path behind -- (leave it out to restore everything)", c.Name())

@@ -38,7 +38,7 @@ func newRoot(a *app) *cobra.Command {
 		Version:       version(),
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlag(err)} })
 	f := root.PersistentFlags()
 	f.StringVarP(&a.dir, "dir", "C", ".", "work in this `directory` instead of the current one")
 	f.BoolVar(&a.force, "force", false, "also work in /, the home directory, or a directory that holds the store")
@@ -115,6 +115,22 @@ func takes(least, most int, example string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// plainFlag says of a flag's value what it should be, in place of which function of
+// Go could not read it.
+func plainFlag(err error) error {
+	for name, want := range map[string]string{
+		": strconv.ParseInt: ":  "it is no whole number",
+		": strconv.ParseUint: ": "it is no whole number from 0 on",
+		": strconv.ParseBool: ": "write the flag alone",
+		": time: ":              "it is no duration, such as 2s or 12h",
+	} {
+		if text, _, ok := strings.Cut(err.Error(), name); ok {
+			return fmt.Errorf("%s: %s", text, want)
+		}
+	}
+	return err
 }
 
 // nothing is what a verb takes that has no arguments.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,11 @@ func (u *settingUp) run(names []string) error {
 	if len(names) == 0 {
 		if names = s.Found(); len(names) == 0 {
 			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(setup.Names(), name) {
+			return usagef("setup: %q is no agent that can be set up: %s", name, strings.Join(setup.Names(), ", "))
 		}
 	}
 	var plans []*setup.Plan
