@@ -78,7 +78,8 @@ const (
   @        the last one that was recorded on purpose; @~1 the one before it, and so on
   undo:1   what the last restore, undo or redo replaced; undo:2 the one before, and so on
   3f2a1b…  its id as "rewind list" shows it, or four or more digits of its beginning
-  NAME     the name that "rewind pin" gave it`
+  NAME     the name that "rewind pin" gave it
+  prompt:… the state before an agent worked on the prompt with this id`
 	helpOfPaths = `PATH is a file, or a directory with everything below it, relative to the current
 directory. "*.go" means every file of such a name here and below. Behind -- all
 is a PATH: flags stand before it.`

@@ -40,7 +40,7 @@ func (r *Reader) Resolve(ctx context.Context, text string) (*records.Snapshot, e
 		if !pinned.IsZero() {
 			return r.Find(ctx, pinned)
 		}
-		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, @~N, nor undo:N", ErrNoSnapshot, text)
+		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, @~N, undo:N, nor prompt:ID", ErrNoSnapshot, text)
 	}
 	s, err := r.resolvePrefix(ctx, strings.ToLower(text))
 	switch {
