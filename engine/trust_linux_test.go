@@ -205,26 +205,30 @@ func TestAStateDirectoryOfSomebodyElseIsRefused(t *testing.T) {
 func TestANestedRepositoryOfSomebodyElseIsNotAsked(t *testing.T) {
 	needRoot(t)
 	for _, git := range []bool{true, false} {
-		p := newPlace(t, git)
-		if out, err := exec.Command("git", "init", "-q", filepath.Join(p.dir, "sub")).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: no git program to make a nested repository: %v %s", err, out)
-		}
-		p.write("sub/file", "nested")
-		p.write("sub/.git/config", "[nonsense")
-		give(t, filepath.Join(p.dir, "sub", ".git"))
-		wire := tripwired(t, p)
-		e := p.open()
-		r, err := e.Snapshot(context.Background(), nil)
-		p.must(err)
-		if git != (len(r.Skipped) == 1) || git && !strings.Contains(r.Skipped[0].Reason, "belongs to user 12345") {
-			t.Errorf("git %v: skipped %v", git, r.Skipped)
-		}
-		p.must(os.Remove(filepath.Join(p.dir, "sub", "file")))
-		_, err = e.Restore(context.Background(), r.ID, nil)
-		p.must(err)
-		if _, err := os.Stat(wire); err == nil || p.read("sub/file") != "nested" {
-			t.Errorf("git %v: %v, %q", git, err, p.read("sub/file"))
-		}
+		t.Run(fmt.Sprint("git ", git), func(t *testing.T) { nestedOfSomebodyElse(t, git) })
+	}
+}
+
+func nestedOfSomebodyElse(t *testing.T, git bool) {
+	p := newPlace(t, git)
+	if out, err := exec.Command("git", "init", "-q", filepath.Join(p.dir, "sub")).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no git program to make a nested repository: %v %s", err, out)
+	}
+	p.write("sub/file", "nested")
+	p.write("sub/.git/config", "[nonsense")
+	give(t, filepath.Join(p.dir, "sub", ".git"))
+	wire := tripwired(t, p)
+	e := p.open()
+	r, err := e.Snapshot(context.Background(), nil)
+	p.must(err)
+	if git != (len(r.Skipped) == 1) || git && !strings.Contains(r.Skipped[0].Reason, "belongs to user 12345") {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+	p.must(os.Remove(filepath.Join(p.dir, "sub", "file")))
+	_, err = e.Restore(context.Background(), r.ID, nil)
+	p.must(err)
+	if _, err := os.Stat(wire); err == nil || p.read("sub/file") != "nested" {
+		t.Errorf("%v, %q", err, p.read("sub/file"))
 	}
 }
 
