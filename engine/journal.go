@@ -22,8 +22,27 @@ type journal struct {
 
 const journalVersion = 1
 
+// stepBytes is about what a step takes in a journal.
+const stepBytes = 256
+
+// encodeSteps encodes a journal step by step: of a million all at once the package
+// json would hold the text three times.
 func encodeSteps(steps []apply.Step) ([]byte, error) {
-	return json.Marshal(journal{Version: journalVersion, Steps: steps})
+	if len(steps) == 0 {
+		return json.Marshal(journal{Version: journalVersion, Steps: steps})
+	}
+	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, journalVersion)
+	for i := range steps {
+		text, err := json.Marshal(&steps[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return append(out, "]}"...), nil
 }
 
 func decodeSteps(data []byte) ([]apply.Step, error) {

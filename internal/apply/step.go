@@ -120,24 +120,22 @@ const (
 // in case alone comes first, for file systems that take the two for one.
 func Order(steps []Step) []Step {
 	c := newClearing(steps)
-	type ranked struct {
-		Step
-		rank, depth int
-	}
-	list := make([]ranked, len(steps))
-	for i, s := range steps {
-		r := ranked{Step: s, rank: c.rank(&s), depth: strings.Count(s.Path, "/")}
-		if r.rank != makeDirs {
-			r.depth = -r.depth
+	type place struct{ at, rank, depth int32 }
+	list := make([]place, len(steps)) // there may be a million of them, and a step is large
+	for i := range steps {
+		s := &steps[i]
+		p := place{at: int32(i), rank: int32(c.rank(s)), depth: int32(strings.Count(s.Path, "/"))}
+		if p.rank != int32(makeDirs) {
+			p.depth = -p.depth
 		}
-		list[i] = r
+		list[i] = p
 	}
-	slices.SortFunc(list, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), strings.Compare(a.Path, b.Path))
+	slices.SortFunc(list, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), strings.Compare(steps[a.at].Path, steps[b.at].Path))
 	})
-	out := make([]Step, len(list))
-	for i := range list {
-		out[i] = list[i].Step
+	out := make([]Step, len(steps))
+	for i, p := range list {
+		out[i] = steps[p.at]
 	}
 	return out
 }
