@@ -291,8 +291,8 @@ func all(t *testing.T, kinds map[string]kind) {
 // slow world takes most of its time to be made, by a program that is slowed down by
 // the race detector.
 const (
-	quickMax = 8
-	slowRuns = 4
+	quickMax = 6
+	slowRuns = 8
 )
 
 // sample picks some of the worlds, unless all are asked for.
