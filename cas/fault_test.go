@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -83,6 +84,52 @@ func TestAFailedWriteLeavesNothingVisible(t *testing.T) {
 		if err := g.Commit(t.Context(), record); err != nil { // there is space again
 			t.Fatalf("second try after write %d: %v", n, err)
 		}
+	}
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("Check = %v, %v", damage, err)
+	}
+}
+
+// A full disk must not stay full of what could not be committed. A reader that has
+// the file open meanwhile goes on reading, and a later commit finds its room again.
+func TestAFailedCommitGivesItsSpaceBack(t *testing.T) {
+	s := newStore(t)
+	r := seeded(t)
+	old := noise(r, 300<<10)
+	id := put(t, s, old)[0]
+	if !bytes.Equal(read(t, s, id), old) { // leaves an idle reader behind
+		t.Fatal("what was put is not read")
+	}
+	var used int64
+	if err := s.View(t.Context(), func(v *View) error { used = v.tx.Size(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	fresh := noise(r, 3<<20)
+	n := 0
+	for passed := false; !passed; {
+		n++
+		writes := failWrite(s, n)
+		g := s.Stage()
+		if _, err := g.Put(t.Context(), oid.Blob, fresh, oid.ID{}); err != nil {
+			t.Fatal(err)
+		}
+		err := g.Commit(t.Context(), nil)
+		s.opened = nil
+		if passed = *writes < n; passed != (err == nil) {
+			t.Fatalf("write %d of %d failed: Commit gives %v", n, *writes, err)
+		}
+		if size, err := fileSize(s.Path()); err != nil || (!passed && runtime.GOOS != "windows" && size != used) {
+			t.Fatalf("write %d failed: the file has %d bytes, and the last transaction needs %d (%v)", n, size, used, err)
+		}
+		if !bytes.Equal(read(t, s, id), old) {
+			t.Fatalf("write %d failed: an old object changed", n)
+		}
+	}
+	if n < 3 {
+		t.Fatalf("only %d writes could fail", n-1)
+	}
+	if got := read(t, s, s.Algorithm().Sum(oid.Blob, fresh)); !bytes.Equal(got, fresh) {
+		t.Error("what was committed in the end came back different")
 	}
 	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)

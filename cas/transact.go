@@ -136,6 +136,7 @@ type file struct {
 	db     *bolt.DB
 	tx     *bolt.Tx
 	mapped int64 // bytes of it in memory; 0: as many as it has
+	used   int64 // bytes of it that the last transaction needs
 }
 
 func (f *file) begin() error {
@@ -171,8 +172,8 @@ func (f *file) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if f.tx.Size() > info.Size() {
-		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.tx.Size())
+	if f.used = f.tx.Size(); f.used > info.Size() { // nothing has been allocated yet
+		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.used)
 	}
 	if f.writable {
 		return f.checkFreelist()
@@ -183,7 +184,10 @@ func (f *file) start() (err error) {
 // commit commits, or takes care that nothing can be seen. bbolt ends a commit by
 // writing one of its two headers; if that fails, or cannot be synced, the new
 // header may be in the file all the same. Then the one it replaced, which is
-// older than the other and so out of use, is put back.
+// older than the other and so out of use, is put back. Only when that is durable
+// does the file give back what the failed commit has written behind the end of the
+// last transaction: on a full disk that would stay full. No reader needs any of it,
+// for all of them read a committed transaction, and the exclusive lock is held.
 func (f *file) commit() error {
 	size := int64(f.db.Info().PageSize)
 	at := int64(f.tx.ID()%2) * size
@@ -196,7 +200,10 @@ func (f *file) commit() error {
 		return nil
 	}
 	_, back := f.handle.WriteAt(old, at)
-	return errors.Join(err, back, f.handle.Sync())
+	if back = errors.Join(back, f.handle.Sync()); back == nil {
+		_ = f.handle.Truncate(f.used) // Windows refuses that to a mapped file: then the space stays
+	}
+	return errors.Join(err, back)
 }
 
 // open is what bbolt opens the file with: it never makes one, and refuses an

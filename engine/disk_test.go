@@ -48,11 +48,15 @@ func TestHistoryThatPassesATenthOfTheDiskIsSaidOnceAndWhenItHasDoubled(t *testin
 			}
 		}
 		st, err := e.Status(context.Background())
-		if err != nil || !st.Much || st.FreeBytes != free || git != (st.GitBytes > 0) {
+		if err != nil || !st.Much || st.FreeBytes == nil || *st.FreeBytes != free || git != (st.GitBytes > 0) {
 			t.Errorf("git %v: status says %+v, %v", git, st, err)
 		}
+		e.free = func(string) (int64, error) { return 0, nil } // full is not unknown
+		if st, err = e.Status(context.Background()); err != nil || !st.Much || st.FreeBytes == nil || *st.FreeBytes != 0 {
+			t.Errorf("git %v: of a full disk status says %+v, %v", git, st, err)
+		}
 		e.free = func(string) (int64, error) { return 0, fmt.Errorf("unknown") }
-		if st, err = e.Status(context.Background()); err != nil || st.Much || st.FreeBytes != 0 {
+		if st, err = e.Status(context.Background()); err != nil || st.Much || st.FreeBytes != nil {
 			t.Errorf("git %v: status says %+v, %v", git, st, err)
 		}
 		if _, err := e.Purge(context.Background(), []string{"nothing"}, false); err != nil {

@@ -21,7 +21,7 @@ type Status struct {
 	Store        string     `json:"store"`                // the store's file
 	StoreBytes   int64      `json:"store_bytes"`          // of that file on disk; 0: not made yet
 	GitBytes     int64      `json:"git_bytes"`            // of the files that rewind wrote among git's objects; what git has packed anew since is not counted
-	FreeBytes    int64      `json:"free_bytes,omitempty"` // that the user may still write where the store is; 0: the system does not tell
+	FreeBytes    *int64     `json:"free_bytes,omitempty"` // that the user may still write where the store is; nil: the system does not tell
 	Much         bool       `json:"much,omitempty"`       // the store and git together take more than a tenth of that
 	Objects      int64      `json:"objects"`              // in the store
 	Snapshots    int        `json:"snapshots"`            // of this worktree
@@ -62,7 +62,10 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	}
 	st.StoreBytes, st.Objects = bytes, int64(count)
 	now := e.costNow()
-	st.GitBytes, st.FreeBytes, st.Much = now.Git, max(now.Free, 0), now.much()
+	st.GitBytes, st.Much = now.Git, now.much()
+	if now.Free >= 0 {
+		st.FreeBytes = &now.Free
+	}
 	var last *Snapshot
 	err = e.view(ctx, func(v *records.View) error {
 		if last, err = v.Last(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/shelf"
@@ -70,9 +72,13 @@ func isSilent(err error) bool {
 
 // sentence is what a person reads of an error.
 func sentence(ctx context.Context, err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "make room on the disk, and try again: " + err.Error()
+	}
 	switch {
 	case errors.Is(err, engine.ErrUnfinished):
-		return err.Error()
+		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+		return strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "the deadline has passed")
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the deadline has passed; nothing was recorded"
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:

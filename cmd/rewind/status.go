@@ -87,11 +87,14 @@ func (a *app) printCost(st *engine.Status) {
 	if st.Git {
 		text += ", about " + size(st.GitBytes) + " in git (the files that rewind wrote there; what git has packed since is not counted)"
 	}
-	if st.FreeBytes > 0 {
-		text += "; " + size(st.FreeBytes) + " of the disk are free"
+	if st.FreeBytes != nil {
+		text += "; " + size(*st.FreeBytes) + " of the disk are free"
 	}
 	say(a.out, "cost       %s\n", text)
-	if st.Much {
+	switch {
+	case st.FreeBytes != nil && *st.FreeBytes == 0:
+		say(a.out, "           the disk is full, and nothing can be recorded: make room; later, %s\n", lessCost)
+	case st.Much:
 		say(a.out, "           that is more than a tenth: %s\n", lessCost)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -104,6 +105,9 @@ func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Stor
 	return nil
 }
 
+// errNotAnswered ends a command that was interrupted before somebody had answered.
+var errNotAnswered = errors.New("interrupted at the question; nothing was changed")
+
 // saysYes waits for an answer on the terminal. What is not yes is [errDeclined].
 func (a *app) saysYes(ctx context.Context) error {
 	answer := make(chan string, 1)
@@ -113,7 +117,7 @@ func (a *app) saysYes(ctx context.Context) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return errNotAnswered
 	case line := <-answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
