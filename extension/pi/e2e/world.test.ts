@@ -166,7 +166,8 @@ flow("retention keeps what the session needs", async ({ pi, box, version }) => {
     await pi.prompt("P2 edit");
   }
   pi.answer("Restore files to that point");
-  await pi.drive("d:nav", { id: (await pi.user("P1 create")).id });
+  await pi.drive("d:nav", { id: (await pi.user("P2 edit")).id });
+  assert.equal(box.read("notes.txt"), "one\n");
   await pi.stop();
   const again = new Pi(version, box, ["--session", box.sessions()[0] as string]);
   try {
