@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,11 @@ func benchCommand(a *app) *cobra.Command {
 		for name, n := range map[string]int{"rounds": opt.Rounds, "files": opt.Files} {
 			if c.Flags().Changed(name) && n < 1 {
 				return usagef("bench: --%s %d is less than one", name, n)
+			}
+		}
+		for _, name := range opt.Workloads {
+			if !slices.Contains(bench.Workloads(), name) {
+				return usagef("bench: %q is no workload: %s", name, strings.Join(bench.Workloads(), ", "))
 			}
 		}
 		self, err := os.Executable()

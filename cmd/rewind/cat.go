@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -66,6 +67,19 @@ func exportCommand(a *app) *cobra.Command {
 			say(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
 		}
 		say(a.out, "wrote %s to %s\n", count(r.Written, "file"), args[1])
+		if isBelow(e.Root(), dir) {
+			say(a.err, "rewind: note: %s is in the worktree: the next snapshot records it, unless it is ignored\n", args[1])
+		}
 		return outcome(r)
 	})
+}
+
+// isBelow reports whether a directory that is there lies below another one.
+func isBelow(root, dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, real)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,6 +30,9 @@ var errPartial = errors.New("done in part")
 // errDamageFound ends a command that has named the damage it found.
 var errDamageFound = errors.New("damage was found")
 
+// errNoPath ends a command of which no path was found.
+var errNoPath = errors.New("no snapshot has any of these paths")
+
 // A usageError is a mistake on the command line.
 type usageError struct{ error }
 
@@ -43,6 +49,7 @@ var exits = []struct {
 	{engine.ErrNoSnapshot, exitUnknown},
 	{engine.ErrAmbiguous, exitUnknown},
 	{shelf.ErrNone, exitUnknown},
+	{errNoPath, exitUnknown},
 	{engine.ErrDamaged, exitDamaged},
 }
 
@@ -70,10 +77,16 @@ func isSilent(err error) bool {
 	return errors.Is(err, errPartial) || errors.Is(err, errDamageFound) || errors.As(err, &exit)
 }
 
+// storeFiles are what whoever changes something opens first.
+var storeFiles = []string{"store.db.lock", "store.db", "operation.lock"}
+
 // sentence is what a person reads of an error.
 func sentence(ctx context.Context, err error) string {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return "make room on the disk, and try again: " + err.Error()
+	}
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && slices.Contains(storeFiles, filepath.Base(path.Path)) {
+		return err.Error() + ": the store may not be written: permit that (own it, or chmod u+w), or \"rewind --no-git\" keeps one in your own state directory"
 	}
 	switch {
 	case errors.Is(err, engine.ErrUnfinished):

@@ -93,6 +93,9 @@ func TestAnErrorSaysWhatToDoInPlaceOfTheWordsOfGo(t *testing.T) {
 		{half(context.DeadlineExceeded), "restore stopped half-way: the next command finishes it: the deadline has passed"},
 		{half(full), "make room on the disk, and try again: restore stopped half-way: the next command finishes it: write f: no space left on device"},
 		{full, "make room on the disk, and try again: write f: no space left on device"},
+		{&os.PathError{Op: "open", Path: "g/.git/rewind/store.db.lock", Err: syscall.EACCES},
+			"open g/.git/rewind/store.db.lock: permission denied: the store may not be written: permit that (own it, or chmod u+w), or \"rewind --no-git\" keeps one in your own state directory"},
+		{&os.PathError{Op: "open", Path: "f", Err: syscall.EACCES}, "open f: permission denied"},
 		{errNotAnswered, "interrupted at the question; nothing was changed"},
 	} {
 		if got := sentence(ended, c.err); got != c.want {

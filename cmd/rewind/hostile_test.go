@@ -135,7 +135,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
 		{"mcp", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
-		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
+		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"bench", "--workloads", evil}, {"help", evil}, {"pin", first.ID, "@" + evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
 	}
 	for _, args := range all {
 		done[args[0]] = true

@@ -44,7 +44,7 @@ func listCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
 	f.StringVar(&opt.Session, "session", "", "only those of the conversation with this `id`")
-	f.IntVar(&opt.Limit, "limit", 0, "at most `N` snapshots")
+	f.IntVar(&opt.Limit, "limit", 0, "at most `N` snapshots; 0: all")
 	return a.jsonFlag(c)
 }
 

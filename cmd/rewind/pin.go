@@ -64,6 +64,9 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 		return fmt.Errorf("%w: a pin cannot be called %q: the id of another snapshot begins with it", engine.ErrRefused, name)
 	}
 	if err := e.Pin(ctx, name, s.ID); err != nil {
+		if errors.Is(err, engine.ErrRefused) && s.Source == nil { // it is ours, so that the name is at fault
+			return usageError{err}
+		}
 		return err
 	}
 	if !a.json {

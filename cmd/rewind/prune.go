@@ -41,7 +41,9 @@ func pruneCommand(a *app) *cobra.Command {
 		var collected *engine.Collected
 		var failed error
 		if gc && !opt.DryRun {
-			collected, failed = e.Collect(ctx)
+			if collected, failed = e.Collect(ctx); collected == nil && failed == nil {
+				say(a.err, "rewind: note: --gc means nothing here: this directory has no git\n")
+			}
 		}
 		if a.json {
 			a.printJSON(wire.NewPruned(p, collected, opt.DryRun))

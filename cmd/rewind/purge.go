@@ -42,8 +42,11 @@ func purgeCommand(a *app) *cobra.Command {
 		if p.Snapshots == 0 && slices.ContainsFunc(args, hasGlob) {
 			say(a.err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", wordGlob)
 		}
-		if p.Bridge != nil || len(p.Left) > 0 {
+		switch {
+		case p.Bridge != nil || len(p.Left) > 0:
 			return errPartial
+		case p.Snapshots == 0:
+			return also(p.Recovered, errNoPath)
 		}
 		return also(p.Recovered, nil)
 	})
@@ -57,8 +60,7 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 	case p.Snapshots == 0 && len(p.Left) > 0:
 		fmt.Fprintln(a.out, "no snapshot that can be purged has any of these paths")
 		return
-	case p.Snapshots == 0:
-		fmt.Fprintln(a.out, "no snapshot has any of these paths")
+	case p.Snapshots == 0: // that is an error
 		return
 	}
 	for _, path := range p.Paths {

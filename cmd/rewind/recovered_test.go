@@ -96,7 +96,7 @@ func wantConflict(t *testing.T, what, object string) {
 
 func TestEachCommandSaysWhatItFinished(t *testing.T) {
 	for _, args := range [][]string{
-		{"snapshot"}, {"prune"}, {"purge", "--yes", "nothing"}, {"import"}, {"sync"}, {"restore", "--yes", "@"},
+		{"snapshot"}, {"prune"}, {"purge", "--yes", "001"}, {"import"}, {"sync"}, {"restore", "--yes", "@"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			dir, _ := interrupted(t, true)
@@ -202,5 +202,13 @@ func TestASnapshotThatCouldNotBeCountedGivesNoNumber(t *testing.T) {
 	a.printSnapshot(&engine.Recorded{Snapshot: &engine.Snapshot{}, Uncounted: errors.New("an object is damaged")}, false, 0)
 	if strings.Contains(out.String(), "changed") || !strings.Contains(out.String(), "  recorded, ") || !strings.Contains(prose.String(), "could not be counted") {
 		t.Errorf("it says %q and %q", out.String(), prose.String())
+	}
+	for uncounted, want := range map[error]bool{errors.New("an object is damaged"): false, nil: true} {
+		out.Reset()
+		a.json = true
+		a.printSnapshot(&engine.Recorded{Snapshot: &engine.Snapshot{}, Uncounted: uncounted}, false, 0)
+		if strings.Contains(out.String(), `"changed":0,`) != want || strings.Contains(out.String(), `"changed"`) != want {
+			t.Errorf("uncounted %v: %s", uncounted, out.String())
+		}
 	}
 }

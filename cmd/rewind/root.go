@@ -52,6 +52,15 @@ func newRoot(a *app) *cobra.Command {
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = func(_ *cobra.Command, args []string) error {
+			if about, _, err := root.Find(args); err != nil || about == root {
+				return known(root, args)
+			}
+			return nil
+		}
+	}
 	return root
 }
 

@@ -84,6 +84,9 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 		e.Prompt = m.text("timestamp") // of Gemini and Copilot: no two prompts have the same
 	}
 	e.Session, e.Prompt = bounded(e.Session), bounded(e.Prompt)
+	if !known && !listed && err == nil {
+		err = fmt.Errorf("%q is no agent that rewind knows (%s), so nothing was recorded for it", agent, strings.Join(agents(), ", "))
+	}
 	if !listed && err == nil {
 		err = fmt.Errorf("%s has no event %q that this version of rewind knows, so nothing was recorded for it", agent, e.Name)
 	}

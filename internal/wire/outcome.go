@@ -12,7 +12,7 @@ type Snapshot struct {
 	Tree       string        `json:"tree"`
 	Overlay    string        `json:"overlay,omitempty"`
 	Reused     bool          `json:"reused"`
-	Changed    int           `json:"changed"`
+	Changed    *int          `json:"changed,omitempty"` // nil: it could not be counted
 	Skipped    []Note        `json:"skipped"`
 	Unexpected []Note        `json:"unexpected"`
 	Excluded   int           `json:"excluded,omitempty"`
@@ -37,9 +37,12 @@ type Cost struct {
 // NewSnapshot tells what a snapshot came to.
 func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
 	out := Snapshot{
-		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused, Changed: r.Changed,
+		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused,
 		Skipped: newNotes(r.Skipped), Unexpected: newNotes(r.Unexpected), Excluded: r.Excluded, Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
 		Recovered: recovered(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
+	}
+	if r.Uncounted == nil {
+		out.Changed = &r.Changed
 	}
 	if r.Cost != nil {
 		c := Cost(*r.Cost)

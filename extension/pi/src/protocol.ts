@@ -18,7 +18,8 @@ export interface Note {
 export interface Recorded {
   id: string;
   reused: boolean;
-  changed: number;
+  /** Absent where it could not be counted. */
+  changed?: number;
   skipped: Note[];
   /** Files that look like secrets and are in git's objects now; named once in the life of a store. */
   exposed?: string[];
