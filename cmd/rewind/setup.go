@@ -1,7 +1,8 @@
 package main
 
 import (
-	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,7 +26,7 @@ type settingUp struct {
 func setupCommand(a *app) *cobra.Command {
 	u := settingUp{app: a}
 	c := verb("setup [AGENT...]", "Make the agents that are here call rewind, or take that back", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
-		return u.run(args)
+		return u.run(c.Context(), args)
 	})
 	f := c.Flags()
 	f.BoolVar(&u.remove, "remove", false, "take back what was set up, exactly")
@@ -34,7 +35,7 @@ func setupCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (u *settingUp) run(names []string) error {
+func (u *settingUp) run(ctx context.Context, names []string) error {
 	s := &setup.Setup{Getenv: os.Getenv, Files: extension.Files, Command: asCalled(), OnPath: func(program string) bool {
 		_, err := exec.LookPath(program)
 		return err == nil
@@ -73,7 +74,7 @@ func (u *settingUp) run(names []string) error {
 	if changes == 0 || u.dry {
 		return failed
 	}
-	if ok, err := u.ask(changes); err != nil || !ok {
+	if ok, err := u.ask(ctx, changes); err != nil || !ok {
 		return err
 	}
 	for _, p := range plans {
@@ -108,7 +109,7 @@ func (u *settingUp) show(p *setup.Plan) {
 	}
 }
 
-func (u *settingUp) ask(changes int) (bool, error) {
+func (u *settingUp) ask(ctx context.Context, changes int) (bool, error) {
 	if u.yes {
 		return true, nil
 	}
@@ -116,13 +117,12 @@ func (u *settingUp) ask(changes int) (bool, error) {
 		return false, usagef("this changes files: say --yes, or --dry-run to see what it would do")
 	}
 	say(u.app.err, "Change %s? [y/N] ", count(changes, "file"))
-	line, _ := bufio.NewReader(u.app.in).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
+	err := u.app.saysYes(ctx)
+	if errors.Is(err, errDeclined) {
+		fmt.Fprintln(u.app.err, "nothing was changed")
+		return false, nil
 	}
-	fmt.Fprintln(u.app.err, "nothing was changed")
-	return false, nil
+	return err == nil, err
 }
 
 // asCalled is how a shell calls this program: by its name, if that leads here.
