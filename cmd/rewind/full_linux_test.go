@@ -109,7 +109,7 @@ func TestWhoInterruptsAQuestionIsToldThatNothingWasChanged(t *testing.T) {
 	cancel()
 	in, out := io.Pipe()
 	defer out.Close()
-	a := &app{stdio: stdio{in: in}}
+	a := &app{stdio: stdio{in: in, err: io.Discard}}
 	if err := a.saysYes(ended); !errors.Is(err, errNotAnswered) {
 		t.Errorf("it says %v", err)
 	}

@@ -117,6 +117,7 @@ func (a *app) saysYes(ctx context.Context) error {
 	}()
 	select {
 	case <-ctx.Done():
+		fmt.Fprintln(a.err) // the question has no end of line
 		return errNotAnswered
 	case line := <-answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
