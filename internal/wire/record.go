@@ -24,9 +24,9 @@ type Record struct {
 	Lost     string         `json:"lost,omitempty"`
 	Gaps     []string       `json:"limits,omitempty"`
 
-	Undo  bool     `json:"undo,omitempty"`  // only restores took it, before they changed files
-	Names []string `json:"names,omitempty"` // of list: its names undo:N
-	Here  bool     `json:"here,omitempty"`  // of list: the files stand at it
+	OfRestore bool     `json:"of_restore,omitempty"` // only restores took it, before they changed files
+	Names     []string `json:"names,omitempty"`      // of list: its names undo:N
+	Here      bool     `json:"here,omitempty"`       // of list: the files stand at it
 }
 
 // A Source is where a snapshot comes from that has no record of the usual kind.
@@ -40,7 +40,7 @@ func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
-		Gaps: Gaps(s), Lost: s.Lost, Undo: s.OfRestore(),
+		Gaps: Gaps(s), Lost: s.Lost, OfRestore: s.OfRestore(),
 	}
 	if r.Points == nil {
 		r.Points = []engine.Point{}
