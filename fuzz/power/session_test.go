@@ -263,12 +263,11 @@ func (s *session) purge() {
 	f := s.rewind("purge", rel, "--yes", "--json")
 	at := s.now()
 	s.note("rewind purge %s: exit %d", rel, f.code)
-	if f.code != 0 {
-		s.refused = append(s.refused, "purge: "+f.said())
-	}
+	recorded := false // otherwise exit 3 is right: no snapshot has it
 	for _, p := range s.promises {
 		last := p.wants[len(p.wants)-1].want
 		if _, there := last[rel]; there {
+			recorded = true
 			since := at
 			if f.code != 0 {
 				since = never // it may have been done or not
@@ -278,6 +277,9 @@ func (s *session) purge() {
 		if f := s.rewind("show", p.id, "--json"); p.until == 0 && f.code == 0 {
 			p.now = f.ID
 		}
+	}
+	if f.code != 0 && (recorded || f.code != 3) {
+		s.refused = append(s.refused, "purge: "+f.said())
 	}
 	s.marks = append(s.marks, at)
 }
