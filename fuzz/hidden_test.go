@@ -60,7 +60,14 @@ func (w *world) maySkip(p string, inNested bool) bool {
 	if dir, ok := w.hiddenDir(); ok {
 		return beneath(p, dir)
 	}
-	return w.path(p) == w.hidden && (inNested || isRules(p) || w.inLink(p))
+	if w.path(p) != w.hidden {
+		return false
+	}
+	if inNested || isRules(p) || w.inLink(p) {
+		return true
+	}
+	_, err := w.tryGit(p+"\x00", "check-ignore", "-z", "--stdin")
+	return err == nil // a small ignored file: git does not look into it
 }
 
 // leaveConflicts takes out of an index what git add could not resolve because
