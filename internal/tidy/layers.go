@@ -58,18 +58,19 @@ var layers = map[string]string{
 		"engine/capture engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
-	"internal/hook":  "internal/durable internal/trust",
-	"internal/setup": "internal/durable internal/trust",
-	"extension":      "",
-	"internal/rpc":   "",
-	"internal/wire":  "engine engine/shelf",
-	"cmd/rewind":     "engine extension internal/setup engine/shelf engine/watched internal/hook internal/oid internal/wire internal/rpc bench",
-	"bench":          "internal/trust",
-	"fuzz":           "*",
-	"fuzz/exact":     "*",
-	"fuzz/hostile":   "*",
-	"fuzz/power":     "*",
-	"internal/tidy":  "",
+	"internal/hook":    "internal/durable internal/trust",
+	"internal/setup":   "internal/durable internal/trust",
+	"extension":        "",
+	"internal/rpc":     "",
+	"internal/visible": "",
+	"internal/wire":    "engine engine/shelf",
+	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/oid internal/visible internal/wire internal/rpc bench",
+	"bench":            "internal/trust",
+	"fuzz":             "*",
+	"fuzz/exact":       "*",
+	"fuzz/hostile":     "*",
+	"fuzz/power":       "*",
+	"internal/tidy":    "",
 }
 
 // outside lists every module that non-test code may import, and the packages
