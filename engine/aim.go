@@ -22,6 +22,7 @@ type aim struct {
 	ignored bool      // ignored files that are there, and differ, too
 	chosen  bool      // the paths come from the caller: one that means nothing is an error
 	made    plan.Made // what an operation that is to be taken back has made; nil without one
+	edits   []Edit    // what files get in place of what the target has
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
@@ -34,7 +35,10 @@ func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to 
 	}
 	var paths []string
 	if opt != nil {
-		paths, to.ignored = opt.Paths, opt.Ignored
+		paths, to.ignored, to.edits = opt.Paths, opt.Ignored, opt.Edits
+	}
+	if err := checkEdits(to.edits, paths); err != nil {
+		return aim{}, err
 	}
 	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
 	return to, err
@@ -140,4 +144,8 @@ type RestoreOptions struct {
 	// Ignored says that ignored files which are there, and differ, go back too. Else
 	// those alone that are gone.
 	Ignored bool
+
+	// Edits give some of the files other contents than the snapshot has. Then Paths
+	// may not be empty: the worktree as a whole does not become what the snapshot is.
+	Edits []Edit
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -22,8 +23,9 @@ type Difference struct {
 	// operation left it.
 	Unfinished error
 
-	e    *Engine
-	live liveSide
+	e     *Engine
+	live  liveSide
+	texts map[oid.ID][]byte // contents that are nowhere but here
 }
 
 // A liveSide says which side of a difference is the worktree.
@@ -99,7 +101,7 @@ func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) e
 // DiffPlan returns what a plan would change, from the worktree to the plan's
 // target. It costs no scan: it is the plan's own list, with the bytes of both sides.
 func (e *Engine) DiffPlan(p *Plan) *Difference {
-	return &Difference{e: e, live: liveFrom, Changes: p.Changes}
+	return &Difference{e: e, live: liveFrom, Changes: p.Changes, texts: p.texts}
 }
 
 // diffBytesMax is how much of a file is read to compare its lines. git calls
@@ -121,6 +123,9 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 	}
 	if d.live == liveTo && new || d.live == liveFrom && !new {
 		return d.e.readPresent(string(c.Path), side.Link())
+	}
+	if text, ok := d.texts[side.ID]; ok {
+		return text, true, nil
 	}
 	buf := &beginning{}
 	err = d.e.objects.Write(ctx, buf, side.ID)

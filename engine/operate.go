@@ -154,6 +154,9 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (prepared, 
 	if op.Kind == records.KindRestore && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
 		return nothing{plan}, nil
 	}
+	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
+		return nil, err
+	}
 	way, err := e.begin(ctx, op, to, c, plan.steps)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,8 @@ type Plan struct {
 	Unfinished error `json:"-"`
 
 	steps []apply.Step
-	force []string // ignored files that lie where the target has a file
+	force []string          // ignored files that lie where the target has a file
+	texts map[oid.ID][]byte // contents that no snapshot has
 }
 
 // Plan tells what Restore would do now, and changes nothing.
@@ -96,9 +97,11 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 	if len(p.Unknown) > 0 && to.chosen {
 		return nil, fmt.Errorf("%w; nothing was changed", notThere{to.target.ID, planned(p.Unknown), whatIsNow})
 	}
+	wanted, contents := editsOf(to.edits, e.alg)
+	p.Edit(wanted)
 	return &Plan{
 		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),
-		steps: p.Steps, force: p.Force,
+		steps: p.Steps, force: p.Force, texts: contents,
 	}, nil
 }
 

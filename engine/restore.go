@@ -2,9 +2,16 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // Restore makes the worktree what it was at a snapshot.
@@ -38,4 +45,53 @@ func (e *Engine) Restore(ctx context.Context, id oid.ID, opt *RestoreOptions) (*
 		r.Recovered = finished
 	}
 	return r, err
+}
+
+// An Edit gives a file another content than a snapshot has, in a restore of that
+// snapshot: parts of it, for instance. Change is what a [Plan] of the same restore
+// says of the path. If the file has something else when the restore begins, it
+// stays, and is a conflict. The content was made for what was there.
+type Edit struct {
+	Change
+	Content []byte
+}
+
+// checkEdits is an error if edits cannot be part of a restore of these paths.
+func checkEdits(edits []Edit, paths []string) error {
+	if len(edits) > 0 && len(paths) == 0 {
+		return fmt.Errorf("%w: a restore with edits has to name its paths", ErrRefused)
+	}
+	for _, ed := range edits {
+		if tree.Mode(ed.To.Mode).Type() != tree.File {
+			return fmt.Errorf("%w: %q becomes no file, so it cannot be edited", ErrRefused, ed.Path)
+		}
+	}
+	return nil
+}
+
+// editsOf returns what the edits want at their paths, and their contents.
+func editsOf(edits []Edit, alg oid.Algorithm) (wanted map[string]plan.Edit, texts map[oid.ID][]byte) {
+	wanted, texts = map[string]plan.Edit{}, map[oid.ID][]byte{}
+	for _, ed := range edits {
+		id := alg.Sum(oid.Blob, ed.Content)
+		texts[id] = ed.Content
+		wanted[string(ed.Path)] = plan.Edit{
+			Have: apply.Node{Mode: tree.Mode(ed.From.Mode), ID: ed.From.ID},
+			Want: apply.Node{Mode: tree.Mode(ed.To.Mode), ID: id},
+		}
+	}
+	return wanted, texts
+}
+
+// stageTexts stages the contents that the steps of a plan write and no snapshot has.
+func (p *Plan) stageTexts(ctx context.Context, stage *cas.Stage) (ids []oid.ID, err error) {
+	for _, s := range p.steps {
+		if text, ok := p.texts[s.Want.ID]; ok && !slices.Contains(ids, s.Want.ID) {
+			if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
+				return nil, objects.StoreError(err)
+			}
+			ids = append(ids, s.Want.ID)
+		}
+	}
+	return ids, nil
 }

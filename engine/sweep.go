@@ -66,11 +66,11 @@ func (l *living) rest(v *records.View, mark func(oid.ID)) error {
 	return err
 }
 
-// unmarked marks the journals, and returns the snapshots that are not dropped and
+// unmarked marks what operations need, and returns the snapshots that are not dropped and
 // that it has not returned before.
 func (l *living) unmarked(v *records.View, mark func(oid.ID)) (keep []*Snapshot, err error) {
-	plans, snaps, err := v.News(l.visited)
-	for _, id := range plans {
+	contents, snaps, err := v.News(l.visited)
+	for _, id := range contents {
 		mark(id)
 	}
 	return slices.DeleteFunc(snaps, func(s *Snapshot) bool { return l.gone[s.ID] }), err

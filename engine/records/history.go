@@ -83,7 +83,7 @@ func (u *Update) End(seq uint64, partial bool) error {
 	if err != nil {
 		return err
 	}
-	now.Ended, now.Partial = u.owner.Now(), partial
+	now.Ended, now.Partial, now.Contents = u.owner.Now(), partial, nil
 	return errors.Join(u.putOperation(now), u.putHistory(u.owner.Key, row), u.arrive(now))
 }
 

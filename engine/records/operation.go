@@ -34,9 +34,13 @@ type Operation struct {
 	Reverts uint64        `json:"reverts,omitempty"` // the operation that an undo or redo takes back
 	Plan    oid.ID        `json:"plan"`              // blob: the steps in JSON
 	Key     string        `json:"key"`               // in the names of its temporary files
-	Started time.Time     `json:"started"`
-	Ended   time.Time     `json:"ended,omitzero"` // zero: unfinished
-	Partial bool          `json:"partial,omitempty"`
+
+	// Contents are what its steps write and no snapshot has. They are held until it ends.
+	Contents []oid.ID `json:"contents,omitempty"`
+
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
+	Partial bool      `json:"partial,omitempty"`
 }
 
 // Operation returns the operation with a number, nil for 0.
@@ -94,6 +98,6 @@ func (u *Update) giveUp(seq uint64) error {
 	if err != nil || op == nil || !op.Ended.IsZero() {
 		return err
 	}
-	op.Ended, op.Partial = u.owner.Now(), true
+	op.Ended, op.Partial, op.Contents = u.owner.Now(), true, nil
 	return u.putOperation(op)
 }

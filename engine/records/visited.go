@@ -15,9 +15,10 @@ type Visited struct {
 	rows map[string]uint64 // by table and key
 }
 
-// News returns the plans of operations, and the snapshots, newest first, that
-// were not visited before. Then they are visited.
-func (v *View) News(visited *Visited) (plans []oid.ID, snaps []*Snapshot, err error) {
+// News returns the contents that operations need, which are their plans and what
+// they are to write, and the snapshots, newest first, that were not visited before.
+// Then they are visited.
+func (v *View) News(visited *Visited) (contents []oid.ID, snaps []*Snapshot, err error) {
 	for key, value := range v.Table(tableOperations).All() {
 		if !visited.isNew(tableOperations, key, value) {
 			continue
@@ -26,7 +27,7 @@ func (v *View) News(visited *Visited) (plans []oid.ID, snaps []*Snapshot, err er
 		if err := json.Unmarshal(value, &op); err != nil {
 			return nil, nil, fmt.Errorf("%w: operation record %x: %w", ErrDamaged, key, err)
 		}
-		plans = append(plans, op.Plan)
+		contents = append(append(contents, op.Plan), op.Contents...)
 	}
 	for key, value := range v.Table(tableSnapshots).Backward() {
 		if !visited.isNew(tableSnapshots, key, value) {
@@ -38,7 +39,7 @@ func (v *View) News(visited *Visited) (plans []oid.ID, snaps []*Snapshot, err er
 		}
 		snaps = append(snaps, s)
 	}
-	return plans, snaps, nil
+	return contents, snaps, nil
 }
 
 func (s *Visited) isNew(table string, key, value []byte) bool {

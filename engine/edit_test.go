@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/cas"
+)
+
+// edited plans a restore of one path and gives its file a content of its own.
+func (p *place) edited(e *Engine, s *Snapshot, path, text string) *RestoreOptions {
+	p.t.Helper()
+	opt := &RestoreOptions{Paths: []string{":(literal)" + path}}
+	plan, err := e.Plan(context.Background(), s.ID, opt)
+	p.must(err)
+	for _, c := range plan.Changes {
+		if string(c.Path) == path {
+			opt.Edits = []Edit{{c, []byte(text)}}
+			return opt
+		}
+	}
+	p.t.Fatalf("%s does not change", path)
+	return nil
+}
+
+func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, git)
+		e, ctx := p.open(), context.Background()
+		p.write("other", "1")
+		p.write("file", "one\ntwo\n")
+		first, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		p.write("file", "ONE\nTWO\n")
+		p.write("other", "2")
+		second, err := e.Snapshot(ctx, nil)
+		p.must(err)
+		opt := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
+		plan, err := e.Plan(ctx, first.ID, opt)
+		p.must(err)
+		text, _, err := e.DiffPlan(plan).Read(ctx, plan.Changes[0], true)
+		if p.must(err); string(text) != "one\nTWO\n" {
+			t.Errorf("the plan shows %q", text)
+		}
+		r, err := e.Restore(ctx, first.ID, opt)
+		if p.must(err); r.Written != 1 || len(r.Conflicts) != 0 {
+			t.Errorf("written %d, conflicts %v", r.Written, r.Conflicts)
+		}
+		p.want("file", "one\nTWO\n", "other", "2")
+		if here, err := e.Here(ctx); err != nil || here.ID != second.ID {
+			t.Errorf("the files stand at %v, %v; want %v", here, err, second.ID)
+		}
+		_, err = e.Undo(ctx)
+		p.must(err)
+		p.want("file", "ONE\nTWO\n", "other", "2")
+		_, err = e.Redo(ctx)
+		p.must(err)
+		p.want("file", "one\nTWO\n", "other", "2")
+	}
+}
+
+// want compares files, given as names and texts.
+func (p *place) want(files ...string) {
+	p.t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		if got := p.read(files[i]); got != files[i+1] {
+			p.t.Errorf("%s is %q, want %q", files[i], got, files[i+1])
+		}
+	}
+}
+
+func TestAnEditOfAFileThatChangedMeanwhileIsAConflict(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("a", "1")
+	p.write("b", "1")
+	first, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.write("a", "22")
+	p.write("b", "22")
+	a, b := p.edited(e, first.Snapshot, "a", "x"), p.edited(e, first.Snapshot, "b", "x")
+	p.write("a", "333") // something else
+	p.write("b", "1")   // what the snapshot has
+	for path, opt := range map[string]*RestoreOptions{"a": a, "b": b} {
+		r, err := e.Restore(ctx, first.ID, opt)
+		p.must(err)
+		if r.Written != 0 || len(r.Conflicts) != 1 || string(r.Conflicts[0].Path) != path {
+			t.Errorf("%s: written %d, conflicts %v", path, r.Written, r.Conflicts)
+		}
+	}
+	p.want("a", "333", "b", "1")
+}
+
+func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("a", "1")
+	first, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.write("a", "22")
+	r, err := e.Restore(ctx, first.ID, p.edited(e, first.Snapshot, "a", "22"))
+	if p.must(err); r.Written != 0 || !r.Undo.IsZero() || len(r.Conflicts) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAnEditThatCannotBePartOfARestoreIsRefused(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("kept", "1")
+	first, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.write("kept", "2")
+	p.write("gone", "1")
+	whole := p.edited(e, first.Snapshot, "kept", "3")
+	whole.Paths = nil
+	for what, opt := range map[string]*RestoreOptions{
+		"without paths": whole, "of what is to be deleted": p.edited(e, first.Snapshot, "gone", "2"),
+	} {
+		if _, err := e.Restore(ctx, first.ID, opt); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	p.want("kept", "2", "gone", "1")
+}
+
+func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
+	p, recorded := crowded(t)
+	e, ctx := p.open(), context.Background()
+	opt := &RestoreOptions{Paths: []string{"d"}}
+	plan, err := e.Plan(ctx, recorded[0].ID, opt)
+	p.must(err)
+	for _, c := range plan.Changes {
+		opt.Edits = append(opt.Edits, Edit{c, []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))})
+	}
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, opt) })
+	sweep := func() int {
+		report, err := e.opened().Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
+		p.must(err)
+		return report.Objects
+	}
+	if n := sweep(); n != 0 {
+		t.Errorf("a sweep beside the unfinished restore took %d objects", n)
+	}
+	r, err := e.Recover(ctx)
+	if p.must(err); len(r.Conflicts) != 0 {
+		t.Errorf("conflicts: %v", r.Conflicts)
+	}
+	for n := range 60 {
+		p.want(fmt.Sprintf("d/%03d", n), "edit"+strings.TrimLeft(fmt.Sprintf("%03d", n), "0"))
+	}
+	if n := sweep(); n == 0 {
+		t.Error("the edits of a restore that has ended stay in the store, and no snapshot has them")
+	}
+	_, err = e.Undo(ctx)
+	p.must(err)
+	p.wantState("undo", "three")
+	_, err = e.Redo(ctx)
+	p.must(err)
+	p.want("d/007", "edit7")
+}
+
+func TestAnEditBringsAFileThatIsGoneInAnotherForm(t *testing.T) {
+	p := newPlace(t, true)
+	e, ctx := p.open(), context.Background()
+	p.write("d/new", "1\n2\n")
+	p.must(os.Chmod(filepath.Join(p.dir, "d/new"), 0o755))
+	first, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.must(os.RemoveAll(filepath.Join(p.dir, "d")))
+	_, err = e.Restore(ctx, first.ID, p.edited(e, first.Snapshot, "d/new", "2\n"))
+	p.must(err)
+	p.want("d/new", "2\n")
+	if info, err := os.Stat(filepath.Join(p.dir, "d/new")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	_, err = e.Undo(ctx)
+	if p.must(err); p.exists("d") {
+		t.Error("undo left what the restore had brought")
+	}
+}

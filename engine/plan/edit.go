@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
+)
+
+// An Edit puts something else in the place of what the target has at a path. It was
+// made for what was there: Have.
+type Edit struct{ Have, Want apply.Node }
+
+// conflictEdited is why an edit is not made.
+const conflictEdited = "it has changed since the new content was chosen"
+
+// Edit gives paths of the plan something else than the target has. Where the present
+// is not what an edit was made for, nothing is done at the path, which becomes a
+// conflict. Where it is as the edit wants it, there is nothing to do.
+func (p *Plan) Edit(edits map[string]Edit) {
+	if len(edits) == 0 {
+		return
+	}
+	open := maps.Clone(edits)
+	p.Steps = slices.DeleteFunc(p.Steps, func(s apply.Step) bool {
+		ed, edited := edits[s.Path]
+		if !edited {
+			return false
+		}
+		if s.Have == ed.Have {
+			delete(open, s.Path)
+		}
+		return s.Have != ed.Have || ed.Want == ed.Have
+	})
+	for i, s := range p.Steps {
+		if ed, edited := edits[s.Path]; edited {
+			p.Steps[i].Want = ed.Want
+		}
+	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
+		ed, edited := edits[c.Path]
+		return edited && (c.From != ed.Have || ed.Want == ed.Have)
+	})
+	for i, c := range p.Changes {
+		if ed, edited := edits[c.Path]; edited {
+			p.Changes[i].To = ed.Want
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(open)) {
+		p.Conflicts = append(p.Conflicts, Note{Path: path, Reason: conflictEdited})
+	}
+}
