@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-
-	"znkr.io/diff"
-	"znkr.io/diff/textdiff"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/hunk"
 )
 
 // lines is a change of a file, compared line by line.
@@ -37,47 +34,14 @@ func compare(ctx context.Context, d *engine.Difference, c engine.Change) (l line
 		l.binary = true
 		return l, nil
 	}
-	l.hunks = unified(textdiff.Hunks(l.old, l.new, textdiff.IndentHeuristic()))
-	for line := range bytes.Lines(l.hunks) {
-		switch line[0] {
-		case '+':
-			l.added++
-		case '-':
-			l.removed++
-		}
+	for _, h := range hunk.Of(l.old, l.new) {
+		added, removed := h.Changed()
+		l.added, l.removed = l.added+added, l.removed+removed
+		l.hunks = h.Append(l.hunks)
 	}
 	return l, nil
 }
 
 func isBinary(p []byte) bool {
 	return bytes.IndexByte(p[:min(len(p), binaryPrefix)], 0) >= 0
-}
-
-// unified formats hunks as git does: a count of one is left out, and a side
-// without lines begins at the line before.
-func unified(hunks []textdiff.Hunk[[]byte]) []byte {
-	var b bytes.Buffer
-	for _, h := range hunks {
-		fmt.Fprintf(&b, "@@ -%s +%s @@\n", span(h.LineNoX, h.EndLineNoX), span(h.LineNoY, h.EndLineNoY))
-		for _, e := range h.Edits {
-			b.WriteByte(signs[e.Op])
-			b.Write(e.Line)
-			if !bytes.HasSuffix(e.Line, []byte("\n")) {
-				b.WriteString("\n\\ No newline at end of file\n")
-			}
-		}
-	}
-	return b.Bytes()
-}
-
-var signs = map[diff.Op]byte{diff.Match: ' ', diff.Delete: '-', diff.Insert: '+'}
-
-func span(begin, end int) string {
-	switch end - begin {
-	case 0:
-		return fmt.Sprintf("%d,0", begin)
-	case 1:
-		return fmt.Sprint(begin + 1)
-	}
-	return fmt.Sprintf("%d,%d", begin+1, end-begin)
 }

@@ -49,12 +49,7 @@ func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.
 	var head bytes.Buffer
 	header(&head, c, l)
 	paint(w, head.Bytes(), bold, how.color)
-	for line := range bytes.Lines(l.hunks) {
-		if how.bare {
-			line = plainLine(line)
-		}
-		paint(w, line, lineColor(line[0]), how.color)
-	}
+	printHunks(w, l.hunks, how)
 	return nil
 }
 

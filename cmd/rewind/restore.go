@@ -28,6 +28,7 @@ func restoreCommand(a *app) *cobra.Command {
 	var r restoring
 	opt := &engine.RestoreOptions{}
 	var prompt string
+	var parts bool
 	oneOrMore := func(c *cobra.Command, args []string) error {
 		if prompt != "" {
 			return nil
@@ -47,6 +48,8 @@ func restoreCommand(a *app) *cobra.Command {
 			ids = append(ids, "prompt:"+prompt)
 		}
 		switch {
+		case parts && r.yes:
+			return usagef("%s: --patch asks for each hunk, and --yes is not to be asked", c.Name())
 		case len(ids) == 0:
 			return usagef("%s: ID is missing before --, as in: rewind restore @ -- FILE", c.Name())
 		case len(ids) > 1:
@@ -64,6 +67,9 @@ func restoreCommand(a *app) *cobra.Command {
 		}
 		a.noteBranch(s)
 		r.hint = flagHint(paths)
+		if parts {
+			return a.restoreParts(ctx, e, s, opt, &r)
+		}
 		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
 		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
 			return e.Restore(ctx, s.ID, opt)
@@ -71,6 +77,7 @@ func restoreCommand(a *app) *cobra.Command {
 		return a.restore(ctx, e, &r)
 	})
 	c.Flags().StringVar(&prompt, "prompt", "", "in place of ID: the state before an agent worked on the prompt with this `id`")
+	c.Flags().BoolVarP(&parts, "patch", "p", false, "ask for each hunk whether it is to be restored (y, n, q, a, d, s, e; ? explains them)")
 	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "restore ignored files too that are there and differ, not only those that are gone")
 	return a.restoreFlags(c, &r)
 }

@@ -20,6 +20,7 @@ var layers = map[string]string{
 	"internal/dirfd":     "internal/tree",
 	"internal/durable":   "internal/trust",
 	"internal/regular":   "",
+	"internal/hunk":      "",
 	"internal/trust":     "",
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
@@ -64,7 +65,7 @@ var layers = map[string]string{
 	"internal/rpc":     "",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/shelf",
-	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/oid internal/visible internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/oid internal/visible internal/wire internal/rpc bench",
 	"bench":            "internal/trust",
 	"fuzz":             "*",
 	"fuzz/exact":       "*",
@@ -88,7 +89,7 @@ var outside = map[string]string{
 	"github.com/schollz/progressbar/v3":      "cmd/rewind",
 	"github.com/modelcontextprotocol/go-sdk": "cmd/rewind",
 	"golang.org/x/term":                      "cmd/rewind",
-	"znkr.io/diff":                           "cmd/rewind",
+	"znkr.io/diff":                           "cmd/rewind internal/hunk",
 }
 
 // restricted lists the packages of the standard library that are not open to
