@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,8 +30,8 @@ const stepsPerWorld = 60
 // TestDifferential compares with git, step by step, what the engine makes of
 // random repositories. It ends after REWIND_FUZZ_STEPS steps, or else after
 // about 25 seconds; REWIND_FUZZ_SEED is the seed of the first repository, 1 unless it
-// is set, and
-// REWIND_FUZZ_KEEP a new directory to make it in, to look at it afterwards.
+// is set, REWIND_FUZZ_WORKERS how many there are at a time, for they sleep at times, and
+// REWIND_FUZZ_KEEP a new directory to make one in, to look at it afterwards.
 func TestDifferential(t *testing.T) {
 	needGit(t)
 	steps, seed := number("REWIND_FUZZ_STEPS", 0), uint64(number("REWIND_FUZZ_SEED", 1))
@@ -39,20 +40,36 @@ func TestDifferential(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Log("NOT TESTED: files and directories that cannot be read, for root can read all of them")
 	}
-	for done, failed := 0, 0; ; seed++ {
-		if steps > 0 && done >= steps || steps == 0 && time.Now().After(deadline) || failed > 20 {
-			t.Logf("%d steps, %d failed repositories, next seed %d", done, failed, seed)
-			return
+	var mu sync.Mutex
+	done, failed := 0, 0
+	next := func(ended bool) (uint64, int) { // what is to be run now, after a world that ended well or not
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			failed++
 		}
 		n := stepsPerWorld
 		if steps > 0 {
 			n = min(n, steps-done)
 		}
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, n, true) })
-		if done += n; !ok {
-			failed++
+		if n == 0 || steps == 0 && time.Now().After(deadline) || failed > 20 {
+			return 0, 0
 		}
+		done += n
+		seed++
+		return seed - 1, n
 	}
+	var workers sync.WaitGroup
+	for range number("REWIND_FUZZ_WORKERS", 3) {
+		workers.Go(func() {
+			for s, n := next(true); n > 0; {
+				ok := t.Run(strconv.FormatUint(s, 10), func(t *testing.T) { runWorld(t, s, n, true) })
+				s, n = next(ok)
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d steps, %d failed repositories, next seed %d", done, failed, seed)
 }
 
 func needGit(t *testing.T) {
@@ -195,12 +212,7 @@ func beneath(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"
 
 // inLink reports whether a path lies below a submodule of the index.
 func (w *world) inLink(p string) bool {
-	for at := filepath.Dir(p); at != "."; at = filepath.Dir(at) {
-		if out := w.git("ls-files", "-z", "-s", "--", at); strings.HasPrefix(out, "160000 ") && strings.Contains(out, "\t"+at+"\x00") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.indexed(), func(l listed) bool { return l.isLink() && l.path != p && beneath(p, l.path) })
 }
 
 // examine compares what a snapshot holds with the disk, byte for byte, and

@@ -5,6 +5,7 @@ package fuzz
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -68,11 +69,11 @@ func (w *world) reset() {
 
 // tracked returns a path of the index, "" if it has none.
 func (w *world) tracked() string {
-	out, err := w.tryGit("", "ls-files", "-z")
-	if err != nil || out == "" {
+	all, err := w.entries()
+	if err != nil || len(all) == 0 {
 		return ""
 	}
-	return pick(w, strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"))
+	return pick(w, all).path
 }
 
 func (w *world) rmCached() {
@@ -207,7 +208,7 @@ func (w *world) pack() {
 // gitlink puts a submodule into the index that is not checked out.
 func (w *world) gitlink() {
 	name := w.dirName() + pick(w, dirNames)
-	if out, _ := w.tryGit("", "ls-files", "-u"); out != "" {
+	if slices.ContainsFunc(w.indexed(), func(l listed) bool { return l.stage != 0 }) {
 		return // git would put it beside the conflict
 	}
 	w.try("update-index", "--add", "--replace", "--cacheinfo", "160000,"+strings.Repeat("12", w.hashSize())+","+name)

@@ -13,8 +13,10 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The oracle reads git's index itself: a process for each question that is
@@ -85,6 +87,67 @@ func varint(data []byte) (value, n int) {
 	return value, n
 }
 
+// A joined is an index that was in several files, or had directories for entries,
+// as git wrote it whole.
+type joined struct{ from, whole []byte }
+
+// join lets git write an index whole that is in several files or has directories
+// for entries. Which file that was is remembered: most steps do not change it.
+// What git would take for wanted because it is on disk it is not to look for:
+// that may change while the index does not, and forget does it.
+func (w *world) join(data []byte, written time.Time) ([]byte, error) {
+	if bytes.Equal(data, w.joined.from) {
+		return slices.Clone(w.joined.whole), nil
+	}
+	copied := filepath.Join(w.gitDir, "oracle-joined")
+	defer os.Remove(copied)
+	w.must(os.WriteFile(copied, data, 0o600))
+	w.must(os.Chtimes(copied, written, written))
+	if out, err := w.oracleGit(copied, "-c", "sparse.expectFilesOutsideOfPatterns=true", "update-index", "--no-split-index", "--force-write-index"); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	whole, err := os.ReadFile(copied)
+	w.must(err)
+	if _, partly := w.decode(whole); partly {
+		w.fail("git did not write the index whole")
+	}
+	w.joined = joined{data, whole}
+	return slices.Clone(whole), nil
+}
+
+// entries lists what the repository's index has, none if there is no index.
+func (w *world) entries() ([]listed, error) {
+	w.t.Helper()
+	index := filepath.Join(w.gitDir, "index")
+	data, err := os.ReadFile(index)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	w.must(err)
+	all, partly := w.decode(data)
+	if !partly {
+		return all, nil
+	}
+	st, err := os.Stat(index)
+	w.must(err)
+	if data, err = w.join(data, st.ModTime()); err != nil {
+		return nil, err
+	}
+	all, _ = w.decode(data)
+	return all, nil
+}
+
+// indexed is entries, where git can read what it wrote.
+func (w *world) indexed() []listed {
+	w.t.Helper()
+	all, err := w.entries()
+	if err != nil {
+		w.endIfGitIsBroken()
+		w.fail("the index: %v", err)
+	}
+	return all
+}
+
 // listIndex lists the entries of an index, none if there is no such file.
 func (w *world) listIndex(index string) []listed {
 	w.t.Helper()
@@ -146,9 +209,11 @@ func (r *removal) link(p string, id []byte) {
 		}
 	}
 	fmt.Fprintf(&r.lines, "160000 %x 0\t%s\x00", id, p)
+	at, _ := slices.BinarySearchFunc(r.all, p, func(l listed, p string) int { return strings.Compare(l.path, p) })
+	r.all = slices.Insert(r.all, at, listed{mode: 0o160000, id: id, path: p})
 }
 
-// apply does it.
+// apply lets git do it.
 func (r *removal) apply(index string) {
 	if r.lines.Len() == 0 {
 		return
@@ -160,14 +225,20 @@ func (r *removal) apply(index string) {
 	}
 }
 
-// writeTree is git write-tree. Git itself is asked whenever the tree is not the
-// one that was recorded, and at every eighth time: then it must agree with what
-// was made of its index here.
-func (w *world) writeTree(index, recorded string) (string, error) {
-	made := w.treeOf(w.listIndex(index))
+// writeTree is git write-tree of an index, after what is to be taken out of it and
+// the submodules that are to be put into it. Git itself is asked whenever the tree
+// is not the one that was recorded, and at every eighth time: then it must agree
+// with the tree that was made here.
+func (w *world) writeTree(index, recorded string, rest *removal, heads map[string]string) (string, error) {
+	made := ""
+	if len(heads) == 0 {
+		made = w.treeOf(rest.all)
+	}
 	if w.asked++; made == recorded && w.asked%8 != 0 {
 		return made, nil
 	}
+	rest.apply(index)
+	w.setLinks(index, heads)
 	out, err := w.oracleGit(index, "write-tree")
 	if err != nil {
 		return out, err

@@ -20,9 +20,8 @@ func (w *world) ignored(p picture) map[string]bool {
 		return rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at)
 	})
 	out := w.checkIgnore(paths)
-	tracked, _ := w.tryGit("", "ls-files", "-z")
-	for at := range strings.SplitSeq(tracked, "\x00") {
-		delete(out, at)
+	for _, l := range w.indexed() {
+		delete(out, l.path)
 	}
 	return out
 }

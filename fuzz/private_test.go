@@ -58,16 +58,8 @@ func (w *world) leavePrivate(rest *removal, x *expectation) {
 		return
 	}
 	tracked := map[string]bool{}
-	if data, err := os.ReadFile(filepath.Join(w.gitDir, "index")); err == nil {
-		all, partly := w.decode(data)
-		for _, l := range all {
-			tracked[l.path] = true
-		}
-		if partly {
-			for p := range strings.SplitSeq(w.git("ls-files", "-z"), "\x00") {
-				tracked[p] = p != ""
-			}
-		}
+	for _, l := range w.indexed() {
+		tracked[l.path] = true
 	}
 	rest.drop(".", func(l listed) bool { return !tracked[l.path] && w.private(l.path) })
 	// What git cannot convert of it is not asked for; what nobody can read is.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type world struct {
 
 	oracleInput string // what the oracle's git reads
 	asked       int    // how many trees it was to write
+	joined      joined // the index that it wrote whole
 
 	kind     kind
 	outside  int      // counts the changes of rules outside the tree
@@ -146,7 +148,7 @@ func (w *world) endIfGitIsBroken() {
 func (w *world) tryGit(stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), endless)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, gitProgram(), args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = w.root, w.environ("GIT_LITERAL_PATHSPECS=1"), strings.NewReader(stdin)
 	if args[0] == "check-ignore" || args[0] == "stash" {
 		cmd.Env = w.environ()
@@ -162,6 +164,16 @@ func (w *world) tryGit(stdin string, args ...string) (string, error) {
 	}
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
+
+// gitProgram is where git is: looking it up for each of its runs takes a tenth of
+// what this program does.
+var gitProgram = sync.OnceValue(func() string {
+	at, err := exec.LookPath("git")
+	if err != nil {
+		return "git"
+	}
+	return at
+})
 
 // endless is after how long a git command is thought to go on for ever: 2.39
 // does, with an index that is split and sparse.
