@@ -314,6 +314,9 @@ func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, er
 		here = c.Last
 	}
 	if here == nil || here.Lost != "" {
+		if n, known := c.Recorded(); known {
+			return n, true, nil
+		}
 		for at, err := range tree.Walk(c.State, e.alg, c.Trees) {
 			if err != nil {
 				return 0, true, err

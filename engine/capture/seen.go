@@ -79,6 +79,10 @@ func (s *Seen) Unstable() (out []records.Note) {
 	return out
 }
 
+// Recorded is the number of files and links that were captured; known only where
+// the scan knew nothing of any directory before.
+func (s *Seen) Recorded() (n int, known bool) { return s.result.Recorded() }
+
 // Files is how many paths the scan found.
 func (s *Seen) Files() int { return int(s.result.Counters.Stats) }
 

@@ -37,6 +37,7 @@ func (w *worker) finish(n *node) error {
 	}
 	if n.contents == nil && len(n.reports) == 0 && (n.parent != nil || n.row.Head().Levels == w.levels.code()) {
 		w.tell(n, n.row)
+		w.count.kept++
 		return nil
 	}
 	if n.contents == nil {
@@ -164,8 +165,17 @@ func (w *worker) encode(n *node) (err error) {
 		if err != nil {
 			return err
 		}
-		if ok {
+		mode := e.Mode
+		switch {
+		case ok:
 			w.entries = append(w.entries, e)
+		case n.side == inTree && !items[i].Git.IsZero():
+			mode = items[i].GitMode // the git tree says it all
+		default:
+			mode = tree.Absent
+		}
+		if !mode.IsDir() && mode != tree.Absent {
+			w.count.recorded++
 		}
 	}
 	n.overlay, err = w.saveTree(w.entries, old.Overlay)

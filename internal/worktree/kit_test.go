@@ -278,6 +278,7 @@ func (p *place) scanned(look func(*Result), change ...func(*Config)) *Result {
 	r, err := Scan(context.Background(), cfg)
 	p.must(err)
 	look(r)
+	p.counted(r)
 	p.must(r.SaveStatTable("store", r.State.Tree))
 	return r
 }

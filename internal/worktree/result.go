@@ -64,6 +64,12 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 	return Entry{Stat: st, Raw: e.Raw, Git: e.Git, Unasked: has(stattable.Unasked), Tracked: has(stattable.Tracked), Young: has(stattable.Young | stattable.Fresh)}, true
 }
 
+// Recorded is the number of files and links that the scan recorded. It is known
+// only of a scan that encoded every directory, as the first one does.
+func (r *Result) Recorded() (n int, known bool) {
+	return int(r.Counters.recorded), r.Counters.kept == 0
+}
+
 // A reached directory is one on the way to the path that was looked up last.
 type reached struct {
 	path   string

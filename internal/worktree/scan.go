@@ -268,6 +268,8 @@ func (c *Counters) add(o *Counters) {
 	c.Opened += o.Opened
 	c.ReadBytes += o.ReadBytes
 	c.Trees += o.Trees
+	c.recorded += o.recorded
+	c.kept += o.kept
 	c.levels += o.levels
 }
 

@@ -214,7 +214,9 @@ type Counters struct {
 	ReadBytes int64
 	Trees     int64 // trees and overlays given to the Saver
 
-	levels int64 // directories that the system went through to open those
+	recorded int64 // files and links, of the directories that were encoded
+	kept     int64 // directories that were not encoded: the trees of their rows hold
+	levels   int64 // directories that the system went through to open those
 }
 
 // A Result is what a worktree held.
