@@ -37,10 +37,11 @@ func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	return e.lookup.Resolve(ctx, text)
 }
 
-// Before returns the snapshot of the same worktree that was recorded on purpose
-// before s, nil if there is none; of a checkpoint, the one of the same system before it.
+// Before returns the snapshot that s is compared with to tell what it changed: the
+// one at which the files stood before it; of a checkpoint, the one of the same
+// system before it. It is nil if there is none.
 func (e *Engine) Before(ctx context.Context, s *Snapshot) (*Snapshot, error) {
-	return e.lookup.Before(ctx, s)
+	return e.lookup.Base(ctx, s)
 }
 
 // Here returns the snapshot at which the files of the worktree stand, before
@@ -62,9 +63,23 @@ func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e
 // newLookup makes what finds and lists snapshots.
 func (e *Engine) newLookup() *lookup.Reader {
 	return &lookup.Reader{
-		View: e.view, Objects: e.objects,
+		View: e.view, Update: e.update, Objects: e.objects,
+		Compare: func(ctx context.Context) lookup.Comparer { return e.comparer(ctx, nil) },
+		Select: func(ctx context.Context, paths []string) (lookup.Selection, error) {
+			return selection(paths, e.existsIn(ctx, e.newest(ctx)))
+		},
 		Outside: func(ctx context.Context) (lookup.Outside, error) { return e.outside(ctx) },
 	}
+}
+
+// newest returns the snapshot at which the files stand, nil if that cannot be told:
+// then a name is taken for what it looks like.
+func (e *Engine) newest(ctx context.Context) *Snapshot {
+	s, err := e.Here(ctx)
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // outside opens what git has and the store has no record of. There must be git.

@@ -150,7 +150,7 @@ func (e *Engine) sortSkipped(ctx context.Context, r *Recorded, c *present) error
 func (e *Engine) told(ctx context.Context, s *Snapshot) (map[Note]bool, error) {
 	if s != nil && s.OfRestore() {
 		var err error
-		if s, err = e.Before(ctx, s); err != nil {
+		if s, err = e.lookup.Before(ctx, s); err != nil {
 			return nil, err
 		}
 	}

@@ -135,7 +135,7 @@ type begun struct {
 // prepare plans, and begins the operation with a snapshot of the present. If a
 // sweep removed something in between, nothing was recorded, and it tries again.
 func (e *Engine) prepare(ctx context.Context, op running, to aim) (prepared, error) {
-	op.To, op.Paths = to.target.ID, records.Paths(to.paths.Patterns())
+	op.To, op.Paths = to.target.ID, converted[Path](to.paths.Patterns())
 	for tries := 1; ; tries++ {
 		b, err := e.tryPrepare(ctx, op, to)
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {

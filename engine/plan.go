@@ -10,7 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/purge"
-	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -126,7 +125,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		t.Nested[string(n.Path)] = n.Exclude
 	}
 	if g := s.Gaps; g != nil {
-		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: records.Texts(g.Paths)}
+		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: converted[string](g.Paths)}
 	}
 	return t
 }
@@ -205,4 +204,12 @@ func changesOf(list []plan.Change) []Change {
 		})
 	}
 	return out
+}
+
+// converted returns texts as paths, or paths as texts.
+func converted[To, From ~string](from []From) (to []To) {
+	for _, one := range from {
+		to = append(to, To(one))
+	}
+	return to
 }

@@ -170,7 +170,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 		return len(changed), nil
 	}
 	return len(changed), objects.StoreError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
-		if err := u.CutNotices(p.removed); err != nil {
+		if err := u.Cut(p.removed, p.sel.Match); err != nil {
 			return err
 		}
 		var all []records.Replacement

@@ -194,6 +194,8 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	if c.Same(c.Last) && !c.Rechecked {
 		return committed{c.Last, true, e.mirror.NoWay()}, e.again(ctx, c, p, also)
 	}
+	changed := e.summing(ctx, c)
+	defer changed()
 	held, err := e.mirror.Hold(ctx, mirror.Unheld{
 		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
 	}, c.Known)
@@ -215,8 +217,12 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 		return done, err
 	}
 	s.Held = held.By()
+	row := changed()
 	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
-		if s, reused, err = e.writeRecord(u, held, way, s); err != nil || also == nil {
+		if s, reused, err = e.writeRecord(u, held, way, s); err == nil && !reused {
+			err = u.PutChanged(s.ID, row)
+		}
+		if err != nil || also == nil {
 			return err
 		}
 		return also(u, s)

@@ -60,7 +60,7 @@ func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error)
 	if err != nil {
 		return to, err
 	}
-	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: records.Texts(open.Paths)}); err == nil && taken != nil {
+	if to, err = e.aimAt(ctx, open.To, &RestoreOptions{Paths: converted[string](open.Paths)}); err == nil && taken != nil {
 		err = to.takeBack(ctx, e, taken)
 	}
 	return to, err
@@ -120,7 +120,7 @@ func (e *Engine) reverted(ctx context.Context, kind records.OperationKind) (op *
 	if op == nil {
 		return nil, to, nothingTo(kind)
 	}
-	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: records.Texts(op.Paths)}); err != nil {
+	if to, err = e.aimAt(ctx, op.From, &RestoreOptions{Paths: converted[string](op.Paths)}); err != nil {
 		return nil, to, err
 	}
 	return op, to, to.takeBack(ctx, e, op)

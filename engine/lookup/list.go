@@ -3,9 +3,13 @@ package lookup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // Options choose snapshots. The zero value is all of this worktree.
@@ -15,29 +19,53 @@ type Options struct {
 	Limit     int    // at most so many; 0: all
 	OnPurpose bool   // none that only restores took, before they changed files
 
+	Older        oid.ID    // only those recorded before this one, to go on with a list; zero: from the newest
+	Since, Until time.Time // only those from then on, or up to then; zero: any
+	Trigger      string    // only those with a point that has this trigger; empty: any
+	Grep         string    // only those of which a label or prompt has this text, whatever the case; empty: any
+	Paths        []string  // only those that changed one of these paths; of none: any
+
+	Changes bool               // tell what each one changed
 	Skipped func(records.Note) // told of each ref that is no checkpoint after all; may be nil
+}
+
+// wants reports whether what a record says is what the options ask for.
+func (o *Options) wants(s *records.Snapshot) bool {
+	said := func(ok func(records.Point) bool) bool { return slices.ContainsFunc(s.Points, ok) }
+	text := strings.ToLower(o.Grep)
+	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
+	return (o.Since.IsZero() || !s.Time.Before(o.Since)) && (o.Until.IsZero() || !s.Time.After(o.Until)) &&
+		(o.Trigger == "" || said(func(p records.Point) bool { return p.Trigger == o.Trigger })) &&
+		(o.Grep == "" || said(func(p records.Point) bool { return has(p.Label) || has(p.Prompt) }))
 }
 
 // List returns snapshots, newest first. Where the store has none, as after it
 // was deleted, they are those that the store ref keeps. With a [records.ErrDamaged]
-// come those whose records are whole.
+// come those whose records are whole, or of which it can be told what they changed.
 func (r *Reader) List(ctx context.Context, opt *Options) ([]*records.Snapshot, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	out, damage := r.query(ctx, opt)
+	l := &listing{r: r, opt: opt}
+	if err := l.choose(ctx); err != nil {
+		return nil, err
+	}
+	damage := l.query(ctx)
 	if damage != nil && !errors.Is(damage, records.ErrDamaged) {
 		return nil, damage
 	}
 	var err error
 	var beside []*records.Snapshot
-	if opt.All {
+	switch {
+	case !opt.Older.IsZero(): // what is beside the store came with the newest
+	case opt.All:
 		beside, err = r.beside(ctx, true, opt.Skipped)
-	} else {
+	default:
 		beside, err = r.orphans(ctx)
 	}
+	out := l.found
 	for _, s := range beside {
-		if s.InSession(opt.Session) {
+		if s.InSession(opt.Session) && opt.wants(s) && l.touches(ctx, s) {
 			out = append(out, s)
 		}
 	}
@@ -50,19 +78,75 @@ func (r *Reader) List(ctx context.Context, opt *Options) ([]*records.Snapshot, e
 	if err == nil {
 		err = r.Fill(ctx, out...)
 	}
-	return out, errors.Join(damage, err)
+	if err == nil && opt.Changes {
+		err = r.settle(ctx, out)
+	}
+	return out, errors.Join(damage, err, l.damage)
 }
 
-// query returns those of the store's snapshots that the options choose. Beside a
-// damaged record the others are returned.
-func (r *Reader) query(ctx context.Context, opt *Options) ([]*records.Snapshot, error) {
-	q := &records.Query{All: opt.All, Session: opt.Session, Limit: opt.Limit, OnPurpose: opt.OnPurpose}
-	err := r.View(ctx, q.Read)
-	if err != nil && !errors.Is(err, records.ErrDamaged) {
-		return nil, err
+// A listing is one list in the making.
+type listing struct {
+	r       *Reader
+	opt     *Options
+	paths   Selection // nil: any
+	compare Comparer
+	found   []*records.Snapshot
+	damage  error // why it cannot be told of some what they changed
+}
+
+func (l *listing) choose(ctx context.Context) (err error) {
+	if len(l.opt.Paths) == 0 {
+		return nil
 	}
-	out, damage := q.Snapshots()
-	return out, errors.Join(err, damage)
+	l.paths, err = l.r.Select(ctx, l.opt.Paths)
+	l.compare = l.r.Compare(ctx)
+	return err
+}
+
+// query finds those of the store's snapshots that the options choose. Beside a
+// damaged record the others are found.
+func (l *listing) query(ctx context.Context) (damage error) {
+	older, opt := l.opt.Older, l.opt
+	for {
+		q := &records.Query{All: opt.All, Session: opt.Session, OnPurpose: opt.OnPurpose, Older: older, Wants: opt.wants}
+		if opt.Limit > 0 {
+			q.Limit = opt.Limit - len(l.found)
+		}
+		if l.paths != nil {
+			q.Touches = touching(l.paths)
+		}
+		err := l.r.View(ctx, q.Read)
+		if err != nil && !errors.Is(err, records.ErrDamaged) {
+			return err
+		}
+		list, bad := q.Snapshots()
+		damage = errors.Join(damage, err, bad)
+		for _, s := range list {
+			if !q.Doubt[s.ID] || l.touches(ctx, s) {
+				l.found = append(l.found, s)
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if q.Limit == 0 || len(list) < q.Limit || len(l.found) == opt.Limit {
+			return damage
+		}
+		older = list[len(list)-1].ID
+	}
+}
+
+// touches reports whether a snapshot changed one of the paths. One of which that
+// cannot be told is left out, and named.
+func (l *listing) touches(ctx context.Context, s *records.Snapshot) bool {
+	if l.paths == nil {
+		return true
+	}
+	yes, err := l.r.touches(ctx, l.compare, s, l.paths)
+	if err != nil && ctx.Err() == nil {
+		l.damage = errors.Join(l.damage, fmt.Errorf("%w: what snapshot %v changed cannot be told: %w", records.ErrDamaged, s.ID, err))
+	}
+	return yes
 }
 
 // beside returns all that git has beside the store, newest first.

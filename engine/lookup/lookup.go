@@ -1,9 +1,10 @@
 // Package lookup finds snapshots: by an id that comes from outside, by what a
-// person types, by where the files of a worktree stand; and it lists them.
+// person types, by where the files of a worktree stand; and it lists them, and
+// says what each one changed.
 //
 // It knows those of the store, under each of the ids that they ever had, and asks
-// [Outside] for what git has beside the store. It changes nothing, and scans
-// nothing. What it gives out is complete: skipped paths that have a content of
+// [Outside] for what git has beside the store. It scans nothing, and changes nothing
+// but that it records what a snapshot changed, where it had to find that out. What it gives out is complete: skipped paths that have a content of
 // their own are filled in ([Reader.Fill]).
 package lookup
 
@@ -25,11 +26,17 @@ var (
 
 // A Reader looks up snapshots for one worktree. It may be used by many goroutines.
 type Reader struct {
-	View    func(ctx context.Context, f func(*records.View) error) error // of the store; without one it calls nothing
-	Objects *objects.Objects                                             // where skipped paths are read, and whether git has an id
+	View    func(ctx context.Context, f func(*records.View) error) error   // of the store; without one it calls nothing
+	Update  func(ctx context.Context, f func(*records.Update) error) error // of the store; without one it is an error
+	Objects *objects.Objects                                               // where skipped paths are read, and whether git has an id
 
 	// Outside opens what git has beside the store, for one request.
 	Outside func(ctx context.Context) (Outside, error)
+
+	// Compare makes what compares snapshots, for one request.
+	Compare func(ctx context.Context) Comparer
+	// Select reads paths as a person types them.
+	Select func(ctx context.Context, paths []string) (Selection, error)
 }
 
 // Outside is what git has and the store has no record of.

@@ -68,6 +68,41 @@ func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte
 	return p, err
 }
 
+var errLarge = errors.New("larger than is wanted")
+
+// Small reads a content of at most so many bytes; false: it is larger, or cannot be
+// read now.
+func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []byte, ok bool) {
+	if s := o.Store(); s != nil {
+		err := s.View(ctx, func(v *cas.View) error {
+			kind, size, err := v.Stat(id)
+			if err == nil && (kind != oid.Blob || size > most) {
+				return errLarge
+			}
+			if err == nil {
+				_, payload, err = v.Object(id)
+			}
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return payload, err == nil
+		}
+	}
+	if o.Git == nil {
+		return nil, false
+	}
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return nil, false
+	}
+	defer from.Data.Close()
+	if from.Kind != oid.Blob || from.Size > most {
+		return nil, false
+	}
+	payload, err = io.ReadAll(from.Data)
+	return payload, err == nil
+}
+
 func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 	kind, payload, err := o.Git.Read(id)
 	if err != nil {

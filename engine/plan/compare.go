@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"iter"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -53,25 +55,82 @@ func (c *comparison) run(o Objects) error {
 		if err != nil {
 			return err
 		}
-		change, known := view.of(change)
-		if !known || view.unknown(change) || !c.sel.Match(change.Path) {
-			continue
-		}
-		gone, fresh := change.To.Mode.Type() == tree.Absent, change.From.Mode.Type() == tree.Absent
-		switch {
-		case c.now != nil && gone && c.now.hides(change):
-			if !change.From.Mode.IsDir() {
-				c.hidden = append(c.hidden, change.Path)
-			}
-		case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
-		default:
-			c.changes = append(c.changes, changeOf(change))
-			if err := c.room.Take(change.Path); err != nil {
-				return err
-			}
+		if err := c.add(view, change); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// add takes up a difference, if it is a change.
+func (c *comparison) add(view gitView, change tree.Change) error {
+	change, known := view.of(change)
+	if !known || view.unknown(change) || !c.sel.Match(change.Path) {
+		return nil
+	}
+	gone, fresh := change.To.Mode.Type() == tree.Absent, change.From.Mode.Type() == tree.Absent
+	switch {
+	case c.now != nil && gone && c.now.hides(change):
+		if !change.From.Mode.IsDir() {
+			c.hidden = append(c.hidden, change.Path)
+		}
+	case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
+	default:
+		c.changes = append(c.changes, changeOf(change))
+		return c.room.Take(change.Path)
+	}
+	return nil
+}
+
+// Touches reports whether [Compare] would return any change. Where only paths
+// are selected, and no patterns, it reads the directories on the way to them.
+func Touches(from, to *Target, sel *Selection, o Objects) (bool, error) {
+	c := comparison{from: from, to: to, b: to.State, sel: sel}
+	a := tree.State{Umask: c.b.Umask}
+	if from != nil {
+		a = from.State
+	}
+	names, only := sel.Literal()
+	if !only {
+		return c.differs("", tree.Node{}, tree.Node{}, tree.Diff(a, c.b, o.Algorithm, o.Tree))
+	}
+	for _, name := range names {
+		x, _, err := tree.Lookup(a, name, o.Algorithm, o.Tree)
+		if err != nil {
+			return false, err
+		}
+		y, _, err := tree.Lookup(c.b, name, o.Algorithm, o.Tree)
+		if err != nil {
+			return false, err
+		}
+		if yes, err := c.differs(name, x, y, tree.Diff(x.State(), y.State(), o.Algorithm, o.Tree)); yes || err != nil {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// differs reports whether there is a change at a path, of which both sides are
+// given, or below it; "" is the worktree itself.
+func (c *comparison) differs(path string, from, to tree.Node, below iter.Seq2[tree.Change, error]) (bool, error) {
+	view := viewOf(c.from, c.to)
+	if from.Mode != to.Mode || from.ID != to.ID {
+		if err := c.add(view, tree.Change{Path: path, From: from, To: to}); err != nil {
+			return false, err
+		}
+	}
+	for change, err := range below {
+		if err != nil || len(c.changes) > 0 {
+			return len(c.changes) > 0, err
+		}
+		if path != "" {
+			change.Path = path + "/" + change.Path
+		}
+		if err := c.add(view, change); err != nil {
+			return false, err
+		}
+	}
+	return len(c.changes) > 0, nil
 }
 
 // A gitView tells which sides of a difference know only what git holds.

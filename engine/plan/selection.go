@@ -138,6 +138,20 @@ func (s *Selection) Everything() bool {
 
 func (s *Selection) isEmpty() bool { return len(s.items) == 0 }
 
+// Literal returns the selected paths that are no patterns, and whether they are all
+// that is selected.
+func (s *Selection) Literal() (paths []string, only bool) {
+	only = !s.Everything()
+	for _, i := range s.items {
+		if i.glob == nil {
+			paths = append(paths, i.text)
+		} else {
+			only = false
+		}
+	}
+	return paths, only
+}
+
 // Match reports whether the path is selected.
 func (s *Selection) Match(p string) bool {
 	return s.isEmpty() || slices.ContainsFunc(s.items, func(i selected) bool { return i.match(p) })

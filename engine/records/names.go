@@ -81,8 +81,9 @@ func (u *Update) PutNotice(name string, paths []Path) error {
 	return u.put(tableNotices, []byte(name), value)
 }
 
-// CutNotices takes paths out of everything that was said.
-func (u *Update) CutNotices(gone map[string]bool) error {
+// Cut takes paths that are purged out of everything that was said of them, and what
+// match has out of what snapshots changed.
+func (u *Update) Cut(gone map[string]bool, match func(path string) bool) error {
 	cut := map[string][]Path{}
 	for name, value := range u.Table(tableNotices).All() {
 		var paths []Path
@@ -95,7 +96,7 @@ func (u *Update) CutNotices(gone map[string]bool) error {
 			return err
 		}
 	}
-	return nil
+	return u.cutChanged(match)
 }
 
 func (v *View) leftoverKey(path string) []byte { return []byte(v.owner.Key + "\x00" + path) }

@@ -32,21 +32,3 @@ func (p *Path) UnmarshalJSON(data []byte) error {
 	}
 	return json.Unmarshal(data, (*string)(p))
 }
-
-// Paths returns texts as paths.
-func Paths(texts []string) []Path {
-	var out []Path
-	for _, t := range texts {
-		out = append(out, Path(t))
-	}
-	return out
-}
-
-// Texts returns paths as texts.
-func Texts(paths []Path) []string {
-	var out []string
-	for _, p := range paths {
-		out = append(out, string(p))
-	}
-	return out
-}

@@ -1,13 +1,29 @@
 package records
 
+import (
+	"errors"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/changes"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
 // A Query chooses snapshots of a store. It is read while the store is open, and
 // decoded when others may write again.
 type Query struct {
 	All     bool   // of every worktree; else the owner's
 	Session string // with a point of this session; "": any
 	Limit   int    // at most so many; 0: all
+	Older   oid.ID // only those recorded before this one; zero: all
 
-	OnPurpose bool // none that only restores took
+	OnPurpose bool                 // none that only restores took
+	Wants     func(*Snapshot) bool // and that is true of; nil: all
+
+	// Touches says of a row whether the snapshot is chosen for what it changed; not
+	// sure: it is, for the row does not tell. Nil chooses all.
+	Touches func(*changes.Changed) (yes, sure bool)
+
+	Doubt map[oid.ID]bool // found by Read: those of which the row did not tell
 
 	owner *Owner
 	found []*Snapshot
@@ -19,11 +35,27 @@ type Query struct {
 // record was lost, may be of this one.
 func (q *Query) Read(v *View) error {
 	q.owner = v.owner
-	for key, value := range v.Table(tableSnapshots).Backward() {
+	var before []byte
+	if !q.Older.IsZero() {
+		var err error
+		if before, err = v.Table(tableByID).Value(q.Older.Bytes()); errors.Is(err, cas.ErrNotFound) {
+			return nil // it went meanwhile, and nobody can say what came before it
+		} else if err != nil {
+			return err
+		}
+	}
+	for key, value := range v.Table(tableSnapshots).Before(before) {
 		if !q.All && elsewhere(value, q.owner.Key) {
 			continue
 		}
-		r := row{key, value}
+		r := row{key: key, value: value}
+		if q.Touches != nil {
+			yes, sure := q.Touches(v.changed(key))
+			if sure && !yes {
+				continue
+			}
+			r.doubt = !sure
+		}
 		if q.Limit == 0 {
 			q.rows = append(q.rows, r)
 			continue
@@ -32,10 +64,7 @@ func (q *Query) Read(v *View) error {
 		if err != nil {
 			return err
 		}
-		if !q.wants(s) {
-			continue
-		}
-		if q.found = append(q.found, s); len(q.found) == q.Limit {
+		if q.take(s, r.doubt); len(q.found) == q.Limit {
 			break
 		}
 	}
@@ -46,17 +75,29 @@ func (q *Query) Read(v *View) error {
 // record the others are returned.
 func (q *Query) Snapshots() ([]*Snapshot, error) {
 	all, err := decodeAll(q.rows)
-	for _, s := range all {
-		if s != nil && q.wants(s) {
-			q.found = append(q.found, s)
+	for i, s := range all {
+		if s != nil {
+			q.take(s, q.rows[i].doubt)
 		}
 	}
 	q.rows = nil
 	return q.found, err
 }
 
+func (q *Query) take(s *Snapshot, doubt bool) {
+	if !q.wants(s) {
+		return
+	}
+	if q.found = append(q.found, s); doubt {
+		if q.Doubt == nil {
+			q.Doubt = map[oid.ID]bool{}
+		}
+		q.Doubt[s.ID] = true
+	}
+}
+
 func (q *Query) wants(s *Snapshot) bool {
-	if q.OnPurpose && s.OfRestore() {
+	if q.OnPurpose && s.OfRestore() || q.Wants != nil && !q.Wants(s) {
 		return false
 	}
 	return (q.All || s.Where == q.owner.Key || s.Where == "" && !s.Foreign()) && s.InSession(q.Session)

@@ -13,7 +13,7 @@ import (
 func (v *View) Snapshots() iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		for key, value := range v.Table(tableSnapshots).Backward() {
-			s, err := row{key, value}.decode()
+			s, err := row{key: key, value: value}.decode()
 			if !yield(s, err) || err != nil {
 				return
 			}
@@ -35,7 +35,7 @@ func (v *View) Count() (own, total int, err error) {
 		total++
 		where, sure := whereOf(value)
 		if !sure {
-			s, err := row{key, value}.decode()
+			s, err := row{key: key, value: value}.decode()
 			if err != nil {
 				return own, total, err
 			}
@@ -105,7 +105,7 @@ func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 		if elsewhere(value, s.Where) {
 			continue
 		}
-		other, err := row{key, value}.decode()
+		other, err := row{key: key, value: value}.decode()
 		if err != nil || other.Where == s.Where && !other.OfRestore() {
 			return other, err
 		}
@@ -155,7 +155,7 @@ func (v *View) withSource(fn func(*Snapshot)) error {
 		if !mayHaveSource(value) {
 			continue
 		}
-		s, err := row{key, value}.decode()
+		s, err := row{key: key, value: value}.decode()
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,7 @@ const (
 	tableNotices    = "notices"      // what was said once → of which paths
 	tableLost       = "lost"         // id of a snapshot that is not whole any more → why
 	tableLeftovers  = "leftovers"    // worktree and path of a temporary file that a restore could not remove → 1
+	tableChanges    = "changes"      // sequence of a snapshot → Changed
 	tablePlaces     = "places"       // directory in which an agent's sessions lie → what it is
 )
 

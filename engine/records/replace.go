@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 
+	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -37,7 +38,7 @@ func (u *Update) Replace(all []Replacement) error {
 			return err
 		}
 	}
-	return u.repoint(ids)
+	return errors.Join(u.repoint(ids), u.rebase(ids, nil))
 }
 
 func (u *Update) replaceRecord(r Replacement) error {
@@ -62,8 +63,14 @@ func (u *Update) replaceRecord(r Replacement) error {
 	if err != nil {
 		return err
 	}
-	if err := u.Forget(r.Old); err != nil {
+	was := u.changed(seq)
+	if err := u.forget(r.Old); err != nil {
 		return err
+	}
+	if was != nil { // what it changed may name what was purged
+		if err := u.put(tableChanges, seq, (&changes.Changed{Base: was.Base}).Encode()); err != nil {
+			return err
+		}
 	}
 	value, err := r.Snapshot.encode()
 	if err != nil {

@@ -39,7 +39,10 @@ func elsewhere(record []byte, key string) bool {
 func mayHaveSource(record []byte) bool { return bytes.Contains(record, sourceField) }
 
 // A row is a record of a snapshot with its key.
-type row struct{ key, value []byte }
+type row struct {
+	key, value []byte
+	doubt      bool // of a query: see [Query.Doubt]
+}
 
 func (r row) decode() (*Snapshot, error) {
 	s, err := decodeSnapshot(r.value)

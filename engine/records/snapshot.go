@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -32,6 +33,8 @@ type Snapshot struct {
 	Gaps   *Gaps   `json:"limits,omitempty"` // what it could not have contained for that reason
 	Held   string  `json:"held,omitempty"`   // in a repository: [HeldByStore] or [HeldByGit]
 	Lost   string  `json:"lost,omitempty"`   // why it cannot be restored as a whole any more; "" as far as is known
+
+	Changed *changes.Changed `json:"-"` // what it changed, where that was asked for and is known; it has a table of its own
 }
 
 // State returns what the snapshot holds, as a tree with its overlay.

@@ -33,7 +33,7 @@ func (v *View) News(visited *Visited) (contents []oid.ID, snaps []*Snapshot, err
 		if !visited.isNew(tableSnapshots, key, value) {
 			continue
 		}
-		s, err := row{key, value}.decode()
+		s, err := row{key: key, value: value}.decode()
 		if err != nil {
 			return nil, nil, err
 		}

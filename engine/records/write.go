@@ -1,6 +1,7 @@
 package records
 
 import (
+	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -53,13 +54,27 @@ func (u *Update) rewrite(s *Snapshot) (seq []byte, err error) {
 	return seq, u.put(tableSnapshots, seq, value)
 }
 
-// Forget removes the record of a snapshot. The ref is to let go of it too.
-func (u *Update) Forget(id oid.ID) error {
+// Forget removes the records of snapshots. The ref is to let go of them too. What
+// a later one changed is compared with what is left before it.
+func (u *Update) Forget(ids ...oid.ID) error {
+	gone := map[oid.ID]*changes.Changed{}
+	for _, id := range ids {
+		if seq, err := u.Table(tableByID).Value(id.Bytes()); err == nil {
+			gone[id] = u.changed(seq)
+		}
+		if err := u.forget(id); err != nil {
+			return err
+		}
+	}
+	return u.rebase(nil, gone)
+}
+
+func (u *Update) forget(id oid.ID) error {
 	seq, err := u.Table(tableByID).Value(id.Bytes())
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{tableSnapshots, tablePending} {
+	for _, table := range []string{tableSnapshots, tablePending, tableChanges} {
 		if err := u.remove(table, seq); err != nil {
 			return err
 		}

@@ -267,10 +267,14 @@ func (k *Keeper) Drop(ctx context.Context, out *Choice) error {
 			if now == nil || now.ID != snap.ID || needed[snap.ID] != "" || len(now.Points) != len(snap.Points) {
 				continue
 			}
-			if err := u.Forget(snap.ID); err != nil {
-				return err
-			}
 			out.Dropped = append(out.Dropped, snap)
+		}
+		var ids []oid.ID
+		for _, snap := range out.Dropped {
+			ids = append(ids, snap.ID)
+		}
+		if err := u.Forget(ids...); err != nil {
+			return err
 		}
 		out.Foreign = slices.DeleteFunc(out.Foreign, func(id oid.ID) bool { return needed[id] != "" })
 		return u.LetGo(out.Foreign...)

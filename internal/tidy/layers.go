@@ -36,7 +36,8 @@ var layers = map[string]string{
 	"git/foreign":      "git/gitbridge internal/regular git/gitindex git/gitref internal/oid internal/tree",
 	"cas":              "internal/oid internal/durable",
 	"ledger":           "internal/oid",
-	"engine/records":   "cas internal/oid internal/tree",
+	"engine/changes":   "internal/oid internal/tree",
+	"engine/records":   "cas engine/changes internal/oid internal/tree",
 	"engine/reach":     "engine/records internal/oid internal/tree",
 	"engine/retention": "engine/records ledger internal/oid",
 	"engine/purge":     "engine/reach engine/records internal/oid internal/tree",
@@ -47,7 +48,7 @@ var layers = map[string]string{
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
 	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",
-	"engine/lookup":   "engine/objects engine/records internal/oid",
+	"engine/lookup":   "engine/changes engine/objects engine/records internal/oid",
 	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
 	"engine/secure":   "engine/objects engine/records internal/apply internal/dirfd internal/oid internal/tree",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
@@ -56,7 +57,7 @@ var layers = map[string]string{
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
-		"engine/capture engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/capture engine/changes engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
 	"internal/hook":    "internal/durable internal/trust",
@@ -89,7 +90,7 @@ var outside = map[string]string{
 	"github.com/schollz/progressbar/v3":      "cmd/rewind",
 	"github.com/modelcontextprotocol/go-sdk": "cmd/rewind",
 	"golang.org/x/term":                      "cmd/rewind",
-	"znkr.io/diff":                           "cmd/rewind internal/hunk",
+	"znkr.io/diff":                           "cmd/rewind engine/changes internal/hunk",
 }
 
 // restricted lists the packages of the standard library that are not open to

@@ -1,0 +1,344 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/changes"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// row returns what is recorded of what a snapshot changed.
+func (p *place) row(e *Engine, id oid.ID) (c *changes.Changed) {
+	p.t.Helper()
+	p.must(e.view(context.Background(), func(v *records.View) error {
+		s, err := v.Find(id)
+		if err == nil {
+			c, _, err = v.Changed(s)
+		}
+		return err
+	}))
+	return c
+}
+
+// told returns what a list says of a snapshot, in one line.
+func told(c *changes.Changed) string {
+	if c == nil {
+		return "unknown"
+	}
+	text := fmt.Sprintf("%d files +%d -%d opaque %d dirs %d:", c.Files, c.Added, c.Removed, c.Opaque, c.Dirs)
+	for _, n := range c.Names {
+		text += fmt.Sprintf(" %c%s", n.Status, n.Path)
+	}
+	return text
+}
+
+// listed returns the snapshots of a list with what they changed, by id.
+func (p *place) listed(e *Engine, opt ListOptions) (ids []oid.ID, what map[oid.ID]string) {
+	p.t.Helper()
+	opt.Changes = true
+	list, err := e.List(context.Background(), &opt)
+	p.must(err)
+	what = map[oid.ID]string{}
+	for _, s := range list {
+		ids = append(ids, s.ID)
+		what[s.ID] = told(s.Changed)
+	}
+	return ids, what
+}
+
+func TestASnapshotIsRecordedWithWhatItChanged(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e := p.open()
+		p.write("a", "1\n2\n3\n")
+		p.write("gone", "x\ny\n")
+		p.write("bin", "\x00\x01")
+		first := p.take(e).ID
+		if c := p.row(e, first); c == nil || !c.Base.IsZero() || c.Known {
+			t.Fatalf("of the first nothing is compared yet: %+v", c)
+		}
+		p.write("a", "1\nzwei\n3\n4\n")
+		p.write("dir/new", "n\n")
+		p.write("bin", "\x00\x02")
+		p.must(os.Remove(filepath.Join(p.dir, "gone")))
+		second := p.take(e).ID
+		c := p.row(e, second)
+		if c == nil || c.Base != first || !c.Settled || c.Coarse {
+			t.Fatalf("%+v", c)
+		}
+		if got, want := told(c), "4 files +3 -3 opaque 1 dirs 1: Ma Mbin Adir Adir/new Dgone"; got != want {
+			t.Errorf("recorded %q, want %q", got, want)
+		}
+		_, what := p.listed(e, ListOptions{})
+		if what[second] != told(c) || what[first] != "3 files +0 -0 opaque 3 dirs 0: Aa Abin Agone" {
+			t.Errorf("%q", what)
+		}
+		if c := p.row(e, first); !c.Settled || c.Files != 3 {
+			t.Errorf("whoever found it out has recorded it: %+v", c)
+		}
+	}
+}
+
+func TestWhatASnapshotChangedIsComparedWithWhereTheFilesStood(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	ctx := context.Background()
+	p.write("other", "o\n")
+	one := p.snap(e, "1\n", nil).ID
+	two := p.snap(e, "2\n", nil).ID
+	undo := p.restored(e, one.String()).Undo
+	p.write("other", "p\n")
+	three := p.take(e).ID
+	want := map[oid.ID]string{two: "1 files +1 -1 opaque 0 dirs 0: Mfile", three: "1 files +1 -1 opaque 0 dirs 0: Mother"}
+	check := func(when string) {
+		t.Helper()
+		_, what := p.listed(e, ListOptions{})
+		for id, text := range want {
+			if what[id] != text {
+				t.Errorf("%s: %q, want %q", when, what[id], text)
+			}
+		}
+		s, err := e.Find(ctx, three)
+		p.must(err)
+		if before, err := e.Before(ctx, s); err != nil || before == nil || before.ID != one {
+			t.Errorf("%s: before the third came %v, %v", when, before, err)
+		}
+	}
+	if undo != two {
+		t.Fatalf("the restore took %v, want %v", undo, two)
+	}
+	check("as recorded")
+	p.forgetChanges(e)
+	check("by a version that recorded nothing")
+	check("and recorded since")
+}
+
+// forgetChanges takes away what was recorded, as if an older version had made the
+// history.
+func (p *place) forgetChanges(e *Engine) {
+	p.t.Helper()
+	p.must(e.update(context.Background(), func(u *records.Update) error {
+		var keys [][]byte
+		for key := range u.Table("changes").All() {
+			keys = append(keys, key)
+		}
+		for _, key := range keys {
+			if err := u.Table("changes").Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestAChangeOfManyFilesIsNamedByDirectoriesAndStillFound(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	ctx := context.Background()
+	for i := range 400 {
+		p.write(fmt.Sprintf("d%d/f%d", i%7, i), "x\n")
+	}
+	p.write("d1/sub/quiet", "q\n")
+	p.write("still", "s\n")
+	p.take(e)
+	for i := range 400 {
+		p.write(fmt.Sprintf("d%d/f%d", i%7, i), "longer\n")
+	}
+	second := p.take(e).ID
+	c := p.row(e, second)
+	if !c.Known || !c.Coarse || c.Files != 400 || len(c.Names) != 7 || c.Names[1].Path != "d1" || c.Names[1].Files != 57 {
+		t.Fatalf("%+v", c)
+	}
+	for path, want := range map[string]bool{"d1": true, "d1/f1": true, "d1/sub": false, "d1/sub/quiet": false, "still": false, ":(glob)d2/*": true, ":(glob)**/quiet": false} {
+		s, err := e.Find(ctx, second)
+		p.must(err)
+		list, err := e.List(ctx, &ListOptions{Paths: []string{path}, Limit: 1})
+		p.must(err)
+		if got := len(list) == 1 && list[0].ID == s.ID; got != want {
+			t.Errorf("%s: found %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestAPurgedPathIsInNoRowOfWhatChanged(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.write("keep", "k\n")
+	p.take(e)
+	p.write("hidden-name", "one\ntwo\nthree\n")
+	p.write("keep", "l\n")
+	p.take(e)
+	p.must(os.Remove(filepath.Join(p.dir, "hidden-name")))
+	p.take(e)
+	p.listed(e, ListOptions{})
+	p.purged(e, "hidden-name")
+	p.must(e.view(context.Background(), func(v *records.View) error {
+		for key, value := range v.Table("changes").All() {
+			if bytes.Contains(value, []byte("hidden-name")) {
+				t.Errorf("row %x names it: %q", key, value)
+			}
+		}
+		return nil
+	}))
+	ids, what := p.listed(e, ListOptions{})
+	got := fmt.Sprint(what[ids[0]], "; ", what[ids[1]])
+	if want := "0 files +0 -0 opaque 0 dirs 0:; 1 files +1 -1 opaque 0 dirs 0: Mkeep"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestWhatIsLeftAfterAPruneIsComparedWithWhatIsLeft(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	ctx := context.Background()
+	var ids []oid.ID
+	for i := range 6 {
+		p.write(fmt.Sprintf("f%d", i), "x\n")
+		opt := &SnapshotOptions{}
+		r, err := e.Snapshot(ctx, opt)
+		p.must(err)
+		ids = append(ids, r.ID)
+	}
+	p.must(e.Pin(ctx, "first", ids[0]))
+	p.must(e.Pin(ctx, "third", ids[2]))
+	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	if len(out.Dropped) != 3 {
+		t.Fatalf("%+v", out)
+	}
+	left, what := p.listed(e, ListOptions{})
+	want := []string{"3 files +3 -0 opaque 0 dirs 0: Af3 Af4 Af5", "2 files +2 -0 opaque 0 dirs 0: Af1 Af2", "1 files +0 -0 opaque 1 dirs 0: Af0"}
+	for i, id := range left {
+		if what[id] != want[i] {
+			t.Errorf("%d: %q, want %q", i, what[id], want[i])
+		}
+	}
+	rows := 0
+	p.must(e.view(ctx, func(v *records.View) error {
+		for range v.Table("changes").All() {
+			rows++
+		}
+		return nil
+	}))
+	if rows != 3 {
+		t.Errorf("%d rows of 3 snapshots", rows)
+	}
+}
+
+func TestADamagedRowOfWhatChangedIsFoundOutAgain(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "1\n", nil)
+	p.snap(e, "2\n", nil)
+	_, want := p.listed(e, ListOptions{})
+	random := rand.New(rand.NewPCG(1, 2))
+	var rows [][2][]byte
+	p.must(e.view(context.Background(), func(v *records.View) error {
+		for key, value := range v.Table("changes").All() {
+			rows = append(rows, [2][]byte{key, value})
+		}
+		return nil
+	}))
+	for range 300 {
+		p.must(e.update(context.Background(), func(u *records.Update) error {
+			r := rows[random.IntN(len(rows))]
+			bad := slices.Clone(r[1][:random.IntN(len(r[1])+1)])
+			if len(bad) > 0 {
+				bad[0] = 99
+			}
+			return u.Table("changes").Put(r[0], bad)
+		}))
+		if _, got := p.listed(e, ListOptions{}); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+}
+
+// TestWhichSnapshotsChangedAPathAgreesWithComparing makes random histories, and asks
+// each question of the list and of the difference itself.
+func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	for round := range 4 {
+		p := newPlace(t, round%2 == 0)
+		e := p.open()
+		ctx := context.Background()
+		names := []string{"a", "b/c", "b/d/e", "b/d/f", "g/h", "many"}
+		for step := range 30 {
+			for range 1 + random.IntN(2) {
+				name := names[random.IntN(len(names))]
+				path := filepath.Join(p.dir, name)
+				switch {
+				case name == "many":
+					for i := range 160 {
+						p.write(fmt.Sprintf("many/%d/%d", i%9, i), fmt.Sprint(random.IntN(3)))
+					}
+				case random.IntN(4) == 0:
+					p.must(os.RemoveAll(path))
+				default:
+					p.write(name, strings.Repeat("line\n", random.IntN(5)))
+				}
+			}
+			p.take(e)
+			if all := p.records(e); random.IntN(6) == 0 {
+				p.restored(e, all[random.IntN(len(all))].String())
+			}
+			switch {
+			case step == 12:
+				p.forgetChanges(e)
+			case step == 20:
+				p.prune(e, &PruneOptions{MaxSnapshots: 15, Grace: -1})
+			case step == 25:
+				_, err := e.Purge(ctx, []string{"b/c"}, false)
+				p.must(err)
+			}
+		}
+		for _, path := range []string{"a", "b", "b/c", "b/d", "g/h", "many", "many/3", "many/3/3", "many/3/30", ".", ":(glob)**/e", ":(glob)many/*/4"} {
+			p.agree(e, path)
+		}
+	}
+}
+
+// agree compares the answer of a list with that of comparing every snapshot.
+func (p *place) agree(e *Engine, path string) {
+	p.t.Helper()
+	ctx := context.Background()
+	all, err := e.List(ctx, nil)
+	p.must(err)
+	var want []oid.ID
+	for _, s := range all {
+		before, err := e.Before(ctx, s)
+		p.must(err)
+		d, err := e.Diff(ctx, before, s, nil)
+		p.must(err)
+		sel, err := selection([]string{path}, func(string) (bool, error) { return false, nil })
+		p.must(err)
+		if slices.ContainsFunc(d.Changes, func(c Change) bool { return sel.Match(string(c.Path)) }) {
+			want = append(want, s.ID)
+		}
+	}
+	got, _ := p.listed(e, ListOptions{Paths: []string{path}})
+	if !slices.Equal(got, want) {
+		p.t.Errorf("%s: %d snapshots %v, want %d %v", path, len(got), got, len(want), want)
+	}
+	var pages []oid.ID
+	for older := (oid.ID{}); ; older = pages[len(pages)-1] {
+		list, _ := p.listed(e, ListOptions{Paths: []string{path}, Limit: 2, Older: older})
+		if pages = append(pages, list...); len(list) < 2 {
+			break
+		}
+	}
+	if !slices.Equal(pages, want) {
+		p.t.Errorf("%s in pages: %v, want %v", path, pages, want)
+	}
+}

@@ -1,0 +1,299 @@
+package changes
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Changed says what a snapshot changed: how it differs from its base, the
+// snapshot at which the files stood before it. It is bounded, whatever changed.
+type Changed struct {
+	Base    oid.ID // zero: there was none, and the snapshot begins the history
+	Known   bool   // what follows is known; else it has to be compared
+	Settled bool   // nothing is left to count
+
+	Files   int // files, links and nested repositories that differ
+	Dirs    int // directories that are there on one side only, or have other permissions
+	Added   int // lines of the files whose lines were counted
+	Removed int
+	Opaque  int // files of which the lines were not counted: binary ones, large ones, or all if there are many
+
+	// Names has every changed path, sorted. Coarse: they are too many, and these
+	// are directories instead, or names beside them, in which everything that
+	// changed lies; none, if even those were too many.
+	Names  []Name
+	Coarse bool
+}
+
+// A Name is a path that a snapshot changed or, of a coarse [Changed], a
+// directory in which it did.
+type Name struct {
+	Path    string // bytes as on disk
+	Status  byte   // git's letter: A, D, M, T; 0: a directory in which something changed
+	Dir     bool   // the path is, or was, a directory
+	Files   int    // of a directory in which something changed: how many
+	Counted bool   // its lines were counted
+	Added   int
+	Removed int
+}
+
+// The bounds of a [Changed].
+const (
+	namesMax = 128
+	bytesMax = 6 << 10 // of all names together
+)
+
+// sum makes a Changed of the paths that differ from a base, in path order.
+func sum(base oid.ID, names []Name) *Changed {
+	c := &Changed{Base: base, Known: true}
+	size := 0
+	for _, n := range names {
+		size += len(n.Path)
+		switch {
+		case n.Dir:
+			c.Dirs++
+			continue
+		case n.Counted:
+			c.Added, c.Removed = c.Added+n.Added, c.Removed+n.Removed
+		default:
+			c.Opaque++
+		}
+		c.Files++
+	}
+	if c.Names = names; len(names) > namesMax || size > bytesMax {
+		c.Names, c.Coarse = coarse(names), true
+	}
+	return c
+}
+
+// coarse returns directories in which all of the paths lie: as deep as the bounds
+// allow.
+func coarse(names []Name) (best []Name) {
+	for depth := 1; depth <= 16; depth++ {
+		var dirs []Name
+		size := 0
+		for _, n := range names {
+			dir := firstParts(n.Path, depth)
+			if last := len(dirs) - 1; last < 0 || dirs[last].Path != dir {
+				dirs = append(dirs, Name{Path: dir, Dir: dir != n.Path || n.Dir})
+				size += len(dir)
+			}
+			if at := &dirs[len(dirs)-1]; !n.Dir {
+				at.Files++
+				at.Dir = at.Dir || dir != n.Path
+			}
+		}
+		if len(dirs) > namesMax || size > bytesMax {
+			break
+		}
+		best = dirs
+	}
+	return best
+}
+
+// firstParts returns the first components of a path.
+func firstParts(path string, n int) string {
+	at := 0
+	for range n {
+		i := strings.IndexByte(path[at:], '/')
+		if i < 0 {
+			return path
+		}
+		at += i + 1
+	}
+	return path[:at-1]
+}
+
+// Touches reports whether something at a path or below it changed, as far as the
+// row can tell; sure is false where only the trees can.
+func (c *Changed) Touches(path string) (yes, sure bool) {
+	if !c.Known {
+		return false, false
+	}
+	for _, n := range c.Names {
+		name := n.Path
+		if name == path || within(name, path) {
+			return true, true // what is coarse counts what changed, and so something did
+		}
+		if c.Coarse && within(path, name) {
+			return false, false
+		}
+	}
+	return false, !c.Coarse || len(c.Names) > 0 || c.Files+c.Dirs == 0
+}
+
+// within reports whether a path lies below a directory; "." is above all.
+func within(path, dir string) bool {
+	return dir == "." || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
+}
+
+// The flags of a row.
+const (
+	flagKnown = 1 << iota
+	flagSettled
+	flagCoarse
+)
+
+// The flags of a name.
+const (
+	flagDir = 1 << iota
+	flagCounted
+	flagStatus // the letter follows; else it is M
+)
+
+// rowVersion begins a row. A row of another version is as none: what it says
+// can be found out again.
+const rowVersion = 1
+
+// Encode makes the row of a table.
+func (c *Changed) Encode() []byte {
+	flags := byte(0)
+	for flag, set := range map[byte]bool{flagKnown: c.Known, flagSettled: c.Settled, flagCoarse: c.Coarse} {
+		if set {
+			flags |= flag
+		}
+	}
+	base := c.Base.Bytes()
+	if c.Base.IsZero() {
+		base = nil
+	}
+	row := append([]byte{rowVersion, flags, byte(len(base))}, base...)
+	if !c.Known {
+		return row
+	}
+	for _, n := range []int{c.Files, c.Dirs, c.Added, c.Removed, c.Opaque, len(c.Names)} {
+		row = binary.AppendUvarint(row, uint64(n))
+	}
+	before := ""
+	for _, n := range c.Names {
+		row, before = n.append(row, before), n.Path
+	}
+	return row
+}
+
+// append writes a name, without what it has in common with the one before.
+func (n *Name) append(row []byte, before string) []byte {
+	path, same := n.Path, 0
+	for same < len(path) && same < len(before) && path[same] == before[same] {
+		same++
+	}
+	flags := byte(0)
+	for flag, set := range map[byte]bool{flagDir: n.Dir, flagCounted: n.Counted, flagStatus: n.Status != 'M'} {
+		if set {
+			flags |= flag
+		}
+	}
+	row = append(row, flags)
+	if n.Status != 'M' {
+		row = append(row, n.Status)
+	}
+	row = binary.AppendUvarint(row, uint64(same))
+	row = binary.AppendUvarint(row, uint64(len(path)-same))
+	row = append(row, path[same:]...)
+	if n.Status == 0 {
+		row = binary.AppendUvarint(row, uint64(n.Files))
+	}
+	if n.Counted {
+		row = binary.AppendUvarint(row, uint64(n.Added))
+		row = binary.AppendUvarint(row, uint64(n.Removed))
+	}
+	return row
+}
+
+var errRow = errors.New("malformed row of what a snapshot changed")
+
+// Decode reads a row and checks it.
+func Decode(row []byte) (*Changed, error) {
+	r := rowReader{rest: row}
+	c := new(Changed)
+	version, flags := r.byte(), r.byte()
+	base := r.bytes(int(r.byte()))
+	if r.bad || version != rowVersion {
+		return nil, errRow
+	}
+	c.Known, c.Settled, c.Coarse = flags&flagKnown != 0, flags&flagSettled != 0, flags&flagCoarse != 0
+	if len(base) > 0 {
+		var err error
+		if c.Base, err = oid.FromBytes(base); err != nil {
+			return nil, errRow
+		}
+	}
+	if !c.Known {
+		return c, nil
+	}
+	names := 0
+	for _, n := range []*int{&c.Files, &c.Dirs, &c.Added, &c.Removed, &c.Opaque, &names} {
+		*n = r.number()
+	}
+	if names > namesMax {
+		return nil, errRow
+	}
+	before := ""
+	for range names {
+		n := r.name(before)
+		if c.Names, before = append(c.Names, n), n.Path; r.bad {
+			return nil, errRow
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return nil, errRow
+	}
+	return c, nil
+}
+
+// A rowReader reads the parts of a row. What is not there makes it bad.
+type rowReader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *rowReader) bytes(n int) (out []byte) {
+	if n < 0 || n > len(r.rest) {
+		r.bad = true
+		return nil
+	}
+	out, r.rest = r.rest[:n], r.rest[n:]
+	return out
+}
+
+func (r *rowReader) byte() byte {
+	if b := r.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *rowReader) number() int {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v > 1<<40 {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return int(v)
+}
+
+func (r *rowReader) name(before string) (n Name) {
+	flags := r.byte()
+	n.Dir, n.Counted, n.Status = flags&flagDir != 0, flags&flagCounted != 0, 'M'
+	if flags&flagStatus != 0 {
+		n.Status = r.byte()
+	}
+	same := r.number()
+	rest := r.bytes(r.number())
+	if same > len(before) {
+		r.bad = true
+		return n
+	}
+	n.Path = before[:same] + string(rest)
+	if n.Status == 0 {
+		n.Files = r.number()
+	}
+	if n.Counted {
+		n.Added, n.Removed = r.number(), r.number()
+	}
+	return n
+}

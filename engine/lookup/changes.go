@@ -1,0 +1,160 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/changes"
+	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Comparer compares snapshots. It is made for one request.
+type Comparer interface {
+	// Sum sums up how a snapshot differs from its base, which is nil if nothing
+	// came before.
+	Sum(ctx context.Context, base, s *records.Snapshot) (*changes.Changed, error)
+	// Touches reports whether the snapshot differs from its base at one of the paths,
+	// or below it.
+	Touches(ctx context.Context, base, s *records.Snapshot, paths Selection) (bool, error)
+}
+
+// A Selection says which paths are asked for.
+type Selection interface {
+	Match(path string) bool
+	Literal() (paths []string, only bool) // those that are no patterns; whether there are no others
+}
+
+// Base returns the snapshot that s is compared with to tell what it changed: the
+// one at which the files stood before it, of a checkpoint the one of the same
+// system before it. It is nil if there is none.
+func (r *Reader) Base(ctx context.Context, s *records.Snapshot) (base *records.Snapshot, err error) {
+	if s.Foreign() {
+		return r.beforeCheckpoint(ctx, s)
+	}
+	var id oid.ID
+	err = r.View(ctx, func(v *records.View) error {
+		if _, id, err = v.Changed(s); err != nil || id.IsZero() {
+			return err
+		}
+		base, err = v.Find(id)
+		return err
+	})
+	if err == nil && base == nil && !id.IsZero() {
+		if base, err = r.Find(ctx, id); errors.Is(err, ErrNoSnapshot) { // another system has dropped it
+			base, err = r.Before(ctx, s)
+		}
+	}
+	if err == nil {
+		err = r.Fill(ctx, base)
+	}
+	return base, err
+}
+
+// How much is found out at once of what snapshots changed, where it is not
+// recorded. The rest is found out by those who ask next.
+const (
+	settleMost = 256
+	settleTime = 2 * time.Second
+	settleWait = 200 * time.Millisecond // for a store that others write
+)
+
+// settle fills in what snapshots changed, and records what it had to find out.
+// What cannot be told, as of a snapshot that is not whole, stays unknown.
+func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
+	err := r.View(ctx, func(v *records.View) error {
+		for _, s := range list {
+			s.Changed, _, _ = v.Changed(s) // what is not told is found out below
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	compare, begun := r.Compare(ctx), time.Now()
+	var found []*records.Snapshot
+	for _, s := range list {
+		if s.Changed != nil && s.Changed.Settled {
+			continue
+		}
+		if len(found) == settleMost || time.Since(begun) > settleTime || ctx.Err() != nil {
+			break
+		}
+		if r.sum(ctx, compare, s) {
+			found = append(found, s)
+		}
+	}
+	r.keep(ctx, found)
+	return ctx.Err()
+}
+
+// sum finds out what a snapshot changed; false: that cannot be told.
+func (r *Reader) sum(ctx context.Context, compare Comparer, s *records.Snapshot) bool {
+	base, err := r.Base(ctx, s)
+	if err != nil || r.Fill(ctx, s) != nil {
+		return false
+	}
+	c, err := compare.Sum(ctx, base, s)
+	if err == nil {
+		s.Changed = c
+	}
+	return err == nil
+}
+
+// keep records what was found out. It is a convenience for those who ask next: a
+// store that cannot be written now is left as it is.
+func (r *Reader) keep(ctx context.Context, found []*records.Snapshot) {
+	if len(found) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	_ = r.Update(ctx, func(u *records.Update) error {
+		for _, s := range found {
+			if err := u.PutChanged(s.ID, s.Changed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// touching says of a row what it tells of the selected paths.
+func touching(paths Selection) func(*changes.Changed) (yes, sure bool) {
+	literal, only := paths.Literal()
+	return func(c *changes.Changed) (yes, sure bool) {
+		if c == nil || !c.Known {
+			return false, false
+		}
+		if !only {
+			for _, n := range c.Names {
+				if (!c.Coarse || n.Status != 0) && paths.Match(n.Path) {
+					return true, true
+				}
+			}
+			return false, !c.Coarse
+		}
+		sure = true
+		for _, path := range literal {
+			y, s := c.Touches(path)
+			if y {
+				return true, true
+			}
+			sure = sure && s
+		}
+		return false, sure
+	}
+}
+
+// touches resolves what no row can tell: it compares the trees.
+func (r *Reader) touches(ctx context.Context, compare Comparer, s *records.Snapshot, paths Selection) (bool, error) {
+	base, err := r.Base(ctx, s)
+	if err == nil {
+		err = r.Fill(ctx, s)
+	}
+	if err != nil {
+		return false, err
+	}
+	return compare.Touches(ctx, base, s, paths)
+}
