@@ -50,7 +50,11 @@ func (t *staged) present() *present { return &present{t.Seen, t.known} }
 // look scans the worktree and stores nothing: it gives ids and trees. Force are
 // ignored files that are scanned all the same. The caller closes the present.
 func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
-	o := capture.Open(e.place())
+	return e.lookAt(ctx, e.place(), force)
+}
+
+func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string) (*present, error) {
+	o := capture.Open(place)
 	k, err := e.before(ctx)
 	if err != nil {
 		o.Close()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // unwatchedFile is beside the stat table, and says what the watcher missed in this
@@ -33,6 +34,32 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 	}
 	return turn
 }
+
+// Warm looks at everything, for a program that lives on: later snapshots look only
+// where something changed, as soon as the worktree is watched. It records nothing.
+// What is in no snapshot yet is left to the first one.
+func (e *Engine) Warm(ctx context.Context) error {
+	turn := e.beginTurn(ctx)
+	defer turn.Close()
+	if turn.Only != nil || e.conf.WatchFrom < 0 {
+		return nil
+	}
+	place := e.place()
+	place.Base = turn.Base
+	c, err := e.lookAt(ctx, place, nil)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !c.Same(c.Last) || c.Rechecked {
+		return nil
+	}
+	return e.saveStatTable(c.Last.ID, func(store string, id oid.ID) error { return turn.End(c, store, id) })
+}
+
+// Watching says what rewind.watch says: that the worktree is to be watched always,
+// or never; neither: where that is worth it.
+func (e *Engine) Watching() (always, never bool) { return e.conf.WatchFrom == 0, e.conf.WatchFrom < 0 }
 
 // missed says what a watcher missed in this worktree, and how to watch it again; ""
 // if nothing.

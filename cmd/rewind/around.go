@@ -98,22 +98,29 @@ func (r *around) snapshot(ctx context.Context, when string) error {
 	if r.label != "" {
 		opt.Label = when + " " + r.label
 	}
+	if done, err := r.app.beside(ctx, &asked{What: askPoint, Options: opt, Warnings: when == "before"}); done {
+		return err
+	}
 	e, err := engine.Open(ctx, r.app.dir, &engine.Options{Force: r.app.force, NoGit: r.app.noGit, Recovered: r.app.printRecovered})
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	if when == "before" {
-		for _, w := range e.Warnings() {
-			say(r.app.err, "rewind: warning: %s\n", w)
-		}
+	defer r.app.startWatcher(ctx, e)
+	return r.app.point(ctx, e, &opt, when == "before")
+}
+
+// point takes a snapshot of which only what is worth saying is said.
+func (a *app) point(ctx context.Context, e *engine.Engine, opt *engine.SnapshotOptions, warnings bool) error {
+	if warnings {
+		a.printWarnings(e)
 	}
-	done, err := e.Snapshot(ctx, &opt)
+	done, err := e.Snapshot(ctx, opt)
 	if err != nil {
 		return err
 	}
 	for _, line := range worthSaying(done) {
-		say(r.app.err, "rewind: %s\n", line)
+		say(a.err, "rewind: %s\n", line)
 	}
 	return nil
 }

@@ -28,6 +28,9 @@ type hooking struct {
 	tools    string
 	form     string
 	task     bool
+
+	// open opens the worktree in which a point is made; nil: alone.
+	open func(context.Context, string, *engine.Options) (e *engine.Engine, done func(), err error)
 }
 
 func hookCommand(a *app) *cobra.Command {
@@ -102,9 +105,18 @@ func (h *hooking) tell(agent, line string) {
 	}
 }
 
-// start begins the work in a process that outlives this one, or in this one if there
-// cannot be another.
+// start has the work done by a process that outlives this one: one that watches the
+// worktree, or one that is started for it.
 func (h *hooking) start(task []byte) (io.ReadCloser, error) {
+	if out, err := h.besideHook(task); err == nil {
+		return out, nil
+	}
+	return h.ownTask(task)
+}
+
+// ownTask begins the work in a process that outlives this one, or in this one if there
+// cannot be another.
+func (h *hooking) ownTask(task []byte) (io.ReadCloser, error) {
 	if h.app.self != "" {
 		if out, err := h.process(task); err == nil {
 			return out, nil
@@ -157,7 +169,11 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 		tell("%v", err)
 		h.form = ""
 	}
-	e, err := engine.Open(ctx, ev.Dir, &engine.Options{Force: h.app.force, NoGit: h.app.noGit, Recovered: func(done *engine.Restored) {
+	open := h.open
+	if open == nil {
+		open = openAlone
+	}
+	e, end, err := open(ctx, ev.Dir, &engine.Options{Force: h.app.force, NoGit: h.app.noGit, Recovered: func(done *engine.Restored) {
 		tell("%s", recoveredText(done))
 		for _, n := range done.Conflicts {
 			tell("conflict: %s: %s", quote(n.Path), n.Reason)
@@ -166,7 +182,10 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 	if err != nil {
 		return lines, err
 	}
-	defer e.Close()
+	defer end()
+	if h.open == nil {
+		defer h.app.startWatcher(ctx, e)
+	}
 	for _, w := range e.Warnings() {
 		tell("warning: %s", w)
 	}
@@ -181,6 +200,15 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 		return lines, errors.New(sentence(ctx, err))
 	}
 	return append(lines, worthSaying(r)...), nil
+}
+
+// openAlone opens a worktree for one use.
+func openAlone(ctx context.Context, dir string, opt *engine.Options) (*engine.Engine, func(), error) {
+	e, err := engine.Open(ctx, dir, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, func() { _ = e.Close() }, nil
 }
 
 // worthSaying is what the user has to know of a snapshot that nobody looks at.

@@ -35,6 +35,7 @@ func newHostile(t *testing.T) *hostile {
 	}
 	base := t.TempDir()
 	h := &hostile{t: t, base: base, dir: filepath.Join(base, evilName)}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "PI_CODING_AGENT_DIR", "HOME"} {
 		dir := filepath.Join(base, name+"-"+evilName)
 		t.Setenv(name, dir)
@@ -133,7 +134,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"restore", "--dry-run", first.ID}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
 		{"hook", evil, evil}, {"hook", "claude", evil}, {"hook", "claude", "Stop"}, {"hook", "--layout", evil, "generic", "before"}, {"hook", "--task"},
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
-		{"mcp", evil},
+		{"mcp", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
 		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"bench", "--workloads", evil}, {"help", evil}, {"pin", first.ID, "@" + evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
 	}

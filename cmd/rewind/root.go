@@ -47,7 +47,7 @@ func newRoot(a *app) *cobra.Command {
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
-		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
+		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
@@ -165,12 +165,12 @@ func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// open finds the worktree; the context ends at the deadline, if there is one.
-func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
+// begin begins a command; the context ends at the deadline, if there is one.
+func (a *app) begin(c *cobra.Command) (context.Context, error) {
 	a.verb = c.Name()
 	ctx := c.Context()
 	if a.deadline < 0 {
-		return nil, nil, usagef("--deadline %v is negative", a.deadline)
+		return nil, usagef("--deadline %v is negative", a.deadline)
 	}
 	if a.deadline > 0 {
 		var cancel context.CancelFunc
@@ -180,15 +180,34 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 			a.inTime = a.endAfter(ctx, a.err)
 		}
 	}
-	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: a.printRecovered, Progress: a.progress.start(a.err)})
+	return ctx, nil
+}
+
+// open begins a command and finds the worktree.
+func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
+	ctx, err := a.begin(c)
 	if err != nil {
 		return nil, nil, err
 	}
+	e, err := a.openIn(ctx)
+	return ctx, e, err
+}
+
+// openIn finds the worktree of a command that has begun.
+func (a *app) openIn(ctx context.Context) (*engine.Engine, error) {
+	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: a.printRecovered, Progress: a.progress.start(a.err)})
+	if err != nil {
+		return nil, err
+	}
 	a.engine = e
+	a.printWarnings(e)
+	return e, nil
+}
+
+func (a *app) printWarnings(e *engine.Engine) {
 	for _, w := range e.Warnings() {
 		say(a.err, "rewind: warning: %s\n", w)
 	}
-	return ctx, e, nil
 }
 
 func (a *app) close() {

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 		"rewind": func() {
 			os.Exit(run(context.Background(), os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, self: os.Args[0]}))
 		},
+		"program": main, // with its signals
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/watched"
 	"github.com/seed-82afce7a/rewind/internal/rpc"
 )
 
@@ -35,10 +34,11 @@ func serveCommand(a *app) *cobra.Command {
 		// A client that is gone must end the work between two steps of it, not
 		// the process in the middle of one.
 		signal.Ignore(syscall.SIGPIPE)
-		s := &service{app: a}
+		a.verb = c.Name()
+		s := &service{app: a, keeper: newKeeper()}
 		s.watch.Missed = func(what string) { s.correct(c.Context(), what) }
-		defer s.watch.Close()
-		defer s.close()
+		defer s.keeper.close()
+		defer func() { s.offer.close() }()
 		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {
 			return nil
@@ -55,29 +55,12 @@ func serveCommand(a *app) *cobra.Command {
 type service struct {
 	app  *app
 	open func(context.Context, *call) (*engine.Engine, error) // nil before initialize
-
-	// What lives from one request to the next.
-	engine *engine.Engine // of the last request; nil if it could not be opened
-	watch  watched.Tree
+	*keeper
+	offer   *offer    // while the worktree is watched, and no other process has one
+	offered time.Time // when that was last tried
 
 	mu     sync.Mutex // guards what follows, and open
 	untold string     // what the client is to be told with the next request
-}
-
-// reopen opens the worktree for a request, with what the last one held open.
-func (s *service) reopen(ctx context.Context, dir string, opt *engine.Options) (_ *engine.Engine, err error) {
-	if s.engine == nil {
-		s.engine, err = engine.Open(ctx, dir, opt)
-	} else {
-		s.engine, err = s.engine.Reopen(ctx, dir, opt)
-	}
-	return s.engine, err
-}
-
-func (s *service) close() {
-	if s.engine != nil {
-		_ = s.engine.Close()
-	}
 }
 
 // A call is one request with the worktree open.
@@ -125,7 +108,11 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 		return nil, &rpc.Error{Code: codeNotInitialized, Message: "initialize comes first", Data: exitData{exitUsage}}
 	}
 	c := &call{Request: r, begun: time.Now()}
-	var err error
+	err := s.begin(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
 	if c.engine, err = open(ctx, c); err != nil {
 		return nil, answer(ctx, err)
 	}
@@ -133,11 +120,29 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 		c.warn(untold)
 	}
 	result, err := method(ctx, c)
+	s.offerOrNot(c.engine)
 	if err != nil && c.recovered != nil { // the result would have told
 		c.warn(recoveredText(c.recovered))
 	}
 	return result, answer(ctx, err)
 }
+
+// offerOrNot lets other processes use what is kept here, as long as the worktree is
+// watched.
+func (s *service) offerOrNot(e *engine.Engine) {
+	watched, _ := s.watch.State()
+	if s.offer != nil && (!watched || s.offer.root != e.Root() || !s.offer.stands()) {
+		go s.offer.close() // it may wait for who waits for this request
+		s.offer = nil
+	}
+	if s.offer == nil && watched && time.Since(s.offered) > offerEvery {
+		s.offered = time.Now()
+		s.offer, _ = newOffer(context.Background(), s.app, s.keeper, e)
+	}
+}
+
+// offerEvery is how often a place is looked for that another process has taken.
+const offerEvery = 2 * time.Second
 
 // opener returns what opens the worktree, and what the client is to be told.
 func (s *service) opener() (open func(context.Context, *call) (*engine.Engine, error), untold string) {
@@ -199,6 +204,7 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 	}
 	open := func(ctx context.Context, c *call) (*engine.Engine, error) {
 		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit, Watch: &s.watch}
+		s.app.force, s.app.noGit = p.Force, p.NoGit
 		if c == nil {
 			return engine.Open(ctx, p.Dir, opt)
 		}

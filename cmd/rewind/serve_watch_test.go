@@ -15,7 +15,7 @@ import (
 func TestAServerThatWatchesSaysSoAndMissesNothing(t *testing.T) {
 	dir, home := repository(t), t.TempDir()
 	s := serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REWIND_WATCH=true")
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REWIND_WATCH=true", "XDG_RUNTIME_DIR="+home)
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)

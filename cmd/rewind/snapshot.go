@@ -21,24 +21,33 @@ func snapshotCommand(a *app) *cobra.Command {
 		if err := kindOf("--layout", opt.Form); err != nil {
 			return err
 		}
-		ctx, e, err := a.open(c)
+		ctx, err := a.begin(c)
 		if err != nil {
 			return err
 		}
-		var r *engine.Recorded
-		if dry {
-			r, err = e.Preview(ctx)
-		} else {
-			r, err = e.Snapshot(ctx, &opt)
+		if !dry {
+			q := &asked{What: askSnapshot, JSON: a.json, Options: opt, Seconds: a.deadline.Seconds()}
+			if done, err := a.beside(ctx, q); done {
+				return err
+			}
 		}
+		e, err := a.openIn(ctx)
+		if err != nil {
+			return err
+		}
+		if !dry {
+			defer a.startWatcher(ctx, e)
+			return a.snapshot(ctx, e, &opt, begin)
+		}
+		r, err := e.Preview(ctx)
 		if err != nil {
 			return err
 		}
 		a.printSnapshot(r, dry, time.Since(begin))
-		if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil && !dry {
+		if len(r.Unexpected) > 0 {
 			return errPartial
 		}
-		return also(r.Recovered, nil)
+		return nil
 	})
 	f := c.Flags()
 	f.StringVarP(&opt.Label, "message", "m", "", "a `label` for the snapshot")
@@ -49,6 +58,19 @@ func snapshotCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.Form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
 	return a.jsonFlag(c)
+}
+
+// snapshot takes a snapshot and reports it.
+func (a *app) snapshot(ctx context.Context, e *engine.Engine, opt *engine.SnapshotOptions, begin time.Time) error {
+	r, err := e.Snapshot(ctx, opt)
+	if err != nil {
+		return err
+	}
+	a.printSnapshot(r, false, time.Since(begin))
+	if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil {
+		return errPartial
+	}
+	return also(r.Recovered, nil)
 }
 
 // printSnapshot reports a snapshot: as JSON, or as a sentence on the terminal.

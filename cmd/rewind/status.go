@@ -20,11 +20,19 @@ func statusCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		w := a.state(ctx)
+		if w != nil {
+			st.Watched, st.Unwatched = w.used()
+		}
 		if a.json {
-			a.printJSON(wire.NewStatus(st))
+			a.printJSON(struct {
+				wire.Status
+				Watcher *watching `json:"watcher,omitempty"`
+			}{wire.NewStatus(st), w})
 			return nil
 		}
 		a.printStatus(st)
+		say(a.out, "watched    %s\n", w.sentence(e))
 		return nil
 	})
 	return a.jsonFlag(c)

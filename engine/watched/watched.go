@@ -29,6 +29,9 @@ type Tree struct {
 	// turn; nil: nobody is told at once.
 	Missed func(what string)
 
+	// Any says that a worktree is watched however few files it has.
+	Any bool
+
 	mu       sync.Mutex // held during a turn, and by what is done between turns
 	root     string
 	base     *worktree.Base // nil: nothing is kept
@@ -148,7 +151,7 @@ func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
 		return seen.SaveStatTable(store, snapshot)
 	}
 	if u.Base == nil {
-		if seen.Files() < u.least {
+		if !t.Any && seen.Files() < u.least {
 			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
 			return seen.SaveStatTable(store, snapshot)
 		}
@@ -314,6 +317,17 @@ func (t *Tree) Close() {
 	t.flush()
 	t.stop("")
 	t.base = nil
+}
+
+// Stirred returns when something was last done in the worktree, as far as that is
+// known; the zero time where nothing is watched, or nothing was done.
+func (t *Tree) Stirred() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watcher == nil {
+		return time.Time{}
+	}
+	return t.watcher.Last()
 }
 
 // State says whether the next turn will look only where something changed, and if

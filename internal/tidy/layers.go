@@ -64,9 +64,10 @@ var layers = map[string]string{
 	"internal/setup":   "internal/durable internal/trust",
 	"extension":        "",
 	"internal/rpc":     "",
+	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/shelf",
-	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/oid internal/visible internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
 	"bench":            "internal/trust",
 	"fuzz":             "*",
 	"fuzz/exact":       "*",
@@ -83,7 +84,7 @@ var outside = map[string]string{
 	"github.com/zeebo/blake3":               "cas internal/oid",
 	"github.com/klauspost/compress":         "cas git/gitodb",
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
-	"golang.org/x/sys": "internal/dirfd internal/durable internal/stattable internal/watch internal/worktree " +
+	"golang.org/x/sys": "internal/dirfd internal/durable internal/socket internal/stattable internal/watch internal/worktree " +
 		"git/gitodb git/gitref internal/trust bench",
 	"golang.org/x/text":                      "internal/attr engine/rules",
 	"github.com/spf13/cobra":                 "cmd/rewind",

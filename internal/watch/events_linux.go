@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,6 +71,7 @@ func (w *Watcher) event(wd int32, bits uint32, name string) {
 	if !ok {
 		return // it is not watched any more
 	}
+	w.last = time.Now()
 	for _, other := range w.more[wd] {
 		w.in(other, wd, bits, name)
 	}

@@ -48,6 +48,7 @@ type Watcher struct {
 	cookie  int32
 	arrived chan struct{} // closed when the cookie is there
 	doubt   error
+	last    time.Time // when the kernel last told of something
 }
 
 // control calls f with the descriptor of a file that is open.
@@ -291,6 +292,13 @@ func (w *Watcher) taken() (out []Change) {
 		w.add(c)
 	}
 	return out
+}
+
+// Last returns when the kernel last told of something; the zero time if it did not.
+func (w *Watcher) Last() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
 }
 
 func (w *Watcher) note(c Change) {

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // A Watcher watches directories. There is none on this system yet.
@@ -23,6 +24,9 @@ func (w *Watcher) Watches(string) bool { return false }
 
 // Remove ends that.
 func (w *Watcher) Remove(string) {}
+
+// Last returns when something was last told.
+func (w *Watcher) Last() time.Time { return time.Time{} }
 
 // Take returns what may have changed.
 func (w *Watcher) Take(context.Context) ([]Change, error) { return nil, doubt("not watched") }
