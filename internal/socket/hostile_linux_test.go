@@ -206,4 +206,3 @@ func TestWhatAKilledProcessLeavesIsInNobodysWay(t *testing.T) {
 		t.Errorf("left: %v", list)
 	}
 }
-
