@@ -259,8 +259,8 @@ func TestOneProcessWatches(t *testing.T) {
 
 func TestAWatchEndsWithoutATrace(t *testing.T) {
 	for what, end := range map[string]func(*ground, *watcher){
-		"SIGTERM":                       func(g *ground, w *watcher) { _ = w.Process.Signal(syscall.SIGTERM) },
-		"the directory goes":            func(g *ground, w *watcher) {
+		"SIGTERM": func(g *ground, w *watcher) { _ = w.Process.Signal(syscall.SIGTERM) },
+		"the directory goes": func(g *ground, w *watcher) {
 			until(g.t, "the directory goes", func() bool { return os.RemoveAll(g.dir) == nil }) // files may be made in it meanwhile
 		},
 		"another one has its name":      func(g *ground, w *watcher) { os.Rename(g.dir, g.dir+"-2"); os.Mkdir(g.dir, 0o755) },
