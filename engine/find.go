@@ -29,10 +29,12 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 
 // Resolve turns what a person types into a snapshot: a whole id, the name of a
 // pin, a unique prefix of at least four digits, "@" for the worktree's newest
-// snapshot that was recorded on purpose, "@~N" for the one N before it, "undo:N"
-// for what the N-th last restore, undo or redo replaced, "prompt:ID" for the state
-// before an agent worked on a prompt. A pin's name that begins another snapshot's
-// id is [ErrAmbiguous].
+// snapshot that was recorded on purpose, "@~N" for the one N before it, "@{TIME}" for
+// what "@" was then, "undo:N" for what the N-th last restore, undo or redo replaced,
+// "prompt:ID" for the state before an agent worked on a prompt, "label:NAME" for the
+// one with that label, "pin:NAME" for what has that name, ":/TEXT" for the newest of
+// which a label or prompt has the text. What could mean several is [ErrAmbiguous],
+// which names them.
 func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
 	return e.lookup.Resolve(ctx, text)
 }

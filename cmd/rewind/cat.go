@@ -33,8 +33,8 @@ func catCommand(a *app) *cobra.Command {
 	})
 }
 
-// cutID separates ID:PATH. The ids undo:N and prompt:ID have
-// a colon of their own.
+// cutID separates ID:PATH. Some kinds of names have a colon of their own: a time has
+// it in its braces, the others one at their beginning and no more.
 func cutID(text string) (id, path string, ok bool) {
 	if name := ownColon.FindString(text); name != "" {
 		return name[:len(name)-1], text[len(name):], true
@@ -42,7 +42,7 @@ func cutID(text string) (id, path string, ok bool) {
 	return strings.Cut(text, ":")
 }
 
-var ownColon = regexp.MustCompile(`^(undo|prompt):[^:]+:`)
+var ownColon = regexp.MustCompile(`^(@\{[^}]*\}|(undo|prompt|label|pin|):[^:]+):`)
 
 func exportCommand(a *app) *cobra.Command {
 	return verb("export ID DIR", "Write what a snapshot holds into a new directory", takes(2, 2, "rewind export @ ../copy"), func(c *cobra.Command, args []string) error {

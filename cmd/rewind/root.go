@@ -51,6 +51,7 @@ func newRoot(a *app) *cobra.Command {
 	)
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
+		a.completeIDs(c)
 	}
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
@@ -85,9 +86,12 @@ func longer(c *cobra.Command) string {
 const (
 	helpOfIDs = `ID names a snapshot:
   @        the last one that was recorded on purpose; @~1 the one before it, and so on
+  @{TIME}  what @ was then: @{10 minutes ago}, @{yesterday}, @{2026-11-21 14:00}
   undo:1   what the last restore, undo or redo replaced; undo:2 the one before, and so on
   3f2a1b…  its id as "rewind list" shows it, or four or more digits of its beginning
-  NAME     the name that "rewind pin" gave it
+  NAME     the name that "rewind pin" gave it; also pin:NAME
+  label:…  the one with this label
+  :/TEXT   the newest of which a label or prompt has the text
   prompt:… the state before an agent worked on the prompt with this id`
 	helpOfPaths = `PATH is a file, or a directory with everything below it, relative to the current
 directory. "*.go" means every file of such a name here and below. Behind -- all

@@ -25,8 +25,9 @@ type Options struct {
 	Grep         string    // only those of which a label or prompt has this text, whatever the case; empty: any
 	Paths        []string  // only those that changed one of these paths; of none: any
 
-	Changes bool               // tell what each one changed
-	Skipped func(records.Note) // told of each ref that is no checkpoint after all; may be nil
+	Wants   func(*records.Snapshot) bool // only those of which it is true; nil: any
+	Changes bool                         // tell what each one changed
+	Skipped func(records.Note)           // told of each ref that is no checkpoint after all; may be nil
 }
 
 // wants reports whether what a record says is what the options ask for.
@@ -34,7 +35,7 @@ func (o *Options) wants(s *records.Snapshot) bool {
 	said := func(ok func(records.Point) bool) bool { return slices.ContainsFunc(s.Points, ok) }
 	text := strings.ToLower(o.Grep)
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
-	return (o.Since.IsZero() || !s.Time.Before(o.Since)) && (o.Until.IsZero() || !s.Time.After(o.Until)) &&
+	return (o.Wants == nil || o.Wants(s)) && (o.Since.IsZero() || !s.Time.Before(o.Since)) && (o.Until.IsZero() || !s.Time.After(o.Until)) &&
 		(o.Trigger == "" || said(func(p records.Point) bool { return p.Trigger == o.Trigger })) &&
 		(o.Grep == "" || said(func(p records.Point) bool { return has(p.Label) || has(p.Prompt) }))
 }
@@ -108,7 +109,7 @@ func (l *listing) choose(ctx context.Context) (err error) {
 func (l *listing) query(ctx context.Context) (damage error) {
 	older, opt := l.opt.Older, l.opt
 	for {
-		q := &records.Query{All: opt.All, Session: opt.Session, OnPurpose: opt.OnPurpose, Older: older, Wants: opt.wants}
+		q := &records.Query{All: opt.All, Session: opt.Session, OnPurpose: opt.OnPurpose, Older: older, Since: opt.Since, Until: opt.Until, Wants: opt.wants}
 		if opt.Limit > 0 {
 			q.Limit = opt.Limit - len(l.found)
 		}

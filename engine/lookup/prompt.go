@@ -54,5 +54,10 @@ func (r *Reader) resolvePrompt(ctx context.Context, id string) (*records.Snapsho
 			return one.snapshot, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the ids of %d prompts begin with %s", ErrAmbiguous, len(found), id)
+	var several []*records.Snapshot
+	for _, one := range found {
+		several = append(several, one.snapshot)
+	}
+	newestFirst(several)
+	return nil, ambiguous(fmt.Sprintf("the ids of %d prompts begin with %s", len(found), id), several)
 }

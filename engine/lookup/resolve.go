@@ -14,19 +14,15 @@ import (
 
 // Resolve turns what a person types into a snapshot: a whole id, the name of a
 // pin, a unique prefix of at least four digits, "@" for the worktree's newest
-// snapshot that was recorded on purpose, "@~N" for the one N before it, "undo:N"
-// for what the N-th last restore, undo or redo replaced, "prompt:ID" for the state
-// before an agent worked on a prompt. A pin's name that begins another snapshot's
-// id is [ErrAmbiguous].
+// snapshot that was recorded on purpose, "@~N" for the one N before it, "@{TIME}" for
+// what "@" was then, "undo:N" for what the N-th last restore, undo or redo replaced,
+// "prompt:ID" for the state before an agent worked on a prompt, "label:NAME" for the
+// one with that label, "pin:NAME" for what has that name, ":/TEXT" for the newest of
+// which a label or prompt has the text. What could mean several is [ErrAmbiguous],
+// which names them.
 func (r *Reader) Resolve(ctx context.Context, text string) (*records.Snapshot, error) {
-	if rest, ok := strings.CutPrefix(text, "@"); ok {
-		return r.resolveBack(ctx, text, rest)
-	}
-	if id, ok := strings.CutPrefix(text, promptPrefix); ok {
-		return r.resolvePrompt(ctx, id)
-	}
-	if number, ok := strings.CutPrefix(text, undoPrefix); ok {
-		return r.resolveUndo(ctx, text, number)
+	if s, named, err := r.resolveNamed(ctx, text); named {
+		return s, err
 	}
 	if id, err := oid.Parse(text); err == nil {
 		return r.Find(ctx, id)
@@ -40,7 +36,7 @@ func (r *Reader) Resolve(ctx context.Context, text string) (*records.Snapshot, e
 		if !pinned.IsZero() {
 			return r.Find(ctx, pinned)
 		}
-		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, @~N, undo:N, nor prompt:ID", ErrNoSnapshot, text)
+		return nil, fmt.Errorf("%w: %q is neither an id, a prefix of four or more digits, the name of a pin, @, @~N, @{TIME}, undo:N, label:NAME, pin:NAME, :/TEXT, nor prompt:ID", ErrNoSnapshot, text)
 	}
 	s, err := r.resolvePrefix(ctx, strings.ToLower(text))
 	switch {
@@ -54,12 +50,12 @@ func (r *Reader) Resolve(ctx context.Context, text string) (*records.Snapshot, e
 	return s, err
 }
 
-func (r *Reader) resolveBack(ctx context.Context, text, rest string) (*records.Snapshot, error) {
-	back := 0
+func (r *Reader) resolveBack(ctx context.Context, rest string) (*records.Snapshot, error) {
+	back, text := 0, "@"+rest
 	if rest != "" {
 		n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
 		if err != nil || n < 0 || rest[0] != '~' {
-			return nil, fmt.Errorf("%w: %q is not @ or @~N", ErrNoSnapshot, text)
+			return nil, fmt.Errorf("%w: %q is not @, @~N or @{TIME}", ErrNoSnapshot, text)
 		}
 		back = n
 	}
@@ -68,7 +64,7 @@ func (r *Reader) resolveBack(ctx context.Context, text, rest string) (*records.S
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: nothing was recorded in this worktree on purpose yet (\"rewind snapshot\" does that)", ErrNoSnapshot)
+		return nil, nothingYet()
 	}
 	if len(list) <= back {
 		return nil, fmt.Errorf("%w: %s (this worktree has %d recorded on purpose)", ErrNoSnapshot, text, len(list))
@@ -110,11 +106,12 @@ func (r *Reader) resolvePrefix(ctx context.Context, prefix string) (*records.Sna
 	case 1:
 		return matches[0], r.Fill(ctx, matches[0])
 	}
-	return nil, fmt.Errorf("%w: %s begins %d ids, among them those of %v and %v", ErrAmbiguous, prefix, len(matches), matches[0].ID, matches[1].ID)
+	return nil, ambiguous(fmt.Sprintf("%s begins %d ids", prefix, len(matches)), matches)
 }
 
 // resolveUndo finds the snapshot of what the N-th last operation replaced.
-func (r *Reader) resolveUndo(ctx context.Context, text, number string) (*records.Snapshot, error) {
+func (r *Reader) resolveUndo(ctx context.Context, number string) (*records.Snapshot, error) {
+	text := undoPrefix + number
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || number[0] == '+' {
 		return nil, fmt.Errorf("%w: %q is not undo:N, with N from 1", ErrNoSnapshot, text)
@@ -136,14 +133,6 @@ func (r *Reader) resolveUndo(ctx context.Context, text, number string) (*records
 	}
 	return s, err
 }
-
-// SpeaksOfItself reports whether a name means a snapshot by itself, so that no pin can have it.
-func SpeaksOfItself(name string) bool {
-	return strings.HasPrefix(name, "@") || strings.HasPrefix(name, undoPrefix) || strings.HasPrefix(name, promptPrefix)
-}
-
-// undoPrefix stands before the number of an undo snapshot.
-const undoPrefix = "undo:"
 
 // Pins lists the snapshots that were pinned by name.
 func (r *Reader) Pins(ctx context.Context) (map[string]oid.ID, error) {

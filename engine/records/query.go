@@ -2,6 +2,7 @@ package records
 
 import (
 	"errors"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/changes"
@@ -15,6 +16,8 @@ type Query struct {
 	Session string // with a point of this session; "": any
 	Limit   int    // at most so many; 0: all
 	Older   oid.ID // only those recorded before this one; zero: all
+
+	Since, Until time.Time // only those from then on, or up to then; zero: any
 
 	OnPurpose bool                 // none that only restores took
 	Wants     func(*Snapshot) bool // and that is true of; nil: all
@@ -46,6 +49,9 @@ func (q *Query) Read(v *View) error {
 	}
 	for key, value := range v.Table(tableSnapshots).Before(before) {
 		if !q.All && elsewhere(value, q.owner.Key) {
+			continue
+		}
+		if at, sure := timeOf(value); sure && (at.Before(q.Since) || !q.Until.IsZero() && at.After(q.Until)) {
 			continue
 		}
 		r := row{key: key, value: value}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -18,6 +19,7 @@ import (
 
 var (
 	whereField  = []byte(`"worktree":"`)
+	timeField   = []byte(`"time":"`)
 	sourceField = []byte(`"source":`)
 )
 
@@ -27,6 +29,17 @@ func whereOf(record []byte) (where string, sure bool) {
 	_, rest, ok := bytes.Cut(record, whereField)
 	name, _, closed := bytes.Cut(rest, []byte{'"'})
 	return string(name), ok && closed && len(name) > 0 && bytes.IndexByte(name, '\\') < 0
+}
+
+// timeOf returns the time of a record; false: only decoding it can tell.
+func timeOf(record []byte) (at time.Time, sure bool) {
+	_, rest, ok := bytes.Cut(record, timeField)
+	text, _, closed := bytes.Cut(rest, []byte{'"'})
+	if !ok || !closed {
+		return at, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(text))
+	return at, err == nil
 }
 
 // elsewhere reports whether a record is certainly of another worktree.
