@@ -289,3 +289,17 @@ func TestASubmoduleWithoutItsRepositoryHasTheIndexsCommit(t *testing.T) {
 		}
 	}
 }
+
+// Seed 99000068: git add says at which submodule it failed, whatever that is
+// called.
+func TestAMovedSubmoduleWhoseNameHasANewlineIsACommit(t *testing.T) {
+	w := submodule(t)
+	w.must(os.Rename(w.path("sub"), w.path("two\nlines")))
+	w.git("add", "two\nlines")
+	w.write("two\nlines/f", "2")
+	w.settle()
+	r := w.record()
+	if got, want := w.git("rev-parse", r.Tree.String()+":two\nlines"), w.headIn("two\nlines"); got != want {
+		w.fail("the commit is %s, not %s", got, want)
+	}
+}

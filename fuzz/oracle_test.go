@@ -153,7 +153,7 @@ func (w *world) emptyIn(index string, paths []string) {
 }
 
 // fatalPath finds the file because of which git gave up.
-var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'([^\n]*?)/\.git' not recognized as a git repository|not a git repository: ([^\n]*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule ([^\n]*)|bad config line \d+ in file (.*?)/config\n?$)`)
+var fatalPath = regexp.MustCompile(`(?s)fatal: (?:(.*?): clean filter '|failed to encode '(.*?)' from|BOM is (?:required|prohibited) in '(.*?)' if|'(.*?)/\.git' not recognized as a git repository|not a git repository: (.*?)/nowhere|unable to stat '(.*?)': Permission denied|'git status --porcelain=2' failed in submodule (.*)$|bad config line \d+ in file (.*?)/config\n?$)`)
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
