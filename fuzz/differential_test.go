@@ -130,6 +130,7 @@ func runWorld(t *testing.T, seed uint64, n int, mayBeOdd bool) {
 // check compares the state of the worktree with what git makes of it.
 func (w *world) check() {
 	w.t.Helper()
+	w.endIfGitAsksItself()
 	ctx, e := w.t.Context(), w.long
 	if w.one(2) {
 		e = w.open()

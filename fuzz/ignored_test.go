@@ -142,3 +142,34 @@ func TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas(t *testing.T) {
 		w.fail("something else changed")
 	}
 }
+
+// TestTheRulesAroundASubmoduleDoNotApplyInItThoughItHasNoRepository: a file in it
+// is recorded like any other, so that a restore of what had no such file takes it
+// away, and undo brings it back.
+func TestTheRulesAroundASubmoduleDoNotApplyInItThoughItHasNoRepository(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("f", "1")
+	s := w.keep()
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",in")
+	w.outsideIgnore("in*\n")
+	w.write("in/out", "of the submodule")
+	w.settle()
+	if now := w.keep(); now.recorded["in/out"] == "" {
+		w.fail("in/out is not recorded")
+	}
+	before := w.picture(w.root)
+	r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
+	w.must(err)
+	if _, err := os.Lstat(w.path("in/out")); err == nil {
+		w.fail("in/out stays: %+v", r)
+	}
+	_, err = w.long.Undo(t.Context())
+	w.must(err)
+	if d := before.differs(w.picture(w.root)); d != "" {
+		w.fail("undo: %s", d)
+	}
+	for range 4 { // it draws whether to redo
+		w.taken = []taken{s}
+		w.travel()
+	}
+}

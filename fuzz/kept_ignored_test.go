@@ -11,16 +11,23 @@ import (
 )
 
 // ignored asks git which paths of a picture it ignores and does not track. Rule
-// files are left out: they are recorded and restored like any other. Where rules
-// may be in the index alone git cannot tell.
+// files are left out: they are recorded and restored like any other. So are those
+// of a submodule, also without its repository: the rules around it do not apply
+// there. Where rules may be in the index alone git cannot tell.
 func (w *world) ignored(p picture) map[string]bool {
 	w.t.Helper()
+	tracked, links := w.indexed(), map[string]bool{}
+	for _, l := range tracked {
+		if l.isLink() {
+			links[l.path] = true
+		}
+	}
 	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(p.recordable())), func(at string) bool {
 		rules := path.Base(at) == ".gitignore" || path.Base(at) == ".gitattributes"
-		return rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at)
+		return rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at) || atOrAbove(path.Dir(at), func(dir string) bool { return links[dir] })
 	})
 	out := w.checkIgnore(paths)
-	for _, l := range w.indexed() {
+	for _, l := range tracked {
 		delete(out, l.path)
 	}
 	return out

@@ -190,7 +190,7 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() && namedBelow(r, p) {
 			continue
 		}
-		if _, recorded := was.undo[p]; !recorded || was.ignored[p] || (w.nested || w.unwanted) && !w.inTree(was.tree, p) {
+		if _, recorded := was.undo[p]; !recorded || was.ignored[p] || (w.nested || w.unwanted) && !w.inTree(was.tree, p, isDirectory(what)) {
 			continue // ignored now: left alone
 		}
 		w.fail("%q stayed unmentioned: %+v", p, r)
@@ -217,10 +217,11 @@ func (w *world) spared(s taken, r *engine.Restored, p string) bool {
 	return s.ignored[p]
 }
 
-// inTree reports whether a git tree has something at a path.
-func (w *world) inTree(tree, p string) bool {
-	_, err := w.tryGit("", "cat-file", "-e", tree+":"+p)
-	return err == nil
+// inTree reports whether a git tree has a file at a path, or a directory where
+// that is one.
+func (w *world) inTree(tree, p string, dir bool) bool {
+	what, err := w.tryGit("", "cat-file", "-t", tree+":"+p)
+	return err == nil && (what == "tree") == dir
 }
 
 // noneDeleted holds that every ignored file is there after a restore as before,
