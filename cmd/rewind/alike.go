@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ import (
 
 // alikeNames are the variables, beside those that begin with REWIND_ or GIT_, by
 // which one process could record something else than another.
-var alikeNames = []string{"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "SUDO_UID",
+var alikeNames = []string{"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "SUDO_UID",
 	"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "TALLOW_CODING_AGENT_DIR"}
 
 // anyhow are variables of these two kinds that change no snapshot: what they say is
@@ -56,6 +57,17 @@ func differences(mine, theirs map[string]string) (names []string) {
 		}
 	}
 	return names
+}
+
+// programIn returns the file that a name stands for in a PATH; "" if there is none.
+func programIn(path, name string) string {
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
 }
 
 // program names the program that runs, so that no other version of it is taken for

@@ -34,6 +34,7 @@ type asked struct {
 	What  string
 	Dir   string            // where the work is to be done
 	Alike map[string]string // in what both processes have to be equal
+	Path  string            // where filters are looked for
 
 	JSON     bool
 	Warnings bool // of a point: also those of the worktree
@@ -126,7 +127,7 @@ func (a *app) request(ctx context.Context, dir string, q *asked) (*socket.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	q.Alike = a.alike()
+	q.Alike, q.Path = a.alike(), os.Getenv("PATH")
 	request, err := json.Marshal(q)
 	if err == nil {
 		err = conn.Send(request)

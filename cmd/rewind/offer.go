@@ -109,6 +109,9 @@ func (o *offer) refusal(q *asked) string {
 	if names := differences(o.alike, q.Alike); len(names) > 0 {
 		return strings.Join(names, ", ") + ": not as where it was started"
 	}
+	if mine := os.Getenv("PATH"); q.Path != mine && programIn(q.Path, "git") != programIn(mine, "git") {
+		return "PATH: there it leads to another git"
+	}
 	if rel, err := filepath.Rel(o.root, q.Dir); err != nil || !filepath.IsLocal(rel) {
 		return "another directory"
 	}
@@ -124,6 +127,17 @@ func (o *offer) state(unused string) *watching {
 // turnWait is how long a request waits for another one. Who asks may as well do the
 // work.
 const turnWait = 250 * time.Millisecond
+
+// options are those with which a client would open the worktree.
+func (o *offer) options(q *asked, recovered func(*engine.Restored)) *engine.Options {
+	getenv := func(name string) string {
+		if name == "PATH" {
+			return q.Path
+		}
+		return os.Getenv(name)
+	}
+	return &engine.Options{Force: o.app.force, NoGit: o.app.noGit, Recovered: recovered, Getenv: getenv}
+}
 
 // open opens the worktree for a request, if it is still the one that is served. The
 // caller calls done.
@@ -160,7 +174,7 @@ func (o *offer) take(ctx context.Context, q *asked) answered {
 	first := &app{stdio: stdio{err: &recovered}}
 	b := &app{stdio: stdio{out: &out, err: &errs}, json: q.JSON}
 	begun := time.Now()
-	e, done, err := o.open(ctx, q.Dir, &engine.Options{Force: o.app.force, NoGit: o.app.noGit, Recovered: first.printRecovered})
+	e, done, err := o.open(ctx, q.Dir, o.options(q, first.printRecovered))
 	if err == nil {
 		defer done()
 		if q.What == askPoint {
@@ -181,6 +195,7 @@ func (o *offer) take(ctx context.Context, q *asked) answered {
 // before this process does.
 func (o *offer) work(ctx context.Context, r *socket.Request, q *asked) {
 	h := hooking{app: o.app, form: q.Form, open: func(ctx context.Context, dir string, opt *engine.Options) (*engine.Engine, func(), error) {
+		opt = o.options(q, opt.Recovered)
 		if e, done, err := o.open(ctx, dir, opt); err == nil {
 			return e, done, nil
 		}

@@ -173,7 +173,7 @@ func (w *watch) turn(ctx context.Context) (last time.Time, err error) {
 	watched, _ := w.watch.State()
 	last = w.watch.Stirred()
 	switch rest := time.Since(last); {
-	case !watched && time.Since(w.looked) < max(w.quiet, unwatchedShare*w.took):
+	case !watched && w.watch.Hopeless() && time.Since(w.looked) < unwatchedShare*w.took, !watched && time.Since(w.looked) < w.quiet:
 		return last, nil
 	case !watched:
 	case w.noPoints, !last.After(w.seen), rest < w.quiet && time.Since(w.seen) < restless*w.quiet:

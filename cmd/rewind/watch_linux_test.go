@@ -315,50 +315,6 @@ func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
 	until(t, "it ends", func() bool { return len(g.sockets()) == 0 })
 }
 
-func TestAnEnvironmentThatDiffersIsNotServed(t *testing.T) {
-	g := newGround(t)
-	g.watch("--no-points")
-	g.settled()
-	before := g.served()
-	usual := g.env
-	for _, v := range []string{"REWIND_MAX_FILE_SIZE=1", "GIT_COMMITTER_NAME=x", "PATH=" + os.Getenv("PATH") + ":/nowhere", "REWIND_WATCH=false"} {
-		g.env = append(usual[:len(usual):len(usual)], v)
-		put(t, g.dir, "f0", v)
-		if r := g.json("snapshot"); r["changed"] != 1.0 {
-			t.Errorf("%s: %v", v, r)
-		}
-		out, _, _ := g.does("status")
-		if name, _, _ := strings.Cut(v, "="); !strings.Contains(out, strings.Replace(name, "REWIND_WATCH", "rewind.watch", 1)) {
-			t.Errorf("%s: %s", v, out)
-		}
-	}
-	g.env = usual
-	if n := g.served(); n != before {
-		t.Errorf("%v were served", n-before)
-	}
-	if _, _, exit := g.does("--no-git", "snapshot"); exit != 0 || g.served() != before {
-		t.Error("without git it is another snapshot")
-	}
-}
-
-func TestARepositoryInsideIsNotServed(t *testing.T) {
-	g := newGround(t)
-	g.watch("--no-points")
-	g.settled()
-	inner := filepath.Join(g.dir, "inner")
-	if out, err := exec.Command("git", "init", "-q", inner).CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
-	put(t, inner, "x", "x")
-	if got := g.json("-C", "inner", "status")["root"]; got != inner {
-		t.Errorf("root %v", got)
-	}
-	r := g.json("-C", "inner", "snapshot")
-	if got := len(g.json("-C", "inner", "list", "--all")["snapshots"].([]any)); got != 1 {
-		t.Errorf("%v: %d snapshots of the repository inside", r, got)
-	}
-}
-
 func TestAServerOffersTheSocketWhileItWatches(t *testing.T) {
 	g := newGround(t)
 	g.env = append(g.env, "REWIND_WATCH=true")

@@ -117,18 +117,22 @@ func (s *Source) Cone(fold bool) *ignore.Cone {
 // Filters runs the clean filters that the repository configures: it belongs to
 // the user, or it would not have been found. close ends what it started.
 func (s *Source) Filters() (run func(context.Context, attr.Filter, string, []byte) ([]byte, error), close func() error) {
-	r := &attr.Runner{Dir: s.Root, Env: filterEnv()}
+	r := &attr.Runner{Dir: s.Root, Env: filterEnv(s.Env)}
 	return r.Run, r.Close
 }
 
 // filterEnv is the environment without the variables by which an enclosing git
-// command would lead a filter to another repository.
-func filterEnv() []string {
+// command would lead a filter to another repository, and with the PATH of the process
+// for which the filters run.
+func filterEnv(getenv func(string) string) []string {
 	var env []string
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG") {
 			env = append(env, v)
 		}
+	}
+	if path := getenv("PATH"); path != "" {
+		env = append(env, "PATH="+path) // the last one counts
 	}
 	return env
 }

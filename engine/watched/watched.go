@@ -40,6 +40,7 @@ type Tree struct {
 	armed    bool           // the base was made by a scan that began when they were
 	why      string         // it looks at everything; "" if it does not
 	off      bool           // and will go on doing so
+	refused  bool           // because the last turn said so
 	closed   bool
 	idle     *time.Timer
 
@@ -94,7 +95,7 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 		t.stop("")
 		t.root, t.off, t.base, t.missed = root, false, nil, ""
 	}
-	if off != "" {
+	if t.refused = off != ""; t.refused {
 		t.stop(off)
 		t.base = nil
 	}
@@ -328,6 +329,13 @@ func (t *Tree) Stirred() time.Time {
 		return time.Time{}
 	}
 	return t.watcher.Last()
+}
+
+// Hopeless reports whether the worktree will not be watched, whatever is done.
+func (t *Tree) Hopeless() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.off || t.refused
 }
 
 // State says whether the next turn will look only where something changed, and if

@@ -62,7 +62,7 @@ func TestWhoeverDoesNotAnswerIsLeft(t *testing.T) {
 
 func TestAnswersWithoutEndAreRefused(t *testing.T) {
 	run, dir := pretending(t, func(c net.Conn) {
-		for writeFrame(c, make([]byte, 1<<20), Patience) == nil {
+		for writeFrame(c, make([]byte, 1<<20), patience) == nil {
 		}
 	})
 	c, err := dial(t, run, dir, "p")
@@ -141,7 +141,7 @@ func TestBadClientsHinderNobody(t *testing.T) {
 func TestAnAnswerThatTakesLongIsWaitedFor(t *testing.T) {
 	run, dir := runtime(t), t.TempDir()
 	serving(t, run, dir, func(ctx context.Context, r *Request) {
-		time.Sleep(Patience + Patience/2)
+		time.Sleep(patience + patience/2)
 		echo(ctx, r)
 	})
 	if got := ask(t, run, dir, "slow"); got != "heard slow" {
@@ -175,9 +175,9 @@ func TestWhoWasStoppedTakesTheClientForGone(t *testing.T) {
 	if err := ctx.Err(); err != nil {
 		t.Error(err)
 	}
-	r.heard = time.Now().Add(-Patience) // nothing else has run since
+	r.heard = time.Now().Add(-then) // nothing else has run since
 	if err := ctx.Err(); !errors.Is(err, context.Canceled) {
-		t.Errorf("after a second without a sign: %v", err)
+		t.Errorf("long without a sign: %v", err)
 	}
 }
 

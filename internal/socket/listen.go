@@ -56,7 +56,7 @@ func (l *Listener) Serve(ctx context.Context, handle func(context.Context, *Requ
 func serve(ctx context.Context, conn *net.UnixConn, handle func(context.Context, *Request)) {
 	defer conn.Close()
 	peer, err := ownPeer(conn)
-	if err != nil || conn.SetReadDeadline(time.Now().Add(Patience)) != nil {
+	if err != nil || conn.SetReadDeadline(time.Now().Add(patience)) != nil {
 		return
 	}
 	body, err := readFrame(conn, requestMax)

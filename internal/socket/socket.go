@@ -35,9 +35,13 @@ const (
 
 	beatEvery = 100 * time.Millisecond
 
-	// Patience is how long a client waits without a sign of life. The side that
-	// serves takes the client for gone after half of it.
-	Patience = time.Second
+	// patience is how long a client waits until the process that serves has begun.
+	patience = time.Second
+
+	// then is how long it waits from then on without a sign of life, on a machine that
+	// may have other things to do. The side that serves takes the client for gone after
+	// half of it.
+	then = 5 * patience
 )
 
 // readFrame reads what one side says at once: its length and its bytes.
@@ -68,9 +72,10 @@ type Conn struct {
 	// Dir is the directory that is served: the one that was asked for, or one above.
 	Dir string
 
-	conn *net.UnixConn
-	left int
-	off  func() bool
+	conn     *net.UnixConn
+	left     int
+	patience time.Duration
+	off      func() bool
 }
 
 // Dial finds the process that serves a directory, or the nearest one above it, under
@@ -80,7 +85,7 @@ func Dial(ctx context.Context, p *Place, dir, program string) (*Conn, error) {
 	if err != nil {
 		return nil, none(ctx, err)
 	}
-	c := &Conn{Dir: served, conn: conn, left: answerMax}
+	c := &Conn{Dir: served, conn: conn, left: answerMax, patience: patience}
 	c.off = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return c, nil
 }
@@ -101,17 +106,20 @@ func (c *Conn) Send(request []byte) error {
 	if len(request) > requestMax {
 		return fmt.Errorf("%w: the request is too long", ErrNone)
 	}
-	return writeFrame(c.conn, request, Patience)
+	return writeFrame(c.conn, request, patience)
 }
 
 // Next returns what is said next. The end is [io.EOF]; silence, too much, and the
 // end of the process in the middle are other errors.
 func (c *Conn) Next() ([]byte, error) {
 	for {
-		if err := c.conn.SetReadDeadline(time.Now().Add(Patience)); err != nil {
+		if err := c.conn.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
 			return nil, err
 		}
 		p, err := readFrame(c.conn, c.left)
+		if err == nil {
+			c.patience = then
+		}
 		if err != nil || len(p) > 0 {
 			c.left -= len(p)
 			return p, err
@@ -150,7 +158,7 @@ func (r *Request) Say(p []byte) error {
 		r.end()
 		return fmt.Errorf("%w: the answer is too long", ErrUnable)
 	}
-	if err := writeFrame(r.conn, p, Patience/2); err != nil {
+	if err := writeFrame(r.conn, p, then/2); err != nil {
 		r.end()
 		return err
 	}
@@ -221,7 +229,7 @@ func (a attended) Err() error {
 	}
 	a.request.mu.Lock()
 	defer a.request.mu.Unlock()
-	if a.request.closed || time.Since(a.request.heard) > Patience/2 {
+	if a.request.closed || time.Since(a.request.heard) > then/2 {
 		return context.Canceled
 	}
 	return nil

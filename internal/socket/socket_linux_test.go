@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	case "ask":
 		c, err := net.Dial("unix", path)
 		if err == nil {
-			_ = writeFrame(c, []byte("hello"), Patience)
+			_ = writeFrame(c, []byte("hello"), patience)
 			said, _ := io.ReadAll(c)
 			fmt.Printf("ready heard %q\n", said)
 		}
