@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PKG      ?= ./...
 FUZZTIME ?= 30s
 TIMEOUT  ?= 15m
-BENCH    ?= -files 10000
+BENCH    ?= --files 10000
 OSES     := linux darwin windows
 
 # One step after the other: the last line is the count of the tests.
@@ -48,7 +48,7 @@ agents: build ## the integrations on the real agents, installed by npm below ext
 build: ## bin/rewind
 	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind
 
-bench: build ## rewind beside git and the peers, in one run (BENCH='-corpus DIR -rounds 11')
+bench: build ## rewind beside git and the peers, in one run (BENCH='--corpus DIR --rounds 11')
 	bin/rewind bench $(BENCH)
 
 fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)

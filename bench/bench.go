@@ -1,15 +1,16 @@
 // Package bench runs rewind beside git and beside the programs that do the
-// same work, in one run, on one directory, and compares them.
+// same work, in one run, on copies of one directory, and compares them.
 //
-// Every contender is driven as processes, the way its users meet it; of the
-// peers only the git commands are run, not the program that gives them, so
-// what is shown is the least they can take. Contenders take turns within each
-// round and the order rotates, so that a disturbance of the machine meets all.
-// What a run claims to have recorded or restored is compared with the bytes
-// expected, outside of the measured time: a contender that does nothing fails.
+// Every contender is driven as processes, the way its users meet it; of agents
+// and editors only the git commands are run, not the program that gives them, so
+// what is shown is the least they can take. Each contender has a copy of its own:
+// none meets what another left. They take turns within each round and the order
+// rotates, so that a disturbance of the machine meets all. What a run claims to
+// have recorded or restored is compared with what is expected, outside of the
+// measured time. Where rewind is wrong the run fails; of the others it is told.
 //
 // The package knows no file format of any contender, and nothing of the rest
-// of this module. The directory given as corpus is only read.
+// of this module but package trust. The directory given as corpus is only read.
 package bench
 
 import (
@@ -18,71 +19,89 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/bench/report"
 	"github.com/seed-82afce7a/rewind/internal/trust"
 )
 
 // Options say what to run. The zero value, with a Binary, is the recommended run.
 type Options struct {
-	Binary    string   // the rewind program; "": the peers alone
-	Corpus    string   // directory to copy, with its .git if it has one; "": generate one
-	Files     int      // how many files to generate; 0: 10,000
-	Seed      uint64   // of the generated files
-	Rounds    int      // measured rounds, after one that only warms up; 0: 7
-	Workloads []string // names of [Workloads]; nil: all
-	Dir       string   // where copies and stores go, on the file system to measure; "": a new temporary directory, removed at the end
-	Progress  func(line string)
+	Binary     string   // the rewind program; "": the peers alone
+	Version    string   // of that program
+	Corpus     string   // directory to copy, with its .git if it has one; "": generate one
+	Files      int      // how many files to generate; 0: 10,000
+	Seed       uint64   // of the generated files, and of what the scripted agent does
+	Rounds     int      // measured rounds, after one that only warms up; 0: 7
+	Turns      int      // of the scripted agent; 0: 1,000
+	History    int      // how many snapshots the workload of that name has; 0: 20,000
+	Workloads  []string // keys of [Workloads]; nil: those that are usual
+	Contenders []string // keys of [Contenders]; nil: all
+	Dir        string   // where copies and stores go, on the file system to measure; "": the directory for temporary files
+	Progress   func(line string)
+	large      int64 // bytes of the large file; 0: 200 MB
 }
 
-// Run measures and gives the report. It fails if any contender fails, or does
-// not do what it says; the report then has the workloads that were finished
-// before. Only the directory of the options is written to.
-func Run(ctx context.Context, o Options) (report *Report, err error) {
+// A Report is the outcome of a run.
+type Report = report.Report
+
+// Run measures and gives the report. It fails if rewind fails, or does not do
+// what it says; the report then has the workloads that were finished before.
+// What it makes is in one new directory, which it removes.
+func Run(ctx context.Context, o Options) (r *Report, err error) {
 	if o, err = o.filled(); err != nil {
 		return nil, err
-	}
-	if o.Dir != "" { // what is run works in directories of its own
-		if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-			return nil, err
-		}
 	}
 	dir, err := os.MkdirTemp(o.Dir, "rewind-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = firstError(err, os.RemoveAll(dir)) }()
-	report = &Report{Time: time.Now().UTC(), System: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.NumCPU(), Rounds: o.Rounds}
+	defer func() {
+		o.Progress("removing the copies")
+		err = firstError(err, removeAll(dir))
+	}()
+	r = &report.Report{Time: time.Now().UTC(), Machine: machine(ctx, o), Rounds: o.Rounds, Seed: o.Seed}
+	chosen, absent := o.contenders(ctx)
+	for _, c := range append(chosen, absent...) {
+		r.Contenders = append(r.Contenders, c.told)
+	}
 	for _, restores := range []bool{false, true} {
-		if err := runStage(ctx, o, report, stagePlan{dir, restores}); err != nil {
-			return report, err
+		if err := runStage(ctx, o, r, stagePlan{dir, restores, chosen}); err != nil {
+			return r, err
 		}
 	}
-	return report, nil
+	return r, nil
 }
 
 // filled gives o with its defaults, or says what in it cannot be.
 func (o Options) filled() (Options, error) {
-	if o.Files == 0 {
-		o.Files = 10_000
+	for value, usual := range map[*int]int{&o.Files: 10_000, &o.Rounds: 7, &o.Turns: 1000, &o.History: 20_000} {
+		if *value == 0 {
+			*value = usual
+		}
 	}
-	if o.Rounds == 0 {
-		o.Rounds = 7
+	if o.large == 0 {
+		o.large = 200e6
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
 	if o.Workloads == nil {
-		o.Workloads = Workloads()
+		o.Workloads = usual()
 	}
 	for _, name := range o.Workloads {
-		if !slices.Contains(Workloads(), name) {
+		if !slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name }) {
 			return o, fmt.Errorf("no workload %q", name)
 		}
 	}
-	for _, path := range []*string{&o.Binary, &o.Corpus} {
+	for _, key := range o.Contenders {
+		if !slices.ContainsFunc(contenders, func(c contender) bool { return c.key == key }) {
+			return o, fmt.Errorf("no contender %q", key)
+		}
+	}
+	for _, path := range []*string{&o.Binary, &o.Corpus, &o.Dir} { // what is run works in directories of its own
 		if *path == "" {
 			continue
 		}
@@ -119,15 +138,16 @@ func ownCorpus(dir string) error {
 	return nil
 }
 
-// A stagePlan is where a stage goes, and whether it is for restoring.
+// A stagePlan is where a stage goes, whether it is for restoring, and who comes.
 type stagePlan struct {
 	dir      string
 	restores bool
+	chosen   []contender
 }
 
-// runStage runs the workloads of one kind in one copy of the corpus. Those that
+// runStage runs the workloads of one kind in copies on one file system. Those that
 // restore wait for the disk's journal, so they are given a file system that is known.
-func runStage(ctx context.Context, o Options, report *Report, p stagePlan) (err error) {
+func runStage(ctx context.Context, o Options, r *report.Report, p stagePlan) (err error) {
 	var chosen []workload
 	for _, w := range workloads {
 		if w.restores == p.restores && slices.Contains(o.Workloads, w.name) {
@@ -139,87 +159,28 @@ func runStage(ctx context.Context, o Options, report *Report, p stagePlan) (err 
 	}
 	where := place{dir: filepath.Join(p.dir, "here"), kind: fileSystem(p.dir)}
 	if p.restores {
-		if where, err = restorePlace(ctx, p.dir, imageBytes(corpusBytes(o), o.Rounds)); err != nil {
+		if where, err = restorePlace(ctx, p.dir, imageBytes(corpusBytes(o)*int64(len(p.chosen)), o.Rounds)); err != nil {
 			return err
 		}
 		defer func() { err = firstError(err, where.leave()) }()
 	}
-	o.Progress("copying the corpus to " + where.kind)
-	st, err := newStage(ctx, o, where.dir)
+	st, err := newStage(ctx, o, where, p.chosen)
 	if err != nil {
 		return err
 	}
+	defer st.close()
 	for _, w := range chosen {
-		result, err := measure(ctx, o, st, w)
+		results, err := w.run(ctx, st, w)
+		for i := range results {
+			results[i].Place = where.kind
+			results[i].Compare()
+		}
+		r.Results = append(r.Results, results...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		result.Place, result.Files = where.kind, st.names.files
-		report.Results = append(report.Results, *result)
 	}
 	return nil
-}
-
-// measure runs one workload: a round that warms up and takes the memory, and
-// then the rounds that count.
-func measure(ctx context.Context, o Options, st *stage, w workload) (*Result, error) {
-	contenders := w.contenders(st)
-	result := &Result{Workload: w.name, Changed: st.count(w.changed)}
-	for _, c := range contenders {
-		result.Contenders = append(result.Contenders, Contender{Name: c.name})
-	}
-	for round := range o.Rounds + 1 {
-		for turn := range contenders {
-			i := (turn + round) % len(contenders)
-			s, err := once(ctx, st, contenders[i], round == 0)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", contenders[i].name, err)
-			}
-			if round == 0 {
-				result.Contenders[i].PeakBytes = s.peak
-				continue
-			}
-			result.Contenders[i].Seconds = append(result.Contenders[i].Seconds, s.took.Seconds())
-			result.Contenders[i].DiskBytes = append(result.Contenders[i].DiskBytes, s.disk)
-		}
-		o.Progress(fmt.Sprintf("%s: round %d of %d", w.name, round, o.Rounds))
-	}
-	result.compare()
-	return result, nil
-}
-
-// A sample is what one turn of one contender cost.
-type sample struct {
-	took time.Duration
-	peak int64 // bytes of the largest process; 0 where unknown
-	disk int64 // bytes allocated by it, net
-}
-
-// once gives one contender its turn.
-func once(ctx context.Context, st *stage, c contender, watchMemory bool) (sample, error) {
-	if err := c.before(ctx); err != nil {
-		return sample{}, fmt.Errorf("prepare: %w", err)
-	}
-	st.peak.reset(watchMemory)
-	size, err := st.stored()
-	if err != nil {
-		return sample{}, err
-	}
-	start := time.Now()
-	if err := c.act(ctx); err != nil {
-		return sample{}, err
-	}
-	s := sample{took: time.Since(start), peak: st.peak.bytes()}
-	st.peak.reset(false)
-	after, err := st.stored()
-	if err != nil {
-		return sample{}, err
-	}
-	s.disk = after - size
-	if err := c.after(ctx); err != nil {
-		return sample{}, fmt.Errorf("check: %w", err)
-	}
-	return s, nil
 }
 
 // firstError gives the error that came first.
@@ -230,4 +191,28 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// removeAll removes a directory, also where a restore has made one read-only.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// oneLine is the beginning of an error's text, in one line, without the place of
+// the lane.
+func (l *lane) oneLine(err error) string {
+	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), filepath.Dir(l.tree), "DIR")), " ")
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return text
 }

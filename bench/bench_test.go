@@ -1,155 +1,206 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
-// fake is a program with the command line of rewind that keeps its snapshots
-// with git. A word in $BREAK makes one of its verbs do nothing, and say it did.
-const fake = `#!/bin/sh
-set -e
-dir=$2 verb=$3 what=$4
-if [ -d "$dir/.git" ]; then store=$dir/.git/rewind; else store=$XDG_STATE_HOME/rewind; fi
-g() { git --git-dir="$store" --work-tree="$dir" "$@"; }
-cd "$dir"
-[ -d "$store" ] || { mkdir -p "$store"; git init -q --bare "$store"; g config core.bare false; }
-case "$verb" in
-snapshot)
-	if [ "$BREAK" = snapshot ] && [ -f "$store/last" ]; then printf '{"id":"%s"}\n' "$(cat "$store/last")"; exit; fi
-	g add -A; tree=$(g write-tree); echo "$tree" >"$store/last"
-	printf '{"id":"%s","reused":false,"skipped":[]}\n' "$tree" ;;
-restore)
-	[ "$4 $5 $6" = "$what --yes --json" ]
-	if [ "$BREAK" != restore ]; then g add -A; g read-tree --reset -u "$what"; fi
-	printf '{"id":"%s"}\n' "$what" ;;
-cat) g cat-file blob "$what" ;;
-list) echo '{"snapshots":[]}' ;;
-status) echo '{}' ;;
-*) exit 2 ;;
-esac
-`
-
-// fakeRewind writes the program, and names the verb that it does not do.
-func fakeRewind(t *testing.T, broken string) string {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("SKIPPED: the program that stands for rewind is a shell script")
+// quick are the contenders that take no second each time.
+func quick() (list []string) {
+	for _, key := range Contenders() {
+		if !slices.Contains([]string{"restic", "borg", "kopia"}, key) {
+			list = append(list, key)
+		}
 	}
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: there is no git, and every peer is run with it")
-	}
-	path := filepath.Join(t.TempDir(), "rewind")
-	if err := os.WriteFile(path, []byte(strings.Replace(fake, "set -e", "set -e; BREAK="+broken, 1)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return list
 }
 
 func TestEveryContenderDoesEveryWorkload(t *testing.T) {
 	dir := t.TempDir()
-	report, err := Run(context.Background(), Options{Binary: fakeRewind(t, ""), Files: 64, Rounds: 2, Dir: dir})
+	t.Setenv("TMPDIR", dir)
+	some := []string{"rewind", "rewind-nogit", "rewind-watched-nogit", "opencode", "zed", "cline", "git-stash", "git-status", "list-lstat"}
+	r, err := Run(context.Background(), Options{Binary: fakeRewind(t, ""), Files: 64, Rounds: 2, Turns: 4, History: 6, Contenders: some, Workloads: Workloads(), large: 3 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, r := range report.Results {
-		got = append(got, r.Workload)
-		if r.Files != 65 || r.Place == "" {
-			t.Errorf("%s: %d files on %q", r.Workload, r.Files, r.Place)
+	for _, res := range r.Results {
+		got = append(got, res.Workload)
+		if res.Files != 66 && res.Workload != "size" || res.Place == "" || res.About == "" {
+			t.Errorf("%s: %d files on %q", res.Workload, res.Files, res.Place)
 		}
-		for _, c := range r.Contenders {
-			if len(c.Seconds) != 2 || c.Median <= 0 || c.Ratio <= 0 {
-				t.Errorf("%s, %s: %+v", r.Workload, c.Name, c)
+		rounds := 2
+		if res.Workload == "turns" {
+			rounds = 4
+		}
+		for i, l := range res.Lines {
+			if res.Workload == "sessions" && !strings.HasPrefix(l.Contender, "rewind") {
+				continue // git's locks let some of them fail
 			}
-		}
-		if first := r.Contenders[0]; !strings.HasPrefix(first.Name, "rewind") || first.Ratio != 1 {
-			t.Errorf("%s is compared with %s, ratio %v", r.Workload, first.Name, first.Ratio)
+			if l.Left != "" || (len(l.Seconds) != rounds || l.Time.Median <= 0) && l.Contender != "rewind prune to half" {
+				t.Errorf("%s, %s: %+v", res.Workload, l.Contender, l)
+			}
+			if i == 0 && !strings.HasPrefix(l.Contender, "rewind") {
+				t.Errorf("%s is compared with %s", res.Workload, l.Contender)
+			}
 		}
 	}
 	if !slices.Equal(got, Workloads()) {
 		t.Errorf("ran %v", got)
 	}
+	whoIsExact(t, r)
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	readable(t, report)
 }
 
-// readable checks that each form of a report can be read again.
-func readable(t *testing.T, report *Report) {
-	t.Helper()
-	var table, object bytes.Buffer
-	if err := errors.Join(report.Print(&table), json.NewEncoder(&object).Encode(report)); err != nil {
+func TestEveryContenderRecordsAndRestores(t *testing.T) {
+	r, err := Run(context.Background(), Options{Binary: fakeRewind(t, ""), Files: 32, Rounds: 1, Contenders: quick(), Workloads: []string{"files", "restore-1"}, Dir: t.TempDir()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"OpenCode", "pi-rewind-hook", "restore-1000", "git status", report.Results[len(report.Results)-1].Place} {
-		if !strings.Contains(table.String(), want) {
-			t.Errorf("no %q in:\n%s", want, &table)
+	for _, l := range r.Results[0].Lines {
+		if len(l.Seconds) != 1 {
+			t.Errorf("%+v", l)
 		}
 	}
-	var again Report
-	if err := json.Unmarshal(object.Bytes(), &again); err != nil || len(again.Results) != len(report.Results) {
-		t.Errorf("%v, %d results", err, len(again.Results))
+	whoIsExact(t, r)
+}
+
+// whoIsExact checks what is known of the peers: these leave new files behind, or do
+// not record untracked ones; the others are exact in every workload.
+func whoIsExact(t *testing.T, r *report.Report) {
+	t.Helper()
+	for _, res := range r.Results {
+		for _, l := range res.Lines {
+			want := report.Exact
+			switch {
+			case res.Workload == "sessions" && !strings.HasPrefix(l.Contender, "rewind"):
+				continue
+			case strings.HasPrefix(l.Contender, "git status") || strings.HasSuffix(l.Contender, "lstat") || strings.HasPrefix(l.Contender, "lstat") ||
+				res.Workload == "start" || res.Workload == "history" && !strings.HasPrefix(l.Contender, "rewind snapshot") || l.Contender == "git init, add -A":
+				want = ""
+			case (l.Contender == "Zed" || l.Contender == "git stash create") && res.Workload != "restore-1" && res.Workload != "rm-5000":
+				want = report.NotExact
+			}
+			if l.Exact != want || (l.Inexact != "") != (want == report.NotExact) {
+				t.Errorf("%s, %s: exact %q, want %q: %s", res.Workload, l.Contender, l.Exact, want, l.Inexact)
+			}
+		}
 	}
 }
 
 func TestASnapshotThatRecordsNothingFails(t *testing.T) {
-	_, err := Run(context.Background(), Options{Binary: fakeRewind(t, "snapshot"), Files: 64, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"edit-1"}})
-	if err == nil || !strings.Contains(err.Error(), "edit-1: rewind: check: snapshot") {
-		t.Errorf("got %v", err)
+	for _, key := range []string{"rewind", "rewind-serve-nogit"} {
+		_, err := Run(context.Background(), Options{Binary: fakeRewind(t, "snapshot"), Files: 64, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"edit-1"}, Contenders: []string{key}})
+		if err == nil || !strings.Contains(err.Error(), "check: snapshot") {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 }
 
 func TestARestoreThatDoesNothingFails(t *testing.T) {
-	report, err := Run(context.Background(), Options{Binary: fakeRewind(t, "restore"), Files: 64, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"edit-1", "restore-1"}})
+	binary, dir := fakeRewind(t, "restore"), t.TempDir()
+	r, err := Run(context.Background(), Options{Binary: binary, Files: 64, Rounds: 1, Dir: dir, Workloads: []string{"start", "restore-1"}, Contenders: []string{"rewind"}})
 	if err == nil || !strings.Contains(err.Error(), "restore-1: rewind: check: ") {
 		t.Errorf("got %v", err)
 	}
-	if report == nil || len(report.Results) != 1 || report.Results[0].Workload != "edit-1" {
-		t.Errorf("lost what was finished before: %+v", report)
+	if r == nil || len(r.Results) != 1 || r.Results[0].Workload != "start" {
+		t.Errorf("lost what was finished before: %+v", r)
+	}
+	if _, err := Run(context.Background(), Options{Binary: binary, Files: 64, Rounds: 1, Dir: dir, Workloads: []string{"edit-1"}, Contenders: []string{"rewind"}}); err == nil {
+		t.Error("a snapshot that cannot be restored counts as one")
 	}
 }
 
-// idle is a peer that does nothing: each must be caught, not only rewind.
-type idle struct{ system }
-
-func (idle) restore(context.Context, *stage, string) error { return nil }
-
-func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
+// testStage makes a stage without rewind.
+func testStage(t *testing.T, keys ...string) *stage {
+	t.Helper()
 	fakeRewind(t, "") // skips where the peers cannot be run
-	ctx := context.Background()
-	st, err := newStage(ctx, Options{Files: 64}, t.TempDir())
+	o, err := Options{Files: 64, Contenders: keys}.filled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sys := range st.systems() {
-		id, err := sys.snapshot(ctx, st)
+	chosen, _ := o.contenders(context.Background())
+	st, err := newStage(context.Background(), o, place{dir: t.TempDir()}, chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.close)
+	return st
+}
+
+func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
+	ctx := context.Background()
+	st := testStage(t)
+	for _, c := range st.chosen {
+		if c.make == nil {
+			continue
+		}
+		l, err := st.lane(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := st.damage(st.pick(20))
+		id, err := l.system.snapshot(ctx, l)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (idle{sys}).restore(ctx, st, id); err != nil || st.undamaged(ctx, d) == nil {
-			t.Errorf("%s: an idle restore passes the check (%v)", sys.name(), err)
+		want, err := takePicture(l.tree)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := sys.restore(ctx, st, id); err != nil {
-			t.Errorf("%s: %v", sys.name(), err)
+		if err := l.damage(l.pick(20)); err != nil {
+			t.Fatal(err)
 		}
-		if err := st.undamaged(ctx, d); err != nil {
-			t.Errorf("%s: %v", sys.name(), err)
+		err = want.differs(l.tree)
+		if err == nil {
+			t.Fatalf("%s: an idle restore passes the check", c.name)
+		}
+		for _, part := range []string{"2 paths missing", "2 paths too many", "17 paths other"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: no %q in %v", c.name, part, err)
+			}
+		}
+		if err := l.system.restore(ctx, l, id); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := want.differs(l.tree); err != nil && !strings.Contains(c.records, "leaves new files") && c.key != "git-stash" {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// broken is a peer whose restore fails.
+type broken struct{ hook }
+
+func (broken) restore(context.Context, *lane, string) error { return os.ErrPermission }
+
+func TestAPeerThatFailsIsNamedAndTheOthersGoOn(t *testing.T) {
+	ctx := context.Background()
+	st := testStage(t, "opencode", "pi-rewind-hook")
+	for i := range st.chosen {
+		if st.chosen[i].key == "pi-rewind-hook" {
+			st.chosen[i].make = func(*lane) system { return broken{} }
+		}
+	}
+	for name, run := range map[string]func(context.Context, *stage, workload) ([]report.Result, error){"record": records(1, edit), "restore": restores(damaged(1))} {
+		results, err := run(ctx, st, workload{name: "edit-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, bad := results[0].Lines[0], results[0].Lines[1]
+		if good.Exact != report.Exact || len(good.Seconds) != st.o.Rounds {
+			t.Errorf("%s: %+v", name, good)
+		}
+		if bad.Exact == report.Exact || !strings.Contains(bad.Left+bad.Inexact, "permission") {
+			t.Errorf("%s: %+v", name, bad)
 		}
 	}
 }
@@ -157,14 +208,11 @@ func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
 func TestTheCorpusGivenIsOnlyRead(t *testing.T) {
 	binary := fakeRewind(t, "")
 	corpus := t.TempDir()
-	if err := generate(corpus, 40, 7); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("part00", filepath.Join(corpus, "link")); err != nil {
+	if err := generate(context.Background(), corpus, 40, 7); err != nil {
 		t.Fatal(err)
 	}
 	before := listing(t, corpus)
-	if _, err := Run(context.Background(), Options{Binary: binary, Corpus: corpus, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"first", "first-nogit"}}); err != nil {
+	if _, err := Run(context.Background(), Options{Binary: binary, Corpus: corpus, Rounds: 1, Dir: t.TempDir(), Workloads: []string{"first", "first-nogit"}, Contenders: quick()}); err != nil {
 		t.Fatal(err)
 	}
 	if after := listing(t, corpus); after != before {
@@ -193,40 +241,45 @@ func listing(t *testing.T, dir string) string {
 }
 
 func TestTheSameSeedMakesTheSameFiles(t *testing.T) {
-	sums := map[uint64]string{}
+	pictures := map[uint64]picture{}
 	for _, seed := range []uint64{1, 1, 2} {
 		dir := t.TempDir()
-		if err := generate(dir, 20, seed); err != nil {
+		if err := generate(context.Background(), dir, 20, seed); err != nil {
 			t.Fatal(err)
 		}
-		var all bytes.Buffer
-		for i := range 20 {
-			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("part%02d/dir%04d/file%05d.go", i/16, i/16, i)))
-			if err != nil {
-				t.Fatal(err)
+		if was := pictures[seed]; was != nil {
+			if err := was.differs(dir); err != nil {
+				t.Error("seed 1 gave two corpora:", err)
 			}
-			all.Write(data)
 		}
-		if was, seen := sums[seed]; seen && was != all.String() {
-			t.Error("seed 1 gave two corpora")
+		pictures[seed], _ = takePicture(dir)
+		if first := pictures[1]; seed == 2 && first.differs(dir) == nil {
+			t.Error("two seeds gave one corpus")
 		}
-		sums[seed] = all.String()
-	}
-	if sums[1] == sums[2] {
-		t.Error("two seeds gave one corpus")
 	}
 }
 
-func TestRatiosAreTakenWithinRounds(t *testing.T) {
-	r := Result{Contenders: []Contender{{Seconds: []float64{1, 10, 1}}, {Seconds: []float64{2, 20, 3}}}}
-	r.compare()
-	if c := r.Contenders[1]; c.Ratio != 2 || c.Median != 3 {
-		t.Errorf("ratio %v, median %v", c.Ratio, c.Median)
+func TestAnInterruptedRunLeavesNothing(t *testing.T) {
+	binary, dir := fakeRewind(t, ""), t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err := Run(ctx, Options{Binary: binary, Files: 64, Dir: dir, Contenders: quick(), Workloads: []string{"edit-1"}, Progress: func(line string) {
+		if strings.HasPrefix(line, "edit-1: round 2") {
+			cancel()
+		}
+	}})
+	if err == nil {
+		t.Error("it went on")
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left %v", left)
 	}
 }
 
-func TestAWorkloadThatDoesNotExistIsNamed(t *testing.T) {
-	if _, err := Run(context.Background(), Options{Workloads: []string{"dance"}}); err == nil || !strings.Contains(err.Error(), "dance") {
-		t.Errorf("danced: %v", err)
+func TestWhatDoesNotExistIsNamed(t *testing.T) {
+	for _, o := range []Options{{Workloads: []string{"dance"}}, {Contenders: []string{"dance"}}} {
+		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "dance") {
+			t.Errorf("danced: %v", err)
+		}
 	}
 }

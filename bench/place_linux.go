@@ -15,19 +15,12 @@ import (
 )
 
 // restorePlace makes a place for the workloads that write: an ext4 file system
-// with a journal in a file, if this user may mount one; else memory; else dir.
+// with a journal in a file, if this user may mount one; else dir.
 // What the disk under it does is then the same on every machine of a kind.
 func restorePlace(ctx context.Context, dir string, room int64) (place, error) {
 	p, why := mountExt4(ctx, dir, room)
 	if why == nil {
 		return p, nil
-	}
-	var shm unix.Statfs_t
-	if err := unix.Statfs("/dev/shm", &shm); err == nil && int64(shm.Bavail)*shm.Bsize > room {
-		if shm, err := os.MkdirTemp("/dev/shm", "rewind-bench-"); err == nil {
-			kind := fmt.Sprintf("%s in memory (no ext4 of its own: %v)", fileSystem(shm), why)
-			return place{dir: shm, kind: kind, undo: func() error { return os.RemoveAll(shm) }}, nil
-		}
 	}
 	kind := fmt.Sprintf("%s (no ext4 of its own: %v)", fileSystem(dir), why)
 	return place{dir: filepath.Join(dir, "restores"), kind: kind}, nil
@@ -94,4 +87,36 @@ func highWater(pid int) int64 {
 	value, _, _ = strings.Cut(value, "kB")
 	kb, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64) // 0 for a process that has ended
 	return kb << 10
+}
+
+// resetHighWater lets the count of a process begin anew, for one that lives on. Where
+// that is refused the count includes what it needed before.
+func resetHighWater(pid int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0)
+}
+
+// freeBytes is how much room a file system has, -1 if it does not say.
+func freeBytes(dir string) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return -1
+	}
+	return int64(fs.Bavail) * fs.Bsize
+}
+
+// kernel names the kernel's version, and how much memory there is: the numbers of
+// the version alone, as the rest may name a place.
+func kernel() (version string, memory int64) {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err == nil {
+		version = unix.ByteSliceToString(name.Release[:])
+		if end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+			version = version[:end]
+		}
+	}
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err == nil {
+		memory = int64(info.Totalram) * int64(info.Unit)
+	}
+	return version, memory
 }

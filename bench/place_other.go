@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 )
 
-// floors are known for Linux only.
-var floors []floor
-
 // restorePlace gives a place in dir: mounting one is known for Linux only.
 func restorePlace(_ context.Context, dir string, _ int64) (place, error) {
 	return place{dir: filepath.Join(dir, "restores"), kind: fileSystem(dir)}, nil
@@ -20,3 +17,12 @@ func fileSystem(string) string { return "unknown" }
 
 // highWater is the most memory that a process has had; not known here.
 func highWater(int) int64 { return 0 }
+
+// resetHighWater lets the count begin anew; not known here.
+func resetHighWater(int) {}
+
+// freeBytes is how much room a file system has; not known here.
+func freeBytes(string) int64 { return -1 }
+
+// kernel names the kernel's version, and how much memory there is; not known here.
+func kernel() (version string, memory int64) { return "", 0 }

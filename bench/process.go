@@ -6,30 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
 // A command is one process to run.
 type command struct {
 	name  string
 	args  []string
-	env   []string // added to that of the stage
+	env   []string // added to that of the lane
 	stdin []byte
 	codes []int // exit codes that are no error beside 0
 }
 
-// run runs a command in the stage's worktree and gives its standard output.
-func (st *stage) run(ctx context.Context, c command) ([]byte, error) {
+// run runs a command in the lane's worktree and gives its standard output.
+func (l *lane) run(ctx context.Context, c command) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = st.tree, append(st.env, c.env...), bytes.NewReader(c.stdin)
+	cmd.Dir, cmd.Env, cmd.Stdin = l.tree, append(l.env, c.env...), bytes.NewReader(c.stdin)
+	cmd.WaitDelay = 2 * time.Second // what it has started may hold its output open
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	stop := st.peak.watch(cmd.Process.Pid)
+	stop := l.peak.watch(cmd.Process.Pid)
 	err := cmd.Wait()
 	stop()
 	var exit *exec.ExitError
@@ -46,9 +50,9 @@ func (st *stage) run(ctx context.Context, c command) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// git runs a git command of the stage and gives its output without the last newline.
-func (st *stage) git(ctx context.Context, args ...string) (string, error) {
-	out, err := st.run(ctx, command{name: "git", args: args})
+// git runs a git command of the lane and gives its output without the last newline.
+func (l *lane) git(ctx context.Context, args ...string) (string, error) {
+	out, err := l.run(ctx, command{name: "git", args: args})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
@@ -84,6 +88,7 @@ func (p *peak) watch(pid int) (stop func()) {
 	if !watched {
 		return func() {}
 	}
+	resetHighWater(pid)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -100,4 +105,14 @@ func (p *peak) watch(pid int) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
+}
+
+// machine describes the machine: nothing by which it could be found.
+func machine(ctx context.Context, o Options) report.Machine {
+	m := report.Machine{System: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.NumCPU(), Rewind: o.Version}
+	m.Kernel, m.Memory = kernel()
+	if out, err := exec.CommandContext(ctx, "git", "version").Output(); err == nil {
+		m.Git = strings.TrimPrefix(strings.TrimSpace(string(out)), "git version ")
+	}
+	return m
 }

@@ -1,43 +1,44 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
 // A workload is one thing that everyone is asked to do.
 type workload struct {
-	name       string
-	changed    int  // files that differ each time
-	restores   bool // runs where the file system is known
-	contenders func(st *stage) []contender
-}
-
-// A contender is one way to do it. Only act is measured; before makes the
-// situation, after checks what was done and cleans up.
-type contender struct {
-	name               string
-	before, act, after func(ctx context.Context) error
+	name     string
+	about    string // the situation, and what is measured
+	usual    bool   // part of a run that names no workloads
+	restores bool   // runs where the file system is known
+	run      func(ctx context.Context, st *stage, w workload) ([]report.Result, error)
 }
 
 // workloads lists them all, in the order in which they are run.
 var workloads = []workload{
-	{"edit-1", 1, false, func(st *stage) []contender { return edits(st, 1) }},
-	{"edit-5", 5, false, func(st *stage) []contender { return edits(st, 5) }},
-	{"first", 0, false, firsts},
-	{"first-nogit", 0, false, firstsWithoutGit},
-	{"start", 0, false, starts},
-	{"restore-1", 1, true, func(st *stage) []contender { return restores(st, 1) }},
-	{"restore-1000", 1000, true, func(st *stage) []contender { return restores(st, 1000) }},
+	{"edit-1", "one file has other bytes since the last snapshot; a snapshot", true, false, records(1, edit)},
+	{"edit-5", "five files have other bytes since the last snapshot; a snapshot", false, false, records(5, edit)},
+	{"edit-10", "ten files have other bytes since the last snapshot; a snapshot", true, false, records(10, edit)},
+	{"edit-1000", "a thousand files have other bytes since the last snapshot; a snapshot", true, false, records(1000, edit)},
+	{"files", "ten new files, ten files of the last time gone; a snapshot", true, false, records(10, comeAndGo)},
+	{"branch", "another branch was checked out, on which a thousand files differ; a snapshot", false, false, records(1000, switchBranch)},
+	{"large", "a new file of 200 MB that does not compress, in which one MiB is another since the last snapshot; a snapshot", false, false, records(1, editLarge)},
+	{"first", "a clean checkout that the contender has never seen; a snapshot", true, false, firsts(false)},
+	{"first-nogit", "the same, of the files alone; a snapshot that goes without git", true, false, firsts(true)},
+	{"start", "commands that should cost no more than their start", true, false, starts},
+	{"sessions", "four sessions each edit a file in the same directory and take a snapshot, all at once; until all have it", false, false, sessions},
+	{"size", "one file has other bytes since the last snapshot, in directories of more and more files; a snapshot", false, false, sizes},
+	{"turns", "turns of a scripted agent: each edits one to three files, some make, delete or rename one; a snapshot after each", false, false, turns},
+	{"history", "commands in a directory with a long history", false, false, histories},
+	{"restore-1", "one file has other bytes; a restore", true, true, restores(damaged(1))},
+	{"restore-1000", "of a thousand files eight in ten have other bytes, one is deleted, one is new; a restore", true, true, restores(damaged(1000))},
+	{"rm-5000", "rm -rf of directories with five thousand files; a restore", false, true, restores(removed(5000))},
 }
 
-// Workloads lists the names of the workloads.
+// Workloads lists the keys of the workloads.
 func Workloads() []string {
 	var list []string
 	for _, w := range workloads {
@@ -46,321 +47,240 @@ func Workloads() []string {
 	return list
 }
 
-// systems are those that record and restore. Rewind comes first, so that the others are compared with it.
-func (st *stage) systems() []system {
-	peers := []system{hook{}, opencode{}, piRewind{}}
-	if st.binary == "" {
-		return peers
-	}
-	return append([]system{rewind{}}, peers...)
-}
-
-// A floor is a way to look at every file; it gives how many it saw.
-type floor struct {
-	name string
-	look func(root string, dirs []dirNames) (int, error)
-}
-
-// none is a step with nothing to do.
-func none(context.Context) error { return nil }
-
-// edits: n files have got other bytes since the last snapshot.
-func edits(st *stage, n int) []contender {
-	files := st.pick(n)
-	put := func(context.Context) error { return st.edit(files) }
-	var list []contender
-	for _, sys := range st.systems() {
-		var id string
-		primed := false
-		list = append(list, contender{
-			name: sys.name(),
-			before: func(ctx context.Context) error {
-				if !primed { // the snapshot before this one
-					primed = true
-					if _, err := sys.snapshot(ctx, st); err != nil {
-						return err
-					}
-				}
-				return put(ctx)
-			},
-			act: func(ctx context.Context) (err error) {
-				id, err = sys.snapshot(ctx, st)
-				return err
-			},
-			after: func(ctx context.Context) error { return st.holds(ctx, sys, id, files) },
-		})
-	}
-	return append(list, references(st, put, n)...)
-}
-
-// firsts: a clean checkout that the system has never seen.
-func firsts(st *stage) []contender {
-	var list []contender
-	clean := func(ctx context.Context) error {
-		_, err := st.git(ctx, "reset", "-q", "--hard")
-		return err
-	}
-	for _, sys := range st.systems() {
-		var id string
-		list = append(list, contender{
-			name: sys.name(),
-			before: func(ctx context.Context) error {
-				return firstError(clean(ctx), sys.forget(ctx, st))
-			},
-			act: func(ctx context.Context) (err error) {
-				id, err = sys.snapshot(ctx, st)
-				return err
-			},
-			after: func(ctx context.Context) error { return st.holds(ctx, sys, id, st.pick(3)) },
-		})
-	}
-	return append(list, references(st, clean, 0)...)
-}
-
-// references are what recording is measured against: git's own look at the
-// worktree, which must find n files changed, and the bare system calls.
-func references(st *stage, before func(context.Context) error, n int) []contender {
-	var out string
-	list := []contender{{
-		name: "git status", before: before,
-		act: func(ctx context.Context) (err error) {
-			out, err = st.git(ctx, "--no-optional-locks", "status", "--porcelain", "-z")
-			return err
-		},
-		after: func(context.Context) error {
-			if got := len(split0(out)); got != n {
-				return fmt.Errorf("git status saw %d changes, not %d", got, n)
-			}
-			return nil
-		},
-	}}
-	for _, f := range floors {
-		count := 0
-		list = append(list, contender{
-			name: f.name, before: before,
-			act: func(context.Context) (err error) {
-				count, err = f.look(st.tree, st.names.dirs)
-				return err
-			},
-			after: func(context.Context) error {
-				if count != st.names.files {
-					return fmt.Errorf("saw %d files, not %d", count, st.names.files)
-				}
-				return nil
-			},
-		})
+// usual lists those of a run that names none.
+func usual() []string {
+	var list []string
+	for _, w := range workloads {
+		if w.usual {
+			list = append(list, w.name)
+		}
 	}
 	return list
 }
 
-// firstsWithoutGit: the same directory, its .git moved away for the turn.
-func firstsWithoutGit(st *stage) []contender {
-	dotGit, aside := filepath.Join(st.tree, ".git"), filepath.Join(filepath.Dir(st.tree), "git-aside")
-	hide := func(context.Context) error { return firstError(emptyDir(st.state), os.Rename(dotGit, aside)) }
-	show := func() error { return firstError(os.RemoveAll(dotGit), os.Rename(aside, dotGit)) }
-	var list []contender
-	if st.binary != "" {
-		var id string
-		list = append(list, contender{
-			name: rewind{}.name(), before: hide,
-			act: func(ctx context.Context) (err error) {
-				id, err = rewind{}.snapshot(ctx, st)
-				return err
-			},
-			after: func(ctx context.Context) error {
-				return errors.Join(st.holds(ctx, rewind{}, id, st.pick(3)), show(), emptyDir(st.state))
-			},
-		})
+// result wraps lines in the result of the workload.
+func (w workload) result(st *stage, n int, lines []report.Line) []report.Result {
+	if lines == nil {
+		return nil
 	}
-	return append(list, contender{
-		name: "git init, add -A", before: hide,
-		act: func(ctx context.Context) error {
-			if _, err := st.git(ctx, "init", "-q"); err != nil {
+	return []report.Result{{Workload: w.name, About: w.about, Files: st.names.files, Changed: n, Lines: lines}}
+}
+
+// changed is what was done to a worktree before a turn.
+type changed struct {
+	files []string // that have other bytes than before
+	seen  int      // as how many changes git status sees it; -1: not known
+}
+
+// A change makes the situation of a turn, in a lane that has been primed.
+type change func(ctx context.Context, l *lane, n int) (changed, error)
+
+// records makes the workload of a snapshot after a change of n files.
+func records(n int, do change) func(context.Context, *stage, workload) ([]report.Result, error) {
+	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
+		var ways []way
+		defer func() { st.tidy(ctx, ways) }()
+		for _, c := range st.chosen {
+			one := func(l *lane) (changed, error) { return do(ctx, l, n) }
+			var way way
+			var err error
+			switch {
+			case c.make != nil:
+				way, err = st.recorder(ctx, c, one)
+			case c.needs == "" && w.name[:4] != "edit": // names that come and go are not known to bare system calls
+				continue
+			default:
+				way, err = st.looks(ctx, c, one)
+			}
+			if err != nil {
+				return nil, err
+			}
+			ways = append(ways, way)
+		}
+		lines, err := measure(ctx, st, w.name, ways)
+		return w.result(st, st.count(n), lines), err
+	}
+}
+
+// recorder makes a way of a contender that records: a snapshot after a change.
+func (st *stage) recorder(ctx context.Context, c contender, do func(*lane) (changed, error)) (way, error) {
+	l, err := st.lane(ctx, c)
+	if err != nil {
+		return way{}, err
+	}
+	if err := l.clean(ctx); err != nil {
+		return way{}, err
+	}
+	var did changed
+	var id string
+	return way{
+		name: c.name, lane: l, ours: c.ours(),
+		before: func(ctx context.Context) (err error) {
+			if err := l.prime(ctx); err != nil {
 				return err
 			}
-			_, err := st.git(ctx, "add", "-A")
+			did, err = do(l)
+			return err
+		},
+		act: func(ctx context.Context) (err error) {
+			id, err = l.system.snapshot(ctx, l)
+			return err
+		},
+		after: func(ctx context.Context) error { return l.holds(ctx, id, did.files) },
+		prove: func(ctx context.Context) error { return l.comesBack(ctx, id) },
+	}, nil
+}
+
+// tidy makes clean checkouts of the lanes that were used. What it cannot undo is
+// found by the next workload, which begins with the same.
+func (st *stage) tidy(ctx context.Context, ways []way) {
+	for _, w := range ways {
+		w.lane.wake()
+		if w.lane.was != "" {
+			_, _ = w.lane.git(ctx, "symbolic-ref", "HEAD", w.lane.was)
+			w.lane.was = ""
+		}
+		_ = w.lane.clean(ctx)
+		w.lane.rest()
+	}
+}
+
+// firsts makes the workload of a first snapshot.
+func firsts(noGit bool) func(context.Context, *stage, workload) ([]report.Result, error) {
+	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
+		var ways []way
+		still := func(*lane) (changed, error) { return changed{}, nil }
+		for _, c := range st.chosen {
+			var way way
+			var err error
+			switch {
+			case c.make != nil && !c.resident && (c.noGit || !noGit):
+				way, err = st.first(ctx, c)
+			case c.look != nil && !noGit:
+				way, err = st.looks(ctx, c, still)
+			default:
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			ways = append(ways, way)
+		}
+		if noGit {
+			way, err := st.initAdd(ctx)
+			if err != nil {
+				return nil, err
+			}
+			ways = append(ways, way)
+		}
+		lines, err := measure(ctx, st, w.name, ways)
+		return w.result(st, 0, lines), err
+	}
+}
+
+// first makes a way of a contender that has never seen the worktree.
+func (st *stage) first(ctx context.Context, c contender) (way, error) {
+	w, err := st.recorder(ctx, c, func(l *lane) (changed, error) { return changed{files: l.pick(3)}, nil })
+	w.before = func(ctx context.Context) error {
+		return w.lane.system.forget(ctx, w.lane)
+	}
+	inner := w.after
+	w.after = func(ctx context.Context) error {
+		w.lane.primed = true
+		return inner(ctx)
+	}
+	return w, err
+}
+
+// initAdd is what git does with files that it has never seen, in a repository
+// apart: git init and git add -A.
+func (st *stage) initAdd(ctx context.Context) (way, error) {
+	l, err := st.lane(ctx, contender{key: "git-init-add", name: "git init, add -A"})
+	if err != nil {
+		return way{}, err
+	}
+	env := []string{"GIT_DIR=" + l.state + "/fresh.git", "GIT_WORK_TREE=" + l.tree}
+	git := func(ctx context.Context, args ...string) (string, error) {
+		out, err := l.run(ctx, command{name: "git", args: args, env: env})
+		return string(out), err
+	}
+	return way{
+		name: l.contender.name, lane: l,
+		before: func(context.Context) error { return emptyDir(l.state) },
+		act: func(ctx context.Context) error {
+			if _, err := git(ctx, "init", "-q"); err != nil {
+				return err
+			}
+			_, err := git(ctx, "add", "-A")
 			return err
 		},
 		after: func(ctx context.Context) error {
-			added, err := st.git(ctx, "ls-files", "-z")
-			if n := len(split0(added)); err == nil && n < len(st.names.old) {
-				err = fmt.Errorf("git added %d files of %d", n, len(st.names.old))
+			added, err := git(ctx, "ls-files", "-z")
+			if n := len(split0(added)); err == nil && n < len(l.names.old) {
+				err = inexact{fmt.Sprintf("git added %d files of %d", n, len(l.names.old))}
 			}
-			return errors.Join(err, show())
-		},
-	})
-}
-
-// starts: commands that should cost no more than their start.
-func starts(st *stage) []contender {
-	prime := func(ctx context.Context) error {
-		_, err := hook{}.snapshot(ctx, st)
-		return err
-	}
-	list := []contender{
-		st.command("git version", "git", "version"),
-		st.command("git log of pi-rewind-hook", "git", "log", "-20", "--first-parent", "--format=%H %T %s", hookRef),
-	}
-	list[1].before = prime
-	if st.binary == "" {
-		return list
-	}
-	own := []contender{
-		st.command("rewind list", st.binary, "-C", st.tree, "list", "--limit", "20", "--json"),
-		st.command("rewind status", st.binary, "-C", st.tree, "status", "--json"),
-	}
-	own[0].before = func(ctx context.Context) error {
-		_, err := rewind{}.snapshot(ctx, st)
-		return err
-	}
-	return append(own, list...)
-}
-
-// command is a contender that is one command, which must print something.
-func (st *stage) command(name, program string, args ...string) contender {
-	var out []byte
-	return contender{
-		name: name, before: none,
-		act: func(ctx context.Context) (err error) {
-			out, err = st.run(ctx, command{name: program, args: args})
 			return err
 		},
-		after: func(context.Context) error {
-			if len(bytes.TrimSpace(out)) == 0 {
-				return errors.New("printed nothing")
+	}, nil
+}
+
+// restores makes the workload of a restore of a clean checkout after some harm.
+func restores(harm func(l *lane) error) func(context.Context, *stage, workload) ([]report.Result, error) {
+	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
+		var ways []way
+		for _, c := range st.chosen {
+			if c.make == nil {
+				continue
 			}
-			return nil
-		},
+			way, err := st.restorer(ctx, c, harm)
+			if err != nil {
+				return nil, err
+			}
+			ways = append(ways, way)
+		}
+		defer func() { st.tidy(ctx, ways) }()
+		lines, err := measure(ctx, st, w.name, ways)
+		var n int
+		if i := slices.IndexFunc(ways, func(w way) bool { return w.lane.harmed > 0 }); i >= 0 {
+			n = ways[i].lane.harmed
+		}
+		return w.result(st, n, lines), err
 	}
 }
 
-// restores: n files differ from a recorded clean checkout: of ten, eight have
-// other bytes, one is deleted, one is new.
-func restores(st *stage, n int) []contender {
-	files := st.pick(n)
-	var list []contender
-	for _, sys := range st.systems() {
-		var id string
-		var done damage
-		list = append(list, contender{
-			name: sys.name(),
-			before: func(ctx context.Context) (err error) {
-				if _, err := st.git(ctx, "update-index", "-q", "--refresh"); err != nil {
-					return err
-				}
-				if id, err = sys.snapshot(ctx, st); err != nil {
-					return err
-				}
-				done, err = st.damage(files)
+// restorer makes a way of a contender that puts back.
+func (st *stage) restorer(ctx context.Context, c contender, harm func(l *lane) error) (way, error) {
+	l, err := st.lane(ctx, c)
+	if err != nil {
+		return way{}, err
+	}
+	var id string
+	return way{
+		name: c.name, lane: l, ours: c.ours(),
+		before: func(ctx context.Context) (err error) {
+			if err := l.clean(ctx); err != nil {
 				return err
-			},
-			act:   func(ctx context.Context) error { return sys.restore(ctx, st, id) },
-			after: func(ctx context.Context) error { return st.undamaged(ctx, done) },
-		})
-	}
-	return list
+			}
+			if id, err = l.system.snapshot(ctx, l); err != nil {
+				return err
+			}
+			l.primed = true
+			if err := l.prime(ctx); err != nil {
+				return err
+			}
+			return harm(l)
+		},
+		act: func(ctx context.Context) error { return l.system.restore(ctx, l, id) },
+		after: func(ctx context.Context) error {
+			want, err := st.picture(ctx)
+			if err != nil {
+				return err
+			}
+			return want.differs(l.tree)
+		},
+		prove: func(context.Context) error { return nil }, // each restore was compared
+	}, nil
 }
 
-// pick gives n files of the worktree, evenly spread.
-func (st *stage) pick(n int) []string {
-	n = st.count(n)
-	var list []string
-	for i := range n {
-		list = append(list, st.names.old[i*len(st.names.old)/n])
-	}
-	return list
-}
-
-// edit gives each file bytes that it has never had.
-func (st *stage) edit(files []string) error {
-	for _, name := range files {
-		st.edits++
-		data, err := os.ReadFile(st.path(name))
-		if err != nil {
-			return err
-		}
-		if head, _, edited := strings.Cut(string(data), "\n// edit "); edited {
-			data = []byte(head)
-		}
-		if err := os.WriteFile(st.path(name), fmt.Appendf(data, "\n// edit %d\n", st.edits), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// holds checks that a snapshot has the present bytes of the files.
-func (st *stage) holds(ctx context.Context, sys system, id string, files []string) error {
-	for _, name := range files {
-		want, err := os.ReadFile(st.path(name))
-		if err != nil {
-			return err
-		}
-		got, err := sys.content(ctx, st, id, name)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(got, want) {
-			return fmt.Errorf("snapshot %s has other bytes of %s than the disk", id, name)
-		}
-	}
-	return nil
-}
-
-// damage is what was done to a clean checkout: the bytes that files had, and new files.
-type damage struct {
-	was     map[string][]byte
-	created []string
-}
-
-// damage changes files.
-func (st *stage) damage(files []string) (damage, error) {
-	d := damage{was: map[string][]byte{}}
-	for i, name := range files {
-		data, err := os.ReadFile(st.path(name))
-		if err != nil {
-			return d, err
-		}
-		st.edits++
-		text := fmt.Appendf(nil, "%s// damage %d\n", data, st.edits)
-		switch i % 10 {
-		case 8:
-			d.was[name] = data
-			err = os.Remove(st.path(name))
-		case 9:
-			created := name + ".new.txt"
-			d.created = append(d.created, created)
-			err = os.WriteFile(st.path(created), text, 0o644)
-		default:
-			d.was[name] = data
-			err = os.WriteFile(st.path(name), text, 0o644)
-		}
-		if err != nil {
-			return d, err
-		}
-	}
-	return d, nil
-}
-
-// undamaged checks every changed file, and that git finds the rest clean.
-func (st *stage) undamaged(ctx context.Context, d damage) error {
-	for name, want := range d.was {
-		got, err := os.ReadFile(st.path(name))
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(got, want) {
-			return fmt.Errorf("%s has not the bytes that it had", name)
-		}
-	}
-	for _, name := range d.created {
-		if _, err := os.Lstat(st.path(name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is still there", name)
-		}
-	}
-	dirty, err := st.git(ctx, "--no-optional-locks", "status", "--porcelain")
-	if err == nil && dirty != "" {
-		err = fmt.Errorf("the worktree is not what it was: %.200s", dirty)
-	}
-	return err
-}
+// count limits a number of files to change to half of those that there are.
+func (st *stage) count(n int) int { return min(n, len(st.names.old)/2) }

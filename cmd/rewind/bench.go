@@ -1,50 +1,136 @@
 package main
 
 import (
+	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-82afce7a/rewind/bench"
 )
 
+// A benchRun is one call of the benchmark.
+type benchRun struct {
+	app       *app
+	opt       bench.Options
+	benchstat bool
+}
+
+// isBench reports whether a command line is that of bench: however long it takes, it
+// removes what it made before it ends.
+func isBench(root *cobra.Command, args []string) bool {
+	c, _, err := root.Find(args)
+	return err == nil && c.Name() == "bench"
+}
+
 func benchCommand(a *app) *cobra.Command {
-	var opt bench.Options
+	r := &benchRun{app: a}
 	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", nothing, func(c *cobra.Command, _ []string) error {
-		for name, n := range map[string]int{"rounds": opt.Rounds, "files": opt.Files} {
-			if c.Flags().Changed(name) && n < 1 {
-				return usagef("bench: --%s %d is less than one", name, n)
-			}
-		}
-		for _, name := range opt.Workloads {
-			if !slices.Contains(bench.Workloads(), name) {
-				return usagef("bench: %q is no workload: %s", name, strings.Join(bench.Workloads(), ", "))
-			}
-		}
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		opt.Binary = self
-		opt.Progress = func(line string) { say(a.err, "%s\n", line) }
-		report, err := bench.Run(c.Context(), opt)
-		if err != nil {
-			return err
-		}
-		if a.json {
-			a.printJSON(report)
-			return nil
-		}
-		return report.Print(a.out)
+		return r.run(c)
 	})
 	f := c.Flags()
-	f.StringVar(&opt.Corpus, "corpus", "", "a `directory` to copy and work on (default: generate one)")
-	f.IntVar(&opt.Files, "files", 0, "how many files to generate (default 10000)")
-	f.Uint64Var(&opt.Seed, "seed", 0, "of the generated files")
-	f.IntVar(&opt.Rounds, "rounds", 0, "measured rounds (default 7)")
-	f.StringSliceVar(&opt.Workloads, "workloads", nil, "only these `names` (default: all)")
-	f.StringVar(&opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure")
+	f.StringVar(&r.opt.Corpus, "corpus", "", "a `directory` to copy and work on (default: generate one)")
+	f.IntVar(&r.opt.Files, "files", 0, "how many files to generate, 10 to 1000000 (default 10000)")
+	f.Uint64Var(&r.opt.Seed, "seed", 0, "of the generated files and of what is done to them")
+	f.IntVar(&r.opt.Rounds, "rounds", 0, "measured rounds (default 7; fewer than 6 support no ratio)")
+	f.IntVar(&r.opt.Turns, "turns", 0, "turns of the workload of that name (default 1000)")
+	f.IntVar(&r.opt.History, "history", 0, "snapshots of the workload of that name (default 20000)")
+	f.StringSliceVar(&r.opt.Workloads, "workloads", nil, "only these `names`; \"all\" for all (default: those that take minutes together)")
+	f.StringSliceVar(&r.opt.Contenders, "contenders", nil, "only these `names` (default: all that are installed)")
+	f.StringVar(&r.opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure (default: that for temporary files)")
+	f.BoolVar(&r.benchstat, "benchstat", false, "print what benchstat reads in place of tables")
 	return a.jsonFlag(c)
+}
+
+func (r *benchRun) run(c *cobra.Command) error {
+	if err := r.check(c.Flags()); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r.opt.Binary, r.opt.Version = self, strings.Trim(version(), "()")
+	r.opt.Progress = benchProgress(r.app.err)
+	told, err := bench.Run(c.Context(), r.opt)
+	if isTerminal(r.app.err) {
+		say(r.app.err, "\r\033[K")
+	}
+	if told == nil || err != nil && len(told.Results) == 0 {
+		return err
+	}
+	told.Command = commandOf(c.Flags())
+	if failed := r.tell(told); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// check says what of the flags cannot be.
+func (r *benchRun) check(f *pflag.FlagSet) error {
+	for name, n := range map[string]int{"rounds": r.opt.Rounds, "files": r.opt.Files, "turns": r.opt.Turns, "history": r.opt.History} {
+		if f.Changed(name) && n < 1 {
+			return usagef("bench: --%s %d is less than one", name, n)
+		}
+	}
+	if slices.Equal(r.opt.Workloads, []string{"all"}) {
+		r.opt.Workloads = bench.Workloads()
+	}
+	for _, name := range r.opt.Workloads {
+		if !slices.Contains(bench.Workloads(), name) {
+			return usagef("bench: %q is no workload: %s", name, strings.Join(bench.Workloads(), ", "))
+		}
+	}
+	for _, name := range r.opt.Contenders {
+		if !slices.Contains(bench.Contenders(), name) {
+			return usagef("bench: %q is no contender: %s", name, strings.Join(bench.Contenders(), ", "))
+		}
+	}
+	return nil
+}
+
+// tell prints a report in the form that was asked for.
+func (r *benchRun) tell(told *bench.Report) error {
+	switch {
+	case r.app.json:
+		r.app.printJSON(told)
+		return nil
+	case r.benchstat:
+		return told.Benchstat(r.app.out)
+	}
+	return told.Print(r.app.out)
+}
+
+// commandOf is the command with its flags, but for directories and where the
+// report goes: whoever has such a machine can repeat it.
+func commandOf(f *pflag.FlagSet) string {
+	text := "rewind bench"
+	f.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "corpus":
+			text += " --corpus DIR"
+		case "files", "seed", "rounds", "turns", "history", "workloads", "contenders":
+			text += " --" + flag.Name + " " + strings.Trim(flag.Value.String(), "[]")
+		}
+	})
+	return text
+}
+
+// benchProgress tells what is being done: in one line that changes where a person
+// looks on; elsewhere a line when another workload begins, as a log needs no more.
+func benchProgress(w io.Writer) func(string) {
+	if isTerminal(w) {
+		return func(line string) { say(w, "\r\033[K%s", line) }
+	}
+	last := ""
+	return func(line string) {
+		stage, _, _ := strings.Cut(line, ":")
+		if stage != last {
+			say(w, "%s\n", stage)
+		}
+		last = stage
+	}
 }

@@ -24,7 +24,9 @@ func main() {
 	ctx, stop, off := context.Background(), func() {}, func() bool { return false }
 	if !isRun(newRoot(&app{}), os.Args[1:]) {
 		ctx, stop = interruptible(ctx)
-		off = endAfter(ctx, os.Stderr)
+		if !isBench(newRoot(&app{}), os.Args[1:]) {
+			off = endAfter(ctx, os.Stderr)
+		}
 	}
 	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter, self: os.Args[0]})
 	off()

@@ -1,0 +1,158 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fakeVar makes the test's own program stand for rewind: it has the command line and
+// the requests of rewind, and keeps its snapshots with git. The variable's value is the
+// verb that it does not do, though it says it did.
+const fakeVar = "BENCH_FAKE"
+
+func TestMain(m *testing.M) {
+	if broken, ok := os.LookupEnv(fakeVar); ok {
+		if err := runFake(os.Args[1:], broken); err != nil {
+			fmt.Fprintln(os.Stderr, "fake:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// fakeRewind gives the program, and names the verb that it does not do.
+func fakeRewind(t *testing.T, broken string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: there is no git, and every peer is run with it")
+	}
+	t.Setenv(fakeVar, broken)
+	return os.Args[0]
+}
+
+// A fake is the worktree and where its snapshots are.
+type fake struct{ dir, store, broken string }
+
+func runFake(args []string, broken string) error {
+	f := fake{broken: broken}
+	noGit := false
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "-C" {
+			f.dir, args = args[1], args[1:]
+		}
+		noGit = noGit || args[0] == "--no-git"
+		args = args[1:]
+	}
+	if args[0] == "serve" {
+		return f.serve()
+	}
+	if err := f.open(noGit); err != nil {
+		return err
+	}
+	out, err := f.do(args[0], append(args[1:], "")[0])
+	fmt.Println(out)
+	return err
+}
+
+// open makes the store if there is none.
+func (f *fake) open(noGit bool) error {
+	f.store = filepath.Join(f.dir, ".git", "rewind")
+	if noGit {
+		f.store = filepath.Join(os.Getenv("XDG_STATE_HOME"), "rewind")
+	}
+	if _, err := os.Stat(f.store); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := exec.Command("git", "init", "-q", "--bare", f.store).Run(); err != nil {
+		return err
+	}
+	_, err := f.git("config", "core.bare", "false")
+	return err
+}
+
+func (f *fake) git(args ...string) (string, error) {
+	c := exec.Command("git", append([]string{"--git-dir", f.store, "--work-tree", f.dir}, args...)...)
+	c.Dir, c.Stderr = f.dir, os.Stderr
+	c.Env = append(os.Environ(), fmt.Sprintf("GIT_INDEX_FILE=%s/index%d", f.store, os.Getpid()))
+	out, err := c.Output()
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// do does one verb and gives what rewind prints.
+func (f *fake) do(verb, what string) (string, error) {
+	last := filepath.Join(f.store, "last")
+	switch verb {
+	case "snapshot":
+		if id, err := os.ReadFile(last); err == nil && f.broken == verb {
+			return fmt.Sprintf(`{"id":%q}`, id), nil
+		}
+		if _, err := f.git("add", "-A"); err != nil {
+			return "", err
+		}
+		tree, err := f.git("write-tree")
+		if err == nil {
+			err = os.WriteFile(last, []byte(tree), 0o644)
+		}
+		return fmt.Sprintf(`{"id":%q,"skipped":[]}`, tree), err
+	case "restore":
+		if f.broken != verb {
+			if _, err := f.git("add", "-A"); err != nil {
+				return "", err
+			}
+			if _, err := f.git("read-tree", "--reset", "-u", what); err != nil {
+				return "", err
+			}
+		}
+		return fmt.Sprintf(`{"id":%q}`, what), nil
+	case "cat":
+		c := exec.Command("git", "--git-dir", f.store, "cat-file", "blob", what)
+		c.Stdout = os.Stdout
+		err := c.Run()
+		os.Stdout.Close() // nothing after the bytes
+		return "", err
+	case "list", "prune":
+		return `{"snapshots":[]}`, nil
+	case "status":
+		return `{"watched":true}`, nil
+	}
+	return "", fmt.Errorf("no verb %q", verb)
+}
+
+// serve answers requests as rewind serve does.
+func (f *fake) serve() error {
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var r struct {
+			ID     int
+			Method string
+			Params struct {
+				Dir, ID string
+				NoGit   bool
+			}
+		}
+		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+			return err
+		}
+		out, err := "{}", error(nil)
+		if r.Method == "initialize" {
+			f.dir = r.Params.Dir
+			err = f.open(r.Params.NoGit)
+		} else {
+			out, err = f.do(r.Method, r.Params.ID)
+		}
+		if err != nil {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":%q}}`+"\n", r.ID, err)
+			continue
+		}
+		fmt.Println(`{"jsonrpc":"2.0","method":"progress","params":{}}`)
+		fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":%s}`+"\n", r.ID, out)
+	}
+	return nil
+}

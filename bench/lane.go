@@ -1,0 +1,299 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A stage is the corpus on one file system, and the copies of it.
+type stage struct {
+	o      Options
+	dir    string
+	names  names
+	want   picture // of a clean checkout; nil until it is asked for
+	chosen []contender
+	lanes  []*lane
+	crowds []crowd // further sessions in lanes
+}
+
+// A lane is one contender's copy of the corpus and everything that it keeps.
+type lane struct {
+	contender contender
+	system    system // nil for those that only look
+	binary    string
+	tree      string // the worktree; what the contender protects
+	state     string // a directory for whatever is kept outside of the worktree
+	scratch   string // for what lives only while a command runs
+	env       []string
+	names     *names
+	peak      peak
+	primed    bool // the system has recorded something since it was made to forget
+	edits     int  // makes every edit another one
+	harmed    int  // files that the last harm took
+	large     int64
+	was       string    // the branch of before, while others are checked out
+	branches  [2]string // two commits
+	branch    int       // which of them is checked out
+}
+
+// names are the files of a worktree.
+type names struct {
+	files int        // every file and link
+	dirs  []dirNames // all of them, by directory
+	old   []string   // small regular files that git has, for editing
+	links []string
+}
+
+// dirNames are the files and links of one directory.
+type dirNames struct {
+	path  string // relative to the worktree
+	names []string
+}
+
+// newStage copies or generates the corpus and commits it to git if it is no
+// repository yet.
+func newStage(ctx context.Context, o Options, where place, chosen []contender) (*stage, error) {
+	st := &stage{o: o, dir: where.dir, chosen: chosen}
+	if err := os.MkdirAll(where.dir, 0o755); err != nil {
+		return nil, err
+	}
+	copies := 1 + int64(len(chosen))
+	if need, has := copies*corpusBytes(o), freeBytes(where.dir); has >= 0 && has < need {
+		return nil, fmt.Errorf("%d copies need some %d MB, and only %d are free: choose fewer contenders, or another directory", copies, need>>20, has>>20)
+	}
+	o.Progress("making the corpus on " + where.kind)
+	l, err := st.emptyLane("corpus")
+	if err != nil {
+		return nil, err
+	}
+	if o.Corpus == "" {
+		err = generate(ctx, l.tree, o.Files, o.Seed)
+	} else {
+		err = copyTree(ctx, l.tree, o.Corpus)
+	}
+	if err = firstError(err, l.commit(ctx)); err != nil {
+		return nil, err
+	}
+	st.names, err = l.list(ctx)
+	return st, err
+}
+
+// emptyLane makes the directories of a lane.
+func (st *stage) emptyLane(name string) (*lane, error) {
+	dir := filepath.Join(st.dir, name)
+	l := &lane{binary: st.o.Binary, tree: filepath.Join(dir, "tree"), state: filepath.Join(dir, "state"), scratch: filepath.Join(dir, "tmp"), names: &st.names, large: st.o.large}
+	home, run := filepath.Join(dir, "home"), filepath.Join(dir, "run")
+	for _, d := range []string{l.tree, l.state, l.scratch, home, run} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	l.env = cleanEnv(home, l.state, "XDG_RUNTIME_DIR="+run, "TMPDIR="+l.scratch)
+	return l, os.Chmod(l.tree, 0o755)
+}
+
+// lane gives the lane of a contender, and makes it when it is first asked for.
+// Those that only look, and write nothing, are one another's guests.
+func (st *stage) lane(ctx context.Context, c contender) (*lane, error) {
+	key := c.key
+	if c.look != nil && c.needs == "" || c.key == "git-status" {
+		key = "looks"
+	}
+	for _, l := range st.lanes {
+		if l.contender.key == key {
+			return l, nil
+		}
+	}
+	st.o.Progress("copying the corpus for " + c.name)
+	l, err := st.emptyLane(fmt.Sprintf("%02d", len(st.lanes)))
+	if err != nil {
+		return nil, err
+	}
+	l.contender = c
+	l.contender.key = key
+	if err := copyTree(ctx, l.tree, filepath.Join(st.dir, "corpus", "tree")); err != nil {
+		return nil, err
+	}
+	if _, err := l.git(ctx, "reset", "-q", "--hard"); err != nil {
+		return nil, err
+	}
+	if c.make != nil {
+		l.system = c.make(l)
+	}
+	st.lanes = append(st.lanes, l)
+	return l, nil
+}
+
+// close ends whatever still runs.
+func (st *stage) close() {
+	for _, c := range st.crowds {
+		c.each(resident.end)
+	}
+	for _, l := range st.lanes {
+		if r, ok := l.system.(resident); ok {
+			r.end()
+		}
+		if l.contender.key == "git-status-fsmonitor" {
+			_, _ = l.git(context.Background(), "fsmonitor--daemon", "stop")
+		}
+	}
+}
+
+// picture gives that of a clean checkout.
+func (st *stage) picture(ctx context.Context) (picture, error) {
+	if st.want != nil {
+		return st.want, ctx.Err()
+	}
+	p, err := takePicture(filepath.Join(st.dir, "corpus", "tree"))
+	st.want = p
+	return p, err
+}
+
+// cleanEnv is an environment in which only the corpus decides.
+func cleanEnv(home, state string, more ...string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc([]string{"GIT_", "XDG_", "REWIND_", "RESTIC_", "BORG_", "KOPIA_", "JJ_"}, func(p string) bool { return strings.HasPrefix(name, p) }) && name != "HOME" && name != "TMPDIR" {
+			env = append(env, v)
+		}
+	}
+	env = append(env, "HOME="+home, "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+home,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+os.DevNull,
+		"GIT_AUTHOR_NAME=bench", "GIT_AUTHOR_EMAIL=bench@localhost", "GIT_COMMITTER_NAME=bench", "GIT_COMMITTER_EMAIL=bench@localhost")
+	return append(env, more...)
+}
+
+// commit makes the worktree a clean checkout, packed, with a fresh index.
+func (l *lane) commit(ctx context.Context) error {
+	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}, {"add", "-A"},
+		{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, {"repack", "-adq"}, {"update-index", "-q", "--refresh"}}
+	if _, err := os.Stat(filepath.Join(l.tree, ".git", "HEAD")); err == nil {
+		steps = [][]string{{"config", "gc.auto", "0"}, {"reset", "-q", "--hard"}, {"update-index", "-q", "--refresh"}}
+	}
+	for _, args := range steps {
+		if _, err := l.git(ctx, args...); err != nil {
+			return err
+		}
+	}
+	dirty, err := l.git(ctx, "status", "--porcelain")
+	if err == nil && dirty != "" {
+		err = fmt.Errorf("the corpus is not a clean checkout: %.200s", dirty)
+	}
+	return err
+}
+
+// clean makes the worktree a clean checkout again.
+func (l *lane) clean(ctx context.Context) error {
+	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-fdq"}} {
+		if _, err := l.git(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list gives the names in the worktree.
+func (l *lane) list(ctx context.Context) (n names, err error) {
+	out, err := l.git(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return n, err
+	}
+	for _, line := range split0(out) {
+		_, name, _ := strings.Cut(line, "\t")
+		switch {
+		case strings.HasPrefix(line, "120000"):
+			n.links = append(n.links, name)
+		case strings.HasPrefix(line, "100644"):
+			if fi, err := os.Lstat(l.path(name)); err == nil && fi.Size() < 1<<20 {
+				n.old = append(n.old, name)
+			}
+		}
+	}
+	if len(n.old) < 10 {
+		return n, errors.New("the corpus has fewer than ten files to edit")
+	}
+	at := map[string]int{} // index into dirs
+	return n, filepath.WalkDir(l.tree, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			rel, err := filepath.Rel(l.tree, path)
+			at[path] = len(n.dirs)
+			n.dirs = append(n.dirs, dirNames{path: rel})
+			return err
+		}
+		in := &n.dirs[at[filepath.Dir(path)]]
+		in.names = append(in.names, d.Name())
+		n.files++
+		return nil
+	})
+}
+
+// path is where a name of the worktree is.
+func (l *lane) path(name string) string { return filepath.Join(l.tree, filepath.FromSlash(name)) }
+
+// wake lets what lives between the turns run, and rest halts it.
+func (l *lane) wake() {
+	if r, ok := l.system.(resident); ok {
+		r.wake()
+	}
+}
+
+func (l *lane) rest() {
+	if r, ok := l.system.(resident); ok {
+		r.rest()
+	}
+}
+
+// prime makes sure that the system has recorded the worktree, and is ready.
+func (l *lane) prime(ctx context.Context) error {
+	if !l.primed {
+		if _, err := l.system.snapshot(ctx, l); err != nil {
+			return err
+		}
+		l.primed = true
+	}
+	if r, ok := l.system.(resident); ok {
+		return r.ready(ctx, l)
+	}
+	return nil
+}
+
+// stored is how many bytes are allocated for git's and the contender's state.
+func (l *lane) stored() (int64, error) {
+	var sum int64
+	for _, root := range []string{filepath.Join(l.tree, ".git"), l.state} {
+		err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if fi, err := d.Info(); err == nil {
+				sum += allocated(fi)
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}
+
+// split0 splits git's -z output.
+func split0(out string) []string {
+	return slices.DeleteFunc(strings.Split(out, "\x00"), func(s string) bool { return s == "" })
+}

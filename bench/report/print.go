@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Legend says what the columns mean, a line each.
+var Legend = [][2]string{
+	{"median ms", "of the rounds. Contenders take turns within each round, in a changing order"},
+	{"95 %", "where the median lies in nineteen runs of twenty, whatever the distribution: by the order of the values (the sign test). Of fewer than six rounds: the least and the largest"},
+	{"ratio", "the median, over the rounds, of its time to that of the first line in the same round, with its own interval. \"~\": the rounds show no difference, or disagree with the medians, so there is no ratio to tell"},
+	{"peak", "resident memory of its largest process in MiB, taken in a round that does not count"},
+	{"disk", "what it allocated under .git and in its store each time, in KiB"},
+	{"exact", "whether the directory was, after a restore, what had been recorded: every file byte by byte, permissions, links, directories, nothing more. \"-\": it restores nothing"},
+}
+
+// Print writes the report for reading.
+func (r *Report) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s, %d rounds, %s\n", r.Machine, r.Rounds, r.Time.Format("2006-01-02"))
+	for i := range r.Results {
+		if err := r.Results[i].print(w); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	for _, l := range Legend {
+		fmt.Fprintf(w, "%-10s %s\n", l[0], l[1])
+	}
+	fmt.Fprintln(w)
+	for _, c := range r.Contenders {
+		if c.Absent != "" {
+			_, err := fmt.Fprintf(w, "%s: not run: %s\n", c.Name, c.Absent)
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s%s\n", c.Name, c.Records, inBrackets(c.Version)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String describes the machine in one line.
+func (m Machine) String() string {
+	parts := []string{m.System}
+	if m.Kernel != "" {
+		parts = append(parts, "kernel "+m.Kernel)
+	}
+	parts = append(parts, fmt.Sprintf("%d processors", m.Processors))
+	if m.Memory > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f GiB of memory", float64(m.Memory)/(1<<30)))
+	}
+	if m.Git != "" {
+		parts = append(parts, "git "+m.Git)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// print writes one table, and below it what does not fit into it.
+func (r *Result) print(w io.Writer) error {
+	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Workload, r.About, thousands(r.Files), thousands(r.Changed), r.Place)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "median ms\t95 %\tratio\t\tpeak\tdisk\texact\t \tcontender")
+	var notes []string
+	for i, l := range r.Lines {
+		notes = append(notes, l.notes()...)
+		if len(l.Seconds) == 0 {
+			continue
+		}
+		one, between := l.ratio(i == 0)
+		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%s\t%s\t%s\t%s\t \t%s\n", ms(l.Time.Median), ms(l.Time.Low), ms(l.Time.High),
+			one, between, l.peak(), l.disk(), cmp.Or(l.Exact, "-"), l.Contender)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(w, "  "+n)
+	}
+	return nil
+}
+
+// notes are the sentences on a line that its row has no room for.
+func (l *Line) notes() (notes []string) {
+	if l.Left != "" {
+		notes = append(notes, l.Contender+": "+l.Left)
+	}
+	if l.Inexact != "" {
+		notes = append(notes, l.Contender+" is not exact: "+l.Inexact)
+	}
+	if each, beyond, ok := l.beyond(); ok {
+		notes = append(notes, fmt.Sprintf("%s: %s a turn, %s beyond the changed content; p50 %s ms, p90 %s, p99 %s, largest %s", l.Contender, kib(each), kib(beyond),
+			ms(quantile(l.Seconds, 0.5)), ms(quantile(l.Seconds, 0.9)), ms(quantile(l.Seconds, 0.99)), ms(slices.Max(l.Seconds))))
+	}
+	return notes
+}
+
+// ratio gives the ratio and its interval as text.
+func (l *Line) ratio(first bool) (one, between string) {
+	switch {
+	case first:
+		return "1", ""
+	case l.Ratio == nil:
+		return "~", ""
+	}
+	return digits(l.Ratio.Median) + "×", fmt.Sprintf("(%s – %s)", digits(l.Ratio.Low), digits(l.Ratio.High))
+}
+
+func (l *Line) peak() string {
+	if l.PeakBytes == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", float64(l.PeakBytes)/(1<<20))
+}
+
+func (l *Line) disk() string {
+	if len(l.DiskBytes) == 0 {
+		return "-"
+	}
+	return thousands(int(medianBytes(l.DiskBytes) >> 10))
+}
+
+// ms writes seconds as milliseconds, with three digits that count.
+func ms(seconds float64) string { return digits(1000 * seconds) }
+
+func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
+
+// digits writes a number with three digits that count, at most two after the point.
+func digits(v float64) string {
+	switch {
+	case v >= 100 || v <= -100:
+		return thousands(int(v + 0.5))
+	case v >= 10 || v <= -10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	if n < 0 {
+		return "-" + thousands(-n)
+	}
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// inBrackets is a text in brackets, if there is one.
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
