@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-82afce7a/rewind/engine/blame"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -80,6 +81,50 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
 	}
 	return e.objects.Write(ctx, w, n.ID)
+}
+
+// Blame tells which snapshot brought each line of a file that has a number from
+// first to last, counted from 1: of a snapshot, or with nil of the worktree as it is
+// now. [ErrNoSnapshot] if there is no such file, [ErrRefused] if it is none of lines.
+func (e *Engine) Blame(ctx context.Context, s *Snapshot, path string, first, last int) (*blame.Result, error) {
+	past := &blame.History{Algorithm: e.alg, Objects: e.objects, View: e.view, Here: e.Here, Base: e.Before}
+	v, err := e.versionOf(ctx, past, s, path)
+	if errors.Is(err, blame.ErrNoLines) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return blame.Run(ctx, past, v, first, last)
+}
+
+// versionOf returns the file that is asked about.
+func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot, path string) (*blame.Version, error) {
+	if s != nil {
+		v, err := past.Find(ctx, s, path)
+		if v == nil && err == nil {
+			err = notThere{snapshot: s.ID, paths: []Note{{Path: Path(path)}}}
+		}
+		return v, err
+	}
+	st, there := dirfd.Lstat(e.root, path)
+	if !there {
+		err := fmt.Errorf("%w: there is no file %q now", ErrNoSnapshot, path)
+		if here, _ := e.Here(ctx); here != nil {
+			if v, _ := past.Find(ctx, here, path); v != nil {
+				err = fmt.Errorf("%w; snapshot %v has it: blame %v:%s", err, here.ID, here.ID, path)
+			}
+		}
+		return nil, err
+	}
+	if st.Mode.Type() != tree.File {
+		return nil, fmt.Errorf("%q %w: it is no file", path, blame.ErrNoLines)
+	}
+	text, whole, err := e.readPresent(path, false)
+	if err == nil {
+		err = blame.Text(path, text, whole)
+	}
+	return &blame.Version{Path: path, Text: text}, err
 }
 
 // filesDone counts the files and links that steps have made.

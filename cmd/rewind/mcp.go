@@ -75,7 +75,13 @@ type (
 	}
 	logParams struct {
 		Path  string `json:"path" jsonschema:"a file or directory, relative to the worktree"`
-		Limit int    `json:"limit,omitempty" jsonschema:"how many snapshots to look through (default 50)"`
+		Limit int    `json:"limit,omitempty" jsonschema:"at most so many (default 20)"`
+	}
+	blameParams struct {
+		Path  string `json:"path" jsonschema:"a text file, relative to the worktree"`
+		ID    string `json:"id,omitempty" jsonschema:"a snapshot (default: the file as it is now)"`
+		First int    `json:"first,omitempty" jsonschema:"the number of the first line (default 1)"`
+		Last  int    `json:"last,omitempty" jsonschema:"the number of the last line (default: 200 lines)"`
 	}
 	planParams struct {
 		Plan string `json:"plan" jsonschema:"the id of a plan that was shown to the user, who agreed to it"`
@@ -83,7 +89,12 @@ type (
 	noParams struct{}
 )
 
-const patchMost = 100_000
+// How much an agent is told at once, if it does not say.
+const (
+	patchMost  = 100_000
+	listedMost = 20
+	blamedMost = 200
+)
 
 // server makes the server with its tools and resources.
 func (t *tools) server() *mcp.Server {
@@ -96,6 +107,7 @@ func (t *tools) server() *mcp.Server {
 	tool(s, &mcp.Tool{Name: "diff", Description: "Show what differs between two recorded states, or between one and the files as they are.", Annotations: reads}, t.diff)
 	tool(s, &mcp.Tool{Name: "read", Description: "Read a text file as it was in a recorded state.", Annotations: reads}, t.read)
 	tool(s, &mcp.Tool{Name: "log", Description: "List the recorded states in which a file or directory changed, newest first.", Annotations: reads}, t.log)
+	tool(s, &mcp.Tool{Name: "blame", Description: "Tell for each line of a file which recorded state brought it, and with it which prompt. A line without a snapshot is not recorded yet.", Annotations: reads}, t.blame)
 	tool(s, &mcp.Tool{Name: "plan_restore", Description: "Show what a restore would write and delete. Changes nothing. Returns the id of the plan.", Annotations: reads}, func(ctx context.Context, p idParams) (any, error) {
 		return t.show(ctx, shown{method: "restore", plan: "plan"}, p)
 	})
@@ -150,7 +162,7 @@ func (t *tools) call(ctx context.Context, method string, params any) (any, error
 
 func (t *tools) list(ctx context.Context, p listParams) (any, error) {
 	if p.Limit <= 0 {
-		p.Limit = 20
+		p.Limit = listedMost
 	}
 	return t.call(ctx, "list", p)
 }
@@ -205,7 +217,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// log looks through snapshots for those in which a path changed.
+// log lists the snapshots that changed a path, with what they changed there.
 func (t *tools) log(ctx context.Context, p logParams) (any, error) {
 	e, err := t.open(ctx)
 	if err != nil {
@@ -213,9 +225,10 @@ func (t *tools) log(ctx context.Context, p logParams) (any, error) {
 	}
 	defer e.Close()
 	if p.Limit <= 0 {
-		p.Limit = 50
+		p.Limit = listedMost
 	}
-	list, err := e.List(ctx, &engine.ListOptions{Limit: p.Limit})
+	paths := []string{strings.TrimPrefix(p.Path, "/")}
+	list, err := e.List(ctx, &engine.ListOptions{Limit: p.Limit, Paths: paths})
 	if err != nil {
 		return nil, err
 	}
@@ -225,18 +238,22 @@ func (t *tools) log(ctx context.Context, p logParams) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := e.Diff(ctx, before, s, []string{p.Path})
-		if errors.Is(err, engine.ErrNoSnapshot) { // it has no such path
-			continue
-		}
+		d, err := e.Diff(ctx, before, s, paths)
 		if err != nil {
 			return nil, err
 		}
-		if len(d.Changes) > 0 {
-			out = append(out, wire.NewShown(s, d.Changes))
-		}
+		out = append(out, wire.NewShown(s, d.Changes))
 	}
-	return map[string]any{"looked_through": len(list), "changed_in": out}, nil
+	return map[string]any{"changed_in": out}, nil
+}
+
+// blame tells of some lines at a time: an agent reads all that it is given.
+func (t *tools) blame(ctx context.Context, p blameParams) (any, error) {
+	p.Path, p.First = strings.TrimPrefix(p.Path, "/"), max(1, p.First)
+	if most := p.First + blamedMost - 1; p.Last <= 0 || p.Last > most {
+		p.Last = most
+	}
+	return t.call(ctx, "blame", p)
 }
 
 // show makes a plan, and remembers what it would do.

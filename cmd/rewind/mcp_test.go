@@ -124,6 +124,19 @@ func TestAnAgentLooksUpItsMistakeOverMCPAndTakesItBack(t *testing.T) {
 	if text := c.want("log", map[string]any{"path": "made"}); strings.Contains(text, first) {
 		t.Errorf("made changed in the first state, too: %s", text)
 	}
+	c.want("log", map[string]any{"path": "notes"}, first, second)
+	c.want("blame", map[string]any{"path": "notes"}, `"line":1,"text":"two","snapshot":"`+second)
+	c.want("blame", map[string]any{"path": "/notes", "id": first}, `"text":"one","snapshot":"`+first+`","older":true`)
+	c.write("long", strings.Repeat("line\n", 500))
+	if text := c.want("blame", map[string]any{"path": "long", "first": 100}, `"line":100,`, `"line":299,`); strings.Contains(text, `"line":300,`) {
+		t.Error("all of a long file is told at once")
+	}
+	if text, failed := c.use("blame", map[string]any{"path": "never"}); !failed || !strings.Contains(text, "never") {
+		t.Errorf("a file that was never there: %s", text)
+	}
+	if err := os.Remove(filepath.Join(c.dir, "long")); err != nil {
+		t.Fatal(err)
+	}
 	r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "rewind://points"})
 	if err != nil || len(r.Contents) != 1 || !strings.Contains(r.Contents[0].Text, first) {
 		t.Errorf("the resource is %+v, %v", r, err)

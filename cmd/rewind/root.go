@@ -47,7 +47,7 @@ func newRoot(a *app) *cobra.Command {
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
-		catCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
+		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
@@ -75,7 +75,7 @@ func longer(c *cobra.Command) string {
 	switch {
 	case strings.Contains(c.Use, "-- PATH"):
 		text += "\n\n" + helpOfPaths
-	case strings.Contains(c.Use, ":PATH"):
+	case strings.Contains(c.Use, ":PATH"), strings.Contains(c.Use, ":]PATH"):
 		text += "\n\nPATH is a file, relative to the current directory; /PATH is relative to the top of\nthe worktree."
 	case strings.Contains(c.Use, "PATH"):
 		text += "\n\nPATH is a file, or a directory with everything below it, as its name is. A pattern\nhas to say :(glob)PATTERN."

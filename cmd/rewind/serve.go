@@ -85,6 +85,7 @@ var methods = map[string]func(context.Context, *call) (any, error){
 	"list":     callList,
 	"show":     callShow,
 	"diff":     callDiff,
+	"blame":    callBlame,
 	"exists":   callExists,
 	"points":   callPoints,
 	"pin":      callPin,

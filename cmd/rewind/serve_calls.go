@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -149,6 +150,34 @@ func callDiff(ctx context.Context, c *call) (any, error) {
 		return patchOf(ctx, d, p.MaxBytes)
 	}
 	return nil, &rpc.Error{Code: rpc.CodeParams, Message: `format is "names", "stat" or "patch"`, Data: exitData{exitUsage}}
+}
+
+func callBlame(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		ID, Path    string
+		First, Last int
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Path == "" || p.First < 0 || p.Last < 0 {
+		return nil, &rpc.Error{Code: rpc.CodeParams, Message: "path is a file, first and last are numbers of lines from 1 on", Data: exitData{exitUsage}}
+	}
+	if p.Last == 0 {
+		p.Last = math.MaxInt
+	}
+	var s *engine.Snapshot
+	var err error
+	if p.ID != "" {
+		if s, err = c.engine.Resolve(ctx, p.ID); err != nil {
+			return nil, err
+		}
+	}
+	r, err := c.engine.Blame(ctx, s, p.Path, max(1, p.First), p.Last)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewBlame(p.Path, s, r), nil
 }
 
 type patchJSON struct {

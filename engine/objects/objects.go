@@ -236,14 +236,20 @@ func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, err
 	if how.In == nil {
 		return o.Payload(ctx, oid.Tree, id)
 	}
-	kind, p, err := how.In.Object(id)
-	if errors.Is(err, cas.ErrNotFound) && o.Git != nil {
-		kind, p, err = o.fromGit(id)
-	}
+	kind, p, err := o.ReadIn(how.In, id)
 	if err == nil && kind != oid.Tree {
 		err = fmt.Errorf("%w: object %v is a %v, not a tree", records.ErrDamaged, id, kind)
 	}
-	return p, StoreError(err)
+	return p, err
+}
+
+// ReadIn is [Objects.Read] for who has the store open already.
+func (o *Objects) ReadIn(v *cas.View, id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	kind, payload, err = v.Object(id)
+	if o.Git != nil && (errors.Is(err, cas.ErrNotFound) || o.gitInstead(id, err)) {
+		return o.fromGit(id)
+	}
+	return kind, payload, StoreError(err)
 }
 
 // EmptyTree returns the id of a tree that holds nothing. Neither the store nor

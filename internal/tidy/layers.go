@@ -46,6 +46,7 @@ var layers = map[string]string{
 	"engine/objects":   "engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
+	"engine/blame":    "engine/objects engine/records internal/hunk internal/oid internal/tree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
 	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",
@@ -58,7 +59,7 @@ var layers = map[string]string{
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
-		"engine/capture engine/changes engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/blame engine/capture engine/changes engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
 	"internal/hook":    "internal/durable internal/trust",
@@ -67,8 +68,8 @@ var layers = map[string]string{
 	"internal/rpc":     "",
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
-	"internal/wire":    "engine engine/shelf",
-	"cmd/rewind":       "engine extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
+	"internal/wire":    "engine engine/blame engine/shelf",
+	"cmd/rewind":       "engine engine/blame extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust",
 	"bench/report":     "",
 	"fuzz":             "*",

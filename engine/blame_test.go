@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// blamed tells of each line of a file the label of the snapshot that brought it, "-"
+// for what is not recorded, with "^" before one that may be older.
+func (p *place) blamed(e *Engine, s *Snapshot, path string) string {
+	p.t.Helper()
+	r, err := e.Blame(context.Background(), s, path, 1, math.MaxInt)
+	p.must(err)
+	var out []string
+	for _, l := range r.Lines {
+		text := "-"
+		if l.From != nil {
+			text = l.From.Label()
+		}
+		if l.Older {
+			text = "^" + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func (p *place) record(e *Engine, label string) *Snapshot {
+	p.t.Helper()
+	r, err := e.Snapshot(context.Background(), &SnapshotOptions{Label: label})
+	p.must(err)
+	return r.Snapshot
+}
+
+func TestBlameFollowsAFileThroughItsVersionsAlone(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, git)
+		e := p.open()
+		p.write("f", "1\n")
+		p.record(e, "a")
+		p.write("other", "x")
+		p.record(e, "b")
+		p.write("f", "1\n2\n")
+		p.record(e, "c")
+		p.must(os.Chmod(filepath.Join(p.dir, "f"), 0o755)) // no version of what is in it
+		p.record(e, "d")
+		p.write("made", "1\n2\n")
+		made := p.record(e, "e")
+		p.write("f", "0\n1\n2\n")
+		for path, want := range map[string]string{"f": "- ^a c", "made": "e e"} {
+			if got := p.blamed(e, nil, path); got != want {
+				t.Errorf("git %v: %s: %q, want %q", git, path, got, want)
+			}
+		}
+		if got := p.blamed(e, made, "f"); got != "^a c" {
+			t.Errorf("git %v: in e: %q", git, got)
+		}
+	}
+}
+
+func TestBlameOfALineThatARestoreBroughtBackNamesWhereItCameFrom(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("f", "1\n")
+	p.record(e, "a")
+	p.write("f", "1\n2\n")
+	b := p.record(e, "b")
+	p.write("f", "x\n")
+	p.record(e, "c")
+	_, err := e.Restore(ctx, b.ID, nil)
+	p.must(err)
+	if got := p.blamed(e, nil, "f"); got != "^a b" {
+		t.Errorf("after the restore: %q", got)
+	}
+}
+
+func TestASnapshotThatLeftAFileOutBringsNoLines(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.write("f", "1\n")
+	p.write("g", "1\n")
+	p.record(e, "a")
+	p.env["REWIND_EXCLUDE"] = "f"
+	p.write("g", "2\n")
+	p.record(p.open(), "b")
+	delete(p.env, "REWIND_EXCLUDE")
+	p.write("f", "1\n2\n")
+	p.record(p.open(), "c")
+	if got := p.blamed(p.open(), nil, "f"); got != "^a c" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBlameFollowsAFileThatWasMoved(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		p := newPlace(t, git)
+		e := p.open()
+		p.write("d/old", "1\n2\n3\n")
+		p.write("d/unlike", "x\ny\nz\n")
+		p.write("copied", "1\n2\n")
+		p.record(e, "a")
+		p.must(os.Rename(filepath.Join(p.dir, "d/old"), filepath.Join(p.dir, "moved")))
+		p.must(os.Rename(filepath.Join(p.dir, "d/unlike"), filepath.Join(p.dir, "d/changed")))
+		p.write("d/changed", "1\n2\nz\n")
+		p.write("copy", "1\n2\n")
+		p.record(e, "b")
+		p.write("again", "1\n2\n3\n4\n")
+		p.must(os.Remove(filepath.Join(p.dir, "moved")))
+		p.record(e, "c")
+		for path, want := range map[string]string{"again": "^a ^a ^a c", "d/changed": "b b b", "copy": "b b"} {
+			if got := p.blamed(e, nil, path); got != want {
+				t.Errorf("git %v: %s: %q, want %q", git, path, got, want)
+			}
+		}
+		r, err := e.Blame(context.Background(), nil, "again", 1, 9)
+		if p.must(err); r.Lines[0].Path != "d/old" || r.Lines[3].Path != "again" {
+			t.Errorf("it was called %q", r.Lines[0].Path)
+		}
+	}
+}
+
+func TestBlameOfWhatHasNoLinesSaysSo(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.write("text", "1\n")
+	p.write("d/f", "1\n")
+	p.must(os.Symlink("text", filepath.Join(p.dir, "link")))
+	p.write("turned", "a\x00b\n")
+	s := p.record(e, "a")
+	p.write("turned", "now text\n")
+	p.record(e, "b")
+	for _, path := range []string{"d", "link"} {
+		for _, at := range []*Snapshot{nil, s} {
+			if _, err := e.Blame(ctx, at, path, 1, 9); !errors.Is(err, ErrRefused) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if _, err := e.Blame(ctx, s, "turned", 1, 9); !errors.Is(err, ErrRefused) {
+		t.Errorf("a binary file: %v", err)
+	}
+	if got := p.blamed(e, nil, "turned"); got != "b" {
+		t.Errorf("a file that was binary: %q", got)
+	}
+	for _, at := range []*Snapshot{nil, s} {
+		if _, err := e.Blame(ctx, at, "never", 1, 9); !errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("what was never there: %v", err)
+		}
+	}
+}
+
+func TestBlameWorksWhereNothingIsRecordedYet(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "1\n2\n")
+	if got := p.blamed(p.open(), nil, "f"); got != "- -" {
+		t.Errorf("%q", got)
+	}
+}
+
+func BenchmarkBlameOf300Versions(b *testing.B) {
+	p := newPlace(b, true)
+	e := p.open()
+	for i := range 1000 {
+		p.write(fmt.Sprintf("d%d/f%d", i%30, i), "x")
+	}
+	lines := make([]string, 2000)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("line %d of a file that is as long as such files are", i)
+	}
+	for v := range 300 {
+		lines[v*7%2000] = fmt.Sprintf("changed in version %d", v)
+		p.write("d7/file", strings.Join(lines, "\n"))
+		p.record(e, "")
+		for w := range 2 {
+			p.write("other", fmt.Sprint(v, w))
+			p.record(e, "")
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		if _, err := e.Blame(context.Background(), nil, "d7/file", 1, math.MaxInt); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
