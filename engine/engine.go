@@ -110,6 +110,9 @@ type Engine struct {
 // Root returns the worktree's directory, absolute and without symbolic links.
 func (e *Engine) Root() string { return e.root }
 
+// OwnDir returns the directory in which files of the worktree's own lie.
+func (e *Engine) OwnDir() string { return e.ownDir }
+
 // Algorithm returns the hash behind the worktree's ids.
 func (e *Engine) Algorithm() oid.Algorithm { return e.alg }
 

@@ -112,6 +112,9 @@ func (h *heirloom) read(ctx context.Context) error {
 		if history.Open != nil {
 			return fmt.Errorf("%w: a %s: \"rewind --no-git sync\" finishes it", ErrUnfinished, history.Open.Kind)
 		}
+		if history.Away != nil {
+			return fmt.Errorf("%w: a bisect: \"rewind --no-git bisect reset\" ends it", ErrUnfinished)
+		}
 		for op := history.Undo; op != nil; {
 			h.undo = append(h.undo, op)
 			if op, err = v.Operation(op.Below); err != nil {

@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // Undo takes back the newest restore (or redo) that was not yet taken back: it
@@ -128,4 +131,65 @@ func (e *Engine) reverted(ctx context.Context, kind records.OperationKind) (op *
 
 func nothingTo(kind records.OperationKind) error {
 	return fmt.Errorf("%w: there is no restore to %s", ErrNothing, kind)
+}
+
+// An Away says that the files stand elsewhere for a while ([Engine.Leave]).
+type Away struct {
+	Home  oid.ID    // the snapshot of the present as it was
+	Since time.Time // when that was
+	State []byte    // the caller's
+	Moved bool      // something was restored since, and [Engine.Undo] has not taken it back
+
+	Unfinished bool // an operation was interrupted, which Undo takes back or finishes
+}
+
+// Leave records the present before somebody restores one snapshot after the other
+// to look at them. Whatever is restored until [Engine.Arrive] is not to be seen in
+// the history afterwards, and no prune drops what the way back needs. The state is
+// the caller's. If the files are away already, it is [ErrRefused].
+func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err error) {
+	lock, err := e.lockOperations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	if _, err := e.recoverFirst(ctx, lock); err != nil {
+		return nil, err
+	}
+	if away, err := e.Away(ctx); err != nil || away != nil {
+		return nil, errors.Join(err, fmt.Errorf("%w: the files are away already", ErrRefused))
+	}
+	c, err := e.stage(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Discard()
+	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, home *Snapshot) error {
+		return u.SetAway(home.ID, c.at, state)
+	})
+	if err != nil {
+		return nil, err
+	}
+	_ = done.way.Finish(ctx) // the next command tries again
+	return done.snapshot, nil
+}
+
+// Away returns what [Engine.Leave] wrote down, nil if the files are not away.
+func (e *Engine) Away(ctx context.Context) (*Away, error) {
+	h, err := e.history(ctx)
+	if err != nil || h.Away == nil {
+		return nil, err
+	}
+	return &Away{h.Away.Home, h.Away.Since, h.Away.State, h.Away.After(h.Undo), h.Open != nil}, nil
+}
+
+// KeepAway keeps another state of who took the files away from home.
+func (e *Engine) KeepAway(ctx context.Context, home oid.ID, state []byte) error {
+	return e.update(ctx, func(u *records.Update) error { return u.SetAway(home, oid.ID{}, state) })
+}
+
+// Arrive says that the files are back: undo and redo take back what they took back
+// when [Engine.Leave] was called, and the files stand where they stood.
+func (e *Engine) Arrive(ctx context.Context) error {
+	return e.update(ctx, func(u *records.Update) error { return u.SetAway(oid.ID{}, oid.ID{}, nil) })
 }

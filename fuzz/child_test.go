@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "travel":
 		travelAndDie()
+	case "bisect":
+		bisectAndDie()
 	case "follow":
 		followAndDie()
 	case "worker":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -49,10 +50,11 @@ func runCommand(a *app) *cobra.Command {
 	return c
 }
 
-// isRun reports whether signals are for the command of run, and not for rewind.
-func isRun(root *cobra.Command, args []string) bool {
+// hearsItself reports whether a command hears signals itself: run, for which they
+// are its command's, and bisect, which puts the files back first.
+func hearsItself(root *cobra.Command, args []string) bool {
 	c, _, err := root.Find(args)
-	return err == nil && c.Name() == "run"
+	return err == nil && (c.Name() == "run" || c.Name() == "bisect")
 }
 
 func (r *around) run(ctx context.Context, args []string) error {
@@ -65,7 +67,7 @@ func (r *around) run(ctx context.Context, args []string) error {
 			return exitError(exitNotBegun)
 		}
 	}
-	state, err := r.command(args)
+	state, err := r.app.command(args, behindWriter(r.app.out))
 	if err != nil {
 		say(r.app.err, "rewind: %v\n", err)
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -125,11 +127,11 @@ func (a *app) point(ctx context.Context, e *engine.Engine, opt *engine.SnapshotO
 	return nil
 }
 
-// command runs the command where -C says, with the terminal as it is, and waits for
+// command runs a command where -C says, with the terminal as it is, and waits for
 // its end. Signals are its own.
-func (r *around) command(args []string) (*os.ProcessState, error) {
+func (a *app) command(args []string, out io.Writer) (*os.ProcessState, error) {
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.app.dir, r.app.in, behindWriter(r.app.out), r.app.err
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.dir, a.in, out, a.err
 	heard := make(chan os.Signal, 8)
 	signal.Notify(heard, passedOn()...)
 	defer signal.Stop(heard)
@@ -142,7 +144,7 @@ func (r *around) command(args []string) (*os.ProcessState, error) {
 		for {
 			select {
 			case s := <-heard:
-				passOn(cmd.Process, s, isTerminal(r.app.in))
+				passOn(cmd.Process, s, isTerminal(a.in))
 			case <-ended:
 				return
 			}

@@ -137,6 +137,8 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
 		{"mcp", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
+		{"bisect", "--good", first.ID, "--bad", "@", "--", "true"}, {"bisect", "--good", evil, "--bad", "@", "--", evil}, {"bisect", "--good", first.ID, "--bad", "@", "--path", evil, "--", "true"}, {"bisect", evil},
+		{"bisect", "start", "--good", first.ID, "--bad", "@"}, {"list"}, {"bisect", "good", evil}, {"bisect", "skip"}, {"bisect", "reset"},
 		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"bench", "--workloads", evil}, {"help", evil}, {"pin", first.ID, "@" + evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},
 	}
 	for _, args := range all {

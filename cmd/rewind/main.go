@@ -22,7 +22,7 @@ func main() {
 	}
 	collectLater()
 	ctx, stop, off := context.Background(), func() {}, func() bool { return false }
-	if !isRun(newRoot(&app{}), os.Args[1:]) {
+	if !hearsItself(newRoot(&app{}), os.Args[1:]) {
 		ctx, stop = interruptible(ctx)
 		if !isBench(newRoot(&app{}), os.Args[1:]) {
 			off = endAfter(ctx, os.Stderr)

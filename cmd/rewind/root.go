@@ -49,6 +49,7 @@ func newRoot(a *app) *cobra.Command {
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
 		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
+	root.AddCommand(bisectCommand(a))
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
 		a.completeIDs(c)
@@ -194,6 +195,9 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 		return nil, nil, err
 	}
 	e, err := a.openIn(ctx)
+	if err == nil {
+		a.warnOfBisect(ctx, c, e)
+	}
 	return ctx, e, err
 }
 

@@ -14,6 +14,8 @@ type History struct {
 	Undo, Redo *Operation // the newest of each; nil if there is none
 	Open       *Operation // unfinished, if any
 
+	Away *away // the files are away from where they stood, and are to come back; nil: they are not
+
 	// Strange is an unfinished operation that was not begun in this directory.
 	// It was begun in one that had this name and was removed, or in one of
 	// which this is a copy; or nobody wrote down where.
@@ -31,8 +33,9 @@ func (v *View) History() (h History, err error) {
 	}
 	whom := v.madeFor(row.Birth)
 	if whom == forAnother { // its stacks are none of ours
-		row.Undo, row.Redo = 0, 0
+		row.Undo, row.Redo, row.Away = 0, 0, nil
 	}
+	h.Away = row.Away
 	for _, at := range []struct {
 		seq uint64
 		op  **Operation
@@ -59,7 +62,7 @@ func (u *Update) Begin(op *Operation) error {
 	if err != nil {
 		return err
 	}
-	op.Stood = w.At
+	op.Stood, op.Away = w.At, row.Away != nil
 	if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 		return err
 	}
@@ -132,7 +135,11 @@ func (v *View) Wanted(key string) (ops []*Operation, err error) {
 		all, err := v.operations(key)
 		return stacks(all), err
 	}
-	for _, top := range []uint64{row.Undo, row.Redo} {
+	tops := []uint64{row.Undo, row.Redo}
+	if a := row.Away; a != nil { // what undo and redo will be again
+		ops, tops = append(ops, &Operation{From: a.Home, To: a.Home}), append(tops, a.Undo, a.Redo)
+	}
+	for _, top := range tops {
 		for seq := top; seq != 0; {
 			op, err := v.Operation(seq)
 			if err != nil {
@@ -156,6 +163,7 @@ type historyRow struct {
 	Open  uint64 `json:"open,omitempty"`  // the operation that is unfinished
 	Undo  uint64 `json:"undo,omitempty"`  // the one that undo takes back
 	Redo  uint64 `json:"redo,omitempty"`  // the undo that redo takes back
+	Away  *away  `json:"away,omitempty"`  // the files are away from where they stood
 }
 
 func (v *View) historyRow(key string) (row historyRow, ok bool, err error) {

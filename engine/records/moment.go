@@ -33,14 +33,14 @@ func (u *Update) arrive(op *Operation) error {
 }
 
 // Operations returns the newest operations of the owner, at most so many (0:
-// all), newest first.
+// all), newest first, but for those that were begun while the files were away.
 func (v *View) Operations(limit int) (ops []*Operation, err error) {
 	for key, value := range v.Table(tableOperations).Backward() {
 		op, err := decodeOperation(key, value)
 		if err != nil {
 			return nil, err
 		}
-		if op.Where != v.owner.Key {
+		if op.Where != v.owner.Key || op.Away {
 			continue
 		}
 		if ops = append(ops, op); len(ops) == limit {

@@ -41,8 +41,12 @@ func (v *View) Places() map[string]string {
 	return places
 }
 
-// AddPlace keeps a directory in which sessions lie, if it is new.
-func (u *Update) AddPlace(dir, kind string) error {
+// SetPlace keeps a directory in which sessions lie, if it is new; with no kind it
+// forgets it.
+func (u *Update) SetPlace(dir, kind string) error {
+	if kind == "" {
+		return u.remove(tablePlaces, []byte(dir))
+	}
 	known, err := u.Table(tablePlaces).Value([]byte(dir))
 	if err == nil && string(known) == kind {
 		return nil
@@ -51,16 +55,6 @@ func (u *Update) AddPlace(dir, kind string) error {
 		return err
 	}
 	return u.put(tablePlaces, []byte(dir), []byte(kind))
-}
-
-// ForgetPlaces forgets directories.
-func (u *Update) ForgetPlaces(dirs []string) error {
-	for _, dir := range dirs {
-		if err := u.remove(tablePlaces, []byte(dir)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Notice returns the paths that something was said of, nil if it was not said

@@ -41,6 +41,7 @@ type Operation struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
 	Partial bool      `json:"partial,omitempty"`
+	Away    bool      `json:"away,omitempty"` // begun while the files were away: not to be seen in the history
 }
 
 // Operation returns the operation with a number, nil for 0.

@@ -10,6 +10,7 @@ package retention
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func (s *Sessions) Remember(u *records.Update) error {
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
-		if err := u.AddPlace(dir, kind); err != nil {
+		if err := u.SetPlace(dir, kind); err != nil {
 			return err
 		}
 	}
@@ -116,5 +117,10 @@ func (s *Sessions) ForgetMissing(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return s.Update(ctx, func(u *records.Update) error { return u.ForgetPlaces(missing) })
+	return s.Update(ctx, func(u *records.Update) (err error) {
+		for _, dir := range missing {
+			err = errors.Join(err, u.SetPlace(dir, ""))
+		}
+		return err
+	})
 }

@@ -69,7 +69,7 @@ var layers = map[string]string{
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/blame engine/shelf",
-	"cmd/rewind":       "engine engine/blame extension internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust",
 	"bench/report":     "",
 	"fuzz":             "*",
@@ -77,6 +77,8 @@ var layers = map[string]string{
 	"fuzz/hostile":     "*",
 	"fuzz/power":       "*",
 	"internal/tidy":    "",
+
+	"internal/bisect": "engine internal/durable internal/oid",
 }
 
 // outside lists every module that non-test code may import, and the packages

@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/bisect"
+)
+
+// The exit codes of a command that tells the verdict, as git has them.
+const (
+	verdictSkip = 125 // that cannot be told here
+	verdictMost = 127 // the last one that is a failure; what is above calls the search off
+)
+
+// bisecting is what the verbs of bisect have in common.
+type bisecting struct {
+	*app
+	good, bad string
+	paths     []string
+}
+
+func bisectCommand(a *app) *cobra.Command {
+	b := &bisecting{app: a}
+	c := verb("bisect --good ID --bad ID [--path PATH]... -- COMMAND [ARG...]", "Find the first snapshot at which a command fails, and put everything back", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+		return b.run(c, args)
+	})
+	b.flags(c)
+	start := verb("start --good ID --bad ID [--path PATH]...", "Begin a search in which you tell the verdicts", nothing, func(c *cobra.Command, _ []string) error {
+		return b.start(c)
+	})
+	b.flags(start)
+	reset := verb("reset", "Put back what was there before the search, and end it; --force ends it also where that fails", nothing, func(c *cobra.Command, _ []string) error {
+		return b.reset(c)
+	})
+	c.AddCommand(start,
+		b.verdictCommand("good", bisect.Good, "It works here, or at ID"), b.verdictCommand("bad", bisect.Bad, "It fails here, or at ID"),
+		b.verdictCommand("skip", bisect.Skipped, "That cannot be told here, or at ID"), a.jsonFlag(reset))
+	for _, sub := range c.Commands() {
+		sub.Long = longer(sub)
+	}
+	return c
+}
+
+func (b *bisecting) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&b.good, "good", "", "a snapshot at which it works, by its `ID`")
+	f.StringVar(&b.bad, "bad", "", "a later snapshot at which it fails, by its `ID`")
+	f.StringArrayVar(&b.paths, "path", nil, "search only among the snapshots that changed this `PATH` (may be said more than once)")
+	b.jsonFlag(c)
+}
+
+func (b *bisecting) verdictCommand(name string, v bisect.Verdict, short string) *cobra.Command {
+	c := verb(name+" [ID]", short, takes(0, 1, "rewind bisect "+name), func(c *cobra.Command, args []string) error {
+		return b.mark(c, v, args)
+	})
+	return b.jsonFlag(c)
+}
+
+// options resolves what the flags say.
+func (b *bisecting) options(ctx context.Context, e *engine.Engine) (opt bisect.Options, err error) {
+	if b.good == "" || b.bad == "" {
+		return opt, usagef("bisect: --good and --bad are both needed, as in: rewind bisect --good @~9 --bad @ -- make test")
+	}
+	if opt.Good, err = e.Resolve(ctx, b.good); err != nil {
+		return opt, err
+	}
+	if opt.Bad, err = e.Resolve(ctx, b.bad); err != nil {
+		return opt, err
+	}
+	opt.Paths, err = b.inside(b.paths)
+	return opt, err
+}
+
+// mistaken makes ends that are none a mistake on the command line.
+func mistaken(err error) error {
+	if errors.Is(err, bisect.ErrRange) {
+		return usagef("bisect: %w", err)
+	}
+	if errors.Is(err, bisect.ErrOpen) {
+		return fmt.Errorf("%w: \"rewind bisect reset\" ends it, and puts back what was there before", err)
+	}
+	return err
+}
+
+// run searches with a command that tells the verdicts. Whatever happens then, the
+// present is put back.
+func (b *bisecting) run(c *cobra.Command, args []string) error {
+	switch at := c.ArgsLenAtDash(); {
+	case at > 0 || at < 0 && len(args) > 0:
+		return usagef("bisect: %q stands before --; the command comes behind it, as in: rewind bisect --good @~9 --bad @ -- make test", args[0])
+	case len(args) == 0 && b.good == "" && b.bad == "":
+		return c.Help()
+	case len(args) == 0:
+		return usagef("bisect: the command is missing behind --, as in: rewind bisect --good @~9 --bad @ -- make test; \"rewind bisect start\" lets you tell the verdicts")
+	}
+	if !strings.ContainsRune(args[0], os.PathSeparator) {
+		if _, err := exec.LookPath(args[0]); err != nil {
+			return usagef("bisect: there is no command %q", args[0])
+		}
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	c.SetContext(ctx)
+	ctx, e, err := b.open(c)
+	if err != nil {
+		return err
+	}
+	opt, err := b.options(ctx, e)
+	if err != nil {
+		return err
+	}
+	opt.Command = args
+	s, err := bisect.Start(ctx, e, &opt)
+	if err != nil {
+		return mistaken(err)
+	}
+	defer s.Release()
+	why := b.search(ctx, s, args)
+	return b.end(context.WithoutCancel(ctx), s, why)
+}
+
+// search runs the command at one snapshot after the other. The error says why the
+// search was called off.
+func (b *bisecting) search(ctx context.Context, s *bisect.Bisect, args []string) error {
+	out := behindWriter(b.out)
+	if b.json { // standard output is for the one object
+		out = b.err
+	}
+	for {
+		at, err := s.Next(ctx)
+		if ctx.Err() != nil {
+			return errCalledOff
+		}
+		if err != nil || at == nil {
+			return err
+		}
+		b.progress.clear()
+		say(b.err, "rewind: %s; testing %s\n", leftText(s), lineOf(at))
+		code, err := b.verdict(args, out)
+		if ctx.Err() != nil {
+			return errCalledOff
+		}
+		if err != nil {
+			return err
+		}
+		t := bisect.Tested{ID: at.ID, Verdict: bisect.Bad, Exit: &code}
+		switch code {
+		case 0:
+			t.Verdict = bisect.Good
+		case verdictSkip:
+			t.Verdict = bisect.Skipped
+		}
+		say(b.err, "rewind: %s is %s (exit %d)\n", short(at.ID), t.Verdict, code)
+		if err := s.Mark(ctx, t); err != nil {
+			return err
+		}
+	}
+}
+
+// errCalledOff ends a search that was interrupted.
+var errCalledOff = errors.New("interrupted")
+
+// verdict runs the command and returns its exit code.
+func (b *bisecting) verdict(args []string, out io.Writer) (int, error) {
+	state, err := b.command(args, out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return exitNotFound, nil
+	case errors.Is(err, fs.ErrPermission):
+		return exitNotRun, nil
+	case err != nil:
+		return 0, err
+	}
+	switch code := state.ExitCode(); {
+	case code < 0:
+		return 0, fmt.Errorf("the command ended by a signal (%v), which says nothing of the snapshot", state)
+	case code > verdictMost:
+		return 0, fmt.Errorf("the command ended with %d; above %d calls the search off", code, verdictMost)
+	default:
+		return code, nil
+	}
+}
+
+// end puts the present back, and tells what the search came to. Why is the reason
+// for which it was called off, nil if it ended by itself. A second signal ends that
+// too: then the next command tells of it.
+func (b *bisecting) end(ctx context.Context, s *bisect.Bisect, why error) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if b.endAfter != nil {
+		defer b.endAfter(ctx, b.err)()
+	}
+	b.progress.clear()
+	if errors.Is(why, errCalledOff) {
+		say(b.err, "rewind: interrupted; the files are being put back\n")
+	}
+	back, err := s.Close(ctx, b.force)
+	if err != nil {
+		return fmt.Errorf("the files are not all as they were before the bisect (%s is what was there): \"rewind bisect reset\" puts them back: %w", short(s.Home()), err)
+	}
+	if len(back.Conflicts) > 0 {
+		return b.notBack(s, back)
+	}
+	if why != nil {
+		b.printLeft(s, back)
+		return fmt.Errorf("bisect: %w; the files are as they were before", why)
+	}
+	return b.printFound(ctx, s)
+}
+
+// notBack names what could not be put back. The bisect stands open.
+func (b *bisecting) notBack(s *bisect.Bisect, back *engine.Restored) error {
+	b.printKept(nil, back.Conflicts)
+	say(b.err, "rewind: the paths above could not be put back (%s has them); \"rewind bisect reset\" tries again, and with --force leaves them as they are\n", short(s.Home()))
+	if b.json {
+		b.printJSON(newBisected(s, bisect.Found{}, back))
+	}
+	return errPartial
+}
+
+func (b *bisecting) start(c *cobra.Command) error {
+	ctx, e, err := b.open(c)
+	if err != nil {
+		return err
+	}
+	opt, err := b.options(ctx, e)
+	if err != nil {
+		return err
+	}
+	s, err := bisect.Start(ctx, e, &opt)
+	if err != nil {
+		return mistaken(err)
+	}
+	defer s.Release()
+	return b.goOn(ctx, s)
+}
+
+func (b *bisecting) mark(c *cobra.Command, v bisect.Verdict, args []string) error {
+	ctx, e, err := b.open(c)
+	if err != nil {
+		return err
+	}
+	s, err := bisect.Open(ctx, e)
+	if errors.Is(err, bisect.ErrNone) {
+		return fmt.Errorf("%w: \"rewind bisect start\" begins one", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	if err := s.Load(ctx); err != nil {
+		return mistaken(err)
+	}
+	t := bisect.Tested{ID: s.At(), Verdict: v}
+	if len(args) > 0 {
+		named, err := e.Resolve(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		t.ID = named.ID
+	}
+	if t.ID.IsZero() {
+		return usagef("bisect: nothing is being tested at this moment; write the ID")
+	}
+	if err := s.Mark(ctx, t); err != nil {
+		return mistaken(err)
+	}
+	return b.goOn(ctx, s)
+}
+
+// goOn puts the next snapshot in place, for a person to look at, or ends the search.
+func (b *bisecting) goOn(ctx context.Context, s *bisect.Bisect) error {
+	at, err := s.Next(ctx)
+	b.progress.clear()
+	if err != nil {
+		return fmt.Errorf("%w (\"rewind bisect reset\" puts back what was there before)", err)
+	}
+	if at == nil {
+		return b.end(ctx, s, nil)
+	}
+	if b.json {
+		b.printJSON(newBisecting(s, at))
+		return nil
+	}
+	say(b.out, "the files are those of %s\n", lineOf(at))
+	say(b.out, "%s; now say: rewind bisect good, bad or skip (reset ends it)\n", leftText(s))
+	return nil
+}
+
+func (b *bisecting) reset(c *cobra.Command) error {
+	ctx, e, err := b.open(c)
+	if err != nil {
+		return err
+	}
+	s, err := bisect.Open(ctx, e)
+	if errors.Is(err, bisect.ErrNone) {
+		return fmt.Errorf("%w: there is nothing to put back", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	back, err := s.Close(ctx, b.force)
+	b.progress.clear()
+	if err != nil {
+		if b.force {
+			return fmt.Errorf("the bisect is ended, and the files stay as they are: %w", err)
+		}
+		return err
+	}
+	if len(back.Conflicts) > 0 && !b.force {
+		return b.notBack(s, back)
+	}
+	b.printKept(nil, back.Conflicts)
+	b.printLeft(s, back)
+	if b.json {
+		b.printJSON(newBisected(s, bisect.Found{}, back))
+	} else {
+		say(b.out, "the files are as they were before the bisect (%s)\n", short(s.Home()))
+	}
+	return outcome(back)
+}
+
+// warnOfBisect says of a bisect that stands open that the files are not the user's
+// present. The verbs of bisect itself need no such word.
+func (a *app) warnOfBisect(ctx context.Context, c *cobra.Command, e *engine.Engine) {
+	if c.Name() == "bisect" || c.HasParent() && c.Parent().Name() == "bisect" {
+		return
+	}
+	if away, err := e.Away(ctx); err == nil && away != nil {
+		say(a.err, "rewind: warning: a bisect stands open here since %s: \"rewind bisect reset\" puts back what was there before (%s)\n",
+			away.Since.Local().Format(time.DateTime), short(away.Home))
+	}
+}
+
+// leftText says how much is still to be tested.
+func leftText(s *bisect.Bisect) string {
+	left, tests := s.Left()
+	return fmt.Sprintf("%s to tell of, about %s", count(left, "snapshot"), count(tests, "test"))
+}
+
+// lineOf shows a snapshot on one line.
+func lineOf(s *engine.Snapshot) string {
+	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s", short(s.ID), s.Time.Local().Format(time.DateTime), oneLine(describe(s))))
+}
+
+// printLeft names the snapshot of what the last test had changed.
+func (b *bisecting) printLeft(s *bisect.Bisect, back *engine.Restored) {
+	for _, t := range s.Tested() {
+		if t.Why != "" {
+			say(b.err, "rewind: %s could not be tested: %s\n", short(t.ID), t.Why)
+		}
+		if !t.Left.IsZero() {
+			say(b.err, "rewind: what was changed while %s was tested is in %s\n", short(t.ID), short(t.Left))
+		}
+	}
+	if !back.Undo.IsZero() {
+		say(b.err, "rewind: what was there until now is in %s\n", short(back.Undo))
+	}
+}
