@@ -271,3 +271,34 @@ func TestAnIgnoredFileInThePlaceOfADirectoryOfTheIndexMayBeClosed(t *testing.T) 
 	w.settle()
 	w.keep()
 }
+
+// Seed 97100020: attributes that cannot be read are the index's. What was made of
+// a file by them does not count any more when their file is gone.
+func TestAttributesThatCouldNotBeReadAreForgottenWhenTheyAreGone(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: rules that cannot be read, for root can read all of them")
+	}
+	for _, dir := range []string{"", "d/"} {
+		for _, seen := range []bool{true, false} {
+			w := plain(t, kind{})
+			w.write(dir+".gitattributes", "core working-tree-encoding=UTF-16LE eol=crlf\n")
+			w.git("add", "-A")
+			w.write(dir+"core", "\xe8\xff latin\n770 a line\t")
+			w.write(dir+"sub/core", "\xe8\xff latin\n770 a line\t")
+			if w.settle(); seen {
+				w.keep()
+			}
+			w.hidden = w.path(dir + ".gitattributes")
+			w.must(os.Chmod(w.hidden, 0))
+			w.settle()
+			w.record()
+			w.must(os.Chmod(w.hidden, 0o644))
+			w.hidden = ""
+			w.must(os.Rename(w.path(dir+".gitattributes"), w.path(dir+"elsewhere")))
+			for range 2 {
+				w.settle()
+				w.keep()
+			}
+		}
+	}
+}

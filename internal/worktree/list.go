@@ -160,10 +160,16 @@ func (l *listing) ownRules() error {
 	if n.attrFile != (ruleFile{}) {
 		n.attrsOut = mixID(n.attrs, n.attrFile.id)
 	}
-	if it := l.old[attrName]; it.Flags&stattable.Rule != 0 || had != (ruleFile{}) {
+	if it := l.old[attrName]; it.Flags&stattable.Rule != 0 || had != (ruleFile{}) || l.leftOut(attrName) {
 		l.sameAttrs = l.sameAttrs && it.Flags&stattable.Rule != 0 && it.Raw == n.attrFile.id
 	}
 	return nil
+}
+
+// leftOut reports whether the row has a note about a name. Attributes that could
+// not be read are no entry of it, and those of the index were in force.
+func (l *listing) leftOut(name string) bool {
+	return !l.n.row.IsZero() && slices.ContainsFunc(l.n.row.Notes(), func(note stattable.Note) bool { return note.Name == name })
 }
 
 // name decides about one name on disk.
