@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -143,4 +144,6 @@ type (
 	Path = records.Path
 	// An Operation is a restore, an undo or a redo.
 	Operation = records.Operation
+	// A Changed says what a snapshot changed, within bounds.
+	Changed = changes.Changed
 )

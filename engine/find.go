@@ -65,7 +65,7 @@ func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e
 // newLookup makes what finds and lists snapshots.
 func (e *Engine) newLookup() *lookup.Reader {
 	return &lookup.Reader{
-		View: e.view, Update: e.update, Objects: e.objects,
+		View: e.view, Update: e.updateIfThere, Objects: e.objects,
 		Compare: func(ctx context.Context) lookup.Comparer { return e.comparer(ctx, nil) },
 		Select: func(ctx context.Context, paths []string) (lookup.Selection, error) {
 			return selection(paths, e.existsIn(ctx, e.newest(ctx)))

@@ -32,6 +32,14 @@ func (e *Engine) update(ctx context.Context, f func(*records.Update) error) erro
 	return objects.StoreError(e.opened().Update(ctx, e.changing(f)))
 }
 
+// updateIfThere changes the store, if there is one.
+func (e *Engine) updateIfThere(ctx context.Context, f func(*records.Update) error) error {
+	if e.opened() == nil {
+		return nil
+	}
+	return e.update(ctx, f)
+}
+
 // changing turns a change of the records into a change of the store.
 func (e *Engine) changing(f func(*records.Update) error) func(*cas.Update) error {
 	return func(u *cas.Update) error { return f(records.Change(u, e.owner())) }

@@ -45,7 +45,7 @@ func importCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printImported(r *engine.Imported, dry bool) {
-	a.printList(r.Snapshots, moments{}, true)
+	a.printSnapshots(r.Snapshots)
 	if dry {
 		say(a.err, "would import %s\n", count(len(r.Snapshots), "checkpoint"))
 		return

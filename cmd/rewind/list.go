@@ -1,93 +1,207 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/when"
 	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
+// A listing is how snapshots are listed.
+type listing struct {
+	opt          engine.ListOptions
+	since, until string
+	oneline      bool
+	graph        bool
+}
+
 func listCommand(a *app) *cobra.Command {
-	var opt engine.ListOptions
-	c := verb("list", "List snapshots, newest first", nothing, func(c *cobra.Command, _ []string) error {
+	var l listing
+	c := verb("list [-- PATH...]", "List snapshots with what each one changed, newest first", onlyPaths, func(c *cobra.Command, args []string) error {
+		if err := l.check(args); err != nil {
+			return err
+		}
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
 		}
-		if opt.Limit < 0 {
-			return usagef("--limit %d is negative", opt.Limit)
-		}
-		opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
-		opt.OnPurpose = !opt.All && !a.json
-		list, err := e.List(ctx, &opt)
-		if err != nil && len(list) == 0 {
+		if l.opt.Paths, err = a.inside(args); err != nil {
 			return err
 		}
-		m, other := momentsOf(ctx, e)
-		err = errors.Join(err, other)
+		l.opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
+		l.opt.OnPurpose = !l.opt.All && !a.json && !l.graph
+		l.opt.Changes = true
 		if a.json {
-			a.printJSON(wire.NewList(list, m.here, m.ops))
-		} else if m = m.chosen(ctx, e, &opt); len(list)+len(m.kept) == 0 && err == nil {
-			a.printNone(&opt)
-		} else {
-			a.printList(list, m, opt.All)
+			return a.listJSON(ctx, e, &l)
 		}
-		return err // of some the records are damaged
+		return a.list(ctx, e, &l)
 	})
 	f := c.Flags()
-	f.BoolVar(&opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
-	f.StringVar(&opt.Session, "session", "", "only those of the conversation with this `id`")
-	f.IntVar(&opt.Limit, "limit", 0, "at most `N` snapshots; 0: all")
+	f.BoolVar(&l.opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
+	f.StringVar(&l.opt.Session, "session", "", "only those of the conversation with this `id`")
+	f.StringVar(&l.opt.Trigger, "trigger", "", "only those that this `word` caused: turn, prompt, …")
+	f.StringVar(&l.opt.Grep, "grep", "", "only those of which a label or prompt has this `text`")
+	f.StringVar(&l.since, "since", "", "only those from this `time` on: \"2 hours ago\", yesterday, 2026-11-21")
+	f.StringVar(&l.until, "until", "", "only those up to this `time`")
+	f.IntVar(&l.opt.Limit, "limit", 0, "at most `N` snapshots; 0: all")
+	f.BoolVar(&l.oneline, "oneline", false, "only the id and what it is, with what it changed")
+	f.BoolVar(&l.graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.jsonFlag(c)
 }
 
+// onlyPaths is what a verb takes that has paths behind "--", and nothing before it.
+func onlyPaths(c *cobra.Command, args []string) error {
+	if n := c.ArgsLenAtDash(); n < 0 && len(args) > 0 || n > 0 {
+		return fmt.Errorf("%q is too much: it takes no arguments (put paths after --)", args[0])
+	} else if n == 0 && len(args) == 0 { // a list of paths that came out empty does not mean everything
+		return errors.New("no path stands behind --")
+	}
+	return nil
+}
+
+// check reads what the flags say.
+func (l *listing) check(paths []string) error {
+	if l.opt.Limit < 0 {
+		return usagef("--limit %d is negative", l.opt.Limit)
+	}
+	if l.graph && (l.filtered() || len(paths) > 0 || l.opt.All || l.oneline) {
+		return usagef("--graph draws the whole history of this worktree: of the other flags it takes --limit alone")
+	}
+	now := time.Now()
+	for _, t := range []struct {
+		flag, text string
+		set        func(when.Span)
+	}{
+		{"--since", l.since, func(s when.Span) { l.opt.Since = s.From }},
+		{"--until", l.until, func(s when.Span) { l.opt.Until = s.To }},
+	} {
+		if t.text == "" {
+			continue
+		}
+		span, err := when.Parse(t.text, now)
+		if err != nil {
+			return usagef("%s: %w", t.flag, err)
+		}
+		t.set(span)
+	}
+	return nil
+}
+
+// filtered reports whether only some snapshots are asked for, by what they say or did.
+func (l *listing) filtered() bool {
+	o := l.opt
+	return o.Session != "" || o.Trigger != "" || o.Grep != "" || l.since != "" || l.until != "" || len(o.Paths) > 0
+}
+
+func (a *app) listJSON(ctx context.Context, e *engine.Engine, l *listing) error {
+	list, err := e.List(ctx, &l.opt)
+	if len(list) == 0 && err == nil {
+		err = l.nowhere()
+	}
+	if err != nil && len(list) == 0 {
+		return err
+	}
+	m, other := momentsOf(ctx, e)
+	a.printJSON(wire.NewList(list, m.here, m.ops, m.pins))
+	return errors.Join(err, other) // of some the records are damaged
+}
+
+// nowhere is the error of a list of paths that is empty: nothing ever had them.
+func (l *listing) nowhere() error {
+	alone := *l
+	alone.opt.Paths = nil
+	if len(l.opt.Paths) == 0 || alone.filtered() {
+		return nil
+	}
+	return fmt.Errorf("%w: none of this worktree ever had %s", engine.ErrNoSnapshot, strings.Join(shownPaths(l.opt.Paths), " or "))
+}
+
+// shownPaths are paths as a person would write them.
+func shownPaths(paths []string) (out []string) {
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(p, ":("); ok {
+			_, p, _ = strings.Cut(rest, ")")
+		}
+		out = append(out, quote(engine.Path(p)))
+	}
+	return out
+}
+
+// page is how many snapshots are listed at once, so that the first are seen before
+// the others are read.
+const page = 256
+
+// list prints the list page by page.
+func (a *app) list(ctx context.Context, e *engine.Engine, l *listing) error {
+	opt := l.opt
+	if !opt.All && (opt.Limit == 0 || opt.Limit > page) {
+		opt.Limit = page / 4
+	}
+	first, err := e.List(ctx, &opt)
+	if err != nil && len(first) == 0 {
+		return err
+	}
+	m, other := momentsOf(ctx, e)
+	err = errors.Join(err, other)
+	if m = m.chosen(ctx, e, l); len(first)+len(m.kept) == 0 && err == nil {
+		if err := l.nowhere(); err != nil {
+			return err
+		}
+		a.printNone(l)
+		return nil
+	}
+	a.progress.clear()
+	printed := a.paged(func(w io.Writer, how look) error {
+		p := &printer{w: w, m: m, l: l, width: a.width(), how: how, graph: newGraph()}
+		left := l.opt.Limit
+		for list := first; ; {
+			if left > 0 && len(list) >= left {
+				list = list[:left]
+			}
+			if bad := p.print(list); bad != nil {
+				return bad
+			}
+			if left -= len(list); l.opt.Limit > 0 && left == 0 || opt.All || len(list) < opt.Limit || len(list) == 0 {
+				return p.end(l.opt.Limit > 0 && left == 0)
+			}
+			opt.Older, opt.Limit = list[len(list)-1].ID, page
+			var bad error
+			list, bad = e.List(ctx, &opt)
+			if err = errors.Join(err, bad); bad != nil && len(list) == 0 {
+				return nil
+			}
+		}
+	})
+	return errors.Join(printed, err) // of some the records are damaged
+}
+
+// printSnapshots prints snapshots that another command speaks of.
+func (a *app) printSnapshots(list []*engine.Snapshot) {
+	p := &printer{w: a.out, l: &listing{opt: engine.ListOptions{All: true}}, width: a.width(), how: look{color: colored(a.out)}}
+	_ = p.print(list) // what could not be written is told at the end
+}
+
 // printNone says why a list is empty, and what to do.
-func (a *app) printNone(opt *engine.ListOptions) {
+func (a *app) printNone(l *listing) {
 	switch {
-	case opt.Session != "":
-		say(a.err, "no snapshot of session %s; without --session all are listed\n", opt.Session)
-	case opt.All:
+	case l.opt.Session != "" && l.opt.Grep+l.opt.Trigger+l.since+l.until == "" && len(l.opt.Paths) == 0:
+		say(a.err, "no snapshot of session %s; without --session all are listed\n", l.opt.Session)
+	case l.filtered():
+		fmt.Fprintln(a.err, "no snapshot is like that; with fewer flags more are listed")
+	case l.opt.All:
 		fmt.Fprintln(a.err, "no snapshot yet; \"rewind snapshot\" records the state of all files")
 	default:
 		say(a.err, "no snapshot of %s yet; \"rewind snapshot\" records the state of all files, \"rewind list --all\" shows those of other worktrees and systems\n", a.engine.Root())
 	}
-}
-
-// printList prints snapshots, newest first, and what restores replaced: between
-// them, or with all in the rows of the undo snapshots.
-func (a *app) printList(list []*engine.Snapshot, m moments, all bool) {
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
-	line := func(id string, at time.Time, columns ...string) {
-		columns = append([]string{id, at.Local().Format(time.DateTime), age(time.Since(at))}, columns...)
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(columns, "\t"), "\t "))
-	}
-	next := 0
-	restores := func(since time.Time) {
-		for ; !all && next < len(m.ops) && m.ops[next].Started.After(since); next++ {
-			if m.kept[m.ops[next].From] {
-				line(fmt.Sprintf("undo:%d", next+1), m.ops[next].Started, m.replaced(next))
-			}
-		}
-	}
-	for _, s := range list {
-		restores(s.Time)
-		where := ""
-		if all && s.Where != "." {
-			where = s.Where + system(s) // what is imported is of no worktree
-		}
-		line(short(s.ID), s.Time, m.describe(s), plain(where))
-	}
-	if !m.cut {
-		restores(time.Time{})
-	}
-	w.Flush()
 }
 
 // describe says in a few words what a snapshot was taken for.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,22 +17,30 @@ type moments struct {
 	here *engine.Snapshot
 	ops  []*engine.Operation // newest first
 	kept map[oid.ID]bool     // of what they replaced, the snapshots that are there
-	cut  bool                // older ones are not asked for
+	pins map[oid.ID][]string // the names of what is pinned
 }
 
 func momentsOf(ctx context.Context, e *engine.Engine) (m moments, err error) {
 	if m.here, err = e.Here(ctx); err != nil {
 		return m, err
 	}
+	pins, err := e.Pins(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.pins = map[oid.ID][]string{}
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		m.pins[pins[name]] = append(m.pins[pins[name]], name)
+	}
 	m.ops, err = e.Operations(ctx)
 	return m, err
 }
 
-// chosen leaves to a list only what belongs into it: restores are of no session,
-// and one whose undo snapshot was pruned has no name any more.
-func (m moments) chosen(ctx context.Context, e *engine.Engine, opt *engine.ListOptions) moments {
-	m.kept, m.cut = map[oid.ID]bool{}, opt.Limit > 0
-	if opt.Session != "" {
+// chosen leaves to a list only what belongs into it: restores have none of what a
+// filter asks for, and one whose undo snapshot was pruned has no name any more.
+func (m moments) chosen(ctx context.Context, e *engine.Engine, l *listing) moments {
+	m.kept = map[oid.ID]bool{}
+	if l.filtered() {
 		m.ops = nil
 	}
 	var ids []oid.ID
@@ -47,16 +56,31 @@ func (m moments) chosen(ctx context.Context, e *engine.Engine, opt *engine.ListO
 
 // describe says what a snapshot is, and whether the files stand at it.
 func (m moments) describe(s *engine.Snapshot) string {
-	what := oneLine(describe(s))
+	return strings.TrimSpace(m.what(s) + m.marks(s))
+}
+
+// hereMark marks the snapshot at which the files stand.
+const hereMark = "<- you are here"
+
+// what says what a snapshot is.
+func (m moments) what(s *engine.Snapshot) string {
 	if s.OfRestore() {
 		if n := slices.IndexFunc(m.ops, func(op *engine.Operation) bool { return op.From == s.ID }); n >= 0 {
-			what = fmt.Sprintf("undo:%d, %s", n+1, m.replaced(n))
+			return fmt.Sprintf("undo:%d, %s", n+1, m.replaced(n))
 		}
 	}
-	if m.here != nil && s.ID == m.here.ID {
-		what = strings.TrimSpace(what + "  <- you are here")
+	return oneLine(describe(s))
+}
+
+// marks says under which names a snapshot is pinned, and whether the files stand at it.
+func (m moments) marks(s *engine.Snapshot) (marks string) {
+	if names := m.pins[s.ID]; len(names) > 0 {
+		marks = "  [" + plain(strings.Join(names, ", ")) + "]"
 	}
-	return what
+	if m.here != nil && s.ID == m.here.ID {
+		marks += "  " + hereMark
+	}
+	return marks
 }
 
 // byRestore reports whether a restore made a point, not somebody who wanted the

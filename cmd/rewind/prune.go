@@ -86,7 +86,7 @@ func duration(n float64, unit time.Duration) time.Duration {
 func (a *app) printPruned(p *engine.Pruned, dry bool) {
 	done, freed := "dropped", "gave back"
 	if dry {
-		a.printList(p.Dropped, moments{}, true)
+		a.printSnapshots(p.Dropped)
 		done, freed = "would drop", "about"
 	}
 	say(a.out, "%s %s and %s, %s %s\n", done, count(len(p.Dropped)+len(p.Foreign), "snapshot"), count(int(p.Objects), "object"), freed, size(p.Freed))

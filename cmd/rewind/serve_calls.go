@@ -83,14 +83,29 @@ func restored(c *call) func(*engine.Restored, error) (any, error) {
 
 func callList(ctx context.Context, c *call) (any, error) {
 	var p struct {
-		All     bool
-		Session string
-		Limit   int
+		All, Changes           bool
+		Session, Trigger, Grep string
+		Since, Until, Older    string
+		Limit                  int
+		Paths                  []string
 	}
 	if err := c.Decode(&p); err != nil {
 		return nil, err
 	}
-	list, err := c.engine.List(ctx, &engine.ListOptions{All: p.All, Session: p.Session, Limit: max(0, p.Limit)})
+	l := listing{since: p.Since, until: p.Until, opt: engine.ListOptions{
+		All: p.All, Changes: p.Changes, Session: p.Session, Trigger: p.Trigger, Grep: p.Grep, Paths: p.Paths, Limit: max(0, p.Limit),
+	}}
+	if err := l.check(nil); err != nil {
+		return nil, err
+	}
+	if p.Older != "" {
+		s, err := c.engine.Resolve(ctx, p.Older)
+		if err != nil {
+			return nil, err
+		}
+		l.opt.Older = s.ID
+	}
+	list, err := c.engine.List(ctx, &l.opt)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +113,7 @@ func callList(ctx context.Context, c *call) (any, error) {
 	if err != nil && !errors.Is(err, engine.ErrDamaged) { // the snapshots are worth more than their names
 		return nil, err
 	}
-	return wire.NewList(list, m.here, m.ops), nil
+	return wire.NewList(list, m.here, m.ops, m.pins), nil
 }
 
 func callShow(ctx context.Context, c *call) (any, error) {

@@ -1,8 +1,10 @@
 package changes
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -128,6 +130,23 @@ func (c *Changed) Touches(path string) (yes, sure bool) {
 // within reports whether a path lies below a directory; "." is above all.
 func within(path, dir string) bool {
 	return dir == "." || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
+}
+
+// Telling returns the names that tell most of a change, at most n: files before
+// directories, those of which most lines changed first.
+func (c *Changed) Telling(n int) []Name {
+	names := slices.Clone(c.Names)
+	weight := func(n Name) int { return n.Added + n.Removed + n.Files }
+	slices.SortStableFunc(names, func(a, b Name) int {
+		if !c.Coarse && a.Dir != b.Dir {
+			if a.Dir {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(weight(b), weight(a))
+	})
+	return names[:min(n, len(names))]
 }
 
 // The flags of a row.

@@ -29,9 +29,28 @@ type Selection interface {
 // Base returns the snapshot that s is compared with to tell what it changed: the
 // one at which the files stood before it, of a checkpoint the one of the same
 // system before it. It is nil if there is none.
-func (r *Reader) Base(ctx context.Context, s *records.Snapshot) (base *records.Snapshot, err error) {
+func (r *Reader) Base(ctx context.Context, s *records.Snapshot) (*records.Snapshot, error) {
+	return (&bases{r: r}).of(ctx, s)
+}
+
+// bases finds the bases of many snapshots, for one request: what git has beside the
+// store is listed once.
+type bases struct {
+	r      *Reader
+	beside []*records.Snapshot
+	listed bool
+}
+
+func (b *bases) of(ctx context.Context, s *records.Snapshot) (base *records.Snapshot, err error) {
+	r := b.r
 	if s.Foreign() {
-		return r.beforeCheckpoint(ctx, s)
+		if !b.listed {
+			if b.beside, err = r.beside(ctx, false, nil); err != nil {
+				return nil, err
+			}
+			b.listed = true
+		}
+		return beforeCheckpoint(b.beside, s), nil
 	}
 	var id oid.ID
 	err = r.View(ctx, func(v *records.View) error {
@@ -63,9 +82,11 @@ const (
 // settle fills in what snapshots changed, and records what it had to find out.
 // What cannot be told, as of a snapshot that is not whole, stays unknown.
 func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
+	recorded := map[*records.Snapshot]bool{}
 	err := r.View(ctx, func(v *records.View) error {
 		for _, s := range list {
 			s.Changed, _, _ = v.Changed(s) // what is not told is found out below
+			recorded[s], _ = v.Recorded(s.ID)
 		}
 		return nil
 	})
@@ -73,15 +94,17 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 		return err
 	}
 	compare, begun := r.Compare(ctx), time.Now()
+	from := &bases{r: r}
 	var found []*records.Snapshot
+	tried := 0
 	for _, s := range list {
 		if s.Changed != nil && s.Changed.Settled {
 			continue
 		}
-		if len(found) == settleMost || time.Since(begun) > settleTime || ctx.Err() != nil {
+		if tried++; tried > settleMost || time.Since(begun) > settleTime || ctx.Err() != nil {
 			break
 		}
-		if r.sum(ctx, compare, s) {
+		if from.sum(ctx, compare, s) && recorded[s] {
 			found = append(found, s)
 		}
 	}
@@ -90,9 +113,9 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 }
 
 // sum finds out what a snapshot changed; false: that cannot be told.
-func (r *Reader) sum(ctx context.Context, compare Comparer, s *records.Snapshot) bool {
-	base, err := r.Base(ctx, s)
-	if err != nil || r.Fill(ctx, s) != nil {
+func (b *bases) sum(ctx context.Context, compare Comparer, s *records.Snapshot) bool {
+	base, err := b.of(ctx, s)
+	if err != nil || b.r.Fill(ctx, s) != nil {
 		return false
 	}
 	c, err := compare.Sum(ctx, base, s)
@@ -145,16 +168,4 @@ func touching(paths Selection) func(*changes.Changed) (yes, sure bool) {
 		}
 		return false, sure
 	}
-}
-
-// touches resolves what no row can tell: it compares the trees.
-func (r *Reader) touches(ctx context.Context, compare Comparer, s *records.Snapshot, paths Selection) (bool, error) {
-	base, err := r.Base(ctx, s)
-	if err == nil {
-		err = r.Fill(ctx, s)
-	}
-	if err != nil {
-		return false, err
-	}
-	return compare.Touches(ctx, base, s, paths)
 }

@@ -47,7 +47,7 @@ func (r *Reader) List(ctx context.Context, opt *Options) ([]*records.Snapshot, e
 	if opt == nil {
 		opt = &Options{}
 	}
-	l := &listing{r: r, opt: opt}
+	l := &listing{r: r, opt: opt, bases: bases{r: r}}
 	if err := l.choose(ctx); err != nil {
 		return nil, err
 	}
@@ -91,6 +91,7 @@ type listing struct {
 	opt     *Options
 	paths   Selection // nil: any
 	compare Comparer
+	bases   bases
 	found   []*records.Snapshot
 	damage  error // why it cannot be told of some what they changed
 }
@@ -143,7 +144,14 @@ func (l *listing) touches(ctx context.Context, s *records.Snapshot) bool {
 	if l.paths == nil {
 		return true
 	}
-	yes, err := l.r.touches(ctx, l.compare, s, l.paths)
+	base, err := l.bases.of(ctx, s)
+	if err == nil {
+		err = l.r.Fill(ctx, s)
+	}
+	yes := false
+	if err == nil {
+		yes, err = l.compare.Touches(ctx, base, s, l.paths)
+	}
 	if err != nil && ctx.Err() == nil {
 		l.damage = errors.Join(l.damage, fmt.Errorf("%w: what snapshot %v changed cannot be told: %w", records.ErrDamaged, s.ID, err))
 	}
@@ -212,11 +220,8 @@ func (r *Reader) Stored(ctx context.Context) (all []*records.Snapshot, err error
 }
 
 // Before returns the snapshot of the same worktree that was recorded on purpose
-// before s, nil if there is none; of a checkpoint, the one of the same system before it.
+// before s, nil if there is none.
 func (r *Reader) Before(ctx context.Context, s *records.Snapshot) (earlier *records.Snapshot, err error) {
-	if s.Foreign() {
-		return r.beforeCheckpoint(ctx, s)
-	}
 	err = r.View(ctx, func(v *records.View) (err error) {
 		earlier, err = v.Before(s)
 		return err
@@ -228,12 +233,8 @@ func (r *Reader) Before(ctx context.Context, s *records.Snapshot) (earlier *reco
 }
 
 // beforeCheckpoint returns the checkpoint of the same system, conversation and
-// branch that came before s.
-func (r *Reader) beforeCheckpoint(ctx context.Context, s *records.Snapshot) (*records.Snapshot, error) {
-	list, err := r.beside(ctx, false, nil)
-	if err != nil {
-		return nil, err
-	}
+// branch that came before s, out of a list with the newest first.
+func beforeCheckpoint(list []*records.Snapshot, s *records.Snapshot) *records.Snapshot {
 	session := func(s *records.Snapshot) string {
 		if len(s.Points) == 0 {
 			return ""
@@ -242,8 +243,8 @@ func (r *Reader) beforeCheckpoint(ctx context.Context, s *records.Snapshot) (*re
 	}
 	for _, t := range list {
 		if t.Time.Before(s.Time) && t.Source.Kind == s.Source.Kind && t.Branch == s.Branch && session(t) == session(s) {
-			return t, nil
+			return t
 		}
 	}
-	return nil, nil
+	return nil
 }

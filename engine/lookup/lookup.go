@@ -27,7 +27,7 @@ var (
 // A Reader looks up snapshots for one worktree. It may be used by many goroutines.
 type Reader struct {
 	View    func(ctx context.Context, f func(*records.View) error) error   // of the store; without one it calls nothing
-	Update  func(ctx context.Context, f func(*records.Update) error) error // of the store; without one it is an error
+	Update  func(ctx context.Context, f func(*records.Update) error) error // of the store; without one it calls nothing
 	Objects *objects.Objects                                               // where skipped paths are read, and whether git has an id
 
 	// Outside opens what git has beside the store, for one request.

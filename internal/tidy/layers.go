@@ -68,8 +68,8 @@ var layers = map[string]string{
 	"internal/rpc":     "",
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
-	"internal/wire":    "engine engine/blame engine/shelf",
-	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/wire internal/rpc bench",
+	"internal/wire":    "engine engine/blame engine/shelf internal/oid",
+	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/when internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust",
 	"bench/report":     "",
 	"fuzz":             "*",
@@ -97,6 +97,7 @@ var outside = map[string]string{
 	"github.com/schollz/progressbar/v3":      "cmd/rewind",
 	"github.com/modelcontextprotocol/go-sdk": "cmd/rewind",
 	"golang.org/x/term":                      "cmd/rewind",
+	"github.com/mattn/go-runewidth":          "cmd/rewind",
 	"znkr.io/diff":                           "cmd/rewind engine/changes internal/hunk",
 }
 

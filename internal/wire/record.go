@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // A Record is a snapshot as list and show tell it.
@@ -27,6 +28,52 @@ type Record struct {
 	OfRestore bool     `json:"of_restore,omitempty"` // only restores took it, before they changed files
 	Names     []string `json:"names,omitempty"`      // of list: its names undo:N
 	Here      bool     `json:"here,omitempty"`       // of list: the files stand at it
+	Pins      []string `json:"pins,omitempty"`       // of list: the names under which it is pinned
+
+	Changed *changed `json:"changed,omitempty"` // of list: what it changed, as far as that is known
+}
+
+// A changed says how much a snapshot changed since its base, the snapshot at which
+// the files stood before it.
+type changed struct {
+	Base  string `json:"base,omitempty"` // none of the first of a history
+	Files int    `json:"files"`
+	Dirs  int    `json:"dirs,omitempty"`
+	Lines
+	Opaque int           `json:"uncounted,omitempty"` // files of which the lines are not counted
+	Names  []changedName `json:"names"`               // all of them, if Coarse is not set
+	Coarse bool          `json:"coarse,omitempty"`
+}
+
+// A changedName is a path that a snapshot changed or, of a coarse [changed], a
+// directory in which it changed so many files.
+type changedName struct {
+	Path
+	Status string `json:"status,omitempty"`
+	Dir    bool   `json:"dir,omitempty"`
+	Files  int    `json:"files,omitempty"`
+	*Lines
+}
+
+func newChanged(c *engine.Changed) *changed {
+	if c == nil || !c.Known {
+		return nil
+	}
+	out := &changed{
+		Base: c.Base.String(), Files: c.Files, Dirs: c.Dirs, Lines: Lines{c.Added, c.Removed}, Opaque: c.Opaque,
+		Names: []changedName{}, Coarse: c.Coarse,
+	}
+	for _, n := range c.Names {
+		name := changedName{Path: newPath(engine.Path(n.Path)), Dir: n.Dir, Files: n.Files}
+		if n.Status != 0 {
+			name.Status = string(n.Status)
+		}
+		if n.Counted {
+			name.Lines = &Lines{n.Added, n.Removed}
+		}
+		out.Names = append(out.Names, name)
+	}
+	return out
 }
 
 // A Source is where a snapshot comes from that has no record of the usual kind.
@@ -40,7 +87,7 @@ func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
-		Gaps: Gaps(s), Lost: s.Lost, OfRestore: s.OfRestore(),
+		Gaps: Gaps(s), Lost: s.Lost, OfRestore: s.OfRestore(), Changed: newChanged(s.Changed),
 	}
 	if r.Points == nil {
 		r.Points = []engine.Point{}
@@ -94,9 +141,9 @@ type List struct {
 	Snapshots []Record `json:"snapshots"`
 }
 
-// NewList tells of snapshots: which one the files stand at, nil if at none, and
-// what the operations of the worktree, newest first, have replaced.
-func NewList(list []*engine.Snapshot, here *engine.Snapshot, ops []*engine.Operation) List {
+// NewList tells of snapshots: which one the files stand at, nil if at none, what the
+// operations of the worktree, newest first, have replaced, and what is pinned.
+func NewList(list []*engine.Snapshot, here *engine.Snapshot, ops []*engine.Operation, pins map[oid.ID][]string) List {
 	out := newRecords(list)
 	names := map[string][]string{}
 	for i, op := range ops {
@@ -104,6 +151,7 @@ func NewList(list []*engine.Snapshot, here *engine.Snapshot, ops []*engine.Opera
 	}
 	for i := range out {
 		out[i].Names, out[i].Here = names[out[i].ID], here != nil && list[i].ID == here.ID
+		out[i].Pins = pins[list[i].ID]
 	}
 	return List{out}
 }

@@ -27,7 +27,7 @@ func TestNoByteOfAPathIsLost(t *testing.T) {
 }
 
 func TestAListIsNeverNull(t *testing.T) {
-	want(t, NewList(nil, nil, nil), `{"snapshots":[]}`)
+	want(t, NewList(nil, nil, nil, nil), `{"snapshots":[]}`)
 	want(t, NewPruned(&engine.Pruned{}, nil, false), `{"dropped":[],"foreign":[],"kept":null,"ledgers":0,"objects":0,"freed_bytes":0,"bridged":true}`)
 	want(t, NewPurged(&engine.Purged{}, true),
 		`{"dry_run":true,"paths":[],"snapshots":0,"freed_bytes":0,"shared":0,"left":[],"bridged":true,"git":{"objects":0,"reflog":false,"tracked":[]}}`)
