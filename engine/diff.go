@@ -7,7 +7,6 @@ import (
 	"io"
 	"path"
 
-	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -179,95 +178,19 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A comparer compares snapshots, for one request. It is for one goroutine.
-type comparer struct {
-	e     *Engine
-	ctx   context.Context
-	trees tree.Loader
-	lines changes.Counter
-}
+// A differ compares snapshots as a restore would.
+type differ struct{ e *Engine }
 
-// How much is read to count lines: beside a snapshot, that nobody waits for it,
-// and by who wants to know.
-var (
-	countBeside = changes.Counter{Files: 4, Each: 64 << 10, All: 256 << 10}
-	countAsked  = changes.Counter{Files: 128, Each: 1 << 20, All: 4 << 20, Last: true}
-)
-
-// besideTrees is how many trees are read beside a snapshot to tell what it changed.
-const besideTrees = 256
-
-// comparer makes a comparer; seen is what a snapshot in the making holds in memory,
-// nil for those that are recorded.
-func (e *Engine) comparer(ctx context.Context, seen *capture.Memory) *comparer {
-	c := &comparer{e: e, ctx: ctx, lines: countAsked}
-	how := objects.Reading{GitFirst: true}
-	if seen != nil {
-		c.lines, how.Staged = countBeside, seen.Tree
-	}
-	read := 0
-	load := e.objects.Trees(ctx, how)
-	c.trees = func(id oid.ID) ([]byte, error) {
-		if read++; seen != nil && read > besideTrees {
-			return nil, tree.ErrLarge
-		}
-		return load(id)
-	}
-	c.lines.Read = func(id oid.ID, most int64) ([]byte, bool) { return c.read(seen, id, most) }
-	return c
-}
-
-func (c *comparer) read(seen *capture.Memory, id oid.ID, most int64) ([]byte, bool) {
-	if seen != nil {
-		if _, data, ok := seen.Object(id); ok {
-			return data, int64(len(data)) <= most
-		}
-	}
-	return c.e.objects.Small(c.ctx, id, most)
-}
-
-// Sum sums up how a snapshot differs from its base, nil for nothing.
-func (c *comparer) Sum(_ context.Context, base, s *Snapshot) (*changes.Changed, error) {
-	found, err := plan.Compare(c.e.target(base), c.e.target(s), new(plan.Selection), plan.Objects{Algorithm: c.e.alg, Tree: c.trees})
-	if err != nil {
-		return nil, objects.TreeError(err)
-	}
-	list := make([]changes.Change, 0, len(found))
+func (d differ) Compare(base, s *Snapshot, trees tree.Loader) (list []changes.Change, err error) {
+	found, err := plan.Compare(d.e.target(base), d.e.target(s), new(plan.Selection), plan.Objects{Algorithm: d.e.alg, Tree: trees})
 	for i, change := range changesOf(found) {
 		from, to := found[i].From, found[i].To
 		list = append(list, changes.Change{Path: found[i].Path, Status: change.Status(), From: changes.Side(from), To: changes.Side(to)})
 	}
-	lines, id := c.lines, oid.ID{}
-	if base == nil {
-		lines = changes.Counter{Last: true} // all of it is new
-	} else {
-		id = base.ID
-	}
-	return lines.Sum(id, list), nil
+	return list, objects.TreeError(err)
 }
 
-// Touches reports whether a snapshot differs from its base at a selected path.
-func (c *comparer) Touches(_ context.Context, base, s *Snapshot, paths lookup.Selection) (bool, error) {
-	yes, err := plan.Touches(c.e.target(base), c.e.target(s), paths.(*plan.Selection), plan.Objects{Algorithm: c.e.alg, Tree: c.trees})
+func (d differ) Touches(base, s *Snapshot, paths lookup.Selection, trees tree.Loader) (bool, error) {
+	yes, err := plan.Touches(d.e.target(base), d.e.target(s), paths.(*plan.Selection), plan.Objects{Algorithm: d.e.alg, Tree: trees})
 	return yes, objects.TreeError(err)
-}
-
-// summing begins to sum up what a staged state changes, beside what else is to be
-// done before it is recorded, and returns what waits for it. What takes longer is
-// left to who wants to know: then the base alone is recorded.
-func (e *Engine) summing(ctx context.Context, c *staged) func() *changes.Changed {
-	out, done := &changes.Changed{Base: c.at}, make(chan struct{})
-	go func() {
-		defer close(done)
-		if c.here == nil || e.lookup.Fill(ctx, c.here) != nil {
-			return
-		}
-		if sum, err := e.comparer(ctx, c.Memory).Sum(ctx, c.here, c.present().newRecord(e.key)); err == nil {
-			out = sum
-		}
-	}()
-	return func() *changes.Changed {
-		<-done
-		return out
-	}
 }

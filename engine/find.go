@@ -66,7 +66,7 @@ func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e
 func (e *Engine) newLookup() *lookup.Reader {
 	return &lookup.Reader{
 		View: e.view, Update: e.updateIfThere, Objects: e.objects,
-		Compare: func(ctx context.Context) lookup.Comparer { return e.comparer(ctx, nil) },
+		Differ: differ{e},
 		Select: func(ctx context.Context, paths []string) (lookup.Selection, error) {
 			return selection(paths, e.existsIn(ctx, e.newest(ctx)))
 		},

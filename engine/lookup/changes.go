@@ -10,16 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Comparer compares snapshots. It is made for one request.
-type Comparer interface {
-	// Sum sums up how a snapshot differs from its base, which is nil if nothing
-	// came before.
-	Sum(ctx context.Context, base, s *records.Snapshot) (*changes.Changed, error)
-	// Touches reports whether the snapshot differs from its base at one of the paths,
-	// or below it.
-	Touches(ctx context.Context, base, s *records.Snapshot, paths Selection) (bool, error)
-}
-
 // A Selection says which paths are asked for.
 type Selection interface {
 	Match(path string) bool
@@ -93,7 +83,7 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	compare, begun := r.Compare(ctx), time.Now()
+	compare, begun := r.comparer(ctx, nil), time.Now()
 	from := &bases{r: r}
 	var found []*records.Snapshot
 	tried := 0
@@ -113,12 +103,12 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 }
 
 // sum finds out what a snapshot changed; false: that cannot be told.
-func (b *bases) sum(ctx context.Context, compare Comparer, s *records.Snapshot) bool {
+func (b *bases) sum(ctx context.Context, compare *comparer, s *records.Snapshot) bool {
 	base, err := b.of(ctx, s)
 	if err != nil || b.r.Fill(ctx, s) != nil {
 		return false
 	}
-	c, err := compare.Sum(ctx, base, s)
+	c, err := compare.sum(base, s)
 	if err == nil {
 		s.Changed = c
 	}

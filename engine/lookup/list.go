@@ -90,7 +90,7 @@ type listing struct {
 	r       *Reader
 	opt     *Options
 	paths   Selection // nil: any
-	compare Comparer
+	compare *comparer
 	bases   bases
 	found   []*records.Snapshot
 	damage  error // why it cannot be told of some what they changed
@@ -101,7 +101,7 @@ func (l *listing) choose(ctx context.Context) (err error) {
 		return nil
 	}
 	l.paths, err = l.r.Select(ctx, l.opt.Paths)
-	l.compare = l.r.Compare(ctx)
+	l.compare = l.r.comparer(ctx, nil)
 	return err
 }
 
@@ -150,7 +150,7 @@ func (l *listing) touches(ctx context.Context, s *records.Snapshot) bool {
 	}
 	yes := false
 	if err == nil {
-		yes, err = l.compare.Touches(ctx, base, s, l.paths)
+		yes, err = l.r.Differ.Touches(base, s, l.paths, l.compare.trees)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.damage = errors.Join(l.damage, fmt.Errorf("%w: what snapshot %v changed cannot be told: %w", records.ErrDamaged, s.ID, err))

@@ -33,8 +33,7 @@ type Reader struct {
 	// Outside opens what git has beside the store, for one request.
 	Outside func(ctx context.Context) (Outside, error)
 
-	// Compare makes what compares snapshots, for one request.
-	Compare func(ctx context.Context) Comparer
+	Differ Differ // compares snapshots
 	// Select reads paths as a person types them.
 	Select func(ctx context.Context, paths []string) (Selection, error)
 }

@@ -50,7 +50,7 @@ var layers = map[string]string{
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
 	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",
-	"engine/lookup":   "engine/changes engine/objects engine/records internal/oid internal/when",
+	"engine/lookup":   "engine/changes engine/objects engine/records internal/oid internal/tree internal/when",
 	"engine/outside":  "engine/records git/foreign git/gitbridge internal/oid internal/regular internal/tree ledger",
 	"engine/secure":   "engine/objects engine/records internal/apply internal/dirfd internal/oid internal/tree",
 	"engine/shelf":    "engine/records cas internal/dirfd internal/durable internal/oid internal/trust",
