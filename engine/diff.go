@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type Difference struct {
 	// Unfinished, if it is not nil, says that the worktree is as an interrupted
 	// operation left it.
 	Unfinished error
+
+	// Most is how many bytes of a file Read gives; 0: 512 MiB.
+	Most int
 
 	e     *Engine
 	live  liveSide
@@ -113,8 +117,8 @@ const diffBytesMax = 512 << 20
 // Read returns the bytes of one side of a change: the To side if new is set.
 // The target of a symbolic link is its content; a side that holds a directory
 // or nothing has no bytes. A file of the worktree is read as it is now, and an
-// error if it is gone. Not whole: it is larger than 512 MiB, and these are its
-// first bytes.
+// error if it is gone. Not whole: it is larger than Most, and these are its first
+// bytes.
 func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte, whole bool, err error) {
 	side := c.From
 	if new {
@@ -124,12 +128,12 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 		return nil, true, nil
 	}
 	if d.live == liveTo && new || d.live == liveFrom && !new {
-		return d.e.readPresent(string(c.Path), side.Link())
+		return d.readPresent(string(c.Path), side.Link())
 	}
 	if text, ok := d.texts[side.ID]; ok {
 		return text, true, nil
 	}
-	buf := &beginning{}
+	buf := &beginning{most: cmp.Or(d.Most, diffBytesMax)}
 	err = d.e.objects.Write(ctx, buf, side.ID)
 	if errors.Is(err, errLong) {
 		return buf.p, false, nil
@@ -138,8 +142,8 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 }
 
 // readPresent reads a file or link of the worktree.
-func (e *Engine) readPresent(name string, link bool) (data []byte, whole bool, err error) {
-	at, err := dirfd.OpenBelow(e.root, dirfd.Parent(name))
+func (d *Difference) readPresent(name string, link bool) (data []byte, whole bool, err error) {
+	at, err := dirfd.OpenBelow(d.e.root, dirfd.Parent(name))
 	if err != nil {
 		return nil, false, err
 	}
@@ -156,7 +160,7 @@ func (e *Engine) readPresent(name string, link bool) (data []byte, whole bool, e
 	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File {
 		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", name))
 	}
-	buf := &beginning{}
+	buf := &beginning{most: cmp.Or(d.Most, diffBytesMax)}
 	_, err = io.Copy(buf, f)
 	if errors.Is(err, errLong) {
 		return buf.p, false, nil
@@ -165,12 +169,15 @@ func (e *Engine) readPresent(name string, link bool) (data []byte, whole bool, e
 }
 
 // A beginning keeps the first bytes of what is written to it.
-type beginning struct{ p []byte }
+type beginning struct {
+	p    []byte
+	most int
+}
 
 var errLong = errors.New("longer than is wanted")
 
 func (b *beginning) Write(p []byte) (int, error) {
-	n := min(len(p), diffBytesMax-len(b.p))
+	n := min(len(p), b.most-len(b.p))
 	b.p = append(b.p, p[:n]...)
 	if n < len(p) {
 		return n, errLong

@@ -120,7 +120,7 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 	if st.Mode.Type() != tree.File {
 		return nil, fmt.Errorf("%q %w: it is no file", path, blame.ErrNoLines)
 	}
-	text, whole, err := e.readPresent(path, false)
+	text, whole, err := (&Difference{e: e}).readPresent(path, false)
 	if err == nil {
 		err = blame.Text(path, text, whole)
 	}

@@ -44,6 +44,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.force, "force", false, "also work in /, the home directory, or a directory that holds the store")
 	f.BoolVar(&a.noGit, "no-git", false, "leave git out, even inside a repository")
 	root.AddCommand(
+		uiCommand(a),
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),

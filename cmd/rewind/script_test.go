@@ -12,6 +12,9 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"rewind": func() {
+			if len(os.Args) > 1 && os.Args[1] == "ui" { // signals are a part of it
+				main()
+			}
 			os.Exit(run(context.Background(), os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, self: os.Args[0]}))
 		},
 		"program": main, // with its signals

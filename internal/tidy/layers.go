@@ -13,6 +13,7 @@ import (
 // no more goes out of it. Tests may import more, as far as there is no cycle.
 var layers = map[string]string{
 	"internal/oid":       "",
+	"internal/ui":        "engine internal/hunk internal/oid internal/visible",
 	"internal/tree":      "internal/oid",
 	"internal/wildmatch": "",
 	"internal/ignore":    "internal/wildmatch",
@@ -69,7 +70,7 @@ var layers = map[string]string{
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/blame engine/shelf internal/oid",
-	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/visible internal/when internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust",
 	"bench/report":     "",
 	"fuzz":             "*",
@@ -85,6 +86,9 @@ var layers = map[string]string{
 // that may. The standard library is open to all; so a package that begins to
 // depend on something shows here, and a dependency is replaced in few places.
 var outside = map[string]string{
+	"charm.land/bubbletea/v2":               "internal/ui",
+	"github.com/charmbracelet/colorprofile": "internal/ui",
+	"github.com/charmbracelet/x/ansi":       "internal/ui",
 	"go.etcd.io/bbolt":                      "cas internal/stattable",
 	"github.com/zeebo/blake3":               "cas internal/oid",
 	"github.com/klauspost/compress":         "cas git/gitodb",

@@ -1,0 +1,164 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A model is all that the screen shows. Nothing in it waits: what takes time runs
+// in the background, and comes back as a message.
+type model struct {
+	back     *backstage
+	now      func() time.Time
+	selected look // of the row that keys act on
+	w, h     int
+
+	focus    pane
+	zoom     bool
+	since    bool // snapshots are compared with the present, else with the one before
+	timeline timeline
+	files    files
+	reading  reading
+	filter   field
+	typing   bool   // the keys go to the filter
+	dialog   dialog // nil: none
+	toast    span   // what is said at the bottom until the next key
+	loaded   bool
+	failed   error // why there is no timeline
+	store    polled
+
+	turns                            struct{ list, compare, patch, deed int }
+	stopList, stopCompare, stopPatch context.CancelFunc
+	stopDeed                         context.CancelFunc
+}
+
+func newModel(b *backstage) *model {
+	none := func() {}
+	m := &model{back: b, now: time.Now, selected: chosen, stopList: none, stopCompare: none, stopPatch: none, stopDeed: none}
+	m.timeline.folded, m.timeline.edited = map[string]bool{}, -1
+	return m
+}
+
+// Init begins with the newest snapshots.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.list(firstPage), m.poll("")) }
+
+// Update takes up what happened.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		return m, tea.ClearScreen // the terminal may have moved what was drawn
+	case tea.KeyPressMsg:
+		return m, m.press(msg.String(), msg.Text)
+	case tea.PasteMsg:
+		return m, m.press("", msg.Content)
+	case tea.MouseWheelMsg:
+		return m, m.wheel(tea.Mouse(msg))
+	case tea.MouseClickMsg:
+		return m, m.click(tea.Mouse(msg))
+	case tea.FocusMsg:
+		return m, m.refresh()
+	case listed:
+		return m, m.takeList(msg)
+	case compared:
+		return m, m.takeDifference(msg)
+	case patched:
+		if msg.turn == m.turns.patch {
+			m.reading.set(msg.patch, msg.err, m.reading.next)
+		}
+	case edited:
+		m.timeline.edited = msg.paths
+	case polled:
+		return m, m.takePoll(msg)
+	case beat:
+		if _, busy := m.dialog.(*busy); busy {
+			return m, tick()
+		}
+	default:
+		return m, m.takeDeed(msg)
+	}
+	return m, nil
+}
+
+// takeList takes over the timeline, and reads the rest of it.
+func (m *model) takeList(msg listed) tea.Cmd {
+	if msg.turn != m.turns.list {
+		return nil
+	}
+	if m.failed = msg.err; msg.err != nil {
+		m.loaded = true
+		return nil
+	}
+	before := m.timeline.chosen()
+	first := !m.loaded
+	m.loaded = true
+	m.timeline.set(msg.past)
+	if first {
+		m.timeline.newest()
+	}
+	if d := msg.past.damage; d != nil {
+		m.toast = span{"! " + line(d.Error()), danger}
+	}
+	var cmds []tea.Cmd
+	if msg.past.part {
+		cmds = append(cmds, m.list(0))
+	} else if !m.timeline.chosen().present() {
+		cmds = append(cmds, m.look())
+	}
+	if first || !before.same(m.timeline.chosen()) || m.timeline.chosen().present() || m.since {
+		cmds = append(cmds, m.compare())
+	}
+	return tea.Batch(cmds...)
+}
+
+// takeDifference takes over the changes, and reads the lines of the first.
+func (m *model) takeDifference(msg compared) tea.Cmd {
+	if msg.turn != m.turns.compare {
+		return nil
+	}
+	m.files.set(msg.difference, msg.root, msg.err)
+	if m.files.of == nil && msg.err == nil {
+		m.timeline.edited = len(msg.difference.Changes)
+	}
+	if msg.err == nil && msg.difference.Unfinished != nil {
+		m.toast = span{"! " + line(msg.difference.Unfinished.Error()), danger}
+	}
+	return m.read()
+}
+
+// takePoll reads all again when somebody has changed the store.
+func (m *model) takePoll(msg polled) tea.Cmd {
+	before := m.store
+	m.store = msg
+	next := m.poll(msg.path)
+	if before.path == "" || before.stamp == msg.stamp {
+		return next
+	}
+	return tea.Batch(next, m.list(0))
+}
+
+// refresh looks at everything again.
+func (m *model) refresh() tea.Cmd {
+	if !m.loaded {
+		return nil
+	}
+	return tea.Batch(m.list(0), m.compare())
+}
+
+// chosenAnew is called when another row of the timeline was chosen.
+func (m *model) chosenAnew(before stop) tea.Cmd {
+	if before.same(m.timeline.chosen()) {
+		return nil
+	}
+	return m.compare()
+}
+
+// snapshotOfFiles returns the snapshot whose changes are shown, false while they are
+// still looked for.
+func (m *model) snapshotOfFiles() (*engine.Snapshot, bool) {
+	return m.files.of, !m.files.waiting && m.files.err == nil
+}

@@ -1,0 +1,220 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/visible"
+)
+
+// A moment is a snapshot as the timeline shows it.
+type moment struct {
+	snapshot *engine.Snapshot
+	title    []span // what it was taken for
+	session  string // of the conversation; "": none
+	agent    string
+	pins     []string
+	undo     int // the N of undo:N; 0: none
+	here     bool
+	hay      string // what the filter looks through, in small letters
+}
+
+// A past is all that the timeline shows, newest first.
+type past struct {
+	moments []*moment
+	branch  string // that HEAD is on
+	part    bool   // older ones are still being read
+	damage  error  // of some snapshots the records are damaged
+}
+
+// maxText is how much of a text from outside is looked at.
+const maxText = 4096
+
+// readPast reads the timeline: at most so many snapshots, 0 for all.
+func readPast(ctx context.Context, e *engine.Engine, opt engine.ListOptions) (p past, err error) {
+	list, err := e.List(ctx, &opt)
+	if err != nil && (len(list) == 0 || !errors.Is(err, engine.ErrDamaged)) {
+		return p, err
+	}
+	p.damage, p.part, p.branch = err, opt.Limit > 0 && len(list) == opt.Limit, e.Branch()
+	here, err := e.Here(ctx)
+	p.damage = errors.Join(p.damage, err)
+	ops, err := e.Operations(ctx)
+	p.damage = errors.Join(p.damage, err)
+	pins, err := e.Pins(ctx)
+	p.damage = errors.Join(p.damage, err)
+	undo := map[oid.ID]int{}
+	for i, op := range slices.Backward(ops) {
+		undo[op.From] = i + 1
+	}
+	names := map[oid.ID][]string{}
+	for name, id := range pins {
+		names[id] = append(names[id], name)
+	}
+	for _, s := range list {
+		m := &moment{snapshot: s, here: here != nil && here.ID == s.ID, pins: names[s.ID]}
+		slices.Sort(m.pins)
+		m.undo = undo[s.ID]
+		m.describe(ops)
+		p.moments = append(p.moments, m)
+	}
+	return p, ctx.Err()
+}
+
+// describe fills in what is said of a snapshot.
+func (m *moment) describe(ops []*engine.Operation) {
+	s := m.snapshot
+	for _, p := range slices.Backward(s.Points) {
+		if m.session == "" && p.Session != "" {
+			m.session, m.agent = p.Session, line(p.Agent)
+		}
+	}
+	m.title = m.titleOf(ops)
+	hay := []string{s.ID.String(), s.Branch, m.session, m.agent, textOf(m.title)}
+	if s.Where != "." {
+		hay = append(hay, s.Where)
+	}
+	for _, p := range s.Points {
+		hay = append(hay, p.Label, p.Prompt, p.Trigger)
+	}
+	hay = append(hay, m.pins...)
+	if m.undo > 0 {
+		hay = append(hay, m.undoName())
+	}
+	for i := range hay {
+		hay[i] = hay[i][:min(len(hay[i]), maxText)]
+	}
+	m.hay = strings.ToLower(strings.Join(hay, "\n"))
+}
+
+// undoName is what a person types for what a restore replaced.
+func (m *moment) undoName() string { return fmt.Sprintf("undo:%d", m.undo) }
+
+// titleOf says in a few words what a snapshot was taken for: what it lost, its
+// label, what a restore replaced, a prompt, or what triggered it.
+func (m *moment) titleOf(ops []*engine.Operation) []span {
+	s := m.snapshot
+	if s.Lost != "" {
+		return []span{{"not whole: ", danger}, {line(s.Lost), bad}}
+	}
+	if label := s.Label(); label != "" {
+		return []span{{line(label), usual}}
+	}
+	if s.OfRestore() {
+		if m.undo > 0 {
+			return []span{{replaced(ops[m.undo-1]), faint}}
+		}
+		return []span{{"before a restore", faint}}
+	}
+	var after []span
+	for _, p := range slices.Backward(s.Points) {
+		switch {
+		case p.Prompt == "":
+		case p.Trigger == "prompt":
+			return []span{{"before ", faint}, {"“" + line(p.Prompt) + "”", usual}}
+		case after == nil:
+			after = []span{{"after ", faint}, {"“" + line(p.Prompt) + "”", usual}}
+		}
+	}
+	if after != nil {
+		return after
+	}
+	for _, p := range s.Points {
+		if p.Trigger != "" && p.Trigger != "undo" {
+			return []span{{"(" + line(p.Trigger) + ")", faint}}
+		}
+	}
+	if s.Source != nil {
+		return []span{{line(s.Source.Kind + " " + s.Source.Ref), faint}}
+	}
+	return []span{{"snapshot", faint}}
+}
+
+// replaced says what an operation replaced.
+func replaced(op *engine.Operation) string {
+	switch {
+	case op.Kind != "restore":
+		return "before " + line(string(op.Kind))
+	case len(op.Paths) == 1:
+		return "before restoring a part of " + short(op.To)
+	case len(op.Paths) > 1:
+		return fmt.Sprintf("before restoring %d parts of %s", len(op.Paths), short(op.To))
+	}
+	return "before restoring " + short(op.To)
+}
+
+// matches reports whether a moment has every word of a filter.
+func (m *moment) matches(words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(m.hay, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// when says the time of a snapshot in twelve cells, or in six.
+func when(at, now time.Time, wide bool) string {
+	at, now = at.Local(), now.Local()
+	today := at.YearDay() == now.YearDay() && at.Year() == now.Year()
+	switch {
+	case today && wide:
+		return fmt.Sprintf("%12s", at.Format("15:04"))
+	case today:
+		return " " + at.Format("15:04")
+	case wide && at.Year() != now.Year():
+		return fmt.Sprintf("%12s", at.Format("2 Jan 2006"))
+	case wide:
+		return fmt.Sprintf("%12s", at.Format("2 Jan 15:04"))
+	case at.Year() != now.Year():
+		return " " + at.Format("Jan06")
+	}
+	return fmt.Sprintf("%6s", at.Format("2 Jan"))
+}
+
+// line shows text from outside in one line: blanks for what breaks one, escapes
+// for what a terminal obeys.
+func line(s string) string {
+	s = s[:min(len(s), maxText)]
+	return visible.Line(strings.Join(strings.Fields(s), " "))
+}
+
+// name shows a path, of which every character counts.
+func name(p string) string { return visible.Line(p[:min(len(p), maxText)]) }
+
+func textOf(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// short is the part of an id that a person reads and types.
+func short(id oid.ID) string {
+	s := id.String()
+	return s[:min(len(s), 12)]
+}
+
+// count puts a number before a noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// number writes a number with a comma before each three digits.
+func number(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

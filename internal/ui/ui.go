@@ -1,0 +1,153 @@
+// Package ui is the terminal interface over the history of a worktree: its timeline
+// beside what each snapshot changed, with the verbs that put states back. It calls
+// the engine's public verbs alone, in the background, one that changes files after a
+// person has seen what it will do and said yes. Between two calls it holds no lock.
+//
+// What others have written (names, labels, prompts, lines of files, errors) is shown
+// through internal/visible.
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A Screen shows one worktree on a terminal. Make one with [New], give its methods
+// to the engine that it is to show, then let it run.
+type Screen struct {
+	in, out  *os.File
+	getenv   func(string) string
+	progress atomic.Pointer[engine.Progress]
+
+	mu      sync.Mutex // guards program
+	program *tea.Program
+}
+
+// New makes a screen on a terminal. Colours follow NO_COLOR of the environment.
+func New(in, out *os.File, getenv func(string) string) *Screen {
+	return &Screen{in: in, out: out, getenv: getenv}
+}
+
+// Progress is for the engine's options: it says how far a long step is.
+func (s *Screen) Progress(p engine.Progress) { s.progress.Store(&p) }
+
+// Recovered is for the engine's options: it tells of an operation that was
+// interrupted and has been finished on the way.
+func (s *Screen) Recovered(r *engine.Restored) {
+	s.mu.Lock()
+	p := s.program
+	s.mu.Unlock()
+	if p != nil {
+		go p.Send(recovered{r})
+	}
+}
+
+// quitGrace is how long a call of the engine that only reads may take to notice that
+// nobody waits for it any more.
+const quitGrace = 500 * time.Millisecond
+
+// Run shows the engine's worktree until a person leaves, or the context ends, which
+// is the error then. The terminal is as it was before in both cases.
+func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
+	calls, stop := context.WithCancel(ctx)
+	defer stop()
+	b := &backstage{engine: e, ctx: calls, progress: s.progress.Load}
+	m := newModel(b)
+	profile := colorprofile.ANSI
+	if s.getenv("NO_COLOR") != "" {
+		profile, m.selected = colorprofile.ASCII, chosen0
+	}
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out),
+		tea.WithoutSignalHandler(), tea.WithColorProfile(profile))
+	s.mu.Lock()
+	s.program = p
+	s.mu.Unlock()
+	_, err := p.Run()
+	stop()
+	b.wait(quitGrace)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}
+
+// A backstage calls the engine in the background.
+type backstage struct {
+	engine   *engine.Engine
+	ctx      context.Context
+	progress func() *engine.Progress
+
+	mu    sync.Mutex // guards what follows
+	calls int
+	ended bool
+	idle  chan struct{} // closed when ended and there are no calls
+	scan  sync.Mutex    // one look at the worktree at a time
+}
+
+// call makes a command of a call of the engine. Its context ends with the screen,
+// and when the function that is returned is called.
+func (b *backstage) call(f func(context.Context) tea.Msg) (tea.Cmd, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(b.ctx)
+	return func() tea.Msg {
+		defer cancel()
+		if !b.enter() {
+			return nil
+		}
+		defer b.leave()
+		return f(ctx)
+	}, cancel
+}
+
+func (b *backstage) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended || b.ctx.Err() != nil {
+		return false
+	}
+	b.calls++
+	return true
+}
+
+func (b *backstage) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls--; b.calls == 0 && b.ended {
+		close(b.idle)
+	}
+}
+
+// wait lets calls come to their end, for so long at most.
+func (b *backstage) wait(most time.Duration) {
+	b.mu.Lock()
+	b.ended, b.idle = true, make(chan struct{})
+	if b.calls == 0 {
+		close(b.idle)
+	}
+	b.mu.Unlock()
+	select {
+	case <-b.idle:
+	case <-time.After(most):
+	}
+}
+
+// rest waits, unless the context ends before: who moves on quickly asks for nothing.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
