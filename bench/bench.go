@@ -25,6 +25,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/bench/report"
 	"github.com/seed-82afce7a/rewind/internal/trust"
+	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 
 // Options say what to run. The zero value, with a Binary, is the recommended run.
@@ -210,9 +211,9 @@ func removeAll(dir string) error {
 // oneLine is the beginning of an error's text, in one line, without the place of
 // the lane.
 func (l *lane) oneLine(err error) string {
-	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), filepath.Dir(l.tree), "DIR")), " ")
+	text := visible.Line(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), filepath.Dir(l.tree), "DIR")), " "))
 	if len(text) > 200 {
-		text = text[:200] + "…"
+		text = strings.ToValidUTF8(text[:200], "") + "…"
 	}
 	return text
 }

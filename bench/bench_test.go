@@ -190,7 +190,7 @@ func TestAPeerThatFailsIsNamedAndTheOthersGoOn(t *testing.T) {
 			st.chosen[i].make = func(*lane) system { return broken{} }
 		}
 	}
-	for name, run := range map[string]func(context.Context, *stage, workload) ([]report.Result, error){"record": records(1, edit), "restore": restores(damaged(1))} {
+	for name, run := range map[string]func(context.Context, *stage, workload) ([]report.Result, error){"record": records(1, edit, true), "restore": restores(damaged(1))} {
 		results, err := run(ctx, st, workload{name: "edit-1"})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ func (l *lane) pick(n int) []string {
 	n = min(n, len(l.names.old)/2)
 	var list []string
 	for i := range n {
-		list = append(list, l.names.old[i*len(l.names.old)/n])
+		list = append(list, l.names.old[(2*i+1)*len(l.names.old)/(2*n)])
 	}
 	return list
 }

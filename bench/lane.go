@@ -15,6 +15,7 @@ import (
 type stage struct {
 	o      Options
 	dir    string
+	kind   string // of the file system
 	names  names
 	want   picture // of a clean checkout; nil until it is asked for
 	chosen []contender
@@ -59,7 +60,7 @@ type dirNames struct {
 // newStage copies or generates the corpus and commits it to git if it is no
 // repository yet.
 func newStage(ctx context.Context, o Options, where place, chosen []contender) (*stage, error) {
-	st := &stage{o: o, dir: where.dir, chosen: chosen}
+	st := &stage{o: o, dir: where.dir, kind: where.kind, chosen: chosen}
 	if err := os.MkdirAll(where.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func (l *lane) list(ctx context.Context) (n names, err error) {
 		switch {
 		case strings.HasPrefix(line, "120000"):
 			n.links = append(n.links, name)
-		case strings.HasPrefix(line, "100644"):
+		case strings.HasPrefix(line, "100644") && !strings.HasPrefix(filepath.Base(name), ".git"): // a file with rules changes more than itself
 			if fi, err := os.Lstat(l.path(name)); err == nil && fi.Size() < 1<<20 {
 				n.old = append(n.old, name)
 			}

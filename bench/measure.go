@@ -77,7 +77,9 @@ func (w way) judge(ctx context.Context, l *report.Line, err error) error {
 		if w.prove != nil && l.Exact == "" {
 			l.Exact = report.Exact
 		}
-	case ctx.Err() != nil || w.ours:
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case w.ours:
 		return err
 	case errors.As(err, &wrong):
 		l.Exact, l.Inexact = report.NotExact, w.lane.oneLine(wrong)

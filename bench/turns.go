@@ -220,7 +220,7 @@ func (st *stage) sized(ctx context.Context, w workload, n int, left map[string]s
 	o.Files = n
 	in := st
 	if n != st.o.Files {
-		in, err = newStage(ctx, o, place{dir: fmt.Sprintf("%s/size-%d", st.dir, n)}, st.chosen)
+		in, err = newStage(ctx, o, place{dir: fmt.Sprintf("%s/size-%d", st.dir, n), kind: fmt.Sprintf("%s: %d files", st.kind, n)}, st.chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -240,10 +240,8 @@ func (st *stage) sized(ctx context.Context, w workload, n int, left map[string]s
 		}
 		in.chosen = append(in.chosen, c)
 	}
-	w.name = "edit-1" // for the looks, which are as in that workload
-	r, err := records(1, edit)(ctx, in, w)
+	r, err := records(1, edit, true)(ctx, in, w)
 	for i := range r {
-		r[i].Workload = "size"
 		r[i].Lines = append(r[i].Lines, lines...)
 	}
 	return r, err

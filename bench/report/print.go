@@ -96,7 +96,7 @@ func (l *Line) notes() (notes []string) {
 	if l.Inexact != "" {
 		notes = append(notes, l.Contender+" is not exact: "+l.Inexact)
 	}
-	if each, beyond, ok := l.beyond(); ok {
+	if each, beyond, ok := l.beyond(); ok && len(l.Seconds) > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s a turn, %s beyond the changed content; p50 %s ms, p90 %s, p99 %s, largest %s", l.Contender, kib(each), kib(beyond),
 			ms(quantile(l.Seconds, 0.5)), ms(quantile(l.Seconds, 0.9)), ms(quantile(l.Seconds, 0.99)), ms(slices.Max(l.Seconds))))
 	}

@@ -71,7 +71,7 @@ var layers = map[string]string{
 	"internal/visible": "",
 	"internal/wire":    "engine engine/blame engine/shelf internal/oid",
 	"cmd/rewind":       "engine engine/blame extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
-	"bench":            "bench/report internal/trust",
+	"bench":            "bench/report internal/trust internal/visible",
 	"bench/report":     "",
 	"fuzz":             "*",
 	"fuzz/exact":       "*",
