@@ -34,6 +34,7 @@ type Status struct {
 	Skipped      []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
 	Ignored      string     `json:"ignored"`           // which ignored files are recorded: rewind.ignored
 	Pending      int        `json:"pending"`           // snapshots that are not in git yet
+	Adrift       bool       `json:"adrift,omitempty"`  // the ref does not keep what it did; the next snapshot mends it
 	Lost         []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
 	Unfinished   *Operation `json:"unfinished,omitempty"`
 	Undo         int        `json:"undo"`                // operations that undo can take back
@@ -91,6 +92,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if st.Pending, err = e.mirror.Pending(ctx); err != nil {
 		return nil, err
 	}
+	st.Adrift = e.adrift(ctx)
 	if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 		return nil, err
 	}
@@ -114,6 +116,12 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Warnings = append(st.Warnings, strange.Error())
 	}
 	return st, err
+}
+
+// adrift reports whether the ref does not keep what it did.
+func (e *Engine) adrift(ctx context.Context) bool {
+	k, err := e.before(ctx)
+	return err == nil && k.Adrift
 }
 
 // mended is said where the store was found damaged and is whole again.

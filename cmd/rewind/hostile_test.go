@@ -135,7 +135,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"restore", "--dry-run", first.ID}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
 		{"hook", evil, evil}, {"hook", "claude", evil}, {"hook", "claude", "Stop"}, {"hook", "--layout", evil, "generic", "before"}, {"hook", "--task"},
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
-		{"mcp", evil}, {"ui"}, {"ui", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},
+		{"mcp", evil}, {"doctor"}, {"doctor", "--deep"}, {"doctor", evil}, {"ui"}, {"ui", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
 		{"bisect", "--good", first.ID, "--bad", "@", "--", "true"}, {"bisect", "--good", evil, "--bad", "@", "--", evil}, {"bisect", "--good", first.ID, "--bad", "@", "--path", evil, "--", "true"}, {"bisect", evil},
 		{"bisect", "start", "--good", first.ID, "--bad", "@"}, {"list"}, {"bisect", "good", evil}, {"bisect", "skip"}, {"bisect", "reset"},

@@ -48,7 +48,7 @@ func newRoot(a *app) *cobra.Command {
 		snapshotCommand(a), listCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), undoCommand(a), redoCommand(a),
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
-		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
+		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), doctorCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
 	root.AddCommand(bisectCommand(a))
 	for _, c := range root.Commands() {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"znkr.io/diff/textdiff"
 
-	"github.com/seed-82afce7a/rewind/extension"
 	"github.com/seed-82afce7a/rewind/internal/setup"
 )
 
@@ -36,10 +35,7 @@ func setupCommand(a *app) *cobra.Command {
 }
 
 func (u *settingUp) run(ctx context.Context, names []string) error {
-	s := &setup.Setup{Getenv: os.Getenv, Files: extension.Files, Command: asCalled(), OnPath: func(program string) bool {
-		_, err := exec.LookPath(program)
-		return err == nil
-	}}
+	s := theSetup()
 	if len(names) == 0 {
 		if names = s.Found(); len(names) == 0 {
 			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -318,4 +319,24 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("more than the bounds allow: %+v", e)
 		}
 	})
+}
+
+func TestTheLastHookOfAnAgentIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	if seen := LastSeen(w.getenv, "claude"); !seen.Time.IsZero() {
+		t.Errorf("of an agent that never called: %+v", seen)
+	}
+	const before = `{"session_id":"%s","hook_event_name":"UserPromptSubmit","prompt":"words","prompt_id":"p"}`
+	w.call("claude", "", fmt.Sprintf(before, "one"))
+	if seen := LastSeen(w.getenv, "claude"); seen.Fail != "" || time.Since(seen.Time) > time.Minute {
+		t.Errorf("%+v", seen)
+	}
+	w.take = func(context.Context, *Event) ([]string, error) { return nil, errors.New("the disk\nis full") }
+	w.call("claude", "", fmt.Sprintf(before, "two"))
+	if seen := LastSeen(w.getenv, "claude"); seen.Fail != "the disk is full" {
+		t.Errorf("%+v", seen)
+	}
+	if seen := LastSeen(w.getenv, "codex"); !seen.Time.IsZero() {
+		t.Errorf("of another agent: %+v", seen)
+	}
 }

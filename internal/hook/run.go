@@ -218,14 +218,15 @@ func (w *Worker) Work(ctx context.Context, task []byte) error {
 		s = &session{}
 	}
 	lines := s.Tell
-	s.Tell = nil
+	s.Tell, s.Last = nil, &Seen{Time: time.Now(), Dir: e.Dir}
 	if s.wants(&e, w.Getenv(toolsVariable)) {
 		done, failed := w.Take(ctx, &e)
 		for _, line := range done {
 			lines = append(lines, strings.Join(strings.Fields(line), " "))
 		}
 		if failed != nil {
-			lines = append(lines, "nothing was recorded: "+strings.Join(strings.Fields(failed.Error()), " "))
+			s.Last.Fail = strings.Join(strings.Fields(failed.Error()), " ")
+			lines = append(lines, "nothing was recorded: "+s.Last.Fail)
 		}
 	}
 	for i, line := range append(lines, whole) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -27,6 +28,7 @@ type session struct {
 	Writes int      `json:"writes,omitempty"` // changes of files since the session began
 	Tell   []string `json:"tell,omitempty"`   // what nobody was there to be told
 	Told   []string `json:"told,omitempty"`
+	Last   *Seen    `json:"last,omitempty"`
 
 	held *durable.Held
 	size int // of the file
@@ -138,6 +140,41 @@ func (s *session) unsaid(lines []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// A Seen is a hook that came, and what became of it.
+type Seen struct {
+	Time time.Time `json:"time"`
+	Dir  string    `json:"dir,omitempty"`  // where the agent worked
+	Fail string    `json:"fail,omitempty"` // why nothing was recorded; empty: it was, or there was no need
+}
+
+// LastSeen returns the last hook of an agent that is remembered, the zero Seen if none
+// is.
+func LastSeen(getenv func(string) string, agent string) (last Seen) {
+	dir, err := sessionsDir(getenv)
+	if err != nil {
+		return last
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return last
+	}
+	for _, entry := range list {
+		info, err := entry.Info()
+		if err != nil || !strings.HasPrefix(entry.Name(), agent+"-") || !info.ModTime().After(last.Time) {
+			continue
+		}
+		text, err := durable.ReadFile(filepath.Join(dir, entry.Name()), sessionMax)
+		if err != nil {
+			continue
+		}
+		s := session{}
+		if last = (Seen{Time: info.ModTime()}); json.Unmarshal(text, &s) == nil && s.Last != nil {
+			last.Dir, last.Fail = s.Last.Dir, s.Last.Fail
+		}
+	}
+	return last
 }
 
 // removeStale removes files that no hook has written for long. One that is in use
