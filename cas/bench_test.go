@@ -49,7 +49,7 @@ func sourceFiles(b testing.TB) []string {
 func BenchmarkFill(b *testing.B) {
 	names := sourceFiles(b)
 	for b.Loop() {
-		s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+		s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func BenchmarkFill(b *testing.B) {
 // BenchmarkRefill puts the same files into a store that has them.
 func BenchmarkRefill(b *testing.B) {
 	names := sourceFiles(b)
-	s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func reportStore(b *testing.B, s *Store) {
 // line changed, five trees, a record, durable. The store already has 20,000
 // objects.
 func BenchmarkTurn(b *testing.B) {
-	s, err := Open(filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	}
 	err = s.replace(".compact", func(dst *bolt.DB) error {
 		dst.NoSync = true // replace syncs once, at the end
-		if err := s.copyTo(held, dst); err != nil {
+		if err := s.copyTo(ctx, held, dst); err != nil {
 			return err
 		}
 		return dst.Update(nameFile)
@@ -44,11 +44,11 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 }
 
 // copyTo copies everything, reading under the same guard as a transaction.
-func (s *Store) copyTo(held *durable.Held, dst *bolt.DB) (err error) {
+func (s *Store) copyTo(ctx context.Context, held *durable.Held, dst *bolt.DB) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	src := &file{path: s.path}
 	defer src.close(&err)
-	if err := src.begin(); err != nil {
+	if err := src.begin(ctx); err != nil {
 		return err
 	}
 	m, err := s.checkIdentity(src.tx)

@@ -62,7 +62,7 @@ func newSample(t testing.TB) sample {
 // use does with a damaged store what a caller may: it must get true bytes or an
 // error, from every call.
 func (sm sample) use(path string) error {
-	s, err := Open(path, nil)
+	s, err := Open(context.Background(), path, nil)
 	if err != nil {
 		for _, known := range []error{ErrCorrupt, ErrNotStore, ErrNewerFormat, os.ErrNotExist} {
 			if errors.Is(err, known) {
@@ -212,11 +212,11 @@ func TestADeletedStoreIsMissing(t *testing.T) {
 func TestAnotherFileIsNotAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	os.WriteFile(path, bytes.Repeat([]byte("not a store\n"), 3000), 0o600)
-	if _, err := Open(path, &Options{Create: true}); !errors.Is(err, ErrNotStore) {
+	if _, err := Open(t.Context(), path, &Options{Create: true}); !errors.Is(err, ErrNotStore) {
 		t.Errorf("Open gives %v", err)
 	}
 	os.WriteFile(path, nil, 0o600)
-	if _, err := Open(path, &Options{Create: true}); !errors.Is(err, ErrCorrupt) {
+	if _, err := Open(t.Context(), path, &Options{Create: true}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open of an empty file gives %v", err)
 	}
 }

@@ -93,7 +93,7 @@ func TestANewerFormatIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(s.Path(), nil)
+	_, err = Open(t.Context(), s.Path(), nil)
 	if !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 1") {
 		t.Errorf("Open gives %v", err)
 	}

@@ -56,7 +56,7 @@ func TestManyReadsOpenTheFileOnce(t *testing.T) {
 func TestAReaderSeesWhatOthersWroteMeanwhile(t *testing.T) {
 	s := newStore(t)
 	first := put(t, s, []byte("one"))[0]
-	other, err := Open(s.Path(), nil)
+	other, err := Open(t.Context(), s.Path(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestTheNextReaderLetsGoOfAllOfAFileThatWasReplaced(t *testing.T) {
 	if n := holding(t, s.Path()); n != idleMax {
 		t.Fatalf("%d files are kept", n)
 	}
-	other, err := Open(s.Path(), nil)
+	other, err := Open(t.Context(), s.Path(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // play stages objects and records them, CAS_TEST_TURNS times. What is durable
 // is said on stdout.
 func play(path string) error {
-	s, err := Open(path, &Options{Create: true, Algorithm: oid.SHA1})
+	s, err := Open(context.Background(), path, &Options{Create: true, Algorithm: oid.SHA1})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func TestProcessesAtOnceLoseNoRecord(t *testing.T) {
 	wg.Go(func() { // and somebody compacts all the while
 		for range 5 {
 			time.Sleep(20 * time.Millisecond)
-			s, err := Open(path, &Options{Create: true, Algorithm: oid.SHA1})
+			s, err := Open(t.Context(), path, &Options{Create: true, Algorithm: oid.SHA1})
 			if err == nil {
 				_, _, err = s.Compact(t.Context())
 			}
@@ -123,7 +123,7 @@ func TestProcessesAtOnceLoseNoRecord(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	s, err := Open(path, nil)
+	s, err := Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestAKilledWriterLeavesAWholeStore(t *testing.T) {
 			}
 		}
 	}
-	s, err := Open(path, nil)
+	s, err := Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

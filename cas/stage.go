@@ -334,7 +334,7 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, errors.Join(g.s.wrap(g.s.locked(held, durable.Shared, look)), held.Unlock())
+	return out, errors.Join(g.s.wrap(g.s.locked(ctx, held, durable.Shared, look)), held.Unlock())
 }
 
 func (v *View) find(it item) (f found) {

@@ -87,18 +87,19 @@ type Options struct {
 // crash nor another process can see half done; otherwise [os.ErrNotExist] is
 // reported. A file of a later format gives [ErrNewerFormat], a file of another
 // kind [ErrNotStore], a truncated or altered one [ErrCorrupt]. One that lacks
-// what was written last is opened, and its transactions give [ErrBehind].
-func Open(path string, opt *Options) (*Store, error) {
+// what was written last is opened, and its transactions give [ErrBehind]. Open waits
+// for whoever has the store locked, until the context ends.
+func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
 	s := &Store{path: path, now: time.Now, tools: &shared}
-	s.lock.Path = path + ".lock"
+	s.lock.Path = path + lockSuffix
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {
 			return nil, err
 		}
-		if err := s.create(opt.Algorithm); err != nil {
+		if err := s.create(ctx, opt.Algorithm); err != nil {
 			return nil, fmt.Errorf("create store %s: %w", path, err)
 		}
 	}
@@ -106,9 +107,9 @@ func Open(path string, opt *Options) (*Store, error) {
 		s.meta, err = readMeta(tx)
 		return err
 	}
-	err := s.transact(context.Background(), durable.Shared, read)
+	err := s.transact(ctx, durable.Shared, read)
 	if errors.Is(err, ErrBehind) { // every call will say so, until it is accepted
-		err = s.openBehind(read)
+		err = s.openBehind(ctx, read)
 	}
 	if err != nil {
 		return nil, err
@@ -116,13 +117,13 @@ func Open(path string, opt *Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openBehind(read func(*bolt.Tx) error) (err error) {
-	held, err := s.lock.Lock(context.Background(), durable.Shared)
+func (s *Store) openBehind(ctx context.Context, read func(*bolt.Tx) error) (err error) {
+	held, err := s.lock.Lock(ctx, durable.Shared)
 	if err != nil {
 		return s.wrap(err)
 	}
 	defer func() { err = errors.Join(err, held.Unlock()) }()
-	return s.wrap(s.peek(read))
+	return s.wrap(s.peek(ctx, read))
 }
 
 // ID returns the random name of this store, which never changes. What was
@@ -138,14 +139,14 @@ func (s *Store) Path() string { return s.path }
 
 // create makes the file beside its place and renames it there, under the lock
 // of the place: a second creator finds it done.
-func (s *Store) create(alg oid.Algorithm) (err error) {
+func (s *Store) create(ctx context.Context, alg oid.Algorithm) (err error) {
 	if alg == 0 {
 		alg = oid.BLAKE3
 	}
 	if err := durable.MakeDir(filepath.Dir(s.path)); err != nil {
 		return err
 	}
-	held, err := s.lock.Lock(context.Background(), durable.Exclusive)
+	held, err := s.lock.Lock(ctx, durable.Exclusive)
 	if err != nil {
 		return err
 	}

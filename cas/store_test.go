@@ -18,7 +18,7 @@ import (
 
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 	r := seeded(t)
 	sizes := []int{0, 1, 100, wholeMax - 1, wholeMax, wholeMax + 1, 300 << 10, 1<<20 + 7, smallMax, smallMax + 1, 12 << 20}
 	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
-		s, err := Open(filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
+		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestAReaderOfAnotherSizeIsRefused(t *testing.T) {
 
 func TestOpeningAMissingFileSaysSo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	if _, err := Open(path, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), path, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Open gives %v", err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
@@ -185,7 +185,7 @@ func TestCreatorsAtOnceAgreeOnOneStore(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range ids {
 			wg.Go(func() {
-				s, err := Open(path, &Options{Create: true})
+				s, err := Open(t.Context(), path, &Options{Create: true})
 				if err != nil {
 					t.Error(err)
 					return

@@ -21,6 +21,8 @@ const (
 	// boltTimeout is for a foreign program that holds the file without our
 	// lock, such as bbolt's own tool.
 	boltTimeout = 10 * time.Second
+	boltPause   = 50 * time.Millisecond
+	lockSuffix  = ".lock"
 	// mapBytes saves a growing store the first remappings. bbolt lengthens a
 	// small file (sparsely) to what it maps, so this is modest.
 	mapBytes = 1 << 20
@@ -49,18 +51,18 @@ func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*bo
 		return err
 	}
 	defer func() { err = errors.Join(err, held.Unlock()) }()
-	return s.locked(held, mode, fn)
+	return s.locked(ctx, held, mode, fn)
 }
 
 // locked is transactOnce for a caller that holds the lock.
-func (s *Store) locked(held *durable.Held, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
 	if !f.writable {
 		f.idle = &s.idle
 	}
 	defer f.close(&err)
-	if err := f.begin(); err != nil {
+	if err := f.begin(ctx); err != nil {
 		return err
 	}
 	m, err := s.checkIdentity(f.tx)
@@ -139,7 +141,7 @@ type file struct {
 	used   int64 // bytes of it that the last transaction needs
 }
 
-func (f *file) begin() error {
+func (f *file) begin(ctx context.Context) error {
 	if f.idle != nil && f.idle.take(f) {
 		return nil
 	}
@@ -147,7 +149,9 @@ func (f *file) begin() error {
 		Timeout:      boltTimeout,
 		FreelistType: bolt.FreelistMapType,
 		ReadOnly:     !f.writable,
-		OpenFile:     f.open,
+		OpenFile: func(path string, flag int, perm os.FileMode) (*os.File, error) {
+			return f.open(ctx, path, flag, perm)
+		},
 		NoStatistics: true,
 	}
 	if f.writable && runtime.GOOS != "windows" { // there mapping lengthens the file
@@ -208,7 +212,7 @@ func (f *file) commit() error {
 
 // open is what bbolt opens the file with: it never makes one, and refuses an
 // empty one, which bbolt would take for new.
-func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
+func (f *file) open(ctx context.Context, path string, flag int, perm os.FileMode) (*os.File, error) {
 	h, err := durable.OpenFile(path, flag&^os.O_CREATE, perm)
 	if err != nil {
 		return nil, err
@@ -217,11 +221,53 @@ func (f *file) open(path string, flag int, perm os.FileMode) (*os.File, error) {
 	if err == nil && info.Size() == 0 {
 		err = fmt.Errorf("%w: it is empty", ErrBroken)
 	}
+	if err == nil {
+		err = isLock(path, info)
+	}
+	if err == nil {
+		err = f.await(ctx, path, h)
+	}
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	f.handle = h
 	return h, nil
+}
+
+// isLock refuses a store that is its own lock file, by a hard link: who holds the
+// lock could never open it, and would write into it what belongs into the lock.
+func isLock(path string, info os.FileInfo) error {
+	lock := path + lockSuffix
+	if other, err := os.Lstat(lock); err == nil && os.SameFile(info, other) {
+		return &os.PathError{Op: "open", Path: lock, Err: fmt.Errorf("it is the store itself under another name: %w", durable.ErrForeign)}
+	}
+	return nil
+}
+
+// await waits as long as another program has the file locked, until the context
+// ends. bbolt would wait too, and would not look at the context.
+func (f *file) await(ctx context.Context, path string, h *os.File) error {
+	mode := durable.Shared
+	if f.writable {
+		mode = durable.Exclusive
+	}
+	for waited := time.Duration(0); ; waited += boltPause {
+		err := durable.TryLockFile(h, mode)
+		if err == nil {
+			return durable.Unlock(h) // bbolt locks it itself
+		}
+		if !errors.Is(err, durable.ErrLocked) {
+			return nil // bbolt says what is wrong
+		}
+		if waited >= boltTimeout {
+			return &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("another program has kept it locked for %v: %w", boltTimeout, err)}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(boltPause):
+		}
+	}
 }
 
 // diagnose tells a damaged store from a file that never was one, by bbolt's

@@ -126,7 +126,7 @@ func (s *Store) mend(ctx context.Context) (mended bool, err error) {
 	}
 	defer func() { err = errors.Join(err, held.Unlock()) }()
 	var m meta
-	if err := s.peek(func(tx *bolt.Tx) (err error) {
+	if err := s.peek(ctx, func(tx *bolt.Tx) (err error) {
 		m, err = s.checkIdentity(tx)
 		return err
 	}); err != nil {
@@ -195,11 +195,11 @@ func (s *Store) Accept(ctx context.Context) (behind bool, err error) {
 }
 
 // peek reads a file that may be behind, for a caller that holds the lock.
-func (s *Store) peek(fn func(*bolt.Tx) error) (err error) {
+func (s *Store) peek(ctx context.Context, fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path}
 	defer f.close(&err)
-	if err := f.begin(); err != nil {
+	if err := f.begin(ctx); err != nil {
 		return err
 	}
 	return fn(f.tx)

@@ -38,7 +38,7 @@ func record(t *testing.T, s *Store, text string) {
 // texts opens the store as another process would, and reads the records.
 func texts(t *testing.T, path string) (s *Store, list []string, err error) {
 	t.Helper()
-	if s, err = Open(path, nil); err != nil {
+	if s, err = Open(t.Context(), path, nil); err != nil {
 		t.Fatal(err)
 	}
 	err = s.View(t.Context(), func(v *View) error {
@@ -205,7 +205,7 @@ func TestADamagedPageIsNamedWithoutRawErrors(t *testing.T) {
 		if err := os.WriteFile(s.Path(), bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := Open(s.Path(), nil)
+		fresh, err := Open(t.Context(), s.Path(), nil)
 		if err == nil {
 			err = fresh.View(t.Context(), func(v *View) error {
 				v.Has(oid.BLAKE3.Sum(oid.Blob, nil))

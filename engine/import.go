@@ -107,7 +107,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 // commits follow from the checkpoints alone, so that doing it twice makes
 // nothing new.
 func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
-	store, err := e.needStore()
+	store, err := e.needStore(ctx)
 	if err != nil {
 		return err
 	}

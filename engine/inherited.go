@@ -39,7 +39,7 @@ func (e *Engine) inherit(ctx context.Context) error {
 	if folder == "" || fresh && e.refKeeps(ctx) { // what the ref has is of a store that was lost, and comes back first
 		return nil
 	}
-	h, err := e.openHeirloom(folder)
+	h, err := e.openHeirloom(ctx, folder)
 	if err != nil && !fresh {
 		return nil // "rewind stores" says so; here it was said before
 	}
@@ -82,12 +82,12 @@ type heirloom struct {
 	at      oid.ID       // where the files stand
 }
 
-func (e *Engine) openHeirloom(folder string) (*heirloom, error) {
+func (e *Engine) openHeirloom(ctx context.Context, folder string) (*heirloom, error) {
 	birth, err := dirfd.Birth(e.root)
 	if err != nil {
 		return nil, err
 	}
-	store, err := cas.Open(filepath.Join(folder, storeFile), &cas.Options{Algorithm: oid.BLAKE3})
+	store, err := cas.Open(ctx, filepath.Join(folder, storeFile), &cas.Options{Algorithm: oid.BLAKE3})
 	if err != nil {
 		return nil, objects.StoreError(err)
 	}
@@ -163,7 +163,7 @@ func (h *heirloom) forgetKnown(v *records.View) (err error) {
 }
 
 func (h *heirloom) write(ctx context.Context) (int, error) {
-	to, err := h.e.needStore()
+	to, err := h.e.needStore(ctx)
 	if err != nil {
 		return 0, err
 	}

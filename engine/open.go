@@ -69,7 +69,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 		return nil, err
 	}
 	e.takeStore(ctx, old)
-	if err := e.openStore(false); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := e.openStore(ctx, false); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	if err := e.inherit(ctx); err != nil {

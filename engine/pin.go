@@ -28,7 +28,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if _, err := e.lookup.Record(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
 		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
 	}
-	if _, err := e.needStore(); err != nil {
+	if _, err := e.needStore(ctx); err != nil {
 		return err
 	}
 	if err := e.adopt(ctx); err != nil { // the store may be new, and its record lost

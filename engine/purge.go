@@ -93,7 +93,7 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 	if out.Recovered, err = e.Recover(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := e.needStore(); err != nil {
+	if _, err := e.needStore(ctx); err != nil {
 		return nil, err
 	}
 	unlock, err := e.lockOperations(ctx)

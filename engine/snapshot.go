@@ -358,7 +358,7 @@ func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
 
 func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []string) (*staged, error) {
 	o := capture.Open(place)
-	store, err := e.needStore()
+	store, err := e.needStore(ctx)
 	if err != nil {
 		o.Close()
 		return nil, err

@@ -73,8 +73,8 @@ func (e *Engine) history(ctx context.Context) (h records.History, err error) {
 const sweptTries = 5
 
 // needStore returns the store, made if it is not there yet.
-func (e *Engine) needStore() (*cas.Store, error) {
-	if err := e.openStore(true); err != nil {
+func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
+	if err := e.openStore(ctx, true); err != nil {
 		if errors.Is(err, os.ErrPermission) {
 			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
 		}
@@ -87,7 +87,7 @@ func (e *Engine) needStore() (*cas.Store, error) {
 }
 
 // openStore opens the store if it exists, or makes it.
-func (e *Engine) openStore(create bool) error {
+func (e *Engine) openStore(ctx context.Context, create bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.store != nil {
@@ -103,7 +103,7 @@ func (e *Engine) openStore(create bool) error {
 			}
 		}
 	}
-	s, err := cas.Open(filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
+	s, err := cas.Open(ctx, filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
 	if err != nil {
 		return objects.StoreError(err)
 	}
@@ -131,9 +131,9 @@ func (e *Engine) takeStore(ctx context.Context, from *Engine) {
 }
 
 // opened returns the store, nil if there is none yet. Another process may have
-// made it since.
+// made it since. Who asks that way waits as long as that one has it locked.
 func (e *Engine) opened() *cas.Store {
-	_ = e.openStore(false)
+	_ = e.openStore(context.Background(), false)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.store

@@ -27,7 +27,7 @@ func newPlace(t *testing.T, files map[string]string) (Place, *cas.Store) {
 			t.Fatal(err)
 		}
 	}
-	s, err := cas.Open(filepath.Join(base, "store.db"), &cas.Options{Algorithm: oid.BLAKE3, Create: true})
+	s, err := cas.Open(t.Context(), filepath.Join(base, "store.db"), &cas.Options{Algorithm: oid.BLAKE3, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

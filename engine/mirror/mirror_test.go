@@ -58,7 +58,7 @@ func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { repo.Close() })
-	s, err := cas.Open(filepath.Join(own, "store.db"), &cas.Options{Algorithm: layout.Algorithm, Create: true})
+	s, err := cas.Open(t.Context(), filepath.Join(own, "store.db"), &cas.Options{Algorithm: layout.Algorithm, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func newKit(t *testing.T, git bool) *kit {
 		}
 		t.Cleanup(func() { k.Git.Close() })
 	}
-	s, err := cas.Open(filepath.Join(k.dir, "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
+	s, err := cas.Open(t.Context(), filepath.Join(k.dir, "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

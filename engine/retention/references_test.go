@@ -39,7 +39,7 @@ type home struct {
 func newHome(t *testing.T) (*home, *Keeper) {
 	t.Helper()
 	h := &home{t, t.TempDir()}
-	store, err := cas.Open(filepath.Join(h.dir, "store.db"), &cas.Options{Algorithm: oid.BLAKE3, Create: true})
+	store, err := cas.Open(t.Context(), filepath.Join(h.dir, "store.db"), &cas.Options{Algorithm: oid.BLAKE3, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (s *Shelf) has(ctx context.Context, heir Heir, ids []oid.ID) bool {
 	if heir.ID == "" || s.own(string(heir.Folder), path, path+".lock") != nil {
 		return false
 	}
-	db, err := cas.Open(path, nil)
+	db, err := cas.Open(ctx, path, nil)
 	if err != nil {
 		return false
 	}
@@ -137,7 +137,7 @@ func stateOf(dir, birth string, inode uint64) string {
 
 // read reads the store's records.
 func (st *Store) read(ctx context.Context) (w records.Worktree, ids []oid.ID, err error) {
-	db, err := cas.Open(filepath.Join(st.Folder, StoreFile), &cas.Options{Algorithm: oid.BLAKE3})
+	db, err := cas.Open(ctx, filepath.Join(st.Folder, StoreFile), &cas.Options{Algorithm: oid.BLAKE3})
 	if err != nil {
 		return w, nil, err
 	}

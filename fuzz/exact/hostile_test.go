@@ -30,7 +30,7 @@ type forger struct {
 
 func (w *world) forge() *forger {
 	w.Helper()
-	s, err := cas.Open(w.path(".git/rewind/store.db"), &cas.Options{Algorithm: oid.SHA1})
+	s, err := cas.Open(w.Context(), w.path(".git/rewind/store.db"), &cas.Options{Algorithm: oid.SHA1})
 	w.must(err)
 	return &forger{world: w, store: s, stage: s.Stage()}
 }
