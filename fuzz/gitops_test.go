@@ -240,9 +240,18 @@ func (w *world) nest() {
 		w.note("gitdir: nowhere %q", name)
 		_ = os.WriteFile(w.path(name+"/.git"), []byte("gitdir: nowhere\n"), 0o644)
 	default:
-		w.try("init", "-q", "--object-format="+w.kind.Format, w.path(name))
+		w.initIn(name)
 		w.write(name+"/"+pick(w, fileNames), w.content())
 	}
+}
+
+// initIn makes a repository of a directory, but not where its ".git" leads to the
+// repository around it: git would let that one have its files there.
+func (w *world) initIn(name string) {
+	if at := w.gitDirOf(w.path(name + "/.git")); at == w.gitDir || at == w.common {
+		return
+	}
+	w.try("init", "-q", "--object-format="+w.kind.Format, w.path(name))
 }
 
 // inner returns a directory that has a .git, "" if there is none.

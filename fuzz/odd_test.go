@@ -79,7 +79,7 @@ func (w *world) linkInConflict() {
 	}
 	if w.kind.Nested && w.one(2) {
 		w.nested = true
-		w.try("init", "-q", "--object-format="+w.kind.Format, w.path(name))
+		w.initIn(name)
 	}
 }
 
