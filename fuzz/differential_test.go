@@ -21,7 +21,7 @@ import (
 type taken struct {
 	snap     *engine.Snapshot
 	recorded picture         // what the snapshot holds, checked against the disk
-	ignored  map[string]bool // of that, and not tracked
+	ignored  map[string]bool // of that, and not tracked: see [world.ignored]
 	outside  int             // the rules outside the tree that were in force
 }
 

@@ -143,10 +143,10 @@ func TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas(t *testing.T) {
 	}
 }
 
-// TestTheRulesAroundASubmoduleDoNotApplyInItThoughItHasNoRepository: a file in it
-// is recorded like any other, so that a restore of what had no such file takes it
-// away, and undo brings it back.
-func TestTheRulesAroundASubmoduleDoNotApplyInItThoughItHasNoRepository(t *testing.T) {
+// TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt, also where it has no
+// repository: a file in it is recorded like any other, so that a restore of what had
+// no such file takes it away, and undo brings it back.
+func TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt(t *testing.T) {
 	w := plain(t, kind{})
 	w.write("f", "1")
 	s := w.keep()

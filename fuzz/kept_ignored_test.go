@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// ignored asks git which paths of a picture it ignores and does not track. Rule
-// files are left out: they are recorded and restored like any other. So are those
-// of a submodule, also without its repository: the rules around it do not apply
-// there. Where rules may be in the index alone git cannot tell.
+// ignored asks git which paths of a picture it ignores and does not track: these
+// have true. Rule files are left out: they are recorded and restored like any other.
+// Of what lies in a submodule without its repository git does not tell: it has
+// false. Where rules may be in the index alone git cannot tell anything.
 func (w *world) ignored(p picture) map[string]bool {
 	w.t.Helper()
-	tracked, links := w.indexed(), map[string]bool{}
+	tracked, links, below := w.indexed(), map[string]bool{}, []string(nil)
 	for _, l := range tracked {
 		if l.isLink() {
 			links[l.path] = true
@@ -24,9 +24,19 @@ func (w *world) ignored(p picture) map[string]bool {
 	}
 	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(p.recordable())), func(at string) bool {
 		rules := path.Base(at) == ".gitignore" || path.Base(at) == ".gitattributes"
-		return rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at) || atOrAbove(path.Dir(at), func(dir string) bool { return links[dir] })
+		if rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at) {
+			return true
+		}
+		inLink := atOrAbove(path.Dir(at), func(dir string) bool { return links[dir] })
+		if inLink {
+			below = append(below, at)
+		}
+		return inLink
 	})
 	out := w.checkIgnore(paths)
+	for _, at := range below {
+		out[at] = false
+	}
 	for _, l := range tracked {
 		delete(out, l.path)
 	}

@@ -190,7 +190,8 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		if st, err := os.Lstat(w.path(p)); err == nil && st.IsDir() && namedBelow(r, p) {
 			continue
 		}
-		if _, recorded := was.undo[p]; !recorded || was.ignored[p] || (w.nested || w.unwanted) && !w.inTree(was.tree, p, isDirectory(what)) {
+		_, recorded := was.undo[p]
+		if _, mayBe := was.ignored[p]; !recorded || mayBe || (w.nested || w.unwanted) && !w.inTree(was.tree, p, isDirectory(what)) {
 			continue // ignored now: left alone
 		}
 		w.fail("%q stayed unmentioned: %+v", p, r)
@@ -211,10 +212,11 @@ func (w *world) spared(s taken, r *engine.Restored, p string) bool {
 	if w.nested || w.unwanted {
 		return stays
 	}
-	if stays && !s.ignored[p] {
+	_, mayBe := s.ignored[p]
+	if stays && !mayBe {
 		w.fail("%q stays as an ignored file, and was none", p)
 	}
-	return s.ignored[p]
+	return s.ignored[p] || mayBe && stays
 }
 
 // inTree reports whether a git tree has a file at a path, or a directory where
@@ -228,7 +230,10 @@ func (w *world) inTree(tree, p string, dir bool) bool {
 // or something that the snapshot has in its place.
 func (w *world) noneDeleted(s taken, was states) {
 	w.t.Helper()
-	for p := range was.ignored {
+	for p, sure := range was.ignored {
+		if !sure {
+			continue
+		}
 		_, has := s.recorded[p]
 		if now, before := was.now[p], was.before[p]; !isDirectory(before) && (now == "" || now != before && !has) {
 			w.fail("the restore changed the ignored %q to %.80q from %.80q, and the snapshot does not have it", p, now, before)
