@@ -9,6 +9,7 @@ package outside
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -41,8 +42,7 @@ type Source struct {
 type Reader struct {
 	Source
 	alg    oid.Algorithm
-	single []*records.Snapshot // the checkpoints, for Find
-	listed bool                // they were looked for
+	single map[oid.ID]*records.Snapshot // the checkpoints, for Find; nil until they were looked for
 }
 
 // Open prepares to read.
@@ -67,16 +67,17 @@ func (r *Reader) Find(ctx context.Context, id oid.ID) (s *records.Snapshot, err 
 	if c, ok := foreign.HookSnapshot(r.Repo, id); ok { // a ledger names many of them
 		return r.snapshot(c), nil
 	}
-	if !r.listed {
-		if r.single, err = r.Checkpoints(ctx, nil, nil); err != nil {
+	if r.single == nil {
+		list, err := r.Checkpoints(ctx, nil, nil)
+		if err != nil {
 			return nil, err
 		}
-		r.listed = true
+		r.single = make(map[oid.ID]*records.Snapshot, len(list))
+		for _, s := range list {
+			r.single[s.ID] = s
+		}
 	}
-	if i := slices.IndexFunc(r.single, func(s *records.Snapshot) bool { return s.ID == id }); i >= 0 {
-		return r.single[i], nil
-	}
-	return nil, nil
+	return r.single[id], nil
 }
 
 // All returns everything. Told asks the session ledgers what they say
@@ -88,13 +89,21 @@ func (r *Reader) All(ctx context.Context, told bool, skipped func(records.Note))
 		return nil, err
 	}
 	others, err := r.Checkpoints(ctx, nil, skipped)
-	others = slices.DeleteFunc(others, func(s *records.Snapshot) bool { // an import of it is there
-		return slices.ContainsFunc(lost, func(l *records.Snapshot) bool { return l.Source.Commit == s.ID })
-	})
+	others = unimported(others, slices.Values(lost))
 	if err == nil && told {
 		err = r.Bind(ctx, others)
 	}
 	return append(lost, others...), err
+}
+
+// unimported leaves out the checkpoints of which one of the lost snapshots is an
+// import. Each of those is asked once, however many checkpoints there are.
+func unimported(checkpoints []*records.Snapshot, lost iter.Seq[*records.Snapshot]) []*records.Snapshot {
+	imports := map[oid.ID]bool{}
+	for l := range lost {
+		imports[l.Source.Commit] = true
+	}
+	return slices.DeleteFunc(checkpoints, func(s *records.Snapshot) bool { return imports[s.ID] })
 }
 
 // Lost returns the snapshots of ours that the store ref keeps and the store has no
