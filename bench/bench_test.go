@@ -25,7 +25,7 @@ func quick() (list []string) {
 func TestEveryContenderDoesEveryWorkload(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	some := []string{"rewind", "rewind-nogit", "rewind-watched-nogit", "opencode", "zed", "cline", "git-stash", "git-status", "list-lstat"}
+	some := []string{"rewind", "rewind-nogit", "rewind-watched-nogit", "rewind-beside-watch", "opencode", "zed", "cline", "git-stash", "git-status", "list-lstat"}
 	r, err := Run(context.Background(), Options{Binary: fakeRewind(t, ""), Files: 64, Rounds: 2, Turns: 4, History: 6, Contenders: some, Workloads: Workloads(), large: 3 << 20})
 	if err != nil {
 		t.Fatal(err)

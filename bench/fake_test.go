@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fakeVar makes the test's own program stand for rewind: it has the command line and
@@ -51,8 +52,12 @@ func runFake(args []string, broken string) error {
 		noGit = noGit || args[0] == "--no-git"
 		args = args[1:]
 	}
-	if args[0] == "serve" {
+	switch args[0] {
+	case "serve":
 		return f.serve()
+	case "watch":
+		time.Sleep(time.Minute)
+		return nil
 	}
 	if err := f.open(noGit); err != nil {
 		return err

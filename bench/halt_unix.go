@@ -2,18 +2,17 @@
 
 package bench
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
-// wake lets the process run again after rest.
-func (s *session) wake() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGCONT)
+// halt stops a process, or lets it go on: what it does in idle times must not
+// disturb others.
+func halt(c *exec.Cmd, stop bool) {
+	signal := syscall.SIGCONT
+	if stop {
+		signal = syscall.SIGSTOP
 	}
-}
-
-// rest halts the process: what it does in idle times must not disturb others.
-func (s *session) rest() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGSTOP)
-	}
+	_ = c.Process.Signal(signal) // it may have ended
 }

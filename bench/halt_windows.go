@@ -1,6 +1,6 @@
 package bench
 
-// wake and rest do nothing: a process cannot be halted here.
-func (s *session) wake() {}
+import "os/exec"
 
-func (s *session) rest() {}
+// halt does nothing: a process cannot be halted here.
+func halt(*exec.Cmd, bool) {}

@@ -24,6 +24,11 @@ type inexact struct{ what string }
 
 func (e inexact) Error() string { return e.what }
 
+// unready is an error that says why a contender cannot be what it stands for here.
+type unready struct{ why string }
+
+func (e unready) Error() string { return e.why }
+
 // measure runs the ways of one workload: a round that warms up and takes the
 // memory, and then the rounds that count.
 func measure(ctx context.Context, st *stage, name string, ways []way) ([]report.Line, error) {
@@ -72,6 +77,7 @@ func measure(ctx context.Context, st *stage, name string, ways []way) ([]report.
 // told of; if we are, the run ends.
 func (w way) judge(ctx context.Context, l *report.Line, err error) error {
 	var wrong inexact
+	var not unready
 	switch {
 	case err == nil:
 		if w.prove != nil && l.Exact == "" {
@@ -79,6 +85,8 @@ func (w way) judge(ctx context.Context, l *report.Line, err error) error {
 		}
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &not):
+		l.Left = w.lane.oneLine(not)
 	case w.ours:
 		return err
 	case errors.As(err, &wrong):

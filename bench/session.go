@@ -138,11 +138,24 @@ func (s *session) ready(ctx context.Context, l *lane) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the worktree is not watched: %s", why)
+			return unready{"the worktree is not watched: " + why}
 		}
 		if _, err := s.snapshot(ctx, l); err != nil {
 			return err
 		}
+	}
+}
+
+// wake lets the process run, and rest halts it.
+func (s *session) wake() {
+	if s.cmd != nil {
+		halt(s.cmd, false)
+	}
+}
+
+func (s *session) rest() {
+	if s.cmd != nil {
+		halt(s.cmd, true)
 	}
 }
 

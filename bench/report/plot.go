@@ -21,26 +21,27 @@ type look struct {
 // looks are those of the contenders that the plots with lines show. Beside them
 // variants of the same program would hide one another; they stand in the tables.
 var looks = map[string]look{
-	"rewind":                {0, ""},
-	"rewind serve":          {0, "broken"},
-	"rewind serve, watched": {0, "most"},
-	"OpenCode":              {1, ""},
-	"pi-rewind":             {2, ""},
-	"pi-rewind-hook":        {3, ""},
-	"Zed":                   {4, ""},
-	"Cline":                 {5, ""},
-	"restic":                {6, ""},
-	"borg":                  {7, ""},
-	"kopia":                 {6, "broken"},
-	"jj":                    {7, "broken"},
-	"git status":            {8, ""},
-	"list and lstat":        {8, "dotted"},
+	"rewind":                      {0, ""},
+	"rewind serve":                {0, "broken"},
+	"rewind serve, watched":       {0, "most"},
+	"rewind, beside rewind watch": {0, "dotted"},
+	"OpenCode":                    {1, ""},
+	"pi-rewind":                   {2, ""},
+	"pi-rewind-hook":              {3, ""},
+	"Zed":                         {4, ""},
+	"Cline":                       {5, ""},
+	"restic":                      {6, ""},
+	"borg":                        {7, ""},
+	"kopia":                       {6, "broken"},
+	"jj":                          {7, "broken"},
+	"git status":                  {8, ""},
+	"list and lstat":              {8, "dotted"},
 }
 
 // short is a name for where there is little room.
 func short(name string) string {
 	return strings.NewReplacer("rewind serve, watched", "rewind, watched", "rewind serve --no-git, watched", "watched, --no-git", "rewind serve --no-git", "serve, --no-git",
-		"git status, untracked cache", "git status, cached", "git status, fsmonitor", "git, fsmonitor").Replace(name)
+		"rewind, beside rewind watch", "rewind, beside watch", "git status, untracked cache", "git status, cached", "git status, fsmonitor", "git, fsmonitor").Replace(name)
 }
 
 // lookOf gives that of any contender.
