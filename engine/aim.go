@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
@@ -23,6 +22,7 @@ type aim struct {
 	chosen  bool      // the paths come from the caller: one that means nothing is an error
 	made    plan.Made // what an operation that is to be taken back has made; nil without one
 	edits   []Edit    // what files get in place of what the target has
+	merge   *merging  // what is merged into the present; nil: the present becomes the target
 }
 
 // aimAt aims at a snapshot, within the paths of the options.
@@ -37,10 +37,12 @@ func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to 
 	if opt != nil {
 		paths, to.ignored, to.edits = opt.Paths, opt.Ignored, opt.Edits
 	}
-	if err := checkEdits(to.edits, paths); err != nil {
+	if err := checkEdits(to.edits, opt); err != nil {
 		return aim{}, err
 	}
-	to.paths, err = selection(paths, e.existsIn(ctx, to.target))
+	if to.paths, err = selection(paths, e.existsIn(ctx, to.target)); err == nil && opt != nil && opt.KeepMine {
+		err = to.keepMine(ctx, e, opt)
+	}
 	return to, err
 }
 
@@ -58,16 +60,25 @@ func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 }
 
 // checkTarget is an error if the target was dropped or purged since it was looked
-// up.
+// up, or anything that is merged.
 func (to aim) checkTarget(v *records.View) error {
-	if !to.stored {
-		return nil // git has it
+	var needed []oid.ID // but for what git has
+	if to.stored {
+		needed = append(needed, to.target.ID)
 	}
-	s, err := v.Find(to.target.ID)
-	if err == nil && (s == nil || s.ID != to.target.ID) {
-		err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, to.target.ID)
+	if to.merge != nil {
+		needed = append(needed, to.merge.stored...)
 	}
-	return err
+	for _, id := range needed {
+		s, err := v.Find(id)
+		if err == nil && (s == nil || s.ID != id) {
+			err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // selection reads the paths that somebody chose; see [RestoreOptions].
@@ -102,34 +113,6 @@ func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(stri
 // whatIsNow names the present in an error.
 const whatIsNow = "what would be recorded now"
 
-// A notThere error says that a snapshot has nothing at some paths. It is an
-// [ErrNoSnapshot]: there is no such thing to be had.
-type notThere struct {
-	snapshot oid.ID
-	paths    []Note // with the reason, if one is known
-	other    string // what has nothing there either; "": there is no other
-}
-
-// Error names the paths.
-func (n notThere) Error() string {
-	var names []string
-	for _, at := range n.paths {
-		name := fmt.Sprintf("%q", at.Path)
-		if at.Reason != "" {
-			name += " (" + at.Reason + ", and not recorded)"
-		}
-		names = append(names, name)
-	}
-	where := fmt.Sprintf("snapshot %v", n.snapshot)
-	if n.other != "" {
-		return fmt.Sprintf("neither %s nor %s has %s", where, n.other, strings.Join(names, ", "))
-	}
-	return fmt.Sprintf("%s has no path %s", where, strings.Join(names, ", "))
-}
-
-// Is makes it an ErrNoSnapshot.
-func (n notThere) Is(target error) bool { return target == ErrNoSnapshot }
-
 // RestoreOptions say how far a restore, undo or redo goes.
 type RestoreOptions struct {
 	// Paths limit it to these paths, slash-separated below the worktree, and to
@@ -144,6 +127,16 @@ type RestoreOptions struct {
 	// Ignored says that ignored files which are there, and differ, go back too. Else
 	// those alone that are gone.
 	Ignored bool
+
+	// KeepMine says that what changed since the last snapshot of an agent's turn stays,
+	// merged with what is restored as [Engine.Merge] does.
+	KeepMine bool
+
+	// Markers, of a merge, says that a text which cannot be merged gets both versions,
+	// between markers, and is named. Else it stays as it is. Label stands behind the
+	// markers, for what is merged in.
+	Markers bool
+	Label   string
 
 	// Edits give some of the files other contents than the snapshot has. Then Paths
 	// may not be empty: the worktree as a whole does not become what the snapshot is.

@@ -3,10 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"path"
 
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
@@ -101,7 +98,7 @@ func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) e
 	for _, name := range names {
 		nowhere = append(nowhere, Note{Path: Path(name)})
 	}
-	return notThere{from.ID, nowhere, to.name}
+	return lookup.NotThere{Snapshot: from.ID, Paths: nowhere, Other: to.name}
 }
 
 // DiffPlan returns what a plan would change, from the worktree to the plan's
@@ -128,61 +125,12 @@ func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte,
 		return nil, true, nil
 	}
 	if d.live == liveTo && new || d.live == liveFrom && !new {
-		return d.readPresent(string(c.Path), side.Link())
+		return dirfd.ReadBelow(d.e.root, string(c.Path), side.Link(), cmp.Or(d.Most, diffBytesMax))
 	}
 	if text, ok := d.texts[side.ID]; ok {
 		return text, true, nil
 	}
-	buf := &beginning{most: cmp.Or(d.Most, diffBytesMax)}
-	err = d.e.objects.Write(ctx, buf, side.ID)
-	if errors.Is(err, errLong) {
-		return buf.p, false, nil
-	}
-	return buf.p, true, err
-}
-
-// readPresent reads a file or link of the worktree.
-func (d *Difference) readPresent(name string, link bool) (data []byte, whole bool, err error) {
-	at, err := dirfd.OpenBelow(d.e.root, dirfd.Parent(name))
-	if err != nil {
-		return nil, false, err
-	}
-	defer at.Close()
-	if link {
-		target, err := at.Readlink(path.Base(name))
-		return []byte(target), true, err
-	}
-	f, err := at.OpenFile(path.Base(name))
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File {
-		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", name))
-	}
-	buf := &beginning{most: cmp.Or(d.Most, diffBytesMax)}
-	_, err = io.Copy(buf, f)
-	if errors.Is(err, errLong) {
-		return buf.p, false, nil
-	}
-	return buf.p, true, err
-}
-
-// A beginning keeps the first bytes of what is written to it.
-type beginning struct {
-	p    []byte
-	most int
-}
-
-var errLong = errors.New("longer than is wanted")
-
-func (b *beginning) Write(p []byte) (int, error) {
-	n := min(len(p), b.most-len(b.p))
-	b.p = append(b.p, p[:n]...)
-	if n < len(p) {
-		return n, errLong
-	}
-	return n, nil
+	return d.e.objects.Beginning(ctx, side.ID, cmp.Or(d.Most, diffBytesMax))
 }
 
 // A differ compares snapshots as a restore would.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -12,7 +13,6 @@ import (
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // What history costs on the disk, and what git still holds of what was dropped
@@ -99,35 +99,17 @@ func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err 
 	if err != nil {
 		return r, err
 	}
+	var head oid.ID
+	if h, err := e.repo.Head(); err == nil {
+		head = h.Tree
+	}
 	w := &reach.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
-	for _, s := range all {
-		if gone[s.ID] {
-			continue
-		}
-		for range w.Snapshot(s) { // from here on they are known
-			if err := ctx.Err(); err != nil {
-				return r, err
-			}
-		}
+	others := slices.DeleteFunc(all, func(s *Snapshot) bool { return gone[s.ID] })
+	ids, err := w.Beyond(ctx, dropped, others, head)
+	if err != nil {
+		return r, err
 	}
-	if head, err := e.repo.Head(); err == nil && !head.Tree.IsZero() {
-		for range w.Entry(tree.Entry{Mode: tree.Dir, ID: head.Tree}, false) {
-			if err := ctx.Err(); err != nil {
-				return r, err
-			}
-		}
-	}
-	var ids []oid.ID
-	for _, s := range dropped {
-		for o := range w.Snapshot(s) {
-			if e.repo.Has(o.ID) {
-				ids = append(ids, o.ID)
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			return r, err
-		}
-	}
+	ids = slices.DeleteFunc(ids, func(id oid.ID) bool { return !e.repo.Has(id) })
 	r.Objects = len(ids)
 	if n, size, err := e.repo.DiskSize(ctx, ids); err == nil { // or else their size stays unknown
 		r.Objects, r.Bytes = n, size

@@ -99,17 +99,17 @@ func TestAPruneSaysWhatGitStillHolds(t *testing.T) {
 	if again := p.prune(e, &PruneOptions{MaxSnapshots: 1}); again.Git.Objects != 0 {
 		t.Errorf("%+v of no snapshot", again.Git)
 	}
-	c, err := e.Collect(context.Background())
+	before, after, _, err := e.Collect(context.Background())
 	p.must(err)
-	if c.Before == 0 || !p.gitHas(e, noise(3, 30<<10)) {
-		t.Errorf("%+v: what is younger than a day is gone", *c)
+	if before == 0 || !p.gitHas(e, noise(3, 30<<10)) {
+		t.Errorf("%d, %d: what is younger than a day is gone", before, after)
 	}
 	p.git("config", "gc.pruneExpire", "now")
-	if _, err := p.open().Collect(context.Background()); err != nil || p.gitHas(e, noise(3, 30<<10)) {
+	if _, _, _, err := p.open().Collect(context.Background()); err != nil || p.gitHas(e, noise(3, 30<<10)) {
 		t.Errorf("%v: it is there still", err)
 	}
 	p.wantClean(p.open())
-	if c, err := newPlace(t, false).open().Collect(context.Background()); c != nil || err != nil {
-		t.Errorf("without git: %v, %v", c, err)
+	if _, _, done, err := newPlace(t, false).open().Collect(context.Background()); done || err != nil {
+		t.Errorf("without git: %v, %v", done, err)
 	}
 }

@@ -68,6 +68,7 @@ type Restored struct {
 	Deleted   int
 	Kept      []Note // paths that stay although the snapshot does not have them, or has something else, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
+	Marked    []Note // files that have conflicts between markers now: of a merge that was asked for them
 	Damaged   bool   // among the conflicts are contents that could not be read back
 	Bridge    error  // not nil: the snapshot of the state before is in the store, but is not in git yet
 
@@ -142,7 +143,7 @@ type (
 	Note = records.Note
 	// A Path is a slash-separated path below the worktree, bytes as on disk.
 	Path = records.Path
-	// An Operation is a restore, an undo or a redo.
+	// An Operation is a restore, an undo, a redo or a merge.
 	Operation = records.Operation
 	// A Changed says what a snapshot changed, within bounds.
 	Changed = changes.Changed

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/blame"
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -75,7 +76,7 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return objects.TreeError(err)
 	}
 	if !ok {
-		return notThere{snapshot: s.ID, paths: []Note{{Path: Path(path)}}}
+		return lookup.NotThere{Snapshot: s.ID, Paths: []Note{{Path: Path(path)}}}
 	}
 	if n.Mode.IsDir() {
 		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
@@ -103,7 +104,7 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 	if s != nil {
 		v, err := past.Find(ctx, s, path)
 		if v == nil && err == nil {
-			err = notThere{snapshot: s.ID, paths: []Note{{Path: Path(path)}}}
+			err = lookup.NotThere{Snapshot: s.ID, Paths: []Note{{Path: Path(path)}}}
 		}
 		return v, err
 	}
@@ -120,7 +121,7 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 	if st.Mode.Type() != tree.File {
 		return nil, fmt.Errorf("%q %w: it is no file", path, blame.ErrNoLines)
 	}
-	text, whole, err := (&Difference{e: e}).readPresent(path, false)
+	text, whole, err := dirfd.ReadBelow(e.root, path, false, diffBytesMax)
 	if err == nil {
 		err = blame.Text(path, text, whole)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/inherit"
+	"github.com/seed-82afce7a/rewind/engine/journal"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/shelf"
@@ -206,14 +207,14 @@ func (h *heirloom) journal(ctx context.Context, w *inherit.Writer, op *Operation
 	if err != nil {
 		return oid.ID{}, err
 	}
-	steps, err := decodeSteps(data)
+	steps, err := journal.Decode(data)
 	if err != nil {
 		return w.Blob(ctx, op.Plan, "") // of another version: as it is
 	}
 	for i := range steps {
 		steps[i].Have.ID, steps[i].Want.ID = w.Now(steps[i].Have.ID), w.Now(steps[i].Want.ID)
 	}
-	if data, err = encodeSteps(steps); err != nil {
+	if data, err = journal.Encode(steps); err != nil {
 		return oid.ID{}, err
 	}
 	id, err := w.Stage.Put(ctx, oid.Blob, data, oid.ID{})

@@ -2,67 +2,24 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/journal"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// A journal is the plan of an operation as it is kept: with a version, because
-// it may be read by another build than the one that wrote it.
-type journal struct {
-	Version int          `json:"version"`
-	Steps   []apply.Step `json:"steps"`
-}
-
-const journalVersion = 1
-
-// stepBytes is about what a step takes in a journal.
-const stepBytes = 256
-
-// encodeSteps encodes a journal step by step: of a million all at once the package
-// json would hold the text three times.
-func encodeSteps(steps []apply.Step) ([]byte, error) {
-	if len(steps) == 0 {
-		return json.Marshal(journal{Version: journalVersion, Steps: steps})
-	}
-	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, journalVersion)
-	for i := range steps {
-		text, err := json.Marshal(&steps[i])
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, text...)
-	}
-	return append(out, "]}"...), nil
-}
-
-func decodeSteps(data []byte) ([]apply.Step, error) {
-	var j journal
-	if err := json.Unmarshal(data, &j); err != nil {
-		return nil, fmt.Errorf("%w: the journal: %w", ErrDamaged, err)
-	}
-	if j.Version != journalVersion {
-		return nil, fmt.Errorf("%w: a journal of version %d", ErrNewerFormat, j.Version)
-	}
-	return j.Steps, nil
-}
-
 // steps returns the plan of an operation.
 func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error) {
-	_, journal, err := e.objects.Read(ctx, op.Plan)
+	_, text, err := e.objects.Read(ctx, op.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
 	}
-	steps, err := decodeSteps(journal)
+	steps, err := journal.Decode(text)
 	if err != nil {
 		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
 	}
@@ -101,22 +58,6 @@ func shownUnfinished(op *Operation) error {
 		return nil
 	}
 	return fmt.Errorf("%s %w: what is shown is of the files as they are now, and the next command that changes or records files finishes it first", op.Kind, ErrUnfinished)
-}
-
-// The lock file of the operations has the key of the operation that ended last.
-// The store records that end too, but somebody may put an older copy of the store
-// in its place. To that store the operation has not ended. If its steps were
-// carried out again, they would undo what was done since. The file is not synced:
-// after a loss of power it may have an older key.
-
-func noteEnd(op running) {
-	_, _ = op.lock.WriteAt([]byte(op.Key), 0)
-}
-
-func hasEnded(op running) bool {
-	key := make([]byte, len(op.Key))
-	n, _ := op.lock.ReadAt(key, 0)
-	return n > 0 && string(key[:n]) == op.Key
 }
 
 // A restore may leave temporary files that it could not remove. They are not the

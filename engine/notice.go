@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -59,10 +58,11 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present, sai
 		if t := change.To.Mode.Type(); t != tree.File && t != tree.Symlink || !settings.LikeSecret(change.Path) || slices.Contains(said, Path(change.Path)) {
 			continue
 		}
-		if public, err := e.isPublic(ctx, change.To.ID); public || err != nil {
-			if err != nil {
-				return nil, err
-			}
+		text, whole, err := e.objects.Beginning(ctx, change.To.ID, settings.PublicMax)
+		switch {
+		case err != nil:
+			return nil, err
+		case whole && settings.Public(text):
 			continue
 		}
 		_, tracked, err := head.Lookup(change.Path)
@@ -77,32 +77,6 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present, sai
 		}
 	}
 	return found, nil
-}
-
-// certificates is how a file of public certificates or keys begins, or a part
-// of it; and what is in none that holds a private key too.
-var (
-	certificates = [][]byte{[]byte("-----BEGIN CERTIFICATE-----"), []byte("-----BEGIN PUBLIC KEY-----"), []byte("-----BEGIN TRUSTED CERTIFICATE-----")}
-	private      = []byte("PRIVATE KEY")
-)
-
-// publicMax is how much of a file is looked at: twice what the world's
-// certificates need.
-const publicMax = 1 << 20
-
-// isPublic reports whether a content is known to be certificates or public keys
-// and nothing that has to be kept secret.
-func (e *Engine) isPublic(ctx context.Context, id oid.ID) (bool, error) {
-	_, size, err := e.objects.Stat(ctx, id)
-	if err != nil || size > publicMax {
-		return false, err
-	}
-	var b bytes.Buffer
-	if err := e.objects.Write(ctx, &b, id); err != nil {
-		return false, err
-	}
-	has := func(word []byte) bool { return bytes.Contains(b.Bytes(), word) }
-	return slices.ContainsFunc(certificates, has) && !has(private), nil
 }
 
 // notice returns the paths that a notice named, nil if it was not given yet.

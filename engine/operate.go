@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/capture"
+	"github.com/seed-82afce7a/rewind/engine/journal"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
@@ -61,7 +62,7 @@ func (n nothing) carryOut(ctx context.Context, e *Engine, op running, to aim) (*
 	if err != nil {
 		return nil, err
 	}
-	if len(op.Paths) == 0 && (here == nil || here.ID != op.To) {
+	if op.Kind == records.KindRestore && len(op.Paths) == 0 && (here == nil || here.ID != op.To) {
 		err := e.update(ctx, func(u *records.Update) error {
 			return errors.Join(to.checkTarget(&u.View), u.Stand(op.To))
 		})
@@ -102,6 +103,7 @@ func restored(op *Operation, out outcome) *Restored {
 func (r *Restored) with(p *Plan) *Restored {
 	r.Kept = append(lacks(p.Target), r.Kept...)
 	r.Kept, r.Conflicts = append(p.Kept, r.Kept...), append(p.Conflicts, r.Conflicts...)
+	r.Marked = p.Marked
 	return r
 }
 
@@ -151,7 +153,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (prepared, 
 		return nil, err
 	}
 	defer c.Discard()
-	if op.Kind == records.KindRestore && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
+	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
 		return nothing{plan}, nil
 	}
 	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
@@ -199,11 +201,11 @@ func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged,
 // is [ErrNoSnapshot]. From here on no prune drops either of them.
 func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
-	journal, err := encodeSteps(steps)
+	text, err := journal.Encode(steps)
 	if err != nil {
 		return nil, err
 	}
-	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, journal, oid.ID{}); err != nil {
+	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
 		return nil, objects.StoreError(err)
 	}
 	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
@@ -255,7 +257,7 @@ func (e *Engine) end(ctx context.Context, op running, out outcome) error {
 		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.AddLeftovers(out.Left))
 	})
 	if err == nil {
-		noteEnd(op)
+		journal.NoteEnd(op.lock, op.Key)
 	}
 	return err
 }

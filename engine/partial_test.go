@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 )
 
 // kinds are what a path can be, and how to make it one.
@@ -83,8 +85,8 @@ func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
 					makeTo(p, "b")
 					before := p.picture()
 					r, err := e.Restore(ctx, id, &RestoreOptions{Paths: sel})
-					if nowhere := new(notThere); errors.As(err, nowhere) { // nor does any of the kinds have it there
-						for _, path := range nowhere.paths {
+					if nowhere := new(lookup.NotThere); errors.As(err, nowhere) { // nor does any of the kinds have it there
+						for _, path := range nowhere.Paths {
 							if p.exists(string(path.Path)) {
 								t.Fatalf("%s, %v: %v, and it is there", what, sel, err)
 							}

@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/engine/lookup"
+	"github.com/seed-82afce7a/rewind/engine/merge"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/purge"
@@ -24,6 +27,10 @@ type Plan struct {
 
 	// Conflicts are paths that cannot be restored from what the target has.
 	Conflicts []Note `json:"conflicts,omitempty"`
+
+	// Marked are files that will have conflicts between markers: of a merge that is
+	// asked for them.
+	Marked []Note `json:"marked,omitempty"`
 
 	// Unfinished, if it is not nil, says that the plan begins at what an
 	// interrupted operation left, which Restore finishes first.
@@ -76,11 +83,44 @@ func (e *Engine) planNow(ctx context.Context, to aim) (*Plan, *Operation, error)
 // plan finds what must change so that the present becomes the target, within
 // the selected paths.
 func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) {
-	target, texts := e.target(to.target), map[oid.ID][]byte{}
-	if to.target.Source != nil {
-		texts = e.assume(to.target, target)
+	targets, o := e.targets(ctx, now, append(to.merge.all(), to.target)...)
+	var p *plan.Plan
+	var err error
+	if to.merge != nil {
+		p, err = merge.New(ctx, e.order(ctx, now, to, targets), o)
+	} else {
+		p, err = plan.New(now.forPlan(), plan.Aim{Target: targets[0], Paths: to.paths, Made: to.made, Ignored: to.ignored, Named: e.conf.Names}, o)
 	}
-	p, err := plan.New(now.forPlan(), plan.Aim{Target: target, Paths: to.paths, Made: to.made, Ignored: to.ignored, Named: e.conf.Names}, plan.Objects{
+	if err != nil {
+		return nil, objects.TreeError(err)
+	}
+	if len(p.Unknown) > 0 && to.chosen {
+		return nil, fmt.Errorf("%w; nothing was changed", lookup.NotThere{Snapshot: to.target.ID, Paths: planned(p.Unknown), Other: whatIsNow})
+	}
+	texts := p.Texts
+	if to.merge == nil {
+		var wanted map[string]plan.Edit
+		wanted, texts = editsOf(to.edits, e.alg)
+		p.Edit(wanted)
+	}
+	return &Plan{
+		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts), Marked: planned(p.Marked),
+		steps: p.Steps, force: p.Force, texts: texts,
+	}, nil
+}
+
+// targets returns what a plan is to know of some snapshots, and where it reads what
+// they and the present are made of.
+func (e *Engine) targets(ctx context.Context, now *present, snapshots ...*Snapshot) (list []*plan.Target, o plan.Objects) {
+	texts := map[oid.ID][]byte{}
+	for _, s := range snapshots {
+		t := e.target(s)
+		if s.Source != nil {
+			maps.Copy(texts, e.assume(s, t))
+		}
+		list = append(list, t)
+	}
+	return list, plan.Objects{
 		Algorithm: e.alg,
 		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: now.Memory.Tree, GitFirst: true}),
 		Blob: func(id oid.ID) ([]byte, error) {
@@ -89,19 +129,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 			}
 			return e.objects.Payload(ctx, oid.Blob, id)
 		},
-	})
-	if err != nil {
-		return nil, objects.TreeError(err)
 	}
-	if len(p.Unknown) > 0 && to.chosen {
-		return nil, fmt.Errorf("%w; nothing was changed", notThere{to.target.ID, planned(p.Unknown), whatIsNow})
-	}
-	wanted, contents := editsOf(to.edits, e.alg)
-	p.Edit(wanted)
-	return &Plan{
-		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts),
-		steps: p.Steps, force: p.Force, texts: contents,
-	}, nil
 }
 
 // target returns what a plan is to know of a snapshot, nil of none.

@@ -3,10 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/capture"
@@ -129,7 +126,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (how capture.How, err error) {
 	store := e.opened()
 	how = capture.How{
-		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.room(), Last: k.Last,
+		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.conf.Room(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
 			bound := store != nil && k.Last != nil && name == shelf.NameOf(store) && snapshot == k.Last.ID
 			return bound && k.Last.Lost == "" && !(k.Adrift && k.Last.Held != records.HeldByStore) && !e.objects.Distrusts()
@@ -180,25 +177,4 @@ func (e *Engine) rules() *rules.Source {
 		s.Layout = e.repo.Layout()
 	}
 	return s
-}
-
-// room returns the function that says whether the store takes in one more new
-// content of a file that the index does not know; nil: it always does. What is
-// tracked is taken in however full the store is.
-func (e *Engine) room() func(size int64) string {
-	limit := e.conf.MaxStoreSize
-	if limit == 0 {
-		return nil
-	}
-	var used atomic.Int64
-	if info, err := os.Stat(filepath.Join(e.dir, storeFile)); err == nil {
-		used.Store(info.Size())
-	}
-	return func(size int64) string {
-		if used.Add(size) <= limit {
-			return ""
-		}
-		used.Add(-size)
-		return fmt.Sprintf("the store has no room for it (rewind.maxStoreSize: %d bytes; rewind prune makes room)", limit)
-	}
 }

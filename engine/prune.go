@@ -73,21 +73,18 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	return out, e.sweep(ctx, p, out)
 }
 
-// A Collected says what a collection of git's gave back.
-type Collected struct{ Before, After int64 } // bytes that git's objects take on disk
-
-// Collect lets git collect what nothing refers to any more (git gc). Objects that
-// are younger than the setting gc.pruneExpire stay, whoever made them. Refs,
-// reflogs and all else of the repository are left as they are. Nil: there is no git.
-func (e *Engine) Collect(ctx context.Context) (*Collected, error) {
+// Collect lets git collect what nothing refers to any more (git gc), and returns what
+// its objects took on disk before and after. Objects that are younger than the setting
+// gc.pruneExpire stay, whoever made them. Refs, reflogs and all else of the repository
+// are left as they are. False: there is no git.
+func (e *Engine) Collect(ctx context.Context) (before, after int64, done bool, err error) {
 	if e.repo == nil {
-		return nil, nil
+		return 0, 0, false, nil
 	}
-	before, after, err := e.repo.Collect(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("git was not made to collect: %w", err)
+	if before, after, err = e.repo.Collect(ctx); err != nil {
+		return 0, 0, false, fmt.Errorf("git was not made to collect: %w", err)
 	}
-	return &Collected{before, after}, nil
+	return before, after, true, nil
 }
 
 // limits completes what the caller asked for by what the settings say.

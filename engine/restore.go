@@ -56,10 +56,10 @@ type Edit struct {
 	Content []byte
 }
 
-// checkEdits is an error if edits cannot be part of a restore of these paths.
-func checkEdits(edits []Edit, paths []string) error {
-	if len(edits) > 0 && len(paths) == 0 {
-		return fmt.Errorf("%w: a restore with edits has to name its paths", ErrRefused)
+// checkEdits is an error if edits cannot be part of a restore.
+func checkEdits(edits []Edit, opt *RestoreOptions) error {
+	if len(edits) > 0 && (len(opt.Paths) == 0 || opt.KeepMine) {
+		return fmt.Errorf("%w: a restore with edits has to name its paths, and is no merge", ErrRefused)
 	}
 	for _, ed := range edits {
 		if tree.Mode(ed.To.Mode).Type() != tree.File {

@@ -38,10 +38,15 @@ func pruneCommand(a *app) *cobra.Command {
 		if p.Bridge != nil {
 			say(a.err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
 		}
-		var collected *engine.Collected
+		var collected *wire.Collected
 		var failed error
 		if gc && !opt.DryRun {
-			if collected, failed = e.Collect(ctx); collected == nil && failed == nil {
+			var before, after int64
+			var done bool
+			switch before, after, done, failed = e.Collect(ctx); {
+			case done:
+				collected = &wire.Collected{Before: before, After: after}
+			case failed == nil:
 				say(a.err, "rewind: note: --gc means nothing here: this directory has no git\n")
 			}
 		}
@@ -119,7 +124,7 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 
 // printHeld says what git still has of what was dropped, why, and what frees it,
 // or what git gave back.
-func (a *app) printHeld(g *engine.Remains, c *engine.Collected, dry bool) {
+func (a *app) printHeld(g *engine.Remains, c *wire.Collected, dry bool) {
 	if c != nil {
 		say(a.out, "git gc: git's objects took %s, and take %s now\n", size(c.Before), size(c.After))
 	}

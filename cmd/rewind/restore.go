@@ -48,6 +48,8 @@ func restoreCommand(a *app) *cobra.Command {
 			ids = append(ids, "prompt:"+prompt)
 		}
 		switch {
+		case parts && opt.KeepMine:
+			return usagef("%s: --patch chooses hunks of what a snapshot has, and --keep-mine merges it", c.Name())
 		case parts && r.yes:
 			return usagef("%s: --patch asks for each hunk, and --yes is not to be asked", c.Name())
 		case len(ids) == 0:
@@ -79,6 +81,7 @@ func restoreCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&prompt, "prompt", "", "in place of ID: the state before an agent worked on the prompt with this `id`")
 	c.Flags().BoolVarP(&parts, "patch", "p", false, "ask for each hunk whether it is to be restored (y, n, q, a, d, s, e; ? explains them)")
 	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "restore ignored files too that are there and differ, not only those that are gone")
+	c.Flags().BoolVar(&opt.KeepMine, "keep-mine", false, "keep what changed since the last snapshot of an agent's turn, merged with what is restored")
 	return a.restoreFlags(c, &r)
 }
 
@@ -219,6 +222,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
 		say(a.err, "… and %s more (--dry-run shows all)\n", count(more, "path"))
 	}
 	a.printKept(plan.Kept, plan.Conflicts)
+	a.printMarked(plan.Marked)
 	say(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
 	return a.saysYes(ctx)
 }
@@ -230,6 +234,13 @@ func (a *app) printKept(kept, conflicts []engine.Note) {
 	}
 	for _, k := range conflicts {
 		say(a.err, "conflict: %s: %s\n", quote(k.Path), k.Reason)
+	}
+}
+
+// printMarked names what has both versions now, between markers.
+func (a *app) printMarked(list []engine.Note) {
+	for _, n := range list {
+		say(a.err, "marked: %s: %s\n", quote(n.Path), n.Reason)
 	}
 }
 
@@ -250,6 +261,7 @@ func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	}
 	a.printNames(p.Changes)
 	a.printKept(p.Kept, p.Conflicts)
+	a.printMarked(p.Marked)
 	say(a.err, "would write %d and delete %d; nothing was changed\n", out.Written, out.Deleted)
 	return nil
 }
@@ -258,6 +270,7 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.progress.clear()
 	a.printRenewed(r.Renewed)
 	a.printKept(r.Kept, r.Conflicts)
+	a.printMarked(r.Marked)
 	if r.Bridge != nil {
 		say(a.err, "rewind: warning: %v\n", r.Bridge)
 	}
@@ -265,20 +278,34 @@ func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	case a.json:
 		a.printJSON(wire.NewRestored(r, took))
 	case r.Undo.IsZero():
-		say(a.out, "%s\n", nothingToChange(r.ID, len(r.Kept)+len(r.Conflicts)))
+		say(a.out, "%s\n", a.nothingToChange(r.ID, len(r.Kept)+len(r.Conflicts)))
 	default:
 		back := "undo"
 		if a.verb == "undo" {
 			back = "redo"
 		}
-		say(a.out, "restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", short(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
+		say(a.out, "%s: %d written, %d deleted, %s; \"rewind %s\" returns to %s\n", a.done(r.ID), r.Written, r.Deleted, took.Round(time.Millisecond), back, short(r.Undo))
 	}
 	return outcome(r)
 }
 
+// done says what a command has done.
+func (a *app) done(id oid.ID) string {
+	if what := mergedBy[a.verb]; what != "" {
+		return what
+	}
+	return "restored " + short(id)
+}
+
 // nothingToChange says why a restore does nothing. The paths that it leaves as
 // they are were named before.
-func nothingToChange(id oid.ID, named int) string {
+func (a *app) nothingToChange(id oid.ID, named int) string {
+	switch {
+	case mergedBy[a.verb] != "" && named > 0:
+		return "nothing to change: but for the paths named above, the files have all of it already"
+	case mergedBy[a.verb] != "":
+		return "nothing to change: the files have all of it already"
+	}
 	if named > 0 {
 		return fmt.Sprintf("nothing to change: but for the paths named above, the files are as %s has them", short(id))
 	}
@@ -290,7 +317,7 @@ func outcome(r *engine.Restored) error {
 	switch {
 	case r.Damaged:
 		return errDamageFound
-	case len(r.Conflicts) > 0:
+	case len(r.Conflicts)+len(r.Marked) > 0:
 		return errPartial
 	case r.Recovered != nil:
 		return outcome(r.Recovered)

@@ -49,15 +49,16 @@ func callPreview(ctx context.Context, c *call) (any, error) {
 // target is the part that plan, show and restore have in common.
 func target(ctx context.Context, c *call) (*engine.Snapshot, *engine.RestoreOptions, error) {
 	var p struct {
-		ID      string
-		Paths   []string
-		Ignored bool
+		ID       string
+		Paths    []string
+		Ignored  bool
+		KeepMine bool
 	}
 	if err := c.Decode(&p); err != nil {
 		return nil, nil, err
 	}
 	s, err := c.engine.Resolve(ctx, p.ID)
-	return s, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored}, err
+	return s, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored, KeepMine: p.KeepMine}, err
 }
 
 func callRestore(ctx context.Context, c *call) (any, error) {

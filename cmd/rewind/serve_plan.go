@@ -28,6 +28,44 @@ func callPlanUndo(ctx context.Context, c *call, redo bool) (any, error) {
 	return planned(ctx, c, plan)
 }
 
+// merged is what planRevert, revert, planApply and apply are asked for.
+func merged(ctx context.Context, c *call, verb string) ([]engine.Span, *engine.RestoreOptions, error) {
+	var p struct {
+		IDs              []string
+		Paths            []string
+		Ignored, Markers bool
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, nil, err
+	}
+	list, err := spansOf(ctx, c.engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.engine.Resolve(ctx, id) })
+	if err != nil {
+		return nil, nil, err
+	}
+	spans, label := list.merged(verb == "revert")
+	return spans, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored, Markers: p.Markers, Label: label}, nil
+}
+
+func callPlanMerge(ctx context.Context, c *call, verb string) (any, error) {
+	spans, opt, err := merged(ctx, c, verb)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.engine.PlanMerge(ctx, spans, opt)
+	if err != nil {
+		return nil, err
+	}
+	return planned(ctx, c, plan)
+}
+
+func callMerge(ctx context.Context, c *call, verb string) (any, error) {
+	spans, opt, err := merged(ctx, c, verb)
+	if err != nil {
+		return nil, err
+	}
+	return restored(c)(c.engine.Merge(ctx, verb, spans, opt))
+}
+
 // planned is the plan with the branches on which it was recorded and would be
 // carried out, and with the lines that it changes if the client wants them.
 func planned(ctx context.Context, c *call, plan *engine.Plan) (any, error) {

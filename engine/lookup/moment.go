@@ -3,6 +3,8 @@ package lookup
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -77,4 +79,19 @@ func (r *Reader) Operations(ctx context.Context) (ops []*records.Operation, err 
 		return err
 	})
 	return ops, err
+}
+
+// LastOfTurn returns the newest snapshot that an agent's turn made, at its end or at
+// one of its tools.
+func (r *Reader) LastOfTurn(ctx context.Context) (*records.Snapshot, error) {
+	list, err := r.List(ctx, &Options{OnPurpose: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Trigger == "turn" || p.Trigger == "tool" }) {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%w of an agent's turn: nobody knows what was changed since", ErrNoSnapshot)
 }

@@ -126,6 +126,34 @@ func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
 	return o.writeFromGit(ctx, w, id)
 }
 
+// Beginning returns a blob, or, if it is longer than max, not the whole but its first
+// bytes.
+func (o *Objects) Beginning(ctx context.Context, id oid.ID, max int) (p []byte, whole bool, err error) {
+	buf := &beginning{max: max}
+	err = o.Write(ctx, buf, id)
+	if errors.Is(err, errLong) {
+		return buf.p, false, nil
+	}
+	return buf.p, true, err
+}
+
+// A beginning keeps the first bytes of what is written to it.
+type beginning struct {
+	p   []byte
+	max int
+}
+
+var errLong = errors.New("longer than is wanted")
+
+func (b *beginning) Write(p []byte) (int, error) {
+	n := min(len(p), b.max-len(b.p))
+	b.p = append(b.p, p[:n]...)
+	if n < len(p) {
+		return n, errLong
+	}
+	return n, nil
+}
+
 // writeFromGit streams a blob of git. Where that fails w may have a beginning.
 func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
 	from, err := o.Git.Stream(id)

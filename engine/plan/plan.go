@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -21,6 +22,9 @@ type Plan struct {
 	Unknown   []Note       // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
 	Kept      []Note       // paths that stay although the target does not have them, or has something else
 	Conflicts []Note       // paths that cannot be restored from what the target has
+
+	Marked []Note            // of a merge: files that have conflicts between markers then
+	Texts  map[oid.ID][]byte // contents that the steps of a merge write and no state has
 
 	// Force are ignored files that lie where the plan changes something. They
 	// are to be recorded too, and then the plan is to be made anew.

@@ -54,6 +54,34 @@ type Object struct {
 	Path string // "" for what has no path
 }
 
+// Beyond returns what snapshots need and neither others nor a tree of git, which may be
+// none, do.
+func (w *Walk) Beyond(ctx context.Context, these, others []*records.Snapshot, head oid.ID) (ids []oid.ID, err error) {
+	for _, s := range others {
+		for range w.Snapshot(s) { // from here on they are known
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !head.IsZero() {
+		for range w.Entry(tree.Entry{Mode: tree.Dir, ID: head}, false) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, s := range these {
+		for o := range w.Snapshot(s) {
+			ids = append(ids, o.ID)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
 // Snapshot yields every object a snapshot needs and that was not yielded
 // before. A tree that cannot be read is yielded, then its error, unless a remote
 // promised it; the walk goes on if the caller does.

@@ -118,7 +118,7 @@ func (v *View) base(s *Snapshot) (oid.ID, error) {
 		if before != nil && !op.Started.After(before.Time) {
 			break
 		}
-		if len(op.Paths) > 0 || op.Ended.IsZero() || !op.Ended.Before(s.Time) {
+		if !op.leads() || op.Ended.IsZero() || !op.Ended.Before(s.Time) {
 			continue
 		}
 		return v.arrival(op)

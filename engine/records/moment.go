@@ -16,10 +16,9 @@ func (u *Update) Stand(id oid.ID) error {
 }
 
 // arrive says where the owner's files stand when an operation is done. Whoever
-// takes a restore back stands where he stood before it. An operation on some
-// paths leads nowhere: most files stay where they are.
+// takes a restore back stands where he stood before it.
 func (u *Update) arrive(op *Operation) error {
-	if len(op.Paths) > 0 {
+	if !op.leads() {
 		return nil
 	}
 	reverted, err := u.Operation(op.Reverts)
@@ -30,6 +29,12 @@ func (u *Update) arrive(op *Operation) error {
 		return u.Stand(reverted.Stood)
 	}
 	return u.Stand(op.To)
+}
+
+// leads reports whether the files stand elsewhere after an operation. One on some
+// paths leads nowhere: most files stay where they are. So does a merge.
+func (op *Operation) leads() bool {
+	return len(op.Paths) == 0 && (op.Kind == KindRestore || op.Kind == KindUndo || op.Kind == KindRedo)
 }
 
 // Operations returns the newest operations of the owner, at most so many (0:

@@ -1,8 +1,13 @@
 package dirfd
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"path"
 	"path/filepath"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // OpenBelow opens a directory below a root, "" for the root itself.
@@ -42,4 +47,28 @@ func SameDir(a, b string) bool {
 	realA, errA := filepath.EvalSymlinks(a)
 	realB, errB := filepath.EvalSymlinks(b)
 	return errA == nil && errB == nil && realA == realB
+}
+
+// ReadBelow reads a file below a root, or the target of a link. Not whole: it is longer
+// than max, and these are its first bytes.
+func ReadBelow(root, rel string, link bool, max int) (data []byte, whole bool, err error) {
+	at, err := OpenBelow(root, Parent(rel))
+	if err != nil {
+		return nil, false, err
+	}
+	defer at.Close()
+	if link {
+		target, err := at.Readlink(path.Base(rel))
+		return []byte(target), true, err
+	}
+	f, err := at.OpenFile(path.Base(rel))
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File {
+		return nil, false, errors.Join(err, fmt.Errorf("%q is no file any more", rel))
+	}
+	data, err = io.ReadAll(io.LimitReader(f, int64(max)+1))
+	return data[:min(len(data), max)], len(data) <= max, err
 }

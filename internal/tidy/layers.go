@@ -24,6 +24,7 @@ var layers = map[string]string{
 	"internal/when":      "",
 	"internal/hunk":      "",
 	"internal/trust":     "",
+	"internal/textmerge": "",
 	"internal/stattable": "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable git/gitindex",
@@ -44,6 +45,8 @@ var layers = map[string]string{
 	"engine/retention": "engine/records ledger internal/oid",
 	"engine/purge":     "engine/reach engine/records internal/oid internal/tree",
 	"engine/plan":      "internal/oid internal/tree internal/wildmatch internal/ignore internal/apply",
+	"engine/journal":   "engine/objects engine/records internal/apply",
+	"engine/merge":     "engine/plan internal/oid internal/textmerge internal/tree",
 	"engine/objects":   "engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
@@ -60,9 +63,9 @@ var layers = map[string]string{
 		"git/gitindex",
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
-		"engine/blame engine/capture engine/changes engine/inherit engine/locate engine/lookup engine/mirror engine/objects engine/outside engine/plan engine/purge " +
+		"engine/blame engine/capture engine/changes engine/inherit engine/journal engine/locate engine/lookup engine/merge engine/mirror engine/objects engine/outside engine/plan engine/purge " +
 		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
-		"internal/apply internal/dirfd internal/durable internal/oid internal/tree internal/worktree",
+		"internal/apply internal/dirfd internal/durable internal/oid internal/textmerge internal/tree internal/worktree",
 	"internal/hook":    "internal/durable internal/trust",
 	"internal/setup":   "internal/durable internal/trust",
 	"extension":        "",

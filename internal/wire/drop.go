@@ -36,17 +36,14 @@ type Collected struct {
 
 // NewPruned tells what a prune dropped or, dry, would drop, and what git then
 // collected; nil: it did not.
-func NewPruned(p *engine.Pruned, c *engine.Collected, dry bool) Pruned {
+func NewPruned(p *engine.Pruned, c *Collected, dry bool) Pruned {
 	out := Pruned{
 		DryRun: dry, Dropped: newRecords(p.Dropped), Foreign: []string{}, Kept: p.Kept, Ledgers: p.Ledgers,
 		Objects: p.Objects, Freed: p.Freed, Bridged: p.Bridge == nil,
-		Recovered: recovered(p.Recovered), Unfinished: text(p.Unfinished),
+		Recovered: recovered(p.Recovered), Unfinished: text(p.Unfinished), Gone: c,
 	}
 	if g := p.Git; g.Objects > 0 {
 		out.Git = &Held{g.Objects, g.Bytes, g.Expire, g.Reflog, "git gc"}
-	}
-	if c != nil {
-		out.Gone = &Collected{c.Before, c.After}
 	}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())

@@ -61,6 +61,7 @@ type Restored struct {
 	Deleted   int      `json:"deleted"`
 	Kept      []Note   `json:"kept"`
 	Conflicts []Note   `json:"conflicts"`
+	Marked    []Note   `json:"marked,omitempty"`
 	Renewed   []Note   `json:"renewed,omitempty"`
 	Bridged   *bool    `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
 
@@ -74,7 +75,7 @@ func NewRestored(r *engine.Restored, took time.Duration) *Restored {
 	bridged := r.Bridge == nil
 	return &Restored{
 		ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
-		Kept: newNotes(r.Kept), Conflicts: newNotes(r.Conflicts), Renewed: newNotes(r.Renewed), Bridged: &bridged,
+		Kept: newNotes(r.Kept), Conflicts: newNotes(r.Conflicts), Marked: newNotes(r.Marked), Renewed: newNotes(r.Renewed), Bridged: &bridged,
 		Recovered: recovered(r.Recovered), ElapsedMS: milliseconds(took),
 	}
 }
@@ -102,7 +103,7 @@ type Plan struct {
 // NewPlan tells of a plan.
 func NewPlan(p *engine.Plan, took time.Duration) *Plan {
 	out := &Plan{Restored: Restored{
-		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts),
+		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts), Marked: newNotes(p.Marked),
 		Unfinished: text(p.Unfinished), ElapsedMS: milliseconds(took),
 	}}
 	if len(p.Changes) > 0 {

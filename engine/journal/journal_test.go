@@ -1,4 +1,4 @@
-package engine
+package journal
 
 import (
 	"encoding/json"
@@ -14,15 +14,15 @@ func TestAJournalIsTheJSONOfItsSteps(t *testing.T) {
 	all := []apply.Step{{Path: "new", Want: node}, {Path: "not UTF-8 \xff \"<>", Have: node, Expect: apply.Fingerprint{Ino: 1, Size: 2, Mtime: -3, Ctime: 4, Mode: 5}}}
 	for n := range len(all) + 1 {
 		steps := slices.Clone(all[:n])
-		got, err := encodeSteps(steps)
+		got, err := Encode(steps)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := json.Marshal(journal{Version: journalVersion, Steps: steps})
+		want, err := json.Marshal(kept{Version: version, Steps: steps})
 		if err != nil || string(got) != string(want) {
 			t.Errorf("%d steps: %s, not %s (%v)", n, got, want, err)
 		}
-		back, err := decodeSteps(got)
+		back, err := Decode(got)
 		if err != nil || !slices.Equal(back, steps) {
 			t.Errorf("%d steps come back as %+v, %v", n, back, err)
 		}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrange makes the worktree consist of these: "file=text", "file!=text" for one that
+// can be executed, "link->target", "directory/", "directory/=0700" with permissions.
+func (p *place) arrange(list []string) {
+	p.t.Helper()
+	names, err := os.ReadDir(p.dir)
+	p.must(err)
+	for _, n := range names {
+		if n.Name() != ".git" {
+			p.must(os.RemoveAll(filepath.Join(p.dir, n.Name())))
+		}
+	}
+	for _, item := range list {
+		if name, target, ok := strings.Cut(item, "->"); ok {
+			p.must(os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755))
+			p.must(os.Symlink(target, filepath.Join(p.dir, name)))
+			continue
+		}
+		name, text, _ := strings.Cut(item, "=")
+		if dir, ok := strings.CutSuffix(name, "/"); ok {
+			perm := fs.FileMode(0o755)
+			if text != "" {
+				_, err := fmt.Sscanf(text, "%o", &perm)
+				p.must(err)
+			}
+			p.must(os.MkdirAll(filepath.Join(p.dir, dir), 0o755))
+			p.must(os.Chmod(filepath.Join(p.dir, dir), perm))
+			continue
+		}
+		name, exec := strings.CutSuffix(name, "!")
+		p.write(name, text)
+		if exec {
+			p.must(os.Chmod(filepath.Join(p.dir, name), 0o755))
+		}
+	}
+}
+
+// arranged lists the worktree as arrange reads it: directories only where they are
+// empty, or have permissions of their own.
+func (p *place) arranged() []string {
+	p.t.Helper()
+	var list []string
+	p.must(filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == p.dir {
+			return err
+		}
+		name, _ := filepath.Rel(p.dir, path)
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == ".git":
+			return filepath.SkipDir
+		case d.IsDir():
+			inside, err := os.ReadDir(path)
+			if perm := info.Mode().Perm(); perm != 0o755 {
+				list = append(list, fmt.Sprintf("%s/=%#o", name, perm))
+			} else if len(inside) == 0 {
+				list = append(list, name+"/")
+			}
+			return err
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			list = append(list, name+"->"+target)
+			return err
+		case info.Mode().Perm()&0o100 != 0:
+			name += "!"
+		}
+		text, err := os.ReadFile(path)
+		list = append(list, name+"="+string(text))
+		return err
+	}))
+	slices.Sort(list)
+	return list
+}
+
+// A mergeCase is a span, a present, and what is to come of both.
+type mergeCase struct {
+	name                     string
+	base, theirs, ours, want []string
+	left                     []string // conflicts, by path
+	kept                     []string
+	opt                      RestoreOptions
+}
+
+func (c *mergeCase) run(t *testing.T, git bool) {
+	p := newPlace(t, git)
+	e, ctx := p.open(), context.Background()
+	p.arrange(c.base)
+	base, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.arrange(c.theirs)
+	theirs, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	p.arrange(c.ours)
+	c.opt.Label = "before"
+	spans := []Span{{From: base.ID, To: theirs.ID}}
+	plan, err := e.PlanMerge(ctx, spans, &c.opt)
+	p.must(err)
+	if now := p.arranged(); !slices.Equal(now, sorted(c.ours)) {
+		t.Errorf("the plan changed files: %q", now)
+	}
+	r, err := e.Merge(ctx, "revert", spans, &c.opt)
+	p.must(err)
+	want := sorted(c.want)
+	if now := p.arranged(); !slices.Equal(now, want) {
+		t.Errorf("merged: %q\nwant    %q", now, want)
+	}
+	if got := pathsOf(r.Conflicts); !slices.Equal(got, c.left) {
+		t.Errorf("conflicts %v, want %q", r.Conflicts, c.left)
+	}
+	if got := pathsOf(r.Kept); !slices.Equal(got, c.kept) {
+		t.Errorf("kept %v, want %q", r.Kept, c.kept)
+	}
+	if len(plan.Changes) != r.Written+r.Deleted || !slices.Equal(pathsOf(plan.Conflicts), c.left) {
+		t.Errorf("the plan has %d changes and %v; %d were written, %d deleted", len(plan.Changes), plan.Conflicts, r.Written, r.Deleted)
+	}
+	if r.Undo.IsZero() {
+		if !slices.Equal(want, sorted(c.ours)) {
+			t.Error("files were changed, and there is no undo")
+		}
+		return
+	}
+	for _, step := range []struct {
+		do   func(context.Context) (*Restored, error)
+		want []string
+	}{{e.Undo, sorted(c.ours)}, {e.Redo, want}, {e.Undo, sorted(c.ours)}} {
+		_, err = step.do(ctx)
+		p.must(err)
+		if now := p.arranged(); !slices.Equal(now, step.want) {
+			t.Errorf("after undo or redo: %q\nwant               %q", now, step.want)
+		}
+	}
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
+
+func pathsOf(notes []Note) (list []string) {
+	for _, n := range notes {
+		list = append(list, string(n.Path))
+	}
+	return list
+}
+
+// l makes a list.
+func l(items ...string) []string { return items }
+
+func TestWhatAMergeDoes(t *testing.T) {
+	text := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	first, last := strings.Replace(text, "1", "one", 1), strings.Replace(text, "9", "nine", 1)
+	both := strings.Replace(first, "9", "nine", 1)
+	other := strings.Replace(text, "1", "uno", 1)
+	marked := "<<<<<<< now\nuno\n=======\none\n>>>>>>> before\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	for _, c := range []mergeCase{
+		{name: "texts that were changed in different places", base: l("a=" + text), theirs: l("a=" + first), ours: l("a=" + last), want: l("a=" + both)},
+		{name: "texts that were changed in the same place", base: l("a="+text, "b=1"), theirs: l("a="+first, "b=2"), ours: l("a="+other, "b=1"), want: l("a="+other, "b=2"), left: l("a")},
+		{name: "the same with markers", base: l("a=" + text), theirs: l("a=" + first), ours: l("a=" + other), want: l("a=" + marked), opt: RestoreOptions{Markers: true}},
+		{name: "what is done already", base: l("a=1", "b=1", "c=1"), theirs: l("a=2", "c=1", "d=1"), ours: l("a=2", "c=3", "d=1"), want: l("a=2", "c=3", "d=1")},
+		{name: "files that come and go", base: l("a=1", "d/b=1"), theirs: l("a=1", "e/f/c=1"), ours: l("a=2", "d/b=1", "d/x=1"), want: l("a=2", "d/x=1", "e/f/c=1")},
+		{name: "a file that goes with its directory", base: l("a=1", "d/e/b=1"), theirs: l("a=1"), ours: l("a=2", "d/e/b=1"), want: l("a=2")},
+		{name: "an edited file that was deleted", base: l("a=1", "b=1"), theirs: l("b=1"), ours: l("a=2", "b=1"), want: l("a=2", "b=1"), left: l("a")},
+		{name: "a deleted file that was edited", base: l("a=1", "b=1"), theirs: l("a=2", "b=1"), ours: l("b=1"), want: l("b=1"), left: l("a")},
+		{name: "files that both sides added", base: l("b=1"), theirs: l("a=1", "b=1"), ours: l("a=2", "b=1"), want: l("a=2", "b=1"), left: l("a")},
+		{name: "binary files", base: l("a=\x001\n2\n"), theirs: l("a=\x003\n2\n"), ours: l("a=\x001\n4\n"), want: l("a=\x001\n4\n"), left: l("a")},
+		{name: "a binary file that one side changed", base: l("a=\x001"), theirs: l("a=\x003"), ours: l("a=\x001", "b="), want: l("a=\x003", "b=")},
+		{name: "permissions and texts", base: l("a=" + text), theirs: l("a!=" + text), ours: l("a=" + last), want: l("a!=" + last)},
+		{name: "permissions of directories", base: l("d/", "e/"), theirs: l("d/=0700", "e/"), ours: l("d/", "e/=0750"), want: l("d/=0700", "e/=0750")},
+		{name: "links", base: l("a->1", "b->1", "c->1"), theirs: l("a->2", "b->1", "c->2"), ours: l("a->1", "b->3", "c->3"), want: l("a->2", "b->3", "c->3"), left: l("c")},
+		{name: "a link in the place of a file", base: l("a=1", "b=1"), theirs: l("a->1", "b->1"), ours: l("a=1", "b=2"), want: l("a->1", "b=2"), left: l("b")},
+		{name: "a file in the place of a directory", base: l("d/a=1", "d/b=1"), theirs: l("d=1"), ours: l("c=", "d/a=1", "d/b=1"), want: l("c=", "d=1")},
+		{name: "the same where an edit is in the way", base: l("d/a=1", "d/b=1"), theirs: l("d=1"), ours: l("d/a=2", "d/b=1"), want: l("d/a=2", "d/b=1"), left: l("d")},
+		{name: "the same where something new is in the way", base: l("d/a=1"), theirs: l("d=1"), ours: l("d/a=1", "d/x=1"), want: l("d/a=1", "d/x=1"), left: l("d")},
+		{name: "a directory in the place of a file", base: l("d=1"), theirs: l("d/a=1", "d/b=1"), ours: l("c=", "d=1"), want: l("c=", "d/a=1", "d/b=1")},
+		{name: "the same where the file was edited", base: l("d=1"), theirs: l("d/a=1", "d/b=1"), ours: l("d=2"), want: l("d=2"), left: l("d")},
+		{name: "a file where its directory is a file now", base: l("x="), theirs: l("d/a=1", "x="), ours: l("d=2", "x="), want: l("d=2", "x="), left: l("d")},
+		{name: "a new file in a directory that is gone", base: l("d/a=1"), theirs: l("d/a=1", "d/b=1"), ours: l("x="), want: l("d/b=1", "x=")},
+		{name: "a moved file that was edited", base: l("a=" + text), theirs: l("d/b=" + text), ours: l("a=" + last), want: l("d/b=" + last)},
+		{name: "a moved file where something else is", base: l("a=1"), theirs: l("b=1"), ours: l("a=1", "b=2"), want: l("a=1", "b=2"), left: l("a", "b")},
+		{name: "a moved file that is gone", base: l("a=1", "c="), theirs: l("b=1", "c="), ours: l("c="), want: l("c="), left: l("b")},
+		{name: "an edited file that was moved", base: l("a=" + text), theirs: l("a=" + first), ours: l("d/b=" + text), want: l("d/b=" + first)},
+		{name: "an edited file that was moved and edited", base: l("a=" + text), theirs: l("a=" + first), ours: l("d/b=" + last), want: l("d/b=" + last), left: l("a")},
+		{name: "two files that change places", base: l("a=1", "b=2"), theirs: l("a=2", "b=1"), ours: l("a=1", "b=2", "c="), want: l("a=2", "b=1", "c=")},
+		{name: "some paths", base: l("a=1", "b=1"), theirs: l("a=2", "b=2"), ours: l("a=1", "b=1", "c="), want: l("a=2", "b=1", "c="), opt: RestoreOptions{Paths: l("a")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(t, false)
+			c.run(t, true)
+		})
+	}
+}
