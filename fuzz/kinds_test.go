@@ -23,6 +23,7 @@ type kind struct {
 	Nested   bool
 	Sparse   bool
 	Odd      bool // see odd_test.go
+	Partial  bool // see [world.clonePartial]
 	LFS      bool
 	Open     bool // see private_test.go
 }
@@ -83,6 +84,10 @@ func (w *world) layout() {
 		init(tree, "--separate-git-dir="+filepath.Join(w.dir, "repo"))
 		w.git("config", "core.worktree", "../tree")
 	default:
+		if w.kind.Partial {
+			w.clonePartial(tree)
+			break
+		}
 		init(tree)
 	}
 	dirs := strings.Split(w.git("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"), "\n")

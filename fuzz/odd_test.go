@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,28 @@ func (w *world) beOdd() {
 		w.git("config", "filter.lfs.process", "git-lfs filter-process --skip")
 		w.git("config", "filter.lfs.required", strconv.FormatBool(w.one(2)))
 	}
+}
+
+// clonePartial makes the repository a partial clone with a sparse checkout: of what
+// the other one has only the files at the top are here, and git fetches the others
+// when it needs them. What that has is drawn apart.
+func (w *world) clonePartial(tree string) {
+	lib := *w
+	lib.root, lib.tame, lib.rng = filepath.Join(w.dir, "lib"), true, rand.New(rand.NewPCG(w.seed, 5))
+	w.must(os.Mkdir(lib.root, 0o755))
+	lib.git("init", "-q", "--object-format="+w.kind.Format)
+	lib.git("config", "uploadpack.allowFilter", "true")
+	for range 2 {
+		for range 6 {
+			lib.write(lib.fileName(), lib.content())
+		}
+		lib.git("add", "-A")
+		lib.git("commit", "-q", "--allow-empty", "-m", "of the other one")
+	}
+	w.unwanted = true
+	w.root = w.dir
+	w.git("clone", "-q", "--sparse", "--filter=blob:none", "file://"+lib.root, tree)
+	w.root = tree
 }
 
 // oddities are what may be done then.

@@ -56,6 +56,7 @@ func newWorld(t testing.TB, dir string, seed uint64, mayBeOdd bool) *world {
 	t.Helper()
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), seed: seed, dir: dir}
 	w.kind.Odd = mayBeOdd && rand.New(rand.NewPCG(seed, 2)).IntN(2) == 0
+	w.kind.Partial = w.kind.Odd && rand.New(rand.NewPCG(seed, 4)).IntN(8) == 0
 	w.home, w.scratch = filepath.Join(dir, "home"), filepath.Join(dir, "scratch")
 	for _, d := range []string{w.home, w.scratch} {
 		w.must(os.MkdirAll(d, 0o755))
