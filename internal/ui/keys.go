@@ -40,7 +40,7 @@ func bindings() []section {
 			{[]string{"H"}, "", "", "", sideways(-8)},
 		}},
 		{"Look", []binding{
-			{[]string{"/"}, "/", "filter the timeline as you type: words of labels, prompts, ids, pins, branches", "filter", (*model).startFilter},
+			{[]string{"/"}, "/", "filter the timeline as you type: words of labels, prompts, files, ids, pins", "filter", (*model).startFilter},
 			{[]string{"d"}, "d", "what a snapshot changed, or what changed since it", "compare", (*model).turnSides},
 			{[]string{"enter"}, "Enter", "into the row: open a session or directory, go to its lines", "", (*model).enter},
 			{[]string{"space"}, "Space", "fold or open a session or directory", "", (*model).fold},

@@ -60,7 +60,7 @@ type stamp struct {
 func (m *model) list(limit int) tea.Cmd {
 	m.stopList()
 	m.turns.list++
-	turn, opt := m.turns.list, engine.ListOptions{All: m.timeline.all, Limit: limit}
+	turn, opt := m.turns.list, engine.ListOptions{All: m.timeline.all, Limit: limit, Changes: true}
 	cmd, cancel := m.back.call(func(ctx context.Context) tea.Msg {
 		p, err := readPast(ctx, m.back.engine, opt)
 		return listed{p, err, turn}

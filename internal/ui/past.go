@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -70,9 +71,10 @@ func readPast(ctx context.Context, e *engine.Engine, opt engine.ListOptions) (p 
 // describe fills in what is said of a snapshot.
 func (m *moment) describe(ops []*engine.Operation) {
 	s := m.snapshot
+	made := false // by a turn of the session, rather than before one
 	for _, p := range slices.Backward(s.Points) {
-		if m.session == "" && p.Session != "" {
-			m.session, m.agent = p.Session, line(p.Agent)
+		if p.Session != "" && (m.session == "" || !made && p.Trigger != beforePrompt) {
+			m.session, m.agent, made = p.Session, line(p.Agent), p.Trigger != beforePrompt
 		}
 	}
 	m.title = m.titleOf(ops)
@@ -87,6 +89,11 @@ func (m *moment) describe(ops []*engine.Operation) {
 	if m.undo > 0 {
 		hay = append(hay, m.undoName())
 	}
+	if c := s.Changed; c != nil {
+		for _, n := range c.Names {
+			hay = append(hay, n.Path)
+		}
+	}
 	for i := range hay {
 		hay[i] = hay[i][:min(len(hay[i]), maxText)]
 	}
@@ -97,7 +104,8 @@ func (m *moment) describe(ops []*engine.Operation) {
 func (m *moment) undoName() string { return fmt.Sprintf("undo:%d", m.undo) }
 
 // titleOf says in a few words what a snapshot was taken for: what it lost, its
-// label, what a restore replaced, a prompt, or what triggered it.
+// label, what a restore replaced, the prompt of the turn that made it, the one that
+// came next, or what triggered it.
 func (m *moment) titleOf(ops []*engine.Operation) []span {
 	s := m.snapshot
 	if s.Lost != "" {
@@ -112,28 +120,60 @@ func (m *moment) titleOf(ops []*engine.Operation) []span {
 		}
 		return []span{{"before a restore", faint}}
 	}
-	var after []span
-	for _, p := range slices.Backward(s.Points) {
-		switch {
-		case p.Prompt == "":
-		case p.Trigger == "prompt":
-			return []span{{"before ", faint}, {"“" + line(p.Prompt) + "”", usual}}
-		case after == nil:
-			after = []span{{"after ", faint}, {"“" + line(p.Prompt) + "”", usual}}
-		}
+	if prompt := m.prompt(false); prompt != nil {
+		return prompt
 	}
-	if after != nil {
-		return after
+	if prompt := m.prompt(true); prompt != nil {
+		return prompt
 	}
 	for _, p := range s.Points {
 		if p.Trigger != "" && p.Trigger != "undo" {
-			return []span{{"(" + line(p.Trigger) + ")", faint}}
+			return append([]span{{"(" + line(p.Trigger) + ")", faint}}, m.names()...)
 		}
 	}
 	if s.Source != nil {
 		return []span{{line(s.Source.Kind + " " + s.Source.Ref), faint}}
 	}
+	if names := m.names(); names != nil {
+		return names
+	}
 	return []span{{"snapshot", faint}}
+}
+
+// beforePrompt is the trigger of a state before an agent worked on a prompt.
+const beforePrompt = "prompt"
+
+// prompt says on which prompt an agent had worked when the snapshot was taken, or
+// before which it was. Of several it is the newest; nil: there is none.
+func (m *moment) prompt(before bool) []span {
+	for _, p := range slices.Backward(m.snapshot.Points) {
+		if p.Prompt == "" || before != (p.Trigger == beforePrompt) {
+			continue
+		}
+		spans := []span{{"“" + line(p.Prompt) + "”", usual}}
+		if before {
+			spans = append([]span{{"before ", faint}}, spans...)
+		}
+		return spans
+	}
+	return nil
+}
+
+// names are the most telling of the names that a snapshot changed, where they are
+// recorded.
+func (m *moment) names() []span {
+	c := m.snapshot.Changed
+	if c == nil || !c.Known {
+		return nil
+	}
+	var list []string
+	for _, n := range c.Telling(3) {
+		list = append(list, name(path.Base(n.Path)))
+	}
+	if list == nil {
+		return nil
+	}
+	return []span{{" " + strings.Join(list, ", "), usual}}
 }
 
 // replaced says what an operation replaced.

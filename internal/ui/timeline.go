@@ -251,10 +251,26 @@ func (s stop) draw(cells int, l look, pointer string, with setting) string {
 	if with.all && m.snapshot.Where != "." && m.snapshot.Where != "" {
 		right = append(right, span{" " + name(m.snapshot.Where), faint})
 	}
-	if right != nil {
+	if right = append(right, m.lines(cells)...); right != nil {
 		right = append(right, span{" ", usual})
 	}
 	return sides(cells, l, right, spans...)
+}
+
+// countsFrom is from how many cells on a row says how many lines a snapshot changed.
+const countsFrom = 34
+
+// lines says how many lines a snapshot changed, where that is recorded.
+func (m *moment) lines(cells int) []span {
+	c := m.snapshot.Changed
+	if c == nil || !c.Known || cells < countsFrom || c.Added+c.Removed == 0 {
+		return nil
+	}
+	added, removed := "+"+number(c.Added), "−"+number(c.Removed)
+	if cells >= wideTimes {
+		added, removed = strings.Repeat(" ", max(0, 6-width(added)))+added, strings.Repeat(" ", max(0, 5-width(removed)))+removed
+	}
+	return []span{{" " + added, good}, {" " + removed, bad}}
 }
 
 func (g *group) draw(cells int, l look, pointer string, with setting) string {

@@ -222,6 +222,9 @@ func (m *model) drawAbout(r rect) []string {
 		facts = append(facts, count(n, "path")+" left out")
 	}
 	title := append([]span{{" ", usual}}, t.title...)
+	if next := t.prompt(true); next != nil && textOf(next) != textOf(t.title) {
+		title = append(append(title, span{", ", faint}), next...)
+	}
 	return frame{title: short(s.ID)}.box(r, []string{row(w, usual, title...), row(w, usual, span{" " + strings.Join(facts, " · "), faint})})
 }
 

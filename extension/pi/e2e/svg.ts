@@ -9,35 +9,48 @@ interface Run {
   ink: string;
   paper: string | undefined;
   bold: boolean;
+  faint: boolean;
   column: number;
 }
+
+/** How a run looks. */
+type Style = Omit<Run, "text" | "column">;
+
+const USUAL: Style = { ink: INK, paper: undefined, bold: false, faint: false };
 
 /** Cuts a line into runs of one appearance. */
 function runs(line: string): Run[] {
   const list: Run[] = [];
-  let style = { ink: INK, paper: undefined as string | undefined, bold: false };
+  let style = USUAL;
   let column = 0;
   for (const part of line.split(/(\x1b\[[\d;:]*m)/)) {
     const codes = /^\x1b\[([\d;:]*)m$/.exec(part);
     if (codes) style = styled(style, (codes[1] ?? "").split(/[;:]/).map(Number));
     else if (part !== "") {
       list.push({ text: part, column, ...style });
-      column += [...part].length;
+      column += cells(part);
     }
   }
   return list;
 }
 
-function styled(style: { ink: string; paper: string | undefined; bold: boolean }, codes: number[]): typeof style {
+/** How many cells text takes: an ideograph takes two. */
+function cells(text: string): number {
+  return [...text].reduce((sum, c) => sum + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(c) ? 2 : 1), 0);
+}
+
+function styled(style: Style, codes: number[]): Style {
   const next = { ...style };
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] ?? 0;
-    if (code === 0) Object.assign(next, { ink: INK, paper: undefined, bold: false });
+    if (code === 0) Object.assign(next, USUAL);
     if (code === 1) next.bold = true;
-    if (code === 22) next.bold = false;
+    if (code === 2) next.faint = true;
+    if (code === 22) Object.assign(next, { bold: false, faint: false });
     if (code === 39) next.ink = INK;
     if (code === 49) next.paper = undefined;
     if (code >= 30 && code <= 37) next.ink = indexed(code - 30);
+    if (code >= 40 && code <= 47) next.paper = code === 44 ? "#2f5a8f" : indexed(code - 40);
     if (code >= 90 && code <= 97) next.ink = indexed(code - 82);
     if (code === 38 || code === 48) {
       const direct = codes[i + 1] === 2;
@@ -78,13 +91,13 @@ ${body.join("\n")}
 function draw(run: Run, left: number, top: number): string[] {
   const x = (column: number) => (left + column * CELL.width).toFixed(1);
   const out: string[] = [];
-  if (run.paper) out.push(`<rect x="${x(run.column)}" y="${top}" width="${([...run.text].length * CELL.width).toFixed(1)}" height="${CELL.height}" fill="${run.paper}"/>`);
+  if (run.paper) out.push(`<rect x="${x(run.column)}" y="${top}" width="${(cells(run.text) * CELL.width).toFixed(1)}" height="${CELL.height}" fill="${run.paper}"/>`);
   const text = run.text.trimEnd();
   const inked = text.trimStart();
   if (inked === "") return out;
-  const column = run.column + [...text].length - [...inked].length;
-  const length = ([...inked].length * CELL.width).toFixed(1);
-  const bold = run.bold ? ' font-weight="bold"' : "";
+  const column = run.column + cells(text) - cells(inked);
+  const length = (cells(inked) * CELL.width).toFixed(1);
+  const bold = (run.bold ? ' font-weight="bold"' : "") + (run.faint ? ' fill-opacity="0.6"' : "");
   out.push(`<text xml:space="preserve" x="${x(column)}" y="${top + 14}" fill="${run.ink}"${bold} textLength="${length}" lengthAdjust="spacingAndGlyphs">${escape(inked)}</text>`);
   return out;
 }
