@@ -76,6 +76,9 @@ func (t *Table) Put(key, value []byte) error {
 	if err := t.create(); err != nil {
 		return err
 	}
+	if last, _ := t.rows.Cursor().Last(); bytes.Compare(key, last) > 0 {
+		t.rows.FillPercent = fillPercent // half of each page would stay empty where rows only follow one another
+	}
 	return t.rows.Put(key, seal(key, bytes.Clone(value)))
 }
 

@@ -1,6 +1,7 @@
 package cas
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,4 +188,41 @@ func TestBeforeBeginsBelowItsKey(t *testing.T) {
 			t.Errorf("before %q: %q, %v, want %q", from, got, err, want)
 		}
 	}
+}
+
+func TestRowsThatFollowOneAnotherFillTheirPages(t *testing.T) {
+	for name, put := range map[string]func(rows *Table, i int, value []byte) error{
+		"appended":           func(rows *Table, _ int, value []byte) error { _, err := rows.Append(value); return err },
+		"under a number":     func(rows *Table, i int, value []byte) error { return rows.Put(seqKey(uint64(i)), value) },
+		"one grows later on": growing,
+	} {
+		s, value := newStore(t), bytes.Repeat([]byte("r"), 350)
+		const n = 500
+		for i := range n { // a transaction each, as snapshots are recorded
+			if err := s.Update(t.Context(), func(u *Update) error { return put(u.Table("t"), i+1, value) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.View(t.Context(), func(v *View) error {
+			rows := 0
+			for range v.Table("t").All() {
+				rows++
+			}
+			if st := v.Table("t").rows.Stats(); rows != n || st.LeafAlloc > st.LeafInuse*140/100 {
+				t.Errorf("%s: %d rows, %d bytes in use take %d", name, rows, st.LeafInuse, st.LeafAlloc)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// growing puts a row under a number, and makes an earlier one larger.
+func growing(rows *Table, i int, value []byte) error {
+	if err := rows.Put(seqKey(uint64(i)), value); err != nil || i < 50 {
+		return err
+	}
+	return rows.Put(seqKey(uint64(i-10)), append(value, "more of it"...))
 }
