@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -145,6 +144,4 @@ type (
 	Path = records.Path
 	// An Operation is a restore, an undo, a redo or a merge.
 	Operation = records.Operation
-	// A Changed says what a snapshot changed, within bounds.
-	Changed = changes.Changed
 )

@@ -23,6 +23,17 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 	return e.lookup.List(ctx, opt)
 }
 
+// Log returns the snapshots that changed a file or directory, newest first, at most so
+// many (0: all). It goes on with another name where only the name changed. A path that
+// none of this worktree ever had is an [ErrNoSnapshot].
+func (e *Engine) Log(ctx context.Context, path string, limit int) ([]lookup.Touch, error) {
+	log, err := e.lookup.Log(ctx, path, limit)
+	if len(log) == 0 && err == nil {
+		err = fmt.Errorf("%w: none of this worktree ever had %q", ErrNoSnapshot, path)
+	}
+	return log, err
+}
+
 // Find returns the snapshot with exactly this id, also with one that it had
 // before a purge or as a checkpoint before its import: of any worktree of the
 // store, or else a checkpoint that git has.

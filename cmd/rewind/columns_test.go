@@ -21,7 +21,7 @@ func TestALineOfTheListIsNeverWiderThanTheTerminal(t *testing.T) {
 	wide := strings.Repeat("深い", 40)
 	snapshot := func(n int, label string, names ...string) *engine.Snapshot {
 		s := &engine.Snapshot{ID: testID(n), Where: ".", Time: time.Now(), Points: []engine.Point{{Label: label, Session: "s"}}}
-		s.Changed = &engine.Changed{Base: testID(n + 1), Known: true, Files: 12345678, Added: 99999, Removed: 12345}
+		s.Changed = &changes.Changed{Base: testID(n + 1), Known: true, Files: 12345678, Added: 99999, Removed: 12345}
 		for _, name := range names {
 			s.Changed.Names = append(s.Changed.Names, changes.Name{Path: name, Status: 'M'})
 		}
@@ -60,7 +60,7 @@ func TestAGraphJoinsEachSnapshotWithItsBase(t *testing.T) {
 	for _, s := range []struct{ id, base int }{
 		{9, 7}, {8, 3}, {7, 5}, {6, 3}, {5, 3}, {12, 11}, {11, 0}, {4, 3}, {3, 1}, {10, 0}, {1, 0},
 	} {
-		snapshot := &engine.Snapshot{ID: testID(s.id), Changed: &engine.Changed{}}
+		snapshot := &engine.Snapshot{ID: testID(s.id), Changed: &changes.Changed{}}
 		if s.base > 0 {
 			snapshot.Changed.Base = testID(s.base)
 		}

@@ -87,6 +87,7 @@ var methods = map[string]func(context.Context, *call) (any, error){
 	"undo":       func(ctx context.Context, c *call) (any, error) { return restored(c)(c.engine.Undo(ctx)) },
 	"redo":       func(ctx context.Context, c *call) (any, error) { return restored(c)(c.engine.Redo(ctx)) },
 	"list":       callList,
+	"log":        callLog,
 	"show":       callShow,
 	"diff":       callDiff,
 	"blame":      callBlame,

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -115,6 +117,25 @@ func callList(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	return wire.NewList(list, m.here, m.ops, m.pins), nil
+}
+
+func callLog(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		Path  string
+		Limit int
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	name := path.Clean(p.Path)
+	if p.Path == "" || path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+		return nil, usagef("path %q is no path of the worktree", p.Path)
+	}
+	log, err := c.engine.Log(ctx, name, max(0, p.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewLog(name, log), nil
 }
 
 func callShow(ctx context.Context, c *call) (any, error) {

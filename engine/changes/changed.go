@@ -132,6 +132,30 @@ func within(path, dir string) bool {
 	return dir == "." || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
 }
 
+// At returns what changed at a path itself, nil if nothing did. It is not asked of
+// one that is coarse.
+func (c *Changed) At(path string) *Name {
+	i, ok := slices.BinarySearchFunc(c.Names, path, func(n Name, path string) int { return cmp.Compare(n.Path, path) })
+	if !ok {
+		return nil
+	}
+	return &c.Names[i]
+}
+
+// Below returns what changed at a path and below it. It is not asked of one that is
+// coarse.
+func (c *Changed) Below(path string) *Changed {
+	var names []Name
+	for _, n := range c.Names {
+		if n.Path == path || within(n.Path, path) {
+			names = append(names, n)
+		}
+	}
+	out := sum(c.Base, names)
+	out.Settled = c.Settled
+	return out
+}
+
 // Telling returns the names that tell most of a change, at most n: files before
 // directories, those of which most lines changed first.
 func (c *Changed) Telling(n int) []Name {

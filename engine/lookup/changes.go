@@ -69,17 +69,24 @@ const (
 	settleWait = 200 * time.Millisecond // for a store that others write
 )
 
-// settle fills in what snapshots changed, and records what it had to find out.
-// What cannot be told, as of a snapshot that is not whole, stays unknown.
-func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
-	recorded := map[*records.Snapshot]bool{}
-	err := r.View(ctx, func(v *records.View) error {
+// rows fills in what is recorded of what snapshots changed, and returns those of which
+// the store has a record.
+func (r *Reader) rows(ctx context.Context, list []*records.Snapshot) (recorded map[*records.Snapshot]bool, err error) {
+	recorded = map[*records.Snapshot]bool{}
+	err = r.View(ctx, func(v *records.View) error {
 		for _, s := range list {
-			s.Changed, _, _ = v.Changed(s) // what is not told is found out below
+			s.Changed, _, _ = v.Changed(s) // what is not told is found out
 			recorded[s], _ = v.Recorded(s.ID)
 		}
 		return nil
 	})
+	return recorded, err
+}
+
+// settle fills in what snapshots changed, and records what it had to find out.
+// What cannot be told, as of a snapshot that is not whole, stays unknown.
+func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
+	recorded, err := r.rows(ctx, list)
 	if err != nil {
 		return err
 	}

@@ -95,14 +95,14 @@ func (r *Reader) resolveLabel(ctx context.Context, label string) (*records.Snaps
 	if label == "" {
 		return nil, fmt.Errorf("%w: which label? (\"rewind list\" shows them)", ErrNoSnapshot)
 	}
-	labelled := func(same func(a, b string) bool) ([]*records.Snapshot, error) {
-		return r.List(ctx, &Options{Wants: func(s *records.Snapshot) bool {
-			return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Label != "" && same(p.Label, label) })
-		}})
+	labelled := func(s *records.Snapshot, same func(a, b string) bool) bool {
+		return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Label != "" && same(p.Label, label) })
 	}
-	list, err := labelled(func(a, b string) bool { return a == b })
-	if err == nil && len(list) == 0 {
-		list, err = labelled(strings.EqualFold)
+	list, err := r.List(ctx, &Options{Wants: func(s *records.Snapshot) bool { return labelled(s, strings.EqualFold) }})
+	if exact := slices.DeleteFunc(slices.Clone(list), func(s *records.Snapshot) bool {
+		return !labelled(s, func(a, b string) bool { return a == b })
+	}); len(exact) > 0 {
+		list = exact
 	}
 	switch {
 	case err != nil:

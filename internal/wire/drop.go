@@ -58,7 +58,7 @@ type Purged struct {
 	Snapshots int     `json:"snapshots"`
 	Freed     int64   `json:"freed_bytes"`
 	Shared    int     `json:"shared"`
-	Left      []Left  `json:"left"`
+	Left      []left  `json:"left"`
 	Bridged   bool    `json:"bridged"`
 	Git       Remains `json:"git"`
 

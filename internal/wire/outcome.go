@@ -132,7 +132,7 @@ func NewSynced(r *engine.Synced) Synced { return Synced{recovered(r.Recovered)} 
 type Status struct {
 	*engine.Status
 	Skipped []Note `json:"skipped"`
-	Lost    []Left `json:"lost,omitempty"`
+	Lost    []left `json:"lost,omitempty"`
 }
 
 // NewStatus tells of a worktree.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/changes"
+	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -21,7 +23,7 @@ type Record struct {
 	Label    string         `json:"label,omitempty"`
 	Points   []engine.Point `json:"points"`
 	Skipped  []Note         `json:"skipped"`
-	Source   *Source        `json:"source,omitempty"`
+	Source   *source        `json:"source,omitempty"`
 	Lost     string         `json:"lost,omitempty"`
 	Gaps     []string       `json:"limits,omitempty"`
 
@@ -55,7 +57,7 @@ type changedName struct {
 	*Lines
 }
 
-func newChanged(c *engine.Changed) *changed {
+func newChanged(c *changes.Changed) *changed {
 	if c == nil || !c.Known {
 		return nil
 	}
@@ -76,8 +78,8 @@ func newChanged(c *engine.Changed) *changed {
 	return out
 }
 
-// A Source is where a snapshot comes from that has no record of the usual kind.
-type Source struct {
+// A source is where a snapshot comes from that has no record of the usual kind.
+type source struct {
 	Kind   string `json:"kind"`
 	Ref    string `json:"ref,omitempty"`
 	Commit string `json:"commit"`
@@ -93,7 +95,7 @@ func newRecord(s *engine.Snapshot) Record {
 		r.Points = []engine.Point{}
 	}
 	if from := s.Source; from != nil {
-		r.Source = &Source{Kind: from.Kind, Ref: from.Ref, Commit: from.Commit.String()}
+		r.Source = &source{Kind: from.Kind, Ref: from.Ref, Commit: from.Commit.String()}
 	}
 	return r
 }
@@ -154,6 +156,36 @@ func NewList(list []*engine.Snapshot, here *engine.Snapshot, ops []*engine.Opera
 		out[i].Pins = pins[list[i].ID]
 	}
 	return List{out}
+}
+
+// A Log is the answer of log.
+type Log struct {
+	Path Path    `json:"asked"`
+	Log  []touch `json:"log"`
+}
+
+// A touch is one snapshot that changed a path.
+type touch struct {
+	Path
+	Status   string   `json:"status"`
+	From     *Path    `json:"from,omitempty"`    // what it was called before; status R
+	Changed  *changed `json:"changed,omitempty"` // at the path and below it, as far as that is known
+	Snapshot Record   `json:"snapshot"`
+}
+
+// NewLog tells of the snapshots that changed a path.
+func NewLog(path string, list []lookup.Touch) Log {
+	out := Log{newPath(engine.Path(path)), []touch{}}
+	for _, t := range list {
+		one := touch{Path: newPath(engine.Path(t.Path)), Status: string(t.Status), Changed: newChanged(t.Sum), Snapshot: newRecord(t.Snapshot)}
+		if t.From != "" {
+			from := newPath(engine.Path(t.From))
+			one.From = &from
+		}
+		one.Snapshot.Changed = nil // what it changed elsewhere was not asked for
+		out.Log = append(out.Log, one)
+	}
+	return out
 }
 
 // A Shown is the answer of show.

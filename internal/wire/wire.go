@@ -50,16 +50,16 @@ func newNotes(notes []engine.Note) []Note {
 	return out
 }
 
-// A Left is a snapshot, or the ref, of which something is to be said.
-type Left struct {
+// A left is a snapshot, or the ref, of which something is to be said.
+type left struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 }
 
-func newLefts(notes []engine.Note) []Left {
-	out := make([]Left, 0, len(notes))
+func newLefts(notes []engine.Note) []left {
+	out := make([]left, 0, len(notes))
 	for _, n := range notes {
-		out = append(out, Left{string(n.Path), n.Reason})
+		out = append(out, left{string(n.Path), n.Reason})
 	}
 	return out
 }

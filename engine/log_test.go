@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/changes"
+	"github.com/seed-82afce7a/rewind/engine/lookup"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// TestALogFollowsAFileThroughRestores tells of every snapshot that changed a file,
+// also of those that a restore left behind.
+func TestALogFollowsAFileThroughRestores(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e := p.open()
+		ctx := context.Background()
+		labelled := func(label string) string {
+			r, err := e.Snapshot(ctx, &SnapshotOptions{Label: label})
+			p.must(err)
+			return r.ID.String()
+		}
+		move := func(from, to string) { p.must(os.Rename(filepath.Join(p.dir, from), filepath.Join(p.dir, to))) }
+		p.write("a", "1\n")
+		one := labelled("one")
+		p.write("a", "2\n")
+		two := labelled("two")
+		move("a", "b")
+		labelled("left behind")
+		p.restored(e, two)
+		p.write("beside", "x\n")
+		labelled("beside")
+		move("a", "c")
+		p.write("twin", "2\n") // the same content came twice
+		labelled("renamed")
+		p.write("c", "3\n")
+		labelled("edited")
+		check := func(when string) {
+			t.Helper()
+			for path, want := range map[string]string{
+				"c":      "M c edited, R c<a renamed, D a left behind, M a two, A a one",
+				"a":      "D a renamed, D a left behind, M a two, A a one",
+				"b":      "R b<a left behind, M a two, A a one",
+				"beside": "A beside beside",
+			} {
+				log, err := e.Log(ctx, path, 0)
+				p.must(err)
+				var got []string
+				for _, l := range log {
+					name := l.Path
+					if l.From != "" {
+						name += "<" + l.From
+					}
+					got = append(got, fmt.Sprintf("%c %s %s", l.Status, name, l.Snapshot.Label()))
+				}
+				if strings.Join(got, ", ") != want {
+					t.Errorf("%s, %s: %s, want %s", when, path, strings.Join(got, ", "), want)
+				}
+			}
+		}
+		check("as recorded")
+		p.forgetChanges(e)
+		check("by a version that recorded nothing")
+		if log, err := e.Log(ctx, "c", 2); err != nil || len(log) != 2 {
+			t.Errorf("%v, %v", log, err)
+		}
+		if _, err := e.Log(ctx, "none", 0); !errors.Is(err, ErrNoSnapshot) {
+			t.Error(err)
+		}
+		if s, err := e.Resolve(ctx, "label:one"); err != nil || s.ID.String() != one {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAQuestionForOneFileReadsFewTrees counts what a log of one file among many
+// snapshots loads: nothing for those whose rows say no.
+func TestAQuestionForOneFileReadsFewTrees(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	ctx := context.Background()
+	p.write("quiet", "q\n")
+	for i := range 60 {
+		p.write("loud", fmt.Sprint(i))
+		p.take(e)
+	}
+	_, err := e.List(ctx, &ListOptions{Changes: true})
+	p.must(err)
+	seen := &counted{e.lookup.Differ, 0, 0}
+	e.lookup.Differ = seen
+	log, err := e.Log(ctx, "quiet", 0)
+	p.must(err)
+	list, err := e.List(ctx, &ListOptions{Paths: []string{"quiet"}})
+	p.must(err)
+	if len(log) != 1 || len(list) != 1 || seen.compared+seen.touched > 0 {
+		t.Errorf("%d and %d found; %d compared, %d asked", len(log), len(list), seen.compared, seen.touched)
+	}
+}
+
+// counted counts how often snapshots are compared.
+type counted struct {
+	lookup.Differ
+	compared, touched int
+}
+
+func (c *counted) Compare(base, s *Snapshot, trees tree.Loader) ([]changes.Change, error) {
+	c.compared++
+	return c.Differ.Compare(base, s, trees)
+}
+
+func (c *counted) Touches(base, s *Snapshot, paths lookup.Selection, trees tree.Loader) (bool, error) {
+	c.touched++
+	return c.Differ.Touches(base, s, paths, trees)
+}
