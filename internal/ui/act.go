@@ -18,6 +18,7 @@ import (
 type deed struct {
 	title string      // "Restore 3f2a…"
 	of    string      // what it is about, in a few words
+	did   string      // "reverted"; empty: "restored"
 	back  string      // the key that takes it back
 	lines []patchLine // what it does to the lines of a file, where it is not of whole files
 	plan  func(context.Context) (*engine.Plan, error)

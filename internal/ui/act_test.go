@@ -252,3 +252,21 @@ func TestASnapshotThatWasPrunedWhileItIsShown(t *testing.T) {
 	d.shows("1 snapshot")
 	d.has("f", "three")
 }
+
+func TestATurnIsRevertedAndLaterEditsStay(t *testing.T) {
+	d, _, second := worked(t)
+	d.press("t")
+	d.shows("Revert what "+short(second.ID)+" changed?", "− delete  src/new", "~ change  src/a", "deletes 1 path")
+	d.press("y")
+	d.shows("reverted: 1 written, 1 deleted")
+	d.has("src/a", "one\n", "src/b", "three\n", "src/new", "-", "later", "three\n")
+	d.press("z", "y")
+	d.has("src/a", "two\n", "src/new", "two\n", "later", "three\n")
+	d.write("src/a", "another\n")
+	d.choose("src/a")
+	d.press("t")
+	d.shows("src/a", "not restored, and what was there is still there")
+	d.has("src/a", "another\n", "src/new", "two\n")
+	d.press("esc", "1", "end", "t")
+	d.shows("is the first of its worktree")
+}

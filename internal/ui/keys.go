@@ -52,7 +52,8 @@ func bindings() []section {
 		}},
 		{"Change", []binding{
 			{[]string{"r"}, "r", "restore what is chosen: a snapshot, a directory or a file of it, or a hunk", "restore", (*model).restore},
-			{[]string{"z", "u"}, "z", "undo the last restore", "undo", func(m *model) tea.Cmd { return m.takeBack(false) }},
+			{[]string{"t"}, "t", "revert: take back what the snapshot changed, as a whole or at a path, and keep all later edits", "revert", (*model).revert},
+			{[]string{"z", "u"}, "z", "undo the last restore or revert", "undo", func(m *model) tea.Cmd { return m.takeBack(false) }},
 			{[]string{"Z", "U", "ctrl+r"}, "Z", "redo the last undo", "redo", func(m *model) tea.Cmd { return m.takeBack(true) }},
 			{[]string{"c"}, "c", "record the files as they are, with a label", "record", (*model).askRecord},
 			{[]string{"p"}, "p", "pin the snapshot: no prune drops it", "pin", (*model).askPin},

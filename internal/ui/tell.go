@@ -32,11 +32,17 @@ func failure(title string, err error) *told {
 
 // sayDone says in one line what a deed has done.
 func sayDone(d done) string {
-	r := d.restored
+	r, did := d.restored, "restored "+short(d.restored.ID)
+	if d.deed.did != "" {
+		did = d.deed.did
+	}
+	if r.Undo.IsZero() && d.deed.did != "" {
+		return "nothing to change: the files have none of it"
+	}
 	if r.Undo.IsZero() {
 		return "nothing to change: the files are as " + short(r.ID) + " has them"
 	}
-	return fmt.Sprintf("restored %s: %s written, %s deleted in %v; %s takes it back", short(r.ID), number(r.Written), number(r.Deleted), d.took.Round(time.Millisecond), d.deed.back)
+	return fmt.Sprintf("%s: %s written, %s deleted in %v; %s takes it back", did, number(r.Written), number(r.Deleted), d.took.Round(time.Millisecond), d.deed.back)
 }
 
 // tell tells what a deed has done where that needs more than a line; else it is nil.
