@@ -239,7 +239,7 @@ func (p plot) bars(rows []Line, value func(Line) float64) plot {
 // bytes is what a turn adds to what is stored.
 func (r *Report) bytes() plot {
 	res, value := r.last("turns"), func(l Line) float64 { each, _, _ := l.beyond(); return each }
-	about := "What a turn of the scripted agent adds to .git and the store, as it is allocated on disk, in the mean."
+	about := "What a turn of the scripted agent adds to .git and the store, as it is allocated on disk: the mean over the turns that it did."
 	if res == nil {
 		if res = r.last("edit-1"); res == nil {
 			return plot{title: "Bytes a turn", needs: "turns"}
