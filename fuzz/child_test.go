@@ -63,8 +63,15 @@ func travelAndDie() {
 		childExit(err)
 		fmt.Println("recorded", r.ID)
 	}
-	_, err = e.Restore(ctx, target, nil)
-	childExit(err)
+	if from := os.Getenv("REWIND_FUZZ_MERGE"); from != "" {
+		base, err := oid.Parse(from)
+		childExit(err)
+		_, err = e.Merge(ctx, "revert", []engine.Span{{From: base, To: target}}, nil)
+		childExit(err)
+	} else {
+		_, err = e.Restore(ctx, target, nil)
+		childExit(err)
+	}
 	fmt.Println("restored")
 	_, err = e.Undo(ctx)
 	childExit(err)

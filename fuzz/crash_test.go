@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -29,6 +30,33 @@ func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, false)
 // files, none of them recorded, that its undo is on the way into git before it
 // is recorded itself.
 func TestAKillDuringALargeRestoreLosesNothing(t *testing.T) { newSweep(t, 80, true).sweep() }
+
+// TestAKillDuringAMergeLosesNothing is the same for a merge, of texts and of paths that
+// come and go: what no snapshot has must be held until it is on the disk.
+func TestAKillDuringAMergeLosesNothing(t *testing.T) {
+	s := newSweep(t, 12, true)
+	s.must(os.Rename(filepath.Join(s.dir, "template"), s.root))
+	s.reopen()
+	r, err := s.long.Snapshot(t.Context(), nil)
+	s.must(err)
+	for i := range s.files {
+		name := "d/f" + strconv.Itoa(i)
+		text, err := os.ReadFile(s.path(name))
+		s.must(err)
+		s.write(name, string(text)+"mine\n")
+	}
+	s.write("mine", "alone")
+	s.base, s.before = r.ID, s.picture(s.root)
+	s.must(os.Rename(s.root, filepath.Join(s.dir, "template")))
+	s.begin()
+	s.reopen()
+	m, err := s.long.Merge(t.Context(), "revert", []engine.Span{{From: s.base, To: s.a}}, nil)
+	s.must(err)
+	if s.back = s.picture(s.root); m.Written < s.files || len(m.Conflicts) == 0 || s.back["mine"] == "" {
+		t.Fatalf("the merge is none: %+v", m)
+	}
+	s.sweep()
+}
 
 func (s *sweep) sweep() {
 	t := s.t
@@ -58,7 +86,9 @@ func (s *sweep) sweep() {
 type sweep struct {
 	*world
 	a            oid.ID  // recorded before
-	before, back picture // what is on disk when the child begins, and what a holds
+	base         oid.ID  // of what changed from there to a, a merge; zero: it is a restore of a
+	before, back picture // what is on disk when the child begins, and what it makes of it
+	first        picture // what a holds
 	user         map[string]string
 	files        int
 	sudden       bool // the child restores at once
@@ -75,6 +105,7 @@ func newSweep(t *testing.T, files int, sudden bool) *sweep {
 	r, err := w.long.Snapshot(t.Context(), nil)
 	w.must(err)
 	s.a, s.back = r.ID, w.picture(w.root)
+	s.first = s.back
 	s.fill("second")
 	w.must(os.Remove(w.path("run.sh")))
 	w.write("run.sh/now/a/directory", "x")
@@ -95,15 +126,29 @@ func (s *sweep) fill(word string) {
 	s.write("gone/"+word, word)
 }
 
-// run begins from the same state again and kills the child before its n-th
-// durable call; it comes to its end if there are not so many.
-func (s *sweep) run(n int) said {
+// begin makes the state that every process begins with.
+func (s *sweep) begin() {
 	s.t.Helper()
 	s.must(os.RemoveAll(s.root))
 	if out, err := exec.Command("cp", "-a", filepath.Join(s.dir, "template"), s.root).CombinedOutput(); err != nil {
 		s.t.Fatalf("cp: %v %s", err, out)
 	}
-	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String(), "REWIND_FUZZ_SUDDEN="+strconv.FormatBool(s.sudden))
+}
+
+// merged is the base of a merge for the child, "" for none.
+func (s *sweep) merged() string {
+	if s.base.IsZero() {
+		return ""
+	}
+	return s.base.String()
+}
+
+// run begins from the same state again and kills the child before its n-th
+// durable call; it comes to its end if there are not so many.
+func (s *sweep) run(n int) said {
+	s.t.Helper()
+	s.begin()
+	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String(), "REWIND_FUZZ_SUDDEN="+strconv.FormatBool(s.sudden), "REWIND_FUZZ_MERGE="+s.merged())
 	if why := heard["unsupported"]; why != nil {
 		s.t.Skipf("NOT TESTED: the system does not report system calls: %v", why)
 	}
@@ -160,7 +205,7 @@ func (s *sweep) check(n int, heard said) {
 func (s *sweep) whole(n int, heard said) {
 	s.t.Helper()
 	ctx := s.t.Context()
-	ids := map[string]picture{s.a.String(): s.back}
+	ids := map[string]picture{s.a.String(): s.first}
 	for _, id := range heard["recorded"] {
 		ids[id] = s.before
 	}

@@ -64,7 +64,7 @@ type step struct {
 	part    bool                 // it was limited to some paths
 }
 
-// TestModel makes random changes, snapshots, restores of all or a part, undos,
+// TestModel makes random changes, snapshots, restores of all or a part, merges, undos,
 // redos and prunes in a directory without git, and compares the directory with
 // a model after each. It ends after about eight seconds, or after
 // REWIND_FUZZ_STEPS steps.
@@ -93,7 +93,7 @@ func runModel(t *testing.T, seed uint64) {
 	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir, m.writeOdd}
 	acts := []func(){
 		m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.fresh,
-		m.prune, m.purge, m.speak, m.speak, m.wander,
+		m.prune, m.purge, m.speak, m.speak, m.wander, m.merge, m.merge,
 	}
 	for range stepsPerWorld {
 		for range w.rng.IntN(4) {
@@ -220,13 +220,18 @@ func (m *model) finish(r *engine.Restored, before, want picture, done *step) {
 		return
 	}
 	m.remember(r.Undo, before)
-	done.undo, done.brought, done.rights = m.origin(r.Undo), picture{}, map[string][2]string{}
-	for p, what := range want {
+	done.takes(m.origin(r.Undo), before, want)
+}
+
+// takes notes what a step made of what was there, and the snapshot of that.
+func (s *step) takes(undo oid.ID, before, after picture) {
+	s.undo, s.brought, s.rights = undo, picture{}, map[string][2]string{}
+	for p, what := range after {
 		switch was := before[p]; {
 		case was == "":
-			done.brought[p] = what
+			s.brought[p] = what
 		case was != what && isDirectory(was) && isDirectory(what):
-			done.rights[p] = [2]string{was, what}
+			s.rights[p] = [2]string{was, what}
 		}
 	}
 }

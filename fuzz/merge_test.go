@@ -1,0 +1,82 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// merge merges what changed between two snapshots into the present, and takes it back.
+func (m *model) merge() {
+	if len(m.order) < 2 {
+		return
+	}
+	from, to := pick(m.world, m.order), pick(m.world, m.order)
+	m.note("merge %v %v", from, to)
+	before := m.now()
+	r, err := m.e.Merge(m.t.Context(), "revert", []engine.Span{{From: from, To: to}}, nil)
+	m.must(err)
+	stood, after := m.when.went(r, from, true), m.now()
+	base, theirs := m.snaps[from], m.snaps[to]
+	if len(base.gone)+len(theirs.gone) == 0 { // nothing was purged of them
+		m.merged(r, base.picture, theirs.picture, before, after)
+	}
+	if r.Undo.IsZero() {
+		m.compare(before)
+		return
+	}
+	done := step{stood: stood}
+	m.remember(r.Undo, before)
+	done.takes(m.origin(r.Undo), before, after)
+	m.undo, m.redo = append(m.undo, done), nil
+	if m.one(2) {
+		m.takeBack()
+		m.compare(before)
+		if m.one(2) {
+			m.doAgain()
+			m.compare(after)
+		}
+	}
+}
+
+// merged holds what a merge may have done: nothing to a path that the span did not
+// change, but what it made of a file that was moved; and what it should have done:
+// where the present was as the beginning, it is as the end now, or named.
+func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) {
+	m.t.Helper()
+	named := func(path string) bool {
+		for _, n := range append(r.Kept, r.Conflicts...) {
+			if at := string(n.Path); at == path || strings.HasPrefix(path, at+"/") || strings.HasPrefix(at, path+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	moved := map[string]bool{}
+	for path, what := range base {
+		if theirs[path] != what && before[path] == "" {
+			moved[content(what)] = true
+		}
+	}
+	for _, p := range []picture{base, theirs, before, after} {
+		for path := range p {
+			changed, dir := before[path] != after[path], isDirectory(before[path]) || isDirectory(after[path])
+			switch {
+			case changed && base[path] == theirs[path] && !dir && !moved[content(before[path])]:
+				m.fail("%s was changed, and the span has not changed it", path)
+			case changed && after[path] == "" && theirs[path] != "":
+				m.fail("%s went, and the span has it", path)
+			case !dir && !before.special(path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path):
+				m.fail("%s is %.60q, not %.60q, and not named", path, after[path], theirs[path])
+			}
+		}
+	}
+}
+
+// content is what a picture says of the bytes of a file or a link.
+func content(what string) string {
+	_, text, _ := strings.Cut(what, " ")
+	return text
+}
