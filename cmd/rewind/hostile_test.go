@@ -132,7 +132,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"blame", "plain"}, {"blame", first.ID + ":plain"}, {"blame", evilName}, {"blame", evil}, {"blame", "--at", evil, "plain"}, {"blame", "-L", evil, "plain"}, {"restore", "-p", first.ID},
 		{"cat", first.ID + ":plain"}, {"cat", first.ID + ":" + evil}, {"cat", evil}, {"export", first.ID, filepath.Join(h.base, "out"+evilName)}, {"export", first.ID, h.dir},
 		{"import", "--dry-run"}, {"import", evil}, {"purge", "--dry-run", "gone" + evilName}, {"purge", "--yes", "gone" + evilName}, {"purge", "--yes", evil},
-		{"restore", "--dry-run", first.ID}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
+		{"restore", "--dry-run", first.ID}, {"revert", "--dry-run", "@"}, {"revert", "--yes", "@"}, {"undo", "--yes"}, {"apply", "--yes", "@"}, {"revert", "--yes", evil}, {"apply", "--yes", evil + ".." + evil}, {"revert", "--yes", "@", "--", evil}, {"restore", "--yes", first.ID}, {"restore", "--yes", evil}, {"restore", "--yes", first.ID, "--", evil},
 		{"hook", evil, evil}, {"hook", "claude", evil}, {"hook", "claude", "Stop"}, {"hook", "--layout", evil, "generic", "before"}, {"hook", "--task"},
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
 		{"mcp", evil}, {"doctor"}, {"doctor", "--deep"}, {"doctor", evil}, {"ui"}, {"ui", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},

@@ -118,7 +118,9 @@ func (s *span) move(m moving) (taken bool, err error) {
 		s.conflict(m.from.Path, fmt.Sprintf(whyMovedTo, m.to.Path))
 		return true, nil
 	}
-	s.view.set(m.from.Path, tree.Node{})
+	if err := s.view.set(m.from.Path, tree.Node{}); err != nil {
+		return false, err
+	}
 	return true, s.view.carry(m.from.Path, ours.ID)
 }
 

@@ -170,8 +170,7 @@ func (s *span) put(path string, ours, want tree.Node) (made bool, err error) {
 			return false, err
 		}
 	}
-	s.view.set(path, want)
-	return true, nil
+	return true, s.view.set(path, want)
 }
 
 // parents makes the directories that a path needs, as theirs has them.
@@ -203,7 +202,9 @@ func (s *span) parents(path string) (ok bool, err error) {
 			s.conflict(path, fmt.Sprintf("its directory cannot be made: %q: %s", dir, why))
 			return false, nil
 		}
-		s.view.set(dir, n)
+		if err := s.view.set(dir, n); err != nil {
+			return false, err
+		}
 	}
 	return true, nil
 }

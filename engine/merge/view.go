@@ -11,9 +11,10 @@ import (
 type view struct {
 	ours    tree.Finder
 	over    map[string]tree.Node
-	history []undoing         // of over, newest last
-	kids    map[string]int    // by directory: what in it was set, and is there
-	carried map[oid.ID]string // where the disk has what was moved
+	was     map[string]tree.Node // what the present has at the paths of over
+	history []undoing            // of over, newest last
+	kids    map[string]int       // by directory: what in it was set, and is there
+	carried map[oid.ID]string    // where the disk has what was moved
 }
 
 // An undoing puts back what a path had in a view.
@@ -24,10 +25,13 @@ type undoing struct {
 }
 
 func newView(ours tree.Finder) view {
-	return view{ours: ours, over: map[string]tree.Node{}, kids: map[string]int{}, carried: map[oid.ID]string{}}
+	return view{ours: ours, over: map[string]tree.Node{}, was: map[string]tree.Node{}, kids: map[string]int{}, carried: map[oid.ID]string{}}
 }
 
 func (v *view) before(path string) (tree.Node, error) {
+	if n, known := v.was[path]; known {
+		return n, nil
+	}
 	n, ok, err := v.ours.Lookup(path)
 	if !ok {
 		n = tree.Node{Git: n.Git}
@@ -49,12 +53,18 @@ func (v *view) lookup(path string) (tree.Node, error) {
 	return v.before(path)
 }
 
-func (v *view) set(path string, n tree.Node) {
+func (v *view) set(path string, n tree.Node) error {
+	was, err := v.before(path)
+	if err != nil {
+		return err
+	}
+	v.was[path] = was
 	old, had := v.over[path]
 	v.history = append(v.history, undoing{path, old, had})
 	v.count(path, old, -1)
 	v.count(path, n, 1)
 	v.over[path] = n
+	return nil
 }
 
 // count counts what a directory has got.
