@@ -23,14 +23,18 @@ import (
 // is new, takes them over (docs/decisions/0015-stores.md).
 
 // inherit takes over the history that the directory had before it was a repository.
-// What hinders it is told, and hinders nothing else.
-func (e *Engine) inherit(ctx context.Context) error {
+// What hinders it is told, and hinders nothing else. Used says that the repository's
+// own store is known not to be new.
+func (e *Engine) inherit(ctx context.Context, used bool) error {
 	if e.repo == nil || e.key != "." {
 		return nil
 	}
-	fresh, err := e.lookup.Empty(ctx)
-	if err != nil {
-		return nil // what is wrong with the store is told by whoever needs it
+	fresh := false
+	if !used {
+		var err error
+		if fresh, err = e.lookup.Empty(ctx); err != nil {
+			return nil // what is wrong with the store is told by whoever needs it
+		}
 	}
 	s, err := e.shelf()
 	if err != nil {

@@ -68,15 +68,7 @@ func shownUnfinished(op *Operation) error {
 // leftovers returns the temporary files that are still there. It tries to remove
 // them first. In a dry run it removes nothing, and returns also those of an
 // operation that has not ended.
-func (e *Engine) leftovers(ctx context.Context, dry bool) (map[string]bool, error) {
-	var known []string
-	err := e.view(ctx, func(v *records.View) (err error) {
-		known, err = v.Leftovers()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) leftovers(ctx context.Context, known []string, dry bool) (map[string]bool, error) {
 	if dry {
 		return e.atWork(ctx, setOf(known))
 	}

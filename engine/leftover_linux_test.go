@@ -45,8 +45,8 @@ func TestATemporaryFileThatCouldNotBeRemovedIsNotRecorded(t *testing.T) {
 		if p.leftInD() != 0 || len(s.Skipped) > 0 {
 			t.Errorf("git %v: %d temporary files are there still, skipped %v", git, p.leftInD(), s.Skipped)
 		}
-		if left, err := e.leftovers(ctx, true); err != nil || len(left) > 0 {
-			t.Errorf("git %v: the store still knows %v, %v", git, left, err)
+		if k, err := e.before(ctx); err != nil || len(k.left) > 0 {
+			t.Errorf("git %v: the store still knows %v, %v", git, k.left, err)
 		}
 	}
 }

@@ -26,19 +26,20 @@ func (e *Engine) exposed(ctx context.Context, c *present) ([]Path, error) {
 	if e.repo == nil || len(e.conf.Secrets) > 0 {
 		return nil, nil
 	}
-	said, err := e.notice(ctx, noticeSecrets)
-	if err != nil || len(said) >= saidMax {
-		return nil, err
+	if len(c.said) >= saidMax {
+		return nil, nil
 	}
 	var before oid.ID
 	if c.Last != nil && c.Last.Lost == "" {
 		before = c.Last.Tree
 	}
-	found, err := e.likeSecrets(ctx, before, c, said)
+	found, err := e.likeSecrets(ctx, before, c, c.said)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return found, e.update(ctx, func(u *records.Update) error { return u.PutNotice(noticeSecrets, append(said, found...)) })
+	return found, e.update(ctx, func(u *records.Update) error {
+		return u.PutNotice(noticeSecrets, append(u.Notice(noticeSecrets), found...)) // another process may have said something since
+	})
 }
 
 // likeSecrets lists the files of the capture's git tree that differ from the

@@ -68,11 +68,11 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	if err := e.allowed(); err != nil {
 		return nil, err
 	}
-	e.takeStore(ctx, old)
+	used := e.takeStore(ctx, old)
 	if err := e.openStore(ctx, false); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if err := e.inherit(ctx); err != nil {
+	if err := e.inherit(ctx, used); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

@@ -27,6 +27,8 @@ type known struct {
 	new   bool      // the store knows nothing of the worktree yet
 	here  *Snapshot // at which its files stand; nil: there is none that the store has
 	at    oid.ID    // the id of here, also where the store has no record of it
+	left  []string  // temporary files of operations that were interrupted
+	said  []Path    // what a notice has said of secrets
 }
 
 // A present is the worktree as a scan found it, to be compared or shown.
@@ -114,6 +116,10 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		if k.here, k.at, err = lookup.StandsAt(v); err != nil {
 			return err
 		}
+		if k.left, err = v.Leftovers(); err != nil {
+			return err
+		}
+		k.said = v.Notice(noticeSecrets)
 		return k.Read(v)
 	})
 	if err == nil {
@@ -137,7 +143,7 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 			e.opt.Progress(Progress{Step: "scan", Done: int(n.Stats), Bytes: n.ReadBytes})
 		}
 	}
-	how.Leave, err = e.leftovers(ctx, dry)
+	how.Leave, err = e.leftovers(ctx, k.left, dry)
 	return how, err
 }
 

@@ -19,6 +19,11 @@ func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 	if err != nil || h.Open == nil {
 		return nil, err
 	}
+	return e.recoverAlone(ctx)
+}
+
+// recoverAlone takes the lock of operations, and finishes what is unfinished.
+func (e *Engine) recoverAlone(ctx context.Context) (done *Restored, err error) {
 	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
@@ -30,15 +35,19 @@ func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
 // recoverIfPossible is Recover for verbs that go on if an operation cannot be
 // finished. Left is the error that says which operation that is, and why.
 func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
-	done, err = e.Recover(ctx)
+	h, err := e.history(ctx)
+	if err == nil && h.Open != nil {
+		if done, err = e.recoverAlone(ctx); err == nil {
+			h, err = e.history(ctx)
+		}
+	}
 	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil {
 		return nil, err, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := e.history(ctx)
-	return done, strangeError(h), err
+	return done, strangeError(h), nil
 }
 
 // recoverFirst is recoverLocked at the beginning of another verb. It calls

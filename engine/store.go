@@ -116,18 +116,23 @@ func (e *Engine) openStore(ctx context.Context, create bool) error {
 
 // takeStore takes over the store that another engine has open, if it is the one that
 // would be opened, and can be read. One that was found damaged is opened anew: who
-// opens it is told of that once.
-func (e *Engine) takeStore(ctx context.Context, from *Engine) {
+// opens it is told of that once. Used reports whether it is known to have a snapshot.
+func (e *Engine) takeStore(ctx context.Context, from *Engine) (used bool) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	s := from.store
 	if s == nil || s.Path() != filepath.Join(e.dir, storeFile) || s.Algorithm() != e.alg || s.Mended() {
-		return
+		return false
 	}
-	if s.View(ctx, func(*cas.View) error { return nil }) != nil {
-		return // opening it says what is wrong, or finds another store in its place
+	err := s.View(ctx, func(v *cas.View) error {
+		used = !records.In(v, e.owner()).Empty()
+		return nil
+	})
+	if err != nil {
+		return false // opening it says what is wrong, or finds another store in its place
 	}
 	e.store, from.store = s, nil
+	return used
 }
 
 // opened returns the store, nil if there is none yet. Another process may have

@@ -25,6 +25,31 @@ func TestTheFirstCollectionIsLateAndTheNextAreSoon(t *testing.T) {
 	t.Error("the first collection changed nothing")
 }
 
+func TestAProgramThatLivesOnHasRoomForGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	afterCollection(collectLess)
+	large := make([]byte, 64<<20)
+	large[0] = 1
+	until := func(what string, right func(percent int) bool) {
+		t.Helper()
+		percent := 0
+		for range 200 {
+			runtime.GC()
+			time.Sleep(10 * time.Millisecond) // the cleanup has a goroutine of its own
+			percent = debug.SetGCPercent(100)
+			if debug.SetGCPercent(percent); right(percent) {
+				return
+			}
+		}
+		t.Errorf("%s: %d percent", what, percent)
+	}
+	until("a large heap", func(percent int) bool { return percent == collectAt })
+	runtime.KeepAlive(large)
+	large = nil
+	until("a small heap", func(percent int) bool { return percent > 2*collectAt })
+}
+
 func TestADurationOfManyUnitsIsTheLongestThereIs(t *testing.T) {
 	for n, want := range map[float64]time.Duration{0: 0, 0.5: 12 * time.Hour, 3: 72 * time.Hour, 106752: math.MaxInt64, 616385997: math.MaxInt64, 1e300: math.MaxInt64} {
 		if got := duration(n, 24*time.Hour); got != want {

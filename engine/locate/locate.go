@@ -118,9 +118,12 @@ func (p *Place) repository(dir string, l *gitconf.Layout, opt Options) error {
 	if Within(l.CommonDir, dir) && Within(l.Worktree, l.CommonDir) {
 		return unfit("%s is inside a git directory", dir)
 	}
-	root, err := realPath(l.Worktree)
-	if err != nil {
-		return err
+	root := dir
+	if l.Worktree != dir {
+		var err error
+		if root, err = realPath(l.Worktree); err != nil {
+			return err
+		}
 	}
 	if l.Swallows() {
 		return &trust.Foreign{Path: l.GitDir, Why: "puts its worktree at " + root + ", above the directory that it stands in"}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-82afce7a/rewind/internal/localfs"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -268,17 +269,7 @@ func (d *Dir) Local() bool {
 	if unix.Fstatfs(d.fd, &s) != nil {
 		return false
 	}
-	return localFileSystems[int64(s.Type)]
-}
-
-var localFileSystems = map[int64]bool{
-	unix.EXT4_SUPER_MAGIC:      true, // also ext2 and ext3
-	unix.XFS_SUPER_MAGIC:       true,
-	unix.BTRFS_SUPER_MAGIC:     true,
-	unix.TMPFS_MAGIC:           true,
-	unix.F2FS_SUPER_MAGIC:      true,
-	unix.OVERLAYFS_SUPER_MAGIC: true,
-	0x2fc12fc1:                 true, // zfs
+	return localfs.Is(int64(s.Type))
 }
 
 // Close closes the handle.

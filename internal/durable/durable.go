@@ -53,7 +53,7 @@ func Move(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.root.Rename(filepath.Base(from), filepath.Base(to)), d.root.Close())
+	return errors.Join(d.root.Rename(filepath.Base(from), filepath.Base(to)), d.done())
 }
 
 // createTemp makes a new file beside path. os.CreateTemp is not used because

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/trust"
@@ -32,7 +35,7 @@ func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.root.Close()
+	defer d.done()
 	f, err := d.open(filepath.Base(path), flag, perm)
 	if err == nil && perm&others == 0 {
 		d.close()
@@ -84,7 +87,7 @@ func MakeDir(path string) error {
 	if err == nil {
 		if d, err := openDir(path); err == nil {
 			d.close()
-			_ = d.root.Close()
+			_ = d.done()
 		}
 	}
 	return err
@@ -135,7 +138,7 @@ func Remove(path string) error {
 	if err != nil {
 		return err
 	}
-	defer d.root.Close()
+	defer d.done()
 	name := filepath.Base(path)
 	if _, err = d.look(name); err == nil {
 		err = d.root.Remove(name)
@@ -143,18 +146,71 @@ func Remove(path string) error {
 	return named(err, path)
 }
 
-// A dir is an open directory of the program's own.
+// A dir is an open directory of the program's own. It is kept when it is closed.
 type dir struct {
 	root *os.Root
 	info fs.FileInfo
+	path string
 }
 
+// openDir opens a directory, or takes up one that was kept. What is at the path now
+// was looked at and judged in either case, and is the same as what is open.
 func openDir(path string) (*dir, error) {
 	info, err := ownDir(path)
 	if err != nil {
 		return nil, err
 	}
+	if d := kept.take(path); d != nil {
+		if unchanged(d.info, info) {
+			return d, nil
+		}
+		_ = d.root.Close()
+	}
 	return takeDir(path, info)
+}
+
+// done gives a directory back.
+func (d *dir) done() error { return kept.keep(d) }
+
+// A dirs keeps directories open from one use to the next: a turn opens the same one a
+// dozen times, and each time takes three system calls more than a look whether it is
+// still what was opened.
+type dirs struct {
+	mu   sync.Mutex
+	idle []*dir
+}
+
+var kept dirs
+
+// dirsMax is how many directories are kept, by all of the process.
+const dirsMax = 8
+
+func (k *dirs) take(path string) *dir {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, d := range k.idle {
+		if d.path == path {
+			k.idle = slices.Delete(k.idle, i, i+1)
+			return d
+		}
+	}
+	return nil
+}
+
+// keep keeps a directory. One that is open could not be removed on Windows.
+func (k *dirs) keep(d *dir) error {
+	if runtime.GOOS == "windows" {
+		return d.root.Close()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle = append(k.idle, d)
+	if len(k.idle) <= dirsMax {
+		return nil
+	}
+	oldest := k.idle[0]
+	k.idle = slices.Delete(k.idle, 0, 1)
+	return oldest.root.Close()
 }
 
 // takeDir opens the directory that was looked at. The open one is judged again: an
@@ -174,7 +230,7 @@ func takeDir(path string, info fs.FileInfo) (*dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &dir{root, now}, nil
+	return &dir{root, now, path}, nil
 }
 
 func ownDir(path string) (fs.FileInfo, error) {

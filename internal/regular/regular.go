@@ -41,6 +41,19 @@ func Open(path string) (*os.File, error) {
 // openFile is [os.OpenFile] for regular files.
 func openFile(path string, flags int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	st, err := os.Stat(path) // before it is opened: that alone may set a device going
+	return openLooked(looked{path, st, err}, flags, perm)
+}
+
+// A looked is a path and what was found there.
+type looked struct {
+	path string
+	st   fs.FileInfo
+	err  error
+}
+
+// openLooked opens what was looked at.
+func openLooked(l looked, flags int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	path, st, err := l.path, l.st, l.err
 	if err == nil {
 		err = check(path, st)
 	}
@@ -74,20 +87,36 @@ func check(path string, st fs.FileInfo) error {
 	return nil
 }
 
-// Read reads a whole file of at most so many bytes.
+// Read reads a whole file of at most so many bytes. A small one that was read before,
+// and shows no change since, is not opened again.
 func Read(path string, most int64) ([]byte, error) {
-	f, st, err := openFile(path, os.O_RDONLY, 0)
+	st, err := os.Stat(path)
+	if err == nil {
+		if text, ok := remembered.text(path, st); ok && int64(len(text)) <= most {
+			return text, nil
+		}
+	}
+	before := time.Now()
+	f, st, err := openLooked(looked{path, st, err}, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	text, err := readAll(f, path, st.Size(), most)
+	if err == nil {
+		remembered.keep(path, st, text, before)
+	}
+	return text, err
+}
+
+func readAll(f *os.File, path string, size, most int64) ([]byte, error) {
 	large := func() error {
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrLarge, most)}
 	}
-	if st.Size() > most {
+	if size > most {
 		return nil, large()
 	}
-	p := make([]byte, 0, max(512, st.Size()+1)) // one more, to see the end
+	p := make([]byte, 0, max(512, size+1)) // one more, to see the end
 	for {
 		if len(p) == cap(p) {
 			p = append(p, 0)[:len(p)]

@@ -18,9 +18,10 @@ var layers = map[string]string{
 	"internal/wildmatch": "",
 	"internal/ignore":    "internal/wildmatch",
 	"internal/attr":      "internal/wildmatch",
-	"internal/dirfd":     "internal/tree",
+	"internal/dirfd":     "internal/localfs internal/tree",
 	"internal/durable":   "internal/trust",
-	"internal/regular":   "",
+	"internal/regular":   "internal/localfs",
+	"internal/localfs":   "",
 	"internal/when":      "",
 	"internal/hunk":      "",
 	"internal/trust":     "",
@@ -96,7 +97,7 @@ var outside = map[string]string{
 	"github.com/zeebo/blake3":               "cas internal/oid",
 	"github.com/klauspost/compress":         "cas git/gitodb",
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
-	"golang.org/x/sys": "internal/dirfd internal/durable internal/socket internal/stattable internal/watch internal/worktree " +
+	"golang.org/x/sys": "internal/dirfd internal/durable internal/localfs internal/socket internal/stattable internal/watch internal/worktree " +
 		"git/gitodb git/gitref internal/trust bench",
 	"golang.org/x/text":                      "internal/attr engine/rules",
 	"github.com/spf13/cobra":                 "cmd/rewind",
