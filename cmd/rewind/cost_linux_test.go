@@ -119,12 +119,12 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 	// Four of the files looked at are for each turn before, until 256 objects are packed.
 	// Git's directory of objects is listed again after each turn that made one below it.
 	within(t, each(count(few), count(many), many-few), []limit{
-		{"opened", 75, []string{"openat", "openat2"}},
-		{"looked at", 460, []string{"newfstatat", "fstat", "statx"}},
+		{"opened", 55, []string{"openat", "openat2"}},
+		{"looked at", 400, []string{"newfstatat", "fstat", "statx"}},
 		{"listed", 14, []string{"getdents64"}},
-		{"locked or unlocked", 55, []string{"flock"}},
+		{"locked or unlocked", 42, []string{"flock"}},
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 830, []string{"all"}},
+		{"all", 690, []string{"all"}},
 	})
 }
 
