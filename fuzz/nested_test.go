@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // submodule adds a real submodule, whose git directory lies in the outer one. It
@@ -47,6 +49,13 @@ func (w *world) headIn(dir string) string {
 		return head
 	}
 	return ""
+}
+
+// isSpoiled reports whether a repository is named that git cannot read either. In
+// another one inside the outer git does not look there.
+func (w *world) isSpoiled(s engine.Note) bool {
+	_, err := w.gitIn(string(s.Path), "status")
+	return err != nil && strings.HasPrefix(s.Reason, "nested repository: ")
 }
 
 // setLinks puts the commits into an index of repositories at which git add -A
@@ -302,4 +311,18 @@ func TestAMovedSubmoduleWhoseNameHasANewlineIsACommit(t *testing.T) {
 	if got, want := w.git("rev-parse", r.Tree.String()+":two\nlines"), w.headIn("two\nlines"); got != want {
 		w.fail("the commit is %s, not %s", got, want)
 	}
+}
+
+// Seed 99001507: of a repository in a repository whose settings cannot be read its
+// own rules are not known. That is named, though git does not look there.
+func TestASpoiledRepositoryInARepositoryInsideIsNamed(t *testing.T) {
+	w := plain(t, kind{})
+	w.nested = true
+	w.inside("in")
+	w.inside("in/deep")
+	w.settle()
+	w.keep()
+	w.write("in/deep/.git/config", "[bad\n")
+	w.settle()
+	w.named("in/deep")
 }
