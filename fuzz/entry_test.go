@@ -298,3 +298,44 @@ func TestAnEntryThatIsTooLongIsGoneWhereALinkIsInItsWay(t *testing.T) {
 		w.fail("the tree has what lies below a link")
 	}
 }
+
+// Seed 96000619: what the index has under a name that no file system takes is in the
+// tree after a restore and its undo, too, where nothing else is in it, and also where
+// the index has a file in a conflict in the place of its directory.
+func TestANameThatIsTooLongStaysInTheTreeAfterARestore(t *testing.T) {
+	long := strings.Repeat("long", 64) + "1"
+	for _, name := range []string{long, long + "/f", "d/" + long + "/f", "d/" + long} {
+		for _, conflict := range []bool{true, false} {
+			w := plain(t, kind{})
+			w.unwanted = true
+			w.write("d/out", "1")
+			w.outsideIgnore("*\n")
+			w.settle()
+			s := w.keep()
+			blob, err := w.tryGit("of the index alone", "hash-object", "-w", "--stdin")
+			w.must(err)
+			if above, inside := strings.CutSuffix(name, "/f"); inside && conflict {
+				lines := "120000 " + blob + " 1\t" + above + "\x00100755 " + blob + " 2\t" + above + "\x00"
+				if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+					w.fail("%v %s", err, out)
+				}
+				w.settle()
+				s = w.keep()
+			}
+			w.git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
+			for range 3 {
+				w.check()
+				w.write("d/out", w.content())
+				w.settle()
+				w.check()
+				w.taken = []taken{s}
+				w.travel()
+				w.reopen()
+				r := w.record()
+				if got := w.git("rev-parse", r.Tree.String()+":"+name); got != blob {
+					w.fail("%q is %s in the tree, not %s", name, got, blob)
+				}
+			}
+		}
+	}
+}
