@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -95,12 +96,15 @@ func (h *hooking) call(ctx context.Context, agent, event string) {
 	c.Call(ctx)
 }
 
-// tell says one line where the user of the agent sees it. Claude Code shows nobody
-// what a hook that succeeds writes to standard error; it shows the user, and not the
-// model, the one field of this object (docs/agents.md).
+// messaged are the agents that show nobody what a hook that succeeds writes to
+// standard error. They show the user, and not the model, the one field of an object on
+// standard output (docs/agents.md).
+var messaged = []string{"claude", "codex", "gemini", "qwen"}
+
+// tell says one line where the user of the agent sees it.
 func (h *hooking) tell(agent, line string) {
 	say(h.app.err, "rewind: %s\n", line)
-	if agent == "claude" && !isTerminal(h.app.in) {
+	if slices.Contains(messaged, agent) && !isTerminal(h.app.in) {
 		h.app.printJSON(map[string]string{"systemMessage": "rewind: " + line})
 	}
 }

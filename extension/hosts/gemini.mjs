@@ -29,4 +29,5 @@ export const gemini = {
   ask: (sb, prompt, again) => cli(sb, "-p", prompt, "--yolo", "-m", "gemini-2.5-flash", ...(again ? ["--resume", "latest"] : [])),
   commands: { list: "/rewind:list", restore: "/rewind:restore the state before P2", undo: "/rewind:undo" },
   own: (all) => Object.fromEntries(Object.entries(all).filter(([file]) => file.startsWith(".gemini/extensions/rewind"))),
+  tells: true, // in headless runs too
 };

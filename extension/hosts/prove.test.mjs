@@ -3,7 +3,7 @@
 // REWIND_AGENTS="claude codex" chooses; REWIND_PROGRAM is the binary.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -76,6 +76,19 @@ for (const name of chosen) {
       assert.notEqual(turns[0].entry, turns[2].entry);
     });
 
+    const doctor = async () => {
+      const r = await run([process.env.REWIND_PROGRAM, "doctor", "--json"], { cwd: sb.repo, env: sb.env });
+      const found = JSON.parse(r.stdout).findings.filter((f) => f.about === name);
+      return Object.fromEntries(found.map((f) => [f.what, `${f.state}: ${f.text}`]));
+    };
+    await t.test("rewind doctor: sees the plugin, its version, and that its hooks come", async () => {
+      const now = await doctor();
+      assert.match(now.plugin ?? now.hooks, /^ok: /, JSON.stringify(now));
+      assert.match(now["last hook"], /^ok: it came at /);
+      // They came because a flag of the tests lets hooks run that nobody has trusted.
+      if (name === "codex") assert.match(now.trust, /^todo: Codex skips these hooks.*UserPromptSubmit/);
+    });
+
     await t.test("restore --prompt: what the agent's own rewind leaves is put right", async () => {
       await rewind("restore", "--yes", "--prompt", turns[2].entry);
       assert.deepEqual(here(), afterFirst);
@@ -132,6 +145,22 @@ for (const name of chosen) {
         for (const r of await agent.mcp.remove(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);
       });
     }
+
+    await t.test("a failure is told where the user sees it, if the agent shows it anywhere, and kept from the model", async () => {
+      const store = path.join(sb.repo, ".git/rewind");
+      renameSync(store, `${store}-aside`);
+      writeFileSync(store, "in the way of the store\n");
+      try {
+        script["P8 fails"] = [{ text: "done" }];
+        const r = await ask("P8 fails");
+        if (agent.tells) assert.match(r.stdout + r.stderr, /rewind: nothing was recorded/);
+        assert.doesNotMatch(r.said, /nothing was recorded/);
+      } finally {
+        rmSync(store);
+        renameSync(`${store}-aside`, store);
+      }
+      assert.match((await doctor())["last hook"], /^todo: .*failed/);
+    });
 
     await t.test("uninstall: nothing is left, and no more points are made", async () => {
       for (const r of await agent.uninstall(sb)) assert.equal(r.code, 0, `${r.stdout}\n${r.stderr}`);

@@ -83,12 +83,29 @@ type plugin struct {
 }
 
 // manifests are where agents keep what they have installed, below their folder.
+// Copilot CLI reads a plugin where its marketplace lies, if that is a folder; where it
+// keeps another one was not seen.
 var manifests = map[string]string{
-	"claude":  "plugins/cache/rewind/rewind/*/.claude-plugin/plugin.json",
-	"codex":   "plugins/cache/rewind/rewind/*/.codex-plugin/plugin.json",
-	"copilot": "installed-plugins/rewind/rewind/.claude-plugin/plugin.json",
-	"gemini":  "extensions/rewind/gemini-extension.json",
-	"qwen":    "extensions/rewind/qwen-extension.json",
+	"claude": "plugins/cache/rewind/rewind/*/.claude-plugin/plugin.json",
+	"codex":  "plugins/cache/rewind/rewind/*/.codex-plugin/plugin.json",
+	"gemini": "extensions/rewind/gemini-extension.json",
+	"qwen":   "extensions/rewind/qwen-extension.json",
+}
+
+// manifestOf returns the manifests of a plugin that an agent may have installed.
+func manifestOf(a *agent, dir string, settings []byte) (files []string) {
+	if a.name != "copilot" {
+		files, _ = filepath.Glob(filepath.Join(dir, filepath.FromSlash(manifests[a.name])))
+		return files
+	}
+	var known struct {
+		Markets map[string]struct{ Source struct{ Path string } } `json:"extraKnownMarketplaces"`
+	}
+	_ = json.Unmarshal(settings, &known) // of what cannot be read nothing is known
+	if market := known.Markets["rewind"].Source.Path; filepath.IsAbs(market) {
+		files = append(files, filepath.Join(market, "extension", "copilot", ".claude-plugin", "plugin.json"))
+	}
+	return files
 }
 
 // installed returns the plugin or extension that an agent has, nil if it has none of
@@ -102,8 +119,8 @@ func (s *Setup) installed(a *agent) *plugin {
 			return nil
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(manifests[a.name])))
-	if manifests[a.name] == "" || a.plugin == "" && len(files) == 0 {
+	files := manifestOf(a, dir, settings)
+	if a.plugin == "" && len(files) == 0 {
 		return nil
 	}
 	if old, err := readReceipt(s.receiptFile(a.name)); a.plugin == "" && err == nil && len(old.Files) > 0 {
@@ -135,11 +152,9 @@ var switchedOff = regexp.MustCompile(`"rewind@rewind"\s*:\s*false|\[plugins\."re
 
 // version is the one of the plugin that this program brings along.
 func (s *Setup) version(a *agent) string {
-	for _, name := range []string{"plugin.json"} {
-		for _, dir := range []string{".claude-plugin", ".codex-plugin"} {
-			if v := versionIn(s.Files, path.Join(a.folder, dir, name)); v != "" {
-				return v
-			}
+	for _, dir := range []string{".claude-plugin", ".codex-plugin"} {
+		if v := versionIn(s.Files, path.Join(a.folder, dir, "plugin.json")); v != "" {
+			return v
 		}
 	}
 	return versionIn(s.Files, path.Join(a.folder, a.name+"-extension.json"))
@@ -168,6 +183,8 @@ func (s *Setup) examinePlugin(a *agent, p *plugin) (out []Check) {
 	switch {
 	case p.off:
 		out = append(out, Check{"plugin", ToDo, "its plugin of rewind is installed, and switched off", "switch it on in " + a.program + " (/plugin)"})
+	case p.version == "" && a.name == "copilot":
+		out = append(out, Check{"plugin", Well, "its plugin of rewind is installed; of which version cannot be told", ""})
 	case p.version == "":
 		out = append(out, Check{"plugin", ToDo, "its settings name the plugin of rewind, but its files are not there", updates[a.name]})
 	case p.version != ours:

@@ -77,15 +77,15 @@ func (h *house) installs(agent, version string) {
 		}
 		h.put(".codex/plugins/cache/rewind/rewind/"+version+"/hooks/hooks.json", string(hooks))
 	case "copilot":
-		h.put(".copilot/settings.json", `{"enabledPlugins":{"rewind@rewind":true}}`)
-		h.put(".copilot/installed-plugins/rewind/rewind/.claude-plugin/plugin.json", manifest)
+		h.put(".copilot/settings.json", fmt.Sprintf(`{"extraKnownMarketplaces":{"rewind":{"source":{"source":"directory","path":%q}}},"enabledPlugins":{"rewind@rewind":true}}`, filepath.Join(h.home, "market")))
+		h.put("market/extension/copilot/.claude-plugin/plugin.json", manifest)
 	default:
 		h.put("."+agent+"/extensions/rewind/"+agent+"-extension.json", manifest)
 	}
 }
 
 func TestAPluginOfAnotherVersionIsNamed(t *testing.T) {
-	for name := range manifests {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		h := newExamined(t)
 		a, err := h.agent(name)
 		if err != nil {
@@ -113,7 +113,10 @@ func TestAPluginThatIsOffOrGoneIsNamed(t *testing.T) {
 	h.put(".codex/config.toml", "[plugins.\"rewind@rewind\"]\nenabled = false\n")
 	h.wants("codex", Last{}, "plugin", ToDo, "switched off", "codex")
 	h.put(".copilot/settings.json", `{"enabledPlugins":{"rewind@rewind":true}}`)
-	h.wants("copilot", Last{}, "plugin", ToDo, "its files are not there", "copilot plugin")
+	h.wants("copilot", Last{}, "plugin", Well, "of which version cannot be told", "")
+	h.put(".claude/settings.json", `{"enabledPlugins":{"rewind@rewind":true}}`)
+	h.put(".claude/plugins/cache/rewind/rewind/0.1.0/.claude-plugin/plugin.json", "{")
+	h.wants("claude", Last{}, "plugin", ToDo, "its files are not there", "claude plugin")
 }
 
 // trusts writes into config.toml what Codex writes when somebody trusts hooks there.
