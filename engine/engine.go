@@ -48,6 +48,7 @@ type Options struct {
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
 	Watch     *watched.Tree       // of a program that lives on: what lets snapshots look only where something changed; may be nil
+	Beside    *Engine             // open the directory, which is no repository, as one more worktree of the store of this one, without git; nil: look where it belongs
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
 }
 
@@ -110,9 +111,6 @@ type Engine struct {
 
 // Root returns the worktree's directory, absolute and without symbolic links.
 func (e *Engine) Root() string { return e.root }
-
-// OwnDir returns the directory in which files of the worktree's own lie.
-func (e *Engine) OwnDir() string { return e.ownDir }
 
 // Algorithm returns the hash behind the worktree's ids.
 func (e *Engine) Algorithm() oid.Algorithm { return e.alg }

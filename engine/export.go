@@ -11,7 +11,8 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/blame"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/plan"
+	"github.com/seed-82afce7a/rewind/engine/twin"
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -33,23 +34,75 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	if len(there) > 0 {
 		return nil, fmt.Errorf("%w: %s is not empty", ErrRefused, dir)
 	}
-	var steps []apply.Step
-	var room plan.Room
-	for c, err := range tree.Walk(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{})) {
-		if err != nil {
-			return nil, objects.TreeError(err)
-		}
-		if err := room.Take(c.Path); err != nil {
-			return nil, err
-		}
-		steps = append(steps, apply.Step{Path: c.Path, Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID}})
+	t, err := e.twinOf(ctx, s)
+	if err != nil {
+		return nil, err
 	}
 	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.objects.Write(ctx, w, id) }
-	out, err := apply.Apply(ctx, dir, apply.Order(steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
+	out, err := apply.Apply(ctx, dir, apply.Order(t.Steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
+	return exported(s, t, out), err
+}
+
+// twinOf reads what a snapshot holds, to be written elsewhere.
+func (e *Engine) twinOf(ctx context.Context, s *Snapshot) (*twin.Twin, error) {
+	t, err := twin.New(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{}))
+	return t, objects.TreeError(err)
+}
+
+func exported(s *Snapshot, t *twin.Twin, out apply.Outcome) *Restored {
 	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
-	r.Written = filesDone(steps, out.Conflicts)
+	r.Written = t.Done(out.Conflicts)
 	r.Conflicts = append(lacks(s), r.Conflicts...)
-	return r, err
+	return r
+}
+
+// Fork writes a snapshot into a directory that must not exist, nor lie in the
+// worktree: in a repository as a linked worktree whose HEAD is the commit that HEAD
+// was at, and whose index is that commit's. Files that the present has too share
+// their content with it, where the file system can. Made is called when there is
+// the directory and nothing in it. Nothing is synced: the snapshot has all of it.
+func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() error) (*Restored, error) {
+	var head oid.ID
+	if e.repo != nil {
+		c, err := e.repo.ReadCommit(s.Head)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the commit that HEAD was at (%q) is not in git: export writes the files alone", ErrRefused, s.Head)
+		}
+		head = c.Tree
+	}
+	t, err := e.twinOf(ctx, s)
+	if err == nil {
+		err = e.makeExport(dir)
+	}
+	if err == nil {
+		err = made()
+	}
+	var gitDir string
+	if err == nil && e.repo != nil {
+		gitDir, err = e.repo.AddWorktree(ctx, dir, s.Head)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := apply.Fill(ctx, dir, t.Steps, e.objects.Prefetch(t.IDs).Write, &apply.Filling{Alg: e.alg, Like: e.root, Made: t.Made, Progress: e.progress("fork")})
+	if err == nil && e.repo != nil {
+		var index []byte
+		if index, err = t.Index(head); err == nil {
+			err = gitbridge.PutIndex(gitDir, index)
+		}
+	}
+	return exported(s, t, out), err
+}
+
+// Unfork removes a linked worktree with everything in it. With a commit, its HEAD,
+// it is [ErrRefused] if no branch, tag or remote has that.
+func (e *Engine) Unfork(ctx context.Context, dir string, head oid.ID) error {
+	if !head.IsZero() {
+		if kept, err := e.repo.OnBranch(ctx, head); err != nil || !kept {
+			return errors.Join(err, fmt.Errorf("%w: its HEAD is at %v, which no branch has (git branch NAME %v keeps it)", ErrRefused, head, head))
+		}
+	}
+	return e.repo.DropWorktree(ctx, dir)
 }
 
 // makeExport makes the directory of an export, unless it is there. Files have the
@@ -126,18 +179,4 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 		err = blame.Text(path, text, whole)
 	}
 	return &blame.Version{Path: path, Text: text}, err
-}
-
-// filesDone counts the files and links that steps have made.
-func filesDone(steps []apply.Step, failed []apply.Note) (n int) {
-	not := map[string]bool{}
-	for _, note := range failed {
-		not[note.Path] = true
-	}
-	for i := range steps {
-		if !steps[i].Want.Mode.IsDir() && !not[steps[i].Path] {
-			n++
-		}
-	}
-	return n
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/engine/shelf"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 )
 
 // Open finds the worktree that dir belongs to. In a git repository that is the
@@ -93,7 +94,12 @@ func (e *Engine) Close() error {
 }
 
 // locate finds root, repository and store of a directory.
-func (e *Engine) locate(dir string) error {
+func (e *Engine) locate(dir string) (err error) {
+	if b := e.opt.Beside; b != nil {
+		e.root, e.key, e.alg, e.dir, e.ownDir = dir, "fork "+dir, b.alg, b.dir, filepath.Join(b.dir, "forks", filepath.Base(dir))
+		e.birth, err = dirfd.Birth(dir)
+		return err
+	}
 	p, err := locate.Find(dir, locate.Options{
 		NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv,
 		Store: storeFile, Others: []string{storeFile + ".lock", statTableFile, lockFile}, Without: e.onShelf,

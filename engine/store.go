@@ -80,7 +80,7 @@ func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
 		}
 		return nil, err
 	}
-	if e.repo == nil {
+	if e.repo == nil && e.opt.Beside == nil {
 		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
 	}
 	return e.opened(), nil

@@ -144,7 +144,7 @@ type Away struct {
 }
 
 // Leave records the present before somebody restores one snapshot after the other
-// to look at them. Whatever is restored until [Engine.Arrive] is not to be seen in
+// to look at them. Whatever is restored until [Engine.SetAway] ends it is not to be seen in
 // the history afterwards, and no prune drops what the way back needs. The state is
 // the caller's. If the files are away already, it is [ErrRefused].
 func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err error) {
@@ -183,13 +183,9 @@ func (e *Engine) Away(ctx context.Context) (*Away, error) {
 	return &Away{h.Away.Home, h.Away.Since, h.Away.State, h.Away.After(h.Undo), h.Open != nil}, nil
 }
 
-// KeepAway keeps another state of who took the files away from home.
-func (e *Engine) KeepAway(ctx context.Context, home oid.ID, state []byte) error {
+// SetAway keeps another state of who took the files away from home. With a zero home
+// they are back: undo and redo take back what they took back when [Engine.Leave] was
+// called, and the files stand where they stood.
+func (e *Engine) SetAway(ctx context.Context, home oid.ID, state []byte) error {
 	return e.update(ctx, func(u *records.Update) error { return u.SetAway(home, oid.ID{}, state) })
-}
-
-// Arrive says that the files are back: undo and redo take back what they took back
-// when [Engine.Leave] was called, and the files stand where they stood.
-func (e *Engine) Arrive(ctx context.Context) error {
-	return e.update(ctx, func(u *records.Update) error { return u.SetAway(oid.ID{}, oid.ID{}, nil) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/shelf"
+	"github.com/seed-82afce7a/rewind/internal/fork"
 )
 
 // The exit codes of docs/cli.md.
@@ -50,6 +51,7 @@ var exits = []struct {
 	{engine.ErrAmbiguous, exitUnknown},
 	{shelf.ErrNone, exitUnknown},
 	{errNoPath, exitUnknown},
+	{fork.ErrNone, exitUnknown},
 	{engine.ErrDamaged, exitDamaged},
 }
 

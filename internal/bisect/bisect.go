@@ -16,6 +16,8 @@ package bisect
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +87,7 @@ func Start(ctx context.Context, e *engine.Engine, opt *Options) (b *Bisect, err 
 	if b.search, err = newSearch(ctx, e, opt.Good, opt.Bad, opt.Paths); err != nil {
 		return nil, err
 	}
-	if err := b.hold(); err != nil {
+	if err := b.hold(ctx); err != nil {
 		return nil, err
 	}
 	away, err := e.Away(ctx)
@@ -118,7 +120,7 @@ func Open(ctx context.Context, e *engine.Engine) (*Bisect, error) {
 	if err := json.Unmarshal(away.State, &b.state); err != nil || !b.state.Bisect {
 		return nil, errors.Join(errKind, err)
 	}
-	return b, b.hold()
+	return b, b.hold(ctx)
 }
 
 // Load prepares for going on: it looks up the snapshots between the ends.
@@ -143,8 +145,13 @@ func (b *Bisect) Load(ctx context.Context) error {
 }
 
 // hold keeps other processes from bisecting in the worktree.
-func (b *Bisect) hold() (err error) {
-	b.lock, err = durable.TryLock(filepath.Join(b.e.OwnDir(), "bisect.lock"), durable.Exclusive)
+func (b *Bisect) hold(ctx context.Context) error {
+	st, err := b.e.Status(ctx)
+	if err != nil {
+		return err
+	}
+	name := sha256.Sum256([]byte(st.Root)) // worktrees share the store's directory
+	b.lock, err = durable.TryLock(filepath.Join(filepath.Dir(st.Store), "bisect-"+hex.EncodeToString(name[:8])+".lock"), durable.Exclusive)
 	if errors.Is(err, durable.ErrLocked) {
 		err = ErrBusy
 	}
@@ -166,7 +173,7 @@ func (b *Bisect) encode() []byte {
 	return text
 }
 
-func (b *Bisect) save(ctx context.Context) error { return b.e.KeepAway(ctx, b.home, b.encode()) }
+func (b *Bisect) save(ctx context.Context) error { return b.e.SetAway(ctx, b.home, b.encode()) }
 
 // Home returns the snapshot of the present as it was.
 func (b *Bisect) Home() oid.ID { return b.home }
@@ -373,5 +380,5 @@ func (b *Bisect) Close(ctx context.Context, anyway bool) (*engine.Restored, erro
 	if err != nil && (!anyway || ctx.Err() != nil) {
 		return done, err
 	}
-	return done, errors.Join(err, b.e.Arrive(ctx))
+	return done, errors.Join(err, b.e.SetAway(ctx, oid.ID{}, nil))
 }

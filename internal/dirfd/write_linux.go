@@ -1,6 +1,7 @@
 package dirfd
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,19 @@ func (t *Temp) Write(p []byte) (int, error) {
 		done += n
 	}
 	return done, nil
+}
+
+// Clone makes the file share the content of another one, of which neither sees what
+// is written to the other (ioctl_ficlone(2)). Where that cannot be done the error is
+// [errors.ErrUnsupported], and nothing was changed.
+func (t *Temp) Clone(from *File) error {
+	err := unix.IoctlFileClone(t.fd, from.fd)
+	for _, no := range []error{unix.EOPNOTSUPP, unix.EXDEV, unix.EINVAL, unix.ENOTTY, unix.ENOSYS, unix.EPERM, unix.ETXTBSY} {
+		if errors.Is(err, no) {
+			err = errors.Join(errors.ErrUnsupported, err)
+		}
+	}
+	return pathError("clone", t.name, err)
 }
 
 // Stat returns the stat data of the file.

@@ -53,6 +53,9 @@ func (t *Temp) Stat() (Stat, error) {
 // Chmod sets these permission bits, as far as the system knows them.
 func (t *Temp) Chmod(perm tree.Mode) error { return t.f.Chmod(fileMode(perm)) }
 
+// Clone is not done on this system: the error is [errors.ErrUnsupported].
+func (t *Temp) Clone(*File) error { return errors.ErrUnsupported }
+
 // CopyOwner gives the file the owner and group of was, as far as this process
 // may.
 func (t *Temp) CopyOwner(was Stat) { _ = t.f.Chown(int(was.UID), int(was.GID)) }

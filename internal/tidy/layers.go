@@ -65,7 +65,7 @@ var layers = map[string]string{
 	"engine/watched": "internal/dirfd internal/oid internal/watch internal/worktree",
 	"engine": "cas git/foreign git/gitbridge git/gitconf ledger " +
 		"engine/blame engine/capture engine/changes engine/inherit engine/journal engine/locate engine/lookup engine/merge engine/mirror engine/objects engine/outside engine/plan engine/purge " +
-		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/watched " +
+		"engine/reach engine/records engine/retention engine/rules engine/secure engine/settings engine/shelf engine/twin engine/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid internal/textmerge internal/tree internal/worktree",
 	"internal/hook":    "internal/durable internal/trust",
 	"internal/setup":   "internal/durable internal/trust",
@@ -74,7 +74,7 @@ var layers = map[string]string{
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/blame engine/changes engine/lookup engine/shelf internal/oid",
-	"cmd/rewind":       "engine engine/blame engine/changes engine/lookup extension internal/bisect internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine engine/blame engine/changes engine/lookup extension internal/bisect internal/fork internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust internal/visible",
 	"bench/report":     "",
 	"fuzz":             "*",
@@ -84,6 +84,8 @@ var layers = map[string]string{
 	"internal/tidy":    "",
 
 	"internal/bisect": "engine internal/durable internal/oid",
+	"internal/fork":   "engine internal/dirfd internal/durable internal/oid",
+	"engine/twin":     "engine/plan git/gitindex internal/apply internal/dirfd internal/oid internal/tree",
 }
 
 // outside lists every module that non-test code may import, and the packages

@@ -1,0 +1,361 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A Filling says how [Fill] makes what it makes. Alg is required.
+type Filling struct {
+	Alg      oid.Algorithm
+	Like     string                           // a directory whose files are taken where they have the content that is wanted: shared with the new file, where the file system can; "": there is none
+	Made     func(path string, st dirfd.Stat) // told of each file and link that was made; called by several goroutines at once; may be nil
+	Progress func(done, total int)            // as in [Options]
+	cloned   func(path string)                // for tests: told of each file whose content is shared
+}
+
+// Fill makes what steps want in a directory that was just made, that is empty but
+// for a .git, and that nobody else writes into. Each file is written once, under its
+// own name, and checked before. Nothing is synced. A path at which something is
+// already, or that could lead into a .git, is a conflict.
+func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filling) (Outcome, error) {
+	f := &filler{Filling: *how, src: src, name: root, total: len(steps)}
+	err := f.open()
+	if err == nil {
+		defer f.close()
+		err = f.run(ctx, steps)
+	}
+	slices.SortFunc(f.out.Conflicts, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	if err != nil {
+		err = fmt.Errorf("fill: %w", err)
+	}
+	return f.out, err
+}
+
+type filler struct {
+	Filling
+	src   Source
+	name  string // of the root
+	root  *dirfd.Dir
+	like  *dirfd.Dir // nil: there is none
+	total int
+
+	mu      sync.Mutex // guards what follows
+	out     Outcome
+	done    int
+	unclone bool // the file system cannot share contents
+}
+
+func (f *filler) open() (err error) {
+	if f.root, err = dirfd.Open(f.name); err == nil && f.Like != "" {
+		if f.like, err = dirfd.Open(f.Like); err != nil {
+			f.root.Close()
+		}
+	}
+	return err
+}
+
+func (f *filler) close() {
+	f.root.Close()
+	if f.like != nil {
+		f.like.Close()
+	}
+}
+
+// A folder is a directory that is filled, with the places of its leaves among the steps.
+type folder struct {
+	path   string
+	leaves []*Step
+}
+
+// run makes the directories, shallow first, then what lies in them, and last gives
+// the directories their permissions, deepest first.
+func (f *filler) run(ctx context.Context, steps []Step) error {
+	var made []*Step
+	folders, at := []*folder{}, map[string]*folder{}
+	for i := range steps {
+		s := &steps[i]
+		err := errors.Join(safePath(s.Path), s.Want.check())
+		switch {
+		case err != nil:
+		case s.Want.absent():
+			continue
+		case s.Want.Mode.IsDir():
+			if err = f.mkdir(s); err == nil {
+				made = append(made, s)
+			}
+		default:
+			dir, _ := split(s.Path)
+			if at[dir] == nil {
+				at[dir] = &folder{path: dir}
+				folders = append(folders, at[dir])
+			}
+			at[dir].leaves = append(at[dir].leaves, s)
+			continue
+		}
+		if err := f.enter(ctx, s, err); err != nil {
+			return err
+		}
+	}
+	err := each(ctx, len(folders), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return f.fill(ctx, folders[i]) })
+	for _, s := range slices.Backward(made) {
+		if err == nil && s.Want.Mode.Perm() != 0o755 {
+			err = f.settle(s)
+		}
+	}
+	return err
+}
+
+// within opens a directory below a root of this name, or the root itself.
+func within(root *dirfd.Dir, name, path string) (*dirfd.Dir, error) {
+	if path == "" {
+		return dirfd.Open(name)
+	}
+	return root.OpenDir(path)
+}
+
+// mkdir makes a directory, open to its owner for now.
+func (f *filler) mkdir(s *Step) error {
+	dir, name := split(s.Path)
+	d, err := within(f.root, f.name, dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Mkdir(name, s.Want.Mode.Perm()&0o777|ownerAll)
+}
+
+// settle gives a directory its permissions.
+func (f *filler) settle(s *Step) error {
+	d, err := f.root.OpenDir(s.Path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.ChmodSelf(s.Want.Mode.Perm() & 0o777)
+}
+
+// fill makes the files and links of one directory.
+func (f *filler) fill(ctx context.Context, at *folder) error {
+	dir, err := within(f.root, f.name, at.path)
+	var like *dirfd.Dir
+	if err == nil {
+		defer dir.Close()
+		if f.like != nil {
+			if like, _ = within(f.like, f.Like, at.path); like != nil { // else it has no such directory
+				defer like.Close()
+			}
+		}
+	}
+	for _, s := range at.leaves {
+		failed := err
+		if failed == nil {
+			failed = f.leaf(ctx, dir, like, s)
+		}
+		if err := f.enter(ctx, s, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter puts a step into the outcome. An error that ends the run is returned.
+func (f *filler) enter(ctx context.Context, s *Step, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if fatal(err) {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done++; f.Progress != nil {
+		f.Progress(f.done, f.total)
+	}
+	if err != nil {
+		f.out.Conflicts = append(f.out.Conflicts, note(s.Path, err))
+		return nil
+	}
+	f.out.Written++
+	return nil
+}
+
+// leaf makes one file or link.
+func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error {
+	_, name := split(s.Path)
+	k := &filled{f: f, dir: dir, name: name, perm: s.Want.Mode.Perm() & 0o777}
+	err := k.take(ctx, like, s)
+	if err == nil && s.Want.Mode.Type() == tree.Symlink {
+		err = dir.Symlink(string(k.buf), name)
+	} else if err == nil {
+		err = k.flush()
+	}
+	var st dirfd.Stat
+	if k.file != nil {
+		if err == nil {
+			if st, err = k.file.Stat(); err == nil && st.Mode.Perm() != k.perm {
+				if err = k.file.Chmod(k.perm); err == nil {
+					st, err = k.file.Stat()
+				}
+			}
+		}
+		err = errors.Join(err, k.file.Close())
+		if err != nil {
+			_ = dir.Remove(name) // a wrong content is not left under the name
+		}
+	} else if err == nil {
+		st, err = dir.Lstat(name)
+	}
+	if err == nil && f.Made != nil {
+		f.Made(s.Path, st)
+	}
+	return err
+}
+
+// A filled is a content on its way into a new file.
+type filled struct {
+	f    *filler
+	dir  *dirfd.Dir
+	name string
+	perm tree.Mode
+	buf  []byte
+	file *dirfd.Temp // nil until the content outgrew buf, or flush
+}
+
+// take gets the content of a step, from the file of the same name if that has it.
+// It is checked.
+func (k *filled) take(ctx context.Context, like *dirfd.Dir, s *Step) error {
+	if like != nil && s.Want.Mode.Type() == tree.File {
+		if took, err := k.copy(like, s.Want.ID); took || err != nil {
+			return err
+		}
+	}
+	if err := k.f.src(ctx, s.Want.ID, k); err != nil {
+		return err
+	}
+	return k.check(s.Want.ID)
+}
+
+// check compares what was written with its id.
+func (k *filled) check(want oid.ID) error {
+	got := k.f.Alg.Sum(oid.Blob, k.buf)
+	if k.file != nil {
+		written, err := k.dir.OpenFile(k.name)
+		if err != nil {
+			return err
+		}
+		defer written.Close()
+		if got, err = sum(k.f.Alg, written); err != nil {
+			return err
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%w: %v instead of %v", ErrContent, got, want)
+	}
+	return nil
+}
+
+// sum returns the id of an open file.
+func sum(alg oid.Algorithm, file *dirfd.File) (id oid.ID, err error) {
+	st, err := file.Stat()
+	if err != nil {
+		return id, err
+	}
+	h := alg.NewHasher(oid.Blob, st.Size)
+	if _, err := io.Copy(h, file); err != nil {
+		return id, err
+	}
+	return h.Sum(), nil
+}
+
+// copy takes the content of the file under the same name, if it is the one that is
+// wanted: shared, where the file system can.
+func (k *filled) copy(like *dirfd.Dir, want oid.ID) (took bool, err error) {
+	old, err := like.OpenFile(k.name)
+	if err != nil {
+		return false, nil // there is none, or none that may be read
+	}
+	defer old.Close()
+	st, err := old.Stat()
+	if err != nil || st.Size > bufferBytesMax && !k.f.canClone() {
+		return false, nil
+	}
+	if st.Size <= bufferBytesMax {
+		k.buf = make([]byte, st.Size, st.Size+1)
+		n, err := io.ReadFull(old, k.buf)
+		if k.buf = k.buf[:n]; err != nil || k.f.Alg.Sum(oid.Blob, k.buf) != want {
+			k.buf = k.buf[:0]
+			return false, nil
+		}
+	}
+	if st.Size == 0 || !k.f.canClone() {
+		return true, nil
+	}
+	return k.clone(old, want)
+}
+
+// clone shares the content of an open file, and checks what is shared now.
+func (k *filled) clone(old *dirfd.File, want oid.ID) (took bool, err error) {
+	if k.file, err = k.dir.Create(k.name, k.perm|0o600); err != nil {
+		return true, err
+	}
+	err = k.file.Clone(old)
+	if errors.Is(err, errors.ErrUnsupported) {
+		k.f.mu.Lock()
+		k.f.unclone = true
+		k.f.mu.Unlock()
+	}
+	if err == nil {
+		err = k.check(want)
+	}
+	if err == nil {
+		if k.buf = nil; k.f.cloned != nil {
+			k.f.cloned(k.name)
+		}
+		return true, nil
+	}
+	small := len(k.buf) > 0 // and has been compared
+	err = errors.Join(k.file.Close(), k.dir.Remove(k.name))
+	k.file = nil
+	return small, err
+}
+
+func (f *filler) canClone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.unclone
+}
+
+// Write implements [io.Writer] for the Source.
+func (k *filled) Write(p []byte) (int, error) {
+	if k.file == nil && len(k.buf)+len(p) <= bufferBytesMax {
+		k.buf = append(k.buf, p...)
+		return len(p), nil
+	}
+	if err := k.flush(); err != nil {
+		return 0, err
+	}
+	return k.file.Write(p)
+}
+
+// flush makes the file, if there is none yet, and writes what is held.
+func (k *filled) flush() (err error) {
+	if k.file != nil {
+		return nil
+	}
+	if k.file, err = k.dir.Create(k.name, k.perm|0o600); err != nil || len(k.buf) == 0 {
+		return err
+	}
+	_, err = k.file.Write(k.buf)
+	return err
+}

@@ -1,0 +1,131 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// filledLike fills a directory beside another one, and returns the paths whose content
+// is shared, and what came of it.
+func filledLike(t *testing.T, base string, texts map[string][]byte, steps []Step) (shared map[string]bool, out Outcome) {
+	t.Helper()
+	contents := map[oid.ID][]byte{}
+	for _, text := range texts {
+		contents[oid.SHA1.Sum(oid.Blob, text)] = text
+	}
+	var mu sync.Mutex
+	shared = map[string]bool{}
+	if err := os.Mkdir(filepath.Join(base, "new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	src := func(_ context.Context, id oid.ID, w io.Writer) error {
+		_, err := w.Write(contents[id])
+		return err
+	}
+	out, err := Fill(t.Context(), filepath.Join(base, "new"), steps, src, &Filling{
+		Alg: oid.SHA1, Like: filepath.Join(base, "old"),
+		cloned: func(path string) { mu.Lock(); shared[path] = true; mu.Unlock() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared, out
+}
+
+// sample is a directory with files of several sizes, of which one was changed since
+// the steps were made, and the steps.
+func sample(t *testing.T, base string) (texts map[string][]byte, steps []Step) {
+	t.Helper()
+	texts = map[string][]byte{"small": []byte("small"), "changed": []byte("as it was"), "large": bytes.Repeat([]byte("0123456789abcdef"), 1<<17), "empty": {}}
+	if err := os.Mkdir(filepath.Join(base, "old"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"small", "changed", "large", "empty"} {
+		text := texts[name]
+		if name == "changed" {
+			text = []byte("is no mor")
+		}
+		if err := os.WriteFile(filepath.Join(base, "old", name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, Step{Path: name, Want: Node{Mode: tree.File | 0o640, ID: oid.SHA1.Sum(oid.Blob, texts[name])}})
+	}
+	steps = append(steps, Step{Path: ".git/hooks", Want: Node{Mode: tree.Dir | 0o755}})
+	return texts, steps
+}
+
+func checkFilled(t *testing.T, base string, texts map[string][]byte, out Outcome) {
+	t.Helper()
+	for name, want := range texts {
+		got, err := os.ReadFile(filepath.Join(base, "new", name))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, %d bytes of %d", name, err, len(got), len(want))
+		}
+		info, err := os.Stat(filepath.Join(base, "new", name))
+		if err != nil || info.Mode().Perm() != 0o640 || info.Sys().(*syscall.Stat_t).Nlink != 1 {
+			t.Errorf("%s: %v, %v", name, err, info)
+		}
+	}
+	if out.Written != len(texts) || len(out.Conflicts) != 1 || out.Conflicts[0].Path != ".git/hooks" {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+func TestAFilledDirectoryHasTheContentsWhateverLiesBeside(t *testing.T) {
+	base := t.TempDir()
+	texts, steps := sample(t, base)
+	_, out := filledLike(t, base, texts, steps)
+	checkFilled(t, base, texts, out)
+}
+
+// Where the file system can, unchanged files share their content, and no write to
+// one is seen in the other.
+func TestAFilledDirectorySharesContentsOnXFS(t *testing.T) {
+	mkfs, err := exec.LookPath("mkfs.xfs")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("SKIPPED: sharing contents needs mkfs.xfs, and root to mount")
+	}
+	dir := t.TempDir()
+	image, base := filepath.Join(dir, "image"), filepath.Join(dir, "mnt")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 400<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{mkfs, "-q", "-m", "reflink=1", image}, {"mount", "-o", "loop", image, base}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: no xfs can be mounted here: %v: %s", err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", base).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	texts, steps := sample(t, base)
+	shared, out := filledLike(t, base, texts, steps)
+	checkFilled(t, base, texts, out)
+	if !shared["small"] || !shared["large"] || shared["changed"] || shared["empty"] {
+		t.Errorf("shared: %v", shared)
+	}
+	if err := os.WriteFile(filepath.Join(base, "new", "large"), []byte("other"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if old, err := os.ReadFile(filepath.Join(base, "old", "large")); err != nil || !bytes.Equal(old, texts["large"]) {
+		t.Errorf("a write to the new file is seen in the old one: %v", err)
+	}
+}

@@ -1,0 +1,279 @@
+// Package fork makes second working directories of snapshots, lists them, and
+// removes them when everything in them is in a snapshot.
+//
+// It promises:
+//
+//   - A directory that is there, or that lies in the worktree, in a git directory or
+//     beside the store, is not touched.
+//   - What was begun is named, also after a kill.
+//   - Only the very directory that was made is removed, and nothing that no snapshot
+//     has, unless somebody insists.
+package fork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// The conditions a caller may want to tell apart.
+var (
+	ErrPlace   = errors.New("no fork can be made there")                    // the directory is there already, or lies where none may
+	ErrNone    = errors.New("no such fork")                                 // nothing is known of the directory
+	ErrUnsaved = errors.New("something there is in no snapshot")            // it would be lost
+	ErrAnother = errors.New("another directory is there than the fork was") // what is there is not ours
+)
+
+// registryOf returns where the forks of a store are written down.
+func registryOf(ctx context.Context, e *engine.Engine) (registry, error) {
+	st, err := e.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	return registry(filepath.Join(filepath.Dir(st.Store), "forks")), nil
+}
+
+// Place checks that a fork may be made in a directory, and returns its real path.
+func Place(ctx context.Context, e *engine.Engine, dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		return "", errors.Join(err, fmt.Errorf("%w: %s exists", ErrPlace, dir))
+	}
+	rest := filepath.Base(dir)
+	above := filepath.Dir(dir)
+	for {
+		real, err := filepath.EvalSymlinks(above)
+		if err == nil {
+			above = real
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || above == filepath.Dir(above) {
+			return "", err
+		}
+		rest, above = filepath.Join(filepath.Base(above), rest), filepath.Dir(above)
+	}
+	store, err := registryOf(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	for at := above; ; at = filepath.Dir(at) {
+		switch {
+		case dirfd.SameDir(at, e.Root()):
+			return "", fmt.Errorf("%w: %s lies in the worktree %s", ErrPlace, dir, e.Root())
+		case dirfd.SameDir(at, filepath.Dir(string(store))):
+			return "", fmt.Errorf("%w: %s lies beside rewind's own store", ErrPlace, dir)
+		case isGitDir(at):
+			return "", fmt.Errorf("%w: %s lies in the git directory %s", ErrPlace, dir, at)
+		case at == filepath.Dir(at):
+			return filepath.Join(above, rest), nil
+		}
+	}
+}
+
+// isGitDir reports whether a directory looks like one of git's own.
+func isGitDir(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Make writes a snapshot into a new directory, which [Place] has returned.
+func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string) (*engine.Restored, error) {
+	r, err := registryOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	st, err := e.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fork{Dir: dir, Snapshot: s.ID, Git: st.Git, Time: time.Now()}
+	if err := r.put(f); err != nil {
+		return nil, err
+	}
+	made := false
+	done, err := e.Fork(ctx, s, dir, func() (err error) {
+		made = true
+		if f.Birth, err = dirfd.Birth(dir); err != nil {
+			return err
+		}
+		return r.put(f)
+	})
+	if !made {
+		return nil, errors.Join(err, r.drop(f))
+	}
+	if err != nil {
+		return done, fmt.Errorf("%s is a part of a fork (rewind forks --remove %s removes it): %w", dir, dir, err)
+	}
+	f.Whole = true
+	return done, r.put(f)
+}
+
+// The states of a fork.
+const (
+	Stands     = "stands"     // it is there
+	Unfinished = "unfinished" // it was interrupted while it was made
+	Gone       = "gone"       // the directory is not there any more
+	Another    = "another"    // another directory is there
+)
+
+// state says what became of a fork's directory.
+func (f *Fork) state() string {
+	if _, err := os.Lstat(f.Dir); errors.Is(err, os.ErrNotExist) {
+		return Gone
+	}
+	if birth, err := dirfd.Birth(f.Dir); f.Birth != "" && (err != nil || birth != f.Birth) {
+		return Another
+	}
+	if !f.Whole {
+		return Unfinished
+	}
+	return Stands
+}
+
+// A Listed is a fork as it is now.
+type Listed struct {
+	*Fork
+	State   string
+	Changed int   // paths that differ from the snapshot that was written there
+	Bytes   int64 // of its files
+	Err     error // not nil: why that is not known
+}
+
+// List returns all forks of the store, the newest last. Beside an error the others
+// are returned.
+func List(ctx context.Context, e *engine.Engine, opt *engine.Options) (list []Listed, err error) {
+	r, err := registryOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	forks, err := r.all()
+	for _, f := range forks {
+		l := Listed{Fork: f, State: f.state()}
+		if l.State == Stands {
+			l.Changed, l.Err = f.changed(ctx, e, opt)
+		}
+		if l.State == Stands || l.State == Unfinished {
+			l.Bytes = size(f.Dir)
+		}
+		list = append(list, l)
+	}
+	return list, err
+}
+
+// open opens the fork's directory as a worktree of the same store.
+func (f *Fork) open(ctx context.Context, e *engine.Engine, opt *engine.Options) (*engine.Engine, error) {
+	o := *opt
+	if !f.Git {
+		o.Beside = e
+	}
+	there, err := engine.Open(ctx, f.Dir, &o)
+	if err == nil && there.Root() != f.Dir {
+		err = errors.Join(fmt.Errorf("%w: %s belongs to %s", ErrAnother, f.Dir, there.Root()), there.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return there, nil
+}
+
+func (f *Fork) changed(ctx context.Context, e *engine.Engine, opt *engine.Options) (int, error) {
+	there, err := f.open(ctx, e, opt)
+	if err != nil {
+		return 0, err
+	}
+	defer there.Close()
+	changes, err := f.changes(ctx, there)
+	return len(changes), err
+}
+
+// changes lists what differs there from the snapshot.
+func (f *Fork) changes(ctx context.Context, there *engine.Engine) ([]engine.Change, error) {
+	base, err := there.Find(ctx, f.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	d, err := there.Diff(ctx, base, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return d.Changes, nil
+}
+
+// size adds up the files below a directory, as far as they can be seen.
+func size(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil
+	})
+	return total
+}
+
+// find returns the fork in a directory.
+func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, error) {
+	r, err := registryOf(ctx, e)
+	if err != nil {
+		return nil, r, err
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, r, err
+	}
+	names := []string{dir}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		names = append(names, filepath.Join(real, filepath.Base(dir)))
+	}
+	for _, name := range names {
+		if f, err := r.find(name); f != nil || err != nil {
+			return f, r, err
+		}
+	}
+	return nil, r, fmt.Errorf("%w: %s (rewind forks lists them)", ErrNone, dir)
+}
+
+// record records what is in a fork now, if it differs from the snapshot that was
+// written there. It returns that one otherwise.
+func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *engine.Snapshot, err error) {
+	if base, err = there.Find(ctx, f.Snapshot); err != nil {
+		return nil, nil, err
+	}
+	changes, err := f.changes(ctx, there)
+	if err != nil || len(changes) == 0 {
+		return base, base, err
+	}
+	r, err := there.Snapshot(ctx, &engine.SnapshotOptions{Label: "fork " + filepath.Base(f.Dir), Trigger: "fork"})
+	if err != nil {
+		return nil, nil, err
+	}
+	return base, r.Snapshot, nil
+}
+
+// short names at most five of many paths.
+func short(paths []string) string {
+	if more := len(paths) - 5; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:5], ", "), more)
+	}
+	return strings.Join(paths, ", ")
+}
+
+// zero is the id of nothing.
+var zero oid.ID

@@ -1,0 +1,219 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+)
+
+// A Removed says what [Remove] did.
+type Removed struct {
+	Dir      string
+	State    string           // what had become of it
+	Recorded *engine.Snapshot // what was there, recorded before; nil: it was as the snapshot that was written there
+}
+
+// Remove removes a fork. What was changed there is recorded first. If something is
+// there that could not be recorded, or a commit that no branch has, it is
+// [ErrUnsaved], and nothing was removed, unless force is set. If another directory
+// is there now, that is left alone: with force the fork is forgotten.
+func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *engine.Options) (*Removed, error) {
+	f, r, err := find(ctx, e, dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &Removed{Dir: f.Dir, State: f.state()}
+	switch out.State {
+	case Another:
+		if !force {
+			return nil, fmt.Errorf("%w: %s is left alone (--force forgets the fork)", ErrAnother, f.Dir)
+		}
+	case Unfinished:
+		if err := f.removeUnfinished(ctx, e, force); err != nil {
+			return nil, err
+		}
+	case Stands:
+		if out.Recorded, err = f.remove(ctx, e, force, opt); err != nil {
+			return nil, err
+		}
+	}
+	return out, r.drop(f)
+}
+
+// remove removes a whole fork.
+func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *engine.Options) (*engine.Snapshot, error) {
+	there, err := f.open(ctx, e, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer there.Close()
+	base, now, err := f.record(ctx, there)
+	if err != nil && !force {
+		return nil, err
+	}
+	if err == nil && !force {
+		if err := f.saved(ctx, there, now); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.same(force); err != nil {
+		return nil, err
+	}
+	if f.Git {
+		head := zero
+		if !force {
+			p, err := there.Preview(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if p.Head != base.Head {
+				head = p.Head
+			}
+		}
+		if err := e.Unfork(ctx, f.Dir, head); errors.Is(err, engine.ErrRefused) {
+			return nil, fmt.Errorf("%w: %w", ErrUnsaved, err)
+		} else if err != nil {
+			return nil, err
+		}
+	} else if err := os.RemoveAll(f.Dir); err != nil {
+		return nil, err
+	}
+	if now == base {
+		now = nil
+	}
+	return now, nil
+}
+
+// same makes sure once more that the directory is the one that was made. Where the
+// system tells no more of it than an inode, somebody has to insist.
+func (f *Fork) same(force bool) error {
+	birth, err := dirfd.Birth(f.Dir)
+	if err != nil {
+		return err
+	}
+	if birth != f.Birth {
+		return fmt.Errorf("%w: %s", ErrAnother, f.Dir)
+	}
+	if strings.HasPrefix(birth, "inode ") && !force {
+		return fmt.Errorf("%w: the file system does not tell when %s was made (--force removes it all the same)", ErrAnother, f.Dir)
+	}
+	return nil
+}
+
+// saved is an error if something lies in the fork that a snapshot of it does not
+// have: ignored files, those that could not be read, the repositories below it.
+func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snapshot) error {
+	held, err := heldBy(ctx, there, now)
+	if err != nil {
+		return err
+	}
+	var not []string
+	for _, n := range now.Skipped {
+		if !n.Overlaid {
+			not = append(not, string(n.Path))
+		}
+	}
+	err = f.walk(func(path string, d fs.DirEntry) error {
+		if !d.IsDir() && !held[path] {
+			not = append(not, path)
+		}
+		return nil
+	})
+	if err == nil && len(not) > 0 {
+		err = fmt.Errorf("%w: %s (%s); --force removes it all the same", ErrUnsaved, f.Dir, short(not))
+	}
+	return err
+}
+
+// heldBy are the paths that a snapshot has.
+func heldBy(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (map[string]bool, error) {
+	d, err := e.Diff(ctx, nil, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	held := make(map[string]bool, len(d.Changes))
+	for _, c := range d.Changes {
+		held[string(c.Path)] = true
+	}
+	return held, nil
+}
+
+// walk goes through what lies in the fork, but for its own .git.
+func (f *Fork) walk(do func(path string, d fs.DirEntry) error) error {
+	return filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(f.Dir, path)
+		if err != nil || rel == "." || f.Git && rel == ".git" {
+			return err
+		}
+		return do(filepath.ToSlash(rel), d)
+	})
+}
+
+// removeUnfinished removes what was made of a fork before it was interrupted: if
+// there is nothing but beginnings of what the snapshot has.
+func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force bool) error {
+	if !force {
+		base, err := e.Find(ctx, f.Snapshot)
+		if err != nil {
+			return err
+		}
+		err = f.walk(func(path string, d fs.DirEntry) error {
+			if d.IsDir() {
+				return nil
+			}
+			var want bytes.Buffer
+			if err := e.Cat(ctx, base, path, &want); err != nil {
+				return fmt.Errorf("%w: %s in %s; --force removes it all the same", ErrUnsaved, path, f.Dir)
+			}
+			got, err := content(filepath.Join(f.Dir, path), d)
+			if err == nil && !bytes.HasPrefix(want.Bytes(), got) {
+				err = fmt.Errorf("%w: %s was changed in %s; --force removes it all the same", ErrUnsaved, path, f.Dir)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if f.Birth == "" { // nothing was made yet, or by nobody knows whom
+		if err := os.Remove(f.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := f.same(force); err != nil {
+		return err
+	}
+	if f.Git {
+		if err := e.Unfork(ctx, f.Dir, zero); err == nil {
+			return nil // else git had not made it yet
+		}
+		if err := f.same(force); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(f.Dir)
+}
+
+// content is what a file or link holds.
+func content(path string, d fs.DirEntry) ([]byte, error) {
+	if d.Type()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		return []byte(target), err
+	}
+	if !d.Type().IsRegular() {
+		return nil, fmt.Errorf("%w: %s", ErrUnsaved, path)
+	}
+	return os.ReadFile(path)
+}
