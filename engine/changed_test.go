@@ -342,3 +342,32 @@ func (p *place) agree(e *Engine, path string) {
 		p.t.Errorf("%s in pages: %v, want %v", path, pages, want)
 	}
 }
+
+func TestWhatWasRecordedBeforeThereWasGitSaysWhatItChanged(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "1\n", nil)
+	p.snap(e, "2\n", nil)
+	p.write("beside", "b\n")
+	p.take(e)
+	p.must(e.Close())
+	p.git("init", "-q", "-b", "main")
+	p.git("config", "user.name", "A")
+	p.git("config", "user.email", "a@localhost")
+	e = p.open()
+	p.snap(e, "3\n", nil)
+	want := []string{"1 files +1 -1 opaque 0 dirs 0: Mfile", "1 files +1 -0 opaque 0 dirs 0: Abeside", "1 files +1 -1 opaque 0 dirs 0: Mfile", "1 files +0 -0 opaque 1 dirs 0: Afile"}
+	for range 2 { // found out, and recorded
+		ids, what := p.listed(e, ListOptions{})
+		for i, id := range ids {
+			if i >= len(want) || what[id] != want[i] {
+				t.Errorf("%d: %q", i, what[id])
+			}
+		}
+		if len(ids) != len(want) {
+			t.Errorf("%d snapshots", len(ids))
+		}
+	}
+	p.agree(e, "file")
+	p.agree(e, "beside")
+}
