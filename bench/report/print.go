@@ -133,9 +133,11 @@ func ms(seconds float64) string { return digits(1000 * seconds) }
 
 func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
 
-// digits writes a number with three digits that count, at most two after the point.
+// digits writes a number with three digits that count; below a tenth two.
 func digits(v float64) string {
 	switch {
+	case v > 0 && v < 0.1:
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	case v >= 100 || v <= -100:
 		return thousands(int(v + 0.5))
 	case v >= 10 || v <= -10:
