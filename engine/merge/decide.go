@@ -61,6 +61,9 @@ func (s *span) file(c change, ours tree.Node) (want tree.Node, why string, err e
 		want.ID, want.Git = theirs.ID, theirs.Git
 		return want, "", nil
 	}
+	if s.held > heldMax {
+		return ours, whyMany, nil
+	}
 	text, n, why, err := s.content(c, base, ours)
 	if err != nil || why != "" {
 		return ours, why, err
@@ -76,8 +79,12 @@ func (s *span) file(c change, ours tree.Node) (want tree.Node, why string, err e
 	}
 	want.ID, want.Git = s.Algorithm.Sum(oid.Blob, text), tree.Entry{}
 	s.plan.Texts[want.ID] = text
+	s.held += len(text)
 	return want, "", nil
 }
+
+// heldMax is how many bytes of merged texts are in memory at once, but for the last.
+const heldMax = 192 << 20
 
 // whyText is why a text cannot be merged.
 func whyText(n int) string {

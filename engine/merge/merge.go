@@ -38,6 +38,7 @@ type merger struct {
 	plan.Objects
 	view view
 	plan plan.Plan
+	held int // bytes of its texts
 }
 
 // A change is one path at which the end of a span differs from its beginning.

@@ -26,6 +26,7 @@ const (
 	whyKinds     = "it is of another kind on each side"
 	whyBinary    = "it is binary, and was changed on both sides"
 	whyLarge     = "it was changed on both sides, and is too large to be merged line by line"
+	whyMany      = "it was changed on both sides, and the texts that are merged at once are too large together; name a part of the paths"
 	whyDirectory = "a directory stands here, and something in it stays"
 	whyParent    = "what stands in the place of its directory is no directory"
 )
