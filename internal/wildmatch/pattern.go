@@ -60,13 +60,25 @@ const (
 	opDirs        // "**/"
 )
 
+// textBytesMax is more than any path has.
+const textBytesMax = 1 << 20
+
 // Compile compiles a glob. It never fails: a malformed glob (an open class, an
-// unknown class name, a backslash at the end) matches nothing, as in git.
+// unknown class name, a backslash at the end) matches nothing, as in git. Nor does
+// one that takes more bytes of a text than any path has: compiled it would take
+// many times what it takes itself.
 func Compile(glob string, c Case) *Pattern {
 	p := &Pattern{fold: c == Fold}
+	least := 0 // bytes that a text must have
 	for i := 0; i < len(glob); {
 		n := p.compileOne(glob, i)
 		if n == 0 {
+			return &Pattern{shape: never}
+		}
+		if kind := p.ops[len(p.ops)-1].kind; kind < opStar {
+			least++
+		}
+		if least > textBytesMax {
 			return &Pattern{shape: never}
 		}
 		i += n
@@ -111,7 +123,9 @@ func (p *Pattern) compileStars(glob string, i int) int {
 	rest := glob[end:]
 	switch whole := end-i > 1 && (i == 0 || glob[i-1] == '/'); {
 	case whole && len(rest) > 0 && rest[0] == '/':
-		p.ops = append(p.ops, op{kind: opDirs})
+		if last := len(p.ops) - 1; last < 0 || p.ops[last].kind != opDirs { // two of them are as one
+			p.ops = append(p.ops, op{kind: opDirs})
+		}
 		end++
 	case whole && (rest == "" || len(rest) > 1 && rest[:2] == `\/`):
 		p.ops = append(p.ops, op{kind: opDeep})

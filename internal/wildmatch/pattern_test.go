@@ -1,6 +1,7 @@
 package wildmatch_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -129,4 +130,32 @@ func whole(piece string) bool {
 		}
 	}
 	return false
+}
+
+// TestAGlobThatNoPathCanMatchTakesNoMemory: one line of a rule file may have a
+// hundred megabytes, and took four and a half gigabytes compiled.
+func TestAGlobThatNoPathCanMatchTakesNoMemory(t *testing.T) {
+	const times = 10 << 20
+	for glob, want := range map[string]bool{"a*": false, "?*": false, "[ab]*": false, "\\a": false, "**/": true} {
+		long := strings.Repeat(glob, times)
+		if glob == "**/" {
+			long += "x"
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p := wildmatch.Compile(long, wildmatch.Exact)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
+			t.Errorf("%q, %d times, took %d MiB", glob, times, took>>20)
+		}
+		if got := p.Match([]byte("a/b/x")); got != want {
+			t.Errorf("%q, %d times: %v", glob, times, got)
+		}
+	}
+	for _, n := range []int{1, 2, 5000} {
+		p := wildmatch.Compile(strings.Repeat("*a", n), wildmatch.Exact)
+		if !p.Match([]byte(strings.Repeat("a", n))) || p.Match([]byte(strings.Repeat("a", n-1))) {
+			t.Errorf("%d times", n)
+		}
+	}
 }
