@@ -66,7 +66,7 @@ func forkCommand(a *app) *cobra.Command {
 		case dry:
 			say(a.err, "would write %s of %s to %s; nothing was changed\n", count(r.Written, "file"), short(s.ID), quote(engine.Path(dir)))
 		default:
-			say(a.out, "wrote %s of %s to %s, %s; \"rewind adopt\" brings back what is done there, \"rewind forks --remove\" removes it\n", count(r.Written, "file"), short(s.ID), quote(engine.Path(dir)), time.Since(begin).Round(time.Millisecond))
+			say(a.out, "wrote %s of %s to %s, %s; \"rewind forks --remove\" removes it\n", count(r.Written, "file"), short(s.ID), quote(engine.Path(dir)), time.Since(begin).Round(time.Millisecond))
 		}
 		return outcome(r)
 	})
