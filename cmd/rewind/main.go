@@ -67,9 +67,10 @@ func afterCollection(f func()) {
 // collectLess lets a program that lives on collect less often. It keeps some megabytes
 // and makes as many in a few turns: by the rule above a sixth of its time went into
 // collections. With so much room its heap is that much larger at most.
-func collectLess() {
+// It goes on as long as it is told to.
+func collectLess(goOn func() bool) {
 	const room = 24 << 20
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" || !goOn() {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -79,7 +80,14 @@ func collectLess() {
 		percent = max(percent, int(100*room/n.Uint64()))
 		debug.SetGCPercent(percent)
 	}
-	afterCollection(collectLess)
+	afterCollection(func() { collectLess(goOn) })
+}
+
+// livesOn says that the program does, if the process is its own.
+func (a *app) livesOn() {
+	if a.endAfter != nil {
+		collectLess(func() bool { return true })
+	}
 }
 
 // stdio is where a command reads and writes.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -28,7 +29,9 @@ func TestTheFirstCollectionIsLateAndTheNextAreSoon(t *testing.T) {
 func TestAProgramThatLivesOnHasRoomForGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	afterCollection(collectLess)
+	var ended atomic.Bool
+	defer ended.Store(true)
+	collectLess(func() bool { return !ended.Load() })
 	large := make([]byte, 64<<20)
 	large[0] = 1
 	until := func(what string, right func(percent int) bool) {

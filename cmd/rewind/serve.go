@@ -35,7 +35,7 @@ func serveCommand(a *app) *cobra.Command {
 		// the process in the middle of one.
 		signal.Ignore(syscall.SIGPIPE)
 		a.verb = c.Name()
-		afterCollection(collectLess)
+		a.livesOn()
 		s := &service{app: a, keeper: newKeeper()}
 		s.watch.Missed = func(what string) { s.correct(c.Context(), what) }
 		defer s.keeper.close()

@@ -70,7 +70,7 @@ const (
 // run watches until it is told to end, or the directory is gone.
 func (w *watch) run(ctx context.Context) error {
 	defer w.keeper.close()
-	afterCollection(collectLess)
+	w.app.livesOn()
 	w.watch.Any = true
 	e, err := w.reopen(ctx, w.app.dir, &engine.Options{Force: w.app.force, NoGit: w.app.noGit, Recovered: w.app.printRecovered})
 	if err != nil {
