@@ -179,3 +179,17 @@ func TestTheTableTellsWhatIsNotExactAndWhoIsNotThere(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesAreShortEnoughForTheirPlaces(t *testing.T) {
+	const letter = 6.95 // of the widest of the usual typefaces, in bold
+	for name := range looks {
+		if width := letter * float64(len(short(name))); width > rightOf-17 {
+			t.Errorf("%q takes %.0f of %d", short(name), width, rightOf-17)
+		}
+	}
+	for _, name := range []string{"rewind serve --no-git, watched", "git status, untracked cache", "lstat of known names"} {
+		if width := letter * float64(len(short(name))); width > names {
+			t.Errorf("%q takes %.0f of %d", short(name), width, names)
+		}
+	}
+}

@@ -41,7 +41,7 @@ var looks = map[string]look{
 // short is a name for where there is little room.
 func short(name string) string {
 	return strings.NewReplacer("rewind serve, watched", "rewind, watched", "rewind serve --no-git, watched", "watched, --no-git", "rewind serve --no-git", "serve, --no-git",
-		"rewind, beside rewind watch", "rewind, beside watch", "git status, untracked cache", "git status, cached", "git status, fsmonitor", "git, fsmonitor").Replace(name)
+		"rewind, beside rewind watch", "rewind + watch", "git status, untracked cache", "git status, cached", "git status, fsmonitor", "git, fsmonitor").Replace(name)
 }
 
 // lookOf gives that of any contender.

@@ -16,10 +16,9 @@ type plot struct {
 
 // A series is one contender's line.
 type series struct {
-	name   string
-	x, y   []float64
-	span   []Interval // of y; nil: none
-	dashed bool
+	name string
+	x, y []float64
+	span []Interval // of y; nil: none
 }
 
 // margins of the pictures with lines: right of them stand the names.
