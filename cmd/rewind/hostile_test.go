@@ -129,6 +129,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"snapshot", "-m", evil}, {"snapshot", "--dry-run"}, {"list"}, {"list", "--all"}, {"list", "--session", evil}, {"show", first.ID}, {"show", "@"}, {"show", evil},
 		{"diff", first.ID}, {"diff", "--stat", first.ID}, {"diff", "--name-status", first.ID}, {"diff", "--", evilName}, {"diff", evil},
 		{"status"}, {"snapshot", "--no-git"}, {"stores"}, {"stores", "--remove", evil}, {"verify"}, {"pin", first.ID, evilName}, {"pin", first.ID, evilRef}, {"pin"}, {"prune", "--dry-run"}, {"sync"},
+		{"log", "plain"}, {"log", evilName}, {"log", evil}, {"log", "-p", "plain"},
 		{"blame", "plain"}, {"blame", first.ID + ":plain"}, {"blame", evilName}, {"blame", evil}, {"blame", "--at", evil, "plain"}, {"blame", "-L", evil, "plain"}, {"restore", "-p", first.ID},
 		{"cat", first.ID + ":plain"}, {"cat", first.ID + ":" + evil}, {"cat", evil}, {"export", first.ID, filepath.Join(h.base, "out"+evilName)}, {"export", first.ID, h.dir},
 		{"import", "--dry-run"}, {"import", evil}, {"purge", "--dry-run", "gone" + evilName}, {"purge", "--yes", "gone" + evilName}, {"purge", "--yes", evil},

@@ -18,7 +18,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/rpc"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 // A tools is what an agent may look up and do over the Model Context Protocol. Each
@@ -217,34 +216,12 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// log lists the snapshots that changed a path, with what they changed there.
+// log lists the snapshots that changed a path.
 func (t *tools) log(ctx context.Context, p logParams) (any, error) {
-	e, err := t.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	if p.Limit <= 0 {
+	if p.Path = strings.TrimPrefix(p.Path, "/"); p.Limit <= 0 {
 		p.Limit = listedMost
 	}
-	paths := []string{strings.TrimPrefix(p.Path, "/")}
-	list, err := e.List(ctx, &engine.ListOptions{Limit: p.Limit, Paths: paths})
-	if err != nil {
-		return nil, err
-	}
-	out := []wire.Shown{}
-	for _, s := range list {
-		before, err := e.Before(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		d, err := e.Diff(ctx, before, s, paths)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, wire.NewShown(s, d.Changes))
-	}
-	return map[string]any{"changed_in": out}, nil
+	return t.call(ctx, "log", p)
 }
 
 // blame tells of some lines at a time: an agent reads all that it is given.

@@ -95,6 +95,9 @@ var manifests = map[string]string{
 // manifestOf returns the manifests of a plugin that an agent may have installed.
 func manifestOf(a *agent, dir string, settings []byte) (files []string) {
 	if a.name != "copilot" {
+		if manifests[a.name] == "" {
+			return nil
+		}
 		files, _ = filepath.Glob(filepath.Join(dir, filepath.FromSlash(manifests[a.name])))
 		return files
 	}

@@ -38,6 +38,8 @@ func TestAnAgentThatDoesNotCallRewindIsNoFault(t *testing.T) {
 	for _, name := range Names() {
 		h.wants(name, Last{}, "hooks", Told, "does not call rewind", "rewind setup "+name)
 	}
+	h.put(".config/opencode/opencode.json", "{}")
+	h.wants("opencode", Last{}, "hooks", Told, "does not call rewind", "rewind setup opencode")
 	h.OnPath = func(string) bool { return false }
 	h.wants("claude", Last{}, "program", Told, "no program claude", "")
 }
