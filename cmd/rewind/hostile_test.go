@@ -126,7 +126,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 	h.must(os.Remove(h.at("gone" + evilName)))
 	done := map[string]bool{"snapshot": true}
 	all := [][]string{
-		{"snapshot", "-m", evil}, {"snapshot", "--dry-run"}, {"list"}, {"list", "--all"}, {"list", "--session", evil}, {"show", first.ID}, {"show", "@"}, {"show", evil},
+		{"snapshot", "-m", evil}, {"snapshot", "--dry-run"}, {"list"}, {"list", "--all"}, {"list", "--session", evil}, {"list", "--", evilName}, {"list", "--graph"}, {"list", "--oneline"}, {"list", "--since", evil}, {"list", "--grep", evil}, {"log", evilName}, {"log", "-p", evilName}, {"log", "gone" + evilName}, {"log", evil}, {"show", first.ID}, {"show", "@"}, {"show", evil},
 		{"diff", first.ID}, {"diff", "--stat", first.ID}, {"diff", "--name-status", first.ID}, {"diff", "--", evilName}, {"diff", evil},
 		{"status"}, {"snapshot", "--no-git"}, {"stores"}, {"stores", "--remove", evil}, {"verify"}, {"pin", first.ID, evilName}, {"pin", first.ID, evilRef}, {"pin"}, {"prune", "--dry-run"}, {"sync"},
 		{"log", "plain"}, {"log", evilName}, {"log", evil}, {"log", "-p", "plain"},
