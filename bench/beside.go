@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,7 @@ type beside struct {
 	rewind
 	cmd    *exec.Cmd // the one that watches; nil: there is none
 	ended  chan struct{}
-	errors bytes.Buffer
+	errors *said
 }
 
 func (b *beside) forget(ctx context.Context, l *lane) error {
@@ -34,9 +33,9 @@ func (b *beside) snapshot(ctx context.Context, l *lane) (string, error) {
 // ready waits until the worktree is watched.
 func (b *beside) ready(ctx context.Context, l *lane) error {
 	if b.cmd == nil {
-		b.errors.Reset()
+		b.errors = &said{}
 		c := exec.CommandContext(ctx, l.binary, "-C", l.tree, "watch", "--no-points")
-		c.Dir, c.Env, c.Stderr, c.WaitDelay = l.tree, l.env, &b.errors, time.Second
+		c.Dir, c.Env, c.Stderr, c.WaitDelay = l.tree, l.env, b.errors, time.Second
 		if err := c.Start(); err != nil {
 			return err
 		}
@@ -57,7 +56,7 @@ func (b *beside) ready(ctx context.Context, l *lane) error {
 		}
 		select {
 		case <-b.ended:
-			return unready{fmt.Sprintf("rewind watch ended: %s", bytes.TrimSpace(b.errors.Bytes()))}
+			return unready{fmt.Sprintf("rewind watch ended: %s", b.errors)}
 		default:
 		}
 		if time.Now().After(end) {

@@ -56,6 +56,24 @@ func (l *lane) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
+// said is what a process that lives on has written to its standard error so far.
+type said struct {
+	mu   sync.Mutex // guards text: it is read while the process may write
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.TrimSpace(s.text.String())
+}
+
 // A peak is the largest memory of the processes of one turn. The kernel's own
 // figure for an ended process (ru_maxrss) cannot be used: it begins with the
 // size of the parent that forked it. So the high-water mark is read while the

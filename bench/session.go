@@ -21,7 +21,7 @@ type session struct {
 	cmd    *exec.Cmd // nil: there is no process
 	in     io.WriteCloser
 	out    *bufio.Scanner
-	errors bytes.Buffer
+	errors *said
 	last   int // the id of the last request
 }
 
@@ -35,9 +35,9 @@ func (s *session) start(ctx context.Context, l *lane) (err error) {
 	if s.cmd != nil {
 		return nil
 	}
-	s.errors.Reset()
+	s.errors = &said{}
 	c := exec.CommandContext(ctx, l.binary, "serve", "--stdio")
-	c.Dir, c.Env, c.Stderr, c.WaitDelay = l.tree, append(l.env, fmt.Sprintf("REWIND_WATCH=%v", s.watched)), &s.errors, time.Second
+	c.Dir, c.Env, c.Stderr, c.WaitDelay = l.tree, append(l.env, fmt.Sprintf("REWIND_WATCH=%v", s.watched)), s.errors, time.Second
 	if s.in, err = c.StdinPipe(); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *session) call(l *lane, method string, params any) (json.RawMessage, err
 	}
 	defer l.peak.watch(s.cmd.Process.Pid)()
 	if _, err := s.in.Write(append(line, '\n')); err != nil {
-		return nil, fmt.Errorf("rewind serve: %w: %s", err, bytes.TrimSpace(s.errors.Bytes()))
+		return nil, fmt.Errorf("rewind serve: %w: %s", err, s.errors)
 	}
 	for s.out.Scan() {
 		var reply struct {
@@ -82,7 +82,7 @@ func (s *session) call(l *lane, method string, params any) (json.RawMessage, err
 			return bytes.Clone(reply.Result), nil
 		}
 	}
-	return nil, fmt.Errorf("%s: rewind serve ended: %w: %s", method, firstError(s.out.Err(), io.EOF), bytes.TrimSpace(s.errors.Bytes()))
+	return nil, fmt.Errorf("%s: rewind serve ended: %w: %s", method, firstError(s.out.Err(), io.EOF), s.errors)
 }
 
 func (s *session) forget(ctx context.Context, l *lane) error {
