@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -184,4 +186,45 @@ func (a *app) printForks(list []fork.Listed) {
 	} else if len(list) == 0 {
 		say(a.err, "no forks; \"rewind fork ID DIR\" makes one\n")
 	}
+}
+
+func adoptCommand(a *app) *cobra.Command {
+	var r restoring
+	opt := &engine.RestoreOptions{}
+	c := verb("adopt DIR [-- PATH...]", "Bring what was done in a fork to this worktree, and keep what that has", takes(1, -1, "rewind adopt ../try"), func(c *cobra.Command, args []string) error {
+		ctx, e, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		dirs, paths, err := splitPaths(c, args, 1)
+		switch {
+		case err != nil:
+			return err
+		case len(dirs) != 1:
+			return usagef("adopt: one DIR stands before --, as in: rewind adopt ../try -- FILE")
+		case c.ArgsLenAtDash() == len(args):
+			return usagef("adopt: no path behind -- (leave it out to adopt everything)")
+		}
+		dir, err := a.absolute(dirs[0])
+		if err != nil {
+			return err
+		}
+		if opt.Paths, err = a.inside(paths); err != nil {
+			return err
+		}
+		from, err := fork.Adopt(ctx, e, dir, &engine.Options{Force: true, NoGit: a.noGit}, opt)
+		if err != nil {
+			return mistakenPlace(err)
+		}
+		opt.Label = filepath.Base(from.Dir)
+		r.hint = flagHint(paths)
+		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
+			return e.PlanMerge(ctx, []engine.Span{from.Span}, opt)
+		}
+		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return from.Merge(ctx, e, opt) }
+		return a.restore(ctx, e, &r)
+	})
+	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
+	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
+	return a.restoreFlags(c, &r)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // mergedBy says in a word what a command has done that merges.
-var mergedBy = map[string]string{"revert": "reverted", "apply": "applied"}
+var mergedBy = map[string]string{"revert": "reverted", "apply": "applied", "adopt": "adopted"}
 
 func revertCommand(a *app) *cobra.Command {
 	return a.mergeCommand("revert", "Take back what snapshots changed, and keep what was changed since", true)

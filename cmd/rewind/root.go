@@ -50,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
 		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), doctorCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
-	root.AddCommand(bisectCommand(a), forkCommand(a), forksCommand(a))
+	root.AddCommand(bisectCommand(a), forkCommand(a), forksCommand(a), adoptCommand(a))
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
 		a.completeIDs(c)

@@ -24,7 +24,8 @@ type Fork struct {
 	Snapshot oid.ID    `json:"snapshot"`        // that was written there
 	Git      bool      `json:"git"`             // it is a linked worktree
 	Time     time.Time `json:"time"`
-	Whole    bool      `json:"whole"` // all of the snapshot was written
+	Whole    bool      `json:"whole"`            // all of the snapshot was written
+	Adopted  oid.ID    `json:"adopted,omitzero"` // what was merged into the worktree last; zero: nothing was
 }
 
 // noteMax bounds the file of a fork.
