@@ -1,3 +1,5 @@
+//go:build !windows
+
 package worktree
 
 import "github.com/seed-82afce7a/rewind/internal/tree"
