@@ -24,7 +24,7 @@ import (
 // could not be written are in the result, as is that the snapshot itself lacks
 // something that is lost.
 func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
-	if err := e.makeExport(dir); err != nil {
+	if err := e.makeDir(dir); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
 	there, err := os.ReadDir(dir)
@@ -72,7 +72,9 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	}
 	t, err := e.twinOf(ctx, s)
 	if err == nil {
-		err = e.makeExport(dir)
+		if err = e.makeDir(dir); errors.Is(err, os.ErrExist) {
+			err = fmt.Errorf("%w: %s exists", ErrRefused, dir)
+		}
 	}
 	if err == nil {
 		err = made()
@@ -105,10 +107,10 @@ func (e *Engine) Unfork(ctx context.Context, dir string, head oid.ID) error {
 	return e.repo.DropWorktree(ctx, dir)
 }
 
-// makeExport makes the directory of an export, unless it is there. Files have the
+// makeDir makes the directory of an export or a fork. Files have the
 // permissions that they were recorded with: where nobody else could come to them, a
 // directory that all may enter would publish them.
-func (e *Engine) makeExport(dir string) error {
+func (e *Engine) makeDir(dir string) error {
 	perm := os.FileMode(0o777)
 	if dirfd.Everybody().KeptOffPath(e.root) {
 		perm = 0o700
@@ -116,10 +118,7 @@ func (e *Engine) makeExport(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o777); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, perm); !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return nil
+	return os.Mkdir(dir, perm)
 }
 
 // Cat writes the content of a file (or a link's target) of a snapshot.

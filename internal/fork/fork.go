@@ -137,7 +137,13 @@ func (f *Fork) state() string {
 	if _, err := os.Lstat(f.Dir); errors.Is(err, os.ErrNotExist) {
 		return Gone
 	}
-	if birth, err := dirfd.Birth(f.Dir); f.Birth != "" && (err != nil || birth != f.Birth) {
+	if f.Birth == "" { // it is ours at most if nobody has put anything there
+		if there, err := os.ReadDir(f.Dir); err != nil || len(there) > 0 {
+			return Another
+		}
+		return Unfinished
+	}
+	if birth, err := dirfd.Birth(f.Dir); err != nil || birth != f.Birth {
 		return Another
 	}
 	if !f.Whole {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -28,6 +29,12 @@ type Fork struct {
 	Adopted  oid.ID    `json:"adopted,omitzero"` // what was merged into the worktree last; zero: nothing was
 }
 
+// A note is a fork as its file has it: with every byte of the directory's name.
+type note struct {
+	*Fork
+	Dir engine.Path `json:"directory"`
+}
+
 // noteMax bounds the file of a fork.
 const noteMax = 1 << 20
 
@@ -41,7 +48,7 @@ func (r registry) path(dir string) string {
 
 // put writes the file of a fork.
 func (r registry) put(f *Fork) error {
-	text, err := json.Marshal(f)
+	text, err := json.Marshal(note{f, engine.Path(f.Dir)})
 	if err == nil {
 		err = durable.MakeDir(string(r))
 	}
@@ -66,7 +73,9 @@ func (r registry) read(path string) (*Fork, error) {
 		return nil, err
 	}
 	f := new(Fork)
-	if err := json.Unmarshal(text, f); err != nil || !filepath.IsAbs(f.Dir) || r.path(f.Dir) != path {
+	n := note{Fork: f}
+	err = json.Unmarshal(text, &n)
+	if f.Dir = string(n.Dir); err != nil || n.Fork != f || !filepath.IsAbs(f.Dir) || r.path(f.Dir) != path {
 		return nil, errors.Join(err, fmt.Errorf("%s is not what rewind writes", path))
 	}
 	return f, nil

@@ -163,6 +163,12 @@ func (f *Fork) walk(do func(path string, d fs.DirEntry) error) error {
 // removeUnfinished removes what was made of a fork before it was interrupted: if
 // there is nothing but beginnings of what the snapshot has.
 func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force bool) error {
+	if f.Birth == "" { // nobody knows who made it; there is nothing in it
+		if err := os.Remove(f.Dir + string(filepath.Separator)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
 	if !force {
 		base, err := e.Find(ctx, f.Snapshot)
 		if err != nil {
@@ -185,12 +191,6 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 		if err != nil {
 			return err
 		}
-	}
-	if f.Birth == "" { // nothing was made yet, or by nobody knows whom
-		if err := os.Remove(f.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
 	}
 	if err := f.same(force); err != nil {
 		return err
