@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/locate"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/outside"
 	"github.com/seed-82afce7a/rewind/engine/purge"
@@ -108,6 +109,15 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 	return unlock, nil
 }
 
+// away refuses to purge while a worktree's files are away: what is on disk is not the
+// owner's then, and the snapshot of what is may be all there is of it.
+func away(root Path, birth string) error {
+	if !locate.Stands(string(root), birth) {
+		return nil
+	}
+	return fmt.Errorf("%w: a bisect stands open in %s: \"rewind bisect reset\" there puts its files back first", ErrRefused, root)
+}
+
 // A purging is one run of a purge.
 type purging struct {
 	e       *Engine
@@ -170,7 +180,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 		return len(changed), nil
 	}
 	return len(changed), objects.StoreError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
-		if err := u.Cut(p.removed, p.sel.Match); err != nil {
+		if err := u.Cut(p.removed, p.sel.Match, away); err != nil {
 			return err
 		}
 		var all []records.Replacement

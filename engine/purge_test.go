@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,4 +179,30 @@ func TestAPinByAnOldIdHoldsThePurgedSnapshot(t *testing.T) {
 	}
 	_, err = e.Find(context.Background(), old)
 	p.must(err)
+}
+
+func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e := p.open()
+		ctx := context.Background()
+		p.write("key", "old "+secret)
+		first := p.snap(e, "one", nil).Snapshot
+		p.write("key", "the only copy of mine")
+		home, err := e.Leave(ctx, nil)
+		p.must(err)
+		if _, err := e.Restore(ctx, first.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := e.Purge(ctx, []string{"key"}, false); !errors.Is(err, ErrRefused) {
+			t.Errorf("git %v: while the present is in a snapshot alone: %+v, %v", git, out, err)
+		}
+		if _, err := e.Restore(ctx, home.ID, nil); err != nil || p.read("key") != "the only copy of mine" {
+			t.Errorf("git %v: %q, %v", git, p.read("key"), err)
+		}
+		p.must(e.SetAway(ctx, oid.ID{}, nil))
+		if out, err := e.Purge(ctx, []string{"key"}, false); err != nil || out.Snapshots == 0 {
+			t.Errorf("git %v: when it is back: %+v, %v", git, out, err)
+		}
+	}
 }

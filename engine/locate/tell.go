@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
@@ -25,6 +26,12 @@ func birthOf(p *Place) (string, error) {
 		return "", err
 	}
 	return git + records.BirthIn + root, nil
+}
+
+// Stands reports whether a directory is the root of the worktree that had a birth.
+func Stands(root, birth string) bool {
+	now, err := dirfd.Birth(root)
+	return err == nil && (birth == now || strings.HasSuffix(birth, records.BirthIn+now))
 }
 
 // MayBeOurs returns the function that reports whether a session that ran in a

@@ -23,6 +23,22 @@ type away struct {
 // After reports whether an operation was begun since the files are away.
 func (a *away) After(op *Operation) bool { return op != nil && op.Seq > max(a.Undo, a.Redo) }
 
+// awayFrom calls a function with the root of each worktree whose files are away, and the
+// birth of its directory.
+func (v *View) awayFrom(call func(root Path, birth string) error) error {
+	all, err := v.Worktrees()
+	for key, w := range all {
+		row, _, bad := v.historyRow(key)
+		if err == nil {
+			err = bad
+		}
+		if err == nil && row.Away != nil {
+			err = call(w.Root, row.Birth)
+		}
+	}
+	return err
+}
+
 // SetAway says that the owner's files are about to be away from home, and stood at
 // a snapshot until now. Of files that are away already it keeps another state. With
 // a zero home they are back: undo and redo take back what they took back before, and

@@ -76,8 +76,12 @@ func (u *Update) PutNotice(name string, paths []Path) error {
 }
 
 // Cut takes paths that are purged out of everything that was said of them, and what
-// match has out of what snapshots changed.
-func (u *Update) Cut(gone map[string]bool, match func(path string) bool) error {
+// match has out of what snapshots changed. Away is called for each worktree whose files
+// are away (decision 0025).
+func (u *Update) Cut(gone map[string]bool, match func(path string) bool, away func(root Path, birth string) error) error {
+	if err := u.awayFrom(away); err != nil {
+		return err
+	}
 	cut := map[string][]Path{}
 	for name, value := range u.Table(tableNotices).All() {
 		var paths []Path
