@@ -260,7 +260,7 @@ func (b *bisecting) mark(c *cobra.Command, v bisect.Verdict, args []string) erro
 	}
 	defer s.Release()
 	if err := s.Load(ctx); err != nil {
-		return mistaken(err)
+		return mistaken(fmt.Errorf("%w (\"rewind bisect reset\" puts back what was there before)", err))
 	}
 	t := bisect.Tested{ID: s.At(), Verdict: v}
 	if len(args) > 0 {

@@ -23,10 +23,10 @@ type bisected struct {
 // tested is a snapshot with its verdict.
 type tested struct {
 	ID      string `json:"id"`
-	Verdict string `json:"verdict"`
-	Exit    *int   `json:"exit,omitempty"` // of the command
-	Why     string `json:"why,omitempty"`  // it was skipped by itself: what hindered the test
-	Left    string `json:"left,omitempty"` // the snapshot of what was changed during the test
+	Verdict string `json:"verdict,omitempty"` // none: it was called off
+	Exit    *int   `json:"exit,omitempty"`    // of the command
+	Why     string `json:"why,omitempty"`     // it was skipped by itself: what hindered the test
+	Left    string `json:"left,omitempty"`    // the snapshot of what was changed during the test
 }
 
 // newBisecting tells of a search that goes on.

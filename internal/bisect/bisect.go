@@ -39,10 +39,10 @@ var (
 // A Tested is a snapshot with its verdict, and what was found beside it.
 type Tested struct {
 	ID      oid.ID  `json:"id"`
-	Verdict Verdict `json:"verdict"`
-	Exit    *int    `json:"exit,omitempty"` // of the command; nil: a person told the verdict, or another snapshot of the same files did
-	Why     string  `json:"why,omitempty"`  // it was skipped by itself
-	Left    oid.ID  `json:"left,omitzero"`  // a snapshot of what was changed during the test; zero: nothing was
+	Verdict Verdict `json:"verdict,omitempty"` // "": none was given, but something was changed meanwhile
+	Exit    *int    `json:"exit,omitempty"`    // of the command; nil: a person told the verdict, or another snapshot of the same files did
+	Why     string  `json:"why,omitempty"`     // it was skipped by itself
+	Left    oid.ID  `json:"left,omitzero"`     // a snapshot of what was changed during the test; zero: nothing was
 }
 
 // state is what is kept of a bisect while it stands open.
@@ -137,7 +137,7 @@ func (b *Bisect) Load(ctx context.Context) error {
 		return err
 	}
 	for _, t := range b.state.Tested {
-		if s, err := b.e.Find(ctx, t.ID); err == nil { // else it was pruned
+		if s, err := b.e.Find(ctx, t.ID); err == nil && t.Verdict != "" { // else it was pruned
 			_ = b.search.mark(s.ID, t.Verdict) // it agreed when it was given
 		}
 	}
@@ -263,8 +263,8 @@ func (b *Bisect) choose(ctx context.Context) (int, error) {
 func (b *Bisect) known(ctx context.Context, s *engine.Snapshot) (Verdict, error) {
 	for _, t := range b.state.Tested {
 		other, err := b.e.Find(ctx, t.ID)
-		if err != nil || t.Verdict == Skipped {
-			continue // it was pruned since
+		if err != nil || t.Verdict == Skipped || t.Verdict == "" {
+			continue // it was pruned since, or nobody knows
 		}
 		differ := comparer{e: b.e, paths: b.state.Paths}
 		if different, err := differ.between(ctx, other, s); err != nil || !different {
@@ -287,11 +287,21 @@ func (b *Bisect) back(ctx context.Context) error {
 	if len(done.Conflicts) > 0 {
 		return fmt.Errorf("the files cannot be put back: %q: %s", done.Conflicts[0].Path, done.Conflicts[0].Reason)
 	}
-	if n := len(b.state.Tested); n > 0 && b.state.Tested[n-1].ID == b.state.At && b.changed(ctx, done.Undo) {
-		b.state.Tested[n-1].Left = done.Undo
+	if b.changed(ctx, done.Undo) {
+		b.leave(done.Undo)
 	}
 	b.state.At = oid.ID{}
 	return b.save(ctx)
+}
+
+// leave notes what was changed during a test with it, also where no verdict was given.
+func (b *Bisect) leave(left oid.ID) {
+	last := len(b.state.Tested) - 1
+	if last < 0 || b.state.Tested[last].ID != b.state.At {
+		b.state.Tested = append(b.state.Tested, Tested{ID: b.state.At})
+		last++
+	}
+	b.state.Tested[last].Left = left
 }
 
 // putBack puts the present back: it takes back what was restored since, one after
