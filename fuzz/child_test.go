@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "travel":
 		travelAndDie()
+	case "fork":
+		forkAndDie()
 	case "bisect":
 		bisectAndDie()
 	case "follow":
