@@ -42,7 +42,7 @@ func directory(base, ours, theirs tree.Node) tree.Node {
 
 // bits merges permissions: a bit that one side changed is changed.
 func bits(base, ours, theirs tree.Mode) tree.Mode {
-	return (base ^ (base ^ ours | base ^ theirs)).Perm()
+	return (base ^ ((base ^ ours) | (base ^ theirs))).Perm()
 }
 
 // file merges two files. If base has none, they have nothing in common.
