@@ -278,6 +278,11 @@ func (w *world) allIgnored(paths []string) {
 	}
 }
 
+// insideAnother reports whether a repository lies inside one that lies inside itself.
+func insideAnother(s *engine.Snapshot, path engine.Path) bool {
+	return slices.ContainsFunc(s.Nested, func(n records.NestedAt) bool { return strings.HasPrefix(string(path), string(n.Path)+"/") })
+}
+
 // allTrackedNested asks git what the repositories inside hold.
 func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
 	w.t.Helper()
@@ -288,6 +293,9 @@ func (w *world) allTrackedNested(s *engine.Snapshot, got picture) {
 		out, err := w.gitIn(string(n.Path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 		if err != nil && slices.ContainsFunc(s.Skipped, func(k engine.Note) bool { return k.Path == n.Path }) {
 			continue // git cannot read it
+		}
+		if err != nil && insideAnother(s, n.Path) {
+			continue // nor does it look there: it is in a repository that is itself inside
 		}
 		if err != nil {
 			w.fail("ls-files in %q: %v %s", n.Path, err, out)
