@@ -109,13 +109,13 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 	return unlock, nil
 }
 
-// away refuses to purge while a worktree's files are away: what is on disk is not the
-// owner's then, and the snapshot of what is may be all there is of it.
+// away refuses to purge while a worktree's files are away, or half restored: what is on disk
+// is not the owner's then, and the snapshot of what is may be all there is of it.
 func away(root Path, birth string) error {
 	if !locate.Stands(string(root), birth) {
 		return nil
 	}
-	return fmt.Errorf("%w: a bisect stands open in %s: \"rewind bisect reset\" there puts its files back first", ErrRefused, root)
+	return fmt.Errorf("%w: a bisect or an interrupted restore stands open in %s: end it there first (rewind bisect reset, rewind sync)", ErrRefused, root)
 }
 
 // A purging is one run of a purge.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,5 +205,40 @@ func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
 		if out, err := e.Purge(ctx, []string{"key"}, false); err != nil || out.Snapshots == 0 {
 			t.Errorf("git %v: when it is back: %+v, %v", git, out, err)
 		}
+	}
+}
+
+func TestAPurgeWaitsForAnInterruptedRestoreOfAnotherWorktree(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	name := func(n int) string { return fmt.Sprintf("d/%03d", n) }
+	all := func(text string) {
+		for n := range 60 {
+			p.write(name(n), fmt.Sprint(text, n))
+		}
+	}
+	all("one")
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", "one")
+	linked := filepath.Join(filepath.Dir(p.dir), "linked")
+	p.git("worktree", "add", "-q", "--detach", linked)
+	f := p.openAt(linked)
+	p.snap(f, "linked", nil)
+	one := p.snap(p.open(), "one", nil).Snapshot
+	all("two")
+	opt := p.edited(p.open(), one, name(59), secret)
+	opt.Paths = []string{"d"}
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, one.ID, opt) })
+	if out, err := f.Purge(ctx, []string{name(59)}, false); !errors.Is(err, ErrRefused) {
+		t.Errorf("the store holds what is to be written: %+v, %v", out, err)
+	}
+	_, err := p.open().Recover(ctx)
+	p.must(err)
+	p.want(name(59), secret)
+	if out, err := f.Purge(ctx, []string{name(59)}, false); err != nil || out.Snapshots == 0 {
+		t.Errorf("when it has ended: %+v, %v", out, err)
+	}
+	if inFile(t, filepath.Join(f.dir, storeFile), secret) {
+		t.Error("the store still has it")
 	}
 }

@@ -23,8 +23,8 @@ type away struct {
 // After reports whether an operation was begun since the files are away.
 func (a *away) After(op *Operation) bool { return op != nil && op.Seq > max(a.Undo, a.Redo) }
 
-// awayFrom calls a function with the root of each worktree whose files are away, and the
-// birth of its directory.
+// awayFrom calls a function with the root of each worktree whose files are away, or in the
+// middle of an operation, and with the birth of its directory.
 func (v *View) awayFrom(call func(root Path, birth string) error) error {
 	all, err := v.Worktrees()
 	for key, w := range all {
@@ -32,7 +32,7 @@ func (v *View) awayFrom(call func(root Path, birth string) error) error {
 		if err == nil {
 			err = bad
 		}
-		if err == nil && row.Away != nil {
+		if err == nil && (row.Away != nil || row.Open != 0) {
 			err = call(w.Root, row.Birth)
 		}
 	}
