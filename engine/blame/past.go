@@ -18,6 +18,10 @@ var ErrNoLines = errors.New("has no lines")
 // textMax is how large a file may be: several versions are in memory.
 const textMax = 64 << 20
 
+// linesMax is how many lines it may have: each of them takes some hundred bytes of
+// memory, however short it is.
+const linesMax = 1 << 20
+
 // binaryPrefix is how far git looks for a NUL to call a file binary.
 const binaryPrefix = 8000
 
@@ -29,6 +33,8 @@ func Text(path string, content []byte, whole bool) error {
 		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", path, ErrNoLines, textMax>>20)
 	case bytes.IndexByte(content[:min(len(content), binaryPrefix)], 0) >= 0:
 		return fmt.Errorf("%q %w: it is a binary file", path, ErrNoLines)
+	case bytes.Count(content, []byte{'\n'}) > linesMax:
+		return fmt.Errorf("%q %w to be told of: it has more than %d", path, ErrNoLines, linesMax)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -86,6 +87,10 @@ func (s *span) file(c change, ours tree.Node) (want tree.Node, why string, err e
 // heldMax is how many bytes of merged texts are in memory at once, but for the last.
 const heldMax = 192 << 20
 
+// linesMax is how many lines a text may have that is merged line by line: each of them
+// takes some hundred bytes of memory, however short it is.
+const linesMax = 1 << 20
+
 // whyText is why a text cannot be merged.
 func whyText(n int) string {
 	if n == 1 {
@@ -114,7 +119,7 @@ func (s *span) content(c change, base, ours tree.Node) (text []byte, conflicts i
 			return nil, 0, "", fmt.Errorf("%q: %w", c.Path, err)
 		case textmerge.Binary(texts[i]):
 			return nil, 0, whyBinary, nil
-		case !whole:
+		case !whole || bytes.Count(texts[i], []byte{'\n'}) > linesMax:
 			return nil, 0, whyLarge, nil
 		}
 	}
