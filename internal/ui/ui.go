@@ -55,6 +55,11 @@ func (s *Screen) Recovered(r *engine.Restored) {
 // nobody waits for it any more.
 const quitGrace = 500 * time.Millisecond
 
+// framesPerSecond is how often a second the library looks whether there is anything
+// new to draw, also while nobody does anything. Its own 60 take more than a hundredth
+// of a core; what a key does is seen soon enough with fewer.
+const framesPerSecond = 20
+
 // Run shows the engine's worktree until a person leaves, or the context ends, which
 // is the error then. The terminal is as it was before in both cases.
 func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
@@ -66,8 +71,7 @@ func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
 	if s.getenv("NO_COLOR") != "" {
 		profile, m.selected = colorprofile.ASCII, chosen0
 	}
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out),
-		tea.WithoutSignalHandler(), tea.WithColorProfile(profile))
+	p := s.draws(ctx, m, profile)
 	s.mu.Lock()
 	s.program = p
 	s.mu.Unlock()
@@ -81,6 +85,12 @@ func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
 		return context.Canceled
 	}
 	return err
+}
+
+// draws makes the program that draws a model.
+func (s *Screen) draws(ctx context.Context, m tea.Model, profile colorprofile.Profile) *tea.Program {
+	return tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out),
+		tea.WithoutSignalHandler(), tea.WithColorProfile(profile), tea.WithFPS(framesPerSecond))
 }
 
 // A backstage calls the engine in the background.

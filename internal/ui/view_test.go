@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -109,5 +111,13 @@ func TestTheCostOfAScreenDoesNotGrowWithTheHistory(t *testing.T) {
 	t.Logf("%.0f allocations for 100 snapshots, %.0f for 10,000", few, many)
 	if many > few*1.2+20 {
 		t.Errorf("a screen of 10,000 snapshots takes %.0f allocations, one of 100 takes %.0f", many, few)
+	}
+}
+
+// The library wakes up that often also while nobody does anything.
+func TestAnIdleScreenWakesAtMostTwentyTimesASecond(t *testing.T) {
+	p := (&Screen{}).draws(t.Context(), &model{}, colorprofile.ASCII)
+	if fps := reflect.ValueOf(p).Elem().FieldByName("fps").Int(); fps < 1 || fps > 20 {
+		t.Errorf("%d times", fps)
 	}
 }
