@@ -27,8 +27,11 @@ func (a *app) width() int {
 	if err != nil || w <= 0 {
 		return 80
 	}
-	return max(w, 40)
+	return max(w, narrowest)
 }
+
+// narrowest is the terminal for which lines are still cut.
+const narrowest = 20
 
 // The widths of columns, with what separates them from the next.
 const (
@@ -42,7 +45,7 @@ const (
 // How wide a terminal has to be for a column; pathsFrom is for names with all
 // directories above them.
 const (
-	changesFrom = 36
+	changesFrom = 40
 	ageFrom     = 56
 	namesFrom   = 70
 	timeFrom    = 110
@@ -129,8 +132,8 @@ func (p *printer) row(lead string, c line) error {
 	if c.quiet {
 		dim = faint
 	}
-	if id := shortest; !from(namesFrom) && len(c.id) > id {
-		cell(c.id[:id], yellow, id+2)
+	if id := shortest; !from(namesFrom) {
+		cell(cut(c.id[:min(id, len(c.id))], room-2), yellow, min(id, room-2)+2)
 	} else {
 		cell(c.id, yellow, idColumn)
 	}
@@ -211,6 +214,10 @@ func changesText(c *changes.Changed) string {
 	}
 	text := few(c.Files) + " files"
 	switch {
+	case c.Base.IsZero() && c.Files == 0:
+		return "no files"
+	case c.Base.IsZero() && c.Files == 1:
+		return "the only file"
 	case c.Base.IsZero():
 		return "all " + text
 	case c.Files+c.Dirs == 0:
@@ -250,9 +257,9 @@ func (p *printer) names(c *changes.Changed) string {
 		name := n.Path
 		if n.Status == 0 && n.Dir {
 			name += "/"
-		} else if dir := path.Base(path.Dir(name)); p.width < pathsFrom {
+		} else if dir := path.Base(path.Dir(name)); p.width > 0 && p.width < pathsFrom {
 			name = path.Base(name)
-			if dir != "." && (p.width == 0 || p.width >= timeFrom) {
+			if dir != "." && p.width >= timeFrom {
 				name = dir + "/" + name
 			}
 		}

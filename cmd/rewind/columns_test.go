@@ -31,7 +31,7 @@ func TestALineOfTheListIsNeverWiderThanTheTerminal(t *testing.T) {
 		snapshot(1, "short", "a.go"), snapshot(2, wide, wide+"/"+wide, "b\x1b[31m\n"), snapshot(3, strings.Repeat("x", 500), strings.Repeat("y/", 200)),
 	}
 	escapes := regexp.MustCompile(`\x1b\[[0-9;]*m`)
-	for width := 40; width <= 300; width++ {
+	for width := narrowest; width <= 300; width++ {
 		for _, color := range []bool{false, true} {
 			var b bytes.Buffer
 			m := moments{here: list[1], pins: map[oid.ID][]string{list[2].ID: {"a pin", wide}}}
@@ -87,5 +87,43 @@ func TestAGraphJoinsEachSnapshotWithItsBase(t *testing.T) {
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
+
+func TestTheColumnsOfANarrowListStandBelowOneAnother(t *testing.T) {
+	at := time.Now().Add(-time.Minute)
+	s := &engine.Snapshot{ID: testID(1), Where: ".", Time: at, Points: []engine.Point{{Label: "label"}}}
+	op := &engine.Operation{Kind: "undo", From: testID(2), Started: at.Add(time.Second)}
+	for width := narrowest; width <= 120; width++ {
+		var b bytes.Buffer
+		m := moments{ops: []*engine.Operation{op}, kept: map[oid.ID]bool{op.From: true}}
+		p := &printer{w: &b, m: m, l: &listing{oneline: true}, width: width}
+		if err := p.print([]*engine.Snapshot{s}); err != nil {
+			t.Fatal(err)
+		}
+		first, second, _ := strings.Cut(b.String(), "\n")
+		if was, is := strings.Index(first, "what"), strings.Index(second, "label"); is < 1 || was != is {
+			t.Errorf("%d columns:\n%s", width, b.String())
+		}
+	}
+}
+
+func TestWithoutATerminalNamesAreWhole(t *testing.T) {
+	s := &engine.Snapshot{ID: testID(1), Where: ".", Time: time.Now()}
+	s.Changed = &changes.Changed{Base: testID(2), Known: true, Files: 1, Names: []changes.Name{{Path: "deep/down/below/a.go", Status: 'M'}}}
+	var b bytes.Buffer
+	if err := (&printer{w: &b, l: &listing{}}).print([]*engine.Snapshot{s}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "  deep/down/below/a.go") {
+		t.Error(b.String())
+	}
+}
+
+func TestTheFirstSnapshotTellsHowManyFilesItHas(t *testing.T) {
+	for files, want := range map[int]string{0: "no files", 1: "the only file", 2: "all 2 files"} {
+		if got := changesText(&changes.Changed{Known: true, Files: files}); got != want {
+			t.Errorf("%d: %q, want %q", files, got, want)
+		}
 	}
 }
