@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
@@ -200,7 +202,7 @@ func printStat(ctx context.Context, w io.Writer, d *engine.Difference, color boo
 		lines lines
 	}
 	var rows []row
-	width, added, removed := 0, 0, 0
+	width, digits, added, removed := 0, 0, 0, 0
 	for _, c := range d.Changes {
 		if c.From.Dir() || c.To.Dir() {
 			continue
@@ -211,15 +213,20 @@ func printStat(ctx context.Context, w io.Writer, d *engine.Difference, color boo
 		}
 		l.old, l.new, l.hunks = nil, nil, nil
 		rows = append(rows, row{quote(c.Path), l})
-		width = max(width, len(rows[len(rows)-1].name))
+		width = max(width, runewidth.StringWidth(quote(c.Path)))
+		digits = max(digits, len(fmt.Sprint(l.added+l.removed)))
 		added, removed = added+l.added, removed+l.removed
 	}
 	for _, r := range rows {
+		fmt.Fprintf(w, " %s | ", runewidth.FillRight(r.name, width))
 		if r.lines.binary {
-			fmt.Fprintf(w, " %-*s | Bin\n", width, r.name)
+			fmt.Fprintln(w, "Bin")
 			continue
 		}
-		fmt.Fprintf(w, " %-*s | %d ", width, r.name, r.lines.added+r.lines.removed)
+		fmt.Fprintf(w, "%*d", digits, r.lines.added+r.lines.removed)
+		if r.lines.added+r.lines.removed > 0 {
+			fmt.Fprint(w, " ")
+		}
 		plus, minus := bars(r.lines.added, r.lines.removed)
 		paint(w, []byte(plus), green, color)
 		paint(w, []byte(minus), red, color)
