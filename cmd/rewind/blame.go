@@ -38,7 +38,7 @@ func blameCommand(a *app) *cobra.Command {
 			return err
 		}
 		if len(r.Lines) == 0 && within != "" {
-			return usagef("%s: the file has no lines %s", c.Name(), within)
+			return usagef("%s: -L %q begins behind the last line of the file", c.Name(), within)
 		}
 		if a.json {
 			a.printJSON(wire.NewBlame(path, s, r))
@@ -82,7 +82,7 @@ func lineRange(text string) (first, last int, err error) {
 	if text == "" {
 		return first, last, nil
 	}
-	bad := fmt.Errorf("-L %q are no lines, such as 10,20 or 10,+5", text)
+	bad := fmt.Errorf("-L %q is no range of lines, such as 10,20 or 10,+5", text)
 	from, to, two := strings.Cut(text, ",")
 	if from != "" {
 		if first, err = strconv.Atoi(from); err != nil || first < 1 {

@@ -35,11 +35,12 @@ func (a *app) inside(paths []string) ([]string, error) {
 }
 
 // named turns the PATH of ID:PATH into one below the worktree: relative to the
-// current directory as every PATH, or behind a slash to the worktree. It is
-// never a pattern.
+// current directory as every PATH, or behind a slash to the worktree, unless it is
+// that of a place in it. It is never a pattern.
 func (a *app) named(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "/"); ok {
-		path = filepath.Join(a.engine.Root(), rest)
+	root := a.engine.Root()
+	if rest, ok := strings.CutPrefix(path, "/"); ok && path != root && !strings.HasPrefix(path, root+"/") {
+		path = filepath.Join(root, rest)
 	}
 	if path != "" {
 		path = wordLiteral + path
@@ -87,7 +88,7 @@ func insideOne(root, base, text string) (string, error) {
 	}
 	rel, err := filepath.Rel(root, abs)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", usagef("path %q is outside the worktree %s", text, root)
+		return "", usagef("path %q is outside the worktree %s", typed, root)
 	}
 	path := filepath.ToSlash(rel)
 	prefix := 0

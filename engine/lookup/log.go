@@ -89,7 +89,7 @@ func (l *logging) tell(ctx context.Context, list []*records.Snapshot) error {
 // touch says what a snapshot did to a path.
 func (l *logging) touch(ctx context.Context, s *records.Snapshot, name string) (t Touch, err error) {
 	t = Touch{Snapshot: s, Path: name, Status: 'M'}
-	if t.Base, err = l.bases.of(ctx, s); err != nil || name == "." {
+	if t.Base, err = l.bases.of(ctx, s); err != nil {
 		return t, err
 	}
 	if t.Base == nil {
@@ -97,6 +97,12 @@ func (l *logging) touch(ctx context.Context, s *records.Snapshot, name string) (
 		return t, nil
 	}
 	c := s.Changed
+	if name == "." {
+		if c != nil && c.Known {
+			t.Sum = c
+		}
+		return t, nil
+	}
 	if c != nil && c.Known && !c.Coarse {
 		t.Sum = c.Below(name)
 		if at := c.At(name); at == nil || at.Status != 'A' {
