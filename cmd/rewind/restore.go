@@ -300,11 +300,15 @@ func (a *app) done(id oid.ID) string {
 // nothingToChange says why a restore does nothing. The paths that it leaves as
 // they are were named before.
 func (a *app) nothingToChange(id oid.ID, named int) string {
-	switch {
-	case mergedBy[a.verb] != "" && named > 0:
-		return "nothing to change: but for the paths named above, the files have all of it already"
-	case mergedBy[a.verb] != "":
-		return "nothing to change: the files have all of it already"
+	if mergedBy[a.verb] != "" {
+		already := "the files have all of it already"
+		if a.verb == "revert" {
+			already = "the files have nothing of it any more"
+		}
+		if named > 0 {
+			already = "but for the paths named above, " + already
+		}
+		return "nothing to change: " + already
 	}
 	if named > 0 {
 		return fmt.Sprintf("nothing to change: but for the paths named above, the files are as %s has them", short(id))

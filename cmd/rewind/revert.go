@@ -99,7 +99,7 @@ func spanOf(ctx context.Context, e *engine.Engine, from, to *engine.Snapshot) (s
 	switch {
 	case err != nil:
 	case from == nil:
-		err = usagef("%s is the first of its worktree: what it changed is not known", short(to.ID))
+		err = usagef("%s is the first of its worktree: there is nothing before it to compare it with", short(to.ID))
 	case itself:
 	case from.Where != to.Where:
 		err = usagef("%s and %s are of different worktrees", short(from.ID), short(to.ID))

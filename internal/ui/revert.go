@@ -44,7 +44,7 @@ func (m *model) reverting(s *engine.Snapshot, path string) deed {
 	spans := func(ctx context.Context) ([]engine.Span, error) {
 		before, err := e.Before(ctx, s)
 		if err == nil && before == nil {
-			err = fmt.Errorf("%s is the first of its worktree: what it changed is not known", short(s.ID))
+			err = fmt.Errorf("%s is the first of its worktree: there is nothing before it to compare it with", short(s.ID))
 		}
 		if err != nil {
 			return nil, err
