@@ -110,7 +110,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 		st.Redo = h.Redo.Depth
 	}
 	if a := h.Away; a != nil {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("a bisect stands open since %s: bisect reset puts back what was there before (%v)", a.Since.Format(time.RFC3339), a.Home))
+		st.Warnings = append(st.Warnings, fmt.Sprintf("a bisect stands open since %s: \"rewind bisect reset\" puts back what was there before (%v)", a.Since.Format(time.RFC3339), a.Home))
 	}
 	if strange := strangeError(h); strange != nil {
 		st.Warnings = append(st.Warnings, strange.Error())

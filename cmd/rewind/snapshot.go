@@ -35,6 +35,7 @@ func snapshotCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		a.warnOfBisect(ctx, c, e)
 		if !dry {
 			defer a.startWatcher(ctx, e)
 			return a.snapshot(ctx, e, &opt, begin)
