@@ -66,7 +66,7 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	if e.repo != nil {
 		c, err := e.repo.ReadCommit(s.Head)
 		if err != nil {
-			return nil, fmt.Errorf("%w: the commit that HEAD was at (%q) is not in git: export writes the files alone", ErrRefused, s.Head)
+			return nil, fmt.Errorf("%w: HEAD was at no commit that git has, so there can be no linked worktree: \"rewind export\" writes the files alone", ErrRefused)
 		}
 		head = c.Tree
 	}

@@ -253,7 +253,7 @@ func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, e
 			return f, r, err
 		}
 	}
-	return nil, r, fmt.Errorf("%w: %s (rewind forks lists them)", ErrNone, dir)
+	return nil, r, fmt.Errorf("%w: %s (\"rewind forks\" lists them)", ErrNone, dir)
 }
 
 // record records what is in a fork now, if it differs from the snapshot that was
