@@ -303,7 +303,7 @@ func (a *app) nothingToChange(id oid.ID, named int) string {
 	if mergedBy[a.verb] != "" {
 		already := "the files have all of it already"
 		if a.verb == "revert" {
-			already = "the files have nothing of it any more"
+			already = "the files have none of it"
 		}
 		if named > 0 {
 			already = "but for the paths named above, " + already
