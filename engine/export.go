@@ -96,12 +96,14 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	return exported(s, t, out), err
 }
 
-// Unfork removes a linked worktree with everything in it. With a commit, its HEAD,
-// it is [ErrRefused] if no branch, tag or remote has that.
-func (e *Engine) Unfork(ctx context.Context, dir string, head oid.ID) error {
-	if !head.IsZero() {
-		if kept, err := e.repo.OnBranch(ctx, head); err != nil || !kept {
-			return errors.Join(err, fmt.Errorf("%w: its HEAD is at %v, which no branch has (git branch NAME %v keeps it)", ErrRefused, head, head))
+// Unfork removes a linked worktree with everything in it. With the commit at which its
+// HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has.
+func (e *Engine) Unfork(ctx context.Context, dir string, began oid.ID) error {
+	if !began.IsZero() {
+		if lost, err := e.repo.Unkept(ctx, dir, began); err != nil {
+			return err
+		} else if !lost.IsZero() {
+			return fmt.Errorf("%w: %v was made in it, which no branch has (git branch NAME %v keeps it)", ErrRefused, lost, lost)
 		}
 	}
 	return e.repo.DropWorktree(ctx, dir)

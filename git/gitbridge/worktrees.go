@@ -26,6 +26,11 @@ func (r *Repo) AddWorktree(ctx context.Context, dir string, head oid.ID) (gitDir
 	if _, err := r.git(ctx, nil, "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, head.String()); err != nil {
 		return "", err
 	}
+	return gitDirIn(dir)
+}
+
+// gitDirIn returns the git directory to which a linked worktree leads.
+func gitDirIn(dir string) (gitDir string, err error) {
 	text, err := regular.Read(filepath.Join(dir, ".git"), gitFileMax)
 	if err != nil {
 		return "", err
@@ -55,9 +60,33 @@ func (r *Repo) DropWorktree(ctx context.Context, dir string) error {
 	return err
 }
 
-// OnBranch reports whether a commit is reachable from a branch, a tag or what was
-// fetched.
-func (r *Repo) OnBranch(ctx context.Context, commit oid.ID) (bool, error) {
-	out, err := r.git(ctx, nil, "for-each-ref", "--count=1", "--contains="+commit.String(), "refs/heads", "refs/tags", "refs/remotes")
-	return out != "", err
+// Unkept returns a commit that would go with a linked worktree: its HEAD is there, or
+// was, and neither a branch, a tag or what was fetched has it, nor the commit at which the
+// worktree began. It is zero if there is none.
+func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID) (commit oid.ID, err error) {
+	gitDir, err := gitDirIn(dir)
+	if err != nil {
+		return commit, err
+	}
+	var ask strings.Builder
+	fmt.Fprintf(&ask, "worktrees/%s/HEAD\n", filepath.Base(gitDir))
+	log, err := regular.Read(filepath.Join(gitDir, "logs", "HEAD"), headLogMax)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return commit, err
+	}
+	for line := range strings.Lines(string(log)) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			if id, err := oid.Parse(fields[1]); err == nil && !id.IsZero() {
+				fmt.Fprintf(&ask, "%v\n", id)
+			}
+		}
+	}
+	out, err := r.git(ctx, strings.NewReader(ask.String()), "rev-list", "--max-count=1", "--stdin", "--not", began.String(), "--branches", "--tags", "--remotes")
+	if err != nil || out == "" {
+		return commit, err
+	}
+	return oid.Parse(out)
 }
+
+// headLogMax bounds the reflog of a linked worktree's HEAD.
+const headLogMax = 64 << 20

@@ -68,17 +68,11 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 		return nil, err
 	}
 	if f.Git {
-		head := zero
+		began := zero
 		if !force {
-			p, err := there.Preview(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if p.Head != base.Head {
-				head = p.Head
-			}
+			began = base.Head
 		}
-		if err := e.Unfork(ctx, f.Dir, head); errors.Is(err, engine.ErrRefused) {
+		if err := e.Unfork(ctx, f.Dir, began); errors.Is(err, engine.ErrRefused) {
 			return nil, fmt.Errorf("%w: %w", ErrUnsaved, err)
 		} else if err != nil {
 			return nil, err
