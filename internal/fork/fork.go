@@ -259,7 +259,14 @@ func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, e
 // record records what is in a fork now, if it differs from the snapshot that was
 // written there. It returns that one otherwise.
 func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *engine.Snapshot, err error) {
-	if base, err = there.Find(ctx, f.Snapshot); err != nil {
+	away, err := there.Away(ctx)
+	if err == nil && away != nil {
+		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %v alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home)
+	}
+	if err == nil {
+		base, err = there.Find(ctx, f.Snapshot)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	changes, err := f.changes(ctx, there)
