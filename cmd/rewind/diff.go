@@ -71,7 +71,7 @@ func splitPaths(c *cobra.Command, args []string, most int) (before, paths []stri
 		before, paths = args[:n], args[n:]
 	}
 	if len(before) > most {
-		return nil, nil, usagef("%s: too many arguments (put paths after --)", c.Name())
+		return nil, nil, usagef("%s: %q is too much (put paths after --)", c.Name(), before[most])
 	}
 	return before, paths, nil
 }
