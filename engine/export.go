@@ -96,7 +96,7 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	return exported(s, t, out), err
 }
 
-// Unfork removes a linked worktree with everything in it. With the commit at which its
+// Unfork removes a linked worktree with everything in it, and what git keeps of it. With the commit at which its
 // HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has.
 func (e *Engine) Unfork(ctx context.Context, dir string, began oid.ID) error {
 	if !began.IsZero() {

@@ -55,8 +55,14 @@ func PutIndex(gitDir string, index []byte) error {
 }
 
 // DropWorktree removes a linked worktree with everything in it, unless it is locked.
+// Of one whose directory is gone it removes what git keeps of it, also where that is
+// locked: git does so while it makes one, and a kill leaves that.
 func (r *Repo) DropWorktree(ctx context.Context, dir string) error {
-	_, err := r.git(ctx, nil, "worktree", "remove", "--force", dir)
+	args := []string{"worktree", "remove", "--force", dir}
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		args = []string{"worktree", "remove", "--force", "--force", dir}
+	}
+	_, err := r.git(ctx, nil, args...)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -18,6 +19,35 @@ func recorded(t *testing.T) (*engine.Engine, *engine.Snapshot) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a"), "a")
+	e, err := engine.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, r.Snapshot
+}
+
+// committed opens a repository with a commit, of which there is a snapshot.
+func committed(t *testing.T) (*engine.Engine, *engine.Snapshot) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: the git program is not here")
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a"), "a")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "a"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
 	e, err := engine.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,5 +149,69 @@ func TestADirectoryThatComesBeforeAForkIsMadeIsNotTheFork(t *testing.T) {
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("in it are %v, %v", names, err)
+	}
+}
+
+// Git locks a worktree while it makes one. A kill then leaves the lock, and git refuses
+// to make another one there.
+func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
+	for what, spoil := range map[string]func(dir string) error{
+		"an empty directory": func(dir string) error { return os.Remove(filepath.Join(dir, ".git")) },
+		"its .git file":      func(string) error { return nil },
+		"nothing":            os.RemoveAll,
+	} {
+		t.Run(what, func(t *testing.T) {
+			e, s := committed(t)
+			dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Make(t.Context(), e, s, dir); err != nil {
+				t.Fatal(err)
+			}
+			f, r, err := find(t.Context(), e, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Whole = false
+			put(t, filepath.Join(e.Root(), ".git", "worktrees", "f", "locked"), "initializing")
+			if err := errors.Join(r.put(f), os.Remove(filepath.Join(dir, "a")), spoil(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := os.ReadDir(filepath.Join(e.Root(), ".git", "worktrees")); err == nil && len(left) > 0 {
+				t.Errorf("git keeps %v", left)
+			}
+			if _, err := Make(t.Context(), e, s, dir); err != nil {
+				t.Errorf("another one there: %v", err)
+			}
+		})
+	}
+}
+
+func TestANoteOfALinkedWorktreeWithoutGitIsRefused(t *testing.T) {
+	e, s := recorded(t)
+	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(t.Context(), e, s, dir); err != nil {
+		t.Fatal(err)
+	}
+	f, r, err := find(t.Context(), e, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Git = true
+	if err := r.put(f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Remove(t.Context(), e, dir, true, &engine.Options{}); err == nil {
+		t.Error("removed")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
 	}
 }

@@ -30,6 +30,9 @@ func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *
 	if err != nil {
 		return nil, err
 	}
+	if st, err := e.Status(ctx); err != nil || f.Git && !st.Git {
+		return nil, errors.Join(err, fmt.Errorf("%w: %s is a linked worktree, and git is left out", engine.ErrRefused, f.Dir))
+	}
 	out := &Removed{Dir: f.Dir, State: f.state()}
 	switch out.State {
 	case Another:
@@ -44,6 +47,9 @@ func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *
 		if out.Recorded, err = f.remove(ctx, e, force, opt); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := os.Lstat(f.Dir); f.Git && !f.Whole && errors.Is(err, os.ErrNotExist) {
+		_ = e.Unfork(ctx, f.Dir, zero) // git was perhaps killed too, and then keeps the name locked; else it knows of none
 	}
 	return out, r.drop(f)
 }
