@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -85,12 +84,13 @@ func editsOf(edits []Edit, alg oid.Algorithm) (wanted map[string]plan.Edit, text
 
 // stageTexts stages the contents that the steps of a plan write and no snapshot has.
 func (p *Plan) stageTexts(ctx context.Context, stage *cas.Stage) (ids []oid.ID, err error) {
+	staged := map[oid.ID]bool{}
 	for _, s := range p.steps {
-		if text, ok := p.texts[s.Want.ID]; ok && !slices.Contains(ids, s.Want.ID) {
+		if text, ok := p.texts[s.Want.ID]; ok && !staged[s.Want.ID] {
 			if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
 				return nil, objects.StoreError(err)
 			}
-			ids = append(ids, s.Want.ID)
+			ids, staged[s.Want.ID] = append(ids, s.Want.ID), true
 		}
 	}
 	return ids, nil

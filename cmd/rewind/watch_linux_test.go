@@ -268,6 +268,7 @@ func TestAWatchEndsWithoutATrace(t *testing.T) {
 	} {
 		g := newGround(t)
 		w := g.watch("--quiet", "100ms")
+		until(t, "it is at rest", func() bool { return len(g.json("list", "--all")["snapshots"].([]any)) == 1 })
 		end(g, w)
 		if exit := w.ends(); exit != 0 {
 			t.Errorf("%s: exit %d", what, exit)
