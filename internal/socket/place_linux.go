@@ -84,10 +84,15 @@ func placeOf(getenv func(string) string) string {
 // Close closes the place.
 func (p *Place) Close() error { return unix.Close(p.fd) }
 
-// Key names a directory as it is now: one that is put in its place later has another.
+// Key names a directory as it is now: one that is put in its place later has another,
+// also if both were made within one grain of the file system's clock.
 func Key(dir string) (string, error) {
 	birth, err := dirfd.Birth(dir)
-	return digest(birth, dir)[:20], err
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Stat(dir, &st)
+	}
+	return digest(birth, dir, fmt.Sprint(st.Dev, st.Ino))[:20], err
 }
 
 func digest(parts ...string) string {

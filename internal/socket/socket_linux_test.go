@@ -322,3 +322,19 @@ func TestASocketThatWasTakenAwayDoesNotStand(t *testing.T) {
 		t.Error("it stands")
 	}
 }
+
+func TestADirectoryThatWasMadeInTheSameMomentHasAnotherKey(t *testing.T) {
+	base := t.TempDir()
+	one, other, away := filepath.Join(base, "one"), filepath.Join(base, "other"), filepath.Join(base, "away")
+	for range 20 { // one grain is some milliseconds
+		must(t, os.Mkdir(one, 0o700), os.Mkdir(other, 0o700))
+		was, err := Key(one)
+		must(t, err, os.Rename(one, away), os.Rename(other, one))
+		is, err := Key(one)
+		must(t, err)
+		if was == is {
+			t.Fatal("a directory that took the place of another one has its key")
+		}
+		must(t, os.Remove(one), os.Remove(away))
+	}
+}
