@@ -33,10 +33,12 @@ lint: ## staticcheck, at the version of tools/go.mod
 	@echo "== lint: staticcheck (the first run builds it)"
 	@go tool -modfile=tools/go.mod staticcheck $(PKG)
 
+# With the race detector a process sleeps for a second before it exits, and the tests
+# start thousands.
 check: ## the Go tests, with the race detector (PKG=./cas, TIMEOUT=15m)
 	@echo "== check: the Go tests with the race detector; building them takes minutes the first time"
 	@go vet -C tools ./testsum && go test -C tools ./testsum
-	@go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
+	@GORACE="atexit_sleep_ms=0 $$GORACE" go test -race -timeout $(TIMEOUT) -json $(PKG) | go run -C tools ./testsum
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"
