@@ -101,8 +101,10 @@ func TestSomeHunksMakeWhatGitApplyMakes(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), old, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Parts share lines, and a part does not know which others were chosen.
-		cmd := exec.Command("git", "apply", "--recount", "--allow-overlap")
+		// Parts share lines, and a part does not know which others were chosen. Without
+		// --unidiff-zero a part of the first lines would have to be at the very beginning,
+		// also where another one has put lines before it.
+		cmd := exec.Command("git", "apply", "--recount", "--allow-overlap", "--unidiff-zero")
 		cmd.Dir, cmd.Stdin = dir, bytes.NewReader(patch)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git apply: %v\n%s\n%s", err, out, patch)
