@@ -60,6 +60,15 @@ func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) 
 			moved[content(what)] = true
 		}
 	}
+	// The span moved a file that the present has changed: it comes to its new path as it is.
+	follows := func(path string) bool {
+		for old, what := range base {
+			if base[path] == "" && theirs[old] == "" && content(what) == content(theirs[path]) && before[old] != what && content(after[path]) == content(before[old]) {
+				return true
+			}
+		}
+		return false
+	}
 	for _, p := range []picture{base, theirs, before, after} {
 		for path := range p {
 			changed, dir := before[path] != after[path], isDirectory(before[path]) || isDirectory(after[path])
@@ -68,7 +77,7 @@ func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) 
 				m.fail("%s was changed, and the span has not changed it", path)
 			case changed && after[path] == "" && theirs[path] != "":
 				m.fail("%s went, and the span has it", path)
-			case !dir && !before.special(path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path):
+			case !dir && !before.special(path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path) && !follows(path):
 				m.fail("%s is %.60q, not %.60q, and not named", path, after[path], theirs[path])
 			}
 		}
