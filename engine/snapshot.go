@@ -109,7 +109,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 
 // compare fills in what differs from where the files stood.
 func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
-	if r.Changed, r.First, err = e.changed(ctx, c); err != nil || r.Reused {
+	if row := r.Snapshot.Changed; row != nil && row.Known && c.here != nil && c.here.Lost == "" && !r.Reused {
+		r.Changed = row.Files + row.Dirs // counted as it was recorded
+	} else if r.Changed, r.First, err = e.changed(ctx, c); err != nil || r.Reused {
 		return err
 	}
 	r.Exposed, err = e.exposed(ctx, c)
@@ -220,7 +222,7 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	row := changed()
 	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if s, reused, err = e.writeRecord(u, held, way, s); err == nil && !reused {
-			err = u.PutChanged(s.ID, row)
+			s.Changed, err = row, u.PutChanged(s.ID, row)
 		}
 		if err != nil || also == nil {
 			return err
@@ -323,23 +325,11 @@ func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, er
 		if n, known := c.Recorded(); known {
 			return n, true, nil
 		}
-		for at, err := range tree.Walk(c.State, e.alg, c.Trees) {
-			if err != nil {
-				return 0, true, err
-			}
-			if !at.To.Mode.IsDir() {
-				n++
-			}
-		}
-		return n, true, nil
+		n, err = tree.Count(tree.Walk(c.State, e.alg, c.Trees), func(at tree.Change) bool { return !at.To.Mode.IsDir() })
+		return n, true, err
 	}
-	for _, err := range tree.Diff(here.State(), c.State, e.alg, c.Trees) {
-		if err != nil {
-			return 0, false, err
-		}
-		n++
-	}
-	return n, false, nil
+	n, err = tree.Count(tree.Diff(here.State(), c.State, e.alg, c.Trees), func(tree.Change) bool { return true })
+	return n, false, err
 }
 
 // putSkipped keeps a long list of skipped paths in a stage.

@@ -51,6 +51,19 @@ type differ struct {
 	held            int               // entries of those
 }
 
+// Count counts the changes that are to be counted, up to the first error.
+func Count(list iter.Seq2[Change, error], counted func(Change) bool) (n int, err error) {
+	for c, err := range list {
+		if err != nil {
+			return n, err
+		}
+		if counted(c) {
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (d *differ) dir(path string, from, to State) error {
 	pair := [2]State{from, to}
 	if from == to || d.silent[pair] {
