@@ -5,17 +5,21 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"sync"
 )
 
 //go:embed page.html
 var pageText string
 
-// page is filled with a pageData.
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ms": ms, "thousands": thousands, "digits": digits, "duration": duration,
-	"svg": func(s string) template.HTML { return template.HTML(s) }, // made in this package, from escaped text
-	"css": func() template.CSS { return template.CSS(plotStyle) },
-}).Parse(pageText))
+// page is filled with a pageData. It is made when it is wanted: this package is in a
+// program that is started at each turn.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"ms": ms, "thousands": thousands, "digits": digits, "duration": duration,
+		"svg": func(s string) template.HTML { return template.HTML(s) }, // made in this package, from escaped text
+		"css": func() template.CSS { return template.CSS(plotStyle) },
+	}).Parse(pageText))
+})
 
 // A pageData is what the page shows.
 type pageData struct {
@@ -58,7 +62,7 @@ func (r *Report) HTML(w io.Writer) error {
 	for i := range r.Results {
 		data.Tables = append(data.Tables, r.Results[i].table())
 	}
-	return page.Execute(w, data)
+	return page().Execute(w, data)
 }
 
 // Plot writes the plot of latency over the number of files as a picture of its

@@ -50,13 +50,6 @@ func runCommand(a *app) *cobra.Command {
 	return c
 }
 
-// hearsItself reports whether a command hears signals itself: run, for which they
-// are its command's, and bisect, which puts the files back first.
-func hearsItself(root *cobra.Command, args []string) bool {
-	c, _, err := root.Find(args)
-	return err == nil && (c.Name() == "run" || c.Name() == "bisect")
-}
-
 func (r *around) run(ctx context.Context, args []string) error {
 	id := strconv.FormatInt(time.Now().UnixNano(), 36)
 	r.point = engine.SnapshotOptions{Session: id, Entry: id, Agent: "run", Prompt: shortened(strings.Join(args, " "), 72)}

@@ -22,13 +22,6 @@ type benchRun struct {
 	plot      string
 }
 
-// isBench reports whether a command line is that of bench: however long it takes, it
-// removes what it made before it ends.
-func isBench(root *cobra.Command, args []string) bool {
-	c, _, err := root.Find(args)
-	return err == nil && c.Name() == "bench"
-}
-
 func benchCommand(a *app) *cobra.Command {
 	r := &benchRun{app: a}
 	c := verb("bench", "Measure rewind beside git and its peers, on copies, in one run", nothing, func(c *cobra.Command, _ []string) error {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -36,13 +37,19 @@ func catCommand(a *app) *cobra.Command {
 // cutID separates ID:PATH. Some kinds of names have a colon of their own: a time has
 // it in its braces, the others one at their beginning and no more.
 func cutID(text string) (id, path string, ok bool) {
-	if name := ownColon.FindString(text); name != "" {
+	if name := ownColon().FindString(text); name != "" {
 		return name[:len(name)-1], text[len(name):], true
 	}
 	return strings.Cut(text, ":")
 }
 
-var ownColon = regexp.MustCompile(`^(@\{[^}]*\}|(undo|prompt|label|pin|):[^:]+):`)
+var ownColon = pattern(`^(@\{[^}]*\}|(undo|prompt|label|pin|):[^:]+):`)
+
+// pattern compiles an expression when it is first needed: whatever a program makes
+// beforehand, each start of it takes longer.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 func exportCommand(a *app) *cobra.Command {
 	return verb("export ID DIR", "Write what a snapshot holds into a new directory", takes(2, 2, "rewind export @ ../copy"), func(c *cobra.Command, args []string) error {

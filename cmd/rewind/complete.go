@@ -19,7 +19,7 @@ const momentsOffered = 20
 // completeIDs lets the shell complete the IDs that a command takes, with what each
 // one is. What lies behind them, and paths, are the shell's own matter.
 func (a *app) completeIDs(c *cobra.Command) {
-	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
+	words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(c.Use, "[", ""), "]", ""))[1:]
 	if !slices.ContainsFunc(words, isID) || c.ValidArgsFunction != nil {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -154,5 +155,68 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 		{"locked or unlocked", 1, []string{"flock"}},
 		{"synced", 0.1, []string{"fsync", "fdatasync", "syncfs"}},
 		{"all", 45, []string{"all"}},
+	})
+}
+
+// What the packages of this module make before the program begins, and the tree of
+// commands, each start pays for: each of its hooks, and each of its snapshots.
+func TestAStartMakesLittle(t *testing.T) {
+	cmd := exec.Command("program", "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	packages, made := 0, 0
+	for line := range strings.Lines(string(said)) {
+		words := strings.Fields(line) // init PACKAGE @1 ms, 2 ms clock, 3 bytes, 4 allocs
+		if len(words) != 11 || words[0] != "init" || !strings.Contains(words[1], "/rewind/") || strings.HasSuffix(words[1], "/cmd/rewind") {
+			continue
+		}
+		n, err := strconv.Atoi(words[9])
+		if err != nil {
+			t.Fatal(line)
+		}
+		packages, made = packages+1, made+n
+	}
+	t.Logf("%d packages allocate %d times before the program begins", packages, made)
+	if packages < 10 || made > 210 {
+		t.Errorf("%d packages allocate %d times before the program begins, at most 210 were expected", packages, made)
+	}
+	line := testing.AllocsPerRun(5, func() { newLine([]string{"hook", "claude", "Stop"}, stdio{}) })
+	t.Logf("a command line: %.0f allocations", line)
+	if line > 1100 {
+		t.Errorf("a command line: %.0f allocations, at most 1100 were expected", line)
+	}
+}
+
+func TestAHookBesideAWatcherCostsFewSystemCalls(t *testing.T) {
+	needStrace(t)
+	g := newGround(t)
+	g.watch("--no-points")
+	g.settled()
+	before := g.served()
+	all := []calls{{}, {}}
+	for i, args := range [][]string{{"--version"}, {"hook", "claude", "UserPromptSubmit"}} {
+		log := filepath.Join(t.TempDir(), "calls")
+		cmd := traced(log, args...)
+		for i, word := range cmd.Args { // who serves is asked by its own program alone
+			if word == "rewind" {
+				cmd.Args[i] = "program"
+			}
+		}
+		cmd.Dir, cmd.Env = g.dir, append(os.Environ(), g.env...)
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt_id":"p","prompt":"words"}`, g.dir))
+		if out, err := cmd.CombinedOutput(); err != nil || i == 1 && len(out) > 0 {
+			t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+		}
+		all[i] = callsIn(t, log)
+	}
+	if n := g.served(); n != before+1 {
+		t.Fatalf("%v hooks were served, want one", n-before)
+	}
+	within(t, each(all[0], all[1], 1), []limit{
+		{"opened", 1, []string{"openat", "openat2"}},
+		{"all", 33, []string{"all"}},
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
@@ -221,17 +220,17 @@ func examineCost(st *engine.Status, add adding) {
 
 // What a warning itself says that mends it, and the setting that it is about.
 var (
-	quotedCommand = regexp.MustCompile(`"((?:git|sudo|rewind) [^"]+)"`)
-	settingName   = regexp.MustCompile(`^(?:unknown )?setting (rewind\.[A-Za-z]+)`)
+	quotedCommand = pattern(`"((?:git|sudo|rewind) [^"]+)"`)
+	settingName   = pattern(`^(?:unknown )?setting (rewind\.[A-Za-z]+)`)
 )
 
 // examineWarning says what a warning of the engine is about, and what mends it.
 func examineWarning(w string) setup.Check {
 	c := setup.Check{What: "warning", State: setup.ToDo, Text: w}
-	if m := quotedCommand.FindStringSubmatch(w); m != nil {
+	if m := quotedCommand().FindStringSubmatch(w); m != nil {
 		c.Mend = m[1]
 	}
-	switch m := settingName.FindStringSubmatch(w); {
+	switch m := settingName().FindStringSubmatch(w); {
 	case m != nil:
 		c.What, c.Mend = "setting", "git config --show-origin --get-all "+m[1]+" tells where it stands; so may the file rewind/config of yours"
 	case strings.Contains(w, "max_user_watches"):

@@ -62,13 +62,6 @@ func hookCommand(a *app) *cobra.Command {
 	return c
 }
 
-// isHook reports whether a command line calls a hook. Those never fail: an agent may
-// take an exit code for an answer, and refuse the prompt.
-func isHook(root *cobra.Command, args []string) bool {
-	c, _, err := root.Find(args)
-	return err == nil && c.Name() == "hook"
-}
-
 // getenv is the environment, with what flags say.
 func (h *hooking) getenv(name string) string {
 	if name == "REWIND_HOOK_TOOLS" && h.tools != "" {

@@ -14,22 +14,25 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
+	c := newLine(os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter, self: os.Args[0]})
 	if err := enoughFiles(); err != nil {
 		say(os.Stderr, "rewind: %v\n", err)
-		os.Exit(exitUnless(isHook(newRoot(&app{}), os.Args[1:]), exitFailed))
+		os.Exit(c.exit(exitFailed))
 	}
 	collectLater()
 	ctx, stop, off := context.Background(), func() {}, func() bool { return false }
-	if !hearsItself(newRoot(&app{}), os.Args[1:]) {
+	if !c.hearsItself() {
 		ctx, stop = interruptible(ctx)
-		if !isBench(newRoot(&app{}), os.Args[1:]) {
+		if !c.isBench() {
 			off = endAfter(ctx, os.Stderr)
 		}
 	}
-	code := run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, endAfter: endAfter, self: os.Args[0]})
+	code := c.run(ctx)
 	off()
 	stop()
 	os.Exit(code)
@@ -113,34 +116,64 @@ func wantsJSON(a *app, args []string) bool {
 	return a.json || a.engine == nil && slices.Contains(args, "--json")
 }
 
-// exitUnless is the exit code of a command, unless that must not fail.
-func exitUnless(unfailing bool, code int) int {
-	if unfailing {
+// A commandLine is one call of the program. The tree of all commands is made once for it: that takes
+// longer than many a command.
+type commandLine struct {
+	app  *app
+	out  *output
+	root *cobra.Command
+	args []string
+	verb string // the name of the command, if there is such a one
+}
+
+func newLine(args []string, io stdio) *commandLine {
+	out := &output{Writer: io.out}
+	io.out = out
+	c := &commandLine{app: &app{stdio: io}, out: out, args: args}
+	c.root = newRoot(c.app)
+	c.root.SetArgs(args)
+	c.root.SetIn(io.in)
+	c.root.SetOut(io.out)
+	c.root.SetErr(io.err)
+	if found, _, err := c.root.Find(args); err == nil {
+		c.verb = found.Name()
+	}
+	return c
+}
+
+// exit is the exit code of the process. That of a hook is always 0: an agent may take
+// another one for an answer, and refuse the prompt.
+func (c *commandLine) exit(code int) int {
+	if c.verb == "hook" {
 		return exitDone
 	}
 	return code
 }
 
+// hearsItself reports whether the command hears signals itself: run, for which they
+// are its command's, and bisect, which puts the files back first.
+func (c *commandLine) hearsItself() bool { return c.verb == "run" || c.verb == "bisect" }
+
+// isBench reports whether it is the command bench: however long it takes, it removes
+// what it made before it ends.
+func (c *commandLine) isBench() bool { return c.verb == "bench" }
+
 // run carries out one command line and returns the exit code.
-func run(ctx context.Context, args []string, io stdio) int {
-	out := &output{Writer: io.out}
-	a := &app{stdio: stdio{in: io.in, out: out, err: io.err, endAfter: io.endAfter, self: io.self}}
-	root := newRoot(a)
-	root.SetArgs(args)
-	root.SetIn(io.in)
-	root.SetOut(out)
-	root.SetErr(io.err)
-	err := root.ExecuteContext(ctx)
+func run(ctx context.Context, args []string, io stdio) int { return newLine(args, io).run(ctx) }
+
+func (c *commandLine) run(ctx context.Context) int {
+	a := c.app
+	err := c.root.ExecuteContext(ctx)
 	a.close()
-	if lost := out.failed(); lost != nil && (err == nil || isSilent(err)) {
+	if lost := c.out.failed(); lost != nil && (err == nil || isSilent(err)) {
 		err = lost
 	}
 	if err != nil && !isSilent(err) {
 		a.progress.clear()
-		say(io.err, "rewind: %v\n", errors.New(sentence(ctx, err)))
+		say(a.err, "rewind: %v\n", errors.New(sentence(ctx, err)))
 	}
-	if err != nil && !a.told && wantsJSON(a, args) {
+	if err != nil && !a.told && wantsJSON(a, c.args) {
 		a.printJSON(map[string]any{"error": jsonError{Message: sentence(ctx, err), Exit: exitCode(err)}})
 	}
-	return exitUnless(isHook(root, args), exitCode(err))
+	return c.exit(exitCode(err))
 }

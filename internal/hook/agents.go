@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Generic is the agent of which nothing is known: whoever calls the hook says in
@@ -13,56 +14,57 @@ const Generic = "generic"
 // A dialect is how one agent names what happens. An event that is listed with
 // [Nothing] is known and asks for nothing.
 type dialect struct {
-	events map[string]Act
+	events []map[string]Act
 	read   func(e *Event, m fields) // what the agent says in other fields than most
 }
 
 // agents lists the names that [readEvent] knows.
-func agents() []string { return slices.Sorted(maps.Keys(dialects)) }
-
-// claudes are the events as Claude Code has them. Others took the names over.
-var claudes = map[string]Act{
-	"UserPromptSubmit": Before, "Stop": After, "StopFailure": After,
-	"PreToolUse": BeforeTool, "PostToolUse": AfterTool, "PostToolUseFailure": AfterTool,
-	"PreCompact": Compaction, "PostCompact": Compaction,
-}
+func agents() []string { return slices.Sorted(maps.Keys(dialects())) }
 
 // quiet are events of one agent or another that ask for nothing. A hook that is set
 // up for all of them is no mistake.
-var quiet = strings.Fields(`SessionStart SessionEnd Setup UserPromptExpansion PermissionRequest PermissionDenied PostToolBatch
+const quiet = `SessionStart SessionEnd Setup UserPromptExpansion PermissionRequest PermissionDenied PostToolBatch
 	SubagentStart SubagentStop Notification TaskCreated TaskCompleted ConfigChange InstructionsLoaded CwdChanged FileChanged
 	DirectoryAdded WorktreeCreate WorktreeRemove PreModelRequest PostModelRequest BeforeModel AfterModel BeforeToolSelection
-	sessionStart sessionEnd userPromptTransformed permissionRequest subagentStart subagentStop errorOccurred notification`)
+	sessionStart sessionEnd userPromptTransformed permissionRequest subagentStart subagentStop errorOccurred notification`
 
-var dialects = map[string]dialect{
-	"claude": {events: with(claudes)},
-	"codex":  {events: with(claudes, map[string]Act{"Interrupt": After})},
-	"qwen":   {events: with(claudes)},
-	"tallow": {events: with(claudes, map[string]Act{"before_agent_start": Before, "agent_end": After, "tool_call": BeforeTool, "tool_result": AfterTool, "session_before_compact": Compaction, "session_compact": Compaction})},
-	"copilot": {read: readCopilot, events: with(claudes, map[string]Act{
-		"userPromptSubmitted": Before, "agentStop": After, "preToolUse": BeforeTool, "postToolUse": AfterTool, "postToolUseFailure": AfterTool, "preCompact": Compaction,
-	})},
-	"gemini": {events: with(map[string]Act{"BeforeAgent": Before, "AfterAgent": After, "BeforeTool": BeforeTool, "AfterTool": AfterTool, "PreCompress": Compaction})},
-	"opencode": {read: readOpenCode, events: with(map[string]Act{
-		"chat.message": Before, "session.idle": After, "tool.execute.before": BeforeTool, "tool.execute.after": AfterTool,
-		"experimental.session.compacting": Compaction, "session.compacted": Compaction,
-		"plugin.load": Nothing, "session.created": Nothing, "session.status": Nothing, "dispose": Nothing,
-	})},
-	Generic: {read: func(e *Event, m fields) { e.Label = m.text("label") }, events: with(map[string]Act{
-		"before": Before, "after": After, "before-tool": BeforeTool, "after-tool": AfterTool, "compaction": Compaction,
-	})},
-}
+// dialects are made when a hook is called: whatever a program makes beforehand, each
+// start of it takes longer.
+var dialects = sync.OnceValue(func() map[string]dialect {
+	type list = []map[string]Act
+	claudes := map[string]Act{ // the events as Claude Code has them; others took the names over
+		"UserPromptSubmit": Before, "Stop": After, "StopFailure": After,
+		"PreToolUse": BeforeTool, "PostToolUse": AfterTool, "PostToolUseFailure": AfterTool,
+		"PreCompact": Compaction, "PostCompact": Compaction,
+	}
+	return map[string]dialect{
+		"claude": {events: list{claudes}},
+		"codex":  {events: list{claudes, {"Interrupt": After}}},
+		"qwen":   {events: list{claudes}},
+		"tallow": {events: list{claudes, {"before_agent_start": Before, "agent_end": After, "tool_call": BeforeTool, "tool_result": AfterTool, "session_before_compact": Compaction, "session_compact": Compaction}}},
+		"copilot": {read: readCopilot, events: list{claudes, {
+			"userPromptSubmitted": Before, "agentStop": After, "preToolUse": BeforeTool, "postToolUse": AfterTool, "postToolUseFailure": AfterTool, "preCompact": Compaction,
+		}}},
+		"gemini": {events: list{{"BeforeAgent": Before, "AfterAgent": After, "BeforeTool": BeforeTool, "AfterTool": AfterTool, "PreCompress": Compaction}}},
+		"opencode": {read: readOpenCode, events: list{{
+			"chat.message": Before, "session.idle": After, "tool.execute.before": BeforeTool, "tool.execute.after": AfterTool,
+			"experimental.session.compacting": Compaction, "session.compacted": Compaction,
+			"plugin.load": Nothing, "session.created": Nothing, "session.status": Nothing, "dispose": Nothing,
+		}}},
+		Generic: {read: func(e *Event, m fields) { e.Label = m.text("label") }, events: list{{
+			"before": Before, "after": After, "before-tool": BeforeTool, "after-tool": AfterTool, "compaction": Compaction,
+		}}},
+	}
+})
 
-// with joins lists of events, and adds those that ask for nothing.
-func with(lists ...map[string]Act) map[string]Act {
-	all := map[string]Act{}
-	for _, name := range quiet {
-		all[name] = Nothing
+// act returns what an event asks for, and whether its name is known.
+func (d *dialect) act(event string) (act Act, known bool) {
+	for _, list := range d.events {
+		if act, known = list[event]; known {
+			return act, true
+		}
 	}
-	for _, list := range lists {
-		maps.Copy(all, list)
-	}
-	return all
+	return Nothing, slices.Contains(strings.Fields(quiet), event)
 }
 
 // readCopilot knows that Copilot's sub-agents have sessions of their own: what their

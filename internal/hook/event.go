@@ -60,9 +60,9 @@ const (
 // not known, has the act [Nothing].
 func readEvent(agent, name string, input io.Reader) (Event, error) {
 	e := Event{Agent: agent, Name: name}
-	d, known := dialects[agent]
+	d, known := dialects()[agent]
 	if !known {
-		d, e.Agent = dialects[Generic], Generic
+		d, e.Agent = dialects()[Generic], Generic
 	}
 	m, err := object(input)
 	if err != nil {
@@ -79,7 +79,7 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 	if d.read != nil {
 		d.read(&e, m)
 	}
-	act, listed := d.events[e.Name]
+	act, listed := d.act(e.Name)
 	if e.Prompt == "" && act == Before {
 		e.Prompt = m.text("timestamp") // of Gemini and Copilot: no two prompts have the same
 	}

@@ -312,7 +312,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, agent, name, input string) {
 		e, _ := readEvent(agent, name, strings.NewReader(input))
-		if _, known := dialects[e.Agent]; !known {
+		if _, known := dialects()[e.Agent]; !known {
 			t.Errorf("%q is taken for %q", agent, e.Agent)
 		}
 		if len([]rune(e.Text)) > wordsMax || len(e.Session) > idMax || len(e.Prompt) > idMax || len(e.Files) > filesMax {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,11 +98,10 @@ func openSession(ctx context.Context, path string, begun func()) (*session, erro
 		return nil, err
 	}
 	s := &session{held: held}
-	p := make([]byte, sessionMax)
-	n, _ := held.ReadAt(p, 0)
-	s.size = n
-	if json.Unmarshal(p[:n], s) != nil {
-		*s = session{held: held, size: n}
+	p, _ := io.ReadAll(io.NewSectionReader(held, 0, sessionMax))
+	s.size = len(p)
+	if json.Unmarshal(p, s) != nil {
+		*s = session{held: held, size: len(p)}
 	}
 	return s, nil
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +128,7 @@ func (s *Setup) installed(a *agent) *plugin {
 	if old, err := readReceipt(s.receiptFile(a.name)); a.plugin == "" && err == nil && len(old.Files) > 0 {
 		return nil
 	}
-	p := &plugin{off: switchedOff.Match(settings)}
+	p := &plugin{off: switchedOff().Match(settings)}
 	for _, file := range files { // of several versions the newest
 		text, err := os.ReadFile(file)
 		var m struct{ Version string }
@@ -151,7 +150,7 @@ const pluginName = "rewind@rewind"
 
 // switchedOff finds the plugin where it is off: in the JSON of Claude Code and
 // Copilot CLI, or in the TOML of Codex.
-var switchedOff = regexp.MustCompile(`"rewind@rewind"\s*:\s*false|\[plugins\."rewind@rewind"\]\s*enabled\s*=\s*false`)
+var switchedOff = pattern(`"rewind@rewind"\s*:\s*false|\[plugins\."rewind@rewind"\]\s*enabled\s*=\s*false`)
 
 // version is the one of the plugin that this program brings along.
 func (s *Setup) version(a *agent) string {

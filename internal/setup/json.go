@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A configuration is somebody else's text. It is changed by inserting and cutting
@@ -74,7 +75,13 @@ func isJSON(text []byte) error {
 	return nil
 }
 
-var indentation = regexp.MustCompile(`\n([ \t]+)"`)
+// pattern compiles an expression when it is first needed: most commands set nothing up,
+// and should not pay for it at their start.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+var indentation = pattern(`\n([ \t]+)"`)
 
 // insert adds a value at the end of the array that a path of keys leads to. What is
 // missing on the way is made.
@@ -83,7 +90,7 @@ func insert(text []byte, path []string, value any) ([]byte, error) {
 		text = []byte("{}\n")
 	}
 	unit := "  "
-	if m := indentation.FindSubmatch(text); m != nil {
+	if m := indentation().FindSubmatch(text); m != nil {
 		unit = string(m[1])
 	}
 	at := len(text) - len(bytes.TrimLeft(text, " \t\r\n\ufeff"))

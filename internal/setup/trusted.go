@@ -67,19 +67,19 @@ func (s *Setup) hookKeys(a *agent, p *plugin) ([]hookKey, error) {
 // snake turns an event into the form that it has in a key: UserPromptSubmit into
 // user_prompt_submit.
 func snake(event string) string {
-	return strings.ToLower(capital.ReplaceAllString(event, "${1}_$2"))
+	return strings.ToLower(capital().ReplaceAllString(event, "${1}_$2"))
 }
 
-var capital = regexp.MustCompile(`([a-z])([A-Z])`)
+var capital = pattern(`([a-z])([A-Z])`)
 
 // A hookState is what the user has said of a hook.
 type hookState struct{ trusted, off bool }
 
 var (
-	stateTable = regexp.MustCompile(`^\s*\[\s*hooks\s*\.\s*state\s*\.\s*("(?:[^"\\]|\\.)*"|'[^']*')\s*\]`)
-	stateEntry = regexp.MustCompile(`^\s*("(?:[^"\\]|\\.)*"|'[^']*')\s*[.=](.*)`)
-	anyTable   = regexp.MustCompile(`^\s*\[`)
-	statesOnly = regexp.MustCompile(`^\s*\[\s*hooks\s*\.\s*state\s*\]`)
+	stateTable = pattern(`^\s*\[\s*hooks\s*\.\s*state\s*\.\s*("(?:[^"\\]|\\.)*"|'[^']*')\s*\]`)
+	stateEntry = pattern(`^\s*("(?:[^"\\]|\\.)*"|'[^']*')\s*[.=](.*)`)
+	anyTable   = pattern(`^\s*\[`)
+	statesOnly = pattern(`^\s*\[\s*hooks\s*\.\s*state\s*\]`)
 )
 
 // hookStates reads what Codex has written of hooks into its configuration: a table
@@ -91,16 +91,16 @@ func hookStates(text []byte) map[string]hookState {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
-		switch m := stateTable.FindStringSubmatch(line); {
+		switch m := stateTable().FindStringSubmatch(line); {
 		case m != nil:
 			at, all = unquoted(m[1]), false
 			continue
-		case anyTable.MatchString(line):
-			at, all = "", statesOnly.MatchString(line)
+		case anyTable().MatchString(line):
+			at, all = "", statesOnly().MatchString(line)
 			continue
 		}
 		key := at
-		if m := stateEntry.FindStringSubmatch(line); all && m != nil {
+		if m := stateEntry().FindStringSubmatch(line); all && m != nil {
 			key, line = unquoted(m[1]), m[2]
 		}
 		if key == "" {
