@@ -174,21 +174,31 @@ func (v *View) digests(o object) ([]digest, error) {
 
 // chunk returns the verified bytes of a chunk.
 func (v *View) chunk(d digest) ([]byte, error) {
+	return v.chunkOn(d, v.base)
+}
+
+// chunkOn is chunk, with the function that returns the bytes of a delta's base.
+func (v *View) chunkOn(d digest, baseOf func(digest) ([]byte, error)) ([]byte, error) {
 	c, row, err := v.frame(d)
 	if err != nil {
 		return nil, err
 	}
 	var base []byte
 	if c.base != (digest{}) {
-		b, baseRow, err := v.frame(c.base)
-		if err != nil {
+		if base, err = baseOf(c.base); err != nil {
 			return nil, fmt.Errorf("the base of chunk %x: %w", d, err)
-		}
-		if base, err = v.s.expand(c.base, b, baseRow, nil); err != nil {
-			return nil, err
 		}
 	}
 	return v.s.expand(d, c, row, base)
+}
+
+// base returns the verified bytes of a chunk that is no delta itself.
+func (v *View) base(d digest) ([]byte, error) {
+	c, row, err := v.frame(d)
+	if err != nil {
+		return nil, err
+	}
+	return v.s.expand(d, c, row, nil)
 }
 
 // frame returns the rows of a chunk, the second as it lies in the file.

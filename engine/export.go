@@ -142,7 +142,7 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 // first to last, counted from 1: of a snapshot, or with nil of the worktree as it is
 // now. [ErrNoSnapshot] if there is no such file, [ErrRefused] if it is none of lines.
 func (e *Engine) Blame(ctx context.Context, s *Snapshot, path string, first, last int) (*blame.Result, error) {
-	past := &blame.History{Algorithm: e.alg, Objects: e.objects, View: e.view, Here: e.Here, Base: e.Before}
+	past := e.past()
 	v, err := e.versionOf(ctx, past, s, path)
 	if errors.Is(err, blame.ErrNoLines) {
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
@@ -151,6 +151,11 @@ func (e *Engine) Blame(ctx context.Context, s *Snapshot, path string, first, las
 		return nil, err
 	}
 	return blame.Run(ctx, past, v, first, last)
+}
+
+// past returns the history of the files, for a blame.
+func (e *Engine) past() *blame.History {
+	return &blame.History{Algorithm: e.alg, Objects: e.objects, View: e.view, Here: e.Here, Base: e.Before}
 }
 
 // versionOf returns the file that is asked about.
@@ -179,5 +184,5 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 	if err == nil {
 		err = blame.Text(path, text, whole)
 	}
-	return &blame.Version{Path: path, Text: text}, err
+	return &blame.Version{Path: path, Text: [][]byte{text}}, err
 }

@@ -40,7 +40,9 @@ type Result struct {
 type Version struct {
 	Snapshot *records.Snapshot // nil: as it is now
 	Path     string
-	Text     []byte
+	Text     [][]byte // its bytes, in pieces; what two versions share may be the same slice
+
+	lines []int // how many lines end in each piece, as soon as it is asked for
 }
 
 // A Past is the history of files.
@@ -58,7 +60,7 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 	r := &Result{First: first}
 	var open []int // the numbers that the lines which are not known yet have in v, from 0 on
 	n := 0
-	for text := range bytes.Lines(v.Text) {
+	for text := range bytes.Lines(whole(v.Text)) {
 		if n++; n >= first && n <= last {
 			r.Lines = append(r.Lines, Line{Text: text})
 			open = append(open, n-1)
@@ -83,7 +85,7 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 			r.Unread = err
 			return r, nil
 		}
-		moved := back(v.Text, before.Text, open)
+		moved := back(v, before, open)
 		kept := 0
 		for i, line := range at {
 			if moved[i] < 0 {
@@ -100,15 +102,16 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 
 // back returns which lines of the text old those lines of the text new are that have
 // these numbers, in order; -1: none.
-func back(new, old []byte, numbers []int) []int {
+func back(new, old *Version, numbers []int) []int {
 	out := make([]int, len(numbers))
 	i, shift := 0, 0 // what is to be added to a number of new
-	above, below := alike(old, new)
-	lines := bytes.Count(new[:above], newline)
+	before, after, lines := between(old, new)
+	above, below := alike(before, after)
+	lines += bytes.Count(after[:above], newline)
 	for ; i < len(numbers) && numbers[i] < lines; i++ {
 		out[i] = numbers[i]
 	}
-	for _, h := range hunk.Of(old[above:len(old)-below], new[above:len(new)-below]) {
+	for _, h := range hunk.Of(before[above:len(before)-below], after[above:len(after)-below]) {
 		h.Old, h.New = h.Old+lines, h.New+lines
 		for ; i < len(numbers) && numbers[i] < h.New; i++ {
 			out[i] = numbers[i] + shift
@@ -135,38 +138,6 @@ func back(new, old []byte, numbers []int) []int {
 	}
 	return out
 }
-
-var newline = []byte{'\n'}
-
-// alike returns how many bytes two texts have in common at their beginnings, and then
-// at their ends, in whole lines. Most versions of a file differ in one place only: to
-// compare all of their lines would take most of the time.
-func alike(a, b []byte) (above, below int) {
-	const block = 4096 // compared at once
-	n := min(len(a), len(b))
-	for n-above >= block && bytes.Equal(a[above:above+block], b[above:above+block]) {
-		above += block
-	}
-	for above < n && a[above] == b[above] {
-		above++
-	}
-	above = bytes.LastIndexByte(a[:above], '\n') + 1
-	n -= above
-	endOf := func(text []byte, length int) []byte { return text[len(text)-length:] }
-	for n-below >= block && bytes.Equal(endOf(a, below+block)[:block], endOf(b, below+block)[:block]) {
-		below += block
-	}
-	for below < n && a[len(a)-1-below] == b[len(b)-1-below] {
-		below++
-	}
-	if beginsLine(a, len(a)-below) && beginsLine(b, len(b)-below) {
-		return above, below
-	}
-	_, whole, _ := bytes.Cut(endOf(a, below), newline)
-	return above, len(whole)
-}
-
-func beginsLine(text []byte, at int) bool { return at == 0 || text[at-1] == '\n' }
 
 // Snapshots returns those that brought a line, newest first.
 func (r *Result) Snapshots() (list []*records.Snapshot) {

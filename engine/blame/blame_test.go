@@ -47,13 +47,30 @@ type told struct {
 	by   int
 }
 
+// cut cuts a text into pieces where its bytes say so, as a store does. Those that are
+// known already are the same slices.
+func cut(text []byte, known map[string][]byte) (pieces [][]byte) {
+	for begin, at := 0, 0; at < len(text); at++ {
+		if c := text[at]; c != '3' && c != 'n' && c != '\n' && at+1 < len(text) || c == '\n' && at%2 == 0 && at+1 < len(text) {
+			continue
+		}
+		piece := text[begin : at+1]
+		if known[string(piece)] == nil {
+			known[string(piece)] = bytes.Clone(piece)
+		}
+		pieces = append(pieces, known[string(piece)])
+		begin = at + 1
+	}
+	return pieces
+}
+
 func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range 300 {
 		var now []told
-		past, made := &list{}, 0
+		past, made, known := &list{}, 0, map[string][]byte{}
 		for n := range 2 + r.IntN(12) {
 			for range r.IntN(6) {
 				at := r.IntN(len(now) + 1)
@@ -68,7 +85,7 @@ func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
 			for _, l := range now {
 				text.WriteString(l.text)
 			}
-			past.versions = slices.Insert(past.versions, 0, &Version{snapshot(n), "f", text.Bytes()})
+			past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: cut(text.Bytes(), known)})
 		}
 		first := 1 + r.IntN(3)
 		last := first + r.IntN(20)
@@ -95,7 +112,7 @@ func TestWhatIsKnownOfAllLinesIsLookedForNoFurther(t *testing.T) {
 		for i := range n {
 			text = fmt.Appendf(text, "line %d\n", i)
 		}
-		past.versions = slices.Insert(past.versions, 0, &Version{snapshot(n), "f", text})
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{text}})
 	}
 	if _, err := Run(t.Context(), past, past.versions[0], 48, 50); err != nil || past.reads != 3 {
 		t.Errorf("%d versions looked at, want 3: %v", past.reads, err)
@@ -103,9 +120,11 @@ func TestWhatIsKnownOfAllLinesIsLookedForNoFurther(t *testing.T) {
 }
 
 func TestAVersionThatCannotBeReadEndsWhatIsKnown(t *testing.T) {
-	past := &list{versions: []*Version{
-		{nil, "f", []byte("new\nmiddle\nold\n")}, {snapshot(2), "f", []byte("middle\nold\n")}, {snapshot(1), "f", []byte("old\n")}, {snapshot(0), "f", []byte("x\n")},
-	}}
+	past := &list{}
+	for n, text := range []string{"x\n", "old\n", "middle\nold\n", "new\nmiddle\nold\n"} {
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{[]byte(text)}})
+	}
+	past.versions[0].Snapshot = nil
 	past.damaged = past.versions[2].Snapshot
 	got, err := Run(t.Context(), past, past.versions[0], 1, 9)
 	if err != nil || !errors.Is(got.Unread, errDamaged) {

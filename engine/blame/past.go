@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -28,15 +29,37 @@ const binaryPrefix = 8000
 // Text returns an error if a content has no lines: it is binary, or not whole
 // because it is too large.
 func Text(path string, content []byte, whole bool) error {
+	v := &Version{Path: path, Text: [][]byte{content}}
+	return v.check(whole, nil)
+}
+
+// check is [Text] of a version, of which another one may share pieces.
+func (v *Version) check(whole bool, other *Version) error {
 	switch {
-	case !whole || len(content) > textMax:
-		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", path, ErrNoLines, textMax>>20)
-	case bytes.IndexByte(content[:min(len(content), binaryPrefix)], 0) >= 0:
-		return fmt.Errorf("%q %w: it is a binary file", path, ErrNoLines)
-	case bytes.Count(content, []byte{'\n'}) > linesMax:
-		return fmt.Errorf("%q %w to be told of: it has more than %d", path, ErrNoLines, linesMax)
+	case !whole || length(v.Text) > textMax:
+		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", v.Path, ErrNoLines, textMax>>20)
+	case binary(v.Text):
+		return fmt.Errorf("%q %w: it is a binary file", v.Path, ErrNoLines)
+	}
+	lines := 0
+	for _, n := range v.ends(other) {
+		lines += n
+	}
+	if lines > linesMax {
+		return fmt.Errorf("%q %w to be told of: it has more than %d", v.Path, ErrNoLines, linesMax)
 	}
 	return nil
+}
+
+func binary(pieces [][]byte) bool {
+	left := binaryPrefix
+	for _, p := range pieces {
+		if p = p[:min(len(p), left)]; bytes.IndexByte(p, 0) >= 0 {
+			return true
+		}
+		left -= len(p)
+	}
+	return false
 }
 
 // A History is the past of the files of a worktree, as a store has it. It is for one
@@ -52,7 +75,9 @@ type History struct {
 	// Base returns the snapshot that came before another one, nil if none did.
 	Base func(ctx context.Context, s *records.Snapshot) (*records.Snapshot, error)
 
-	ready []step // found out, and not asked for yet
+	ready []step       // found out, and not asked for yet
+	read  cas.Versions // how they are read from the store
+	trees cas.Versions // and their trees
 }
 
 // Find returns the file of a snapshot, nil if it has none at the path. A directory,
@@ -66,7 +91,7 @@ func (h *History) Find(ctx context.Context, s *records.Snapshot, path string) (*
 	if n.Mode.Type() != tree.File {
 		return nil, fmt.Errorf("%q %w: it is no file in snapshot %v", path, ErrNoLines, s.ID)
 	}
-	return src.version(s, path, n.ID)
+	return src.version(&Version{Snapshot: s, Path: path}, n.ID, nil)
 }
 
 // Earlier returns what made a version, and the version before it; see [Past]. It
@@ -99,7 +124,7 @@ func (h *History) Earlier(ctx context.Context, v *Version) (made *records.Snapsh
 // How much is found out at a time.
 const (
 	aheadMost  = 64
-	aheadBytes = 16 << 20
+	aheadBytes = 16 << 20 // what versions share counts once
 )
 
 // ahead finds out how a version came to be, and those before it, while the store is
@@ -115,8 +140,8 @@ func (h *History) ahead(ctx context.Context, in *records.View, v *Version) error
 		if h.ready = append(h.ready, st); st.before == nil {
 			return nil
 		}
+		size += st.before.fresh(v)
 		v = st.before
-		size += len(v.Text)
 	}
 	return ctx.Err()
 }

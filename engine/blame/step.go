@@ -29,12 +29,22 @@ type source struct {
 	alg  oid.Algorithm
 	load tree.Loader
 	base func(s *records.Snapshot) (*records.Snapshot, error)
-	text func(id oid.ID) (content []byte, whole bool, err error)
+	text func(id oid.ID) (pieces [][]byte, whole bool, err error)
 	size func(id oid.ID) int64 // as far as it is known; else 0
 
 	// unchanged returns a snapshot before s between which and s nothing is recorded
 	// to have changed at a path; nil if there is none.
 	unchanged func(s *records.Snapshot, path string) *records.Snapshot
+
+	last found // the node that was looked up last: one step ends where the next begins
+}
+
+// A found node is what a snapshot has at a path.
+type found struct {
+	of    *records.Snapshot
+	path  string
+	node  tree.Node
+	there bool
 }
 
 // outside returns the source for what may be beside the store.
@@ -42,13 +52,13 @@ func (h *History) outside(ctx context.Context) *source {
 	return &source{
 		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{}),
 		base: func(s *records.Snapshot) (*records.Snapshot, error) { return h.Base(ctx, s) },
-		text: func(id oid.ID) ([]byte, bool, error) {
+		text: func(id oid.ID) ([][]byte, bool, error) {
 			var text bounded
 			err := h.Objects.Write(ctx, &text, id)
 			if errors.Is(err, errTooLarge) {
 				return nil, false, nil
 			}
-			return text.Bytes(), true, err
+			return [][]byte{text.Bytes()}, true, err
 		},
 		size:      func(oid.ID) int64 { return 0 },
 		unchanged: func(*records.Snapshot, string) *records.Snapshot { return nil },
@@ -62,7 +72,7 @@ func (h *History) inside(ctx context.Context, in *records.View) *source {
 		return payload, err
 	}
 	return &source{
-		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{In: in.View}),
+		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{In: in.View, With: &h.trees}),
 		base: func(s *records.Snapshot) (*records.Snapshot, error) {
 			if ok, err := in.Recorded(s.ID); !ok || err != nil || s.Foreign() {
 				return nil, errors.Join(err, errBeside)
@@ -80,12 +90,12 @@ func (h *History) inside(ctx context.Context, in *records.View) *source {
 			}
 			return base, err
 		},
-		text: func(id oid.ID) ([]byte, bool, error) {
+		text: func(id oid.ID) ([][]byte, bool, error) {
 			if _, size, err := in.Stat(id); err == nil && size > textMax {
 				return nil, false, nil
 			}
-			text, err := read(id)
-			return text, true, err
+			_, pieces, err := h.Objects.PiecesIn(in.View, id, &h.read)
+			return pieces, true, err
 		},
 		size: func(id oid.ID) int64 {
 			_, size, _ := in.Stat(id)
@@ -150,13 +160,13 @@ func (src *source) step(v *Version) (st step, err error) {
 		case there && n.Mode.Type() == tree.File && n.ID == now.ID:
 			st.made = base
 		case there && n.Mode.Type() == tree.File:
-			st.before, err = src.version(base, v.Path, n.ID)
+			st.before, err = src.version(&Version{Snapshot: base, Path: v.Path}, n.ID, v)
 			return st, noLines(err)
 		case there:
 			return st, nil
 		case !leftOut(base, v.Path):
 			if st.made == s {
-				st.before, err = src.movedFrom(base, &Version{s, v.Path, v.Text}, now.ID)
+				st.before, err = src.movedFrom(base, &Version{Snapshot: s, Path: v.Path, Text: v.Text}, now.ID)
 			}
 			return st, noLines(err)
 		}
@@ -185,19 +195,28 @@ func leftOut(s *records.Snapshot, path string) bool {
 }
 
 func (src *source) node(s *records.Snapshot, path string) (tree.Node, bool, error) {
+	if last := src.last; last.of == s && last.path == path {
+		return last.node, last.there, nil
+	}
 	n, there, err := tree.Lookup(s.State(), path, src.alg, src.load)
-	return n, there, objects.TreeError(err)
+	if err != nil {
+		return n, there, objects.TreeError(err)
+	}
+	src.last = found{s, path, n, there}
+	return n, there, nil
 }
 
-func (src *source) version(s *records.Snapshot, path string, id oid.ID) (*Version, error) {
+// version reads the text of a version, which may share pieces with another one.
+func (src *source) version(v *Version, id oid.ID, other *Version) (*Version, error) {
 	text, whole, err := src.text(id)
 	if err == nil {
-		err = Text(path, text, whole)
+		v.Text = text
+		err = v.check(whole, other)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Version{s, path, text}, nil
+	return v, nil
 }
 
 var errTooLarge = errors.New("too large")

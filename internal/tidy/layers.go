@@ -51,7 +51,7 @@ var layers = map[string]string{
 	"engine/objects":   "engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/capture": "engine/objects engine/records engine/rules cas git/gitbridge internal/apply internal/dirfd git/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
-	"engine/blame":    "engine/objects engine/records internal/hunk internal/oid internal/tree",
+	"engine/blame":    "cas engine/objects engine/records internal/hunk internal/oid internal/tree",
 	"engine/mirror":   "engine/objects engine/records cas git/gitbridge git/gitodb internal/oid internal/tree",
 	"engine/inherit":  "engine/objects engine/records cas git/gitbridge internal/oid internal/tree",
 	"engine/locate":   "engine/records git/gitbridge git/gitconf internal/dirfd internal/oid internal/trust",

@@ -87,6 +87,26 @@ func entries(id oid.ID, alg oid.Algorithm, load Loader) ([]Entry, error) {
 	return list, nil
 }
 
+// entry returns the entry of a name in a tree; one without a name if there is none.
+func entry(id oid.ID, name string, alg oid.Algorithm, load Loader) (found Entry, err error) {
+	if id.IsZero() {
+		return found, nil
+	}
+	payload, err := load(id)
+	if err != nil {
+		return found, err
+	}
+	err = each(payload, alg, func(e Entry) {
+		if e.Name == name {
+			found = e
+		}
+	})
+	if err != nil {
+		return Entry{}, fmt.Errorf("tree %v: %w", id, err)
+	}
+	return found, nil
+}
+
 // union lays an overlay's entry over a git tree's entry of the same name; one
 // of the two may be missing (no name).
 func union(git, over Entry, umask Mode) Node {
@@ -126,15 +146,18 @@ func Lookup(s State, path string, alg oid.Algorithm, load Loader) (n Node, ok bo
 		}
 		var name string
 		name, path, _ = strings.Cut(path, "/")
-		list, err := Children(n.sub, alg, load)
+		git, err := entry(n.sub.Tree, name, alg, load)
 		if err != nil {
 			return Node{}, false, err
 		}
-		i, found := slices.BinarySearchFunc(list, name, func(c Child, name string) int { return strings.Compare(c.Name, name) })
-		if !found {
+		over, err := entry(n.sub.Overlay, name, alg, load)
+		if err != nil {
+			return Node{}, false, err
+		}
+		if git.Name == "" && over.Name == "" {
 			return Node{}, false, nil
 		}
-		n = list[i].Node
+		n = union(git, over, n.sub.Umask)
 	}
 	return n, n.Mode.Type() != Absent, nil
 }

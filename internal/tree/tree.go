@@ -84,27 +84,34 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 // more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+16)+1, EntriesMax/8))
-	var begun beginnings
-	for rest := payload; len(rest) > 0; {
-		if len(entries) == EntriesMax {
-			return nil, fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
-		}
-		e, n, err := decodeEntry(rest, alg)
-		if err != nil {
-			return nil, err
-		}
-		if len(entries) > 0 {
-			if last := entries[len(entries)-1]; compare(last, e) >= 0 {
-				return nil, fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
-			}
-		}
-		if !begun.add(e) {
-			return nil, fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
-		}
-		entries = append(entries, e)
-		rest = rest[n:]
+	if err := each(payload, alg, func(e Entry) { entries = append(entries, e) }); err != nil {
+		return nil, err
 	}
 	return entries, nil
+}
+
+// each calls f with the entries of a payload, in order. It checks what [Decode] does.
+func each(payload []byte, alg oid.Algorithm, f func(Entry)) error {
+	var begun beginnings
+	var last Entry
+	for n := 0; len(payload) > 0; n++ {
+		if n == EntriesMax {
+			return fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
+		}
+		e, size, err := decodeEntry(payload, alg)
+		if err != nil {
+			return err
+		}
+		if n > 0 && compare(last, e) >= 0 {
+			return fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
+		}
+		if !begun.add(e) {
+			return fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
+		}
+		f(e)
+		last, payload = e, payload[size:]
+	}
+	return nil
 }
 
 // beginnings are those names of a tree, each the beginning of the next, with
