@@ -23,7 +23,7 @@ func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
 		}
 		return []byte(strings.Join(lines, ""))
 	}
-	for range 20_000 {
+	for n := range 20_000 {
 		a, b, known := text(), text(), map[string][]byte{}
 		above, below := alike(a, b)
 		if above+below > min(len(a), len(b)) {
@@ -47,7 +47,13 @@ func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
 			numbers[i] = i
 		}
 		old, new, last := slices.Collect(bytes.Lines(a)), slices.Collect(bytes.Lines(b)), -1
-		for i, at := range back(&Version{Text: cut(b, known)}, &Version{Text: cut(a, known)}, numbers) {
+		pieces := func(text []byte) [][]byte {
+			if n%8 > 0 {
+				return [][]byte{text}
+			}
+			return cut(text, known)
+		}
+		for i, at := range back(&Version{Text: pieces(b)}, &Version{Text: pieces(a)}, numbers) {
 			if at < 0 {
 				came--
 			} else if at <= last || !bytes.Equal(old[at], new[i]) {
