@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func newStore(t testing.TB) *Store {
@@ -25,16 +25,8 @@ func newStore(t testing.TB) *Store {
 	return s
 }
 
-// seeded returns a source whose seed a failing test prints.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
+// seeded returns a source of random numbers for a test.
+func seeded(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(seed.Of(t), 0)) }
 
 // text returns n bytes that compress about as source code does.
 func text(r *rand.Rand, n int) []byte {

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // row returns what is recorded of what a snapshot changed.
@@ -266,8 +266,7 @@ func TestADamagedRowOfWhatChangedIsFoundOutAgain(t *testing.T) {
 // TestWhichSnapshotsChangedAPathAgreesWithComparing makes random histories, and asks
 // each question of the list and of the difference itself.
 func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for round := range 4 {
 		p := newPlace(t, round%2 == 0)

@@ -9,15 +9,15 @@ import (
 	"path"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestRandomIgnoredFilesAreLostByNoRestore writes and removes files, ignored and
 // not, small and large, few and many, so that the limits are met and left again.
 // What a restore has to leave follows from two pictures and the name of a file.
 func TestRandomIgnoredFilesAreLostByNoRestore(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	for i := range uint64(6) {
 		bothKinds(t, func(t *testing.T, p *place) {
 			m := &ignoredModel{place: p, rng: rand.New(rand.NewPCG(seed, i)), e: p.open()}

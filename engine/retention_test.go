@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestAPruneKeepsWhatAnySessionOfTheRepositoryNeeds(t *testing.T) {
@@ -270,8 +271,7 @@ func TestTheStoreFitsIntoItsBudget(t *testing.T) {
 // TestRandomPrunesKeepTheUnionOfAllLiveSets draws sessions, snapshots, pins and
 // limits, and compares what is left with a computation of its own.
 func TestRandomPrunesKeepTheUnionOfAllLiveSets(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 6 {
 		p := newPlace(t, true)

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
@@ -34,8 +34,7 @@ func (p *place) damage(e *Engine, payload []byte) {
 }
 
 func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	noise := func(n int) string {
 		p := make([]byte, n)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/bisect"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestAKillDuringABisectLosesNothing kills a bisect before each n-th call that
@@ -28,7 +29,7 @@ import (
 func TestAKillDuringABisectLosesNothing(t *testing.T) {
 	for _, git := range []bool{false, true} {
 		total := searchAndDie(t, git, 0)
-		order := rand.New(rand.NewPCG(uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix()))), 5)).Perm(total)
+		order := rand.New(rand.NewPCG(seed.Of(t), 5)).Perm(total)
 		t.Logf("git %v: %d durable calls", git, total)
 		deadline := time.Now().Add(bounded(4 * time.Second))
 		for _, n := range order {

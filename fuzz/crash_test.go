@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestAKillAtAnyDurableStepLosesNothing kills a process before every n-th
@@ -71,7 +72,7 @@ func (s *sweep) sweep() {
 		}
 		return
 	}
-	seed := uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix())))
+	seed := seed.Of(t)
 	t.Logf("%d durable calls, killed before some of them; seed %d", total, seed)
 	deadline := time.Now().Add(bounded(10 * time.Second))
 	for _, n := range rand.New(rand.NewPCG(seed, 2)).Perm(total) {

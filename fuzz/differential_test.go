@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // taken is a snapshot with what was on disk when it was taken.
@@ -29,12 +30,12 @@ const stepsPerWorld = 60
 
 // TestDifferential compares with git, step by step, what the engine makes of
 // random repositories. It ends after REWIND_FUZZ_STEPS steps, or else after
-// about 25 seconds; REWIND_FUZZ_SEED is the seed of the first repository, 1 unless it
-// is set, REWIND_FUZZ_WORKERS how many there are at a time, for they sleep at times, and
-// REWIND_FUZZ_KEEP a new directory to make one in, to look at it afterwards.
+// about 25 seconds; REWIND_FUZZ_WORKERS is how many repositories there are at a time,
+// for they sleep at times, and REWIND_FUZZ_KEEP a new directory to make one in, to look
+// at it afterwards.
 func TestDifferential(t *testing.T) {
 	needGit(t)
-	steps, seed := number("REWIND_FUZZ_STEPS", 0), uint64(number("REWIND_FUZZ_SEED", 1))
+	steps, seed := number("REWIND_FUZZ_STEPS", 0), seed.Of(t)
 	deadline := time.Now().Add(bounded(25 * time.Second))
 	t.Logf("seed %d", seed)
 	if os.Geteuid() == 0 {

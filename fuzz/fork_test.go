@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestAKillOfAForkLosesNothing kills a process before each n-th call that changes a
@@ -29,7 +30,7 @@ import (
 func TestAKillOfAForkLosesNothing(t *testing.T) {
 	for _, git := range []bool{false, true} {
 		total := forkAndBeKilled(t, git, 0)
-		seed := uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix())))
+		seed := seed.Of(t)
 		order := rand.New(rand.NewPCG(seed, 7)).Perm(total)
 		t.Logf("git %v: %d durable calls, seed %d", git, total, seed)
 		deadline := time.Now().Add(bounded(4 * time.Second))

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestAKillWhileAHistoryFollowsItsDirectoryLosesNothing kills the first command in a
@@ -30,7 +31,7 @@ func TestAKillWhileAHistoryFollowsItsDirectoryLosesNothing(t *testing.T) {
 	}
 	for _, how := range []string{"renamed", "git init"} {
 		total := follow(t, how, 0)
-		order := rand.New(rand.NewPCG(uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix()))), 3)).Perm(total)
+		order := rand.New(rand.NewPCG(seed.Of(t), 3)).Perm(total)
 		t.Logf("%s: %d durable calls", how, total)
 		deadline := time.Now().Add(bounded(4 * time.Second))
 		for _, n := range order {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A model is what a directory without git should hold, and what the engine
@@ -69,7 +70,7 @@ type step struct {
 // a model after each. It ends after about eight seconds, or after
 // REWIND_FUZZ_STEPS steps.
 func TestModel(t *testing.T) {
-	steps, seed := number("REWIND_FUZZ_STEPS", 0), uint64(number("REWIND_FUZZ_SEED", int(time.Now().Unix())*1000))
+	steps, seed := number("REWIND_FUZZ_STEPS", 0), seed.Of(t)
 	t.Logf("seed %d", seed)
 	deadline := time.Now().Add(bounded(8 * time.Second))
 	for done := 0; steps > 0 && done < steps || steps == 0 && time.Now().Before(deadline); seed++ {

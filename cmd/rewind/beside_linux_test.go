@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/socket"
 )
 
@@ -112,8 +113,7 @@ func (g *ground) program() string {
 // TestSnapshotsBesideAWatcherAreFullOnes changes files at random while processes that
 // watch come and go, and compares what was recorded with a look at everything.
 func TestSnapshotsBesideAWatcherAreFullOnes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	g := newGround(t)
 	w := g.watch("--no-points")

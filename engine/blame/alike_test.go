@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/hunk"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	text := func() []byte {
 		lines := strings.SplitAfter(strings.Repeat("a\nb\naa\n\nb", rnd.IntN(6)), "\n")

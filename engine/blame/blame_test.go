@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A list is a past that is a list of versions, the newest first. The oldest was there
@@ -65,8 +66,7 @@ func cut(text []byte, known map[string][]byte) (pieces [][]byte) {
 }
 
 func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range 300 {
 		var now []told

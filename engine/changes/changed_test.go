@@ -6,14 +6,13 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestARowSaysWhatWasWritten(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for range 500 {
 		c := some(random)
@@ -59,8 +58,7 @@ func some(random *rand.Rand) *Changed {
 // TestARowOfTooManyNamesNeverSaysNoOfWhatChanged asks of every path that changed, of
 // the directories above it, and of paths that did not change.
 func TestARowOfTooManyNamesNeverSaysNoOfWhatChanged(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 2))
 	for range 60 {
 		all := map[string]bool{}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/watched"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A world is a worktree that a random hand changes.
@@ -50,11 +51,9 @@ func sequences(t *testing.T, of func(*world) *scans) {
 		sequences = 4
 	}
 	compared, seen := 0, 0
-	for range sequences {
-		seed := rand.Uint64()
-		if n, err := strconv.ParseUint(os.Getenv("REWIND_SEED"), 10, 64); err == nil {
-			seed = n
-		}
+	first := seed.Of(t)
+	for i := range uint64(sequences) {
+		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			w := newWorld(t, seed, of)
 			for range 8 {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // crowd fills a directory with files; each generation has other bytes in most
@@ -50,8 +52,7 @@ func crowd(w *world, n, generation int) {
 // after an undo, exactly what was there before.
 func TestAKilledRestoreIsFinishedOrTakenBack(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	w := newRepo(t)
 	d := throughCommand{}

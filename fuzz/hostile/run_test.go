@@ -12,11 +12,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // memoryMax is what no command may take, whatever it reads: resident memory at
@@ -302,16 +303,7 @@ func sample(t *testing.T, kinds map[string]kind) []string {
 	if os.Getenv("REWIND_HOSTILE_ALL") != "" {
 		return names
 	}
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("REWIND_FUZZ_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("REWIND_FUZZ_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	left := map[bool]int{false: quickMax, true: 0}
 	if random.IntN(slowRuns) == 0 {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // systems are the file systems that can be made here.
@@ -264,5 +266,5 @@ func must(t testing.TB, err error) {
 
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
-	return rand.New(rand.NewPCG(seed(t), 0))
+	return rand.New(rand.NewPCG(seed.Of(t), 0))
 }

@@ -7,23 +7,9 @@ import (
 	"os"
 	"strconv"
 	"testing"
-	"time"
-)
 
-// seed gives the seed of this run. The choices of a run can be repeated by it;
-// the kernel's own writes come when they come.
-func seed(t testing.TB) uint64 {
-	t.Helper()
-	n := uint64(time.Now().UnixNano())
-	if text := os.Getenv("REWIND_FUZZ_SEED"); text != "" {
-		var err error
-		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("REWIND_FUZZ_SEED: %v", err)
-		}
-	}
-	t.Logf("REWIND_FUZZ_SEED=%d", n)
-	return n
-}
+	"github.com/seed-82afce7a/rewind/internal/seed"
+)
 
 // A kind of session: with git or without, and on what.
 type kind struct {
@@ -52,7 +38,7 @@ func losePower(t *testing.T, git bool) {
 	m := start(t)
 	n := wantedCuts(t)
 	r := newReport(t)
-	first := seed(t)
+	first := seed.Of(t)
 	defer r.tell()
 	all := systems(t)
 	for number := 0; number*cutsOfSession < n; number++ {

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestACutKeepsWhatWasFlushed holds what a cut makes of a log: all before the
@@ -27,7 +29,7 @@ func TestACutKeepsWhatWasFlushed(t *testing.T) {
 	for i := open; i < future; i++ {
 		write(i)
 	}
-	rng := rand.New(rand.NewPCG(seed(t), 0))
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for h := range hows {
 		old, renewed, mixed := 0, 0, 0
 		for range 50 {
@@ -86,7 +88,7 @@ func TestACutDoesNotDependOnThoseBefore(t *testing.T) {
 		d.write(int64(i)*700, []byte{byte(i + 1)})
 		d.flush()
 	}
-	rng := rand.New(rand.NewPCG(seed(t), 0))
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for range 200 {
 		writes := rng.IntN(21)
 		m := d.after(cut{2 * writes, dropped}, rng)

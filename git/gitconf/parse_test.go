@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 var samples = []string{
@@ -79,8 +80,7 @@ func TestFilesAreReadAsGitReadsThem(t *testing.T) {
 
 func TestRandomFilesAreReadAsGitReadsThem(t *testing.T) {
 	p := newPlace(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	parts := []string{
 		"[a]", "[b \"C\"]", "[core]", "[x.Y]", "\n", "\n", "\n\t", " ", "\r\n", "x", "key", " = ", "=", "value", "\"", "\\\n", "\\n", "\\\\", "\\\"",

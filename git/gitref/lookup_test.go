@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A countingReader counts what is read of a file.
@@ -24,8 +25,7 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestALookUpInManyPackedRefsReadsFewOfThem(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var names []string
 	for i := range 60_000 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // stopAt returns a hook that plays a crash before the n-th change.
@@ -61,7 +62,7 @@ func TestACrashBeforeAnyChangeIsFinished(t *testing.T) {
 }
 
 func TestACrashOfTheReplayIsFinishedToo(t *testing.T) {
-	seed := rand.Uint64()
+	seed := seed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	for range 60 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // hostile are names by which a worktree's .git or the outside was reached in
@@ -50,7 +51,7 @@ func TestPathsThatCouldLeadIntoGitAreRefused(t *testing.T) {
 // TestGitRefusesTheSamePaths asks git whether it would take a path into its
 // index, with both protections on: the lists above and random ones.
 func TestGitRefusesTheSamePaths(t *testing.T) {
-	seed := rand.Uint64()
+	seed := seed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
 	pieces := []string{".git", "git~1", ".GIT", "g", "i", "t", ".", " ", ":", `\`, "/", "~1", "\u200c", "\ufeff", "\xff", "x", "..", "::$I", "\u206a", "\u2060"}

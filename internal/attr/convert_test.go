@@ -17,6 +17,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestMain lets the test binary be a filter process for git and for us.
@@ -342,8 +343,7 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 func TestConversionsAreGits(t *testing.T) {
 	needGit(t)
 	batches := envN(t, "REWIND_FUZZ_BATCHES", 2)
-	first := rand.Uint64() >> 1
-	t.Logf("first seed %d", first)
+	first := seed.Of(t)
 	changed, refused := 0, 0
 	for i := range batches {
 		c, f := compareConversions(t, first+uint64(i))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -190,8 +191,7 @@ func TestAttributesAreGits(t *testing.T) {
 	needGit(t)
 	const questions = 400
 	n := envN(t, "REWIND_FUZZ_N", 8_000)
-	first := rand.Uint64() >> 1
-	t.Logf("first seed %d", first)
+	first := seed.Of(t)
 	for _, seed := range badSeeds {
 		randomForest(rand.New(rand.NewPCG(seed, 1)), questions).compare(t, seed)
 	}

@@ -8,12 +8,13 @@ import (
 	"math/rand/v2"
 	"testing"
 	"testing/iotest"
-	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestLinesInPiecesAreConvertedLikeThoseInMemory cuts random texts anywhere.
 func TestLinesInPiecesAreConvertedLikeThoseInMemory(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 20000 {
 		data := make([]byte, rng.IntN(40))

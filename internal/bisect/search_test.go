@@ -3,10 +3,10 @@ package bisect
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // made makes a search over n snapshots that all differ.
@@ -21,8 +21,7 @@ func made(n int) *search {
 }
 
 func TestASearchFindsTheFirstBadWithFewTestsWhateverIsSkipped(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 2000 {
 		n := 2 + r.IntN(300)

@@ -9,7 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // text makes lines of a small alphabet, so that many are alike; sometimes the last
@@ -41,8 +42,7 @@ func changed(r *rand.Rand, old []byte) []byte {
 }
 
 func TestAllHunksMakeTheNewTextAndNoneTheOld(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 3000 {
 		old := text(r, 60)
@@ -76,8 +76,7 @@ func TestSomeHunksMakeWhatGitApplyMakes(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: there is no git")
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	dir := t.TempDir()
 	for range 60 {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/ignore"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // coneLines are what random sparse-checkout files are made of: mostly what git
@@ -29,8 +29,7 @@ func TestAConeIsWhatGitTakesForOne(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	root := t.TempDir()
 	git := func(stdin string, args ...string) string {

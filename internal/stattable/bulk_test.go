@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -67,8 +67,7 @@ func wantRows(t *testing.T, path string, b Binding, rows map[string]Row) {
 }
 
 func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for _, n := range []int{0, 1, 2, 3, 10, 200, 5000} {
 		path := filepath.Join(t.TempDir(), "stat.db")

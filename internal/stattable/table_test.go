@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -196,8 +197,7 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for i := range 120 {
 		bad := slices.Clone(good)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // number reads a number from the environment.
@@ -141,7 +143,7 @@ func newTriple(seed uint64) triple {
 }
 
 func TestTheMergeIsGits(t *testing.T) {
-	seed := uint64(number(t, "REWIND_MERGE_SEED", rand.IntN(1<<30)))
+	seed := seed.Of(t)
 	count := number(t, "REWIND_MERGE_TRIPLES", 300)
 	t.Logf("seed %d, %d triples", seed, count)
 	dir := t.TempDir()

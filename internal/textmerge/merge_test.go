@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestAMergeTakesWhatOneSideAloneChanged(t *testing.T) {
-	seed := uint64(number(t, "REWIND_MERGE_SEED", rand.IntN(1<<30)))
+	seed := seed.Of(t)
 	t.Logf("seed %d", seed)
 	for i := range uint64(2000) {
 		x := newTriple(seed + i)

@@ -81,6 +81,7 @@ var layers = map[string]string{
 	"fuzz/exact":       "*",
 	"fuzz/hostile":     "*",
 	"fuzz/power":       "*",
+	"internal/seed":    "",
 	"internal/tidy":    "",
 
 	"internal/bisect": "engine internal/durable internal/oid",

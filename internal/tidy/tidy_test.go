@@ -185,6 +185,7 @@ func TestAnExportWithoutAUserIsFound(t *testing.T) {
 		"p/p.go":           "package p\n\nimport \"io\"\n\nfunc Used() { Own(); Var++ }\n\nfunc Own() {}\n\nfunc Idle() {}\n\nvar Var, Spare int\n\ntype T struct{}\n\nfunc (T) String() string { return \"\" }\n\nfunc (T) Lone() {}\n\nfunc (*T) Read([]byte) (int, error) { return 0, io.EOF }\n\ntype E struct{ error }\n\nfunc (e E) Unwrap() error { return e.error }\n\nfunc (E) Is(error) bool { return false }\n\nvar _ E\n",
 		"p/p_windows.go":   "package p\n\nfunc Away() {}\n",
 		"main_windows.go":  "package main\n\nimport \"x/p\"\n\nvar _ = p.Away\n",
+		"aid/aid.go":       "package aid\n\nimport \"testing\"\n\nfunc Help(t *testing.T) {}\n",
 		"p/p_test.go":      "package p\n\nimport \"testing\"\n\nfunc TestIdle(t *testing.T) { Idle(); T{}.Lone(); Spare++ }\n",
 		"engine/engine.go": "package engine\n\nfunc Find() {}\n\nfunc Open() { Find() }\n\nfunc init() { Open() }\n",
 	} {

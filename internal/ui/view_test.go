@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestTheScreenAtSeveralWidths(t *testing.T) {
@@ -47,8 +48,7 @@ func TestTheDialogs(t *testing.T) {
 
 // Whatever the size, the pane, the dialog and the place: the rows fill the terminal.
 func TestEveryRowIsAsWideAsTheTerminal(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	names := []string{"up", "down", "left", "right", "pgdown", "home", "end", "d", "?", "esc", "/", "a", "+", "space", "-", "p", "c", "n", "L", "H", "世", "enter", "]"}
 	m := still(t, 80, 24)

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 )
 
@@ -96,11 +96,9 @@ func TestAScanOfCandidatesIsAFullScan(t *testing.T) {
 	if testing.Short() {
 		seeds = 2
 	}
-	for range seeds {
-		seed := rand.Uint64()
-		if given, err := strconv.ParseUint(os.Getenv("REWIND_SEED"), 10, 64); err == nil {
-			seed = given
-		}
+	first := seed.Of(t)
+	for i := range uint64(seeds) {
+		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { walkCandidates(t, seed, 14) })
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A limit is a policy that leaves out what a directory holds if that is too
@@ -138,11 +139,9 @@ func TestRandomWorktreesWithFullDirectories(t *testing.T) {
 	if testing.Short() {
 		seeds = 2
 	}
-	for range seeds {
-		seed := rand.Uint64()
-		if given, err := strconv.ParseUint(os.Getenv("REWIND_SEED"), 10, 64); err == nil {
-			seed = given
-		}
+	first := seed.Of(t)
+	for i := range uint64(seeds) {
+		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			p := newRepo(t)
 			w := &walker{place: p, r: rand.New(rand.NewPCG(seed, 2))}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestRandomWorktreesGiveGitsTree takes random steps in random repositories.
@@ -22,11 +22,9 @@ func TestRandomWorktreesGiveGitsTree(t *testing.T) {
 	if testing.Short() {
 		seeds = 2
 	}
-	for range seeds {
-		seed := rand.Uint64()
-		if given, err := strconv.ParseUint(os.Getenv("REWIND_SEED"), 10, 64); err == nil {
-			seed = given
-		}
+	first := seed.Of(t)
+	for i := range uint64(seeds) {
+		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { walk(t, seed, 12) })
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // few is a policy that records small ignored files within limits.
@@ -150,8 +152,7 @@ func TestTheDeepestLevelsAreLeftOutFirst(t *testing.T) {
 // What is recorded depends on the files, not on what was there before: a scan
 // with the table of the last one finds what a scan without any does.
 func TestWhichIgnoredFilesAreRecordedDependsOnTheFilesAlone(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newRepo(t)
 	p.write(".gitignore", "i*\n*.o\nout\n")

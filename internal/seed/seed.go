@@ -1,0 +1,34 @@
+// Package seed gives random tests their seeds.
+package seed
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// usual is the seed of a usual run. What passes once then passes again, so that a
+// failure speaks of the change that is tested. New inputs are looked for on purpose.
+const usual = 1
+
+// Of returns the seed of a random test, and prints it: the number in REWIND_SEED, a
+// new one if REWIND_SEED is "random", and otherwise the one of usual runs. Random
+// tests that make several worlds count up from it, so that a printed seed, given
+// back, makes its world the first. Any other REWIND_SEED ends the test.
+func Of(t testing.TB) uint64 {
+	t.Helper()
+	n := uint64(usual)
+	switch text := os.Getenv("REWIND_SEED"); text {
+	case "":
+	case "random":
+		n = rand.Uint64N(1 << 40) // short enough to be written down
+	default:
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("REWIND_SEED is neither a number nor \"random\": %v", err)
+		}
+	}
+	t.Logf("REWIND_SEED=%d", n)
+	return n
+}
