@@ -121,14 +121,14 @@ func TestARecordWrittenDuringAMarkIsSeen(t *testing.T) {
 }
 
 func TestAStageNoticesThatASweepTookWhatItMet(t *testing.T) {
-	s := newStore(t)
-	payload := noise(seeded(t), wholeMax)
+	s, r := newStore(t), seeded(t)
+	payload := noise(r, wholeMax)
 	id := put(t, s, payload)[0]
 	g := s.Stage()
 	for i := range 20 { // enough that the batch is looked up
 		p := payload
 		if i > 0 {
-			p = noise(seeded(t), wholeMax)
+			p = noise(r, wholeMax)
 		}
 		if _, err := g.Put(t.Context(), oid.Blob, p, oid.ID{}); err != nil {
 			t.Fatal(err)
