@@ -115,7 +115,7 @@ func TestAStoreOfAnotherDirectoryNamesNoFilesToRemove(t *testing.T) {
 	p.write("precious", "bytes")
 	e := p.open()
 	p.snap(e, "one", nil)
-	p.must(e.update(ctx, func(u *records.Update) error { return u.AddLeftovers([]string{"precious"}) }))
+	p.must(e.update(ctx, func(u *records.Update) error { return u.Leftover(false, "precious") }))
 	p.unbound(true)
 	e = p.open()
 	for range 2 {
@@ -221,7 +221,7 @@ func TestAnOperationBoundToAnInodeAloneIsNotReplayed(t *testing.T) {
 			for _, table := range []string{"worktrees", "histories"} {
 				p.rebind(u, table, e.key, birth)
 			}
-			return u.AddLeftovers([]string{"precious"})
+			return u.Leftover(false, "precious")
 		}))
 		edited := p.edit()
 		e = open()

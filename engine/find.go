@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/capture"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
@@ -77,27 +78,23 @@ func (e *Engine) Operations(ctx context.Context) ([]*Operation, error) {
 func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e.lookup.Pins(ctx) }
 
 // Pin gives a snapshot a name. No prune drops a snapshot that has one. A name
-// that another snapshot had moves to this one. A checkpoint that only another
-// system keeps is [ErrRefused]: when that drops it, no pin of ours would hold it.
+// that another snapshot had moves to this one; the zero id takes it away, if anything
+// has it. A checkpoint that only another system keeps is [ErrRefused]: when that drops it, no pin of ours would hold it.
 func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
+	if id.IsZero() {
+		if e.opened() == nil || name == "" {
+			return nil
+		}
+		return e.update(ctx, func(u *records.Update) error { return u.Pin(name, id) })
+	}
 	if name == "" {
 		return fmt.Errorf("%w: a pin needs a name", ErrRefused)
 	}
 	if lookup.SpeaksOfItself(name) {
 		return fmt.Errorf("%w: a pin cannot be called %q: that means a snapshot already", ErrRefused, name)
 	}
-	s, err := e.Find(ctx, id)
+	s, held, err := e.findHeld(ctx, id)
 	if err != nil {
-		return err
-	}
-	held := s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
-	if _, err := e.lookup.Record(ctx, s.ID); errors.Is(err, ErrNoSnapshot) && !held {
-		return fmt.Errorf("%w: another system alone keeps %v, and a pin cannot hold it (rewind import takes it over)", ErrRefused, s.ID)
-	}
-	if _, err := e.needStore(ctx); err != nil {
-		return err
-	}
-	if err := e.adopt(ctx); err != nil { // the store may be new, and its record lost
 		return err
 	}
 	return e.update(ctx, func(u *records.Update) error {
@@ -114,12 +111,47 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	})
 }
 
-// Unpin takes a name away. A name that nothing has is no error.
-func (e *Engine) Unpin(ctx context.Context, name string) error {
-	if e.opened() == nil || name == "" {
-		return nil
+// findHeld finds a snapshot that is to have a name, and makes sure that the store can
+// keep it. Held: our ref keeps it, and the store has no record of it.
+func (e *Engine) findHeld(ctx context.Context, id oid.ID) (s *Snapshot, held bool, err error) {
+	if s, err = e.Find(ctx, id); err != nil {
+		return nil, false, err
 	}
-	return e.update(ctx, func(u *records.Update) error { return u.Pin(name, oid.ID{}) })
+	_, unknown := e.lookup.Record(ctx, s.ID)
+	held = errors.Is(unknown, ErrNoSnapshot) && s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
+	if errors.Is(unknown, ErrNoSnapshot) && !held {
+		return nil, false, fmt.Errorf("%w: another system alone keeps %v, and no name of ours can hold it (rewind import takes it over)", ErrRefused, s.ID)
+	}
+	if _, err = e.needStore(ctx); err == nil {
+		err = e.adopt(ctx) // the store may be new, and its record lost
+	}
+	return s, held, err
+}
+
+// Label gives a snapshot one more label, which is its newest. With remove it takes
+// that label away; that it has none of this text is an [ErrNoSnapshot]. Neither
+// changes its id, nor where the files stand.
+func (e *Engine) Label(ctx context.Context, id oid.ID, text string, remove bool) error {
+	if strings.TrimSpace(text) == "" {
+		return fmt.Errorf("%w: a label needs a text", ErrRefused)
+	}
+	s, _, err := e.findHeld(ctx, id)
+	if err != nil {
+		return err
+	}
+	return e.update(ctx, func(u *records.Update) error {
+		now, err := u.Find(s.ID)
+		if err == nil && now == nil {
+			err = fmt.Errorf("%w: the store has no record of %v that could have a label", ErrRefused, id)
+		}
+		if err != nil {
+			return err
+		}
+		if changed, err := u.Label(now, text, remove); err != nil || changed || !remove {
+			return err
+		}
+		return fmt.Errorf("%w: %v has no label %q", ErrNoSnapshot, id, text)
+	})
 }
 
 // newLookup makes what finds and lists snapshots.

@@ -80,7 +80,7 @@ func (e *Engine) leftovers(ctx context.Context, known []string, dry bool) (map[s
 		return setOf(known), nil // they stay, and are left out
 	}
 	gone := slices.DeleteFunc(known, func(path string) bool { return slices.Contains(stay, path) })
-	return setOf(stay), e.update(ctx, func(u *records.Update) error { return u.ForgetLeftovers(gone) })
+	return setOf(stay), e.update(ctx, func(u *records.Update) error { return u.Leftover(true, gone...) })
 }
 
 // atWork adds the temporary files that an operation which has not ended may have

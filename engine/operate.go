@@ -254,7 +254,7 @@ func wanted(steps []apply.Step) (ids []oid.ID) {
 // end records that the operation is done.
 func (e *Engine) end(ctx context.Context, op running, out outcome) error {
 	err := e.update(ctx, func(u *records.Update) error {
-		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.AddLeftovers(out.Left))
+		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.Leftover(false, out.Left...))
 	})
 	if err == nil {
 		journal.NoteEnd(op.lock, op.Key)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
 )
@@ -16,43 +17,8 @@ import (
 // Only snapshots that can be restored are named. The file may be open in Pi;
 // what Pi has not written yet is not seen.
 func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string) (at, pending ledger.Record, err error) {
-	sessions := e.sessions().Relatives(ctx)
-	s, err := sessions.Open(file)
-	if err != nil {
-		return at, pending, err
-	}
 	f := e.lookup.Finder()
-	exists := func(id oid.ID) bool { return f.Exists(ctx, id) }
-	for _, entry := range entriesOf(s, entries) {
-		if id, ok := sessions.Point(s, entry, exists); ok {
-			at.Bindings = append(at.Bindings, ledger.Binding{Entry: entry, Snapshot: id})
-		}
-	}
-	if last, ok := s.Leaf(); ok && leaf == "" {
-		leaf = last.ID
-	}
-	state := s.State(leaf)
-	at.Current, at.Undo = state.Current, state.Undo
-	left, _ := s.Pending()
-	pending.Current, pending.Undo = left.Current, left.Undo
-	for _, id := range []*oid.ID{&at.Current, &at.Undo, &pending.Current, &pending.Undo} {
-		if !exists(*id) {
-			*id = oid.ID{}
-		}
-	}
-	return at, pending, ctx.Err()
-}
-
-// entriesOf returns the entries to look for: those given, or all of the file.
-func entriesOf(s *ledger.Session, given []string) []string {
-	if given != nil {
-		return given
-	}
-	var all []string
-	for entry := range s.Entries() {
-		all = append(all, entry.ID)
-	}
-	return all
+	return e.sessions().Points(ctx, retention.Asked{File: file, Leaf: leaf, Entries: entries}, func(id oid.ID) bool { return f.Exists(ctx, id) })
 }
 
 // Existing returns those of the ids that name a snapshot which can be

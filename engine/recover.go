@@ -127,7 +127,7 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	}
 	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
 	if err == nil && len(out.Left) > 0 {
-		err = e.update(ctx, func(u *records.Update) error { return u.AddLeftovers(out.Left) })
+		err = e.update(ctx, func(u *records.Update) error { return u.Leftover(false, out.Left...) })
 	}
 	return notes(out.Conflicts), err
 }

@@ -38,7 +38,9 @@ func listCommand(a *app) *cobra.Command {
 			return err
 		}
 		l.opt.Skipped = func(n engine.Note) { a.printSkipped([]engine.Note{n}) }
-		l.opt.OnPurpose = !l.opt.All && !a.json && !l.graph
+		if !l.opt.All && !a.json && !l.graph {
+			l.opt.Wants = worthALine
+		}
 		l.opt.Changes = true
 		if a.json {
 			return a.listJSON(ctx, e, &l)
@@ -57,6 +59,11 @@ func listCommand(a *app) *cobra.Command {
 	f.BoolVar(&l.graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.jsonFlag(c)
 }
+
+// worthALine reports whether a snapshot has a line of its own in a list: somebody
+// recorded it on purpose, or gave it a label later. Of others there is a line for the
+// restore that took them.
+func worthALine(s *engine.Snapshot) bool { return !s.OfRestore() || s.Label() != "" }
 
 // onlyPaths is what a verb takes that has paths behind "--", and nothing before it.
 func onlyPaths(c *cobra.Command, args []string) error {
@@ -209,13 +216,7 @@ func describe(s *engine.Snapshot) string {
 	if s.Lost != "" {
 		return "NOT WHOLE: " + s.Lost
 	}
-	var labels []string // of a state that was recorded again under another label, the newest first
-	for _, p := range slices.Backward(s.Points) {
-		if p.Label != "" && !slices.Contains(labels, p.Label) {
-			labels = append(labels, p.Label)
-		}
-	}
-	if len(labels) > 0 {
+	if labels := labelsOf(s); len(labels) > 0 {
 		return strings.Join(labels, ", ")
 	}
 	if s.OfRestore() {

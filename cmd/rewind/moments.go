@@ -64,7 +64,7 @@ const hereMark = "<- you are here"
 
 // what says what a snapshot is.
 func (m moments) what(s *engine.Snapshot) string {
-	if s.OfRestore() {
+	if s.OfRestore() && s.Label() == "" {
 		if n := slices.IndexFunc(m.ops, func(op *engine.Operation) bool { return op.From == s.ID }); n >= 0 {
 			return fmt.Sprintf("undo:%d, %s", n+1, m.replaced(n))
 		}

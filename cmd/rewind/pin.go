@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 func pinCommand(a *app) *cobra.Command {
@@ -87,7 +88,7 @@ func (a *app) unpin(ctx context.Context, e *engine.Engine, name string) error {
 	if pins[name].IsZero() {
 		return fmt.Errorf("%w: no pin is called %q; \"rewind pin\" lists them", engine.ErrNoSnapshot, name)
 	}
-	if err := e.Unpin(ctx, name); err != nil || a.json {
+	if err := e.Pin(ctx, name, oid.ID{}); err != nil || a.json {
 		return err
 	}
 	say(a.out, "%s is not pinned by %q any more\n", short(pins[name]), name)

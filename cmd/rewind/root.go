@@ -47,7 +47,7 @@ func newRoot(a *app) *cobra.Command {
 		uiCommand(a),
 		snapshotCommand(a), listCommand(a), logCommand(a), showCommand(a), diffCommand(a),
 		restoreCommand(a), revertCommand(a), applyCommand(a), undoCommand(a), redoCommand(a),
-		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
+		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), labelCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
 		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), doctorCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
 	)
 	root.AddCommand(bisectCommand(a), forkCommand(a), forksCommand(a), adoptCommand(a))

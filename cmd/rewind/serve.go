@@ -96,6 +96,7 @@ var methods = map[string]func(context.Context, *call) (any, error){
 	"points":     callPoints,
 	"pin":        callPin,
 	"pins":       callPins,
+	"label":      callLabel,
 	"prune":      callPrune,
 	"status":     callStatus,
 	"sync":       callSync,

@@ -314,13 +314,28 @@ func callPin(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if p.Remove {
-		return nil, c.engine.Unpin(ctx, p.Name)
+		return nil, c.engine.Pin(ctx, p.Name, oid.ID{})
 	}
 	s, err := c.engine.Resolve(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
 	return nil, c.engine.Pin(ctx, p.Name, s.ID)
+}
+
+func callLabel(ctx context.Context, c *call) (any, error) {
+	var p struct {
+		ID, Label string
+		Remove    bool
+	}
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := c.engine.Resolve(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.engine.Label(ctx, s.ID, strings.TrimSpace(p.Label), p.Remove)
 }
 
 func callPins(ctx context.Context, c *call) (any, error) {

@@ -221,3 +221,15 @@ func TestAServerSeesWhoseAStoreIsNow(t *testing.T) {
 		}
 	}
 }
+
+func TestServeGivesALabelAndTakesItAway(t *testing.T) {
+	dir := repository(t)
+	s := serve(t, dir)
+	put(t, dir, "a", "one\n")
+	id := s.must("snapshot", nil)["id"].(string)
+	s.must("label", map[string]any{"id": id, "label": "as it was"})
+	s.must("show", map[string]any{"id": "label:as it was"})
+	s.must("label", map[string]any{"id": id, "label": "as it was", "remove": true})
+	s.fails(3, "show", map[string]any{"id": "label:as it was"})
+	s.fails(1, "label", map[string]any{"id": id, "label": " "})
+}

@@ -99,7 +99,7 @@ func (u *Update) bindHistory() (historyRow, error) {
 		}
 	}
 	if whom := u.madeFor(birth); whom != forOwner {
-		err = errors.Join(u.giveUp(row.Open), u.ForgetLeftovers(u.leftovers()))
+		err = errors.Join(u.giveUp(row.Open), u.Leftover(true, u.leftovers()...))
 		if row.Open = 0; whom == forAnother {
 			row = historyRow{}
 		}

@@ -118,20 +118,17 @@ func (v *View) leftovers() (paths []string) {
 	return paths
 }
 
-// AddLeftovers notes temporary files that could not be removed.
-func (u *Update) AddLeftovers(paths []string) error {
+// Leftover notes temporary files that could not be removed; gone: forgets those that
+// are gone.
+func (u *Update) Leftover(gone bool, paths ...string) error {
 	for _, path := range paths {
-		if err := u.put(tableLeftovers, u.leftoverKey(path), set); err != nil {
-			return err
+		var err error
+		if key := u.leftoverKey(path); gone {
+			err = u.remove(tableLeftovers, key)
+		} else {
+			err = u.put(tableLeftovers, key, set)
 		}
-	}
-	return nil
-}
-
-// ForgetLeftovers forgets temporary files that are gone.
-func (u *Update) ForgetLeftovers(paths []string) error {
-	for _, path := range paths {
-		if err := u.remove(tableLeftovers, u.leftoverKey(path)); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // A Snapshot is a recorded state of a worktree. It is immutable but for its
-// points, which are only added to.
+// points: they are added to, and a label can be taken away.
 type Snapshot struct {
 	ID      oid.ID     `json:"id"`                // of its commit object
 	Tree    oid.ID     `json:"tree"`              // the git tree
@@ -66,10 +66,11 @@ func (s *Snapshot) InSession(session string) bool {
 func (s *Snapshot) Foreign() bool { return s.Source != nil && s.Source.Kind != OwnKind }
 
 // OfRestore reports whether only restores have taken the snapshot: nobody
-// recorded that state on purpose.
+// recorded that state on purpose. A label that it was given later changes nothing
+// of that.
 func (s *Snapshot) OfRestore() bool {
-	onPurpose := func(p Point) bool { return !p.ofRestore() }
-	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, onPurpose)
+	onPurpose := func(p Point) bool { return !p.ofRestore() && !p.Later }
+	return slices.ContainsFunc(s.Points, Point.ofRestore) && !slices.ContainsFunc(s.Points, onPurpose)
 }
 
 // Knows reports whether a point says nothing new. What merely triggered a
@@ -93,6 +94,7 @@ type Point struct {
 	Trigger string    `json:"trigger,omitempty"`
 	Agent   string    `json:"agent,omitempty"`  // the program whose session it is, where no ledger of ours tells of it
 	Prompt  string    `json:"prompt,omitempty"` // how the prompt begins that the entry belongs to
+	Later   bool      `json:"later,omitempty"`  // the label was given after the snapshot was recorded; it says nothing else
 	Time    time.Time `json:"time"`
 }
 

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"slices"
+
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -39,6 +41,27 @@ func (u *Update) AddPoint(s *Snapshot, p Point) error {
 	s.Points = append(s.Points, p)
 	_, err := u.rewrite(s)
 	return err
+}
+
+// Label gives a snapshot a label, which is its newest from then on; with remove it takes
+// the label away, wherever its points have it. Not changed: so it was already.
+func (u *Update) Label(s *Snapshot, text string, remove bool) (changed bool, err error) {
+	has := func(p Point) bool { return p.Label == text }
+	if remove && !slices.ContainsFunc(s.Points, has) || !remove && s.Label() == text {
+		return false, nil
+	}
+	s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Later && has(p) })
+	if remove {
+		for i := range s.Points {
+			if has(s.Points[i]) {
+				s.Points[i].Label = ""
+			}
+		}
+	} else {
+		s.Points = append(s.Points, Point{Label: text, Later: true, Time: u.owner.Now()})
+	}
+	_, err = u.rewrite(s)
+	return true, err
 }
 
 // rewrite puts a record into the place of the one with the same id, and returns

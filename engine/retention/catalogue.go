@@ -64,9 +64,9 @@ func (c *catalogue) sessions(ctx context.Context, id string) *ledger.Sessions {
 	return &ledger.Sessions{Context: ctx, Moved: c.moved, Keep: keep}
 }
 
-// Relatives returns sessions for one request, whose parents are found wherever
+// relatives returns sessions for one request, whose parents are found wherever
 // they lie now. The places are only looked through when one is missing.
-func (s *Sessions) Relatives(ctx context.Context) *ledger.Sessions {
+func (s *Sessions) relatives(ctx context.Context) *ledger.Sessions {
 	var c *catalogue
 	moved := func(path string) []string {
 		if c == nil {

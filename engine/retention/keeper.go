@@ -155,7 +155,8 @@ func (k *Keeper) candidates(ctx context.Context, refs *references, p *Options) (
 
 // bound tells whether labels or conversations hold a snapshot of ours.
 func (k *Keeper) bound(s *records.Snapshot, refs *references, p *Options) string {
-	if s.Label() != "" && !s.Foreign() { // a prompt is no name that somebody gave
+	given := func(p records.Point) bool { return p.Label != "" && (p.Later || !s.Foreign()) }
+	if slices.ContainsFunc(s.Points, given) { // a prompt is no name that somebody gave
 		return keepLabel
 	}
 	if why := k.pinnedBy(refs.live[s.ID]); why != "" {

@@ -305,7 +305,7 @@ func (m *model) askUnpin() tea.Cmd {
 				err = fmt.Errorf("no pin is called %q", name)
 			}
 			if err == nil {
-				err = e.Unpin(ctx, name)
+				err = e.Pin(ctx, name, oid.ID{})
 			}
 			return settled{short(pins[name]) + " is not pinned by “" + line(name) + "” any more", err}
 		})
