@@ -23,6 +23,10 @@ type Difference struct {
 	// operation left it.
 	Unfinished error
 
+	// Ignored are, where the worktree is compared with nothing, the files that are
+	// recorded although they are ignored (decision 0017).
+	Ignored map[Path]bool
+
 	// Most is how many bytes of a file Read gives; 0: 512 MiB.
 	Most int
 
@@ -51,7 +55,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{e: e}
+	d := &Difference{e: e, Ignored: map[Path]bool{}}
 	if to != nil {
 		o := plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})}
 		if err := checkChosen(sel, o, from, side{to.State(), fmt.Sprintf("snapshot %v", to.ID)}); err != nil {
@@ -74,6 +78,11 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 		}
 		found, hidden, err := plan.CompareWith(e.target(from), seen.forPlan(), sel, o)
 		d.Changes = changesOf(found)
+		for i := 0; from == nil && i < len(found); i++ {
+			if unasked, _ := seen.Class(found[i].Path); unasked {
+				d.Ignored[Path(found[i].Path)] = true
+			}
+		}
 		return hidden, err
 	})
 	return d, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,14 +101,12 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	return e.update(ctx, func(u *records.Update) error {
 		now, err := u.Find(s.ID)
 		switch {
-		case err != nil:
-			return err
-		case now != nil:
+		case now != nil && err == nil:
 			return u.Pin(name, now.ID) // a purge may have given it another id
-		case held:
+		case held && err == nil:
 			return u.Pin(name, s.ID)
 		}
-		return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id)
+		return cmp.Or(err, fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id))
 	})
 }
 
@@ -141,11 +140,8 @@ func (e *Engine) Label(ctx context.Context, id oid.ID, text string, remove bool)
 	}
 	return e.update(ctx, func(u *records.Update) error {
 		now, err := u.Find(s.ID)
-		if err == nil && now == nil {
-			err = fmt.Errorf("%w: the store has no record of %v that could have a label", ErrRefused, id)
-		}
-		if err != nil {
-			return err
+		if err != nil || now == nil {
+			return cmp.Or(err, fmt.Errorf("%w: the store has no record of %v that could have a label", ErrRefused, id))
 		}
 		if changed, err := u.Label(now, text, remove); err != nil || changed || !remove {
 			return err

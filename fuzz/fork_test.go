@@ -23,8 +23,8 @@ import (
 )
 
 // TestAKillOfAForkLosesNothing kills a process before each n-th call that changes a
-// disk, while it makes a fork, adopts what is done there, takes that back and removes
-// the fork. What was done there is there or in a snapshot, the worktree is as it was or
+// disk, while it makes a fork with the ignored files of the present, adopts what is done
+// there, takes that back and removes the fork. What was done there is there or in a snapshot, the worktree is as it was or
 // has all that was adopted, and the fork can be removed and made again.
 // REWIND_FUZZ_EVERY=1 tries every call.
 func TestAKillOfAForkLosesNothing(t *testing.T) {
@@ -68,8 +68,8 @@ func newForked(t *testing.T, git bool, n int) *forked {
 	f := &forked{t: t, what: fmt.Sprintf("git %v, killed before call %d", git, n), root: filepath.Join(base, "w"), dir: filepath.Join(base, "f")}
 	home := filepath.Join(base, "home")
 	f.env = map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "REWIND_FUZZ_CHILD": "fork", "REWIND_FUZZ_DIE": strconv.Itoa(n), "REWIND_FUZZ_TARGET": f.dir}
-	f.must(errors.Join(os.Mkdir(home, 0o755), os.MkdirAll(filepath.Join(f.root, "d"), 0o755)))
-	for name, text := range map[string]string{"text": "one\ntwo\nthree\nfour\nfive\n", "gone": "x", "d/file": strings.Repeat("long\n", 5000), ".gitignore": ".env\n", ".env": "secret"} {
+	f.must(errors.Join(os.Mkdir(home, 0o755), os.MkdirAll(filepath.Join(f.root, "d"), 0o755), os.MkdirAll(filepath.Join(f.root, "modules", "m"), 0o755)))
+	for name, text := range map[string]string{"text": "one\ntwo\nthree\nfour\nfive\n", "gone": "x", "d/file": strings.Repeat("long\n", 5000), ".gitignore": ".env\nmodules/\n", ".env": "secret", "modules/m/one": strings.Repeat("module\n", 50000), "modules/two": "two"} {
 		f.must(os.WriteFile(filepath.Join(f.root, name), []byte(text), 0o644))
 	}
 	if git {
@@ -147,7 +147,7 @@ func (f *forked) check(edited bool) {
 	f.must(err)
 	dir, err := fork.Place(ctx, e, f.dir)
 	f.must(err)
-	_, err = fork.Make(ctx, e, s, dir)
+	_, err = fork.Make(ctx, e, s, dir, nil)
 	f.must(err)
 	_, err = fork.Remove(ctx, e, f.dir, false, f.options())
 	f.must(err)
@@ -183,7 +183,9 @@ func forkAndDie() {
 		fmt.Println("unsupported", err)
 		os.Exit(4)
 	}
-	_, err = fork.Make(ctx, e, s, dir)
+	along, err := fork.Look(ctx, e, dir, true, nil)
+	childExit(err)
+	_, err = fork.Make(ctx, e, s, dir, along)
 	childExit(err)
 	childExit(errors.Join(os.WriteFile(filepath.Join(dir, "text"), []byte("ONE\ntwo\nthree\nfour\nfive\n"), 0o644),
 		os.Remove(filepath.Join(dir, "gone")), os.WriteFile(filepath.Join(dir, "new"), []byte("made there"), 0o644)))

@@ -16,17 +16,43 @@ import (
 
 // forked is what --json prints of fork.
 type forked struct {
-	ID        string      `json:"id"`
-	Directory wire.Path   `json:"directory"`
-	DryRun    bool        `json:"dry_run,omitempty"`
-	Files     int         `json:"files"`
-	Conflicts []wire.Note `json:"conflicts"`
-	ElapsedMS float64     `json:"elapsed_ms"`
+	ID        string        `json:"id"`
+	Directory wire.Path     `json:"directory"`
+	DryRun    bool          `json:"dry_run,omitempty"`
+	Files     int           `json:"files"`
+	Ignored   *takenIgnored `json:"ignored,omitempty"` // nil: they were not asked for
+	Conflicts []wire.Note   `json:"conflicts"`
+	ElapsedMS float64       `json:"elapsed_ms"`
 }
 
+// takenIgnored says what --json tells of ignored files.
+type takenIgnored struct {
+	Files  int         `json:"files"`
+	Bytes  int64       `json:"bytes"`
+	Shared int         `json:"shared"` // files that share their content
+	Left   []wire.Note `json:"left"`
+	Back   []wire.Note `json:"links_back"`
+}
+
+// A forking is how a fork is asked for.
+type forking struct {
+	dry     bool
+	ignored string // "": they stay; how their contents come along
+	took    time.Duration
+}
+
+// The values of --ignored.
+const (
+	ignoredShared = "share"
+	ignoredCopied = "copy"
+)
+
 func forkCommand(a *app) *cobra.Command {
-	var dry bool
+	var how forking
 	c := verb("fork ID DIR", "Make a second working directory of a snapshot: in a repository a linked worktree", takes(2, 2, "rewind fork @~1 ../try"), func(c *cobra.Command, args []string) error {
+		if how.ignored != "" && how.ignored != ignoredShared && how.ignored != ignoredCopied {
+			return usagef("fork: --ignored=%s is neither --ignored=%s nor --ignored=%s", how.ignored, ignoredShared, ignoredCopied)
+		}
 		ctx, e, err := a.open(c)
 		if err != nil {
 			return err
@@ -42,38 +68,108 @@ func forkCommand(a *app) *cobra.Command {
 		if dir, err = fork.Place(ctx, e, dir); err != nil {
 			return mistakenPlace(err)
 		}
-		begin := time.Now()
-		r := &engine.Restored{ID: s.ID}
-		if dry {
-			d, err := e.Diff(ctx, nil, s, nil)
-			if err != nil {
-				return err
-			}
-			for _, ch := range d.Changes {
-				if !ch.To.Dir() {
-					r.Written++
-				}
-			}
-		} else if r, err = fork.Make(ctx, e, s, dir); err != nil {
+		return a.fork(ctx, e, s, dir, &how)
+	})
+	c.Flags().BoolVar(&how.dry, "dry-run", false, "tell what would be written, and write nothing")
+	c.Flags().StringVar(&how.ignored, "ignored", "", "take the present's ignored files along (dependencies, build products), sharing their contents on the disk; --ignored=copy copies them where the file system cannot `share`")
+	c.Flags().Lookup("ignored").NoOptDefVal = ignoredShared
+	return a.jsonFlag(c)
+}
+
+// fork makes a fork, or tells what it would be.
+func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string, how *forking) (err error) {
+	begin := time.Now()
+	var along *fork.Ignored
+	if how.ignored != "" {
+		along, err = fork.Look(ctx, e, dir, how.ignored == ignoredCopied, a.progress.of("ignored files"))
+		if errors.Is(err, fork.ErrUnshared) {
+			return fmt.Errorf("%w: %w of %s with %s: --ignored=copy copies %s (%s); nothing was made",
+				engine.ErrRefused, err, quote(engine.Path(e.Root())), quote(engine.Path(dir)), count(along.Files, "ignored file"), size(along.Bytes))
+		} else if err != nil {
 			return err
 		}
-		a.progress.clear()
-		a.printKept(nil, r.Conflicts)
-		out := forked{ID: idText(s.ID), DryRun: dry, Files: r.Written, ElapsedMS: float64(time.Since(begin).Microseconds()) / 1000}
-		switch {
-		case a.json:
-			whole := wire.NewRestored(r, 0)
-			out.Directory, out.Conflicts = wirePath(dir), whole.Conflicts
-			a.printJSON(out)
-		case dry:
-			say(a.err, "would write %s of %s to %s; nothing was changed\n", count(r.Written, "file"), short(s.ID), quote(engine.Path(dir)))
-		default:
-			say(a.out, "wrote %s of %s to %s, %s; \"rewind forks --remove\" removes it\n", count(r.Written, "file"), short(s.ID), quote(engine.Path(dir)), time.Since(begin).Round(time.Millisecond))
+	}
+	made := &fork.Made{Restored: &engine.Restored{ID: s.ID}}
+	if how.dry {
+		made.Written, err = a.wouldWrite(ctx, e, s)
+		if along != nil {
+			made.Taken.Files, made.Taken.Bytes = along.Files, along.Bytes
 		}
-		return outcome(r)
-	})
-	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would be written, and write nothing")
-	return a.jsonFlag(c)
+	} else {
+		made, err = fork.Make(ctx, e, s, dir, along)
+	}
+	if err != nil {
+		return err
+	}
+	a.progress.clear()
+	for _, n := range made.Taken.Failed {
+		made.Conflicts = append(made.Conflicts, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
+	}
+	a.printKept(nil, made.Conflicts)
+	how.took = time.Since(begin)
+	a.printFork(made, along, dir, how)
+	return outcome(made.Restored)
+}
+
+// wouldWrite counts what a fork would write.
+func (a *app) wouldWrite(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (n int, err error) {
+	d, err := e.Diff(ctx, nil, s, nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, ch := range d.Changes {
+		if !ch.To.Dir() {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// printFork tells what was made, or would be.
+func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *forking) {
+	t := made.Taken
+	var left, back []engine.Note
+	if along != nil {
+		for _, n := range along.Left {
+			left = append(left, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
+		}
+		for _, n := range along.Back {
+			back = append(back, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
+		}
+	}
+	if a.json {
+		out := forked{ID: idText(made.ID), Directory: wirePath(dir), DryRun: how.dry, Files: made.Written, Conflicts: wireNotes(made.Conflicts), ElapsedMS: float64(how.took.Microseconds()) / 1000}
+		if along != nil {
+			out.Ignored = &takenIgnored{t.Files, t.Bytes, t.Shared, wireNotes(left), wireNotes(back)}
+		}
+		a.printJSON(out)
+		return
+	}
+	for _, n := range left {
+		say(a.err, "left: %s: %s\n", quote(n.Path), n.Reason)
+	}
+	for _, n := range back {
+		say(a.err, "note: %s is a link into this worktree (%s)\n", quote(n.Path), plain(n.Reason))
+	}
+	files := count(made.Written, "file") + " of " + short(made.ID)
+	if along != nil {
+		files += fmt.Sprintf(" and %s (%s)", count(t.Files, "ignored file"), size(t.Bytes))
+	}
+	switch {
+	case how.dry:
+		say(a.err, "would write %s to %s; nothing was changed\n", files, quote(engine.Path(dir)))
+		return
+	case along != nil && t.Shared == 0:
+		files += " by copying"
+	case along != nil:
+		files += " by reflink"
+	}
+	say(a.out, "wrote %s to %s, %s; \"rewind forks --remove\" removes it\n", files, quote(engine.Path(dir)), how.took.Round(time.Millisecond))
+}
+
+// wireNotes are notes as --json prints them.
+func wireNotes(list []engine.Note) []wire.Note {
+	return wire.NewRestored(&engine.Restored{Kept: list}, 0).Kept
 }
 
 // wirePath is a directory as --json prints it.

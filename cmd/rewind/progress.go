@@ -59,6 +59,14 @@ func (p *progress) update(now engine.Progress) {
 	_ = p.bar.Set(now.Done)
 }
 
+// of adapts the bar to a step that only counts; nil where there is none.
+func (p *progress) of(step string) func(done, total int) {
+	if p.w == nil {
+		return nil
+	}
+	return func(done, total int) { p.update(engine.Progress{Step: step, Done: done, Total: total}) }
+}
+
 // clear takes the bar off the terminal for good.
 func (p *progress) clear() {
 	p.mu.Lock()

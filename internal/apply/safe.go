@@ -30,15 +30,15 @@ func safePath(path string) error {
 			return fmt.Errorf("%w: %q is no plain relative path", ErrUnsafe, path)
 		case strings.ContainsRune(name, 0):
 			return fmt.Errorf("%w: %q has a NUL byte", ErrUnsafe, path)
-		case dotGit(name):
+		case DotGit(name):
 			return fmt.Errorf("%w: %q can lead into a .git", ErrUnsafe, path)
 		}
 	}
 	return nil
 }
 
-// dotGit reports whether some file system may take a name for ".git".
-func dotGit(name string) bool {
+// DotGit reports whether some file system may take a name for ".git".
+func DotGit(name string) bool {
 	if hfsDotGit(name) {
 		return true
 	}

@@ -208,6 +208,20 @@ func (f *File) Stat() (Stat, error) {
 // Read implements [io.Reader].
 func (f *File) Read(p []byte) (int, error) { return f.f.Read(p) }
 
+// Data returns the bytes of the file behind an offset: where it has holes is not known
+// on this system.
+func (f *File) Data(off int64) (from, to int64, err error) {
+	st, err := f.Stat()
+	return min(off, st.Size), st.Size, err
+}
+
+// ReadAt implements [io.ReaderAt].
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
+
+// Shares reports whether a file in a directory could share the content of this one. On
+// this system none can.
+func (f *File) Shares(string) (yes, known bool) { return false, true }
+
 // Rewind goes back to the first byte.
 func (f *File) Rewind() error {
 	_, err := f.f.Seek(0, io.SeekStart)

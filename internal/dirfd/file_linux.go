@@ -1,6 +1,7 @@
 package dirfd
 
 import (
+	"errors"
 	"io"
 
 	"golang.org/x/sys/unix"
@@ -58,3 +59,49 @@ func (f *File) Rewind() error {
 
 // Close closes the file.
 func (f *File) Close() error { return unix.Close(f.fd) }
+
+// Data returns the first run of bytes at or after an offset that the file system keeps:
+// what lies between such runs reads as zero. From is the size where there is none.
+func (f *File) Data(off int64) (from, to int64, err error) {
+	from, err = unix.Seek(f.fd, off, unix.SEEK_DATA)
+	if err == unix.ENXIO { // nothing but a hole, or the end
+		from, err = unix.Seek(f.fd, 0, io.SeekEnd)
+		return from, from, pathError("seek", f.name, err)
+	}
+	if err == unix.EINVAL { // the file system does not tell
+		to, err = unix.Seek(f.fd, 0, io.SeekEnd)
+		return min(off, to), to, pathError("seek", f.name, err)
+	}
+	if err == nil {
+		to, err = unix.Seek(f.fd, from, unix.SEEK_HOLE)
+	}
+	return from, to, pathError("seek", f.name, err)
+}
+
+// ReadAt implements [io.ReaderAt].
+func (f *File) ReadAt(p []byte, off int64) (done int, err error) {
+	for done < len(p) {
+		n, err := retry(func() (int, error) { return unix.Pread(f.fd, p[done:], off+int64(done)) })
+		if err != nil {
+			return done, pathError("read", f.name, err)
+		}
+		if n == 0 {
+			return done, io.EOF
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// Shares reports whether a file in a directory, given by a path of the system, could
+// share the content of this one, as [Temp.Clone] does it. It leaves nothing there. Not
+// known: the file system cannot tell without leaving something.
+func (f *File) Shares(dir string) (yes, known bool) {
+	fd, err := retry(func() (int, error) { return unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600) })
+	if err != nil {
+		return false, false
+	}
+	defer unix.Close(fd)
+	err = (&Temp{fd: fd, name: f.name}).Clone(f)
+	return err == nil, err == nil || errors.Is(err, errors.ErrUnsupported)
+}

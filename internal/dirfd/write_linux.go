@@ -49,6 +49,23 @@ func (t *Temp) Write(p []byte) (int, error) {
 	return done, nil
 }
 
+// WriteAt implements [io.WriterAt].
+func (t *Temp) WriteAt(p []byte, off int64) (done int, err error) {
+	for done < len(p) {
+		n, err := retry(func() (int, error) { return unix.Pwrite(t.fd, p[done:], off+int64(done)) })
+		if err != nil {
+			return done, pathError("write", t.name, err)
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// Truncate gives the file a size. What was not written reads as zero.
+func (t *Temp) Truncate(size int64) error {
+	return pathError("truncate", t.name, unix.Ftruncate(t.fd, size))
+}
+
 // Clone makes the file share the content of another one, of which neither sees what
 // is written to the other (ioctl_ficlone(2)). Where that cannot be done the error is
 // [errors.ErrUnsupported], and nothing was changed.

@@ -53,6 +53,12 @@ func (t *Temp) Stat() (Stat, error) {
 // Chmod sets these permission bits, as far as the system knows them.
 func (t *Temp) Chmod(perm tree.Mode) error { return t.f.Chmod(fileMode(perm)) }
 
+// WriteAt implements [io.WriterAt].
+func (t *Temp) WriteAt(p []byte, off int64) (int, error) { return t.f.WriteAt(p, off) }
+
+// Truncate gives the file a size. What was not written reads as zero.
+func (t *Temp) Truncate(size int64) error { return t.f.Truncate(size) }
+
 // Clone is not done on this system: the error is [errors.ErrUnsupported].
 func (t *Temp) Clone(*File) error { return errors.ErrUnsupported }
 

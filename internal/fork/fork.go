@@ -27,10 +27,11 @@ import (
 
 // The conditions a caller may want to tell apart.
 var (
-	ErrPlace   = errors.New("no fork can be made there")                    // the directory is there already, or lies where none may
-	ErrNone    = errors.New("no such fork")                                 // nothing is known of the directory
-	ErrUnsaved = errors.New("something there is in no snapshot")            // it would be lost
-	ErrAnother = errors.New("another directory is there than the fork was") // what is there is not ours
+	ErrPlace    = errors.New("no fork can be made there") // the directory is there already, or lies where none may
+	ErrUnshared = errors.New("the file system cannot share the contents of files")
+	ErrNone     = errors.New("no such fork")                                 // nothing is known of the directory
+	ErrUnsaved  = errors.New("something there is in no snapshot")            // it would be lost
+	ErrAnother  = errors.New("another directory is there than the fork was") // what is there is not ours
 )
 
 // registryOf returns where the forks of a store are written down.
@@ -92,8 +93,10 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// Make writes a snapshot into a new directory, which [Place] has returned.
-func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string) (*engine.Restored, error) {
+// Make writes a snapshot into a new directory, which [Place] has returned, and what is to
+// be taken along from the present, which may be nil: what the snapshot has stays as it is
+// there.
+func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string, along *Ignored) (*Made, error) {
 	r, err := registryOf(ctx, e)
 	if err != nil {
 		return nil, err
@@ -117,11 +120,15 @@ func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string)
 	if !made {
 		return nil, errors.Join(err, r.drop(f))
 	}
+	out := &Made{Restored: done}
+	if err == nil && along != nil {
+		out.Taken, err = along.Put(ctx, dir, along.how)
+	}
 	if err != nil {
-		return done, fmt.Errorf("%s is a part of a fork (rewind forks --remove %s removes it): %w", dir, dir, err)
+		return out, fmt.Errorf("%s is a part of a fork (rewind forks --remove %s removes it): %w", dir, dir, err)
 	}
 	f.Whole = true
-	return done, r.put(f)
+	return out, r.put(f)
 }
 
 // The states of a fork.

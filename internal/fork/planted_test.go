@@ -116,7 +116,7 @@ func TestAForkUnderANameThatIsNotUTF8IsListedAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Make(t.Context(), e, s, place); err != nil {
+	if _, err := Make(t.Context(), e, s, place, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := List(t.Context(), e, &engine.Options{})
@@ -141,7 +141,7 @@ func TestADirectoryThatComesBeforeAForkIsMadeIsNotTheFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, "theirs"), "theirs")
-	if _, err := Make(t.Context(), e, s, dir); err == nil {
+	if _, err := Make(t.Context(), e, s, dir, nil); err == nil {
 		t.Error("a fork was made in a directory of somebody else's")
 	}
 	if list, err := List(t.Context(), e, &engine.Options{}); err != nil || len(list) > 0 {
@@ -166,7 +166,7 @@ func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Make(t.Context(), e, s, dir); err != nil {
+			if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
 				t.Fatal(err)
 			}
 			f, r, err := find(t.Context(), e, dir)
@@ -184,7 +184,7 @@ func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
 			if left, err := os.ReadDir(filepath.Join(e.Root(), ".git", "worktrees")); err == nil && len(left) > 0 {
 				t.Errorf("git keeps %v", left)
 			}
-			if _, err := Make(t.Context(), e, s, dir); err != nil {
+			if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
 				t.Errorf("another one there: %v", err)
 			}
 		})
@@ -197,7 +197,7 @@ func TestANoteOfALinkedWorktreeWithoutGitIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Make(t.Context(), e, s, dir); err != nil {
+	if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	f, r, err := find(t.Context(), e, dir)

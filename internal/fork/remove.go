@@ -66,7 +66,7 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 		return nil, err
 	}
 	if err == nil && !force {
-		if err := f.saved(ctx, there, now); err != nil {
+		if err := f.saved(ctx, there, now, e.Root()); err != nil {
 			return nil, err
 		}
 	}
@@ -108,9 +108,10 @@ func (f *Fork) same(force bool) error {
 	return nil
 }
 
-// saved is an error if something lies in the fork that a snapshot of it does not
-// have: ignored files, those that could not be read, the repositories below it.
-func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snapshot) error {
+// saved is an error if something lies in the fork that neither a snapshot of it has nor,
+// byte for byte, the worktree: ignored files that were made or changed there, those that
+// could not be read, the repositories below it.
+func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snapshot, root string) error {
 	held, err := heldBy(ctx, there, now)
 	if err != nil {
 		return err
@@ -122,13 +123,25 @@ func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snap
 		}
 	}
 	err = f.walk(func(path string, d fs.DirEntry) error {
-		if !d.IsDir() && !held[path] {
+		if d.IsDir() || held[path] {
+			return nil
+		}
+		same, err := has(ctx, root, f.Dir, path, false)
+		if !same {
 			not = append(not, path)
 		}
-		return nil
+		return errors.Join(ctx.Err(), unread(err))
 	})
 	if err == nil && len(not) > 0 {
 		err = fmt.Errorf("%w: %s (%s); --force removes it all the same", ErrUnsaved, f.Dir, short(not))
+	}
+	return err
+}
+
+// unread drops the error of a file that cannot be read: it is named as not saved.
+func unread(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }
@@ -161,7 +174,7 @@ func (f *Fork) walk(do func(path string, d fs.DirEntry) error) error {
 }
 
 // removeUnfinished removes what was made of a fork before it was interrupted: if
-// there is nothing but beginnings of what the snapshot has.
+// there is nothing but beginnings of what the snapshot or the worktree has.
 func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force bool) error {
 	if f.Birth == "" { // nobody knows who made it; there is nothing in it
 		if err := os.Remove(f.Dir + string(filepath.Separator)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -180,6 +193,9 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 			}
 			var want bytes.Buffer
 			if err := e.Cat(ctx, base, path, &want); err != nil {
+				if same, _ := has(ctx, e.Root(), f.Dir, path, true); same {
+					return nil // taken along
+				}
 				return fmt.Errorf("%w: %s in %s; --force removes it all the same", ErrUnsaved, path, f.Dir)
 			}
 			got, err := content(filepath.Join(f.Dir, path), d)

@@ -85,7 +85,8 @@ var layers = map[string]string{
 	"internal/tidy":    "",
 
 	"internal/bisect": "engine internal/durable internal/oid",
-	"internal/fork":   "engine internal/dirfd internal/durable internal/oid",
+	"internal/carry":  "internal/apply internal/dirfd internal/tree",
+	"internal/fork":   "engine internal/carry internal/dirfd internal/durable internal/oid internal/tree",
 	"engine/twin":     "engine/plan git/gitindex internal/apply internal/dirfd internal/oid internal/tree",
 }
 

@@ -1,0 +1,266 @@
+package carry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+)
+
+// A How says how a load is taken along.
+type How struct {
+	Copy     bool                  // where contents cannot be shared they are copied; else they are left
+	Progress func(done, total int) // called from one goroutine at a time; may be nil
+	taken    func(name string)     // for tests: told of each file when its content was taken
+}
+
+// A Taken says what was taken along.
+type Taken struct {
+	Files  int   // files and links
+	Bytes  int64 // of the files
+	Shared int   // files that share their content
+	Failed []Note
+}
+
+// Put takes a load along into a directory that nobody else writes into. An error that
+// concerns the whole, as a full disk, ends it; what was made until then stays. A file
+// that changes meanwhile is tried again, twice; then its last state is kept, and it is
+// named.
+func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
+	p := &putter{Load: l, How: how, there: map[string]bool{}}
+	top, err := dirfd.Open(dir)
+	if err != nil {
+		return p.out, err
+	}
+	defer top.Close()
+	from, err := dirfd.Open(l.Root)
+	if err != nil {
+		return p.out, err
+	}
+	defer from.Close()
+	p.from, p.to = from, top
+	var ready []*folder
+	for _, f := range l.folders {
+		if err := ctx.Err(); err != nil {
+			return p.out, err
+		}
+		ok, err := p.mkdir(f.path)
+		if err != nil {
+			return p.out, err
+		}
+		if ok {
+			ready = append(ready, f)
+		}
+	}
+	err = p.fillAll(ctx, ready)
+	for _, f := range slices.Backward(p.made) {
+		if err == nil {
+			err = p.settle(f)
+		}
+	}
+	slices.SortFunc(p.out.Failed, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	return p.out, err
+}
+
+type putter struct {
+	*Load
+	How
+	from, to *dirfd.Dir
+	made     []*folder       // directories, each behind the one that it lies in
+	there    map[string]bool // directories that are there: false, something else is
+
+	mu   sync.Mutex // guards what follows
+	out  Taken
+	done int
+}
+
+// mkdir makes a directory and those above it, open to their owner for now. Not there:
+// something else is in the way, and has been named.
+func (p *putter) mkdir(at string) (there bool, err error) {
+	if at == "" {
+		return true, nil
+	}
+	if there, seen := p.there[at]; seen {
+		return there, nil
+	}
+	if there, err = p.mkdir(dirfd.Parent(at)); there && err == nil {
+		there, err = p.mkdirIn(at)
+	}
+	p.there[at] = there
+	return there, err
+}
+
+func (p *putter) mkdirIn(at string) (there bool, err error) {
+	like, err := p.from.OpenDir(at)
+	if err != nil {
+		p.fail(at, err)
+		return false, nil
+	}
+	defer like.Close()
+	st, err := like.Stat()
+	if err != nil {
+		return false, err
+	}
+	above, err := below(p.to, dirfd.Parent(at))
+	if err != nil {
+		return false, err
+	}
+	defer above.close()
+	err = above.Mkdir(path.Base(at), st.Mode.Perm()&0o777|0o700)
+	if err == nil {
+		p.made = append(p.made, &folder{path: at, stat: st})
+		return true, nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	if is, err := above.Lstat(path.Base(at)); err != nil || !is.Mode.IsDir() {
+		p.fail(at, fmt.Errorf("something else stands there"))
+		return false, nil
+	}
+	return true, nil
+}
+
+// settle gives a directory the permissions and the time of the one that it is like.
+func (p *putter) settle(f *folder) error {
+	d, err := p.to.OpenDir(f.path)
+	if err != nil {
+		return err
+	}
+	err = d.ChmodSelf(f.stat.Mode.Perm() & 0o777)
+	if err = errors.Join(err, d.Close()); err != nil {
+		return err
+	}
+	above, err := below(p.to, dirfd.Parent(f.path))
+	if err != nil {
+		return err
+	}
+	defer above.close()
+	return above.SetMtime(path.Base(f.path), f.stat.Mtime)
+}
+
+// A held directory may be the root, which stays open.
+type held struct {
+	*dirfd.Dir
+	root bool
+}
+
+func below(root *dirfd.Dir, at string) (held, error) {
+	if at == "" {
+		return held{root, true}, nil
+	}
+	d, err := root.OpenDir(at)
+	return held{d, false}, err
+}
+
+func (h held) close() {
+	if !h.root {
+		h.Close()
+	}
+}
+
+// fillAll takes along what lies in directories, several at once.
+func (p *putter) fillAll(ctx context.Context, list []*folder) error {
+	var next atomic.Int64
+	var stop atomic.Bool
+	errs := make([]error, min(runtime.GOMAXPROCS(0), 8))
+	var wg sync.WaitGroup
+	for w := range errs {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(list) && !stop.Load(); i = int(next.Add(1)) - 1 {
+				if errs[w] = p.fill(ctx, list[i]); errs[w] != nil {
+					stop.Store(true)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill takes along what lies in one directory.
+func (p *putter) fill(ctx context.Context, f *folder) error {
+	to, err := below(p.to, f.path)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	from, err := below(p.from, f.path)
+	if err != nil {
+		p.fail(f.path, err)
+		return nil
+	}
+	defer from.close()
+	for i := range f.files {
+		c := &copying{ctx: ctx, from: from.Dir, to: to.Dir, name: f.files[i].name, copies: p.Copy, taken: p.taken}
+		err := c.take(f.files[i].stat.Mode.Type())
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if fatal(err) {
+			return fmt.Errorf("%s: %w", path.Join(f.path, c.name), err)
+		}
+		if err != nil {
+			p.fail(path.Join(f.path, c.name), err)
+		}
+		p.count(c)
+	}
+	return nil
+}
+
+func (p *putter) count(c *copying) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done++; p.Progress != nil {
+		p.Progress(p.done, p.Files)
+	}
+	if !c.made {
+		return
+	}
+	p.out.Files++
+	p.out.Bytes += c.bytes
+	if c.shared {
+		p.out.Shared++
+	}
+}
+
+func (p *putter) fail(at string, err error) {
+	var where *fs.PathError
+	if errors.As(err, &where) { // the path is in the note
+		err = where.Err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out.Failed = append(p.out.Failed, Note{at, err.Error()})
+}
+
+// fatal reports whether an error concerns all that is still to be taken along.
+func fatal(err error) bool {
+	var w writeError
+	for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return errors.As(err, &w) && errors.Is(err, syscall.EIO)
+}
+
+// A writeError is of the directory that files are taken to.
+type writeError struct{ error }
+
+func (e writeError) Unwrap() error { return e.error }

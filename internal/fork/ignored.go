@@ -1,0 +1,167 @@
+package fork
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/carry"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// An Ignored is what the present has and no snapshot, to be taken along into a fork.
+type Ignored struct {
+	*carry.Load
+	how carry.How
+}
+
+// A Made says what [Make] did.
+type Made struct {
+	*engine.Restored
+	Taken carry.Taken // of what no snapshot has
+}
+
+// Look finds what may be taken along into a fork, in a directory that [Place] has
+// returned: what lies in the worktree and would not be recorded now, and what is recorded
+// although it is ignored. Where the file system cannot share contents it is
+// [ErrUnshared] beside what was found, unless they may be copied. Progress is called
+// when it is taken along, from one goroutine at a time; it may be nil.
+func Look(ctx context.Context, e *engine.Engine, dir string, copies bool, progress func(done, total int)) (*Ignored, error) {
+	d, err := e.Diff(ctx, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	k := known{files: make(map[string]bool, len(d.Changes)), dirs: map[string]bool{}}
+	for _, c := range d.Changes {
+		k.add(string(c.Path), c.To.Dir(), d.Ignored[c.Path])
+	}
+	r, err := registryOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	load, err := carry.Look(ctx, e.Root(), k, filepath.Dir(string(r)))
+	if err != nil {
+		return nil, err
+	}
+	there := filepath.Dir(dir)
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	out := &Ignored{load, carry.How{Copy: copies, Progress: progress}}
+	if !copies && !load.Shares(there) {
+		return out, ErrUnshared
+	}
+	return out, nil
+}
+
+// A known is what a snapshot of the present would have, but for what is ignored.
+type known struct{ files, dirs map[string]bool }
+
+func (k known) File(path string) bool { return k.files[path] }
+func (k known) Dir(path string) bool  { return k.dirs[path] }
+
+func (k known) add(at string, dir, ignored bool) {
+	if !dir {
+		k.files[at] = !ignored
+		at = path.Dir(at)
+	}
+	for ; at != "." && !k.dirs[at]; at = path.Dir(at) {
+		k.dirs[at] = true
+	}
+}
+
+// has reports whether a directory has the same file or link as another one has: what
+// goes with the one is not lost. Begun: that one may have only the beginning of it.
+func has(ctx context.Context, root, other, at string, begun bool) (bool, error) {
+	mine, ok := dirfd.Lstat(root, at)
+	its, there := dirfd.Lstat(other, at)
+	if !ok || !there || mine.Mode.Type() != its.Mode.Type() {
+		return false, nil
+	}
+	a, err := dirfd.OpenBelow(root, dirfd.Parent(at))
+	if err != nil {
+		return false, err
+	}
+	defer a.Close()
+	b, err := dirfd.OpenBelow(other, dirfd.Parent(at))
+	if err != nil {
+		return false, err
+	}
+	defer b.Close()
+	name := path.Base(at)
+	if mine.Mode.Type() == tree.Symlink {
+		x, err := a.Readlink(name)
+		y, failed := b.Readlink(name)
+		return x == y, errors.Join(err, failed)
+	}
+	f, err := a.OpenFile(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	g, err := b.OpenFile(name)
+	if err != nil {
+		return false, err
+	}
+	defer g.Close()
+	if mine.Size < its.Size || mine.Size > its.Size && !begun {
+		return false, nil
+	}
+	return sameBytes(ctx, f, g, its.Size)
+}
+
+// sameBytes compares the first bytes of two files. What neither file system keeps is not
+// read: it is zero in both.
+func sameBytes(ctx context.Context, f, g *dirfd.File, size int64) (bool, error) {
+	for _, by := range []*dirfd.File{f, g} {
+		for off := int64(0); off < size; {
+			from, to, err := by.Data(off)
+			if err != nil {
+				return false, err
+			}
+			if from >= to {
+				break
+			}
+			if same, err := sameRun(ctx, f, g, from, min(to, size)); !same || err != nil {
+				return false, err
+			}
+			off = to
+		}
+	}
+	return true, nil
+}
+
+func sameRun(ctx context.Context, f, g *dirfd.File, from, to int64) (bool, error) {
+	a, b := make([]byte, 1<<18), make([]byte, 1<<18)
+	for from < to {
+		n := min(to-from, int64(len(a)))
+		if _, err := f.ReadAt(a[:n], from); err != nil {
+			return false, notEnd(err)
+		}
+		if _, err := g.ReadAt(b[:n], from); err != nil {
+			return false, notEnd(err)
+		}
+		if !bytes.Equal(a[:n], b[:n]) || ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		from += n
+	}
+	return true, nil
+}
+
+// notEnd drops the error of a file that ends sooner than it did.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package fork
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// installed is a worktree with ignored files, and a fork of its newest snapshot that has
+// them too.
+func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ignored) {
+	t.Helper()
+	open := recorded
+	if git {
+		open = committed
+	}
+	e, _ = open(t)
+	at := func(name string) string { return filepath.Join(e.Root(), name) }
+	for _, dir := range []string{"node_modules/x", "src/node_modules", "build"} {
+		if err := os.MkdirAll(at(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{".gitignore": "node_modules/\nbuild/\n.env\n", "node_modules/x/index.js": "x", "src/node_modules/y": "y", "src/main": "main", "build/out": strings.Repeat("out", 1000)} {
+		put(t, at(name), text)
+	}
+	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, at(".env"), "made since")
+	put(t, at("untracked"), "made since")
+	if dir, err = Place(t.Context(), e, filepath.Join(t.TempDir(), "f")); err != nil {
+		t.Fatal(err)
+	}
+	if along, err = Look(t.Context(), e, dir, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	made, err := Make(t.Context(), e, r.Snapshot, dir, along)
+	if err != nil || len(made.Taken.Failed)+len(made.Conflicts) > 0 || made.Taken.Files != 4 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	return e, dir, along
+}
+
+func TestAForkHasTheIgnoredFilesOfThePresentAndNothingElse(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		e, dir, _ := installed(t, git)
+		for name, want := range map[string]string{"node_modules/x/index.js": "x", "src/node_modules/y": "y", ".env": "made since", "src/main": "main", "untracked": ""} {
+			if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil && want != "" {
+				t.Errorf("git %v: %s is %q, %v", git, name, got, err)
+			}
+		}
+		list, err := List(t.Context(), e, &engine.Options{})
+		// .env is recorded there as any small ignored file, and the snapshot has none
+		if err != nil || len(list) != 1 || list[0].State != Stands || list[0].Err != nil || list[0].Changed != 1 {
+			t.Errorf("git %v: %+v, %v", git, list, err)
+		}
+	}
+}
+
+func TestWhatWasTakenAlongDoesNotKeepAForkUnlessItIsTheOnlyOne(t *testing.T) {
+	for name, change := range map[string]struct {
+		do   func(root, dir string) error
+		kept string
+	}{
+		"nothing":       {func(string, string) error { return nil }, ""},
+		"changed there": {func(_, dir string) error { return os.WriteFile(dir+"/build/out", []byte("other"), 0o600) }, "build/out"},
+		"as long":       {func(_, dir string) error { return os.WriteFile(dir+"/node_modules/x/index.js", []byte("z"), 0o600) }, "node_modules/x/index.js"},
+		"made there":    {func(_, dir string) error { return os.WriteFile(dir+"/build/new", nil, 0o600) }, "build/new"},
+		"gone here":     {func(root, _ string) error { return os.RemoveAll(root + "/node_modules") }, "node_modules/x/index.js"},
+		"changed here":  {func(root, _ string) error { return os.WriteFile(root+"/build/out", nil, 0o600) }, "build/out"},
+		"removed there": {func(_, dir string) error { return os.RemoveAll(dir + "/build") }, ""},
+		"another kind": {func(root, _ string) error {
+			return errors.Join(os.Remove(root+"/build/out"), os.Symlink("x", root+"/build/out"))
+		}, "build/out"},
+		"a link in part": {func(_, dir string) error { return os.Symlink("x", dir+"/build/link") }, "build/link"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, dir, _ := installed(t, false)
+			if err := change.do(e.Root(), dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Remove(t.Context(), e, dir, false, &engine.Options{})
+			if change.kept == "" && err != nil || change.kept != "" && (!errors.Is(err, ErrUnsaved) || !strings.Contains(err.Error(), change.kept)) {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Lstat(dir); (err == nil) != (change.kept != "") {
+				t.Errorf("the fork: %v", err)
+			}
+		})
+	}
+}
+
+func TestAForkThatWasInterruptedWhileFilesWereTakenAlongIsRemoved(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		e, dir, _ := installed(t, git)
+		f, r, err := find(t.Context(), e, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Whole = false
+		if err := r.put(f); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, "build", "out"), "outout") // the beginning
+		put(t, filepath.Join(dir, "build", "mine"), "mine")
+		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); !errors.Is(err, ErrUnsaved) || !strings.Contains(err.Error(), "build/mine") {
+			t.Errorf("git %v: %v", git, err)
+		}
+		if err := os.Remove(filepath.Join(dir, "build", "mine")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
+			t.Errorf("git %v: %v", git, err)
+		}
+	}
+}
