@@ -48,6 +48,7 @@ type Options struct {
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
 	Watch     *watched.Tree       // of a program that lives on: what lets snapshots look only where something changed; may be nil
+	Upkeep    *mirror.Upkeep      // of a program that lives on, and runs it between two turns: what snapshots leave until then; may be nil
 	Beside    *Engine             // open the directory, which is no repository, as one more worktree of the store of this one, without git; nil: look where it belongs
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
 }

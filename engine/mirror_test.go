@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -143,4 +145,125 @@ func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
 	p.wantClean(e)
 	p.git("gc", "-q", "--prune=now")
 	p.wantClean(e)
+}
+
+// A lasting program opens its worktree anew for each turn.
+type lasting struct {
+	p      *place
+	e      *Engine
+	upkeep mirror.Upkeep
+}
+
+func (l *lasting) turn(text string) *Recorded {
+	l.p.t.Helper()
+	opt := &Options{Getenv: func(name string) string { return l.p.env[name] }, Upkeep: &l.upkeep}
+	next, err := l.e.Reopen(context.Background(), l.p.dir, opt)
+	l.p.must(err)
+	l.e = next
+	l.p.t.Cleanup(func() { next.Close() })
+	l.p.write("a/b/c/d", text)
+	r := l.p.take(next)
+	l.p.must(r.Bridge)
+	return r
+}
+
+func (l *lasting) rest() {
+	l.p.t.Helper()
+	l.p.must(l.upkeep.Run(context.Background()))
+	if l.upkeep.Due() {
+		l.p.t.Error("a rest leaves something")
+	}
+}
+
+func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) {
+	p := newPlace(t, true)
+	l := &lasting{p: p, e: p.open()}
+	l.turn("one")
+	two := l.turn("two")
+	if !l.upkeep.Due() {
+		t.Fatal("a turn has left nothing")
+	}
+	l.rest()
+	file := func(what string) string {
+		id := p.git("rev-parse", what)
+		return filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])
+	}
+	for i, what := range []string{two.ID.String() + ":a/b/c/d", two.ID.String() + ":a/b", two.ID.String(), gitbridge.StoreRef} {
+		gone := file(what)
+		p.must(os.Remove(gone))
+		l.turn(fmt.Sprint("then ", i))
+		if _, err := os.Lstat(gone); err == nil && what != gitbridge.StoreRef && what != two.ID.String() {
+			t.Errorf("%s: the turn looked itself", what)
+		}
+		l.rest()
+		if _, err := os.Lstat(gone); err != nil && what != gitbridge.StoreRef { // then the chain was made anew
+			t.Errorf("%s: %v", what, err)
+		}
+		p.wantClean(l.e)
+		if got := p.inRef(l.e); !has(got, two.ID) {
+			t.Errorf("%s: the ref keeps %v", what, got)
+		}
+	}
+}
+
+func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
+	p := newPlace(t, true)
+	l := &lasting{p: p, e: p.open()}
+	var ids []oid.ID
+	before := 0
+	for i := range 300 {
+		before = len(p.packs())
+		ids = append(ids, l.turn(fmt.Sprint(i)).ID)
+		if n := len(p.packs()); n != before {
+			t.Fatalf("turn %d packed itself: %d files of packs, %d before", i, n, before)
+		}
+		l.rest()
+	}
+	if n := p.loose(); n > 400 {
+		t.Errorf("%d objects are in files of their own", n)
+	}
+	if n := len(p.packs()) / 2; n == 0 || n > 16 {
+		t.Errorf("%d packs", n)
+	}
+	if last := len(strings.Fields(p.git("rev-list", "--parents", "-n1", gitbridge.StoreRef))); last < 2 {
+		t.Errorf("the chain ends with %d words", last)
+	}
+	if n, _ := strconv.Atoi(p.git("rev-list", "--count", "--first-parent", gitbridge.StoreRef)); n > 200 {
+		t.Errorf("the chain of %d snapshots has %d links: it was not folded", len(ids), n)
+	}
+	for i, id := range ids {
+		if got := p.git("cat-file", "blob", id.String()+":a/b/c/d"); i%37 == 0 && got != fmt.Sprint(i) {
+			t.Errorf("snapshot %d has %q", i, got)
+		}
+	}
+	p.wantClean(l.e)
+}
+
+func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
+	p := newPlace(t, true)
+	l := &lasting{p: p, e: p.open()}
+	l.turn("one")
+	l.rest()
+	l.turn("two")
+	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got <= 0 || got > want {
+		t.Errorf("%d bytes are taken for granted, there are %d", got, want)
+	}
+	l.rest()
+	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got != want {
+		t.Errorf("after a rest %d bytes, there are %d", got, want)
+	}
+}
+
+func TestARepositoryThatWentNeedsNoUpkeep(t *testing.T) {
+	p := newPlace(t, true)
+	l := &lasting{p: p, e: p.open()}
+	l.turn("one")
+	p.must(os.Rename(filepath.Join(p.dir, ".git"), filepath.Join(t.TempDir(), "gone")))
+	next, err := l.e.Reopen(context.Background(), p.dir, &Options{Getenv: func(name string) string { return p.env[name] }, Upkeep: &l.upkeep})
+	p.must(err)
+	defer next.Close()
+	if !l.upkeep.Due() {
+		t.Fatal("nothing was left")
+	}
+	l.rest()
 }

@@ -53,7 +53,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	}
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.lookup = e.newLookup()
-	e.mirror = &mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}
+	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.opt.Upkeep)
 	if e.repo != nil { // git's own rules are there too: it must be readable
 		if e.git, err = e.repo.Config(); err != nil {
 			return nil, err

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/watched"
 )
 
@@ -15,9 +17,25 @@ type keeper struct {
 	turn   chan struct{}  // has room for who uses the engine
 	engine *engine.Engine // of the last request; nil if it could not be opened
 	watch  watched.Tree
+	upkeep mirror.Upkeep
+	rests  atomic.Bool // a rest is to come
 }
 
 func newKeeper() *keeper { return &keeper{turn: make(chan struct{}, 1)} }
+
+// restAfter is how long after a turn what it has left is done. Who asks in between has
+// the next turn.
+const restAfter = 200 * time.Millisecond
+
+// rest does what turns have left, unless the keeper was closed since.
+func (k *keeper) rest() {
+	_ = k.begin(context.Background(), 0)
+	defer func() { <-k.turn }()
+	k.rests.Store(false)
+	if k.engine != nil {
+		_ = k.upkeep.Run(context.Background()) // what fails is tried again after the next turn
+	}
+}
 
 var errBusy = errors.New("it is busy with another request")
 
@@ -38,11 +56,16 @@ func (k *keeper) begin(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-func (k *keeper) end() { <-k.turn }
+func (k *keeper) end() {
+	<-k.turn
+	if k.upkeep.Due() && k.rests.CompareAndSwap(false, true) {
+		time.AfterFunc(restAfter, k.rest)
+	}
+}
 
 // reopen opens the worktree for a request, with what the last one held open.
 func (k *keeper) reopen(ctx context.Context, dir string, opt *engine.Options) (_ *engine.Engine, err error) {
-	opt.Watch = &k.watch
+	opt.Watch, opt.Upkeep = &k.watch, &k.upkeep
 	if k.engine == nil {
 		k.engine, err = engine.Open(ctx, dir, opt)
 	} else {
@@ -56,6 +79,8 @@ func (k *keeper) close() {
 	defer k.end()
 	k.watch.Close()
 	if k.engine != nil {
+		_ = k.upkeep.Run(context.Background())
 		_ = k.engine.Close()
+		k.engine = nil // a rest may still be to come
 	}
 }

@@ -22,6 +22,8 @@ type Mirror struct {
 	Objects *objects.Objects
 	View    func(context.Context, func(*records.View) error) error   // reads the records; without a store it does nothing
 	Update  func(context.Context, func(*records.Update) error) error // changes them in a durable transaction
+
+	upkeep *Upkeep // of a program that lives on; nil: nothing is left for later
 }
 
 func (m *Mirror) git() *gitbridge.Repo { return m.Objects.Git }

@@ -133,6 +133,7 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 		Durable:  now,
 		Recorded: recorded,
 		After:    w.at.debt.Witness,
+		Later:    w.m.upkeep != nil,
 	}
 	if last := w.at.Last; last != nil && (last.ID == job.After || w.m.git().Keeps(ctx, last.ID)) {
 		job.Since = last.Tree // the bridge checks that the ref keeps what After names
@@ -219,6 +220,9 @@ func (w *Way) Finish(ctx context.Context) error {
 		return notYet(w.savedAs, err)
 	case err != nil || w.order == nothing || w.at.Adrift:
 		return w.m.Bridge(ctx)
+	case w.m.upkeep != nil && len(w.older) == 0 && len(w.at.debt.Dropped) == 0:
+		w.m.upkeep.owe() // nothing was owed but this snapshot
+		return nil
 	}
 	return w.m.settleDebt(ctx)
 }

@@ -42,6 +42,10 @@ type Job struct {
 	// [Repo.Keeps] said; zero if none is known.
 	Since oid.ID
 
+	// Later says that [Repo.Upkeep] is called soon: the job does not look after the
+	// objects of earlier ones, and packs nothing.
+	Later bool
+
 	// Durable asks that all of the snapshot survives a loss of power when
 	// Bridge returns: what was written, what others left unsynced among git's
 	// objects, and the ref.
@@ -98,7 +102,11 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 		return report, err
 	}
 	defer w.close()
-	w.heal()
+	if job.Later {
+		r.db.Refresh() // a pack that git has replaced is still mapped
+	} else {
+		w.heal()
+	}
 	until := time.Now().Add(patience)
 	for again := true; again; {
 		if report, again, err = w.bridge(ctx, c); err != nil {
@@ -109,7 +117,7 @@ func (r *Repo) bridge(ctx context.Context, job *Job) (report Report, err error) 
 		}
 	}
 	w.end()
-	_ = w.tidy(ctx) // the snapshot is in git whatever comes of it
+	_ = w.tidy(ctx) // without heal nothing is owed; the snapshot is in git whatever comes of it
 	return report, nil
 }
 
@@ -160,10 +168,14 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 			return report, false, err
 		}
 	}
+	link, err := w.link(ctx, c, tip)
+	if err != nil {
+		return report, false, err
+	}
 	if err := w.recorded(ctx); err != nil { // also where there was nothing to write
 		return report, false, err
 	}
-	if report.Link, again, err = w.append(ctx, c, tip); err != nil || again {
+	if report.Link, again, err = w.append(ctx, c, tip, link); err != nil || again {
 		return report, again, err
 	}
 	return report, false, w.lookAgain(ctx, c, head, known)
@@ -287,20 +299,26 @@ func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	return trees
 }
 
+// link writes the link of the chain that keeps the snapshot behind a tip. A ref has yet
+// to name it.
+func (w *writer) link(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, err error) {
+	payload := encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
+	id = w.r.Algorithm().Sum(oid.Commit, payload)
+	if err := w.write(ctx, []oid.ID{id}, made{id: payload}.source); err != nil {
+		return oid.ID{}, err
+	}
+	w.noteLink(id, payload)
+	return id, nil
+}
+
 // append puts the snapshot at the head of the chain. Whoever else did so
 // meanwhile is not lost: the ref is read again and the snapshot goes on top.
 // It gives up, for the caller to try again, where the chain was replaced. The
-// ref is at tip.
-func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, again bool, err error) {
+// ref is at tip, and id is the link behind it.
+func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID) (_ oid.ID, again bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
 	defer cancel()
 	for {
-		payload := encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
-		id = w.r.Algorithm().Sum(oid.Commit, payload)
-		if err := w.write(ctx, []oid.ID{id}, made{id: payload}.source); err != nil {
-			return oid.ID{}, false, err
-		}
-		w.noteLink(id, payload)
 		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {
@@ -323,6 +341,9 @@ func (w *writer) append(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, a
 			return oid.ID{}, false, nil
 		}
 		tip = now
+		if id, err = w.link(ctx, c, tip); err != nil {
+			return oid.ID{}, false, err
+		}
 	}
 }
 

@@ -116,6 +116,19 @@ func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
 	return w.close()
 }
 
+// Upkeep does what a [Job] has left to it: it writes again what a collection took of
+// the objects that our ref came to need of late, and packs them when they are many.
+// It returns what our files weigh, as [Repo.Weighed] does.
+func (r *Repo) Upkeep(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) (weight int64, err error) {
+	w, err := r.writer(&Job{Load: load})
+	if err != nil {
+		return 0, err
+	}
+	w.heal()
+	err = w.tidy(ctx)
+	return r.Weighed(), errors.Join(err, w.close())
+}
+
 // Heal reads back the objects of ours that have files of their own, and writes
 // those anew that are not as they were written. One that is damaged, and that
 // load does not give, is of no use to anybody: its file is removed.

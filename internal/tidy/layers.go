@@ -74,7 +74,7 @@ var layers = map[string]string{
 	"internal/socket":  "internal/dirfd internal/durable",
 	"internal/visible": "",
 	"internal/wire":    "engine engine/blame engine/changes engine/lookup engine/shelf internal/oid",
-	"cmd/rewind":       "engine engine/blame engine/changes engine/lookup extension internal/bisect internal/fork internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
+	"cmd/rewind":       "engine engine/blame engine/changes engine/lookup engine/mirror extension internal/bisect internal/fork internal/setup engine/shelf engine/watched internal/hook internal/hunk internal/socket internal/oid internal/ui internal/visible internal/when internal/wire internal/rpc bench",
 	"bench":            "bench/report internal/trust internal/visible",
 	"bench/report":     "",
 	"fuzz":             "*",
