@@ -19,6 +19,7 @@ func uiCommand(a *app) *cobra.Command {
 		a.verb = c.Name()
 		ctx := c.Context()
 		screen := ui.New(in, out, os.Getenv)
+		screen.Fork = forkTo
 		e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: screen.Recovered, Progress: screen.Progress})
 		if err != nil {
 			return err

@@ -134,14 +134,17 @@ func sameBytes(ctx context.Context, f, g *dirfd.File, size int64) (bool, error) 
 			if same, err := sameRun(ctx, f, g, from, min(to, size)); !same || err != nil {
 				return false, err
 			}
-			off = to
+			if off = to; from == 0 && to >= size {
+				return true, nil // all of it was read
+			}
 		}
 	}
 	return true, nil
 }
 
 func sameRun(ctx context.Context, f, g *dirfd.File, from, to int64) (bool, error) {
-	a, b := make([]byte, 1<<18), make([]byte, 1<<18)
+	most := min(to-from, 1<<18)
+	a, b := make([]byte, most), make([]byte, most)
 	for from < to {
 		n := min(to-from, int64(len(a)))
 		if _, err := f.ReadAt(a[:n], from); err != nil {

@@ -3,14 +3,12 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // A deed is something that changes files. It is planned, shown, and carried out
@@ -207,6 +205,8 @@ func (m *model) takeDeed(msg tea.Msg) tea.Cmd {
 		t.restored(msg.restored)
 		m.dialog = t
 		return m.refresh()
+	case forked:
+		return m.takeForked(msg)
 	case settled:
 		m.dialog, m.toast = nil, span{msg.text, good}
 		if msg.err != nil {
@@ -251,66 +251,5 @@ func (m *model) askRecord() tea.Cmd {
 			return recorded{r, err}
 		})
 	}}
-	return nil
-}
-
-// askPin asks for the name of a pin.
-func (m *model) askPin() tea.Cmd {
-	s := m.timeline.shown()
-	if s == nil {
-		m.toast = span{"choose a snapshot to pin (c records the present)", careful}
-		return nil
-	}
-	e := m.back.engine
-	m.dialog = &ask{title: "Pin " + short(s.ID), label: "name", then: func(text string) tea.Cmd {
-		return m.start("Pin "+short(s.ID), func(ctx context.Context, _ int) tea.Msg {
-			said, err := pin(ctx, e, strings.TrimSpace(text), s.ID)
-			return settled{said, err}
-		})
-	}}
-	return nil
-}
-
-// pin gives a snapshot a name, and tells which one loses it by that.
-func pin(ctx context.Context, e *engine.Engine, name string, id oid.ID) (said string, err error) {
-	pins, err := e.Pins(ctx)
-	if err != nil {
-		return "", err
-	}
-	if strings.Trim(name, "0123456789abcdef") == "" && pins[name].IsZero() {
-		return "", fmt.Errorf("a pin needs a name with another letter than those of an id")
-	}
-	if err := e.Pin(ctx, name, id); err != nil {
-		return "", err
-	}
-	said = short(id) + " is pinned as “" + line(name) + "”"
-	if before := pins[name]; !before.IsZero() && before != id {
-		said += ", which was at " + short(before)
-	}
-	return said, nil
-}
-
-// askUnpin asks which pin of the snapshot to take away.
-func (m *model) askUnpin() tea.Cmd {
-	t := m.timeline.momentOf()
-	if t == nil || len(t.pins) == 0 {
-		m.toast = span{"no pin is here to be taken away", careful}
-		return nil
-	}
-	e := m.back.engine
-	a := &ask{title: "Take a pin away from " + short(t.snapshot.ID), label: "name", then: func(name string) tea.Cmd {
-		return m.start("Take a pin away", func(ctx context.Context, _ int) tea.Msg {
-			pins, err := e.Pins(ctx)
-			if err == nil && pins[name].IsZero() {
-				err = fmt.Errorf("no pin is called %q", name)
-			}
-			if err == nil {
-				err = e.Pin(ctx, name, oid.ID{})
-			}
-			return settled{short(pins[name]) + " is not pinned by “" + line(name) + "” any more", err}
-		})
-	}}
-	a.field.put(t.pins[0])
-	m.dialog = a
 	return nil
 }

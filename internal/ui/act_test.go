@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -269,4 +271,62 @@ func TestATurnIsRevertedAndLaterEditsStay(t *testing.T) {
 	d.has("src/a", "another\n", "src/new", "two\n")
 	d.press("esc", "1", "end", "t")
 	d.shows("is the first of its worktree")
+}
+
+// typed empties the field of a dialog, types a text and ends it.
+func (d *desk) typed(text string) {
+	d.t.Helper()
+	d.press("end", "ctrl+u")
+	d.run(d.m.press("", text))
+	d.press("enter")
+}
+
+func TestASnapshotIsLabelledAndTheLabelTakenAway(t *testing.T) {
+	d, first, _ := worked(t)
+	d.press("down", "m")
+	d.shows("Label "+short(first.ID), "Enter does it")
+	d.typed("where it began")
+	d.shows("has the label “where it began”")
+	if s, err := d.e.Resolve(context.Background(), "label:where it began"); err != nil || s.ID != first.ID {
+		t.Errorf("%v, %v", s, err)
+	}
+	d.press("/")
+	d.run(d.m.press("", "it began"))
+	d.shows("where it began")
+	d.lacks("the second")
+	d.press("enter", "M")
+	d.shows("Take a label away", "where it began")
+	d.press("enter")
+	d.press("esc")
+	d.shows("the first")
+	d.press("home", "m")
+	d.shows("choose a snapshot to label")
+	d.press("M")
+	d.shows("no label is here")
+}
+
+func TestASnapshotIsForked(t *testing.T) {
+	d, first, _ := worked(t)
+	dir := filepath.Join(t.TempDir(), "second")
+	d.press("home", "f")
+	d.shows("choose a snapshot to fork")
+	d.press("end", "f")
+	d.shows("Fork "+short(first.ID), short(first.ID)[:8])
+	d.typed(dir)
+	d.shows("Forked", "3 files of "+short(first.ID), "rewind adopt")
+	if text, err := os.ReadFile(filepath.Join(dir, "src", "a")); err != nil || string(text) != "one\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	d.press("esc", "f")
+	d.typed(dir)
+	d.shows("The fork was not made", "no fork can be made there")
+	d.press("esc", "f")
+	d.typed("inside")
+	d.shows("The fork was not made", "no fork can be made there")
+	d.has("inside", "-")
+	d.press("esc", "f")
+	d.typed(" ")
+	d.shows("a fork needs a directory")
+	d.press("esc", "f", "esc")
+	d.lacks("Fork " + short(first.ID))
 }

@@ -58,6 +58,9 @@ func bindings() []section {
 			{[]string{"c"}, "c", "record the files as they are, with a label", "record", (*model).askRecord},
 			{[]string{"p"}, "p", "pin the snapshot: no prune drops it", "pin", (*model).askPin},
 			{[]string{"P"}, "P", "take a pin away", "", (*model).askUnpin},
+			{[]string{"m"}, "m", "mark the snapshot with a label: it is found by it", "", (*model).askLabel},
+			{[]string{"M"}, "M", "take a label away", "", (*model).askUnlabel},
+			{[]string{"f"}, "f", "fork: a second directory of the snapshot", "", (*model).askFork},
 		}},
 		{"Other", []binding{
 			{[]string{"?", "f1"}, "?", "this help", "help", func(m *model) tea.Cmd { m.dialog = &help{}; return nil }},

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -186,9 +187,22 @@ func newDesk(t *testing.T) *desk {
 	d.must(err)
 	t.Cleanup(func() { e.Close() })
 	d.e = e
-	d.m = newModel(&backstage{engine: e, ctx: context.Background(), progress: func() *engine.Progress { return nil }})
+	d.m = newModel(&backstage{engine: e, fork: forker, ctx: context.Background(), progress: func() *engine.Progress { return nil }})
 	d.m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 	return d
+}
+
+// forker makes forks as the command line does.
+func forker(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string) (string, *engine.Restored, error) {
+	dir, err := fork.Place(ctx, e, dir)
+	if err != nil {
+		return "", nil, err
+	}
+	made, err := fork.Make(ctx, e, s, dir, nil)
+	if made == nil {
+		return dir, nil, err
+	}
+	return dir, made.Restored, err
 }
 
 func (d *desk) must(err error) {

@@ -24,6 +24,8 @@ import (
 // A Screen shows one worktree on a terminal. Make one with [New], give its methods
 // to the engine that it is to show, then let it run.
 type Screen struct {
+	Fork Forker // set before it runs
+
 	in, out  *os.File
 	getenv   func(string) string
 	progress atomic.Pointer[engine.Progress]
@@ -65,7 +67,7 @@ const framesPerSecond = 20
 func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
 	calls, stop := context.WithCancel(ctx)
 	defer stop()
-	b := &backstage{engine: e, ctx: calls, progress: s.progress.Load}
+	b := &backstage{engine: e, fork: s.Fork, ctx: calls, progress: s.progress.Load}
 	m := newModel(b)
 	profile := colorprofile.ANSI
 	if s.getenv("NO_COLOR") != "" {
@@ -96,6 +98,7 @@ func (s *Screen) draws(ctx context.Context, m tea.Model, profile colorprofile.Pr
 // A backstage calls the engine in the background.
 type backstage struct {
 	engine   *engine.Engine
+	fork     Forker
 	ctx      context.Context
 	progress func() *engine.Progress
 
