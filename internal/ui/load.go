@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	firstPage  = 256                   // snapshots that are read before all others
-	pollEvery  = time.Second           // how often is looked whether the store has changed
-	settleTime = 25 * time.Millisecond // how long a row is chosen before it is looked at
+	firstPage  = 256                    // snapshots that are read before all others
+	pollEvery  = time.Second            // how often is looked whether the store has changed
+	openWithin = 200 * time.Millisecond // how long the first screen has the processors for itself
+	settleTime = 25 * time.Millisecond  // how long a row is chosen before it is looked at
 )
 
 // What the background tells.
@@ -46,6 +47,8 @@ type (
 	}
 	// recovered: an interrupted operation was finished on the way.
 	recovered struct{ restored *engine.Restored }
+	// late: what the first screen does not need waits no longer.
+	late struct{}
 	// beat: time has passed while something is under way.
 	beat struct{}
 )
@@ -77,11 +80,11 @@ func (m *model) compare() tea.Cmd {
 	m.turns.compare++
 	m.turns.patch++
 	m.files.waiting = true
-	s, since, turn := m.timeline.shown(), m.since, m.turns.compare
+	s, since, turn, wait := m.timeline.shown(), m.since, m.turns.compare, m.settle()
 	m.files.of = s
 	b := m.back
 	cmd, cancel := b.call(func(ctx context.Context) tea.Msg {
-		if !rest(ctx, settleTime) {
+		if !rest(ctx, wait) {
 			return nil
 		}
 		b.scan.Lock()
@@ -98,6 +101,15 @@ func (m *model) compare() tea.Cmd {
 	})
 	m.stopCompare = cancel
 	return cmd
+}
+
+// settle is how long a row stays chosen before it is looked at: on the first screen
+// nobody has moved yet.
+func (m *model) settle() time.Duration {
+	if !m.opened {
+		return 0
+	}
+	return settleTime
 }
 
 // difference compares: the present with where the files stand, if s is nil; with the
@@ -153,9 +165,9 @@ func (m *model) read() tea.Cmd {
 	}
 	m.reading.waiting = true
 	m.reading.next = e.path
-	changes := e.changes()
+	changes, wait := e.changes(), m.settle()
 	cmd, cancel := m.back.call(func(ctx context.Context) tea.Msg {
-		if !rest(ctx, settleTime) {
+		if !rest(ctx, wait) {
 			return nil
 		}
 		p, err := readPatch(ctx, d, changes)

@@ -28,6 +28,8 @@ type model struct {
 	dialog   dialog // nil: none
 	toast    span   // what is said at the bottom until the next key
 	loaded   bool
+	first    int   // how many snapshots are read before all others
+	opened   bool  // what the first screen does not need was begun
 	failed   error // why there is no timeline
 	store    polled
 
@@ -38,13 +40,31 @@ type model struct {
 
 func newModel(b *backstage) *model {
 	none := func() {}
-	m := &model{back: b, now: time.Now, selected: chosen, stopList: none, stopCompare: none, stopPatch: none, stopDeed: none}
+	m := &model{back: b, now: time.Now, selected: chosen, first: firstPage, stopList: none, stopCompare: none, stopPatch: none, stopDeed: none}
 	m.timeline.folded, m.timeline.edited = map[string]bool{}, -1
 	return m
 }
 
 // Init begins with the newest snapshots.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.list(firstPage), m.poll("")) }
+func (m *model) Init() tea.Cmd {
+	return tea.Batch(m.list(m.first), tea.Tick(openWithin, func(time.Time) tea.Msg { return late{} }))
+}
+
+// open begins what the first screen does not need, when that is there: with one
+// processor or two the rest would take them away from it.
+func (m *model) open() tea.Cmd {
+	if m.opened || !m.loaded {
+		return nil
+	}
+	m.opened = true
+	cmds := []tea.Cmd{m.poll("")}
+	if m.failed == nil && m.timeline.past.part {
+		cmds = append(cmds, m.list(0))
+	} else if m.failed == nil && !m.timeline.chosen().present() {
+		cmds = append(cmds, m.look())
+	}
+	return tea.Batch(cmds...)
+}
 
 // Update takes up what happened.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -69,7 +89,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case patched:
 		if msg.turn == m.turns.patch {
 			m.reading.set(msg.patch, msg.err, m.reading.next)
+			return m, m.open()
 		}
+	case late:
+		return m, m.open()
 	case edited:
 		m.timeline.edited = msg.paths
 	case polled:
@@ -91,7 +114,7 @@ func (m *model) takeList(msg listed) tea.Cmd {
 	}
 	if m.failed = msg.err; msg.err != nil {
 		m.loaded = true
-		return nil
+		return m.open()
 	}
 	before := m.timeline.chosen()
 	first := !m.loaded
@@ -103,13 +126,16 @@ func (m *model) takeList(msg listed) tea.Cmd {
 	if d := msg.past.damage; d != nil {
 		m.toast = span{"! " + line(d.Error()), danger}
 	}
+	if first {
+		return m.compare()
+	}
 	var cmds []tea.Cmd
 	if msg.past.part {
 		cmds = append(cmds, m.list(0))
 	} else if !m.timeline.chosen().present() {
 		cmds = append(cmds, m.look())
 	}
-	if first || !before.same(m.timeline.chosen()) || m.timeline.chosen().present() || m.since {
+	if !before.same(m.timeline.chosen()) || m.timeline.chosen().present() || m.since {
 		cmds = append(cmds, m.compare())
 	}
 	return tea.Batch(cmds...)
@@ -127,7 +153,10 @@ func (m *model) takeDifference(msg compared) tea.Cmd {
 	if msg.err == nil && msg.difference.Unfinished != nil {
 		m.toast = span{"! " + line(msg.difference.Unfinished.Error()), danger}
 	}
-	return m.read()
+	if next := m.read(); next != nil {
+		return next
+	}
+	return m.open()
 }
 
 // takePoll reads all again when somebody has changed the store.
