@@ -83,10 +83,10 @@ func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e
 // has it. A checkpoint that only another system keeps is [ErrRefused]: when that drops it, no pin of ours would hold it.
 func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 	if id.IsZero() {
-		if e.opened() == nil || name == "" {
+		if name == "" {
 			return nil
 		}
-		return e.update(ctx, func(u *records.Update) error { return u.Pin(name, id) })
+		return e.updateIfThere(ctx, func(u *records.Update) error { return u.Pin(name, id) })
 	}
 	if name == "" {
 		return fmt.Errorf("%w: a pin needs a name", ErrRefused)

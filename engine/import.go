@@ -245,7 +245,7 @@ func (e *Engine) adopt(ctx context.Context) error {
 	if list, err = e.completes(ctx, list); err != nil || len(list) == 0 {
 		return err
 	}
-	stage := e.opened().Stage()
+	stage := e.atHand().Stage()
 	defer stage.Discard()
 	if err := capture.KeepRules(ctx, stage, e.rules().Read()); err != nil {
 		return err

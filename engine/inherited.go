@@ -67,7 +67,7 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 
 // heir names the repository's store; zero if there is none.
 func (e *Engine) heir() (h shelf.Heir) {
-	if s := e.opened(); s != nil {
+	if s := e.atHand(); s != nil {
 		h = shelf.Heir{Folder: Path(e.dir), ID: shelf.NameOf(s)}
 	}
 	return h
@@ -175,7 +175,7 @@ func (h *heirloom) write(ctx context.Context) (int, error) {
 	stage := to.Stage()
 	defer stage.Discard()
 	w := &inherit.Writer{
-		From:  &objects.Objects{Algorithm: oid.BLAKE3, Store: func() *cas.Store { return h.store }},
+		From:  &objects.Objects{Algorithm: oid.BLAKE3, Store: func(context.Context) (*cas.Store, error) { return h.store, nil }},
 		Stage: stage, To: h.e.alg, Identity: h.e.identity(),
 	}
 	progress := h.e.progress("take over")

@@ -70,7 +70,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 		return nil, err
 	}
 	used := e.takeStore(ctx, old)
-	if err := e.openStore(ctx, false); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if _, err := e.opened(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.inherit(ctx, used); err != nil {

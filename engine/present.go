@@ -130,7 +130,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 
 // how says how to look.
 func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (how capture.How, err error) {
-	store := e.opened()
+	store := e.atHand()
 	how = capture.How{
 		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.conf.Room(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
@@ -169,7 +169,7 @@ func (p *present) forPlan() *plan.Present {
 // next scan takes longer. So only the caller's cancellation is an error.
 func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
-	err := save(shelf.NameOf(e.opened()), id)
+	err := save(shelf.NameOf(e.atHand()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -37,9 +37,8 @@ type Pruned struct {
 // nothing is dropped: [retention.ErrUnseen].
 func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) {
 	p := e.limits(opt)
-	s := e.opened()
-	if s == nil {
-		return &Pruned{Choice: retention.Choice{Kept: map[string]int{}}}, nil
+	if s, err := e.opened(ctx); err != nil || s == nil {
+		return &Pruned{Choice: retention.Choice{Kept: map[string]int{}}}, err
 	}
 	var recovered *Restored
 	var left, err error
@@ -110,7 +109,7 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 
 // sweep removes the contents that nothing needs any more.
 func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error {
-	s := e.opened()
+	s := e.atHand()
 	gone := map[oid.ID]bool{}
 	for _, d := range out.Dropped {
 		gone[d.ID] = true
@@ -132,32 +131,13 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 func (e *Engine) keeper() *retention.Keeper {
 	return &retention.Keeper{
 		Sessions: e.sessions(), Now: e.now, AncestorOnly: e.conf.ScanMode == settings.ScanAncestors, PinLabelled: e.conf.PinLabeled,
-		StartupBudget: e.conf.StartupBudget, Others: e.hooked, Weigh: e.weigh,
+		StartupBudget: e.conf.StartupBudget, Others: e.mirror.Others, Weigh: e.weigh,
 	}
-}
-
-// hooked lists the snapshots in the ref that another program made.
-func (e *Engine) hooked(ctx context.Context) (out []*Snapshot, err error) {
-	if e.repo == nil {
-		return nil, nil
-	}
-	for s, err := range e.repo.Snapshots(ctx) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			break // a broken ref is nothing to drop from
-		}
-		if !s.Native && s.Err == nil {
-			out = append(out, &Snapshot{ID: s.ID, Tree: s.Tree, Time: s.Time})
-		}
-	}
-	return out, nil
 }
 
 // weigh returns the function that tells what a snapshot adds to the store's file.
 func (e *Engine) weigh(ctx context.Context) (func(*Snapshot) (float64, error), error) {
-	stats, err := e.opened().Stats(ctx)
+	stats, err := e.atHand().Stats(ctx)
 	if err != nil {
 		return nil, objects.StoreError(err)
 	}

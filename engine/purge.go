@@ -51,8 +51,8 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 		return nil, fmt.Errorf("%w: name what to purge; everything is not a path", ErrRefused)
 	}
 	out := &Purged{}
-	if e.opened() == nil && !e.refKeeps(ctx) {
-		return out, nil
+	if s, err := e.opened(ctx); err != nil || s == nil && !e.refKeeps(ctx) {
+		return out, err
 	}
 	if !dry {
 		unlock, err := e.beginPurge(ctx, out)
@@ -141,7 +141,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 	p.editor = &purge.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.objects.Trees(ctx, objects.Reading{Once: true}), Contents: p.blobs}
 	p.editor.Put = func(tree []byte) (oid.ID, error) { return p.e.alg.Sum(oid.Tree, tree), nil }
 	if !p.dry {
-		p.stage = p.e.opened().Stage()
+		p.stage = p.e.atHand().Stage()
 		defer p.stage.Discard()
 		p.editor.Put = func(tree []byte) (oid.ID, error) {
 			id, err := p.stage.Put(ctx, oid.Tree, tree, oid.ID{})

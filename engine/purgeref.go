@@ -183,7 +183,7 @@ func (e *Engine) sayHow(r *Remains) {
 func (p *purging) finish(ctx context.Context, out *Purged) error {
 	e := p.e
 	out.Bridge = e.mirror.Bridge(ctx)
-	s := e.opened()
+	s := e.atHand()
 	// No grace: these contents are to go now. A snapshot that is being made
 	// meanwhile and relied on one of them notices, and begins again.
 	_, err := s.Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1, Now: e.now()}, nil))

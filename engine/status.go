@@ -53,9 +53,9 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if what, err := e.missed(); err == nil && what != "" {
 		st.Warnings = append(st.Warnings, "not watched: "+what)
 	}
-	s := e.opened()
-	if s == nil {
-		return st, nil
+	s, err := e.opened(ctx)
+	if err != nil || s == nil {
+		return st, err
 	}
 	count, bytes, err := s.Count(ctx)
 	if err != nil {

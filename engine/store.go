@@ -19,9 +19,9 @@ import (
 
 // view reads the store if there is one; without one there is nothing to read.
 func (e *Engine) view(ctx context.Context, f func(*records.View) error) error {
-	s := e.opened()
-	if s == nil {
-		return nil
+	s, err := e.opened(ctx)
+	if err != nil || s == nil {
+		return err
 	}
 	return objects.StoreError(s.View(ctx, func(v *cas.View) error { return f(records.In(v, e.owner())) }))
 }
@@ -29,13 +29,17 @@ func (e *Engine) view(ctx context.Context, f func(*records.View) error) error {
 // update changes the store in a transaction of its own, which is durable when
 // update returns nil. There must be a store.
 func (e *Engine) update(ctx context.Context, f func(*records.Update) error) error {
-	return objects.StoreError(e.opened().Update(ctx, e.changing(f)))
+	s, err := e.opened(ctx)
+	if err != nil {
+		return err
+	}
+	return objects.StoreError(s.Update(ctx, e.changing(f)))
 }
 
 // updateIfThere changes the store, if there is one.
 func (e *Engine) updateIfThere(ctx context.Context, f func(*records.Update) error) error {
-	if e.opened() == nil {
-		return nil
+	if s, err := e.opened(ctx); err != nil || s == nil {
+		return err
 	}
 	return e.update(ctx, f)
 }
@@ -74,7 +78,8 @@ const sweptTries = 5
 
 // needStore returns the store, made if it is not there yet.
 func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
-	if err := e.openStore(ctx, true); err != nil {
+	s, err := e.openStore(ctx, true)
+	if err != nil {
 		if errors.Is(err, os.ErrPermission) {
 			return nil, fmt.Errorf("the store cannot be made in %s: %w: %s", e.dir, err, e.elsewhere())
 		}
@@ -83,35 +88,35 @@ func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
 	if e.repo == nil && e.opt.Beside == nil {
 		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
 	}
-	return e.opened(), nil
+	return s, nil
 }
 
 // openStore opens the store if it exists, or makes it.
-func (e *Engine) openStore(ctx context.Context, create bool) error {
+func (e *Engine) openStore(ctx context.Context, create bool) (*cas.Store, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.store != nil {
-		return nil
+		return e.store, nil
 	}
 	if create {
 		if err := durable.MakeDir(e.dir); err != nil {
-			return err
+			return nil, err
 		}
 		if e.repo == nil { // where others write too, somebody may have been faster
 			if _, err := e.shelf(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	s, err := cas.Open(ctx, filepath.Join(e.dir, storeFile), &cas.Options{Algorithm: e.alg, Create: create})
 	if err != nil {
-		return objects.StoreError(err)
+		return nil, objects.StoreError(err)
 	}
 	if s.Algorithm() != e.alg {
-		return fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)
+		return nil, fmt.Errorf("%w: the store at %s uses %v ids, the repository %v", ErrDamaged, s.Path(), s.Algorithm(), e.alg)
 	}
 	e.store = s
-	return nil
+	return s, nil
 }
 
 // takeStore takes over the store that another engine has open, if it is the one that
@@ -136,9 +141,17 @@ func (e *Engine) takeStore(ctx context.Context, from *Engine) (used bool) {
 }
 
 // opened returns the store, nil if there is none yet. Another process may have
-// made it since. Who asks that way waits as long as that one has it locked.
-func (e *Engine) opened() *cas.Store {
-	_ = e.openStore(context.Background(), false)
+// made it since, and have it locked: then it waits.
+func (e *Engine) opened(ctx context.Context) (*cas.Store, error) {
+	s, err := e.openStore(ctx, false)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return s, err
+}
+
+// atHand returns the store that this engine has open, nil if it has none.
+func (e *Engine) atHand() *cas.Store {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.store

@@ -39,9 +39,9 @@ func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
 
 // repair goes on with the store as it is, and finishes what is unfinished.
 func (e *Engine) repair(ctx context.Context) (done *Restored, err error) {
-	s := e.opened()
-	if s == nil {
-		return nil, nil
+	s, err := e.opened(ctx)
+	if err != nil || s == nil {
+		return nil, err
 	}
 	lock, err := e.lockOperations(ctx)
 	if err != nil {

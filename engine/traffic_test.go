@@ -143,7 +143,8 @@ func TestAnEmptyLiveSetPreservesTheRef(t *testing.T) {
 	if out := p.prune(e, &PruneOptions{MaxAge: time.Nanosecond}); len(out.Foreign) != 0 {
 		t.Errorf("%+v", out)
 	}
-	p.must(e.openStore(t.Context(), true))
+	_, err := e.openStore(t.Context(), true)
+	p.must(err)
 	p.must(e.update(context.Background(), func(u *records.Update) error { return u.LetGo(id) }))
 	p.must(e.mirror.Bridge(context.Background()))
 	if !slices.Equal(p.inRef(e), []oid.ID{id}) {

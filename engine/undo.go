@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,8 @@ func (e *Engine) aimOf(ctx context.Context, open *Operation) (to aim, err error)
 
 // revert is Undo or Redo.
 func (e *Engine) revert(ctx context.Context, kind records.OperationKind) (*Restored, error) {
-	if e.opened() == nil {
-		return nil, nothingTo(kind)
+	if s, err := e.opened(ctx); err != nil || s == nil {
+		return nil, cmp.Or(err, nothingTo(kind))
 	}
 	lock, err := e.lockOperations(ctx)
 	if err != nil {

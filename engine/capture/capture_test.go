@@ -35,7 +35,7 @@ func newPlace(t *testing.T, files map[string]string) (Place, *cas.Store) {
 	return Place{
 		Root: root, StatTable: filepath.Join(base, "stat.db"), Store: base,
 		Rules:   &rules.Source{Root: root, Env: func(string) string { return "" }},
-		Objects: &objects.Objects{Algorithm: oid.BLAKE3, Store: func() *cas.Store { return s }},
+		Objects: &objects.Objects{Algorithm: oid.BLAKE3, Store: func(context.Context) (*cas.Store, error) { return s, nil }},
 	}, s
 }
 

@@ -65,7 +65,7 @@ func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
 	t.Cleanup(func() { s.Close() })
 	owner := &records.Owner{Key: ".", Git: true}
 	return &Mirror{
-		Objects: &objects.Objects{Algorithm: layout.Algorithm, Git: repo, Store: func() *cas.Store { return s }},
+		Objects: &objects.Objects{Algorithm: layout.Algorithm, Git: repo, Store: func(context.Context) (*cas.Store, error) { return s, nil }},
 		View: func(ctx context.Context, f func(*records.View) error) error {
 			return s.View(ctx, func(v *cas.View) error { return f(records.In(v, owner)) })
 		},

@@ -16,8 +16,11 @@ import (
 // damaged copy in a pack stays there beside the good one: that is [records.ErrDamaged].
 // It does nothing without git. Put is how many objects it has put right.
 func (m *Mirror) Sync(ctx context.Context) (put int, err error) {
-	if m.Objects.Git == nil || m.Objects.Store() == nil {
+	if m.Objects.Git == nil {
 		return 0, nil
+	}
+	if s, err := m.Objects.Store(ctx); err != nil || s == nil {
+		return 0, err
 	}
 	if err := m.dropPurged(ctx); err != nil {
 		return put, err
@@ -109,4 +112,23 @@ func (m *Mirror) stored(ctx context.Context) (all []*records.Snapshot, err error
 		return nil
 	})
 	return all, err
+}
+
+// Others lists the snapshots in the ref that another program made.
+func (m *Mirror) Others(ctx context.Context) (out []*records.Snapshot, err error) {
+	if m.Objects.Git == nil {
+		return nil, nil
+	}
+	for s, err := range m.git().Snapshots(ctx) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			break // a broken ref is nothing to drop from
+		}
+		if !s.Native && s.Err == nil {
+			out = append(out, &records.Snapshot{ID: s.ID, Tree: s.Tree, Time: s.Time})
+		}
+	}
+	return out, nil
 }

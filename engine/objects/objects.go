@@ -26,8 +26,8 @@ import (
 // goroutines may use it.
 type Objects struct {
 	Algorithm oid.Algorithm
-	Git       *gitbridge.Repo   // nil without git
-	Store     func() *cas.Store // returns nil where there is none yet
+	Git       *gitbridge.Repo                           // nil without git
+	Store     func(context.Context) (*cas.Store, error) // returns nil where there is none yet
 
 	mu     sync.Mutex      // guards broken
 	broken map[oid.ID]bool // what git seems to have and could not give
@@ -36,7 +36,11 @@ type Objects struct {
 // Read returns an object from the store, else from git, also where it is damaged
 // in the store.
 func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload []byte, err error) {
-	if s := o.Store(); s != nil {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if s != nil {
 		err = s.View(ctx, func(v *cas.View) error {
 			kind, payload, err = v.Object(id)
 			return err
@@ -74,7 +78,11 @@ var errLarge = errors.New("larger than is wanted")
 // Small reads a content of at most so many bytes; false: it is larger, or cannot be
 // read now.
 func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []byte, ok bool) {
-	if s := o.Store(); s != nil {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return nil, false
+	}
+	if s != nil {
 		err := s.View(ctx, func(v *cas.View) error {
 			kind, size, err := v.Stat(id)
 			if err == nil && (kind != oid.Blob || size > most) {
@@ -115,7 +123,11 @@ func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
 // Write streams a blob, from the store or from git. No lock is held while w
 // takes it: it may be a pager, or a disk that hangs.
 func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
-	if s := o.Store(); s != nil {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if s != nil {
 		n, err := s.WriteTo(ctx, w, id)
 		if n > 0 || !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
 			return StoreError(err)
@@ -194,7 +206,10 @@ const streamBytes = 1 << 20
 
 // stream opens an object of the store, which need not fit into memory.
 func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, err error) {
-	s := o.Store()
+	s, err := o.Store(ctx)
+	if err != nil {
+		return out, err
+	}
 	if s == nil {
 		return out, missing(id)
 	}

@@ -119,8 +119,8 @@ func (b *batch) take(ctx context.Context, p *Prefetch, id oid.ID) (o prefetched,
 // load reads objects under one lock. What is large or damaged is left to who
 // asks for it.
 func (p *Prefetch) load(ctx context.Context, ids []oid.ID) map[oid.ID]prefetched {
-	s := p.o.Store()
-	if s == nil {
+	s, err := p.o.Store(ctx)
+	if err != nil || s == nil {
 		return nil
 	}
 	have := make(map[oid.ID]prefetched, len(ids))

@@ -47,7 +47,7 @@ func newKit(t *testing.T, git bool) *kit {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	k.s, k.Store = s, func() *cas.Store { return s }
+	k.s, k.Store = s, func(context.Context) (*cas.Store, error) { return s, nil }
 	return k
 }
 

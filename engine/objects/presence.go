@@ -21,7 +21,7 @@ func (o *Objects) Has(ctx context.Context, id oid.ID) bool {
 		return true
 	}
 	found := false
-	if s := o.Store(); s != nil {
+	if s, err := o.Store(ctx); err == nil && s != nil {
 		_ = s.View(ctx, func(v *cas.View) error {
 			found = v.Has(id)
 			return nil
@@ -81,7 +81,11 @@ func (o *Objects) Sizes(n int, id func(i int) []byte, sizes []int64) {
 
 // Stat returns the kind and size of an object.
 func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int64, err error) {
-	if s := o.Store(); s != nil {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if s != nil {
 		err = s.View(ctx, func(v *cas.View) error {
 			kind, size, err = v.Stat(id)
 			return err
@@ -126,7 +130,7 @@ func (o *Objects) ReadAllBack(ctx context.Context, ids []oid.ID) []error {
 // readSomeBack reads small objects of the store under one lock, and then the others.
 func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
 	read := make([]bool, len(ids))
-	if s := o.Store(); s != nil {
+	if s, err := o.Store(ctx); err == nil && s != nil {
 		_ = s.View(ctx, func(v *cas.View) error {
 			for i, id := range ids {
 				if _, size, err := v.Stat(id); err == nil && size <= prefetchBytes {
@@ -146,7 +150,11 @@ func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
 // ReadBack reads an object to its end and compares it with its id. It reads from
 // where a restore reads: the store, or git if the store has it not.
 func (o *Objects) ReadBack(ctx context.Context, id oid.ID) error {
-	if s := o.Store(); s != nil {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if s != nil {
 		_, err := s.WriteTo(ctx, io.Discard, id)
 		if !errors.Is(err, cas.ErrNotFound) {
 			return StoreError(err)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -89,9 +90,8 @@ func (k *Keeper) Trees(ctx context.Context, payloads map[oid.ID][]byte) error {
 			continue
 		}
 		payload := payloads[ids[i]]
-		_, err := k.Objects.Store().Renew(ctx, oid.Tree, bytes.NewReader(payload), int64(len(payload)))
-		if err != nil {
-			return objects.StoreError(err)
+		if _, err := k.anew(ctx, oid.Tree, bytes.NewReader(payload), int64(len(payload))); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
@@ -113,14 +113,27 @@ func (k *Keeper) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error 
 		return err
 	}
 	defer r.Close()
-	got, err := k.Objects.Store().Renew(ctx, oid.Blob, r, size)
+	got, err := k.anew(ctx, oid.Blob, r, size)
 	if err != nil {
-		return objects.StoreError(err)
+		return err
 	}
 	if got != id {
 		return apply.ErrChanged
 	}
 	return k.Objects.ReadBack(ctx, id)
+}
+
+// anew stores an object of which the store may have a damaged copy.
+func (k *Keeper) anew(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
+	s, err := k.Objects.Store(ctx)
+	if err == nil && s == nil {
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		return oid.ID{}, err
+	}
+	id, err := s.Renew(ctx, kind, r, size)
+	return id, objects.StoreError(err)
 }
 
 // onDisk opens the file, or the target of the link, that a step has seen.
