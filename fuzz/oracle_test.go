@@ -46,6 +46,7 @@ func (w *world) expected(but exception, recorded string) expectation {
 		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
 		if _, partly := w.decode(data); partly {
 			if data, err = w.join(data, st.ModTime()); err != nil {
+				w.endIfGitIsBroken()
 				w.fail("the copied index: %v", err)
 			}
 			w.must(os.WriteFile(copied, data, 0o600))
@@ -221,14 +222,17 @@ func (w *world) addAll(index string, without []string, recorded string) expectat
 			break
 		}
 		p := w.whose(strings.Join(m[1:], ""), x.failed)
+		if heads[p] != "" || slices.Contains(x.failed, p) {
+			if !w.unracy(index, p) {
+				w.fail("git add -A fails at %q, though that was left out: %s", p, out)
+			}
+			continue
+		}
 		if head := w.headIn(p); head != "" && strings.Contains(out, "failed in submodule") {
 			heads[p] = head
 			later(p)
 		} else {
 			leave(p)
-		}
-		if len(x.failed) > 40 {
-			w.fail("git add -A: %s", out)
 		}
 	}
 	w.addAlone(index, aborting, inside, &x)
@@ -307,9 +311,7 @@ func (w *world) forget(data []byte, written time.Time) []byte {
 			clear(data[l.at : l.at+16])
 		}
 	}
-	body, h := data[:len(data)-w.hashSize()], w.newHash()
-	h.Write(body)
-	return h.Sum(body)
+	return w.sealed(data)
 }
 
 // grain is how far apart two writes must be to be told apart (decision 0003).

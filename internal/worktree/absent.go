@@ -87,6 +87,9 @@ func (l *listing) absentDirs() error {
 				return err
 			}
 		}
+		if _, ok := l.known.file(name); ok { // in a conflict: the row tells only one of the two
+			l.into.head.Flags |= stattable.Hides
+		}
 		it := stattable.Item{Name: name, GitMode: tree.GitDir, Git: id, Flags: stattable.Tracked | stattable.IsDir}
 		l.into.items = append(l.into.items, l.absentItem(it))
 	}
