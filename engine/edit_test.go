@@ -140,7 +140,7 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	}
 	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, opt) })
 	sweep := func() int {
-		report, err := e.atHand().Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
+		report, err := p.storeOf(e).Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
 		p.must(err)
 		return report.Objects
 	}

@@ -187,7 +187,7 @@ func TestAPinNeedsNoStoreAndHoldsWhatTheRefKeeps(t *testing.T) {
 	if err := e.Pin(ctx, "head", head); !errors.Is(err, ErrNoSnapshot) {
 		t.Errorf("a commit that is no snapshot: %v", err)
 	}
-	if e.atHand() != nil {
+	if p.storeOf(e) != nil {
 		t.Error("a store was made for nothing")
 	}
 	p.must(e.Pin(ctx, "theirs", hook))

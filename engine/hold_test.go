@@ -281,7 +281,7 @@ func TestAPurgeDuringALargeSnapshotTakesNothingFromIt(t *testing.T) {
 		}
 		_, err := other.Purge(ctx, []string{"file"}, false)
 		p.must(err)
-		_, err = other.atHand().Sweep(ctx, other.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
+		_, err = p.storeOf(other).Sweep(ctx, other.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
 		p.must(err)
 	}
 	r := p.take(e)

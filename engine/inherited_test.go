@@ -184,7 +184,7 @@ func TestWhatIsNotTheDirectorysOwnIsNotInherited(t *testing.T) {
 		change(p)
 		p.initGit()
 		e := p.open()
-		if e.atHand() != nil || len(e.Warnings()) > 0 {
+		if p.storeOf(e) != nil || len(e.Warnings()) > 0 {
 			t.Errorf("%s: the history was inherited: %q", what, e.Warnings())
 		}
 	}
@@ -202,7 +202,7 @@ func TestAnUnfinishedRestoreIsNotInherited(t *testing.T) {
 	}))
 	p.initGit()
 	g := p.open()
-	if w := g.Warnings(); len(w) != 1 || !strings.Contains(w[0], "rewind --no-git sync") || g.atHand() != nil && len(p.records(g)) > 0 {
+	if w := g.Warnings(); len(w) != 1 || !strings.Contains(w[0], "rewind --no-git sync") || p.storeOf(g) != nil && len(p.records(g)) > 0 {
 		t.Errorf("warnings %q", w)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -101,6 +102,14 @@ func (p *place) openAt(dir string) *Engine {
 	p.must(err)
 	p.t.Cleanup(func() { e.Close() })
 	return e
+}
+
+// storeOf is the store of an engine, also one that was made since; nil: there is none.
+func (p *place) storeOf(e *Engine) *cas.Store {
+	p.t.Helper()
+	s, err := e.opened(context.Background())
+	p.must(err)
+	return s
 }
 
 // snap changes a file and takes a snapshot, at a time of its own.

@@ -26,7 +26,7 @@ func noise(seed uint64, size int) string {
 // stored returns what the store holds.
 func (p *place) stored(e *Engine) cas.Stats {
 	p.t.Helper()
-	st, err := e.atHand().Stats(context.Background())
+	st, err := p.storeOf(e).Stats(context.Background())
 	p.must(err)
 	return st
 }
@@ -100,7 +100,7 @@ func TestAFileIsRecordedOnceWhicheverSideOfTheLimitItIsOn(t *testing.T) {
 	take := func(what string, want bool) (grown int64) {
 		t.Helper()
 		before := int64(0)
-		if e.atHand() != nil {
+		if p.storeOf(e) != nil {
 			before = p.stored(e).StoredBytes
 		}
 		r, err := e.Snapshot(ctx, nil)

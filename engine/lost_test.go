@@ -137,7 +137,7 @@ func TestADamagedObjectOfTheStoreLosesItsOwnSnapshotAlone(t *testing.T) {
 	two := p.take(e)
 	p.must(os.Remove(filepath.Join(p.dir, "odd")))
 	id := e.alg.Sum(oid.Blob, []byte("of the store alone"))
-	p.must(e.atHand().Close())
+	p.must(p.storeOf(e).Close())
 	path := filepath.Join(p.dir, ".git", "rewind", storeFile)
 	data, err := os.ReadFile(path)
 	p.must(err)
@@ -204,7 +204,7 @@ func TestASweepWhileGitComesFirstTakesNothing(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(p.dir, ".git", "rewind", storeFile)); err != nil {
 			continue
 		}
-		report, err := other.atHand().Sweep(t.Context(), other.sweeping(t.Context(), cas.SweepOptions{Grace: -1}, nil))
+		report, err := p.storeOf(other).Sweep(t.Context(), other.sweeping(t.Context(), cas.SweepOptions{Grace: -1}, nil))
 		p.must(err)
 		if report.Objects > 0 {
 			break
@@ -317,7 +317,7 @@ func TestWhatIsDamagedInTheStoreIsReadFromGit(t *testing.T) {
 	p.write("f", string(text))
 	e := p.open()
 	r := p.take(e)
-	p.must(e.atHand().Close())
+	p.must(p.storeOf(e).Close())
 	path := filepath.Join(p.dir, ".git", "rewind", storeFile)
 	data, err := os.ReadFile(path)
 	p.must(err)

@@ -71,8 +71,8 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	e = p.loseStore(e)
 	dry, err := e.Purge(ctx, []string{"secret"}, true)
 	p.must(err)
-	if dry.Snapshots != 3 || !slices.Equal(dry.Paths, []Path{"secret"}) || e.atHand() != nil {
-		t.Errorf("a dry run: %+v, a store was made: %v", dry, e.atHand() != nil)
+	if dry.Snapshots != 3 || !slices.Equal(dry.Paths, []Path{"secret"}) || p.storeOf(e) != nil {
+		t.Errorf("a dry run: %+v, a store was made: %v", dry, p.storeOf(e) != nil)
 	}
 	out, err := e.Purge(ctx, []string{"secret"}, false)
 	p.must(err)
@@ -87,7 +87,7 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	// another loss: what git cannot hold stays.
 	for range 2 {
 		s, err := e.Find(ctx, old[0])
-		if err != nil && e.atHand() == nil {
+		if err != nil && p.storeOf(e) == nil {
 			s, err = e.Resolve(ctx, p.inRef(e)[0].String())
 		}
 		if err != nil || s.Gaps == nil || !s.Gaps.GitOnly {

@@ -15,7 +15,7 @@ import (
 // who only looks at it, and none for who decodes it.
 func (p *place) spoil(e *Engine, n int) {
 	p.t.Helper()
-	p.must(e.atHand().Update(context.Background(), func(u *cas.Update) error {
+	p.must(p.storeOf(e).Update(context.Background(), func(u *cas.Update) error {
 		for key, value := range u.Table("snapshots").All() {
 			if n--; n < 0 {
 				break

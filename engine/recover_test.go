@@ -119,7 +119,7 @@ func (p *place) rejournal(e *Engine, journal string) {
 	ctx := context.Background()
 	h, err := e.history(ctx)
 	p.must(err)
-	stage := e.atHand().Stage()
+	stage := p.storeOf(e).Stage()
 	defer stage.Discard()
 	if h.Open.Plan = e.alg.Sum(oid.Blob, []byte("not there")); journal != "" {
 		h.Open.Plan, err = stage.Put(ctx, oid.Blob, []byte(journal), oid.ID{})

@@ -105,7 +105,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	if _, err := p.open().Restore(ctx, one.ID, nil); err != nil || p.read("file") != "one" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
-	if e := p.openAt(gone); e.atHand() != nil {
+	if e := p.openAt(gone); p.storeOf(e) != nil {
 		t.Error("another directory at the old path has the history")
 	}
 }
@@ -118,14 +118,14 @@ func TestACopyTakesNoHistory(t *testing.T) {
 	if out, err := exec.Command("cp", "-a", p.dir, twin).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: no cp: %v %s", err, out)
 	}
-	if c := p.openAt(twin); c.atHand() != nil || len(c.Warnings()) > 0 {
+	if c := p.openAt(twin); p.storeOf(c) != nil || len(c.Warnings()) > 0 {
 		t.Error("the copy has the history")
 	}
 	if got := p.records(p.open()); !slices.Equal(got, p.records(e)) || got[0] != one.ID {
 		t.Errorf("records %v", got)
 	}
 	p.must(os.RemoveAll(p.dir))
-	if c := p.openAt(twin); c.atHand() != nil {
+	if c := p.openAt(twin); p.storeOf(c) != nil {
 		t.Error("the copy has the history once the original is gone")
 	}
 	if st := p.stores()[p.dir]; st.State != shelf.Gone || st.Snapshots != 1 {
@@ -166,13 +166,13 @@ func TestWhoseStoreItIsIsDecidedByBirthAndInode(t *testing.T) {
 		"a place nobody can enter": func(n map[string]any) { n["root"] = strings.Repeat("x", 300) },
 	} {
 		forge(change)
-		if e := p.open(); e.atHand() != nil {
+		if e := p.open(); p.storeOf(e) != nil {
 			t.Errorf("%s: the history is taken", what)
 		}
 	}
 	forge(func(map[string]any) {})
 	p.must(os.WriteFile(was, nil, 0o644)) // a file in its place is not it
-	if e := p.open(); e.atHand() == nil {
+	if e := p.open(); p.storeOf(e) == nil {
 		t.Error("the true note is not believed")
 	}
 }

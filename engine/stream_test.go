@@ -61,7 +61,7 @@ func TestALargeFileOfGitIsNotReadIntoMemory(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	s := p.snap(e, "one", nil)
 	p.must(os.Remove(path))
-	if st, err := os.Stat(e.atHand().Path()); err != nil || st.Size() > size/2 {
+	if st, err := os.Stat(p.storeOf(e).Path()); err != nil || st.Size() > size/2 {
 		t.Fatalf("the store has it: %v, %v", st, err)
 	}
 	var before, after runtime.MemStats
