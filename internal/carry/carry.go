@@ -171,26 +171,37 @@ func (l *looker) below(dir *dirfd.Dir, at, name string) {
 func (l *looker) leave(at, reason string) { l.Left = append(l.Left, Note{at, reason}) }
 
 // Shares reports whether files in a directory can share the contents of what is taken
-// along. It is asked of the first file that has any; where nothing can tell, it is
-// assumed, and each file is tried.
+// along: of one file of each file system that has any, at least.
 func (l *Load) Shares(dir string) bool {
+	asked := map[uint64]bool{}
 	for _, f := range l.folders {
 		for i := range f.files {
-			if st := &f.files[i].stat; st.Mode.Type() != tree.File || st.Size == 0 {
+			st := &f.files[i].stat
+			if st.Mode.Type() != tree.File || st.Size == 0 || asked[st.Dev] {
 				continue
 			}
-			from, err := dirfd.OpenBelow(l.Root, f.path)
-			if err != nil {
-				continue
+			yes, err := l.shares(path.Join(f.path, f.files[i].name), dir)
+			if yes {
+				return true
 			}
-			old, err := from.OpenFile(f.files[i].name)
-			if from.Close(); err != nil {
-				continue
+			if err == nil {
+				asked[st.Dev] = true
 			}
-			yes, known := old.Shares(dir)
-			old.Close()
-			return yes || !known
 		}
 	}
-	return true
+	return len(asked) == 0
+}
+
+func (l *Load) shares(at, dir string) (bool, error) {
+	from, err := dirfd.OpenBelow(l.Root, dirfd.Parent(at))
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	old, err := from.OpenFile(path.Base(at))
+	if err != nil {
+		return false, err
+	}
+	defer old.Close()
+	return old.Shares(dir), nil
 }

@@ -220,7 +220,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, o
 
 // Shares reports whether a file in a directory could share the content of this one. On
 // this system none can.
-func (f *File) Shares(string) (yes, known bool) { return false, true }
+func (f *File) Shares(string) bool { return false }
 
 // Rewind goes back to the first byte.
 func (f *File) Rewind() error {

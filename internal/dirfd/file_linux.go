@@ -1,7 +1,6 @@
 package dirfd
 
 import (
-	"errors"
 	"io"
 
 	"golang.org/x/sys/unix"
@@ -94,14 +93,13 @@ func (f *File) ReadAt(p []byte, off int64) (done int, err error) {
 }
 
 // Shares reports whether a file in a directory, given by a path of the system, could
-// share the content of this one, as [Temp.Clone] does it. It leaves nothing there. Not
-// known: the file system cannot tell without leaving something.
-func (f *File) Shares(dir string) (yes, known bool) {
+// share the content of this one, as [Temp.Clone] does it. It leaves nothing there: where
+// a file cannot be without a name, the answer is no.
+func (f *File) Shares(dir string) bool {
 	fd, err := retry(func() (int, error) { return unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600) })
 	if err != nil {
-		return false, false
+		return false
 	}
 	defer unix.Close(fd)
-	err = (&Temp{fd: fd, name: f.name}).Clone(f)
-	return err == nil, err == nil || errors.Is(err, errors.ErrUnsupported)
+	return (&Temp{fd: fd, name: f.name}).Clone(f) == nil
 }

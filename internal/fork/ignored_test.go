@@ -120,3 +120,23 @@ func TestAForkThatWasInterruptedWhileFilesWereTakenAlongIsRemoved(t *testing.T) 
 		}
 	}
 }
+
+// Package managers take the right to write away from directories too.
+func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
+	e, dir, _ := installed(t, false)
+	locked := filepath.Join(dir, "node_modules", "x")
+	if err := os.Chmod(locked, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := find(t.Context(), e, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.unlock() // root could remove it all the same
+	if info, err := os.Stat(locked); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
+		t.Error(err)
+	}
+}

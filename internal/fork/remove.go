@@ -73,6 +73,7 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 	if err := f.same(force); err != nil {
 		return nil, err
 	}
+	f.unlock()
 	if f.Git {
 		began := zero
 		if !force {
@@ -211,6 +212,7 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 	if err := f.same(force); err != nil {
 		return err
 	}
+	f.unlock()
 	if f.Git {
 		if err := e.Unfork(ctx, f.Dir, zero); err == nil {
 			return nil // else git had not made it yet
@@ -220,6 +222,22 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 		}
 	}
 	return os.RemoveAll(f.Dir)
+}
+
+// unlock lets directories be emptied that their owner may not write in, as those of
+// package managers. What cannot be unlocked is told by what removes it.
+func (f *Fork) unlock() {
+	root, err := os.OpenRoot(f.Dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = f.walk(func(path string, d fs.DirEntry) error {
+		if info, err := d.Info(); err == nil && d.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+			_ = root.Chmod(path, info.Mode().Perm()|0o700)
+		}
+		return nil
+	})
 }
 
 // content is what a file or link holds.
