@@ -142,7 +142,7 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 	t := made.Taken
 	var left, back []engine.Note
 	if along != nil {
-		for _, n := range along.Left {
+		for _, n := range append(along.Left, t.Left...) {
 			left = append(left, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
 		}
 		for _, n := range along.Back {

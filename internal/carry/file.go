@@ -29,6 +29,7 @@ const tries = 3
 var (
 	errThere    = errors.New("something is there already")
 	errGone     = errors.New("it is gone meanwhile")
+	errInWay    = errors.New("something else stands there")
 	errAnother  = errors.New("something else stands there meanwhile")
 	errUnshared = errors.New("its content cannot be shared, and was not to be copied (--ignored=copy)")
 	errMoving   = errors.New("it kept changing; its last state was taken")

@@ -25,9 +25,10 @@ type How struct {
 
 // A Taken says what was taken along.
 type Taken struct {
-	Files  int   // files and links
-	Bytes  int64 // of the files
-	Shared int   // files that share their content
+	Files  int    // files and links
+	Bytes  int64  // of the files
+	Shared int    // files that share their content
+	Left   []Note // directories that are known, and not there: what lies in them stays
 	Failed []Note
 }
 
@@ -36,7 +37,7 @@ type Taken struct {
 // that changes meanwhile is tried again, twice; then its last state is kept, and it is
 // named.
 func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
-	p := &putter{Load: l, How: how, there: map[string]bool{}}
+	p := &putter{Load: l, How: how, there: map[string]bool{}, new: map[string]bool{}}
 	top, err := dirfd.Open(dir)
 	if err != nil {
 		return p.out, err
@@ -48,6 +49,9 @@ func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
 	}
 	defer from.Close()
 	p.from, p.to = from, top
+	for _, f := range l.folders {
+		p.new[f.path] = f.new
+	}
 	var ready []*folder
 	for _, f := range l.folders {
 		if err := ctx.Err(); err != nil {
@@ -76,7 +80,8 @@ type putter struct {
 	How
 	from, to *dirfd.Dir
 	made     []*folder       // directories, each behind the one that it lies in
-	there    map[string]bool // directories that are there: false, something else is
+	there    map[string]bool // directories that are there: false, they are not to be
+	new      map[string]bool // directories that no snapshot has
 
 	mu   sync.Mutex // guards what follows
 	out  Taken
@@ -84,7 +89,7 @@ type putter struct {
 }
 
 // mkdir makes a directory and those above it, open to their owner for now. Not there:
-// something else is in the way, and has been named.
+// something else is in the way, or it was made since by somebody, and has been named.
 func (p *putter) mkdir(at string) (there bool, err error) {
 	if at == "" {
 		return true, nil
@@ -115,18 +120,26 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 		return false, err
 	}
 	defer above.close()
-	err = above.Mkdir(path.Base(at), st.Mode.Perm()&0o777|0o700)
-	if err == nil {
-		p.made = append(p.made, &folder{path: at, stat: st})
+	is, err := above.Lstat(path.Base(at))
+	switch {
+	case err == nil && is.Mode.IsDir():
 		return true, nil
+	case err == nil:
+		err = errInWay
+	case dirfd.Gone(err) && !p.new[at]:
+		p.out.Left = append(p.out.Left, Note{at, "the snapshot has no such directory"})
+		return false, nil
+	default:
+		err = above.Mkdir(path.Base(at), st.Mode.Perm()&0o777|0o700)
 	}
-	if !errors.Is(err, fs.ErrExist) {
-		return false, err
+	if fatal(err) {
+		return false, fmt.Errorf("%s: %w", at, err)
 	}
-	if is, err := above.Lstat(path.Base(at)); err != nil || !is.Mode.IsDir() {
-		p.fail(at, fmt.Errorf("something else stands there"))
+	if err != nil {
+		p.fail(at, err)
 		return false, nil
 	}
+	p.made = append(p.made, &folder{path: at, stat: st})
 	return true, nil
 }
 

@@ -33,6 +33,10 @@ func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ign
 		t.Fatal(err)
 	}
 	put(t, at(".env"), "made since")
+	if err := os.Mkdir(at("conf"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, at("conf/.env"), "in a directory that the snapshot does not have")
 	put(t, at("untracked"), "made since")
 	if dir, err = Place(t.Context(), e, filepath.Join(t.TempDir(), "f")); err != nil {
 		t.Fatal(err)
@@ -41,7 +45,7 @@ func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ign
 		t.Fatal(err)
 	}
 	made, err := Make(t.Context(), e, r.Snapshot, dir, along)
-	if err != nil || len(made.Taken.Failed)+len(made.Conflicts) > 0 || made.Taken.Files != 4 {
+	if err != nil || len(made.Taken.Failed)+len(made.Conflicts) > 0 || made.Taken.Files != 4 || len(made.Taken.Left) != 1 || made.Taken.Left[0].Path != "conf" {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	return e, dir, along
