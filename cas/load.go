@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// fillPercent suits a bucket whose keys only grow.
+	// fillPercent suits a table whose keys only grow.
 	fillPercent = 0.95
+	// dataFillPercent: a row of the bucket data is never replaced by a longer one.
+	dataFillPercent = 1
 	// renewSeconds: a write time younger than this is not renewed, to spare the
 	// page. A sweep allows for it.
 	renewSeconds = 10 * 60
@@ -157,9 +159,9 @@ func (g *Stage) finish(ctx context.Context) error {
 	return g.err
 }
 
-// write puts a load into the buckets: frames in the order they came, so that
-// they lie together, and rows in the order of their keys, so that each page is
-// met once.
+// write puts a load into the buckets: frames nearly in the order they came, so
+// that they lie together, and rows in the order of their keys, so that each page
+// is met once.
 func (u *Update) write(l *load) error {
 	if len(l.chunks)+len(l.objects) == 0 {
 		return nil
@@ -184,12 +186,8 @@ type keyed struct{ key, row []byte }
 // them, and the renewed ones of those that are not. A chunk whose row or frame
 // is visibly damaged is written anew.
 func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
-	seq, err := nextSeq(u.data)
-	if err != nil {
-		return nil, err
-	}
-	u.data.FillPercent = fillPercent
 	var rows []keyed
+	var missing []*stagedChunk
 	added := make(map[digest]struct{}, len(chunks))
 	for i := range chunks {
 		c := &chunks[i]
@@ -210,12 +208,20 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 		if err := u.checkBase(c.base); err != nil {
 			return nil, err
 		}
+		missing = append(missing, c)
+		added[c.digest] = struct{}{}
+	}
+	seq, err := nextSeq(u.data)
+	if err != nil {
+		return nil, err
+	}
+	u.data.FillPercent = dataFillPercent
+	for _, c := range arrange(missing) {
 		if err := u.data.Put(seqKey(seq), c.row); err != nil {
 			return nil, err
 		}
 		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
-		rows = append(rows, keyed{key, row.encode(key)})
-		added[c.digest] = struct{}{}
+		rows = append(rows, keyed{c.digest[:], row.encode(c.digest[:])})
 		seq++
 	}
 	return rows, u.data.SetSequence(seq - 1)

@@ -26,6 +26,9 @@ const (
 	// mapBytes saves a growing store the first remappings. bbolt lengthens a
 	// small file (sparsely) to what it maps, so this is modest.
 	mapBytes = 1 << 20
+	// growBytes is by how much a large file is lengthened at a time. Each time
+	// costs one more sync, and what is not used yet takes up a quota.
+	growBytes = 1 << 20
 )
 
 // transact opens the file under its lock, or takes up one that is open, and
@@ -161,6 +164,7 @@ func (f *file) begin(ctx context.Context) error {
 	if f.db, err = bolt.Open(f.path, 0o600, opt); err != nil {
 		return f.diagnose(err)
 	}
+	f.db.AllocSize = growBytes
 	if f.hook != nil {
 		f.hook(f.db)
 	}

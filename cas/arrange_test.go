@@ -1,0 +1,75 @@
+package cas
+
+import (
+	"slices"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// Arranged rows are all there, once, and leave little of their pages empty.
+func TestRowsAreArrangedToFillPages(t *testing.T) {
+	r := seeded(t)
+	for range 50 {
+		var in []*stagedChunk
+		for range r.IntN(600) {
+			in = append(in, &stagedChunk{row: make([]byte, smallRow+1+r.IntN(40000))})
+		}
+		for range r.IntN(20) {
+			in = append(in, &stagedChunk{row: make([]byte, 1+r.IntN(smallRow))})
+		}
+		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+		out := arrange(slices.Clone(in))
+		met := map[*stagedChunk]bool{}
+		for _, c := range out {
+			met[c] = true
+		}
+		if len(out) != len(in) || len(met) != len(in) || slices.ContainsFunc(in, func(c *stagedChunk) bool { return !met[c] }) {
+			t.Fatalf("%d rows, %d different ones, of %d", len(out), len(met), len(in))
+		}
+		first := slices.IndexFunc(out, func(c *stagedChunk) bool { return len(c.row) > smallRow })
+		empty, pairs := 0, (len(out)-first)/2
+		if first < 0 || pairs < 100 {
+			continue
+		}
+		for i := range pairs {
+			empty += unfilled(len(out[first+2*i].row) + len(out[first+2*i+1].row))
+		}
+		if empty/pairs > pageSize/4 { // by chance it is half a page
+			t.Errorf("%d pairs leave %d bytes each", pairs, empty/pairs)
+		}
+	}
+}
+
+// What arrange knows of bbolt's pages is so: nearly all that the bucket data
+// takes up is frames.
+func TestTheFramesFillTheirPages(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	g := s.Stage()
+	for range 3000 { // several loads
+		if _, err := g.Put(t.Context(), oid.Blob, noise(r, r.IntN(20000)), oid.ID{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	err := s.transact(t.Context(), durable.Shared, func(tx *bolt.Tx) error {
+		b := tx.Bucket(dataBucket)
+		st, frames := b.Stats(), 0
+		err := b.ForEach(func(_, p []byte) error { frames += len(p); return nil })
+		if pages := st.LeafAlloc + st.BranchAlloc; pages > frames+frames/33 {
+			t.Errorf("%d bytes of pages hold %d of frames", pages, frames)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("Check = %v, %v", damage, err)
+	}
+}
