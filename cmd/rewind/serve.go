@@ -38,7 +38,7 @@ func serveCommand(a *app) *cobra.Command {
 		a.livesOn()
 		s := &service{app: a, keeper: newKeeper()}
 		s.watch.Missed = func(what string) { s.correct(c.Context(), what) }
-		defer s.keeper.close()
+		defer s.keeper.close(c.Context())
 		defer func() { s.offer.close() }()
 		err := rpc.Serve(c.Context(), a.in, a.out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {

@@ -69,7 +69,7 @@ const (
 
 // run watches until it is told to end, or the directory is gone.
 func (w *watch) run(ctx context.Context) error {
-	defer w.keeper.close()
+	defer w.keeper.close(ctx)
 	w.app.livesOn()
 	w.watch.Any = true
 	e, err := w.reopen(ctx, w.app.dir, &engine.Options{Force: w.app.force, NoGit: w.app.noGit, Recovered: w.app.printRecovered})
