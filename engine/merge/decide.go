@@ -123,8 +123,8 @@ func (s *span) content(c change, base, ours tree.Node) (text []byte, conflicts i
 			return nil, 0, whyLarge, nil
 		}
 	}
-	text, conflicts = textmerge.Merge(texts[0], texts[1], texts[2], s.Labels)
-	return text, conflicts, "", nil
+	text, conflicts, err = textmerge.Merge(s.ctx, texts[0], texts[1], texts[2], s.Labels)
+	return text, conflicts, "", err
 }
 
 // errChanged says that a file is not what it was when the present was looked at.

@@ -34,6 +34,7 @@ type Order struct {
 
 // A merger brings changes to the present, one span after the other.
 type merger struct {
+	ctx context.Context
 	Order
 	plan.Objects
 	view view
@@ -50,7 +51,7 @@ type change struct {
 // New plans a merge: what must change in the present, what stays by a rule, what
 // cannot be merged, and where markers stand.
 func New(ctx context.Context, order Order, o plan.Objects) (*plan.Plan, error) {
-	m := &merger{Order: order, Objects: o}
+	m := &merger{ctx: ctx, Order: order, Objects: o}
 	m.view = newView(tree.Finder{State: order.Present.State, Algorithm: o.Algorithm, Load: o.Tree})
 	m.plan.Texts = map[oid.ID][]byte{}
 	states := []tree.State{order.Present.State}

@@ -1,14 +1,17 @@
 package textmerge
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // A script says which lines of two texts have no counterpart in the other one.
 // All others stand in the same order in both.
 type script struct{ a, b []bool }
 
 // compare finds a short script from a to b, of which the groups lie as git lays
-// them.
-func compare(a, b []int) script {
+// them. When the context has ended it is no such script.
+func compare(ctx context.Context, a, b []int) script {
 	s := script{make([]bool, len(a)), make([]bool, len(b))}
 	from, end := 0, 0
 	for from < min(len(a), len(b)) && a[from] == b[from] {
@@ -17,17 +20,20 @@ func compare(a, b []int) script {
 	for end < min(len(a), len(b))-from && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	mid := search{a: strip(a[from:len(a)-end], b, s.a[from:])}
+	mid := search{ctx: ctx, a: strip(a[from:len(a)-end], b, s.a[from:])}
 	mid.b = strip(b[from:len(b)-end], a, s.b[from:])
 	mid.run()
+	if ctx.Err() != nil {
+		return s
+	}
 	for _, l := range mid.a {
 		s.a[from+l.at] = l.changed
 	}
 	for _, l := range mid.b {
 		s.b[from+l.at] = l.changed
 	}
-	slide(a, s.a, s.b)
-	slide(b, s.b, s.a)
+	slide(ctx, a, s.a, s.b)
+	slide(ctx, b, s.b, s.a)
 	return s
 }
 
@@ -59,11 +65,14 @@ func strip(list, other []int, changed []bool) []line {
 // Difference Algorithm and Its Variations", 1986, in linear space. A middle point
 // of a shortest path divides the lists in two halves, and so on.
 type search struct {
+	ctx  context.Context
 	a, b []line
 
 	ahead, back []int // by diagonal: how far it was followed from either end of a box
 	zero        int   // where diagonal 0 is in them
 	dear        int   // so many differences are not searched for a shortest path
+	rounds      int   // of all searches
+	ended       bool  // the context has
 }
 
 func (s *search) run() {
@@ -92,7 +101,12 @@ func (s *search) box(x, xEnd, y, yEnd int) {
 			break
 		}
 		midX, midY := s.middle(x, xEnd, y, yEnd)
-		s.box(x, midX, y, midY)
+		if s.ended {
+			return
+		}
+		if s.box(x, midX, y, midY); s.ended {
+			return
+		}
 		x, y = midX, midY
 	}
 	for ; x < xEnd; x++ {
@@ -138,6 +152,10 @@ func (s *search) middle(x, xEnd, y, yEnd int) (midX, midY int) {
 	back := front{s.back, last, last, math.MaxInt}
 	s.ahead[s.zero+first], s.back[s.zero+last] = x, xEnd
 	for round := 1; ; round++ {
+		if s.rounds++; s.rounds%lookRounds == 0 && s.ctx.Err() != nil {
+			s.ended = true
+			return x, y
+		}
 		s.widen(&ahead, low, high)
 		for k := ahead.high; k >= ahead.low; k -= 2 {
 			at := s.forward(k, xEnd, yEnd)
@@ -177,6 +195,10 @@ func (s *search) backward(k, x, y int) int {
 	s.back[s.zero+k] = at
 	return at
 }
+
+// lookRounds is after how many rounds the context is looked at. A round goes over some
+// thousand diagonals at most.
+const lookRounds = 64
 
 // furthest returns the point that is the furthest from the beginning.
 func (s *search) furthest(f front, xEnd, yEnd int) (midX, midY int) {

@@ -151,7 +151,7 @@ func TestTheMergeIsGits(t *testing.T) {
 	for i := range uint64(count) {
 		x := newTriple(seed + i)
 		want, n := x.merged(t, dir)
-		got, m := Merge(x.base, x.ours, x.theirs, Labels{"ours", "theirs"})
+		got, m := mergeOf(t, x.base, x.ours, x.theirs, Labels{"ours", "theirs"})
 		if n == 0 {
 			clean++
 		} else {

@@ -11,7 +11,10 @@
 // decision 0024 says where not.
 package textmerge
 
-import "bytes"
+import (
+	"bytes"
+	"context"
+)
 
 // binaryBytes is how far git looks for a NUL to tell a binary file.
 const binaryBytes = 8000
@@ -27,21 +30,26 @@ func Binary(p []byte) bool {
 type Labels struct{ Ours, Theirs string }
 
 // Merge brings to ours what theirs has changed of base. It returns the text and how
-// many conflicts are in it.
-func Merge(base, ours, theirs []byte, labels Labels) (text []byte, conflicts int) {
+// many conflicts are in it. Its error is that of the context.
+func Merge(ctx context.Context, base, ours, theirs []byte, labels Labels) (text []byte, conflicts int, err error) {
 	switch {
 	case bytes.Equal(base, theirs), bytes.Equal(ours, theirs):
-		return ours, 0
+		return ours, 0, nil
 	case bytes.Equal(base, ours):
-		return theirs, 0
+		return theirs, 0, nil
 	}
-	m := merging{labels: labels}
+	m := merging{labels: labels, ctx: ctx}
 	m.base, m.ours, m.theirs = m.lines(base), m.lines(ours), m.lines(theirs)
-	return m.merge()
+	text, conflicts = m.merge()
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	return text, conflicts, nil
 }
 
+// merge writes the merged text. When the context has ended it is none.
 func (m *merging) merge() (text []byte, conflicts int) {
-	regions := m.regions(hunks(compare(m.base.ids, m.ours.ids)), hunks(compare(m.base.ids, m.theirs.ids)))
+	regions := m.regions(hunks(compare(m.ctx, m.base.ids, m.ours.ids)), hunks(compare(m.ctx, m.base.ids, m.theirs.ids)))
 	regions = m.join(m.refine(regions))
 	for _, r := range regions {
 		if r.kind == conflict {
@@ -60,16 +68,23 @@ type text struct {
 
 // A merging is three texts whose lines have common ids.
 type merging struct {
+	ctx                context.Context
 	labels             Labels
 	known              map[string]int
 	base, ours, theirs text
 }
+
+// lookLines is after how many lines the context is looked at.
+const lookLines = 1 << 14
 
 func (m *merging) lines(p []byte) (t text) {
 	if m.known == nil {
 		m.known = map[string]int{}
 	}
 	for line := range bytes.Lines(p) {
+		if len(t.ids)%lookLines == 0 && m.ctx.Err() != nil {
+			return text{}
+		}
 		id, ok := m.known[string(line)]
 		if !ok {
 			id = len(m.known)
@@ -201,7 +216,7 @@ func (m *merging) refine(list []region) (out []region) {
 			continue
 		}
 		a, b := m.ours.ids[r.ours.from:r.ours.to], m.theirs.ids[r.theirs.from:r.theirs.to]
-		for _, h := range hunks(compare(a, b)) {
+		for _, h := range hunks(compare(m.ctx, a, b)) {
 			out = append(out, region{conflict, moved(h.old, r.ours.from), moved(h.new, r.theirs.from)})
 		}
 	}

@@ -2,6 +2,8 @@ package textmerge
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -22,15 +24,15 @@ func TestAMergeTakesWhatOneSideAloneChanged(t *testing.T) {
 			{"ours alone", x.base, x.ours, x.base, x.ours},
 			{"both to the same", x.base, x.ours, x.ours, x.ours},
 		} {
-			if got, n := Merge(c.base, c.ours, c.theirs, Labels{}); n != 0 || !bytes.Equal(got, c.want) {
+			if got, n := mergeOf(t, c.base, c.ours, c.theirs, Labels{}); n != 0 || !bytes.Equal(got, c.want) {
 				t.Fatalf("seed %d, %s: %d conflicts\n%s", seed+i, c.what, n, got)
 			}
 			if m, n := mergedByLines(c.base, c.ours, c.theirs); n != 0 || !bytes.Equal(m, c.want) { // without the short cut
 				t.Fatalf("seed %d, %s, by lines: %d conflicts\n%s", seed+i, c.what, n, m)
 			}
 		}
-		one, n := Merge(x.base, x.ours, x.theirs, Labels{})
-		other, m := Merge(x.base, x.theirs, x.ours, Labels{})
+		one, n := mergeOf(t, x.base, x.ours, x.theirs, Labels{})
+		other, m := mergeOf(t, x.base, x.theirs, x.ours, Labels{})
 		if (n == 0) != (m == 0) || n == 0 && !bytes.Equal(one, other) {
 			t.Fatalf("seed %d: with the sides exchanged %d conflicts, not %d\n%s\n%s", seed+i, m, n, one, other)
 		}
@@ -38,8 +40,53 @@ func TestAMergeTakesWhatOneSideAloneChanged(t *testing.T) {
 	}
 }
 
+func mergeOf(t *testing.T, base, ours, theirs []byte, labels Labels) ([]byte, int) {
+	t.Helper()
+	text, n, err := Merge(t.Context(), base, ours, theirs, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, n
+}
+
+// An ending context ends when it has been asked a number of times whether it has.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Texts of few different words have no short script: to find it would take minutes.
+func TestAMergeThatIsCalledOffEnds(t *testing.T) {
+	text := func(seed uint64) []byte {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var p []byte
+		for range 1 << 20 {
+			p = append(p, byte('a'+r.IntN(7)), '\n')
+		}
+		return p
+	}
+	base, ours, theirs := text(1), text(2), text(3)
+	for _, left := range []int{0, 30, 64 * 3, 64*3 + 5, 64*3 + 40} {
+		ctx := &ending{t.Context(), left}
+		got, n, err := Merge(ctx, base, ours, theirs, Labels{})
+		if !errors.Is(err, context.Canceled) || got != nil || n != 0 {
+			t.Errorf("after %d looks: %d bytes, %d conflicts, %v", left, len(got), n, err)
+		}
+		if ctx.left < -8 {
+			t.Errorf("after %d looks: it went on for %d more", left, -ctx.left)
+		}
+	}
+}
+
 func mergedByLines(base, ours, theirs []byte) ([]byte, int) {
-	var m merging
+	m := merging{ctx: context.Background()}
 	m.base, m.ours, m.theirs = m.lines(base), m.lines(ours), m.lines(theirs)
 	return m.merge()
 }
@@ -78,7 +125,7 @@ func TestTextsWithoutCommonLinesAreOneConflict(t *testing.T) {
 		{"x\r\n", "a\r\n", "b", "<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"},
 		{"x\r\n", "a\r\n", "b\r\n", "<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"},
 	} {
-		got, n := Merge([]byte(c.base), []byte(c.ours), []byte(c.theirs), Labels{"ours", "theirs"})
+		got, n := mergeOf(t, []byte(c.base), []byte(c.ours), []byte(c.theirs), Labels{"ours", "theirs"})
 		if n != 1 || string(got) != c.want {
 			t.Errorf("%q %q %q: %d conflicts, %q", c.base, c.ours, c.theirs, n, got)
 		}
@@ -111,7 +158,7 @@ func TestTextsInAnotherOrderAreMergedAllTheSame(t *testing.T) {
 	base := []byte(strings.Join(list, ""))
 	w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	ours := []byte(strings.Join(list, ""))
-	if got, n := Merge(base, ours, append(bytes.Clone(base), "end\n"...), Labels{}); n == 0 && len(got) != len(ours)+4 {
+	if got, n := mergeOf(t, base, ours, append(bytes.Clone(base), "end\n"...), Labels{}); n == 0 && len(got) != len(ours)+4 {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -1,15 +1,17 @@
 package textmerge
 
+import "context"
+
 // slide moves the groups of changed lines of one text, where it can be done in
 // several ways: if the line behind a group is equal to the first line of it, the
 // group may as well lie one line further down. Each goes down as far as it can,
 // groups that meet become one, and then it goes back to the last place where the
 // other text has a group too, if there is one.
-func slide(list []int, changed, other []bool) {
+func slide(ctx context.Context, list []int, changed, other []bool) {
 	g, o := group{changed: changed}, group{changed: other}
 	g.grow()
 	o.grow()
-	for {
+	for n := 0; n%lookLines != 0 || ctx.Err() == nil; n++ {
 		if g.from < g.to {
 			slideOne(list, &g, &o)
 		}
