@@ -72,7 +72,7 @@ func (to aim) checkTarget(v *records.View) error {
 	for _, id := range needed {
 		s, err := v.Find(id)
 		if err == nil && (s == nil || s.ID != id) {
-			err = fmt.Errorf("%w: %v: it was dropped meanwhile", ErrNoSnapshot, id)
+			err = fmt.Errorf("%w: %s: it was dropped meanwhile", ErrNoSnapshot, id.Short())
 		}
 		if err != nil {
 			return err

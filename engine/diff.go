@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
@@ -58,7 +57,7 @@ func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (
 	d := &Difference{e: e, Ignored: map[Path]bool{}}
 	if to != nil {
 		o := plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})}
-		if err := checkChosen(sel, o, from, side{to.State(), fmt.Sprintf("snapshot %v", to.ID)}); err != nil {
+		if err := checkChosen(sel, o, from, side{to.State(), "snapshot " + to.ID.Short()}); err != nil {
 			return nil, err
 		}
 		found, err := plan.Compare(e.target(from), e.target(to), sel, o)

@@ -97,13 +97,15 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 }
 
 // Unfork removes a linked worktree with everything in it, and what git keeps of it. With the commit at which its
-// HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has.
-func (e *Engine) Unfork(ctx context.Context, dir string, began oid.ID) error {
+// HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has, if something is staged
+// that the snapshot of now does not have, or if something like a rebase stands open.
+func (e *Engine) Unfork(ctx context.Context, dir string, began oid.ID, now *Snapshot) error {
 	if !began.IsZero() {
-		if lost, err := e.repo.Unkept(ctx, dir, began); err != nil {
+		has := tree.Finder{State: now.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
+		if err := e.repo.Unkept(ctx, dir, began, has.Lookup); errors.Is(err, gitbridge.ErrUnkept) {
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		} else if err != nil {
 			return err
-		} else if !lost.IsZero() {
-			return fmt.Errorf("%w: %v was made in it, which no branch has (git branch NAME %v keeps it)", ErrRefused, lost, lost)
 		}
 	}
 	return e.repo.DropWorktree(ctx, dir)
@@ -133,7 +135,7 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 		return lookup.NotThere{Snapshot: s.ID, Paths: []Note{{Path: Path(path)}}}
 	}
 	if n.Mode.IsDir() {
-		return fmt.Errorf("%q is a directory in snapshot %v", path, s.ID)
+		return fmt.Errorf("%q is a directory in snapshot %s", path, s.ID.Short())
 	}
 	return e.objects.Write(ctx, w, n.ID)
 }
@@ -172,7 +174,7 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 		err := fmt.Errorf("%w: there is no file %q now", ErrNoSnapshot, path)
 		if here, _ := e.Here(ctx); here != nil {
 			if v, _ := past.Find(ctx, here, path); v != nil {
-				err = fmt.Errorf("%w; snapshot %v has it: blame %v:%s", err, here.ID, here.ID, path)
+				err = fmt.Errorf("%w; snapshot %s has it: blame %[2]s:%s", err, here.ID.Short(), path)
 			}
 		}
 		return nil, err

@@ -106,7 +106,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 		case held && err == nil:
 			return u.Pin(name, s.ID)
 		}
-		return cmp.Or(err, fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, id))
+		return cmp.Or(err, fmt.Errorf("%w: %s was pruned meanwhile", ErrNoSnapshot, id.Short()))
 	})
 }
 
@@ -119,7 +119,7 @@ func (e *Engine) findHeld(ctx context.Context, id oid.ID) (s *Snapshot, held boo
 	_, unknown := e.lookup.Record(ctx, s.ID)
 	held = errors.Is(unknown, ErrNoSnapshot) && s.Source != nil && e.repo != nil && e.repo.Keeps(ctx, s.ID)
 	if errors.Is(unknown, ErrNoSnapshot) && !held {
-		return nil, false, fmt.Errorf("%w: another system alone keeps %v, and no name of ours can hold it (rewind import takes it over)", ErrRefused, s.ID)
+		return nil, false, fmt.Errorf("%w: another system alone keeps %s, and no name of ours can hold it (rewind import takes it over)", ErrRefused, s.ID.Short())
 	}
 	if _, err = e.needStore(ctx); err == nil {
 		err = e.adopt(ctx) // the store may be new, and its record lost

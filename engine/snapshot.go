@@ -301,7 +301,7 @@ func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 			return err
 		}
 		if current == nil {
-			return fmt.Errorf("%w: %v was pruned meanwhile", ErrNoSnapshot, s.ID)
+			return fmt.Errorf("%w: %s was pruned meanwhile", ErrNoSnapshot, s.ID.Short())
 		}
 		*s = *current
 		return errors.Join(u.AddPoint(s, p), u.Stand(s.ID), e.sessions().Remember(u))

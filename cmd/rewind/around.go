@@ -109,6 +109,7 @@ func (r *around) snapshot(ctx context.Context, when string) error {
 func (a *app) point(ctx context.Context, e *engine.Engine, opt *engine.SnapshotOptions, warnings bool) error {
 	if warnings {
 		a.printWarnings(e)
+		a.printBisect(ctx, e)
 	}
 	done, err := e.Snapshot(ctx, opt)
 	if err != nil {

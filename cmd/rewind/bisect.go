@@ -100,7 +100,7 @@ func (b *bisecting) run(c *cobra.Command, args []string) error {
 	case at > 0 || at < 0 && len(args) > 0:
 		return usagef("bisect: %q stands before --; the command comes behind it, as in: rewind bisect --good @~9 --bad @ -- make test", args[0])
 	case len(args) == 0 && b.good == "" && b.bad == "":
-		return c.Help()
+		return usagef("bisect: --good and --bad are both needed, as in: rewind bisect --good @~9 --bad @ -- make test; \"rewind help bisect\" has more")
 	case len(args) == 0:
 		return usagef("bisect: the command is missing behind --, as in: rewind bisect --good @~9 --bad @ -- make test; \"rewind bisect start\" lets you tell the verdicts")
 	}
@@ -335,9 +335,12 @@ func (b *bisecting) reset(c *cobra.Command) error {
 // warnOfBisect says of a bisect that stands open that the files are not the user's
 // present. The verbs of bisect itself need no such word.
 func (a *app) warnOfBisect(ctx context.Context, c *cobra.Command, e *engine.Engine) {
-	if c.Name() == "bisect" || c.HasParent() && c.Parent().Name() == "bisect" {
-		return
+	if c.Name() != "bisect" && (!c.HasParent() || c.Parent().Name() != "bisect") {
+		a.printBisect(ctx, e)
 	}
+}
+
+func (a *app) printBisect(ctx context.Context, e *engine.Engine) {
 	if away, err := e.Away(ctx); err == nil && away != nil {
 		say(a.err, "rewind: warning: a bisect stands open here since %s: \"rewind bisect reset\" puts back what was there before (%s)\n",
 			away.Since.Local().Format(time.DateTime), short(away.Home))

@@ -60,8 +60,12 @@ type printer struct {
 	width int // of the terminal; 0: nothing is cut
 	how   look
 	next  int // the operation that is to be listed next
+	left  int // so many lines may follow; of no account without --limit
 	graph graph
 }
+
+// full reports whether there are as many lines as were asked for.
+func (p *printer) full() bool { return p.l.opt.Limit > 0 && p.left <= 0 }
 
 // A line of the list, in columns.
 type line struct {
@@ -73,7 +77,9 @@ type line struct {
 // print prints a page.
 func (p *printer) print(list []*engine.Snapshot) error {
 	for _, s := range list {
-		p.restores(s.Time)
+		if p.restores(s.Time); p.full() {
+			return nil
+		}
 		c := line{id: short(s.ID), at: s.Time, what: p.m.what(s), marks: p.m.marks(s), quiet: s.OfRestore()}
 		c.changes = changesText(s.Changed)
 		c.names = p.names(s.Changed)
@@ -94,19 +100,11 @@ func (p *printer) print(list []*engine.Snapshot) error {
 	return nil
 }
 
-// end prints what is older than the last snapshot, if older ones were asked for.
-func (p *printer) end(cut bool) error {
-	if !cut {
-		p.restores(time.Time{})
-	}
-	return nil
-}
-
 // restores prints the lines of what restores replaced since a time. With all, and in
 // a graph, undo snapshots have lines of their own.
 func (p *printer) restores(since time.Time) {
 	ops := p.m.ops
-	for ; !p.l.opt.All && !p.l.graph && p.next < len(ops) && ops[p.next].Started.After(since); p.next++ {
+	for ; !p.l.opt.All && !p.l.graph && p.next < len(ops) && !p.full() && ops[p.next].Started.After(since); p.next++ {
 		if p.m.kept[ops[p.next].From] {
 			_ = p.row("", line{id: fmt.Sprintf("undo:%d", p.next+1), at: ops[p.next].Started, what: p.m.replaced(p.next), quiet: true})
 		}
@@ -115,6 +113,7 @@ func (p *printer) restores(since time.Time) {
 
 // row prints a line of the list as the width allows.
 func (p *printer) row(lead string, c line) error {
+	p.left--
 	wide, room := p.width == 0, 0 // without a terminal there is room for all
 	if !wide {
 		lead = cut(lead, p.width/2)

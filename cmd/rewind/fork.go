@@ -325,14 +325,14 @@ func adoptCommand(a *app) *cobra.Command {
 			return mistakenPlace(err)
 		}
 		opt.Label = filepath.Base(from.Dir)
-		r.hint = flagHint(paths)
+		r.hint, r.merging = flagHint(paths), &opt.Markers
 		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
 			return e.PlanMerge(ctx, []engine.Span{from.Span}, opt)
 		}
 		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return from.Merge(ctx, e, opt) }
 		return a.restore(ctx, e, &r)
 	})
-	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
+	markersFlag(c, opt)
 	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
 	return a.restoreFlags(c, &r)
 }

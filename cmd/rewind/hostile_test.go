@@ -138,7 +138,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 		{"setup", evil}, {"setup", "--dry-run"}, {"setup", "--remove", "--dry-run"},
 		{"mcp", evil}, {"doctor"}, {"doctor", "--deep"}, {"doctor", evil}, {"ui"}, {"ui", evil}, {"watch", "--quiet", "100ms", "--idle", "1ms"}, {"watch", evil}, {"watch", "--quiet", evil},
 		{"run", "--", evil}, {"run", "-m", evil, "--", "true"},
-		{"bisect", "--good", first.ID, "--bad", "@", "--", "true"}, {"bisect", "--good", evil, "--bad", "@", "--", evil}, {"bisect", "--good", first.ID, "--bad", "@", "--path", evil, "--", "true"}, {"bisect", evil},
+		{"bisect", "--good", first.ID, "--bad", "@", "--", "true"}, {"bisect", "--good", evil, "--bad", "@", "--", evil}, {"bisect", "--good", first.ID, "--bad", "@", "--path", evil, "--", "true"}, {"bisect", evil}, {"completion", evil}, {"completion"},
 		{"fork", evil, filepath.Join(h.base, "fork"+evilName)}, {"fork", "@", h.dir}, {"fork", "@", filepath.Join(h.base, "fork"+evilName)}, {"forks"}, {"adopt", "--yes", evil}, {"adopt", "--dry-run", filepath.Join(h.base, "fork"+evilName)}, {"adopt", "--yes", filepath.Join(h.base, "fork"+evilName)}, {"forks", "--remove", evil}, {"forks", "--remove", filepath.Join(h.base, "fork"+evilName)}, {"--force", "forks", "--remove", filepath.Join(h.base, "fork"+evilName)},
 		{"bisect", "start", "--good", first.ID, "--bad", "@"}, {"list"}, {"bisect", "good", evil}, {"bisect", "skip"}, {"bisect", "reset"},
 		{"undo", "--dry-run"}, {"undo", "--yes"}, {"redo", "--yes"}, {"bench", evil}, {"bench", "--workloads", evil}, {"help", evil}, {"pin", first.ID, "@" + evil}, {"serve", evil}, {"serve"}, {evil}, {"list", "--" + evil}, {"list", evil}, {"list", "--limit", evil},

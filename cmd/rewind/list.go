@@ -54,7 +54,7 @@ func listCommand(a *app) *cobra.Command {
 	f.StringVar(&l.opt.Grep, "grep", "", "only those of which a label or prompt has this `text`")
 	f.StringVar(&l.since, "since", "", "only those from this `time` on: \"2 hours ago\", yesterday, 2026-11-21")
 	f.StringVar(&l.until, "until", "", "only those up to this `time`")
-	f.IntVar(&l.opt.Limit, "limit", 0, "at most `N` snapshots; 0: all")
+	f.IntVarP(&l.opt.Limit, "limit", "n", 0, "at most `N` lines of snapshots; 0: all")
 	f.BoolVar(&l.oneline, "oneline", false, "only the id and what it is, with what it changed")
 	f.BoolVar(&l.graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.jsonFlag(c)
@@ -168,17 +168,17 @@ func (a *app) list(ctx context.Context, e *engine.Engine, l *listing) error {
 	}
 	a.progress.clear()
 	printed := a.paged(func(w io.Writer, how look) error {
-		p := &printer{w: w, m: m, l: l, width: a.width(), how: how, graph: newGraph()}
-		left := l.opt.Limit
+		p := &printer{w: w, m: m, l: l, width: a.width(), how: how, graph: newGraph(), left: l.opt.Limit}
 		for list := first; ; {
-			if left > 0 && len(list) >= left {
-				list = list[:left]
-			}
 			if bad := p.print(list); bad != nil {
 				return bad
 			}
-			if left -= len(list); l.opt.Limit > 0 && left == 0 || opt.All || len(list) < opt.Limit || len(list) == 0 {
-				return p.end(l.opt.Limit > 0 && left == 0)
+			if p.full() {
+				return nil
+			}
+			if opt.All || len(list) < opt.Limit || len(list) == 0 {
+				p.restores(time.Time{}) // what is older than the last snapshot
+				return nil
 			}
 			opt.Older, opt.Limit = list[len(list)-1].ID, page
 			var bad error

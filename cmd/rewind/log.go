@@ -50,7 +50,7 @@ func logCommand(a *app) *cobra.Command {
 			return p.log(ctx, e, log, patch)
 		})
 	})
-	c.Flags().IntVar(&limit, "limit", 0, "at most `N` snapshots; 0: all")
+	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most `N` snapshots; 0: all")
 	c.Flags().BoolVarP(&patch, "patch", "p", false, "with what each one changed, as diff shows it")
 	return a.jsonFlag(c)
 }

@@ -181,6 +181,7 @@ func (o *offer) take(ctx context.Context, q *asked) answered {
 			err = b.point(ctx, e, &q.Options, q.Warnings)
 		} else {
 			b.printWarnings(e)
+			b.printBisect(ctx, e)
 			err = b.snapshot(ctx, e, &q.Options, begun)
 		}
 	}

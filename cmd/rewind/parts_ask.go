@@ -35,10 +35,12 @@ func (k *picker) ask(ctx context.Context, question, letters string) (byte, error
 		if err != nil {
 			return 0, err
 		}
+		if !strings.HasSuffix(line, "\n") {
+			fmt.Fprintln(k.err) // nobody has ended the line
+		}
 		word := strings.ToLower(strings.TrimSpace(line))
 		switch {
 		case line == "":
-			fmt.Fprintln(k.err) // nobody has ended the line
 			word = "q"
 		case word == "":
 			continue

@@ -51,10 +51,7 @@ func plainJSON(s string) string {
 func idText(id oid.ID) string { return id.String() }
 
 // short is the part of an id that a person reads and types.
-func short(id oid.ID) string {
-	s := id.String()
-	return s[:min(len(s), 12)]
-}
+func short(id oid.ID) string { return id.Short() }
 
 // quote shows a path on one line: as it is, or in double quotes with escapes
 // where it holds anything that would not print.

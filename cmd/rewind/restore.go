@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type restoring struct {
 	yes, dry bool
 	history  bool   // it is undo or redo
+	merging  *bool  // it merges texts: whether with markers; nil: it does not
 	hint     string // what may be wrong with the paths; "": nothing
 	plan     func(context.Context, *engine.Engine) (*engine.Plan, error)
 	carryOut func(context.Context, *engine.Engine) (*engine.Restored, error)
@@ -50,6 +52,8 @@ func restoreCommand(a *app) *cobra.Command {
 		switch {
 		case parts && opt.KeepMine:
 			return usagef("%s: --patch chooses hunks of what a snapshot has, and --keep-mine merges it", c.Name())
+		case opt.Markers && !opt.KeepMine:
+			return usagef("%s: --markers is for what is merged, as with --keep-mine", c.Name())
 		case parts && r.yes:
 			return usagef("%s: --patch asks for each hunk, and --yes is not to be asked", c.Name())
 		case len(ids) == 0:
@@ -68,7 +72,9 @@ func restoreCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.noteBranch(s)
-		r.hint = flagHint(paths)
+		if r.hint = flagHint(paths); opt.KeepMine {
+			r.merging, opt.Label = &opt.Markers, ids[0]
+		}
 		if parts {
 			return a.restoreParts(ctx, e, s, opt, &r)
 		}
@@ -82,7 +88,13 @@ func restoreCommand(a *app) *cobra.Command {
 	c.Flags().BoolVarP(&parts, "patch", "p", false, "ask for each hunk whether it is to be restored (y, n, q, a, d, s, e; ? explains them)")
 	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "restore ignored files too that are there and differ, not only those that are gone")
 	c.Flags().BoolVar(&opt.KeepMine, "keep-mine", false, "keep what changed since the last snapshot of an agent's turn, merged with what is restored")
+	markersFlag(c, opt)
 	return a.restoreFlags(c, &r)
+}
+
+// markersFlag adds --markers.
+func markersFlag(c *cobra.Command, opt *engine.RestoreOptions) {
+	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
 }
 
 // snapshotOf finds a snapshot. Who typed a file where an id belongs is told how
@@ -140,6 +152,7 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 		if err != nil {
 			return withHint(err, r.hint)
 		}
+		defer a.hintMarkers(r, plan.Conflicts)
 		return a.printPlan(plan, time.Since(begin))
 	}
 	if !r.yes {
@@ -158,8 +171,23 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 	if err != nil {
 		return withHint(err, r.hint)
 	}
+	defer a.hintMarkers(r, done.Conflicts)
 	return a.printRestored(done, time.Since(begin))
 }
+
+// hintMarkers tells who merges, and has conflicts of texts, what can be done about them.
+func (a *app) hintMarkers(r *restoring, conflicts []engine.Note) {
+	if r.merging == nil || *r.merging || a.json {
+		return
+	}
+	texts := slices.ContainsFunc(conflicts, func(n engine.Note) bool { return strings.HasPrefix(n.Reason, conflictOfTexts) })
+	if texts {
+		fmt.Fprintln(a.err, "--markers writes both versions of such lines into the file, between markers, for you to choose")
+	}
+}
+
+// conflictOfTexts begins the reason of each conflict that markers can show.
+const conflictOfTexts = "the same lines were changed on both sides"
 
 // possible is an error if there is nothing to undo or redo: then --yes would not help.
 func (r *restoring) possible(ctx context.Context, e *engine.Engine) error {
@@ -223,6 +251,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
 	}
 	a.printKept(plan.Kept, plan.Conflicts)
 	a.printMarked(plan.Marked)
+	a.hintMarkers(r, plan.Conflicts)
 	say(a.err, "Change %s? What is there now is recorded first. [y/N] ", count(len(plan.Changes), "path"))
 	return a.saysYes(ctx)
 }

@@ -48,14 +48,14 @@ func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
 		}
 		merge, label := spans.merged(back)
 		opt.Label = label
-		r.hint = flagHint(paths)
+		r.hint, r.merging = flagHint(paths), &opt.Markers
 		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.PlanMerge(ctx, merge, opt) }
 		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
 			return e.Merge(ctx, name, merge, opt)
 		}
 		return a.restore(ctx, e, &r)
 	})
-	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
+	markersFlag(c, opt)
 	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
 	return a.restoreFlags(c, &r)
 }

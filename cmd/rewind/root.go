@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -54,6 +56,10 @@ func newRoot(a *app) *cobra.Command {
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
 		a.completeIDs(c)
+	}
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = cobra.ArbitraryArgs, shellMissing
 	}
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
@@ -165,6 +171,18 @@ func known(c *cobra.Command, args []string) error {
 	return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 }
 
+// shellMissing is what completion says that names none of its shells.
+func shellMissing(c *cobra.Command, args []string) error {
+	var shells []string
+	for _, shell := range c.Commands() {
+		shells = append(shells, shell.Name())
+	}
+	if len(args) == 0 {
+		return usagef("completion: the shell is missing: %s", strings.Join(shells, ", "))
+	}
+	return usagef("completion: %q is none of the shells: %s", args[0], strings.Join(shells, ", "))
+}
+
 // jsonFlag adds --json.
 func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object on standard output and nothing else there")
@@ -206,11 +224,19 @@ func (a *app) open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 func (a *app) openIn(ctx context.Context) (*engine.Engine, error) {
 	e, err := engine.Open(ctx, a.dir, &engine.Options{Force: a.force, NoGit: a.noGit, Recovered: a.printRecovered, Progress: a.progress.start(a.err)})
 	if err != nil {
-		return nil, err
+		return nil, a.nowhere(err)
 	}
 	a.engine = e
 	a.printWarnings(e)
 	return e, nil
+}
+
+// nowhere makes a directory of -C that there is not a mistake on the command line.
+func (a *app) nowhere(err error) error {
+	if info, statErr := os.Stat(a.dir); a.dir != "." && (errors.Is(statErr, os.ErrNotExist) || statErr == nil && !info.IsDir()) {
+		return usageError{err}
+	}
+	return err
 }
 
 func (a *app) printWarnings(e *engine.Engine) {

@@ -28,6 +28,10 @@ func storesCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if e, err := engine.Open(c.Context(), a.dir, &engine.Options{Force: a.force, NoGit: a.noGit}); err == nil { // it needs none
+			a.printBisect(c.Context(), e)
+			_ = e.Close()
+		}
 		if c.Flags().Changed("remove") {
 			return a.removeStore(c.Context(), s, list, remove, yes)
 		}
@@ -120,6 +124,9 @@ func (a *app) saysYes(ctx context.Context) error {
 		fmt.Fprintln(a.err) // the question has no end of line
 		return errNotAnswered
 	case line := <-answer:
+		if !strings.HasSuffix(line, "\n") {
+			fmt.Fprintln(a.err) // nobody has ended the line
+		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
 			return nil

@@ -89,7 +89,7 @@ func (h *History) Find(ctx context.Context, s *records.Snapshot, path string) (*
 		return nil, err
 	}
 	if n.Mode.Type() != tree.File {
-		return nil, fmt.Errorf("%q %w: it is no file in snapshot %v", path, ErrNoLines, s.ID)
+		return nil, fmt.Errorf("%q %w: it is no file in snapshot %s", path, ErrNoLines, s.ID.Short())
 	}
 	return src.version(&Version{Snapshot: s, Path: path}, n.ID, nil)
 }

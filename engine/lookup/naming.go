@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/when"
 )
 
@@ -147,15 +146,10 @@ const candidatesMax = 4
 func ambiguous(what string, list []*records.Snapshot) error {
 	var names []string
 	for _, s := range list[:min(len(list), candidatesMax)] {
-		names = append(names, shortID(s.ID)+" ("+s.Time.Local().Format(time.DateTime)+")")
+		names = append(names, s.ID.Short()+" ("+s.Time.Local().Format(time.DateTime)+")")
 	}
 	if more := len(list) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d older ones", more))
 	}
 	return fmt.Errorf("%w: %s: %s", ErrAmbiguous, what, strings.Join(names, ", "))
-}
-
-func shortID(id oid.ID) string {
-	text := id.String()
-	return text[:min(len(text), 12)]
 }

@@ -26,7 +26,7 @@ func (n NotThere) Error() string {
 		}
 		names = append(names, name)
 	}
-	where := fmt.Sprintf("snapshot %v", n.Snapshot)
+	where := "snapshot " + n.Snapshot.Short()
 	if n.Other != "" {
 		return fmt.Sprintf("neither %s nor %s has %s", where, n.Other, strings.Join(names, ", "))
 	}

@@ -45,7 +45,7 @@ func (r *Reader) Resolve(ctx context.Context, text string) (*records.Snapshot, e
 	case errors.Is(err, ErrNoSnapshot):
 		return r.Find(ctx, pinned)
 	case err == nil && s.ID != pinned:
-		return nil, fmt.Errorf("%w: %s names the pinned %v and begins %v", ErrAmbiguous, text, pinned, s.ID)
+		return nil, fmt.Errorf("%w: %s names the pinned %s and begins %s", ErrAmbiguous, text, pinned.Short(), s.ID.Short())
 	}
 	return s, err
 }

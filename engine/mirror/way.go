@@ -229,5 +229,5 @@ func (w *Way) Finish(ctx context.Context) error {
 
 // notYet says that a snapshot is recorded, but that git does not keep it yet.
 func notYet(id oid.ID, err error) error {
-	return fmt.Errorf("snapshot %v is in the store, but not in git yet: %w", id, err)
+	return fmt.Errorf("snapshot %s is in the store, but not in git yet: %w", id.Short(), err)
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // gitFileMax bounds the .git file of a linked worktree.
@@ -66,14 +69,29 @@ func (r *Repo) DropWorktree(ctx context.Context, dir string) error {
 	return err
 }
 
-// Unkept returns a commit that would go with a linked worktree: its HEAD is there, or
-// was, and neither a branch, a tag or what was fetched has it, nor the commit at which the
-// worktree began. It is zero if there is none.
-func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID) (commit oid.ID, err error) {
+// ErrUnkept says that something would go with a linked worktree that is nowhere else.
+var ErrUnkept = errors.New("something of git's is there alone")
+
+// Unkept is [ErrUnkept] if something would go with a linked worktree: a commit at which
+// its HEAD is or was, and which neither a branch, a tag or what was fetched has, nor the
+// commit at which the worktree began; a content in its index that neither its HEAD has
+// nor a state of which has looks up the paths; or a rebase, a merge or the like that stands open.
+func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(path string) (tree.Node, bool, error)) error {
 	gitDir, err := gitDirIn(dir)
 	if err != nil {
-		return commit, err
+		return err
 	}
+	commit, err := r.unkept(ctx, gitDir, began)
+	switch {
+	case err != nil:
+		return err
+	case !commit.IsZero():
+		return fmt.Errorf("%w: %s was made in it, which no branch has (git branch NAME %[2]s keeps it)", ErrUnkept, commit.Short())
+	}
+	return r.staged(ctx, dir, gitDir, has)
+}
+
+func (r *Repo) unkept(ctx context.Context, gitDir string, began oid.ID) (commit oid.ID, err error) {
 	var ask strings.Builder
 	fmt.Fprintf(&ask, "worktrees/%s/HEAD\n", filepath.Base(gitDir))
 	log, err := regular.Read(filepath.Join(gitDir, "logs", "HEAD"), headLogMax)
@@ -92,6 +110,43 @@ func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID) (commit oid
 		return commit, err
 	}
 	return oid.Parse(out)
+}
+
+// opened are the files in a git directory that stand for something that is not done.
+var opened = map[string]string{
+	"rebase-merge": "rebase", "rebase-apply": "rebase or am", "MERGE_HEAD": "merge",
+	"CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "cherry-pick or revert",
+}
+
+// staged is the part of Unkept that is about the index and what stands open.
+func (r *Repo) staged(ctx context.Context, dir, gitDir string, has func(path string) (tree.Node, bool, error)) error {
+	for _, name := range slices.Sorted(maps.Keys(opened)) {
+		if _, err := os.Lstat(filepath.Join(gitDir, name)); !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, fmt.Errorf("%w: a %s stands open in %s", ErrUnkept, opened[name], dir))
+		}
+	}
+	out, err := r.git(ctx, nil, "--git-dir="+gitDir, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD", "--")
+	if err != nil {
+		return err
+	}
+	for fields := strings.Split(out, "\x00"); len(fields) > 1; fields = fields[2:] {
+		words := strings.Fields(fields[0])
+		if len(words) != 5 {
+			return fmt.Errorf("git diff-index says %q", fields[0])
+		}
+		id, err := oid.Parse(words[3])
+		if err != nil {
+			return err
+		}
+		n, _, err := has(fields[1])
+		switch {
+		case words[4] == "U":
+			return fmt.Errorf("%w: %q is unmerged in the index of %s", ErrUnkept, fields[1], dir)
+		case !id.IsZero() && words[4] != "D" && (err != nil || n.Git.ID != id):
+			return fmt.Errorf("%w: what is staged of %q in %s is in no snapshot", ErrUnkept, fields[1], dir)
+		}
+	}
+	return nil
 }
 
 // headLogMax bounds the reflog of a linked worktree's HEAD.

@@ -49,9 +49,9 @@ func newSearch(ctx context.Context, e *engine.Engine, good, bad *engine.Snapshot
 	}
 	switch {
 	case from == to:
-		return nil, fmt.Errorf("%w: %s is both the good and the bad end", ErrRange, short(good.ID))
+		return nil, fmt.Errorf("%w: %s is both the good and the bad end", ErrRange, good.ID.Short())
 	case from > to:
-		return nil, fmt.Errorf("%w: the good end %s was recorded after the bad end %s; the good one has to be the older", ErrRange, short(good.ID), short(bad.ID))
+		return nil, fmt.Errorf("%w: the good end %s was recorded after the bad end %s; the good one has to be the older", ErrRange, good.ID.Short(), bad.ID.Short())
 	}
 	s := &search{list: []*engine.Snapshot{all[from]}}
 	differ := comparer{e: e, paths: paths}
@@ -71,11 +71,11 @@ func newSearch(ctx context.Context, e *engine.Engine, good, bad *engine.Snapshot
 		return nil, err
 	}
 	if len(s.list) == 1 {
-		return nil, fmt.Errorf("%w: nothing differs between %s and %s%s", ErrRange, short(good.ID), short(bad.ID), within(paths))
+		return nil, fmt.Errorf("%w: nothing differs between %s and %s%s", ErrRange, good.ID.Short(), bad.ID.Short(), within(paths))
 	}
 	last := len(s.list) - 1
 	if same(s.list[0], s.list[last]) {
-		return nil, fmt.Errorf("%w: %s and %s have the same files", ErrRange, short(good.ID), short(bad.ID))
+		return nil, fmt.Errorf("%w: %s and %s have the same files", ErrRange, good.ID.Short(), bad.ID.Short())
 	}
 	s.verdicts = make([]Verdict, len(s.list))
 	for i, t := range s.list { // the files of an end may have come back in between
@@ -87,12 +87,6 @@ func newSearch(ctx context.Context, e *engine.Engine, good, bad *engine.Snapshot
 		}
 	}
 	return s, nil
-}
-
-// short shows an id as lists do.
-func short(id oid.ID) string {
-	text := id.String()
-	return text[:min(len(text), 12)]
 }
 
 // same reports whether two snapshots hold the same.
@@ -109,7 +103,7 @@ func within(paths []string) string {
 func indexIn(all []*engine.Snapshot, end *engine.Snapshot) (int, error) {
 	i := slices.IndexFunc(all, func(s *engine.Snapshot) bool { return s.ID == end.ID })
 	if i < 0 {
-		return 0, fmt.Errorf("%w: %s was not recorded in this worktree", ErrRange, short(end.ID))
+		return 0, fmt.Errorf("%w: %s was not recorded in this worktree", ErrRange, end.ID.Short())
 	}
 	return i, nil
 }
@@ -193,11 +187,11 @@ func distance(a, b int) int { return max(a-b, b-a) }
 func (s *search) mark(id oid.ID, v Verdict) error {
 	at := slices.IndexFunc(s.list, func(t *engine.Snapshot) bool { return t.ID == id })
 	if at < 0 {
-		return fmt.Errorf("%w: %s is not among the snapshots that are searched", ErrRange, short(id))
+		return fmt.Errorf("%w: %s is not among the snapshots that are searched", ErrRange, id.Short())
 	}
 	last := len(s.list) - 1
 	if v == Skipped && (at == 0 || at == last) {
-		return fmt.Errorf("%w: %s is an end of the search, which cannot be skipped; begin anew with other ends", ErrRange, short(id))
+		return fmt.Errorf("%w: %s is an end of the search, which cannot be skipped; begin anew with other ends", ErrRange, id.Short())
 	}
 	good, bad := s.bounds()
 	switch {

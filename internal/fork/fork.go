@@ -78,9 +78,19 @@ func Place(ctx context.Context, e *engine.Engine, dir string) (string, error) {
 		case isGitDir(at):
 			return "", fmt.Errorf("%w: %s lies in the git directory %s", ErrPlace, dir, at)
 		case at == filepath.Dir(at):
-			return filepath.Join(above, rest), nil
+			return free(store, filepath.Join(above, rest))
 		}
 	}
+}
+
+// free makes sure that the note of no other fork would be overwritten: one may have been
+// moved away.
+func free(r registry, dir string) (string, error) {
+	f, err := r.find(dir)
+	if err == nil && f != nil {
+		err = fmt.Errorf("%w: the fork that was made as %s was moved or deleted, and is still noted (rewind forks --remove %s forgets it)", ErrPlace, dir, dir)
+	}
+	return dir, err
 }
 
 // isGitDir reports whether a directory looks like one of git's own.
@@ -268,7 +278,7 @@ func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, e
 func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *engine.Snapshot, err error) {
 	away, err := there.Away(ctx)
 	if err == nil && away != nil {
-		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %v alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home)
+		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %s alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home.Short())
 	}
 	if err == nil {
 		base, err = there.Find(ctx, f.Snapshot)

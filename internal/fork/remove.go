@@ -49,7 +49,7 @@ func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *
 		}
 	}
 	if _, err := os.Lstat(f.Dir); f.Git && !f.Whole && errors.Is(err, os.ErrNotExist) {
-		_ = e.Unfork(ctx, f.Dir, zero) // git was perhaps killed too, and then keeps the name locked; else it knows of none
+		_ = e.Unfork(ctx, f.Dir, zero, nil) // git was perhaps killed too, and then keeps the name locked; else it knows of none
 	}
 	return out, r.drop(f)
 }
@@ -79,7 +79,7 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 		if !force {
 			began = base.Head
 		}
-		if err := e.Unfork(ctx, f.Dir, began); errors.Is(err, engine.ErrRefused) {
+		if err := e.Unfork(ctx, f.Dir, began, now); errors.Is(err, engine.ErrRefused) {
 			return nil, fmt.Errorf("%w: %w", ErrUnsaved, err)
 		} else if err != nil {
 			return nil, err
@@ -214,7 +214,7 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 	}
 	f.unlock()
 	if f.Git {
-		if err := e.Unfork(ctx, f.Dir, zero); err == nil {
+		if err := e.Unfork(ctx, f.Dir, zero, nil); err == nil {
 			return nil // else git had not made it yet
 		}
 		if err := f.same(force); err != nil {

@@ -151,6 +151,12 @@ func (id ID) Append(p []byte) []byte { return append(p, id.bytes[:id.size]...) }
 // String returns the id in lower-case hexadecimal, "" for the zero ID.
 func (id ID) String() string { return hex.EncodeToString(id.bytes[:id.size]) }
 
+// Short returns as much of the hexadecimal digits as a person reads and types.
+func (id ID) Short() string {
+	s := id.String()
+	return s[:min(len(s), 12)]
+}
+
 // MarshalText encodes the id as hexadecimal digits.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 

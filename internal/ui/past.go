@@ -237,10 +237,7 @@ func textOf(spans []span) string {
 }
 
 // short is the part of an id that a person reads and types.
-func short(id oid.ID) string {
-	s := id.String()
-	return s[:min(len(s), 12)]
-}
+func short(id oid.ID) string { return id.Short() }
 
 // count puts a number before a noun.
 func count(n int, noun string) string {
