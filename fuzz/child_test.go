@@ -65,7 +65,10 @@ func travelAndDie() {
 		childExit(err)
 		fmt.Println("recorded", r.ID)
 	}
-	if from := os.Getenv("REWIND_FUZZ_MERGE"); from != "" {
+	if from := os.Getenv("REWIND_FUZZ_MERGE"); from == keptMine {
+		_, err = e.Restore(ctx, target, &engine.RestoreOptions{KeepMine: true})
+		childExit(err)
+	} else if from != "" {
 		base, err := oid.Parse(from)
 		childExit(err)
 		_, err = e.Merge(ctx, "revert", []engine.Span{{From: base, To: target}}, nil)

@@ -34,11 +34,18 @@ func TestAKillDuringALargeRestoreLosesNothing(t *testing.T) { newSweep(t, 80, tr
 
 // TestAKillDuringAMergeLosesNothing is the same for a merge, of texts and of paths that
 // come and go: what no snapshot has must be held until it is on the disk.
-func TestAKillDuringAMergeLosesNothing(t *testing.T) {
+func TestAKillDuringAMergeLosesNothing(t *testing.T) { sweepMerge(t, false) }
+
+// TestAKillDuringARestoreThatKeepsMineLosesNothing is the same for a restore that keeps
+// what changed since the last snapshot of a turn.
+func TestAKillDuringARestoreThatKeepsMineLosesNothing(t *testing.T) { sweepMerge(t, true) }
+
+func sweepMerge(t *testing.T, keepMine bool) {
 	s := newSweep(t, 12, true)
+	s.keepMine = keepMine
 	s.must(os.Rename(filepath.Join(s.dir, "template"), s.root))
 	s.reopen()
-	r, err := s.long.Snapshot(t.Context(), nil)
+	r, err := s.long.Snapshot(t.Context(), &engine.SnapshotOptions{Trigger: "turn"})
 	s.must(err)
 	for i := range s.files {
 		name := "d/f" + strconv.Itoa(i)
@@ -51,7 +58,12 @@ func TestAKillDuringAMergeLosesNothing(t *testing.T) {
 	s.must(os.Rename(s.root, filepath.Join(s.dir, "template")))
 	s.begin()
 	s.reopen()
-	m, err := s.long.Merge(t.Context(), "revert", []engine.Span{{From: s.base, To: s.a}}, nil)
+	var m *engine.Restored
+	if keepMine {
+		m, err = s.long.Restore(t.Context(), s.a, &engine.RestoreOptions{KeepMine: true})
+	} else {
+		m, err = s.long.Merge(t.Context(), "revert", []engine.Span{{From: s.base, To: s.a}}, nil)
+	}
 	s.must(err)
 	if s.back = s.picture(s.root); m.Written < s.files || len(m.Conflicts) == 0 || s.back["mine"] == "" {
 		t.Fatalf("the merge is none: %+v", m)
@@ -93,6 +105,7 @@ type sweep struct {
 	user         map[string]string
 	files        int
 	sudden       bool // the child restores at once
+	keepMine     bool // and keeps what changed since the base
 }
 
 func newSweep(t *testing.T, files int, sudden bool) *sweep {
@@ -136,10 +149,16 @@ func (s *sweep) begin() {
 	}
 }
 
+// keptMine says to the child that it is to restore, and to keep what changed since.
+const keptMine = "keep mine"
+
 // merged is the base of a merge for the child, "" for none.
 func (s *sweep) merged() string {
-	if s.base.IsZero() {
+	switch {
+	case s.base.IsZero():
 		return ""
+	case s.keepMine:
+		return keptMine
 	}
 	return s.base.String()
 }

@@ -3,9 +3,12 @@
 package fuzz
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // merge merges what changed between two snapshots into the present, and takes it back.
@@ -18,7 +21,38 @@ func (m *model) merge() {
 	before := m.now()
 	r, err := m.e.Merge(m.t.Context(), "revert", []engine.Span{{From: from, To: to}}, nil)
 	m.must(err)
-	stood, after := m.when.went(r, from, true), m.now()
+	m.carried(r, from, to, before, true)
+}
+
+// keepMine restores a snapshot, and keeps what changed since the last one of a turn.
+func (m *model) keepMine() {
+	if len(m.order) == 0 {
+		return
+	}
+	to := pick(m.world, m.order)
+	m.note("restore --keep-mine %v", to)
+	before := m.now()
+	list, err := m.e.List(m.t.Context(), &engine.ListOptions{OnPurpose: true})
+	m.must(err)
+	turn := slices.IndexFunc(list, func(s *engine.Snapshot) bool {
+		return slices.ContainsFunc(s.Points, func(p engine.Point) bool { return p.Trigger == "turn" })
+	})
+	r, err := m.e.Restore(m.t.Context(), to, &engine.RestoreOptions{KeepMine: true})
+	if turn < 0 {
+		if m.compare(before); !errors.Is(err, engine.ErrNoSnapshot) {
+			m.fail("there was no turn, and it says %v", err)
+		}
+		return
+	}
+	m.must(err)
+	m.carried(r, m.origin(list[turn].ID), to, before, false)
+}
+
+// carried holds a merge that was carried out, and perhaps takes it back. An operation on
+// a part leads nowhere.
+func (m *model) carried(r *engine.Restored, from, to oid.ID, before picture, part bool) {
+	m.t.Helper()
+	stood, after := m.when.went(r, to, part), m.now()
 	base, theirs := m.snaps[from], m.snaps[to]
 	if len(base.gone)+len(theirs.gone) == 0 { // nothing was purged of them
 		m.merged(r, base.picture, theirs.picture, before, after)

@@ -94,7 +94,7 @@ func runModel(t *testing.T, seed uint64) {
 	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir, m.writeOdd}
 	acts := []func(){
 		m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.fresh,
-		m.prune, m.purge, m.speak, m.speak, m.wander, m.merge, m.merge,
+		m.prune, m.purge, m.speak, m.speak, m.wander, m.merge, m.merge, m.keepMine,
 	}
 	for range stepsPerWorld {
 		for range w.rng.IntN(4) {
@@ -144,6 +144,9 @@ func (m *model) remember(id oid.ID, p picture) {
 func (m *model) snapshot() {
 	m.note("snapshot")
 	now, opt := m.now(), &engine.SnapshotOptions{Session: m.talk.someone(m)}
+	if m.one(2) {
+		opt.Trigger = "turn"
+	}
 	r, err := m.e.Snapshot(m.t.Context(), opt)
 	m.must(err)
 	m.remember(r.ID, now)
