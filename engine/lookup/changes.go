@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/changes"
@@ -92,6 +93,7 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 	}
 	compare, begun := r.comparer(ctx, nil), time.Now()
 	from := &bases{r: r}
+	var damage error
 	var found []*records.Snapshot
 	tried := 0
 	for _, s := range list {
@@ -101,18 +103,21 @@ func (r *Reader) settle(ctx context.Context, list []*records.Snapshot) error {
 		if tried++; tried > settleMost || time.Since(begun) > settleTime || ctx.Err() != nil {
 			break
 		}
-		if from.sum(ctx, compare, s) && recorded[s] {
+		base, err := from.of(ctx, s)
+		if errors.Is(err, records.ErrDamaged) {
+			damage = fmt.Errorf("what snapshot %v changed is not known: %w", s.ID, err)
+		}
+		if err == nil && r.sum(ctx, compare, base, s) && recorded[s] {
 			found = append(found, s)
 		}
 	}
 	r.keep(ctx, found)
-	return ctx.Err()
+	return errors.Join(damage, ctx.Err())
 }
 
 // sum finds out what a snapshot changed; false: that cannot be told.
-func (b *bases) sum(ctx context.Context, compare *comparer, s *records.Snapshot) bool {
-	base, err := b.of(ctx, s)
-	if err != nil || b.r.Fill(ctx, s) != nil {
+func (r *Reader) sum(ctx context.Context, compare *comparer, base, s *records.Snapshot) bool {
+	if r.Fill(ctx, s) != nil {
 		return false
 	}
 	c, err := compare.sum(base, s)

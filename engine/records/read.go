@@ -92,14 +92,18 @@ func (v *View) Renamed(id oid.ID) oid.ID {
 }
 
 // Before returns the snapshot of the same worktree that was recorded before s on
-// purpose, nil if there is none.
+// purpose, nil if there is none. Where the table that leads from ids to records is
+// damaged it is [ErrDamaged]: nobody knows then.
 func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 	seq, err := v.Table(tableByID).Value(s.ID.Bytes())
 	if errors.Is(err, cas.ErrNotFound) {
-		return nil, nil
+		return nil, v.unled(s)
+	}
+	if err == nil {
+		_, err = v.Table(tableSnapshots).Value(seq) // what was before a record that cannot be found is another one's
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: record of snapshot %v: %w", ErrDamaged, s.ID, err)
 	}
 	for key, value := range v.Table(tableSnapshots).Before(seq) {
 		if elsewhere(value, s.Where) {
@@ -111,6 +115,19 @@ func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 		}
 	}
 	return nil, nil
+}
+
+// unled is [ErrDamaged] if there is a record of a snapshot to which its id does not lead.
+func (v *View) unled(s *Snapshot) error {
+	for key, value := range v.Table(tableSnapshots).Backward() {
+		if at, sure := timeOf(value); sure && !at.Equal(s.Time) || elsewhere(value, s.Where) {
+			continue
+		}
+		if other, err := (row{key: key, value: value}).decode(); err == nil && other.ID == s.ID {
+			return fmt.Errorf("%w: the id of snapshot %v does not lead to its record", ErrDamaged, s.ID)
+		}
+	}
+	return nil
 }
 
 // Commits returns the commits of which there is a record: those of snapshots,
