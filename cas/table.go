@@ -111,8 +111,27 @@ func (t *Table) Value(key []byte) ([]byte, error) {
 
 // All yields keys and records, oldest (smallest key) first. The caller owns
 // both. A damaged record is left out, and the transaction ends with
-// [ErrCorrupt] naming it; the same holds for Backward, Before and Prefix.
+// [ErrCorrupt] naming it; the same holds for Peek, Backward, Before and Prefix.
 func (t *Table) All() iter.Seq2[[]byte, []byte] { return t.Prefix(nil) }
+
+// Peek is All for who only looks: the bytes are the store's, and valid until the next
+// are yielded. Nothing is allocated for a record.
+func (t *Table) Peek() iter.Seq2[[]byte, []byte] {
+	return func(yield func(k, v []byte) bool) {
+		if t.rows == nil {
+			return
+		}
+		c := t.rows.Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			row, ok := unseal(k, v)
+			if !ok {
+				t.view.damage = append(t.view.damage, t.corrupt(k))
+			} else if !yield(k, row) {
+				return
+			}
+		}
+	}
+}
 
 // Prefix yields the records whose keys begin with p, smallest key first.
 func (t *Table) Prefix(p []byte) iter.Seq2[[]byte, []byte] {

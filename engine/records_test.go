@@ -88,3 +88,25 @@ func TestManyRecordsAreDecodedInTheirOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestStatusMakesNothingOfTheSnapshotsThatItCounts(t *testing.T) {
+	p := newPlace(t, false) // with git it also looks at the files among git's objects that are not packed yet
+	e, ctx := p.open(), context.Background()
+	made := func(total int) float64 {
+		for n := range total {
+			p.write("f", fmt.Sprint(total, " ", n))
+			p.record(e, fmt.Sprint(n))
+		}
+		return testing.AllocsPerRun(5, func() {
+			_, err := e.Status(ctx)
+			p.must(err)
+		})
+	}
+	few, many := made(20), made(120)
+	if st, err := e.Status(ctx); err != nil || st.Snapshots != 140 || st.Total != 140 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if many > few+60 {
+		t.Errorf("with 20 snapshots %v allocations, with 140 %v", few, many)
+	}
+}

@@ -31,7 +31,7 @@ func (v *View) Empty() bool {
 
 // Count returns how many snapshots are of the owner, and how many there are.
 func (v *View) Count() (own, total int, err error) {
-	for key, value := range v.Table(tableSnapshots).All() {
+	for key, value := range v.Table(tableSnapshots).Peek() {
 		total++
 		where, sure := whereOf(value)
 		if !sure {
