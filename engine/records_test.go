@@ -110,3 +110,35 @@ func TestStatusMakesNothingOfTheSnapshotsThatItCounts(t *testing.T) {
 		t.Errorf("with 20 snapshots %v allocations, with 140 %v", few, many)
 	}
 }
+
+// A list whose id table is damaged used to call such a snapshot the first of all.
+func TestASnapshotToWhichItsIDDoesNotLeadIsNotCalledTheFirst(t *testing.T) {
+	ctx := context.Background()
+	for _, counted := range []bool{true, false} {
+		p := newPlace(t, false)
+		e := p.open()
+		p.write("a", "1\n")
+		p.record(e, "one")
+		p.write("a", "1\n2\n")
+		two := p.record(e, "two")
+		p.write("b", "3\n")
+		p.record(e, "three")
+		if !counted {
+			p.forgetChanges(e)
+		}
+		p.must(e.update(ctx, func(u *records.Update) error { return u.Table("snapshot-ids").Delete(two.ID.Bytes()) }))
+		list, err := e.List(ctx, &ListOptions{Changes: true})
+		if !errors.Is(err, ErrDamaged) || len(list) != 3 {
+			t.Fatalf("counted %v: %d snapshots, %v", counted, len(list), err)
+		}
+		if c := list[1].Changed; list[1].ID != two.ID || c != nil && c.Known {
+			t.Errorf("counted %v: of %s it says %+v", counted, list[1].Label(), c)
+		}
+		if c := list[2].Changed; c == nil || !c.Base.IsZero() || c.Files != 1 {
+			t.Errorf("counted %v: of the first it says %+v", counted, c)
+		}
+		if base, err := e.Before(ctx, list[1]); !errors.Is(err, ErrDamaged) {
+			t.Errorf("counted %v: before it was %v, %v", counted, base, err)
+		}
+	}
+}

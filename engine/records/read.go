@@ -119,7 +119,7 @@ func (v *View) Before(s *Snapshot) (*Snapshot, error) {
 
 // unled is [ErrDamaged] if there is a record of a snapshot to which its id does not lead.
 func (v *View) unled(s *Snapshot) error {
-	for key, value := range v.Table(tableSnapshots).Backward() {
+	for key, value := range v.Table(tableSnapshots).Peek() {
 		if at, sure := timeOf(value); sure && !at.Equal(s.Time) || elsewhere(value, s.Where) {
 			continue
 		}

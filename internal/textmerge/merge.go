@@ -49,8 +49,15 @@ func Merge(ctx context.Context, base, ours, theirs []byte, labels Labels) (text 
 
 // merge writes the merged text. When the context has ended it is none.
 func (m *merging) merge() (text []byte, conflicts int) {
-	regions := m.regions(hunks(compare(m.ctx, m.base.ids, m.ours.ids)), hunks(compare(m.ctx, m.base.ids, m.theirs.ids)))
-	regions = m.join(m.refine(regions))
+	ours, theirs := compare(m.ctx, m.base.ids, m.ours.ids), compare(m.ctx, m.base.ids, m.theirs.ids)
+	if m.ctx.Err() != nil { // they are no scripts then
+		return nil, 0
+	}
+	regions := m.refine(m.regions(hunks(ours), hunks(theirs)))
+	if m.ctx.Err() != nil {
+		return nil, 0
+	}
+	regions = m.join(regions)
 	for _, r := range regions {
 		if r.kind == conflict {
 			conflicts++
