@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -249,13 +250,15 @@ func (w *world) endIfGitAsksItself() {
 }
 
 // leaveTooLong takes conflicts out of an index that git add neither resolves nor
-// fails at: their names are too long to be looked at. It takes entries out with
-// such names where a link is in the place of their directory: git leaves them
-// alone if the link leads to a directory, and else takes them out.
+// fails at: their names are too long to be looked at. It takes entries out where a link
+// is in the place of their directory: git asks where the link leads whether they are
+// there, and leaves them alone if it is told neither that they are nor that they are
+// not, because the name is too long, the link leads to itself, or nobody may look.
 func (w *world) leaveTooLong(rest *removal) {
 	rest.drop(".", func(l listed) bool {
 		_, err := os.Lstat(w.path(l.path))
-		return errors.Is(err, syscall.ENAMETOOLONG) && (l.stage != 0 || w.belowLink(l.path))
+		unknown := err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+		return l.stage != 0 && errors.Is(err, syscall.ENAMETOOLONG) || unknown && w.belowLink(l.path)
 	})
 }
 

@@ -1,0 +1,87 @@
+//go:build linux
+
+package fuzz
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What git makes of entries of its index in the place of which something else is on
+// disk. The seeds are those of TestDifferential that led here.
+
+// Seed 100001504: the index can have a directory in the place of a file that is in a
+// conflict. When the directory is not on disk both are absent, and both are known when
+// it comes back: what the index has in it is tracked, whatever the rules say.
+func TestADirectoryBesideAConflictIsTrackedWhenItComesBack(t *testing.T) {
+	for _, mode := range []string{"100644", "120000"} {
+		w := plain(t, kind{})
+		w.write(".gitignore", "*.o\n")
+		for _, p := range []string{"d/f", "d/x.o", "d/sub/y.o"} {
+			w.write(p, "1")
+		}
+		w.git("add", "-f", ".gitignore", "d")
+		blob := w.git("rev-parse", ":d/f")
+		if out, err := w.tryGit(mode+" "+blob+" 2\td\x00", "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		w.settle()
+		w.keep()
+		w.must(os.Rename(w.path("d"), filepath.Join(w.dir, "away")))
+		w.settle()
+		w.keep()
+		w.must(os.Rename(filepath.Join(w.dir, "away"), w.path("d")))
+		for _, text := range []string{"2", "3"} {
+			w.settle()
+			w.names(w.keep(), "d/f d/sub/y.o d/x.o")
+			w.write("d/x.o", text)
+			w.write("d/sub/y.o", text)
+		}
+		w.settle()
+		w.keep()
+	}
+}
+
+// Seed 99002804: of a file that was written in the second of the index git asks the
+// required filter whenever it writes the index, and gives up if that fails, also where
+// the file is none of those that were to be added. It is skipped.
+func TestAFileOfTheIndexsSecondWhoseFilterFailsIsSkipped(t *testing.T) {
+	w := plain(t, kind{})
+	w.git("config", "filter.must.clean", "false")
+	w.git("config", "filter.must.required", "true")
+	w.reopen()
+	second := w.writeAt("f", "text\n", 10*time.Millisecond)
+	w.write("g", "text\n")
+	w.git("add", "-A")
+	w.write(".gitattributes", "f filter=must\n")
+	w.touchIndex(second.Add(500 * time.Millisecond))
+	for range 2 {
+		w.settle()
+		if r := w.record(); len(r.Skipped) != 1 || r.Skipped[0].Path != "f" {
+			w.fail("skipped is %v", r.Skipped)
+		}
+		w.write("g", "another text\n")
+	}
+}
+
+// Seed 99004418: git add leaves an entry alone below a link that leads to itself, for it
+// is not told that there is no such file. It is not on disk, and so not in the tree.
+func TestAnEntryIsGoneWhereALinkToItselfIsInItsWay(t *testing.T) {
+	w := plain(t, kind{})
+	w.write("f/g", "1")
+	w.write("h", "1")
+	w.git("add", "-A")
+	w.outsideIgnore("f\n")
+	w.must(os.RemoveAll(w.path("f")))
+	w.must(os.Symlink("f", w.path("f")))
+	for range 3 {
+		w.settle()
+		w.names(w.keep(), "h")
+	}
+	w.must(os.Remove(w.path("f")))
+	w.write("f/g", "2")
+	w.settle()
+	w.names(w.keep(), "f/g h")
+}
