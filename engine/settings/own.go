@@ -40,6 +40,8 @@ func (s *Settings) applyGit(c *gitconf.Config, set map[string]bool) {
 		name, ours := strings.CutPrefix(setting.Name, "rewind.")
 		switch {
 		case !ours:
+		case known[name] == nil:
+			s.unknown(setting.Name)
 		case setting.Scope == gitconf.Local || setting.Scope == gitconf.Worktree:
 			repository = append(repository, setting)
 		case setting.Scope == gitconf.Command:

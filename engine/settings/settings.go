@@ -40,6 +40,7 @@ type Settings struct {
 	AgentDirs      []string      // directories of agents, beside those that are known anyway
 	Builtin        bool          // without git: leave out dependency and cache directories
 
+	strange  []string   // settings that are unknown
 	mu       sync.Mutex // guards warnings
 	warnings []string
 }
@@ -128,12 +129,17 @@ func Load(from Sources) *Settings {
 	s.apply(user)
 	set := map[string]bool{}
 	for _, setting := range user.Settings() {
-		set[strings.TrimPrefix(setting.Name, "rewind.")] = true
+		if name := strings.TrimPrefix(setting.Name, "rewind."); known[name] != nil {
+			set[name] = true
+		}
 	}
 	s.applyGit(from.Git, set)
 	s.apply(environmentConfig(from.Env))
 	if from.Git == nil {
 		s.GitMaxFileSize = 0
+	}
+	for _, name := range s.strange {
+		s.Warn("unknown setting " + name)
 	}
 	return s
 }
@@ -162,20 +168,27 @@ func (s *Settings) apply(c *gitconf.Config) {
 		if !ours || done[name] {
 			continue
 		}
-		done[name] = true
 		take, ok := known[name]
 		if !ok {
-			s.Warn("unknown setting " + setting.Name)
+			s.unknown(setting.Name)
 			continue
 		}
+		done[name] = true
 		if err := take(s, c, setting.Name); err != nil {
 			s.Warn(fmt.Sprintf("setting %s is ignored: %v", setting.Name, err))
 		}
 	}
 }
 
-// warningsMax is how many sentences are kept: a file may have a million settings
-// that nobody knows.
+// unknown notes a setting that nobody knows. It is named behind what is wrong with the
+// others: a file may have a million of them.
+func (s *Settings) unknown(name string) {
+	if len(s.strange) <= warningsMax && !slices.Contains(s.strange, name) {
+		s.strange = append(s.strange, name)
+	}
+}
+
+// warningsMax is how many sentences are kept.
 const warningsMax = 100
 
 // Warn keeps a sentence about a setting, once.

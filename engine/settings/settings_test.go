@@ -128,6 +128,9 @@ func TestSettingsWithoutEndAreNamedAndTakeNothingFromTheUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list []gitconf.Setting
+	for i := range 200 {
+		list = append(list, gitconf.Setting{Name: fmt.Sprintf("rewind.first%d", i), Value: "1", Scope: gitconf.Local})
+	}
 	for i := range patternsMax + 1 {
 		list = append(list, gitconf.Setting{Name: "rewind.secrets", Value: "*" + strings.Repeat("x", i), Scope: gitconf.Local})
 	}

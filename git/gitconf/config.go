@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,7 +33,8 @@ var ErrValue = errors.New("bad value in configuration")
 // in any case. The last setting of a name wins.
 type Config struct {
 	settings []Setting
-	byName   map[string][]int
+	last     map[string]int32 // by name: the place of the last setting of it
+	before   []int32          // by place: that of the setting of the same name before it, -1 if there is none
 	home     func(user string) (string, error)
 }
 
@@ -40,10 +43,14 @@ type Config struct {
 func NewConfig(settings []Setting) *Config { return newConfig(settings, nil) }
 
 func newConfig(settings []Setting, o *Options) *Config {
-	c := &Config{settings: settings, byName: make(map[string][]int, len(settings)), home: o.home}
+	c := &Config{settings: settings, last: make(map[string]int32, len(settings)), before: make([]int32, len(settings)), home: o.home}
 	for i := range settings {
 		name := settings[i].Name
-		c.byName[name] = append(c.byName[name], i)
+		at, ok := c.last[name]
+		if !ok {
+			at = -1
+		}
+		c.before[i], c.last[name] = at, int32(i)
 	}
 	return c
 }
@@ -58,37 +65,41 @@ func (c *Config) Settings() []Setting {
 	return c.settings
 }
 
-// last returns the setting that decides a name.
-func (c *Config) last(name string) (Setting, bool) {
-	list := c.all(name)
-	if len(list) == 0 {
-		return Setting{}, false
+// decides returns the setting that decides a name.
+func (c *Config) decides(name string) (s Setting, ok bool) {
+	for i := range c.all(name) {
+		return c.settings[i], true
 	}
-	return c.settings[list[len(list)-1]], true
+	return s, false
 }
 
-func (c *Config) all(name string) []int {
-	if c == nil {
-		return nil
+// all gives the places of the settings of a name, the last first.
+func (c *Config) all(name string) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		if c == nil {
+			return
+		}
+		name, _ := canonical(name)
+		for i, ok := c.last[name]; ok && i >= 0 && yield(i); {
+			i = c.before[i]
+		}
 	}
-	name, _ = canonical(name)
-	return c.byName[name]
 }
 
 // String returns the value of a setting, "" for a bare name; ok is false if it
 // is not set.
 func (c *Config) String(name string) (value string, ok bool) {
-	s, ok := c.last(name)
+	s, ok := c.decides(name)
 	return s.Value, ok
 }
 
 // Strings returns all values of a name in order.
 func (c *Config) Strings(name string) []string {
-	list := c.all(name)
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = c.settings[n].Value
+	var out []string
+	for i := range c.all(name) {
+		out = append(out, c.settings[i].Value)
 	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -97,7 +108,7 @@ func (c *Config) Strings(name string) []string {
 // false. If it is not set, otherwise is returned; if it is neither, otherwise
 // with [ErrValue].
 func (c *Config) Bool(name string, otherwise bool) (bool, error) {
-	s, ok := c.last(name)
+	s, ok := c.decides(name)
 	if !ok {
 		return otherwise, nil
 	}
@@ -125,7 +136,7 @@ func parseBool(s string) (value, ok bool) {
 // k, m or g that multiplies by powers of 1024. If it is not set, otherwise is
 // returned; if it is no number of 64 bits, otherwise with [ErrValue].
 func (c *Config) Int(name string, otherwise int64) (int64, error) {
-	s, ok := c.last(name)
+	s, ok := c.decides(name)
 	if !ok {
 		return otherwise, nil
 	}
@@ -171,9 +182,8 @@ const optional = ":(optional)"
 // as not written. ok is false if the setting is not set; set to nothing the path
 // is "".
 func (c *Config) Path(name, dir string) (path string, ok bool, err error) {
-	list := c.all(name)
-	for i := len(list) - 1; i >= 0; i-- {
-		s := &c.settings[list[i]]
+	for i := range c.all(name) {
+		s := &c.settings[i]
 		if s.Bare {
 			return "", false, s.fault("no path")
 		}

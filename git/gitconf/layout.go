@@ -177,7 +177,7 @@ func (s *search) place(l *Layout, own *Config) error {
 	if err != nil {
 		return err
 	}
-	_, known := own.last("core.bare")
+	_, known := own.decides("core.bare")
 	tree, isSet := own.String("core.worktree")
 	fromEnv := ""
 	if s.opt != nil && s.opt.UseEnv {

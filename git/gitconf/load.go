@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -219,8 +220,9 @@ func (l *loader) file(path string, scope Scope) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range settings {
-		if err := l.add(s); err != nil {
+	l.settings = slices.Grow(l.settings, len(settings))
+	for i := range settings {
+		if err := l.add(settings[i]); err != nil {
 			return err
 		}
 	}

@@ -45,6 +45,7 @@ type parser struct {
 	file     string
 	scope    Scope
 	settings []Setting
+	buf      []byte // of a name or a value
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -166,13 +167,14 @@ func (p *parser) backOver(c byte) bool {
 
 // setting reads a name whose first letter is c, and its value.
 func (p *parser) setting(section string, c byte) error {
-	name := append([]byte(section), lower(c))
+	name := append(append(p.buf[:0], section...), lower(c))
 	for c = p.next(); !p.eof && isKey(c); c = p.next() {
 		name = append(name, lower(c))
 	}
 	for c == ' ' || c == '\t' {
 		c = p.next()
 	}
+	p.buf = name
 	s := Setting{Name: string(name), Bare: true, Scope: p.scope, File: p.file}
 	if c != '\n' {
 		if c != '=' {
@@ -197,7 +199,8 @@ var escapes = map[byte]byte{'t': '\t', 'b': '\b', 'n': '\n', '\\': '\\', '"': '"
 // value reads what follows "=" up to the end of the line. Blanks at both ends
 // are dropped unless quoted; a backslash at the end continues the line.
 func (p *parser) value() (string, bool) {
-	var v []byte
+	v := p.buf[:0]
+	defer func() { p.buf = v }()
 	end := 0 // of v without the blanks at its end
 	quoted, comment := false, false
 	for {

@@ -111,7 +111,7 @@ func TestNULIsRefused(t *testing.T) {
 func TestSettingsKnowTheirLine(t *testing.T) {
 	c := parsed(t, "[a]\n\tx = 1\n\ty\n\tz = a \\\n b\n\tlast = 2")
 	for name, want := range map[string]int{"a.x": 2, "a.y": 3, "a.z": 5, "a.last": 6} {
-		if s, _ := c.last(name); s.Line != want {
+		if s, _ := c.decides(name); s.Line != want {
 			t.Errorf("%s is in line %d, want %d", name, s.Line, want)
 		}
 	}
