@@ -326,3 +326,49 @@ func TestASpoiledRepositoryInARepositoryInsideIsNamed(t *testing.T) {
 	w.settle()
 	w.named("in/deep")
 }
+
+// Seed 99004700: what the repository's own configuration names as core.excludesFile
+// holds in it alone. In a repository inside the user's own file counts, which that one
+// has put out of force outside.
+func TestTheRepositorysOwnExcludesFileDoesNotHoldInOnesInside(t *testing.T) {
+	for _, own := range []string{"out\n", ""} {
+		w := plain(t, kind{})
+		w.nested = true
+		w.outsideIgnore("shut\n")
+		w.write("../rules", own)
+		for _, in := range []string{"unborn", "born"} {
+			w.git("init", "-q", in)
+			w.write(in+"/f", "1")
+			if in == "born" {
+				w.git("-C", in, "add", "f")
+				w.git("-C", in, "commit", "-qm", "first")
+			}
+			w.write("../exclude", "own\n")
+			w.must(os.Rename(w.path("../exclude"), w.path(in+"/.git/info/exclude")))
+		}
+		for _, dir := range []string{"", "unborn/", "born/"} {
+			for _, p := range []string{"out/f", "shut/f", "own/f"} {
+				w.write(dir+p, "1")
+			}
+		}
+		w.settle()
+		w.keep()
+		w.git("config", "core.excludesFile", filepath.Join(w.dir, "rules"))
+		w.reopen()
+		for range 2 {
+			w.settle()
+			s := w.keep()
+			for _, in := range []string{"unborn", "born"} {
+				for p, want := range map[string]bool{"out/f": true, "shut/f": false, "own/f": false} {
+					if _, ok := s.recorded[in+"/"+p]; ok != want {
+						w.fail("%s/%s is recorded: %v", in, p, ok)
+					}
+				}
+			}
+			w.taken = []taken{s}
+			w.write("unborn/out/g", "1")
+			w.write("born/out/g", "1")
+			w.travel()
+		}
+	}
+}

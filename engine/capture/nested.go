@@ -32,14 +32,14 @@ func (c *capture) nestedRepository(texts *rules.Texts) func(context.Context, str
 		case errors.Is(err, gitconf.ErrNotRepository):
 			return nil, nil
 		case errors.Is(err, trust.ErrForeign) && c.Objects.Git == nil: // nothing is asked of it
-			return &worktree.Repo{Ignore: texts.Chain(nil)}, c.keepNested(ctx, rel, nil)
+			return &worktree.Repo{Ignore: texts.Chain(texts.Inside(nil))}, c.keepNested(ctx, rel, texts.Inside(nil))
 		case err != nil:
-			if err := c.keepNested(ctx, rel, nil); err != nil {
+			if err := c.keepNested(ctx, rel, texts.Inside(nil)); err != nil {
 				return nil, err
 			}
-			return &worktree.Repo{Ignore: texts.Chain(nil)}, inWords(err)
+			return &worktree.Repo{Ignore: texts.Chain(texts.Inside(nil))}, inWords(err)
 		}
-		exclude := rules.Exclude(layout)
+		exclude := texts.Inside(layout)
 		if err := c.keepNested(ctx, rel, exclude); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -59,8 +60,10 @@ type Source struct {
 // Texts are the rules that lie outside the tree, as texts.
 type Texts struct {
 	Ignore  [][]byte // lowest precedence first; of every repository
-	Exclude []byte   // the repository's own info/exclude
+	Exclude []byte   // the repository's own: info/exclude, and before it what core.excludesFile names in its own configuration
 	Fold    bool     // names are compared without regard to case
+
+	inside []byte // of the repositories inside, before their own; see [Texts.Inside]
 
 	attrs [][]byte // attribute files, lowest precedence first
 	info  []byte   // info/attributes
@@ -83,23 +86,51 @@ func (s *Source) Read() *Texts {
 		return t
 	}
 	t.Fold, _ = s.Config.Bool("core.ignorecase", false)
-	t.Ignore = appendFile(t.Ignore, s.gitFile("core.excludesfile", "ignore"))
+	s.readIgnores(t)
 	t.attrs = appendFile(t.attrs, "/etc/gitattributes")
-	t.attrs = appendFile(t.attrs, s.gitFile("core.attributesfile", "attributes"))
-	t.Exclude = Exclude(s.Layout)
+	t.attrs = appendFile(t.attrs, s.gitFile(s.Config.Path, "core.attributesfile", "attributes"))
 	t.info = readFile(filepath.Join(s.Layout.CommonDir, "info", "attributes"))
 	return t
 }
 
-// Exclude returns a repository's own info/exclude, empty if there is none.
-func Exclude(l *gitconf.Layout) []byte {
+// readIgnores reads the ignore files. What the repository's own configuration names as
+// the user's holds in it alone: git has not read that configuration in a repository inside.
+func (s *Source) readIgnores(t *Texts) {
+	own, shared := s.gitFile(s.Config.Path, "core.excludesfile", "ignore"), s.gitFile(s.Config.SharedPath, "core.excludesfile", "ignore")
+	t.Exclude = exclude(s.Layout)
+	if own == shared {
+		t.Ignore = appendFile(t.Ignore, own)
+		return
+	}
+	t.Exclude, t.inside = joined(readFile(own), t.Exclude), readFile(shared)
+}
+
+// exclude returns a repository's own info/exclude, empty if there is none.
+func exclude(l *gitconf.Layout) []byte {
 	return readFile(filepath.Join(l.CommonDir, "info", "exclude"))
+}
+
+// Inside returns the rules of a repository inside that are not in a tree, and do not
+// hold in every repository. Its layout is nil if nothing is to be asked of it.
+func (t *Texts) Inside(l *gitconf.Layout) []byte {
+	if l == nil {
+		return t.inside
+	}
+	return joined(t.inside, exclude(l))
+}
+
+// joined makes one rule file of two, of which the second has precedence.
+func joined(first, second []byte) []byte {
+	if len(first) == 0 || len(second) == 0 {
+		return append(first, second...)
+	}
+	return slices.Concat(first, []byte("\n"), bytes.TrimPrefix(second, []byte("\xef\xbb\xbf")))
 }
 
 // gitFile is the user's own rule file: what the configuration names, "" if that
 // is nothing, or else the one of that name in git's configuration directory.
-func (s *Source) gitFile(key, name string) string {
-	if p, ok, err := s.Config.Path(key, s.Root); ok && err == nil {
+func (s *Source) gitFile(path func(name, dir string) (string, bool, error), key, name string) string {
+	if p, ok, err := path(key, s.Root); ok && err == nil {
 		return p
 	}
 	if d := s.Env("XDG_CONFIG_HOME"); d != "" {
@@ -144,7 +175,8 @@ func (s *Source) AttrTree(resolve func(name string) (oid.ID, error)) oid.ID {
 	return id
 }
 
-// Chain compiles the ignore rules of a repository whose info/exclude is given.
+// Chain compiles the ignore rules of a repository whose own are given: [Texts.Exclude],
+// or what [Texts.Inside] returned.
 func (t *Texts) Chain(exclude []byte) *ignore.Chain {
 	opt := &ignore.Options{FoldCase: t.Fold}
 	chain := ignore.NewChain()

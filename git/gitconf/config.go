@@ -182,8 +182,20 @@ const optional = ":(optional)"
 // as not written. ok is false if the setting is not set; set to nothing the path
 // is "".
 func (c *Config) Path(name, dir string) (path string, ok bool, err error) {
+	return c.path(name, dir, func(Scope) bool { return true })
+}
+
+// SharedPath is [Config.Path] for any repository: settings of this one do not count.
+func (c *Config) SharedPath(name, dir string) (path string, ok bool, err error) {
+	return c.path(name, dir, func(s Scope) bool { return s != Local && s != Worktree })
+}
+
+func (c *Config) path(name, dir string, counts func(Scope) bool) (path string, ok bool, err error) {
 	for i := range c.all(name) {
 		s := &c.settings[i]
+		if !counts(s.Scope) {
+			continue
+		}
 		if s.Bare {
 			return "", false, s.fault("no path")
 		}
