@@ -183,7 +183,7 @@ func forkAndDie() {
 		fmt.Println("unsupported", err)
 		os.Exit(4)
 	}
-	along, err := fork.Look(ctx, e, dir, true, nil)
+	along, err := fork.Look(ctx, e, s, dir, fork.How{Copy: true})
 	childExit(err)
 	_, err = fork.Make(ctx, e, s, dir, along)
 	childExit(err)

@@ -81,7 +81,7 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 	begin := time.Now()
 	var along *fork.Ignored
 	if how.ignored != "" {
-		along, err = fork.Look(ctx, e, dir, how.ignored == ignoredCopied, a.progress.of("ignored files"))
+		along, err = fork.Look(ctx, e, s, dir, fork.How{Copy: how.ignored == ignoredCopied, Progress: a.progress.of("ignored files")})
 		if errors.Is(err, fork.ErrUnshared) {
 			return fmt.Errorf("%w: %w of %s with %s: --ignored=copy copies %s (%s); nothing was made",
 				engine.ErrRefused, err, quote(engine.Path(e.Root())), quote(engine.Path(dir)), count(along.Files, "ignored file"), size(along.Bytes))

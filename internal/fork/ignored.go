@@ -18,8 +18,11 @@ import (
 // An Ignored is what the present has and no snapshot, to be taken along into a fork.
 type Ignored struct {
 	*carry.Load
-	how carry.How
+	how How
 }
+
+// A How says how that is taken along.
+type How = carry.How
 
 // A Made says what [Make] did.
 type Made struct {
@@ -27,12 +30,12 @@ type Made struct {
 	Taken carry.Taken // of what no snapshot has
 }
 
-// Look finds what may be taken along into a fork, in a directory that [Place] has
-// returned: what lies in the worktree and would not be recorded now, and what is recorded
-// although it is ignored. Where the file system cannot share contents it is
-// [ErrUnshared] beside what was found, unless they may be copied. Progress is called
-// when it is taken along, from one goroutine at a time; it may be nil.
-func Look(ctx context.Context, e *engine.Engine, dir string, copies bool, progress func(done, total int)) (*Ignored, error) {
+// Look finds what may be taken along into a fork of a snapshot, in a directory that
+// [Place] has returned: what lies in the worktree and would not be recorded now, and what
+// is recorded although it is ignored. What the snapshot has itself is not among it. Where
+// the file system cannot share contents it is [ErrUnshared] beside what was found, unless
+// they may be copied.
+func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string, how How) (*Ignored, error) {
 	d, err := e.Diff(ctx, nil, nil, nil)
 	if err != nil {
 		return nil, err
@@ -40,6 +43,15 @@ func Look(ctx context.Context, e *engine.Engine, dir string, copies bool, progre
 	k := known{files: make(map[string]bool, len(d.Changes)), dirs: map[string]bool{}}
 	for _, c := range d.Changes {
 		k.add(string(c.Path), c.To.Dir(), d.Ignored[c.Path])
+	}
+	own, err := e.Diff(ctx, nil, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range own.Changes {
+		if !c.To.Dir() {
+			k.files[string(c.Path)] = true
+		}
 	}
 	r, err := registryOf(ctx, e)
 	if err != nil {
@@ -56,14 +68,15 @@ func Look(ctx context.Context, e *engine.Engine, dir string, copies bool, progre
 		}
 		there = filepath.Dir(there)
 	}
-	out := &Ignored{load, carry.How{Copy: copies, Progress: progress}}
-	if !copies && !load.Shares(there) {
+	out := &Ignored{load, how}
+	if !how.Copy && !load.Shares(there) {
 		return out, ErrUnshared
 	}
 	return out, nil
 }
 
-// A known is what a snapshot of the present would have, but for what is ignored.
+// A known is what a snapshot of the present would have, but for what is ignored, and the
+// files of the snapshot that is forked.
 type known struct{ files, dirs map[string]bool }
 
 func (k known) File(path string) bool { return k.files[path] }

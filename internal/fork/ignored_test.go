@@ -3,6 +3,7 @@ package fork
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ign
 	if dir, err = Place(t.Context(), e, filepath.Join(t.TempDir(), "f")); err != nil {
 		t.Fatal(err)
 	}
-	if along, err = Look(t.Context(), e, dir, true, nil); err != nil {
+	if along, err = Look(t.Context(), e, r.Snapshot, dir, How{Copy: true}); err != nil {
 		t.Fatal(err)
 	}
 	made, err := Make(t.Context(), e, r.Snapshot, dir, along)
@@ -64,6 +65,32 @@ func TestAForkHasTheIgnoredFilesOfThePresentAndNothingElse(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].State != Stands || list[0].Err != nil || list[0].Changed != 1 {
 			t.Errorf("git %v: %+v, %v", git, list, err)
 		}
+	}
+}
+
+func TestAnIgnoredFileThatTheSnapshotHasStaysAsItHasIt(t *testing.T) {
+	e, _ := recorded(t)
+	put(t, filepath.Join(e.Root(), ".gitignore"), ".env\n")
+	put(t, filepath.Join(e.Root(), ".env"), "old")
+	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(e.Root(), ".env"), "new one")
+	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	along, err := Look(t.Context(), e, r.Snapshot, dir, How{Copy: true})
+	if err != nil || along.Files != 0 {
+		t.Fatalf("%+v, %v", along, err)
+	}
+	made, err := Make(t.Context(), e, r.Snapshot, dir, along)
+	if err != nil || len(made.Taken.Failed) != 0 || made.Taken.Files != 0 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, ".env")); string(got) != "old" || err != nil {
+		t.Fatalf("%q, %v", got, err)
 	}
 }
 
@@ -142,5 +169,41 @@ func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
 	}
 	if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestARefusedRemovalLeavesPermissionsAsTheyWere(t *testing.T) {
+	e, s := committed(t)
+	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"d", "d/e"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, filepath.Join(dir, "d/e/x"), "x")
+	for _, name := range []string{"d/e", "d"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o555); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "d"), 0o755); _ = os.Chmod(filepath.Join(dir, "d/e"), 0o755) })
+	cmd := exec.Command("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "of no branch")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); !errors.Is(err, ErrUnsaved) {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"d", "d/e"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o555 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
 	}
 }

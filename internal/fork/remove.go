@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -55,7 +57,7 @@ func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *
 }
 
 // remove removes a whole fork.
-func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *engine.Options) (*engine.Snapshot, error) {
+func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *engine.Options) (_ *engine.Snapshot, err error) {
 	there, err := f.open(ctx, e, opt)
 	if err != nil {
 		return nil, err
@@ -73,7 +75,12 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 	if err := f.same(force); err != nil {
 		return nil, err
 	}
-	f.unlock()
+	lock := f.unlock()
+	defer func() {
+		if err != nil {
+			lock()
+		}
+	}()
 	if f.Git {
 		began := zero
 		if !force {
@@ -225,19 +232,32 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 }
 
 // unlock lets directories be emptied that their owner may not write in, as those of
-// package managers. What cannot be unlocked is told by what removes it.
-func (f *Fork) unlock() {
+// package managers. What cannot be unlocked is told by what removes it. Lock gives those
+// that are still there their permissions back: what was refused changes nothing.
+func (f *Fork) unlock() (lock func()) {
 	root, err := os.OpenRoot(f.Dir)
 	if err != nil {
-		return
+		return func() {}
 	}
 	defer root.Close()
+	perms := map[string]fs.FileMode{}
 	_ = f.walk(func(path string, d fs.DirEntry) error {
 		if info, err := d.Info(); err == nil && d.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+			perms[path] = info.Mode()
 			_ = root.Chmod(path, info.Mode().Perm()|0o700)
 		}
 		return nil
 	})
+	return func() {
+		root, err := os.OpenRoot(f.Dir)
+		if err != nil {
+			return
+		}
+		defer root.Close()
+		for _, path := range slices.Backward(slices.Sorted(maps.Keys(perms))) { // what lies below first
+			_ = root.Chmod(path, perms[path])
+		}
+	}
 }
 
 // content is what a file or link holds.
