@@ -96,3 +96,24 @@ func refOf(p *place, e *Engine) []oid.ID {
 	}
 	return p.inRef(e)
 }
+
+func TestALabelThatIsTakenAwayLeavesASnapshotRecordedOnPurpose(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	p.snap(e, "one", nil)
+	last := p.snap(e, "two", &SnapshotOptions{Label: "mine", Trigger: "undo"}).ID
+	p.must(e.Label(ctx, last, "mine", true))
+	if s, err := e.Resolve(ctx, "@"); err != nil || s.ID != last || s.OfRestore() || s.Label() != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestALabelWithWhiteSpaceAroundItCanBeTakenAway(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	id := p.snap(e, "one", &SnapshotOptions{Label: " mine\n"}).ID
+	p.must(e.Label(ctx, id, "mine", true))
+	if s, err := e.Find(ctx, id); err != nil || s.Label() != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

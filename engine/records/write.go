@@ -2,6 +2,7 @@ package records
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -44,17 +45,21 @@ func (u *Update) AddPoint(s *Snapshot, p Point) error {
 }
 
 // Label gives a snapshot a label, which is its newest from then on; with remove it takes
-// the label away, wherever its points have it. Not changed: so it was already.
+// the label away, wherever its points have it; white space around one is of no account.
+// Not changed: so it was already.
 func (u *Update) Label(s *Snapshot, text string, remove bool) (changed bool, err error) {
-	has := func(p Point) bool { return p.Label == text }
+	has := func(p Point) bool { return strings.TrimSpace(p.Label) == text }
 	if remove && !slices.ContainsFunc(s.Points, has) || !remove && s.Label() == text {
 		return false, nil
 	}
 	s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Later && has(p) })
 	if remove {
 		for i := range s.Points {
-			if has(s.Points[i]) {
-				s.Points[i].Label = ""
+			if !has(s.Points[i]) {
+				continue
+			}
+			if s.Points[i].Label = ""; s.Points[i].ofRestore() { // the label alone said that it is none of a restore
+				s.Points[i].Trigger = ""
 			}
 		}
 	} else {
