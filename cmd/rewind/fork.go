@@ -99,7 +99,7 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 		made, err = fork.Make(ctx, e, s, dir, along)
 	}
 	if err != nil {
-		return err
+		return mistakenPlace(err)
 	}
 	a.progress.clear()
 	for _, n := range made.Taken.Failed {

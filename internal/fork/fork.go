@@ -116,16 +116,18 @@ func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 		return nil, err
 	}
 	f := &Fork{Dir: dir, Snapshot: s.ID, Git: st.Git, Time: time.Now()}
-	if err := r.put(f); err != nil {
+	begun, err := r.begin(ctx, f)
+	if err != nil {
 		return nil, err
 	}
+	defer begun.Unlock()
 	made := false
 	done, err := e.Fork(ctx, s, dir, func() (err error) {
 		made = true
-		if f.Birth, err = dirfd.Birth(dir); err != nil {
-			return err
+		if f.Birth, err = dirfd.Birth(dir); err == nil {
+			err = r.put(f)
 		}
-		return r.put(f)
+		return errors.Join(err, begun.Unlock())
 	})
 	if !made {
 		return nil, errors.Join(err, r.drop(f))

@@ -215,3 +215,29 @@ func TestANoteOfALinkedWorktreeWithoutGitIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Both have seen that nothing is there, as two commands that look for ignored files first.
+func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) (*engine.Engine, *engine.Snapshot){"git": committed, "no git": recorded} {
+		t.Run(name, func(t *testing.T) {
+			e, s := open(t)
+			dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
+				t.Fatal(err)
+			}
+			if made, err := Make(t.Context(), e, s, dir, nil); !errors.Is(err, ErrPlace) {
+				t.Fatalf("the second one: %+v, %v", made, err)
+			}
+			list, err := List(t.Context(), e, &engine.Options{Force: true})
+			if err != nil || len(list) != 1 || list[0].Dir != dir || list[0].State != Stands {
+				t.Fatalf("the forks are %+v, %v", list, err)
+			}
+			if _, err := Remove(t.Context(), e, dir, false, &engine.Options{Force: true}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package fork
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -56,6 +57,28 @@ func (r registry) put(f *Fork) error {
 		return err
 	}
 	return durable.WriteFile(r.path(f.Dir), text, 0o600)
+}
+
+// begin writes the file of a fork whose directory is to be made. The lock is held until
+// the directory is there and noted, or given up: two that make the same one would
+// overwrite, and then drop, what the other has written.
+func (r registry) begin(ctx context.Context, f *Fork) (*durable.Held, error) {
+	if err := durable.MakeDir(string(r)); err != nil {
+		return nil, err
+	}
+	held, err := durable.Lock(ctx, string(r)+".lock", durable.Exclusive)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = os.Lstat(f.Dir); err == nil {
+		err = fmt.Errorf("%w: %s exists", ErrPlace, f.Dir)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = r.put(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, held.Unlock())
+	}
+	return held, nil
 }
 
 // drop forgets a fork.
