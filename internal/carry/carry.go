@@ -7,6 +7,7 @@
 //     below a .git or through a link.
 //   - A file never shares its inode with the one it was taken from. Where contents are
 //     not to be copied, they are shared by the file system or left.
+//   - Nobody may read there by permissions what a directory keeps from them here.
 //   - What is not taken is named, with the reason.
 package carry
 

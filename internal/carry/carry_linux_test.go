@@ -346,3 +346,29 @@ func TestAFullDiskEndsIt(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot may have a directory as it was before it was closed.
+func TestWhatADirectoryKeepsFromOthersIsNotOpenedToThem(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	w.write("closed/key", "secret")
+	w.write("closed/made/inner/key", "secret")
+	w.write("group/key", "for a group")
+	w.write("open/key", "public")
+	w.write("private/key", "private both here and there")
+	known := nothing{}
+	for name, mode := range map[string][2]os.FileMode{"closed": {0o700, 0o755}, "group": {0o750, 0o755}, "open": {0o755, 0o755}, "private": {0o700, 0o700}} {
+		known[name] = true
+		w.must(os.Chmod(filepath.Join(w.from, name), mode[0]))
+		w.must(os.Mkdir(filepath.Join(w.to, name), 0o700))
+		w.must(os.Chmod(filepath.Join(w.to, name), mode[1]))
+	}
+	w.take(known, How{Copy: true})
+	for name, want := range map[string]os.FileMode{
+		"closed": 0o755, "closed/key": 0o600, "closed/made": 0o700, "closed/made/inner": 0o755, "closed/made/inner/key": 0o644,
+		"group": 0o755, "group/key": 0o640, "open/key": 0o644, "private/key": 0o644,
+	} {
+		if is, err := os.Lstat(filepath.Join(w.to, name)); err != nil || is.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", name, is, err, want)
+		}
+	}
+}

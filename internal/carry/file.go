@@ -17,6 +17,7 @@ type copying struct {
 	name     string
 	copies   bool // contents that cannot be shared are copied
 	taken    func(string)
+	mode     func(tree.Mode) tree.Mode // which permissions a file gets for those that it has
 
 	made, shared bool
 	bytes        int64
@@ -101,7 +102,7 @@ func (c *copying) file() (same bool, err error) {
 			c.taken(c.name)
 		}
 		fresh.CopyAttrs(old)
-		err = fresh.Chmod(before.Mode.Perm() & 0o777)
+		err = fresh.Chmod(c.mode(before.Mode.Perm() & 0o777))
 	}
 	if err = errors.Join(err, fresh.Close()); err == nil {
 		err = c.to.SetMtime(c.name, before.Mtime)

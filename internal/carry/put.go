@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // A How says how a load is taken along.
@@ -37,7 +38,7 @@ type Taken struct {
 // that changes meanwhile is tried again, twice; then its last state is kept, and it is
 // named.
 func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
-	p := &putter{Load: l, How: how, there: map[string]bool{}, new: map[string]bool{}}
+	p := &putter{Load: l, How: how, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
 	top, err := dirfd.Open(dir)
 	if err != nil {
 		return p.out, err
@@ -49,6 +50,9 @@ func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
 	}
 	defer from.Close()
 	p.from, p.to = from, top
+	if err := p.shutRoots(); err != nil {
+		return p.out, err
+	}
 	for _, f := range l.folders {
 		p.new[f.path] = f.new
 	}
@@ -82,6 +86,7 @@ type putter struct {
 	made     []*folder       // directories, each behind the one that it lies in
 	there    map[string]bool // directories that are there: false, they are not to be
 	new      map[string]bool // directories that no snapshot has
+	shut     map[string]shut // who may not come into a directory; not changed while it is filled
 
 	mu   sync.Mutex // guards what follows
 	out  Taken
@@ -120,9 +125,11 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 		return false, err
 	}
 	defer above.close()
+	st.Mode = p.keepShut(dirfd.Parent(at), st.Mode)
 	is, err := above.Lstat(path.Base(at))
 	switch {
 	case err == nil && is.Mode.IsDir():
+		p.enter(at, st.Mode, is.Mode)
 		return true, nil
 	case err == nil:
 		err = errInWay
@@ -139,6 +146,7 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 		p.fail(at, err)
 		return false, nil
 	}
+	p.enter(at, st.Mode, st.Mode)
 	p.made = append(p.made, &folder{path: at, stat: st})
 	return true, nil
 }
@@ -221,6 +229,7 @@ func (p *putter) fill(ctx context.Context, f *folder) error {
 	defer from.close()
 	for i := range f.files {
 		c := &copying{ctx: ctx, from: from.Dir, to: to.Dir, name: f.files[i].name, copies: p.Copy, taken: p.taken}
+		c.mode = func(m tree.Mode) tree.Mode { return p.keepShut(f.path, m) }
 		err := c.take(f.files[i].stat.Mode.Type())
 		if ctx.Err() != nil {
 			return ctx.Err()
