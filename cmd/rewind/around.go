@@ -62,7 +62,7 @@ func (r *around) run(ctx context.Context, args []string) error {
 	}
 	state, err := r.app.command(args, behindWriter(r.app.out))
 	if err != nil {
-		say(r.app.err, "rewind: %v\n", err)
+		say(r.app.err, "rewind: run: %s\n", notStarted(args[0], err))
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			return exitError(exitNotFound)
 		}
@@ -149,6 +149,17 @@ func (a *app) command(args []string, out io.Writer) (*os.ProcessState, error) {
 		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
 	return cmd.ProcessState, nil
+}
+
+// notStarted says why a command did not begin.
+func notStarted(name string, err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Sprintf("there is no command %q", name)
+	}
+	if where := (*fs.PathError)(nil); errors.As(err, &where) {
+		err = where.Err
+	}
+	return fmt.Sprintf("%q cannot be run: %v", name, err)
 }
 
 // shortened is a text of at most so many characters.

@@ -230,6 +230,9 @@ func (b *bisecting) notBack(s *bisect.Bisect, back *engine.Restored) error {
 }
 
 func (b *bisecting) start(c *cobra.Command) error {
+	if b.good == "" || b.bad == "" {
+		return usagef("bisect start: --good and --bad are both needed, as in: rewind bisect start --good @~9 --bad @")
+	}
 	ctx, e, err := b.open(c)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ func diffCommand(a *app) *cobra.Command {
 		}
 		from, to, err := diffSides(ctx, e, ids, func(id string) (*engine.Snapshot, error) { return a.snapshotOf(ctx, e, id) })
 		if err != nil {
-			return err
+			return withHint(err, rangeHint(ids))
 		}
 		d, err := e.Diff(ctx, from, to, paths)
 		if err != nil {
@@ -62,6 +63,18 @@ func diffCommand(a *app) *cobra.Command {
 	f.BoolVar(&nameStatus, "name-status", false, "only A, M, D or T and the path")
 	f.BoolVar(&patch, "patch", false, "unified diff, as git prints it (the default)")
 	return a.jsonFlag(c)
+}
+
+// rangeHint says how two ends are written, to whom writes them as git and revert do.
+func rangeHint(ids []string) string {
+	if len(ids) != 1 {
+		return ""
+	}
+	from, to, ok := strings.Cut(ids[0], "..")
+	if !ok || from == "" || to == "" {
+		return ""
+	}
+	return fmt.Sprintf("write the two ends apart: rewind diff %s %s", plain(from), plain(to))
 }
 
 // splitPaths separates what stands before "--" from the paths behind it.

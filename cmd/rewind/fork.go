@@ -176,7 +176,7 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 	case along != nil:
 		files += " by reflink"
 	}
-	say(a.out, "wrote %s to %s, %s; \"rewind forks --remove\" removes it\n", files, quote(engine.Path(dir)), how.took.Round(time.Millisecond))
+	say(a.out, "wrote %s to %s, %s; \"rewind forks --remove DIR\" removes it\n", files, quote(engine.Path(dir)), how.took.Round(time.Millisecond))
 }
 
 // wireNotes are notes as --json prints them.
@@ -267,7 +267,7 @@ func (a *app) printRemoved(r *fork.Removed) {
 var stateOfFork = map[string]string{
 	fork.Gone:       "it is not there any more",
 	fork.Another:    "another directory is there now",
-	fork.Unfinished: "it was interrupted while it was made: rewind forks --remove removes it",
+	fork.Unfinished: "it was interrupted while it was made: \"rewind forks --remove DIR\" removes it",
 }
 
 func (a *app) printForks(list []fork.Listed) {

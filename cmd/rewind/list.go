@@ -100,6 +100,9 @@ func (l *listing) check(paths []string) error {
 		}
 		t.set(span)
 	}
+	if o := l.opt; !o.Since.IsZero() && !o.Until.IsZero() && o.Since.After(o.Until) {
+		return usagef("--since %q is later than --until %q", l.since, l.until)
+	}
 	return nil
 }
 

@@ -95,7 +95,7 @@ const (
 	helpOfIDs = `ID names a snapshot:
   @        the last one that was recorded on purpose; @~1 the one before it, and so on
   @{TIME}  what @ was then: @{10 minutes ago}, @{yesterday}, @{2026-11-21 14:00}
-  undo:1   what the last restore, undo or redo replaced; undo:2 the one before, and so on
+  undo:1   what the last restore, revert, undo or the like replaced; undo:2 the one before, and so on
   3f2a1b…  its id as "rewind list" shows it, or four or more digits of its beginning
   NAME     the name that "rewind pin" gave it; also pin:NAME
   label:…  the one with this label
@@ -116,7 +116,7 @@ func verb(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, [
 func checked(args cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, list []string) error {
 		if err := args(c, list); err != nil {
-			return usagef("%s: %w (write: %s)", c.Name(), err, strings.TrimSuffix(c.UseLine(), " [flags]"))
+			return usagef("%s: %w (write: %s)", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), err, strings.TrimSuffix(c.UseLine(), " [flags]"))
 		}
 		return nil
 	}

@@ -125,7 +125,7 @@ func (r *Reader) resolveUndo(ctx context.Context, number string) (*records.Snaps
 		return nil, err
 	}
 	if len(ops) < n {
-		return nil, fmt.Errorf("%w: %s (restores, undos and redos of this worktree so far: %d)", ErrNoSnapshot, text, len(ops))
+		return nil, fmt.Errorf("%w: %s (restores, merges, undos and redos of this worktree so far: %d)", ErrNoSnapshot, text, len(ops))
 	}
 	s, err := r.Find(ctx, ops[n-1].From)
 	if errors.Is(err, ErrNoSnapshot) {

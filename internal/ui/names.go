@@ -173,7 +173,7 @@ func (m *model) takeForked(msg forked) tea.Cmd {
 	t.say(usual, name(msg.dir))
 	t.stays(msg.made)
 	t.say(usual, "")
-	t.say(faint, "“rewind adopt” brings back what is done there, “rewind forks --remove” removes it.")
+	t.say(faint, "“rewind adopt DIR” brings back what is done there, “rewind forks --remove DIR” removes it.")
 	m.dialog = t
 	return m.list(0)
 }
