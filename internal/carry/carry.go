@@ -171,6 +171,36 @@ func (l *looker) below(dir *dirfd.Dir, at, name string) {
 
 func (l *looker) leave(at, reason string) { l.Left = append(l.Left, Note{at, reason}) }
 
+// Leave leaves what lies in directories that are not to be made, and names them.
+func (l *Load) Leave(not func(dir string) bool, reason string) {
+	named := map[string]bool{}
+	left := func(at string) bool {
+		for end := range len(at) + 1 {
+			if end < len(at) && at[end] != '/' || !not(at[:end]) {
+				continue
+			}
+			if !named[at[:end]] {
+				named[at[:end]] = true
+				l.Left = append(l.Left, Note{at[:end], reason})
+			}
+			return true
+		}
+		return false
+	}
+	l.folders = slices.DeleteFunc(l.folders, func(f *folder) bool {
+		if !left(f.path) {
+			return false
+		}
+		for i := range f.files {
+			if l.Files--; f.files[i].stat.Mode.Type() == tree.File {
+				l.Bytes -= f.files[i].stat.Size
+			}
+		}
+		return true
+	})
+	l.Back = slices.DeleteFunc(l.Back, func(n Note) bool { return left(path.Dir(n.Path)) })
+}
+
 // Shares reports whether files in a directory can share the contents of what is taken
 // along: of one file of each file system that has any, at least.
 func (l *Load) Shares(dir string) bool {

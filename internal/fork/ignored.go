@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,15 +45,14 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	for _, c := range d.Changes {
 		k.add(string(c.Path), c.To.Dir(), d.Ignored[c.Path])
 	}
-	own, err := e.Diff(ctx, nil, s, nil)
-	if err != nil {
+	if d, err = e.Diff(ctx, nil, s, nil); err != nil {
 		return nil, err
 	}
-	for _, c := range own.Changes {
-		if !c.To.Dir() {
-			k.files[string(c.Path)] = true
-		}
+	its := known{files: make(map[string]bool, len(d.Changes)), dirs: map[string]bool{}}
+	for _, c := range d.Changes {
+		its.add(string(c.Path), c.To.Dir(), false)
 	}
+	maps.Copy(k.files, its.files)
 	r, err := registryOf(ctx, e)
 	if err != nil {
 		return nil, err
@@ -61,6 +61,7 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	if err != nil {
 		return nil, err
 	}
+	load.Leave(func(at string) bool { return k.dirs[at] && !its.dirs[at] && !its.files[at] }, "the snapshot has no such directory")
 	there := filepath.Dir(dir)
 	for {
 		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
