@@ -235,6 +235,16 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 			if err != nil || len(list) != 1 || list[0].Dir != dir || list[0].State != Stands {
 				t.Fatalf("the forks are %+v, %v", list, err)
 			}
+			away := dir + ".away"
+			if err := os.Rename(dir, away); err != nil {
+				t.Fatal(err)
+			}
+			if made, err := Make(t.Context(), e, s, dir, nil); !errors.Is(err, ErrPlace) {
+				t.Fatalf("one that comes when it was moved away: %+v, %v", made, err)
+			}
+			if err := os.Rename(away, dir); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := Remove(t.Context(), e, dir, false, &engine.Options{Force: true}); err != nil {
 				t.Fatal(err)
 			}

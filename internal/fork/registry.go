@@ -73,6 +73,9 @@ func (r registry) begin(ctx context.Context, f *Fork) (*durable.Held, error) {
 	if _, err = os.Lstat(f.Dir); err == nil {
 		err = fmt.Errorf("%w: %s exists", ErrPlace, f.Dir)
 	} else if errors.Is(err, os.ErrNotExist) {
+		_, err = free(r, f.Dir) // another one may have been made there, and moved away
+	}
+	if err == nil {
 		err = r.put(f)
 	}
 	if err != nil {
