@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -57,8 +55,8 @@ func TestTheFramesFillTheirPages(t *testing.T) {
 	if err := g.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	err := s.transact(t.Context(), durable.Shared, func(tx *bolt.Tx) error {
-		b := tx.Bucket(dataBucket)
+	err := s.transact(t.Context(), durable.Shared, func(f *file) error {
+		b := f.tx.Bucket(dataBucket)
 		st, frames := b.Stats(), 0
 		err := b.ForEach(func(_, p []byte) error { frames += len(p); return nil })
 		if pages := st.LeafAlloc + st.BranchAlloc; pages > frames+frames/33 {

@@ -34,11 +34,17 @@ const (
 	chunkBytesMax = 128 << 20
 )
 
+const (
+	objectsName = "objects"
+	chunksName  = "chunks"
+	dataName    = "data"
+)
+
 var (
 	metaBucket    = []byte("meta")
-	objectsBucket = []byte("objects")
-	chunksBucket  = []byte("chunks")
-	dataBucket    = []byte("data")
+	objectsBucket = []byte(objectsName)
+	chunksBucket  = []byte(chunksName)
+	dataBucket    = []byte(dataName)
 	tablePrefix   = "table/"
 	metaKey       = []byte("store")
 	fileKey       = []byte("file")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/zeebo/blake3"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -85,10 +84,10 @@ func TestRowsAreFrozen(t *testing.T) {
 
 func TestANewerFormatIsNamed(t *testing.T) {
 	s := newStore(t)
-	err := s.transact(t.Context(), durable.Exclusive, func(tx *bolt.Tx) error {
+	err := s.transact(t.Context(), durable.Exclusive, func(f *file) error {
 		m := s.meta
 		m.version = 7
-		return tx.Bucket(metaBucket).Put(metaKey, m.encode())
+		return f.tx.Bucket(metaBucket).Put(metaKey, m.encode())
 	})
 	if err != nil {
 		t.Fatal(err)

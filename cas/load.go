@@ -173,7 +173,7 @@ func (u *Update) write(l *load) error {
 	}
 	slices.SortFunc(rows, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for _, r := range rows {
-		if err := u.chunks.Put(r.key, r.row); err != nil {
+		if err := u.put(u.chunks, chunksName, r.key, r.row); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 	}
 	u.data.FillPercent = dataFillPercent
 	for _, c := range arrange(missing) {
-		if err := u.data.Put(seqKey(seq), c.row); err != nil {
+		if err := u.put(u.data, dataName, seqKey(seq), c.row); err != nil {
 			return nil, err
 		}
 		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
@@ -259,7 +259,7 @@ func (u *Update) writeObjects(objects []stagedObject, now int64) error {
 			continue
 		}
 		o.row.written = now
-		if err := u.objects.Put(key, o.row.encode(key)); err != nil {
+		if err := u.put(u.objects, objectsName, key, o.row.encode(key)); err != nil {
 			return err
 		}
 	}

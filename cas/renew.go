@@ -48,7 +48,7 @@ func (s *Store) Renew(ctx context.Context, kind oid.Kind, r io.Reader, size int6
 	id := hasher.Sum()
 	return id, n.flush(func(u *Update) error {
 		row.written = s.now().Unix()
-		return u.objects.Put(id.Bytes(), row.encode(id.Bytes()))
+		return u.put(u.objects, objectsName, id.Bytes(), row.encode(id.Bytes()))
 	})
 }
 
@@ -110,6 +110,7 @@ func (n *renewal) flush(fn func(*Update) error) error {
 func (u *Update) rewrite(c *stagedChunk) error {
 	key := c.digest[:]
 	if old, err := decodeChunk(key, u.chunks.Get(key)); err == nil {
+		u.file.forget(dataName, seqKey(old.seq))
 		if err := u.data.Delete(seqKey(old.seq)); err != nil {
 			return err
 		}
@@ -118,11 +119,11 @@ func (u *Update) rewrite(c *stagedChunk) error {
 	if err != nil {
 		return err
 	}
-	if err := u.data.Put(seqKey(seq), c.row); err != nil {
+	if err := u.put(u.data, dataName, seqKey(seq), c.row); err != nil {
 		return err
 	}
 	row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: u.s.now().Unix()}
-	if err := u.chunks.Put(key, row.encode(key)); err != nil {
+	if err := u.put(u.chunks, chunksName, key, row.encode(key)); err != nil {
 		return fmt.Errorf("chunk %x: %w", key, err)
 	}
 	return u.data.SetSequence(seq)

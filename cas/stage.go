@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zeebo/blake3"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -315,8 +314,8 @@ type found struct {
 // wait for the lock, unless a base is wanted.
 func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	out := make([]found, len(b.items))
-	look := func(tx *bolt.Tx) error {
-		return g.s.view(tx, func(v *View) error {
+	look := func(f *file) error {
+		return g.s.view(f, func(v *View) error {
 			g.look(v)
 			for i, it := range b.items {
 				out[i] = v.find(it)

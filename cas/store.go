@@ -103,8 +103,8 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 			return nil, fmt.Errorf("create store %s: %w", path, err)
 		}
 	}
-	read := func(tx *bolt.Tx) (err error) {
-		s.meta, err = readMeta(tx)
+	read := func(f *file) (err error) {
+		s.meta, err = readMeta(f.tx)
 		return err
 	}
 	err := s.transact(ctx, durable.Shared, read)
@@ -117,7 +117,7 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openBehind(ctx context.Context, read func(*bolt.Tx) error) (err error) {
+func (s *Store) openBehind(ctx context.Context, read func(*file) error) (err error) {
 	held, err := s.lock.Lock(ctx, durable.Shared)
 	if err != nil {
 		return s.wrap(err)

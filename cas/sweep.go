@@ -58,8 +58,8 @@ type SweepReport struct {
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (SweepReport, error) {
 	for range sweepTries {
 		var began generation
-		err := s.transact(ctx, durable.Shared, func(tx *bolt.Tx) (err error) {
-			began, err = generationOf(tx)
+		err := s.transact(ctx, durable.Shared, func(f *file) (err error) {
+			began, err = generationOf(f.tx)
 			return err
 		})
 		if err != nil {
@@ -113,8 +113,8 @@ func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began g
 		mode = durable.Shared
 	}
 	var report SweepReport
-	err := s.transact(ctx, mode, func(tx *bolt.Tx) error {
-		now, err := generationOf(tx)
+	err := s.transact(ctx, mode, func(f *file) error {
+		now, err := generationOf(f.tx)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began g
 		if changed && opt.Rest == nil {
 			return ErrBusy
 		}
-		return s.update(tx, func(u *Update) (err error) {
+		return s.update(f, func(u *Update) (err error) {
 			if changed {
 				if err := opt.Rest(&u.View, live.add); err != nil {
 					return err

@@ -26,13 +26,13 @@ type Update struct {
 // returns nil everything it wrote is durable when Update returns nil; in every
 // other case nothing of it is visible.
 func (s *Store) Update(ctx context.Context, fn func(*Update) error) error {
-	return s.transact(ctx, durable.Exclusive, func(tx *bolt.Tx) error {
-		return s.update(tx, fn)
+	return s.transact(ctx, durable.Exclusive, func(f *file) error {
+		return s.update(f, fn)
 	})
 }
 
-func (s *Store) update(tx *bolt.Tx, fn func(*Update) error) error {
-	return s.view(tx, func(v *View) error {
+func (s *Store) update(f *file, fn func(*Update) error) error {
+	return s.view(f, func(v *View) error {
 		u := &Update{View: *v}
 		err := fn(u)
 		v.damage = u.damage
@@ -79,7 +79,7 @@ func (t *Table) Put(key, value []byte) error {
 	if last, _ := t.rows.Cursor().Last(); bytes.Compare(key, last) > 0 {
 		t.rows.FillPercent = fillPercent // half of each page would stay empty where rows only follow one another
 	}
-	return t.rows.Put(key, seal(key, bytes.Clone(value)))
+	return t.view.put(t.rows, tablePrefix+t.name, key, seal(key, bytes.Clone(value)))
 }
 
 // Delete removes the record of a key, if there is one.
@@ -90,6 +90,7 @@ func (t *Table) Delete(key []byte) error {
 	if t.rows == nil {
 		return nil
 	}
+	t.view.file.forget(tablePrefix+t.name, key)
 	return t.rows.Delete(key)
 }
 

@@ -35,7 +35,7 @@ const (
 // runs fn in one transaction. Exclusive ones are committed if fn returns nil,
 // and their file is closed. A file that lacks its last transaction is mended
 // first, where that is possible.
-func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) error {
+func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*file) error) error {
 	err := s.transactOnce(ctx, mode, fn)
 	if errors.As(err, new(*behindError)) {
 		if mended, merr := s.mend(ctx); mended || merr != nil {
@@ -48,7 +48,7 @@ func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*bolt.T
 	return s.wrap(err)
 }
 
-func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*file) error) (err error) {
 	held, err := s.lock.Lock(ctx, mode)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*bo
 }
 
 // locked is transactOnce for a caller that holds the lock.
-func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mode, fn func(*bolt.Tx) error) (err error) {
+func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mode, fn func(*file) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
 	if !f.writable {
@@ -75,7 +75,7 @@ func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mod
 	if err := m.checkWitness(held, f.last()); err != nil {
 		return err
 	}
-	if err := fn(f.tx); err != nil {
+	if err := fn(f); err != nil {
 		return err
 	}
 	if !f.writable {
@@ -140,8 +140,9 @@ type file struct {
 	handle *os.File
 	db     *bolt.DB
 	tx     *bolt.Tx
-	mapped int64 // bytes of it in memory; 0: as many as it has
-	used   int64 // bytes of it that the last transaction needs
+	put    map[row]struct{} // what the transaction has put
+	mapped int64            // bytes of it in memory; 0: as many as it has
+	used   int64            // bytes of it that the last transaction needs
 }
 
 func (f *file) begin(ctx context.Context) error {
@@ -189,12 +190,12 @@ func (f *file) start() (err error) {
 	return nil
 }
 
-// commit commits, or takes care that nothing can be seen. bbolt ends a commit by
-// writing one of its two headers; if that fails, or cannot be synced, the new
-// header may be in the file all the same. Then the one it replaced, which is
-// older than the other and so out of use, is put back. Only when that is durable
-// does the file give back what the failed commit has written behind the end of the
-// last transaction: on a full disk that would stay full. No reader needs any of it,
+// commit commits and finds again what was put, or takes care that nothing can be
+// seen. bbolt ends a commit by writing one of its two headers; if that fails, or cannot
+// be synced, the new header may be in the file all the same. Then the one it replaced,
+// which is older than the other and so out of use, is put back. Only when that is
+// durable does the file give back what the failed commit has written behind the end of
+// the last transaction: on a full disk that would stay full. No reader needs any of it,
 // for all of them read a committed transaction, and the exclusive lock is held.
 func (f *file) commit() error {
 	size := int64(f.db.Info().PageSize)
@@ -204,6 +205,9 @@ func (f *file) commit() error {
 		return err
 	}
 	err := f.tx.Commit()
+	if err == nil {
+		err = f.readBack()
+	}
 	if err == nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 // given to, and for the goroutine that runs that.
 type View struct {
 	s       *Store
+	file    *file
 	tx      *bolt.Tx
 	objects *bolt.Bucket
 	chunks  *bolt.Bucket
@@ -27,14 +28,15 @@ type View struct {
 // until fn returns. Its error is fn's, or [ErrCorrupt] if the file turns out
 // damaged in the meantime.
 func (s *Store) View(ctx context.Context, fn func(*View) error) error {
-	return s.transact(ctx, durable.Shared, func(tx *bolt.Tx) error {
-		return s.view(tx, fn)
+	return s.transact(ctx, durable.Shared, func(f *file) error {
+		return s.view(f, fn)
 	})
 }
 
-func (s *Store) view(tx *bolt.Tx, fn func(*View) error) error {
+func (s *Store) view(f *file, fn func(*View) error) error {
+	tx := f.tx
 	v := &View{
-		s: s, tx: tx,
+		s: s, file: f, tx: tx,
 		objects: tx.Bucket(objectsBucket),
 		chunks:  tx.Bucket(chunksBucket),
 		data:    tx.Bucket(dataBucket),

@@ -11,8 +11,6 @@ import (
 	"os"
 	"runtime/debug"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
@@ -126,8 +124,8 @@ func (s *Store) mend(ctx context.Context) (mended bool, err error) {
 	}
 	defer func() { err = errors.Join(err, held.Unlock()) }()
 	var m meta
-	if err := s.peek(ctx, func(tx *bolt.Tx) (err error) {
-		m, err = s.checkIdentity(tx)
+	if err := s.peek(ctx, func(f *file) (err error) {
+		m, err = s.checkIdentity(f.tx)
 		return err
 	}); err != nil {
 		return false, err
@@ -181,7 +179,7 @@ func (s *Store) Mended() bool { return s.mended.Load() }
 // Accept goes on with a file that gives [ErrBehind] as it is, and reports
 // whether it was one.
 func (s *Store) Accept(ctx context.Context) (behind bool, err error) {
-	err = s.transact(ctx, durable.Shared, func(*bolt.Tx) error { return nil })
+	err = s.transact(ctx, durable.Shared, func(*file) error { return nil })
 	if !errors.Is(err, ErrBehind) {
 		return false, err
 	}
@@ -195,12 +193,12 @@ func (s *Store) Accept(ctx context.Context) (behind bool, err error) {
 }
 
 // peek reads a file that may be behind, for a caller that holds the lock.
-func (s *Store) peek(ctx context.Context, fn func(*bolt.Tx) error) (err error) {
+func (s *Store) peek(ctx context.Context, fn func(*file) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path}
 	defer f.close(&err)
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
-	return fn(f.tx)
+	return fn(f)
 }
