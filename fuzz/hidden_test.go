@@ -70,9 +70,14 @@ func (w *world) maySkip(p string, inNested bool) bool {
 	if slices.ContainsFunc(w.indexed(), func(l listed) bool { return l.path == p }) {
 		return false
 	}
-	// Without --no-index a file counts as tracked in whose place the index has a directory.
+	// A small ignored file git does not look into. Without --no-index a file counts as tracked
+	// in whose place the index has a directory; with it rules do not count that the index has
+	// and does not want on disk.
 	_, err := w.tryGit(p+"\x00", "check-ignore", "-z", "--stdin", "--no-index")
-	return err == nil // a small ignored file: git does not look into it
+	if err != nil {
+		_, err = w.tryGit(p+"\x00", "check-ignore", "-z", "--stdin")
+	}
+	return err == nil
 }
 
 // leaveConflicts takes out of an index what git add could not resolve because

@@ -85,3 +85,51 @@ func TestAnEntryIsGoneWhereALinkToItselfIsInItsWay(t *testing.T) {
 	w.settle()
 	w.names(w.keep(), "f/g h")
 }
+
+// Seed 99005555: git refuses links whose name is ".gitmodules", and those below a
+// directory of that name.
+func TestALinkBelowADirectoryCalledGitmodulesIsRefused(t *testing.T) {
+	for _, name := range []string{".gitmodules", ".GitModules", ".gitmodules .", ".g\u200citmodules", "gitmodules"} {
+		for _, hfs := range []string{"false", "true"} {
+			w := plain(t, kind{})
+			w.git("config", "core.protectHFS", hfs)
+			w.reopen()
+			w.write("e/"+name+"/f", "1")
+			w.must(os.MkdirAll(w.path("e/"+name+"/d"), 0o755))
+			for _, link := range []string{"link", "d/link"} {
+				w.must(os.Symlink("f", w.path("e/"+name+"/"+link)))
+			}
+			for range 2 {
+				w.settle()
+				w.record()
+			}
+		}
+	}
+}
+
+// Seed 100005837: an untracked file that nobody may read is ignored by rules that the
+// index has and does not want on disk; the oracle asks git for those too.
+func TestAnUnreadableFileMayBeIgnoredByRulesOfTheIndex(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: files that cannot be read, for root can read all of them")
+	}
+	w := plain(t, kind{})
+	w.unwanted = true
+	w.write("d/.gitignore", "*.bin\n")
+	w.write("d/f", "1")
+	w.git("add", "-A")
+	w.git("update-index", "--skip-worktree", "d/.gitignore")
+	w.must(os.Remove(w.path("d/.gitignore")))
+	w.write("d/k.bin", "1")
+	w.hidden = w.path("d/k.bin")
+	w.must(os.Chmod(w.hidden, 0))
+	for range 2 {
+		w.settle()
+		r := w.record()
+		w.compareSkipped(r, w.answer(r))
+		if len(r.Skipped) != 1 {
+			w.fail("skipped is %v", r.Skipped)
+		}
+	}
+	w.must(os.Chmod(w.hidden, 0o644))
+}

@@ -132,7 +132,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	if n.buried && !c.isTracked {
 		it.Flags |= stattable.Unasked
 	}
-	if n.side == inTree && !c.isTracked && !c.ignored && w.cfg.Settings.refused(c.name, st.Mode.Type() == tree.Symlink) {
+	if n.side == inTree && !c.isTracked && !c.ignored && w.cfg.Settings.refusedIn(n.path, c.name, st.Mode.Type() == tree.Symlink) {
 		it.Flags |= stattable.OutOfGit
 	}
 	return it, true

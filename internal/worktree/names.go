@@ -24,6 +24,20 @@ func (s *Settings) refused(name string, isLink bool) bool {
 	return false
 }
 
+// refusedIn is [Settings.refused] for a file or link in a directory. Git refuses links
+// also in or below a directory that is called ".gitmodules".
+func (s *Settings) refusedIn(dir, name string, isLink bool) bool {
+	if refused := s.refused(name, isLink); refused || !isLink {
+		return refused
+	}
+	for above := range strings.SplitSeq(dir, "/") {
+		if strings.EqualFold(above, ".gitmodules") || s.ProtectHFS && strings.EqualFold(strings.Map(hfsVisible, above), ".gitmodules") {
+			return true
+		}
+	}
+	return false
+}
+
 // ntfsAlias reports whether NTFS may open one of the names when asked for
 // name: it drops trailing dots and spaces, and what follows a colon is a stream.
 func ntfsAlias(name string, aliases ...string) bool {
