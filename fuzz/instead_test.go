@@ -133,3 +133,28 @@ func TestAnUnreadableFileMayBeIgnoredByRulesOfTheIndex(t *testing.T) {
 	}
 	w.must(os.Chmod(w.hidden, 0o644))
 }
+
+// Seed 100005864: git took in a file again under rules that are not in force any more,
+// and its index has the same id as before, but the file's times now. Git takes it for
+// unchanged from then on.
+func TestAFileThatGitTookInAgainIsWhatTheIndexHas(t *testing.T) {
+	for _, rules := range []string{"", "f ident\n"} {
+		w := plain(t, kind{})
+		w.write(".gitattributes", rules)
+		w.write("d/f", "a line\r\n$Id: x$\r\n")
+		w.git("-c", "core.autocrlf=input", "-c", "core.attributesFile=/dev/null", "add", "-A")
+		for range 2 {
+			w.age("d/f")
+			w.settle()
+			w.keep() // what the rules make of it
+			w.git("-c", "core.autocrlf=input", "update-index", "d/f")
+			w.settle()
+			s := w.keep()
+			if got, want := w.git("rev-parse", s.snap.Tree.String()+":d/f"), w.git("rev-parse", ":d/f"); got != want {
+				w.fail("the tree has %s, the index %s", got, want)
+			}
+			w.settle()
+			w.keep()
+		}
+	}
+}

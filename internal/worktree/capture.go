@@ -177,6 +177,9 @@ func (w *worker) reuse(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item
 func (w *worker) reuseGit(n *node, c *candidate, st *dirfd.Stat) (git oid.ID, flags stattable.EntryFlags, ok bool) {
 	o := c.old
 	converted := o.Flags&stattable.Converted != 0
+	if e := c.tracked.entry; e != nil && (converted || e.ID != o.Raw) && st.Mtime <= n.realm.repo.IndexStat.Mtime && w.settled(n, e, st) {
+		return e.ID, stattable.Converted, true
+	}
 	if converted && c.sameAttrs && c.sameIndex && !o.Git.IsZero() {
 		return o.Git, stattable.Converted, true
 	}
@@ -248,7 +251,13 @@ func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.E
 	if !w.matches(n, e, st) || !w.has(e.ID) {
 		return nil, false
 	}
-	return e, !n.sinceIndex(st.Mtime) && !n.realm.index.Racy(e, w.slack)
+	return e, w.settled(n, e, st)
+}
+
+// settled reports whether git takes a file for what an entry of the index has, and that
+// is sure.
+func (w *worker) settled(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
+	return w.matches(n, e, st) && w.has(e.ID) && !n.sinceIndex(st.Mtime) && !n.realm.index.Racy(e, w.slack)
 }
 
 // sinceIndex reports whether git cannot tell by a time that a file was last

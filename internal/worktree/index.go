@@ -117,7 +117,7 @@ type known struct {
 // indexDigest returns the digest of the index entries in a directory, from the
 // row if that can be believed.
 func (w *worker) indexDigest(n *node) (uint64, error) {
-	if n.noIndex {
+	if w.asked = nil; n.noIndex {
 		return 0, nil
 	}
 	if n.realm.trusted && !n.row.IsZero() {
@@ -127,7 +127,24 @@ func (w *worker) indexDigest(n *node) (uint64, error) {
 	if err != nil || dir == nil {
 		return 0, err
 	}
+	w.asked = dir
 	return dir.Digest, nil
+}
+
+// otherwise returns the entry of an index that was written since, if it has another
+// id for a file than the row has for git's tree; else nil.
+func (w *worker) otherwise(n *node, e stattable.Entry) *gitindex.Entry {
+	if w.asked == nil || n.side != inTree || e.Flags()&stattable.Tracked == 0 {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(w.asked.Entries, e.Name(), func(x gitindex.Entry, name string) int { return strings.Compare(x.Name, name) })
+	if !ok || w.asked.Entries[i].Stage != 0 {
+		return nil
+	}
+	if git := e.Git(); git.IsZero() || git == w.asked.Entries[i].ID {
+		return nil
+	}
+	return &w.asked.Entries[i]
 }
 
 // holds reports whether the index has something in a directory. In a submodule of

@@ -27,9 +27,10 @@ type worker struct {
 	cname   []byte            // of a name, NUL-terminated
 	payload []byte            // of trees
 	entries []tree.Entry
-	index   gitindex.Directory // of the directory that is looked at
-	present []bool             // of its names: they are on disk
-	rooms   [][]stattable.Item // of finished directories
+	index   gitindex.Directory  // of the directory that is looked at
+	asked   *gitindex.Directory // that, if it was read to compare a row; nil if the row is believed or there is none
+	present []bool              // of its names: they are on disk
+	rooms   [][]stattable.Item  // of finished directories
 	sorted  []stattable.Item
 }
 
@@ -167,11 +168,15 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 		if asked && e.GitMode() == tree.GitDir {
 			return false // see [listing.keepBelow]; the digest says nothing of that either
 		}
-		if !all && flags&alwaysLook == 0 && !names[e.Name()] {
+		other := w.otherwise(n, e)
+		if !all && flags&alwaysLook == 0 && !names[e.Name()] && other == nil {
 			continue
 		}
 		w.count.Stats++
 		err := dir.LstatRaw(e.CName(), &st)
+		if other != nil && err == nil && e.Same(&st) && w.settled(n, other, &st) {
+			return false // git took it in since, as other rules made it, and takes it for unchanged
+		}
 		if err == nil && e.Same(&st) && flags&(stattable.Young|stattable.Fresh) == 0 && touched(&st) < w.doubtful {
 			continue
 		}
