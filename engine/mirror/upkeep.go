@@ -49,14 +49,25 @@ func (u *Upkeep) Weight(r *gitbridge.Repo) int64 {
 }
 
 // With gives a mirror the upkeep of a program, which may be nil. From then on the
-// upkeep is this mirror's.
+// upkeep is this mirror's. What it knows of another repository it forgets.
 func (m *Mirror) With(u *Upkeep) *Mirror {
 	if m.upkeep = u; u != nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
+		if u.of != nil && u.of.dir() != m.dir() {
+			u.due, u.known = false, false
+		}
 		u.of = m
 	}
 	return m
+}
+
+// dir is the git directory of the repository; "" if there is none.
+func (m *Mirror) dir() string {
+	if m.git() == nil {
+		return ""
+	}
+	return m.git().Layout().GitDir
 }
 
 // Run does what snapshots have left to the time between two turns. The mirror that the
