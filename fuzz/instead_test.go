@@ -158,3 +158,31 @@ func TestAFileThatGitTookInAgainIsWhatTheIndexHas(t *testing.T) {
 		}
 	}
 }
+
+// Seed 100007582: where links are not trusted git takes a file in the place of a link
+// for unchanged, too, and its id stays whatever the rules say now.
+func TestAFileInThePlaceOfALinkIsWhatTheIndexHas(t *testing.T) {
+	for _, mode := range []os.FileMode{0o644, 0o755} {
+		w := plain(t, kind{})
+		w.git("config", "core.symlinks", "false")
+		blob, err := w.tryGit("a", "hash-object", "-w", "--stdin")
+		w.must(err)
+		w.git("update-index", "--add", "--cacheinfo", "120000,"+blob+",d/link")
+		w.write("d/link", "a line\r\n")
+		w.must(os.Chmod(w.path("d/link"), mode))
+		w.reopen()
+		w.settle()
+		w.keep()
+		w.age("d/link")
+		w.settle()
+		w.git("-c", "core.autocrlf=input", "add", "-A")
+		for range 2 {
+			w.settle()
+			s := w.keep()
+			if got := w.git("ls-tree", s.snap.Tree.String(), "d/link"); got != "120000 blob "+w.git("rev-parse", ":d/link")+"\td/link" {
+				w.fail("the tree has %s", got)
+			}
+			w.write("g", w.content())
+		}
+	}
+}

@@ -211,11 +211,15 @@ func (s *scan) has(id oid.ID) bool { return s.cfg.Has != nil && s.cfg.Has(id) }
 
 // matches reports whether the index has the stat data that the file has now.
 func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
-	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 || e.Mode.Type() != st.Mode.Type() {
+	if e == nil || n.nested || e.ID.IsZero() || e.Flags&gitindex.IntentToAdd != 0 {
+		return false
+	}
+	asFile := w.cfg.Settings.NoSymlinks && e.Mode.Type() == tree.Symlink && st.Mode.Type() == tree.File // how a link is checked out
+	if e.Mode.Type() != st.Mode.Type() && !asFile {
 		return false
 	}
 	const executable = 0o100
-	if st.Mode.Type() == tree.File && !w.cfg.Settings.NoFileMode && (e.Mode^st.Mode)&executable != 0 {
+	if st.Mode.Type() == tree.File && !asFile && !w.cfg.Settings.NoFileMode && (e.Mode^st.Mode)&executable != 0 {
 		return false
 	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
