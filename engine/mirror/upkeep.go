@@ -49,13 +49,13 @@ func (u *Upkeep) Weight(r *gitbridge.Repo) int64 {
 }
 
 // With gives a mirror the upkeep of a program, which may be nil. From then on the
-// upkeep is this mirror's. What it knows of another repository it forgets.
+// upkeep is this mirror's. What another repository weighed is forgotten.
 func (m *Mirror) With(u *Upkeep) *Mirror {
 	if m.upkeep = u; u != nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		if u.of != nil && u.of.dir() != m.dir() {
-			u.due, u.known = false, false
+			u.known = false
 		}
 		u.of = m
 	}
