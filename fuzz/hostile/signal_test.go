@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -101,6 +102,9 @@ func TestASignalEndsACommandThatWaits(t *testing.T) {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 			t.Run(name+"/"+unix.SignalName(sig), func(t *testing.T) {
 				t.Parallel()
+				if signal.Ignored(sig) {
+					t.Skipf("SKIPPED: this run was told to ignore %v, as by nohup, and so is what it starts", sig)
+				}
 				w := newWorld(t).recorded()
 				defer wait.prepare(w)()
 				cmd := w.waiting(wait.args...)
