@@ -76,6 +76,33 @@ func TestAFilterThatIsGoneDoesNotHideTheBytesOnDisk(t *testing.T) {
 	}
 }
 
+// Seed 99007549: the rule of a filter that keeps the length of a file went after git
+// had taken it in, before anybody had looked at the file as it is now.
+func TestAFilterThatIsGoneDoesNotHideBytesThatNobodyHasSeen(t *testing.T) {
+	for _, seen := range []bool{false, true} { // an earlier state of the file
+		w := plain(t, kind{})
+		w.git("config", "filter.same.clean", "tr a b")
+		w.reopen()
+		w.write(".gitattributes", "f filter=same\n")
+		if seen {
+			w.write("f", "other\n")
+			w.settle()
+			w.keep()
+		}
+		w.write("f", "aaa\n")
+		w.age("f")
+		w.settle()
+		w.git("add", "-A")
+		w.write(".gitattributes", "f -filter\n")
+		if seen {
+			w.git("config", "--unset", "filter.same.clean") // then the row tells that the rules were others
+			w.reopen()
+		}
+		time.Sleep(1100 * time.Millisecond)
+		w.keep()
+	}
+}
+
 func TestIndexedRulesOutsideOfAConeAreNotInForce(t *testing.T) {
 	for _, mode := range [][]string{{"--cone", "--no-sparse-index"}, {"--cone", "--sparse-index"}, {"--no-cone"}} {
 		w := plain(t, kind{})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 )
 
 // The errors of [Conversion.Clean], besides those of reading the index and of
@@ -65,6 +66,20 @@ type Filter struct {
 	Process  string // a shell command that speaks the filter protocol; wins over Clean
 	Required bool   // a file that cannot be filtered must not be taken as it is
 }
+
+// KeepsLength reports whether a filter may be configured whose result is as long as
+// what it was given, and differs. Git LFS is none: what it makes of a file is a pointer,
+// and of a pointer itself.
+func (cfg *Config) KeepsLength() bool {
+	for _, f := range cfg.Filters {
+		if f.Process != "" && !isLFS(f.Process) || f.Process == "" && f.Clean != "" && !isLFS(f.Clean) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLFS(command string) bool { return strings.HasPrefix(command, "git-lfs ") }
 
 // A Conversion is what git does to the bytes of a file on their way into the
 // repository. It is a value without resources and may be shared.

@@ -281,6 +281,9 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 		return false // in the last case the row knows that git converted the file, or that it may have read it too soon, as we did
 	}
 	if st.Mode.Type() == tree.File {
+		if n.realm.unlike || !n.row.IsZero() && !c.sameAttrs {
+			return false // the rules of now do not say how git made the entry
+		}
 		shrinks, identity := w.shrinks(n, c.name)
 		if size, ok := w.size(n.realm, e); !shrinks || !ok || size != st.Size {
 			return false

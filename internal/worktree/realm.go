@@ -22,6 +22,7 @@ type realm struct {
 	attributes *attr.Chain
 	clean      *attr.Config
 	plain      bool // without an attribute nothing is converted
+	unlike     bool // a filter that is not in force now may have made an index entry as long as its file, and unlike it
 
 	key     uint64 // of the index file; 0 if it may change without a trace
 	trusted bool   // the rows' index digests were made from this very file
@@ -45,7 +46,7 @@ func (s *scan) enterRealm(n *node, repo *Repo) error {
 	if r.clean == nil {
 		r.clean = &attr.Config{}
 	}
-	r.plain = r.clean.Conversion(attr.Attrs{}).Identity()
+	r.plain, r.unlike = r.clean.Conversion(attr.Attrs{}).Identity(), r.clean.KeepsLength()
 	n.realm, n.noIndex = r, repo.Index == nil
 	n.row = s.row(n)
 	if !s.young(&repo.IndexStat) {
