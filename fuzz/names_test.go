@@ -4,7 +4,9 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // The names are few, so that they meet again as something else.
@@ -15,7 +17,17 @@ var (
 		strings.Repeat("long", 63) + "end", "é", "$(x)", "a.txt.", "~", "%41"}
 	twinNames    = []string{"F", "Out", "G.TXT", "D"}
 	refusedNames = []string{".GIT", "git~1", ".git ", ".Git.", ".git::$INDEX_ALLOCATION"}
+	allNames     = slices.Concat(dirNames, fileNames, oddNames, twinNames, refusedNames, decomposed)
 )
+
+// eitherCase are the letters that some name has in upper case: a pattern that has one
+// of them matches other names where core.ignoreCase is set.
+var eitherCase = strings.Map(func(r rune) rune {
+	if unicode.IsUpper(r) {
+		return r
+	}
+	return -1
+}, strings.Join(allNames, ""))
 
 // dirName draws the path of a directory, "" for the root.
 func (w *world) dirName() string {
@@ -81,7 +93,7 @@ func (w *world) pattern() string {
 	}
 	if w.kind.Case && w.kind.Twins { // it must mean the same in either case
 		p = strings.Map(func(r rune) rune {
-			if strings.ContainsRune("aAfFoOuUtTgGxXdD", r) {
+			if strings.ContainsRune(eitherCase, r) || strings.ContainsRune(eitherCase, unicode.ToUpper(r)) {
 				return '?'
 			}
 			return r
