@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
@@ -166,6 +167,25 @@ func (p *planner) add(c tree.Change) error {
 		}
 		p.plan.Force = append(p.plan.Force, c.Path)
 	}
+	if err := p.makeParents(c.Path); err != nil {
+		return err
+	}
+	if err := p.step(c); err != nil {
+		return err
+	}
+	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
+		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
+	}
+	return nil
+}
+
+// makeParents takes the directories into the plan that a path needs and that were
+// not selected. A path that is never written needs none: redo would not know
+// what brought them.
+func (p *planner) makeParents(path string) error {
+	if slices.ContainsFunc(strings.Split(path, "/"), apply.DotGit) {
+		return nil
+	}
 	for _, dir := range p.parents {
 		if dir.From.Mode.Type() == tree.Absent && p.present.Disk.Mode(dir.Path).IsDir() {
 			continue // ignored, and there: its permissions were not asked for
@@ -178,12 +198,6 @@ func (p *planner) add(c tree.Change) error {
 		}
 	}
 	p.parents = nil
-	if err := p.step(c); err != nil {
-		return err
-	}
-	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
-		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
-	}
 	return nil
 }
 
