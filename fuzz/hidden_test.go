@@ -307,3 +307,33 @@ func TestAttributesThatCouldNotBeReadAreForgottenWhenTheyAreGone(t *testing.T) {
 		}
 	}
 }
+
+// Seed 100100811: the attributes of a closed directory are not gone. The oracle took
+// them for that, and made them empty in the tree.
+func TestTheRulesInAClosedDirectoryAreNotGone(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	for _, mode := range []fs.FileMode{0, 0o200, 0o400, 0o600} {
+		w := plain(t, kind{})
+		for _, p := range []string{".gitattributes", "d/.gitattributes", "e/.gitattributes"} {
+			w.write(p, "*.t text\n")
+		}
+		w.git("add", "-A")
+		w.must(os.Remove(w.path(".gitattributes")))
+		w.must(os.Remove(w.path("e/.gitattributes")))
+		w.settle()
+		w.hidden = w.path("d")
+		w.must(os.Chmod(w.hidden, mode))
+		gone := w.goneRules()
+		if !slices.Equal(gone, []string{".gitattributes", "e/.gitattributes"}) {
+			w.fail("%q are gone", gone)
+		}
+		r := w.record()
+		if want := w.expected(exception{empty: gone}, "").tree; r.Tree.String() != want {
+			w.fail("tree %s, git's without the rules that are gone %s", r.Tree, want)
+		}
+		w.must(os.Chmod(w.hidden, 0o755))
+		w.hidden = ""
+	}
+}
