@@ -356,6 +356,9 @@ func (v *View) find(it item) (f found) {
 	if err != nil {
 		return found{}
 	}
+	if it.digest == o.digest || it.digest == f.base { // the same again, or as it was before
+		return found{chunk: true}
+	}
 	f.baseChunk, f.baseRow = c, bytes.Clone(row)
 	return f
 }

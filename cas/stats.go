@@ -9,6 +9,7 @@ type Stats struct {
 	FileBytes   int64 // of the file
 	StoredBytes int64 // of the chunks as they are stored
 	RawBytes    int64 // of the chunks' contents
+	Decoded     int64 // frames that were decoded with this handle: what reading costs
 }
 
 // Stats counts what is stored. It reads the index, not the contents.
@@ -34,6 +35,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	st.Decoded = s.decoded.Load()
 	st.FileBytes, err = fileSize(s.path)
 	return st, err
 }

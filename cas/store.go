@@ -61,6 +61,8 @@ type Store struct {
 	idle   idle
 	lock   durable.LockFile
 	mended atomic.Bool
+	// decoded counts the frames that were decoded.
+	decoded atomic.Int64
 	*tools
 }
 
@@ -68,6 +70,7 @@ type Store struct {
 // for a single request finds them warm: to make them costs more than the request.
 type tools struct {
 	codecs   codecs
+	recall   recall
 	cuts     cutters
 	buffers  sync.Pool // of full batches
 	payloads sync.Pool // *[]byte, of one payload on its way into a batch

@@ -226,12 +226,19 @@ func (s *Store) expand(d digest, c chunk, row, base []byte) ([]byte, error) {
 	if c.base != (digest{}) && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %x", ErrCorrupt, d)
 	}
+	if raw := s.recall.find(d, row); base == nil && raw != nil {
+		return raw, nil
+	}
+	s.decoded.Add(1)
 	raw, err := s.codecs.decode(row, base, int(c.raw))
 	if err != nil {
 		return nil, fmt.Errorf("chunk %x: %w", d, err)
 	}
 	if blake3.Sum256(raw) != d {
 		return nil, fmt.Errorf("%w: the bytes of chunk %x are not what they were", ErrCorrupt, d)
+	}
+	if base == nil {
+		s.recall.keep(d, row, raw)
 	}
 	return raw, nil
 }

@@ -22,6 +22,7 @@ import (
 // operation, makes the changes, and records the end. The caller gives the kind of
 // the operation, and what an undo or a redo takes back.
 func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
+	defer e.objects.Recall(ctx)()
 	b, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)

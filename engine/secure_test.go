@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -117,5 +119,42 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 	_, err = e.Undo(ctx)
 	if p.must(err); p.read("d/f") != "2" || damaged < 2 {
 		t.Errorf("%q, %d directories were damaged", p.read("d/f"), damaged)
+	}
+}
+
+// A content is needed three times: as the base of what it was edited to, to read that
+// back, and to be written. An edit is decoded when it is read back.
+func TestARestoreDecodesEachContentOnce(t *testing.T) {
+	p := newPlace(t, false)
+	e, ctx := p.open(), context.Background()
+	const dirs, files = 5, 100
+	name := func(i int) string { return fmt.Sprintf("d%d/f%d", i%dirs, i) }
+	for i := range files {
+		p.write(name(i), strings.Repeat(fmt.Sprintf("line %d of a text\n", i*i), 300+i))
+	}
+	one := p.snap(e, "one", nil)
+	for i := range files {
+		p.write(name(i), p.read(name(i))+"an edit\n")
+	}
+	decoded := func() int64 {
+		st, err := p.storeOf(e).Stats(ctx)
+		p.must(err)
+		return st.Decoded
+	}
+	began := decoded()
+	r, err := e.Restore(ctx, one.ID, nil)
+	p.must(err)
+	if r.Written != files || len(r.Conflicts) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	const trees = 4 * (dirs + 1) // as the base, as an edit, and of what is not kept
+	if n := decoded() - began; n < 2*files || n > 2*files+trees {
+		t.Errorf("%d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
+	}
+	began = decoded()
+	_, err = e.Undo(ctx)
+	p.must(err)
+	if n := decoded() - began; n < 2*files || n > 2*files+trees {
+		t.Errorf("to undo it %d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
 	}
 }

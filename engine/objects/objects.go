@@ -55,6 +55,15 @@ func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload [
 	return 0, nil, missing(id)
 }
 
+// Recall is [cas.Store.Recall], where there is a store.
+func (o *Objects) Recall(ctx context.Context) (forget func()) {
+	s, err := o.Store(ctx)
+	if err != nil || s == nil {
+		return func() {}
+	}
+	return s.Recall()
+}
+
 func missing(id oid.ID) error {
 	return fmt.Errorf("%w: object %v is missing", records.ErrDamaged, id)
 }

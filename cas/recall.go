@@ -1,0 +1,78 @@
+package cas
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/zeebo/blake3"
+)
+
+// recallBytes is how much is kept decoded at most. What comes first is kept: who
+// reads the same many contents several times reads them in the same order each
+// time, and to make room for the last of them would leave none of them in time.
+const recallBytes = 16 << 20
+
+// A recall has the bytes of chunks that were decoded, and the digests of the frames
+// that they were decoded from.
+type recall struct {
+	mu    sync.Mutex
+	users int
+	bytes int
+	kept  map[digest]recalled
+}
+
+type recalled struct {
+	frame digest // of the row of the bucket data
+	raw   []byte
+}
+
+// Recall keeps decoded what is read until forget is called, up to a few megabytes: for
+// an operation that reads the same contents more than once. Each reading looks at
+// the frame in the file all the same, and decodes it again unless it is byte for
+// byte the one that was decoded. Deltas are not kept, their bases are. It is for all
+// stores of the process.
+func (s *Store) Recall() (forget func()) {
+	r := &s.recall
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users++
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.users--; r.users == 0 {
+			r.kept, r.bytes = nil, 0
+		}
+	})
+}
+
+// find returns the bytes of a chunk whose frame was decoded before, or nil.
+func (r *recall) find(d digest, row []byte) []byte {
+	r.mu.Lock()
+	k, ok := r.kept[d]
+	r.mu.Unlock()
+	if !ok || blake3.Sum256(row) != k.frame {
+		return nil
+	}
+	return bytes.Clone(k.raw)
+}
+
+// keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
+func (r *recall) keep(d digest, row, raw []byte) {
+	r.mu.Lock()
+	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= recallBytes
+	r.mu.Unlock()
+	if !wanted {
+		return
+	}
+	k := recalled{frame: blake3.Sum256(row), raw: bytes.Clone(raw)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, has := r.kept[d]; has || r.users == 0 {
+		return
+	}
+	if r.kept == nil {
+		r.kept = map[digest]recalled{}
+	}
+	r.kept[d] = k
+	r.bytes += len(raw)
+}

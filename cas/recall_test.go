@@ -1,0 +1,136 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// readOne reads an object.
+func readOne(t *testing.T, s *Store, id oid.ID) (p []byte, err error) {
+	t.Helper()
+	err = s.View(t.Context(), func(v *View) (err error) {
+		_, p, err = v.Object(id)
+		return err
+	})
+	return p, err
+}
+
+func TestWhatIsRecalledIsDecodedOnce(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	payload := text(r, 20<<10)
+	id := put(t, s, payload)[0]
+	g := s.Stage()
+	edited, err := g.Put(t.Context(), oid.Blob, append(bytes.Clone(payload), "an edit\n"...), id)
+	if err == nil {
+		err = g.Commit(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := s.decoded.Load()
+	first, second := s.Recall(), s.Recall()
+	for range 3 {
+		got, err := readOne(t, s, id)
+		if err != nil || !bytes.Equal(got, payload) {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+		clear(got) // what a caller does with its bytes is nobody else's
+	}
+	if n := s.decoded.Load() - began; n != 1 {
+		t.Errorf("%d frames were decoded, want 1", n)
+	}
+	if _, err := readOne(t, s, edited); err != nil || s.decoded.Load()-began != 2 {
+		t.Errorf("of a delta and its base %d were decoded, %v; want the delta alone", s.decoded.Load()-began-1, err)
+	}
+	first()
+	first() // does nothing
+	if _, err := readOne(t, s, id); err != nil || s.decoded.Load()-began != 2 {
+		t.Errorf("it was forgotten before all were done, %v", err)
+	}
+	second()
+	if len(s.recall.kept) != 0 {
+		t.Error("something stays in memory")
+	}
+	if _, err := readOne(t, s, id); err != nil || s.decoded.Load()-began != 3 {
+		t.Errorf("it was not decoded again, %v", err)
+	}
+}
+
+func TestARecallTakesADamagedFrameForDamaged(t *testing.T) {
+	s := newStore(t)
+	payload := text(seeded(t), 20<<10)
+	id := put(t, s, payload)[0]
+	defer s.Recall()()
+	if _, err := readOne(t, s, id); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, s, blake3.Sum256(payload), false)
+	if _, err := readOne(t, s, id); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("Object gives %v", err)
+	}
+	err := s.View(t.Context(), func(v *View) error { return v.ReadBack(id) })
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("ReadBack gives %v", err)
+	}
+}
+
+func TestARecallIsBounded(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	var payloads [][]byte
+	for range recallBytes/wholeMax + 10 {
+		payloads = append(payloads, noise(r, wholeMax))
+	}
+	ids := put(t, s, payloads...)
+	defer s.Recall()()
+	for range 2 {
+		for i, id := range ids {
+			if got, err := readOne(t, s, id); err != nil || !bytes.Equal(got, payloads[i]) {
+				t.Fatalf("content %d: %v", i, err)
+			}
+		}
+	}
+	if n := s.recall.bytes; n == 0 || n > recallBytes {
+		t.Errorf("%d bytes are kept, at most %d may be", n, recallBytes)
+	}
+	if n := int(s.decoded.Load()); n >= 2*len(ids) || n < len(ids) {
+		t.Errorf("%d frames were decoded to read %d contents twice", n, len(ids))
+	}
+}
+
+// What is put again as it is, or as an edit of it began, is found, and no delta of it
+// is made from itself.
+func TestTheSameAgainIsNotDecoded(t *testing.T) {
+	s := newStore(t)
+	payload := text(seeded(t), 20<<10)
+	id := put(t, s, payload)[0]
+	after := func(payload []byte, base oid.ID) oid.ID {
+		g := s.Stage()
+		id, err := g.Put(t.Context(), oid.Blob, payload, base)
+		if err == nil {
+			err = g.Commit(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	later := append(bytes.Clone(payload), "an edit\n"...)
+	edited := after(later, id)
+	began := s.decoded.Load()
+	after(payload, id)
+	after(payload, edited)
+	after(later, edited)
+	if n := s.decoded.Load() - began; n != 0 {
+		t.Errorf("%d frames were decoded", n)
+	}
+	for id, want := range map[oid.ID][]byte{id: payload, edited: later} {
+		if got, err := readOne(t, s, id); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v: %d bytes, %v", id, len(got), err)
+		}
+	}
+}
