@@ -24,7 +24,7 @@ const (
 type load struct {
 	objects []stagedObject
 	chunks  []stagedChunk
-	bytes   int // of frames
+	bytes   int // of frames, and of what is kept beside them
 }
 
 type stagedObject struct {
@@ -66,10 +66,7 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 }
 
 func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
-	err := g.s.Update(ctx, func(u *Update) error {
-		g.look(&u.View)
-		return u.write(l)
-	})
+	err := g.place(ctx, l)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.err = errors.Join(g.err, err)
@@ -100,7 +97,7 @@ func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
 		return err
 	}
 	err := g.s.Update(ctx, func(u *Update) error {
-		if err := u.write(g.ready); err != nil {
+		if err := g.writeRest(u); err != nil {
 			return err
 		}
 		if err := g.swept(&u.View); err != nil || fn == nil {
@@ -125,21 +122,35 @@ func (g *Stage) Flush(ctx context.Context) error {
 	}
 	err := g.s.Update(ctx, func(u *Update) error {
 		g.look(&u.View)
-		return u.write(g.ready)
+		return g.writeRest(u)
 	})
 	if err == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		for i := range g.ready.objects {
-			g.seen[g.ready.objects[i].id] = struct{}{} // large ones too
+		for id := range g.large {
+			g.seen.add(id)
 		}
-		g.ready = &load{}
+		clear(g.large)
+		g.ready, g.placed = &load{}, placement{}
 	}
 	return err
 }
 
-// finish works off the last batch and puts the rows of the large objects,
-// whose chunks are all there now, into the last load.
+// writeRest writes what is not in the store yet when a stage is made durable. The
+// chunks of the large objects are all there then.
+func (g *Stage) writeRest(u *Update) error {
+	l := &load{chunks: g.ready.chunks, objects: slices.Clone(g.ready.objects)}
+	for id, f := range g.large {
+		l.objects = append(l.objects, stagedObject{id, f.row, f.chunks})
+	}
+	if err := u.write(l); err != nil {
+		return err
+	}
+	return u.forgetNotes(g.placed.notes)
+}
+
+// finish works off the last batch. If frames lie in the store without rows, the
+// last ones are put there too, and all get their rows.
 func (g *Stage) finish(ctx context.Context) error {
 	g.mu.Lock()
 	last := g.batch
@@ -152,11 +163,16 @@ func (g *Stage) finish(ctx context.Context) error {
 		return err
 	}
 	g.settle()
-	for id, f := range g.large {
-		g.ready.objects = append(g.ready.objects, stagedObject{id, f.row, f.chunks})
+	if g.err != nil || g.placed.chunks.n == 0 {
+		return g.err
 	}
-	clear(g.large)
-	return g.err
+	if len(g.ready.chunks) > 0 {
+		if err := g.place(ctx, g.ready); err != nil {
+			return err
+		}
+		g.ready = &load{}
+	}
+	return g.name(ctx)
 }
 
 // write puts a load into the buckets: frames nearly in the order they came, so
@@ -211,20 +227,28 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 		missing = append(missing, c)
 		added[c.digest] = struct{}{}
 	}
+	err := u.putFrames(missing, func(c *stagedChunk, seq uint64) {
+		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
+		rows = append(rows, keyed{c.digest[:], row.encode(c.digest[:])})
+	})
+	return rows, err
+}
+
+// putFrames writes frames, and calls fn with each and its number.
+func (u *Update) putFrames(missing []*stagedChunk, fn func(c *stagedChunk, seq uint64)) error {
 	seq, err := nextSeq(u.data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	u.data.FillPercent = dataFillPercent
 	for _, c := range arrange(missing) {
 		if err := u.put(u.data, dataName, seqKey(seq), c.row); err != nil {
-			return nil, err
+			return err
 		}
-		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
-		rows = append(rows, keyed{c.digest[:], row.encode(c.digest[:])})
+		fn(c, seq)
 		seq++
 	}
-	return rows, u.data.SetSequence(seq - 1)
+	return u.data.SetSequence(seq - 1)
 }
 
 // checkBase checks that a delta's base is stored and not a delta.

@@ -24,8 +24,10 @@ const (
 	// tables are fresh memory, and that costs more than compressing a few.
 	itemsEach = 16
 	// loadBytes of frames are written at once, while the next are being made:
-	// this bounds a stage's memory, whatever is put into it.
-	loadBytes = 10 << 20
+	// this bounds a stage's memory, whatever is put into it. What is kept of each
+	// beside its bytes counts too.
+	loadBytes      = 10 << 20
+	loadBytesExtra = 256
 	// payloadBytesMin is the least room made for a payload: most fit.
 	payloadBytesMin = 16 << 10
 )
@@ -41,11 +43,12 @@ type Stage struct {
 	s *Store
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
-	seen     map[oid.ID]struct{}  // what was put
+	seen     idSet                // what was put
 	sweeps   uint64               // of the store, when it was first looked at
 	looked   bool                 // it was
 	batch    *batch               // payloads that nothing was done with yet
 	ready    *load                // frames to be written
+	placed   placement            // frames that are written, and have no rows yet
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
 	err      error                // of a load that could not be written
@@ -81,7 +84,7 @@ func (s *Store) Stage() *Stage {
 }
 
 func (g *Stage) reset() {
-	g.seen = make(map[oid.ID]struct{})
+	g.seen, g.placed = idSet{}, placement{}
 	g.large = make(map[oid.ID]largeFile)
 	g.batch, g.ready, g.err, g.looked = &batch{}, &load{}, nil, false
 }
@@ -91,9 +94,8 @@ func (g *Stage) reset() {
 func (g *Stage) Has(id oid.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, small := g.seen[id]
 	_, large := g.large[id]
-	return small || large
+	return large || g.seen.has(id)
 }
 
 // look notes, when the stage first relies on the store, how often that was
@@ -112,7 +114,7 @@ func (g *Stage) swept(v *View) error {
 	if !g.looked || g.sweeps == v.Sweeps() {
 		return nil
 	}
-	for id := range g.seen {
+	for id := range g.seen.all() {
 		if !v.Has(id) {
 			return fmt.Errorf("object %v: %w", id, ErrSwept)
 		}
@@ -226,12 +228,9 @@ func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 		g.mu.Unlock()
 		return err
 	}
-	if _, seen := g.seen[it.id]; seen && !it.id.IsZero() {
+	if !it.id.IsZero() && g.seen.add(it.id) {
 		g.mu.Unlock()
 		return nil
-	}
-	if !it.id.IsZero() {
-		g.seen[it.id] = struct{}{}
 	}
 	b := g.batch
 	if b.buf == nil {
@@ -293,7 +292,7 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	}
 	workers.Wait()
 	for i := range l.chunks {
-		l.bytes += len(l.chunks[i].row)
+		l.bytes += len(l.chunks[i].row) + loadBytesExtra
 	}
 	if err := ctx.Err(); err != nil {
 		return err // some frames were not made
@@ -384,10 +383,11 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 	return c
 }
 
-// Discard forgets what was staged. It waits for a write that is under way. What
-// that write has stored stays until a sweep removes it.
+// Discard forgets what was staged, and frees what a large stage has written, as
+// far as it can. What is left a sweep removes when it is old.
 func (g *Stage) Discard() {
 	g.settle()
+	_ = g.free(context.Background())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reset()

@@ -166,16 +166,17 @@ type sweeper struct {
 	deadObjects [][]byte
 	deadChunks  [][]byte
 	deadFrames  []uint64
+	deadNotes   [][]byte
 	bytes       int64
 }
 
 func (w *sweeper) run(dry bool) (SweepReport, error) {
-	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks} {
+	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks, w.findUnnamed} {
 		if err := step(); err != nil {
 			return SweepReport{}, err
 		}
 	}
-	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadChunks), Bytes: w.bytes}
+	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes}
 	if dry {
 		return report, nil
 	}
@@ -247,7 +248,7 @@ func (w *sweeper) eachChunk(fn func(key []byte, c chunk)) error {
 }
 
 func (w *sweeper) remove() error {
-	if len(w.deadObjects)+len(w.deadChunks) > 0 {
+	if len(w.deadObjects)+len(w.deadFrames) > 0 {
 		if err := w.u.objects.SetSequence(w.u.Sweeps() + 1); err != nil {
 			return err
 		}
@@ -268,5 +269,16 @@ func (w *sweeper) remove() error {
 			return err
 		}
 	}
-	return nil
+	return w.u.forgetNotes(w.deadNotes)
+}
+
+// findUnnamed adds the frames that a stage placed and never gave rows.
+func (w *sweeper) findUnnamed() error {
+	frames, notes, err := w.unnamed()
+	for seq, size := range frames {
+		w.deadFrames = append(w.deadFrames, seq)
+		w.bytes += int64(size - 1)
+	}
+	w.deadNotes = notes
+	return err
 }
