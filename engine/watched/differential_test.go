@@ -155,7 +155,7 @@ func (w *world) snapshot() *engine.Recorded {
 	return r
 }
 
-// turn does some things, takes a snapshot, and compares it.
+// turn does some things, and compares.
 func (w *world) turn() {
 	w.done = w.done[:0]
 	for range w.r.IntN(5) {
@@ -164,6 +164,12 @@ func (w *world) turn() {
 	if w.r.IntN(3) == 0 {
 		w.audit()
 	}
+	w.compare()
+}
+
+// compare compares a snapshot with what a look at everything finds.
+func (w *world) compare() {
+	w.t.Helper()
 	only, _ := w.tree.State()
 	got := w.snapshot()
 	if w.scans != nil {

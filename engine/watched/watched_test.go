@@ -227,3 +227,29 @@ func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
 		t.Errorf("repositories below: %v", r.Nested)
 	}
 }
+
+// Seed 57026: a directory that is mounted in the worktree was deleted under its other
+// name, in the worktree or outside of it. Where it is mounted nothing can be listed any
+// more, and the kernel tells nobody.
+func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
+	for _, other := range []string{"w/d/d/out", "outside"} {
+		w := plain(t)
+		w.file("f", "1")
+		from, at := filepath.Join(w.base, other), filepath.Join(w.dir, "e")
+		for _, dir := range []string{from, at, filepath.Join(w.dir, "d/d")} {
+			w.must(os.MkdirAll(dir, 0o755))
+		}
+		if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
+			t.Skipf("SKIPPED: mount: %v", err)
+		}
+		t.Cleanup(w.unmount)
+		w.settle()
+		for _, gone := range []string{from, filepath.Join(w.dir, "d/d")} {
+			w.must(os.RemoveAll(gone))
+			w.compare()
+		}
+		if w.watched != 2 {
+			t.Errorf("%d of two turns looked only where something changed", w.watched)
+		}
+	}
+}

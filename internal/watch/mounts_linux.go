@@ -16,6 +16,11 @@ type mounts struct {
 	fd   int // not an os.File: the runtime would ask the kernel for news of it, and have them in our place
 	root string
 	were string
+
+	// below are the directories below the root, by their paths from there, at which
+	// something is mounted. Where that is a directory that has another name as well it
+	// may be deleted under that name, which is told there, if anybody hears it.
+	below []string
 }
 
 const mountsPath = "/proc/self/mountinfo"
@@ -23,7 +28,7 @@ const mountsPath = "/proc/self/mountinfo"
 func mountsAt(root string) (m mounts, err error) {
 	m.root = root
 	if m.fd, err = unix.Open(mountsPath, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
-		m.were, err = m.now()
+		m.were, m.below, err = m.now()
 	}
 	return m, err
 }
@@ -41,7 +46,7 @@ func (m *mounts) changed() error {
 	if n, err := unix.Poll(fds, 0); err == nil && n == 0 {
 		return nil
 	}
-	now, err := m.now()
+	now, _, err := m.now()
 	if err != nil {
 		return doubt(err.Error())
 	}
@@ -51,25 +56,24 @@ func (m *mounts) changed() error {
 	return nil
 }
 
-// now returns the lines of the table that matter.
-func (m *mounts) now() (string, error) {
+// now returns the lines of the table that matter, and the places below the root.
+func (m *mounts) now() (lines string, below []string, err error) {
 	table, err := os.ReadFile(mountsPath)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	return m.of(table)
 }
 
-// of returns the lines of a table that matter. It refuses those by which changes
-// would be missed.
-func (m *mounts) of(table []byte) (string, error) {
+// of is now for a table. It refuses lines by which changes would be missed.
+func (m *mounts) of(table []byte) (lines string, below []string, err error) {
 	var out strings.Builder
 	var around, kind string // where the file system of the root is mounted
 	for line := range bytes.Lines(table) {
 		fields := bytes.Fields(line)
 		i := slices.IndexFunc(fields, func(field []byte) bool { return string(field) == "-" })
 		if len(fields) < 5 || i < 0 || i+1 >= len(fields) {
-			return "", errEvent
+			return "", nil, errEvent
 		}
 		at, of := unescape(string(fields[4])), string(fields[i+1])
 		if !m.concerns(at) {
@@ -78,13 +82,14 @@ func (m *mounts) of(table []byte) (string, error) {
 		out.Write(line)
 		if !inside(m.root, at) {
 			if err := suits(at, of); err != nil {
-				return "", err
+				return "", nil, err
 			}
+			below = append(below, strings.TrimPrefix(at[len(m.root):], "/"))
 		} else if len(at) >= len(around) { // a later one lies over an earlier one
 			around, kind = at, of
 		}
 	}
-	return out.String(), tells(around, kind)
+	return out.String(), below, tells(around, kind)
 }
 
 // suits refuses a file system below the root that others may change without this

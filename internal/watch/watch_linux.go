@@ -249,6 +249,9 @@ func (w *Watcher) Take(ctx context.Context) ([]Change, error) {
 	if w.doubt != nil {
 		return nil, w.doubt
 	}
+	for _, dir := range w.mounts.below {
+		w.add(Change{Dir: dir}) // nobody may have told that it is deleted
+	}
 	return w.taken(), nil
 }
 

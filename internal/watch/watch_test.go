@@ -203,8 +203,8 @@ func TestDoubtEndsTheWatching(t *testing.T) {
 
 func TestTwoMountsOfOneDirectoryAreBothTold(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{"a", "b"} {
-		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	for _, dir := range []string{"a/sub", "b"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	if err := unix.Mount(filepath.Join(root, "a"), filepath.Join(root, "b"), "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("SKIPPED: mount: %v", err)
@@ -213,19 +213,42 @@ func TestTwoMountsOfOneDirectoryAreBothTold(t *testing.T) {
 	w, err := New(root)
 	must(t, err)
 	t.Cleanup(w.Close)
-	for _, dir := range []string{"", "a", "b"} {
+	for _, dir := range []string{"", "a", "a/sub", "b", "b/sub"} {
 		must(t, w.Add(dir))
 	}
 	take(t, w)
-	write(t, filepath.Join(root, "a/f"), "1")
-	want(t, w, Change{Dir: "a", Name: "f"}, Change{Dir: "b", Name: "f"})
-	w.Remove("a")
-	write(t, filepath.Join(root, "a/g"), "1")
-	want(t, w, Change{Dir: "b", Name: "g"})
+	write(t, filepath.Join(root, "a/sub/f"), "1")
+	want(t, w, Change{Dir: "a/sub", Name: "f"}, Change{Dir: "b"}, Change{Dir: "b/sub", Name: "f"})
+	w.Remove("a/sub")
+	write(t, filepath.Join(root, "a/sub/g"), "1")
+	want(t, w, Change{Dir: "b"}, Change{Dir: "b/sub", Name: "g"})
 	must(t, unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH))
 	if _, err := w.Take(context.Background()); !errors.Is(err, ErrDoubt) {
 		t.Errorf("after an unmount: %v", err)
 	}
+}
+
+// It may be deleted under its other name, and nobody need be told.
+func TestWhereSomethingIsMountedEachTakeHasIt(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	at := filepath.Join(root, "d/the place")
+	must(t, os.MkdirAll(at, 0o755))
+	if err := unix.Mount(outside, at, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	w, err := New(root)
+	must(t, err)
+	t.Cleanup(w.Close)
+	for _, dir := range []string{"", "d", "d/the place"} {
+		must(t, w.Add(dir))
+	}
+	take(t, w)
+	for range 2 {
+		want(t, w, Change{Dir: "d/the place"})
+	}
+	must(t, os.Remove(outside))
+	want(t, w, Change{Dir: "d/the place"})
 }
 
 func TestManyChangesBecomeAllOfADirectory(t *testing.T) {
@@ -287,7 +310,7 @@ func TestOnlyFileSystemsOfThisMachineAreWatched(t *testing.T) {
 		{root + "nonsense\n", "unknown form"},
 		{"", "not all told"},
 	} {
-		_, err := m.of([]byte(c.table))
+		_, _, err := m.of([]byte(c.table))
 		if (err == nil) != (c.told == "") || err != nil && !strings.Contains(err.Error(), c.told) {
 			t.Errorf("%q: %v, want %q", c.table, err, c.told)
 		}
