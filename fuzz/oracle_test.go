@@ -182,8 +182,19 @@ func fatalIn(out string) []string {
 // for rules says nothing of what else is there.
 var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .*|fatal: unable to stat .*|[^:\n]*): Permission denied$`)
 
-// failedPath finds a file that git left out.
-var failedPath = regexp.MustCompile(`(?s)error: (?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/?' does not have a commit checked out|([^\n]*): can only add regular files)`)
+// failedPath finds in one of git's errors a file that it left out. A name may have
+// several lines.
+var failedPath = regexp.MustCompile(`(?s)^(?:unable to (?:add|index file) '(.*?)'(?: to index)?(?:\n|$)|'(.*?)/?' does not have a commit checked out|(.*?): can only add regular files)`)
+
+// failedFiles are the files that git says it left out.
+func failedFiles(out string) (files []string) {
+	for _, message := range strings.Split("\n"+out, "\nerror: ")[1:] {
+		if f := failedPath.FindStringSubmatch(message); f != nil {
+			files = append(files, f[1]+f[2]+f[3])
+		}
+	}
+	return files
+}
 
 // addAll runs git add -A until it comes to an end, without some paths.
 func (w *world) addAll(index string, without []string, recorded string) expectation {
@@ -211,13 +222,11 @@ func (w *world) addAll(index string, without []string, recorded string) expectat
 		out, err := w.oracleGit(index, args...)
 		x.denied = x.denied || deniedPath.MatchString(out)
 		m := fatalIn(out)
-		if err == nil || m == nil && !failedPath.MatchString(out) && strings.Contains(out, "The following paths are ignored") { // of those that were left for later
+		if err == nil || m == nil && len(failedFiles(out)) == 0 && strings.Contains(out, "The following paths are ignored") { // of those that were left for later
 			break
 		}
 		if m == nil {
-			for _, f := range failedPath.FindAllStringSubmatch(out, -1) {
-				x.failed = append(x.failed, f[1]+f[2]+f[3])
-			}
+			x.failed = append(x.failed, failedFiles(out)...)
 			if len(x.failed) == 0 || strings.Contains(out, "fatal:") {
 				w.fail("git add -A: %v\n%s", err, out)
 			}
