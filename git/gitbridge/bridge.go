@@ -21,6 +21,8 @@ type Job struct {
 	// Load returns an object from the store, or any error if it is not there.
 	// Trees are read by it, and what Source does not give.
 	Load func(id oid.ID) (oid.Kind, []byte, error)
+	// Tree returns a tree that is in memory, verified by its id; may be nil.
+	Tree func(id oid.ID) ([]byte, bool)
 	// Source is told which objects will be written, about in which order, and
 	// returns what gives them: in pieces, so that large ones need not fit into
 	// memory. If the writing begins again, Source is called again. Nil: Load is
@@ -152,33 +154,43 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 		}
 	}
 	report = Report{Written: len(ids), Looked: looked, Packed: len(ids) > looseMax}
-	if err := w.write(ctx, ids, w.source(ids)); err != nil {
-		return report, false, err
-	}
-	wrote := ids
-	if report.Packed {
-		wrote = nil
-	}
-	if len(found) > foundMax {
-		found = nil
-	}
-	w.note(wrote, found)
-	if w.job.Durable {
-		if err := w.db.Harden(ctx); err != nil {
-			return report, false, err
-		}
-	}
-	link, err := w.link(ctx, c, tip)
+	link, err := w.writeLinked(ctx, ids, found, w.newLink(c, tip))
 	if err != nil {
 		return report, false, err
 	}
-	if err := w.recorded(ctx); err != nil { // also where there was nothing to write
-		return report, false, err
-	}
-	if report.Link, again, err = w.append(ctx, c, tip, link); err != nil || again {
+	if report.Link, again, err = w.appendRecorded(ctx, c, tip, link); err != nil || again {
 		return report, again, err
 	}
 	return report, false, w.lookAgain(ctx, c, head, known)
+}
+
+// soon is for how long the snapshot's record is waited for with the new value of the ref
+// made and synced. Meanwhile no other process of ours can move a ref.
+const soon = 200 * time.Millisecond
+
+// appendRecorded is append when the snapshot is recorded, also where there was nothing
+// to write. What must be synced for it goes to the disk beside the record.
+func (w *writer) appendRecorded(ctx context.Context, c Commit, tip, link oid.ID) (_ oid.ID, again bool, err error) {
+	if w.job.Recorded != nil {
+		late, known := false, false
+		ready := func(ctx context.Context) error {
+			if known {
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(ctx, soon)
+			defer cancel()
+			err := w.job.Recorded(ctx)
+			known, late = err == nil, errors.Is(err, context.DeadlineExceeded)
+			return err
+		}
+		if id, again, err := w.append(ctx, c, tip, link, ready); !late {
+			return id, again, err
+		}
+	}
+	if err := w.recorded(ctx); err != nil {
+		return oid.ID{}, false, err
+	}
+	return w.append(ctx, c, tip, link, nil)
 }
 
 // trusted returns HEAD if what its tree has need not be looked up: where all of
@@ -299,27 +311,15 @@ func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	return trees
 }
 
-// link writes the link of the chain that keeps the snapshot behind a tip. A ref has yet
-// to name it.
-func (w *writer) link(ctx context.Context, c Commit, tip oid.ID) (id oid.ID, err error) {
-	payload := encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
-	id = w.r.Algorithm().Sum(oid.Commit, payload)
-	if err := w.write(ctx, []oid.ID{id}, made{id: payload}.source); err != nil {
-		return oid.ID{}, err
-	}
-	w.noteLink(id, payload)
-	return id, nil
-}
-
 // append puts the snapshot at the head of the chain. Whoever else did so
 // meanwhile is not lost: the ref is read again and the snapshot goes on top.
 // It gives up, for the caller to try again, where the chain was replaced. The
-// ref is at tip, and id is the link behind it.
-func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID) (_ oid.ID, again bool, err error) {
+// ref is at tip, and id is the link behind it. Ready is [gitref.Update.Ready].
+func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID, ready func(context.Context) error) (_ oid.ID, again bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
 	defer cancel()
 	for {
-		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time}
+		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time, Ready: ready}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {
 			return id, false, err
@@ -341,7 +341,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID) (_ oid.ID
 			return oid.ID{}, false, nil
 		}
 		tip = now
-		if id, err = w.link(ctx, c, tip); err != nil {
+		if id, err = w.writeLink(ctx, w.newLink(c, tip)); err != nil {
 			return oid.ID{}, false, err
 		}
 	}

@@ -67,8 +67,9 @@ func jobDied(name string) bool {
 }
 
 // note notes objects that the writer's job needs: those it wrote, and those it found.
-func (w *writer) note(wrote, found []oid.ID) {
-	var p []byte
+func (w *writer) note(wrote, found []oid.ID) { w.noteLines(w.noteOf(wrote, found)) }
+
+func (w *writer) noteOf(wrote, found []oid.ID) (p []byte) {
 	for _, id := range wrote {
 		w.r.weighed.add(w.r.db.LooseSize(id))
 		p = fmt.Appendf(p, "%s %s %v\n", noteWrote, w.name, id)
@@ -76,18 +77,20 @@ func (w *writer) note(wrote, found []oid.ID) {
 	for _, id := range found {
 		p = fmt.Appendf(p, "%s %s %v\n", noteFound, w.name, id)
 	}
-	w.noteLines(p)
+	return p
 }
 
 // noteLink notes a link of the chain that the writer's job wrote.
-func (w *writer) noteLink(id oid.ID, payload []byte) {
+func (w *writer) noteLink(id oid.ID, payload []byte) { w.noteLines(w.noteOfLink(id, payload)) }
+
+func (w *writer) noteOfLink(id oid.ID, payload []byte) []byte {
 	w.r.weighed.add(w.r.db.LooseSize(id))
-	w.noteLines(fmt.Appendf(nil, "%s %s %v %x\n", noteLink, w.name, id, payload))
+	return fmt.Appendf(nil, "%s %s %v %x\n", noteLink, w.name, id, payload)
 }
 
 func (w *writer) noteLines(p []byte) {
 	if len(p) > 0 {
-		w.r.appendTo(".loose", p)
+		w.r.appendTo(".loose", p, atOnce)
 		w.noted = true
 	}
 }
@@ -95,9 +98,15 @@ func (w *writer) noteLines(p []byte) {
 // notePack notes a pack that was written, by its path.
 func (r *Repo) notePack(path string, objects int) {
 	if path != "" {
-		r.appendTo(".packs", ownPack{filepath.Base(path), objects}.line())
+		r.appendTo(".packs", ownPack{filepath.Base(path), objects}.line(), atOnce)
 	}
 }
+
+// How a note goes to the disk.
+const (
+	atOnce    = true  // it is with the disk when it is written, so that the sync of the ref carries it along
+	atLeisure = false // some time
+)
 
 // appendTries is how often a note that meets renames is written.
 const appendTries = 100
@@ -106,23 +115,25 @@ const appendTries = 100
 // renames the file first and reads it then: so what went into a file that has
 // another name by now goes into the new one too. Each try that failed has met a
 // rename; a busy machine was seen to meet three in a row.
-func (r *Repo) appendTo(suffix string, p []byte) {
+func (r *Repo) appendTo(suffix string, p []byte, out bool) {
 	for range appendTries {
-		if r.own == "" || r.appendOnce(r.own+suffix, p) {
+		if r.own == "" || r.appendOnce(r.own+suffix, p, out) {
 			return
 		}
 	}
 }
 
 // appendOnce reports false if it has to be done again.
-func (r *Repo) appendOnce(path string, p []byte) bool {
+func (r *Repo) appendOnce(path string, p []byte, out bool) bool {
 	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return true
 	}
 	defer f.Close()
 	_, _ = f.Write(p)
-	gitodb.WriteOut(f) // so that the sync of the ref carries it along
+	if out {
+		gitodb.WriteOut(f)
+	}
 	mine, err := f.Stat()
 	if err != nil {
 		return true

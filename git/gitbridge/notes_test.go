@@ -61,7 +61,11 @@ func TestWhatACollectionTakesBeforeTheRefMovesComesBackAlthoughOthersPackedMeanw
 		first := r.turns(b, 0, 1)
 		job := r.snapshot(b, 1000, map[string]string{"mine": "slow", "a/b/c": "1000"})
 		r.put(oid.Commit, job.Commit) // the store has it, as the engine's does
-		job.Recorded = func(context.Context) error {
+		job.Recorded = func(ctx context.Context) error {
+			if at, ends := ctx.Deadline(); ends && time.Until(at) <= soon {
+				<-ctx.Done() // till then no other job moves the ref
+				return ctx.Err()
+			}
 			if packed {
 				first = append(first, r.turns(other, 1, 80)...)
 				if n := len(r.looseFiles()); n > looseFold+20 {

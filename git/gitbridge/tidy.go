@@ -125,7 +125,7 @@ func (w *writer) carryOver(old string, known notes) error {
 		}
 	}
 	if len(rest) > 0 {
-		w.r.appendTo(".loose", rest)
+		w.r.appendTo(".loose", rest, atOnce)
 	}
 	return durable.Remove(old)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/git/gitref"
@@ -70,7 +71,7 @@ func (w *writer) end() {
 		w.db.Release(name)
 	}
 	if w.noted {
-		w.r.appendTo(".loose", []byte(noteEnded+" "+w.name+"\n"))
+		w.r.appendTo(".loose", []byte(noteEnded+" "+w.name+"\n"), atLeisure) // the next note carries it along
 	}
 	w.packs, w.noted = nil, false
 }
@@ -103,19 +104,68 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 			return err
 		})
 	}
-	for _, id := range ids {
-		err := again(func() error {
-			o, err := source(id)
-			if err == nil {
-				err = w.db.WriteLoose(id, o)
-			}
-			return err
-		})
-		if err = errors.Join(err, ctx.Err()); err != nil {
+	return again(func() error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
+		return w.db.WriteLooseAll(ids, source)
+	})
+}
+
+// writeLinked writes and notes the objects that git lacks, and the link that keeps them,
+// and notes those that git has. Few objects go to the disk at once, and so do the notes.
+// No ref names any of it yet. It returns the link's id.
+func (w *writer) writeLinked(ctx context.Context, ids, found []oid.ID, link []byte) (oid.ID, error) {
+	if len(found) > foundMax {
+		found = nil
 	}
-	return nil
+	if len(ids) > looseMax || w.job.Durable {
+		return w.writeApart(ctx, ids, found, link)
+	}
+	source := w.source(ids)
+	id := w.r.Algorithm().Sum(oid.Commit, link)
+	err := w.write(ctx, append(slices.Clone(ids), id), func(want oid.ID) (Object, error) {
+		if want == id {
+			return gitodb.Payload(oid.Commit, link), nil
+		}
+		return source(want)
+	})
+	if err == nil {
+		w.noteLines(append(w.noteOf(ids, found), w.noteOfLink(id, link)...))
+	}
+	return id, err
+}
+
+// writeApart is writeLinked for a pack, or where all is made durable before there is a link.
+func (w *writer) writeApart(ctx context.Context, ids, found []oid.ID, link []byte) (oid.ID, error) {
+	if err := w.write(ctx, ids, w.source(ids)); err != nil {
+		return oid.ID{}, err
+	}
+	if len(ids) > looseMax {
+		ids = nil // the pack was noted
+	}
+	w.note(ids, found)
+	if w.job.Durable {
+		if err := w.db.Harden(ctx); err != nil {
+			return oid.ID{}, err
+		}
+	}
+	return w.writeLink(ctx, link)
+}
+
+// newLink makes the link of the chain that keeps the snapshot behind a tip.
+func (w *writer) newLink(c Commit, tip oid.ID) []byte {
+	return encodeLink([]oid.ID{w.job.Snapshot}, c, tip, w.r.Algorithm())
+}
+
+// writeLink writes and notes a link, and returns its id.
+func (w *writer) writeLink(ctx context.Context, link []byte) (oid.ID, error) {
+	id := w.r.Algorithm().Sum(oid.Commit, link)
+	if err := w.write(ctx, []oid.ID{id}, made{id: link}.source); err != nil {
+		return oid.ID{}, err
+	}
+	w.noteLink(id, link)
+	return id, nil
 }
 
 // again writes again where a file vanished that had not got its name yet: git
@@ -177,6 +227,11 @@ func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	if w.r.files() {
 		u.Durable = w.job.Durable
 		return w.refs.CompareAndSwap(ctx, u)
+	}
+	if u.Ready != nil {
+		if err := u.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	return w.r.programSwap(ctx, u)
 }

@@ -63,30 +63,91 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	return fileSize(loosePath(d.dir, id))
 }
 
+// WriteLooseAll is [DB.WriteLoose] for a few objects of a source. The disk takes the
+// bytes of all of them at the same time; none has its name before the disk has its
+// bytes.
+func (d *DB) WriteLooseAll(ids []oid.ID, source Source) (err error) {
+	var begun []*looseFile
+	defer func() {
+		for _, l := range begun {
+			l.t.abandon()
+		}
+	}()
+	for _, id := range ids {
+		o, err := source(id)
+		if err != nil {
+			return err
+		}
+		if d.HasLoose(id) {
+			err = o.Data.Close()
+		} else {
+			var l *looseFile
+			if l, err = d.beginLoose(id, o); err == nil {
+				begun = append(begun, l)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, l := range begun {
+		if err := d.endLoose(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
 // then was no good.
-func (d *DB) ReplaceLoose(id oid.ID, o Object) (err error) {
+func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
+	l, err := d.beginLoose(id, o)
+	if err != nil {
+		return err
+	}
+	defer l.t.abandon()
+	return d.endLoose(l)
+}
+
+// A looseFile is an object's own file that has not got its name yet.
+type looseFile struct {
+	t    *temp
+	path string // to be
+}
+
+// beginLoose writes an object into a file without its name, and closes its data. The
+// bytes are on their way to the disk when it returns.
+func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	defer func() { err = errors.Join(err, o.Data.Close()) }()
 	if !d.fits(id) {
-		return fmt.Errorf("write %v: %w", id, oid.ErrInvalid)
+		return nil, fmt.Errorf("write %v: %w", id, oid.ErrInvalid)
 	}
 	path := loosePath(d.dir, id)
 	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
-	if err != nil {
-		return fmt.Errorf("write %v: %w", id, err)
+	if err == nil {
+		if err = d.deflateLoose(t.f, id, o); err != nil {
+			t.abandon()
+		}
 	}
-	defer t.abandon()
-	if err := d.deflateLoose(t.f, id, o); err != nil {
-		return fmt.Errorf("write %v: %w", id, err)
+	if err != nil {
+		return nil, fmt.Errorf("write %v: %w", id, err)
 	}
 	if !d.opt.Sync {
-		WriteOut(t.f)
-		return t.install(path, false, d.opt.Share)
+		startWriteOut(t.f)
 	}
-	if err := t.install(path, true, d.opt.Share); err != nil {
+	return &looseFile{t, path}, nil
+}
+
+// endLoose gives an object's file its name.
+func (d *DB) endLoose(l *looseFile) error {
+	if !d.opt.Sync {
+		WriteOut(l.t.f)
+		return l.t.install(l.path, false, d.opt.Share)
+	}
+	if err := l.t.install(l.path, true, d.opt.Share); err != nil {
 		return err
 	}
-	return errors.Join(durable.SyncDir(filepath.Dir(path)), durable.SyncDir(d.dir))
+	return errors.Join(durable.SyncDir(filepath.Dir(l.path)), durable.SyncDir(d.dir))
 }
 
 // isLoose reports whether an object's file is there. An empty one is what a

@@ -292,3 +292,39 @@ func TestLargeObjectsThatAreBrokenFailBeforeTheirEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectsThatAreWrittenAtOnceHaveTheirNamesTogether(t *testing.T) {
+	both(t, func(t *testing.T, alg oid.Algorithm) {
+		r := newRepo(t, alg)
+		d := r.open()
+		all := map[oid.ID][]byte{}
+		var ids []oid.ID
+		for n := range 5 {
+			p := bytes.Repeat([]byte{byte(n)}, n*n*1000)
+			ids = append(ids, alg.Sum(oid.Blob, p))
+			all[ids[n]] = p
+		}
+		gone := errors.New("gone")
+		for n := range ids {
+			left := n
+			err := d.WriteLooseAll(ids, func(id oid.ID) (Object, error) {
+				if left--; left < 0 {
+					return Object{}, gone
+				}
+				return Payload(oid.Blob, all[id]), nil
+			})
+			if !errors.Is(err, gone) || r.leftovers() != nil || d.HasLoose(ids[0]) {
+				t.Fatalf("a source that ends after %d: %v, left %q", n, err, r.leftovers())
+			}
+		}
+		for range 2 { // the second time they are there
+			if err := d.WriteLooseAll(ids, func(id oid.ID) (Object, error) { return Payload(oid.Blob, all[id]), nil }); err != nil {
+				t.Fatal(err)
+			}
+			r.wantFound(all)
+			if l := r.leftovers(); l != nil {
+				t.Error(l)
+			}
+		}
+	})
+}

@@ -12,3 +12,8 @@ func WriteOut(f *os.File) {
 	const all = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, all)
 }
+
+// startWriteOut begins what [WriteOut] waits for.
+func startWriteOut(f *os.File) {
+	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+}

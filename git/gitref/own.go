@@ -16,8 +16,9 @@ import (
 // ours can tell later whether one of ours left it behind: while a ref moves we
 // hold a lock that ends with the process, and before the lock file appears it
 // is written down how to recognise it. Whoever has the former and finds a lock
-// file of the latter's description knows that its maker is dead.
-func (s *Store) lockOwn(ctx context.Context, path, content string) (*lock, error) {
+// file of the latter's description knows that its maker is dead. Before the lock file
+// appears, ready is waited for.
+func (s *Store) lockOwn(ctx context.Context, path, content string, ready func() error) (*lock, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opt.Patience, ErrLocked)
 	defer cancel()
 	held, err := s.alone(ctx)
@@ -25,11 +26,15 @@ func (s *Store) lockOwn(ctx context.Context, path, content string) (*lock, error
 		return nil, err
 	}
 	produce := create
-	if held != nil {
-		if err := s.takeOver(path + ".lock"); err != nil {
-			return nil, errors.Join(err, held.Unlock())
-		}
-		produce = func(name string) (*os.File, error) { return s.appear(name, content) }
+	if held == nil {
+		err = ready()
+	} else if err = s.takeOver(path + ".lock"); err == nil {
+		produce = func(name string) (*os.File, error) { return s.appear(name, content, ready) }
+	} else {
+		err = errors.Join(err, held.Unlock())
+	}
+	if err != nil {
+		return nil, err
 	}
 	l, err := s.lockBy(ctx, path, produce)
 	if err != nil {
@@ -84,20 +89,26 @@ func (s *Store) ownFiles() error {
 }
 
 // appear makes a lock file that has its content, and is written down, from the
-// moment on at which it is there.
-func (s *Store) appear(name, content string) (*os.File, error) {
+// moment on at which it is there. That is when ready returns.
+func (s *Store) appear(name, content string, ready func() error) (*os.File, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return nil, fs.ErrExist
 	}
 	made := s.opt.Own + ".new"
 	_ = os.Remove(made) // of one that was killed
 	f, err := s.written(made, name, content)
+	waited := ready()
 	if err == nil {
-		if err = place(made, name); err == nil {
-			return f, nil
+		if err = waited; err == nil {
+			if err = place(made, name); err == nil {
+				return f, nil
+			}
 		}
 		_ = os.Remove(made)
 		_ = f.Close()
+	}
+	if waited != nil {
+		return nil, waited
 	}
 	if _, exists := os.Lstat(name); exists == nil {
 		return nil, fs.ErrExist

@@ -35,7 +35,7 @@ func newCorpse(t *testing.T) *corpse {
 func (c *corpse) hold() *lock {
 	c.t.Helper()
 	s := c.store(&c.opt)
-	l, err := s.lockOwn(context.Background(), s.path(ours), c.ids[1].String()+"\n")
+	l, err := s.lockOwn(context.Background(), s.path(ours), c.ids[1].String()+"\n", func() error { return nil })
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -175,5 +175,46 @@ func TestALockThatChangesWhileItIsTakenOverIsPutBack(t *testing.T) {
 	}
 	if data, err := os.ReadFile(c.lock); err != nil || string(data) != "theirs" {
 		t.Errorf("the lock is now %q, %v", data, err)
+	}
+}
+
+func TestTheLockAppearsWhenTheRefMayMove(t *testing.T) {
+	r := newRepo(t, oid.SHA1, 2)
+	own := filepath.Join(r.dir, "own")
+	path := filepath.Join(r.gitDir(), filepath.FromSlash(ours))
+	refused := errors.New("it is not recorded")
+	for _, opt := range []Options{{Own: own, Sync: true}, {Sync: true}} {
+		_ = os.Remove(path)
+		called := 0
+		u := Update{Name: ours, New: r.ids[0], Ready: func(context.Context) error {
+			called++
+			for _, name := range []string{path, path + ".lock"} {
+				if _, err := os.Lstat(name); err == nil {
+					t.Errorf("%s is there before the ref may move", name)
+				}
+			}
+			made, err := os.ReadFile(own + ".new")
+			if opt.Own != "" && string(made) != r.ids[0].String()+"\n" {
+				t.Errorf("the new value is not made yet: %q, %v", made, err)
+			}
+			if called == 1 {
+				return refused
+			}
+			return nil
+		}}
+		s := r.store(&opt)
+		if err := s.CompareAndSwap(t.Context(), u); !errors.Is(err, refused) {
+			t.Errorf("a ref that may not move: %v", err)
+		}
+		left, _ := filepath.Glob(path + "*")
+		if _, err := os.Lstat(own + ".new"); err == nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+		if err := s.CompareAndSwap(t.Context(), u); err != nil || called < 2 {
+			t.Errorf("%v after %d calls", err, called)
+		}
+		if got := r.git("", "rev-parse", ours); got != r.ids[0].String() {
+			t.Errorf("git reads %s", got)
+		}
 	}
 }

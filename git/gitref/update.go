@@ -25,6 +25,11 @@ type Update struct {
 	Time    time.Time // for the reflog
 	Repair  bool      // a broken ref counts as one that does not exist
 	Durable bool      // the new value survives a loss of power, its place included
+
+	// Ready waits until the ref may move, and returns an error if it may not. The file
+	// with the new value is made and synced before, where nobody but ours sees it; git's
+	// lock appears afterwards. It may be called more than once. Nil: the ref may move.
+	Ready func(context.Context) error
 }
 
 // CompareAndSwap moves a ref if it still has the old value. The errors are
@@ -47,7 +52,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 	if err := s.sound(u.Name); err != nil {
 		return err
 	}
-	l, err := s.lockOwn(ctx, path, u.New.String()+"\n")
+	l, err := s.lockOwn(ctx, path, u.New.String()+"\n", u.ready(ctx))
 	if err != nil {
 		return err
 	}
@@ -71,6 +76,16 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 		return err
 	}
 	return s.syncPlace(path)
+}
+
+// ready is Ready for a context.
+func (u *Update) ready(ctx context.Context) func() error {
+	return func() error {
+		if u.Ready == nil {
+			return nil
+		}
+		return u.Ready(ctx)
+	}
 }
 
 // Settle makes durable what a ref's file says now. A packed ref is git's to sync.
