@@ -83,7 +83,7 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 // ".git" are not refused here: that is for whoever writes to a disk. A tree of
 // more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
-	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+16)+1, EntriesMax/8))
+	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+13)+1, EntriesMax/8)) // enough for names of five letters
 	if err := each(payload, alg, func(e Entry) { entries = append(entries, e) }); err != nil {
 		return nil, err
 	}
@@ -91,14 +91,16 @@ func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 }
 
 // each calls f with the entries of a payload, in order. It checks what [Decode] does.
+// The names are parts of one string.
 func each(payload []byte, alg oid.Algorithm, f func(Entry)) error {
 	var begun beginnings
 	var last Entry
+	text := string(payload)
 	for n := 0; len(payload) > 0; n++ {
 		if n == EntriesMax {
 			return fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
 		}
-		e, size, err := decodeEntry(payload, alg)
+		e, size, err := decodeEntry(payload, text[len(text)-len(payload):], alg)
 		if err != nil {
 			return err
 		}
@@ -132,7 +134,8 @@ func (b *beginnings) add(e Entry) bool {
 	return true
 }
 
-func decodeEntry(p []byte, alg oid.Algorithm) (Entry, int, error) {
+// decodeEntry decodes the first entry of p. The same bytes as text have its name.
+func decodeEntry(p []byte, text string, alg oid.Algorithm) (Entry, int, error) {
 	space := bytes.IndexByte(p, ' ')
 	if space < 1 || space > 7 {
 		return Entry{}, 0, fmt.Errorf("%w: no mode", ErrMalformed)
@@ -154,7 +157,7 @@ func decodeEntry(p []byte, alg oid.Algorithm) (Entry, int, error) {
 	if nul < 0 || len(p) < space+nul+1+alg.Size() {
 		return Entry{}, 0, fmt.Errorf("%w: cut short", ErrMalformed)
 	}
-	name := string(p[space+1 : space+nul])
+	name := text[space+1 : space+nul]
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
 		return Entry{}, 0, fmt.Errorf("%w: name %q", ErrMalformed, name)
 	}
