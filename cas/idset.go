@@ -14,7 +14,7 @@ const (
 
 // An idSet is a set of object ids of one algorithm. A million ids take some 30 MB in
 // it: there are no pointers, no more bytes than an id has, and it grows in many
-// small parts, each by half, so that a growing set is never there twice. Ids are
+// small parts, each by a quarter, so that a growing set is never there twice. Ids are
 // hashes, so their own bytes say where they belong.
 type idSet struct {
 	width  int
@@ -72,7 +72,7 @@ func (s *idSet) add(id oid.ID) (was bool) {
 	}
 	shard := &s.shards[p[0]]
 	if slots := len(shard.slots) / s.width; shard.n >= slots*4/5 {
-		shard.grow(max(idSlotsMin, slots*3/2), s.width)
+		shard.grow(max(idSlotsMin, slots*5/4+1), s.width)
 	}
 	slot, was := shard.find(p)
 	if !was {

@@ -42,8 +42,9 @@ func main() {
 // to 64 MiB, where Go would begin at 4: what most commands need lies between,
 // and collecting it would take a tenth of their time. From then on a collection
 // comes sooner than usual: a first snapshot of 80,000 files without git then
-// takes 240 to 270 MB instead of 260 to 310, in the same time. GOGC overrides all
-// of it. Near 800 MiB collections come as often as they have to, up to half of
+// takes 240 to 270 MB instead of 260 to 310, in the same time. What a large heap
+// has is mostly lists without pointers, which a collection does not look into; so
+// it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come as often as they have to, up to half of
 // the time: what somebody made to fill the memory meets the bounds of docs/cli.md
 // first. GOMEMLIMIT overrides that.
 func collectLater() {
@@ -55,11 +56,47 @@ func collectLater() {
 		return
 	}
 	debug.SetGCPercent(later)
-	afterCollection(func() { debug.SetGCPercent(collectAt) })
+	collectSoon(later)
 }
 
-// collectAt is how much the heap grows between two collections, in percent.
-const collectAt = 60
+// collectSoon adapts what was set to the heap after each collection, until
+// [collectLess] has set another percentage.
+func collectSoon(set int) {
+	afterCollection(func() {
+		percent := percentOf(live())
+		if percent != set {
+			if other := debug.SetGCPercent(percent); other != set {
+				debug.SetGCPercent(other)
+				return
+			}
+		}
+		collectSoon(percent)
+	})
+}
+
+// collectAt is how much the heap grows between two collections, in percent. A
+// large one grows by largeRoom, but by no less than collectAtLeast percent.
+const (
+	collectAt      = 60
+	collectAtLeast = 15
+	largeRoom      = 40 << 20
+)
+
+// live returns how much of the heap was in use at the last collection; 0 if that
+// is not known.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	if v := sample[0].Value; v.Kind() == metrics.KindUint64 {
+		return v.Uint64()
+	}
+	return 0
+}
+
+// percentOf returns by how much a heap of so many bytes may grow.
+func percentOf(live uint64) int {
+	return min(collectAt, max(collectAtLeast, int(100*largeRoom/max(live, 1))))
+}
 
 // afterCollection calls a function after the next collection.
 func afterCollection(f func()) {
@@ -76,12 +113,8 @@ func collectLess(goOn func() bool) {
 	if os.Getenv("GOGC") != "" || !goOn() {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	percent := collectAt
-	if n := live[0].Value; n.Kind() == metrics.KindUint64 && n.Uint64() > 0 {
-		percent = max(percent, int(100*room/n.Uint64()))
-		debug.SetGCPercent(percent)
+	if n := live(); n > 0 {
+		debug.SetGCPercent(max(percentOf(n), int(100*room/n)))
 	}
 	afterCollection(func() { collectLess(goOn) })
 }

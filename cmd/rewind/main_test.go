@@ -47,10 +47,18 @@ func TestAProgramThatLivesOnHasRoomForGarbage(t *testing.T) {
 		}
 		t.Errorf("%s: %d percent", what, percent)
 	}
-	until("a large heap", func(percent int) bool { return percent == collectAt })
+	until("a large heap", func(percent int) bool { return percent == percentOf(live()) })
 	runtime.KeepAlive(large)
 	large = nil
 	until("a small heap", func(percent int) bool { return percent > 2*collectAt })
+}
+
+func TestALargeHeapGrowsByLittle(t *testing.T) {
+	for live, want := range map[uint64]int{0: collectAt, 1 << 20: collectAt, 64 << 20: collectAt, 100 << 20: 40, 200 << 20: 20, 1 << 30: collectAtLeast, 1 << 60: collectAtLeast} {
+		if got := percentOf(live); got != want {
+			t.Errorf("%d bytes: %d percent, want %d", live, got, want)
+		}
+	}
 }
 
 func TestADurationOfManyUnitsIsTheLongestThereIs(t *testing.T) {

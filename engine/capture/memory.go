@@ -19,6 +19,8 @@ const (
 	memoryBytes = 8 << 20
 	// memoryBytesEach is the size of the largest content that stays.
 	memoryBytesEach = 128 << 10
+	// memoryBytesExtra is what a content takes up beside its bytes.
+	memoryBytesExtra = 128
 )
 
 // A Memory is what the scan of a capture made and read, as far as it stays in
@@ -47,8 +49,8 @@ func (m *Memory) putTree(id oid.ID, payload []byte) {
 func (m *Memory) putBlob(id oid.ID, payload []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.blobs[id]; !known && len(payload) <= m.room {
-		m.room -= len(payload)
+	if _, known := m.blobs[id]; !known && len(payload)+memoryBytesExtra <= m.room {
+		m.room -= len(payload) + memoryBytesExtra
 		m.blobs[id] = payload
 	}
 }

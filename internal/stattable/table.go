@@ -290,30 +290,20 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 	panicked := true
 	defer f.abandon(func() bool { return panicked })
 	opened()
-	err = db.Update(func(tx *bolt.Tx) error {
-		if generation, _, _, err := header(tx); err == nil && generation != t.generation || err != nil && t.generation != 0 {
-			return ErrOutdated
-		}
-		rows, err := tx.CreateBucketIfNotExists(rowsBucket)
-		if err != nil {
-			return err
-		}
-		rows.FillPercent = fillPercent
-		for _, dir := range removed {
-			if err := rows.Delete(key(dir)); err != nil {
-				return err
-			}
-		}
-		for _, dir := range slices.Sorted(maps.Keys(changed)) {
-			if len(dir)+1 > keyBytesMax {
-				continue // it is listed again at each scan
-			}
-			if err := rows.Put(key(dir), changed[dir].p); err != nil {
-				return err
-			}
-		}
-		return putHeader(tx, t.generation+1, b)
+	dirs := slices.DeleteFunc(slices.Sorted(maps.Keys(changed)), func(dir string) bool {
+		return len(dir)+1 > keyBytesMax // it is listed again at each scan
 	})
+	w := filling{table: t, db: db, changed: changed}
+	if dirs, err = w.most(dirs); err == nil {
+		err = w.update(func(tx *bolt.Tx, rows *bolt.Bucket) error {
+			for _, dir := range removed {
+				if err := rows.Delete(key(dir)); err != nil {
+					return err
+				}
+			}
+			return errors.Join(w.put(rows, dirs), putHeader(tx, t.generation+1, b))
+		})
+	}
 	panicked = false
 	if err = errors.Join(err, db.Close()); err == nil {
 		t.generation++
