@@ -131,6 +131,7 @@ func (g *Stage) Flush(ctx context.Context) error {
 			g.seen.add(id)
 		}
 		clear(g.large)
+		g.seen.forget()
 		g.ready, g.placed = &load{}, placement{}
 	}
 	return err

@@ -34,10 +34,9 @@ var placedBucket = []byte(placedName)
 // A frame without a row is harmless. So that a sweep frees it if the rows never
 // come, each transaction that places frames notes which, in the bucket "placed".
 type placement struct {
-	chunks  slab     // a placedChunk each
-	objects slab     // id, kind, and the place of its only chunk
-	bases   []digest // of deltas
-	notes   [][]byte // keys of the notes
+	chunks slab     // a placedChunk each
+	bases  []digest // of deltas
+	notes  [][]byte // keys of the notes
 }
 
 // A placedChunk is a chunk whose row is to be written. Without a number it was
@@ -49,17 +48,17 @@ type placedChunk struct {
 	base        digest
 }
 
-// add takes over a load whose frames were placed.
-func (p *placement) add(l *load, seqs map[digest]uint64) {
+// add takes over a load whose frames were placed, and notes beside each of its
+// objects which chunk it is.
+func (p *placement) add(l *load, seqs map[digest]uint64, objects *idTable) {
 	be := binary.BigEndian
 	at := make(map[digest]uint32, len(l.chunks))
 	buf := make([]byte, 0, placedChunkBytes)
 	for i := range l.chunks {
 		c := &l.chunks[i]
-		if _, twice := at[c.digest]; twice {
+		if at[c.digest] > 0 {
 			continue
 		}
-		at[c.digest] = uint32(p.chunks.n)
 		base := 0
 		if c.base != (digest{}) {
 			if n := len(p.bases); n == 0 || p.bases[n-1] != c.base {
@@ -70,11 +69,14 @@ func (p *placement) add(l *load, seqs map[digest]uint64) {
 		buf = be.AppendUint64(append(buf[:0], c.digest[:]...), seqs[c.digest])
 		buf = be.AppendUint32(be.AppendUint32(buf, c.raw), uint32(max(len(c.row), 1)-1))
 		p.chunks.add(be.AppendUint32(buf, uint32(base)))
+		at[c.digest] = uint32(p.chunks.n)
 	}
 	for i := range l.objects {
 		o := &l.objects[i]
-		buf = append(o.id.Append(buf[:0]), byte(o.row.kind))
-		p.objects.add(be.AppendUint32(buf, at[o.row.digest]))
+		if note := objects.note(o.id); note != nil {
+			note[0] = byte(o.row.kind)
+			be.PutUint32(note[1:], at[o.row.digest])
+		}
 	}
 }
 
@@ -89,13 +91,17 @@ func (p *placement) chunk(i uint32) (c placedChunk) {
 	return c
 }
 
-func (p *placement) object(i uint32) (o stagedObject, err error) {
-	e := p.objects.at(i)
-	n := len(e) - 5
-	o.id, err = oid.FromBytes(e[:n])
-	c := p.chunk(binary.BigEndian.Uint32(e[n+1:]))
-	o.row = object{kind: oid.Kind(e[n]), size: uint64(c.raw), digest: c.digest}
-	return o, err
+// object returns an object that is to get its row; ok is false where it has one.
+func (p *placement) object(entry []byte) (o stagedObject, ok bool) {
+	n := len(entry) - idNote
+	at := binary.BigEndian.Uint32(entry[n+1:])
+	if at == 0 {
+		return o, false
+	}
+	c := p.chunk(at - 1)
+	id, err := oid.FromBytes(entry[:n])
+	o.id, o.row = id, object{kind: oid.Kind(entry[n]), size: uint64(c.raw), digest: c.digest}
+	return o, err == nil
 }
 
 // place writes the frames of a load, and leaves their rows for later.
@@ -110,7 +116,9 @@ func (g *Stage) place(ctx context.Context, l *load) error {
 	if err != nil {
 		return err
 	}
-	g.placed.add(l, seqs)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.placed.add(l, seqs, &g.seen)
 	if note != nil {
 		g.placed.notes = append(g.placed.notes, note)
 	}
@@ -171,8 +179,8 @@ func (g *Stage) name(ctx context.Context) error {
 			return err
 		}
 	}
-	for run := range slices.Chunk(p.objects.sorted(g.s.meta.algorithm.Size()), rowsEach) {
-		err := g.s.Update(ctx, func(u *Update) error { return u.nameObjects(p, run, g.sweeps != u.Sweeps()) })
+	for run := range slices.Chunk(g.seen.entries.sorted(g.s.meta.algorithm.Size()), rowsEach) {
+		err := g.s.Update(ctx, func(u *Update) error { return u.nameObjects(g, run, g.sweeps != u.Sweeps()) })
 		if err != nil {
 			return err
 		}
@@ -227,19 +235,20 @@ func (u *Update) alreadyNamed(c placedChunk, old chunk, now int64) error {
 	return u.put(u.chunks, chunksName, c.digest[:], old.encode(c.digest[:]))
 }
 
-func (u *Update) nameObjects(p *placement, run []uint32, swept bool) error {
-	if sparse(u.objects, p.objects.n) {
+func (u *Update) nameObjects(g *Stage, run []uint32, swept bool) error {
+	if sparse(u.objects, g.seen.entries.n) {
 		u.objects.FillPercent = sortedFillPercent
 	}
-	objects := make([]stagedObject, len(run))
-	for i, at := range run {
-		var err error
-		if objects[i], err = p.object(at); err != nil {
-			return err
+	objects := make([]stagedObject, 0, len(run))
+	for _, at := range run {
+		o, ok := g.placed.object(g.seen.entries.at(at))
+		if !ok {
+			continue
 		}
-		if d := objects[i].row.digest; swept && u.chunks.Get(d[:]) == nil {
-			return fmt.Errorf("object %v: %w", objects[i].id, ErrSwept)
+		if swept && u.chunks.Get(o.row.digest[:]) == nil {
+			return fmt.Errorf("object %v: %w", o.id, ErrSwept)
 		}
+		objects = append(objects, o)
 	}
 	return u.writeObjects(objects, u.s.now().Unix())
 }

@@ -11,7 +11,7 @@ import (
 const slabEntries = 4096
 
 // A slab is a list of entries that all have the same number of bytes. It has no
-// pointers for the collector to follow, and is never moved as it grows.
+// pointers for the collector to follow, and only its last block moves as it grows.
 type slab struct {
 	width  int
 	n      int
@@ -21,7 +21,11 @@ type slab struct {
 func (s *slab) add(entry []byte) {
 	if s.n%slabEntries == 0 {
 		s.width = len(entry)
-		s.blocks = append(s.blocks, make([]byte, 0, slabEntries*s.width))
+		room := slabEntries
+		if s.n == 0 {
+			room = 16 // most have few
+		}
+		s.blocks = append(s.blocks, make([]byte, 0, room*s.width))
 	}
 	last := &s.blocks[len(s.blocks)-1]
 	*last = append(*last, entry...)

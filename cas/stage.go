@@ -43,7 +43,7 @@ type Stage struct {
 	s *Store
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
-	seen     idSet                // what was put
+	seen     idTable              // what was put; beside it the kind, and the place among placed.chunks plus one
 	sweeps   uint64               // of the store, when it was first looked at
 	looked   bool                 // it was
 	batch    *batch               // payloads that nothing was done with yet
@@ -84,7 +84,7 @@ func (s *Store) Stage() *Stage {
 }
 
 func (g *Stage) reset() {
-	g.seen, g.placed = idSet{}, placement{}
+	g.seen, g.placed = idTable{}, placement{}
 	g.large = make(map[oid.ID]largeFile)
 	g.batch, g.ready, g.err, g.looked = &batch{}, &load{}, nil, false
 }
@@ -95,7 +95,7 @@ func (g *Stage) Has(id oid.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, large := g.large[id]
-	return large || g.seen.has(id)
+	return large || g.seen.note(id) != nil
 }
 
 // look notes, when the stage first relies on the store, how often that was
