@@ -262,7 +262,7 @@ func (h *Held) holdOverlay(ctx context.Context) (trees []oid.ID, err error) {
 }
 
 func (h *Held) search(ctx context.Context, overlay bool) *tree.Search {
-	return &tree.Search{Algorithm: h.m.Objects.Algorithm, Overlay: overlay, Load: h.Trees}
+	return &tree.Search{Algorithm: h.m.Objects.Algorithm, Overlay: overlay, Load: h.Trees, Skip: h.Stage.Has}
 }
 
 // lacking returns the objects that root needs, known trees do not have, and the

@@ -27,6 +27,10 @@ type Search struct {
 	// another repository, which is no object here.
 	Overlay bool
 
+	// Skip, which may be nil, reports contents that are not to be yielded. They take
+	// up no memory: a search remembers everything else that it has met.
+	Skip func(oid.ID) bool
+
 	seen map[oid.ID]bool // known, or yielded already
 }
 
@@ -74,6 +78,9 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 			if !s.tree(need, below[e.Name], yield) {
 				return false
 			}
+			continue
+		}
+		if s.Skip != nil && s.Skip(e.ID) {
 			continue
 		}
 		s.seen[e.ID] = true

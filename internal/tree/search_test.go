@@ -41,6 +41,17 @@ func TestASearchYieldsWhatKnownTreesLackAndChildrenFirst(t *testing.T) {
 	wants(t, s, second, nil, "d/y", "d", "")
 }
 
+func TestASearchRemembersNothingOfWhatItSkips(t *testing.T) {
+	o := objects{}
+	sub := o.put(Entry{"x", GitFile, blob("x")}, Entry{"y", GitFile, blob("y")})
+	root := o.put(Entry{"a", GitFile, blob("x")}, Entry{"d", Dir, sub})
+	s := &Search{Algorithm: alg, Load: o.load, Skip: func(id oid.ID) bool { return id == blob("x") || id == sub }}
+	wants(t, s, root, nil, "d/y", "d", "")
+	if len(s.seen) != 3 || s.seen[blob("x")] {
+		t.Errorf("%d objects are remembered", len(s.seen))
+	}
+}
+
 func TestASearchOfAnOverlayEntersNestedRepositories(t *testing.T) {
 	o := objects{}
 	inside := o.put(Entry{"f", File | 0600, blob("f")})
