@@ -163,3 +163,26 @@ func (w *world) damaged() (paths []string) {
 	slices.Sort(paths)
 	return paths
 }
+
+// Seed 100102906: of a file in the place of a submodule git looks what line ends the
+// index has, asks the server for the commit in vain, says that it was fatal, and goes on.
+// That is not the end of git add.
+func TestACommitThatCannotBeFetchedIsNotTheEndOfGitAdd(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: files that cannot be read, for root can read every file")
+	}
+	w := partial(t, "--filter=blob:none", "-c", "index.sparse=true")
+	w.write("near/f", "1")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",near/sub")
+	w.git("config", "core.autocrlf", "input")
+	w.reopen()
+	w.write("near/sub", "a line\r\n")
+	w.settle()
+	w.hidden = w.path("near/f")
+	w.must(os.Chmod(w.hidden, 0))
+	r := w.record()
+	if len(r.Skipped) != 1 || string(r.Skipped[0].Path) != "near/f" {
+		w.fail("skipped are %v", r.Skipped)
+	}
+	w.must(os.Chmod(w.hidden, 0o644))
+}
