@@ -186,14 +186,14 @@ func BenchmarkDelta(b *testing.B) {
 	for i := range olds {
 		raw += len(news[i])
 		plain += len(c.encode(news[i]))
-		if row := c.encodeDelta(news[i], olds[i]); row != nil {
+		if row := c.encodeDelta(oid.Blob, news[i], olds[i]); row != nil {
 			delta += len(row)
 			kept++
 		}
 	}
 	i := 0
 	for b.Loop() {
-		c.encodeDelta(news[i%len(news)], olds[i%len(news)])
+		c.encodeDelta(oid.Blob, news[i%len(news)], olds[i%len(news)])
 		i++
 	}
 	b.ReportMetric(float64(raw)/float64(len(news)), "raw-B/file")

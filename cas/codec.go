@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // The codecs: the first byte of a row of the bucket data.
@@ -25,6 +27,9 @@ const (
 	// is a delta from the same base and so a little larger; where that ends and
 	// the file is stored whole is near the cheapest place.
 	deltaShare = 16
+	// treeShare is the same for a tree: at most a fifth. Its bytes are ids, which
+	// compress to little less, so that to store it whole again costs more.
+	treeShare = 5
 	// deltaSmall bytes are allowed for a file so small that this is less; there
 	// the delta must be at most half of the plain frame.
 	deltaSmall = 160
@@ -64,7 +69,7 @@ func (c *codecs) encode(raw []byte) []byte {
 
 // encodeDelta returns the row for raw as its difference from base, or nil if
 // that is not small.
-func (c *codecs) encodeDelta(raw, base []byte) []byte {
+func (c *codecs) encodeDelta(kind oid.Kind, raw, base []byte) []byte {
 	if len(raw) < deltaFrom {
 		return nil
 	}
@@ -78,9 +83,12 @@ func (c *codecs) encodeDelta(raw, base []byte) []byte {
 		return nil
 	}
 	e.scratch = frame.Bytes()
-	size := len(e.scratch) - 1
+	size, share := len(e.scratch)-1, deltaShare
+	if kind == oid.Tree {
+		share = treeShare
+	}
 	switch {
-	case size <= len(raw)/deltaShare:
+	case size <= len(raw)/share:
 		return bytes.Clone(e.scratch)
 	case size <= deltaSmall && size <= len(c.encode(raw))/2:
 		return bytes.Clone(e.scratch)

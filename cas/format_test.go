@@ -127,7 +127,7 @@ func FuzzFrame(f *testing.F) {
 	var c codecs
 	base := bytes.Repeat([]byte("a line of text\n"), 50)
 	f.Add(c.encode(base), []byte(nil), 750)
-	f.Add(c.encodeDelta(append(base, 'x'), base), base, 751)
+	f.Add(c.encodeDelta(oid.Blob, append(base, 'x'), base), base, 751)
 	f.Add(c.encode([]byte{1, 2, 3}), []byte(nil), 3)
 	f.Fuzz(func(t *testing.T, row, base []byte, size int) {
 		raw, err := c.decode(row, base, int(binary.BigEndian.Uint16([]byte{byte(size >> 8), byte(size)})))

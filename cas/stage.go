@@ -372,7 +372,7 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 	}
 	if f.baseRow != nil {
 		if raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil); err == nil {
-			c.row = s.codecs.encodeDelta(payload, raw)
+			c.row = s.codecs.encodeDelta(it.kind, payload, raw)
 		}
 	}
 	if c.row != nil {

@@ -214,6 +214,33 @@ func TestSameBytesAreStoredOnce(t *testing.T) {
 	}
 }
 
+func TestATreeIsADeltaForLongerThanAContent(t *testing.T) {
+	r := seeded(t)
+	random := func(n int) []byte {
+		p := make([]byte, n)
+		for i := range p {
+			p[i] = byte(r.Uint32())
+		}
+		return p
+	}
+	base := random(100 * 32)
+	edited := bytes.Clone(base)
+	for i := range 10 { // a tenth of its ids
+		copy(edited[i*320:], random(32))
+	}
+	var c codecs
+	tree, content := c.encodeDelta(oid.Tree, edited, base), c.encodeDelta(oid.Blob, edited, base)
+	if tree == nil || len(tree) > len(edited)/treeShare+1 || content != nil {
+		t.Errorf("a tenth of %d bytes differs: a tree's delta has %d bytes, a content's %d", len(edited), len(tree), len(content))
+	}
+	if got, err := c.decode(tree, base, len(edited)); err != nil || !bytes.Equal(got, edited) {
+		t.Errorf("it comes back different: %v", err)
+	}
+	if p := c.encodeDelta(oid.Tree, random(100*32), base); p != nil {
+		t.Errorf("what has nothing of its base is a delta of %d bytes", len(p))
+	}
+}
+
 func TestAnEditIsStoredAsADelta(t *testing.T) {
 	s := newStore(t)
 	r := seeded(t)
