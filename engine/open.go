@@ -53,6 +53,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	if err := e.locate(dir); err != nil {
 		return nil, err
 	}
+	e.repo.TakeOver(old.repo)
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.objects.Remember(old.objects)
 	e.lookup = e.newLookup()

@@ -87,6 +87,14 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 	return r, nil
 }
 
+// TakeOver takes what another repository has open of git's objects, which from now on
+// may only be closed. Either may be nil: then there is nothing to take.
+func (r *Repo) TakeOver(from *Repo) {
+	if r != nil && from != nil {
+		r.db.TakeOver(from.db)
+	}
+}
+
 // Close releases the files that are held.
 func (r *Repo) Close() error { return r.db.Close() }
 

@@ -77,7 +77,8 @@ type DB struct {
 	alg oid.Algorithm
 	opt Options
 
-	load    sync.Once // fills sources, at the first question
+	taken   map[string][]*pack // see [DB.TakeOver], by the directory of their source
+	load    sync.Once          // fills sources, at the first question
 	sources []*source
 	bases   *bases
 	*pools
@@ -114,7 +115,7 @@ func (d *DB) Close() error {
 	for _, s := range d.all() {
 		errs = append(errs, s.close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.dropTaken())...)
 }
 
 // Refresh lists the packs anew if their directory changed. Reading does so by
@@ -334,6 +335,7 @@ type source struct {
 	recent atomic.Pointer[pack] // where the last object was found
 
 	mu      sync.Mutex // held while the list of packs is made
+	taken   []*pack    // what another database had open; see [DB.TakeOver]
 	retired []*pack    // no longer listed; readers may still hold them
 	mtime   time.Time  // of the pack directory when it was listed
 	settled bool       // a later change of the directory shows in its mtime
@@ -377,5 +379,5 @@ func (s *source) close() error {
 	}
 	s.recent.Store(nil)
 	s.retired = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.dropTaken())...)
 }

@@ -21,7 +21,10 @@ const alternateBytesMax = 1 << 20
 // all returns the objects directories, the repository's own first. Alternates
 // are read once, at the first question; git too never looks at them again.
 func (d *DB) all() []*source {
-	d.load.Do(func() { d.addSource(d.dir, 0) })
+	d.load.Do(func() {
+		d.addSource(d.dir, 0)
+		_ = d.dropTaken() // those of directories that are no longer used
+	})
 	return d.sources
 }
 
@@ -33,7 +36,8 @@ func (d *DB) addSource(dir string, depth int) {
 	if st, err := os.Stat(dir); depth > 0 && (err != nil || !st.IsDir()) {
 		return
 	}
-	d.sources = append(d.sources, &source{dir: dir, alg: d.alg})
+	d.sources = append(d.sources, &source{dir: dir, alg: d.alg, taken: d.taken[dir]})
+	delete(d.taken, dir)
 	text, err := regular.Read(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
 	if err != nil || depth == alternateDepthMax {
 		return
@@ -148,6 +152,7 @@ func (s *source) refresh() {
 		p := known[path.name]
 		if p == nil || p.gone.Load() {
 			p = &pack{path: path.name, alg: s.alg, cruft: path.cruft}
+			s.adopt(p)
 		} else {
 			delete(known, path.name)
 		}
@@ -158,6 +163,7 @@ func (s *source) refresh() {
 		s.retired = append(s.retired, p)
 	}
 	s.packs.Store(&list)
+	_ = s.dropTaken()
 }
 
 // A packPath is a pack's path without the extension.

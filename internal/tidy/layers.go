@@ -33,7 +33,7 @@ var layers = map[string]string{
 	"internal/apply": "internal/oid internal/tree internal/dirfd",
 	"git/gitconf":    "internal/oid internal/wildmatch internal/regular internal/trust",
 	"git/gitindex":   "internal/oid internal/tree",
-	"git/gitodb":     "internal/oid internal/durable internal/regular",
+	"git/gitodb":     "internal/oid internal/durable internal/localfs internal/regular",
 	"git/gitref":     "internal/oid internal/durable internal/regular",
 	"git/gitbridge": "internal/durable git/gitconf git/gitodb git/gitref " +
 		"internal/oid internal/regular internal/tree",
