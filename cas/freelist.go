@@ -15,24 +15,19 @@ const (
 	metaBytesToRead  = pageHeaderBytes + 56
 	freelistIDsMax   = 1 << 27 // the free pages of a file of 512 GiB
 	firstContentPage = 2
+
+	// a file with so much that is free, and such a share of it, is worth writing anew
+	slackBytes = 8 << 20
+	slackShare = 4
 )
 
 // checkFreelist checks that bbolt's list of free pages names pages of the file,
 // each once. bbolt has no checksum for the list, and a writer that trusted a
 // damaged one would write beyond the file's end.
 func (f *file) checkFreelist() error {
-	size := int64(f.db.Info().PageSize)
-	head := make([]byte, metaBytesToRead)
-	if _, err := f.handle.ReadAt(head, int64((f.tx.ID()-1)%2)*size); err != nil {
-		return err
-	}
-	at := int64(binary.NativeEndian.Uint64(head[metaFreelistAt:])) * size
-	highWater := binary.NativeEndian.Uint64(head[metaHighWaterAt:])
-
-	page := io.NewSectionReader(f.handle, at, 1<<62)
-	ids, err := freePages(page)
+	ids, highWater, err := f.freelist()
 	if err != nil {
-		return fmt.Errorf("%w: list of free pages: %w", ErrBroken, err)
+		return err
 	}
 	last := uint64(firstContentPage - 1)
 	for _, id := range ids {
@@ -42,6 +37,39 @@ func (f *file) checkFreelist() error {
 		last = id
 	}
 	return nil
+}
+
+// freelist returns the free pages of the last transaction, and how many pages there are.
+func (f *file) freelist() (ids []uint64, highWater uint64, err error) {
+	size := int64(f.db.Info().PageSize)
+	head := make([]byte, metaBytesToRead)
+	if _, err := f.handle.ReadAt(head, int64(f.last()%2)*size); err != nil {
+		return nil, 0, err
+	}
+	at := int64(binary.NativeEndian.Uint64(head[metaFreelistAt:])) * size
+	if ids, err = freePages(io.NewSectionReader(f.handle, at, 1<<62)); err != nil {
+		return nil, 0, fmt.Errorf("%w: list of free pages: %w", ErrBroken, err)
+	}
+	return ids, binary.NativeEndian.Uint64(head[metaHighWaterAt:]), nil
+}
+
+// freeBytes returns how much of the file the last transaction leaves unused; 0 if
+// the list of that is damaged, which only a writer needs.
+func (f *file) freeBytes() int64 {
+	ids, _, err := f.freelist()
+	if err != nil {
+		return 0
+	}
+	return int64(len(ids)) * int64(f.db.Info().PageSize)
+}
+
+// slack is freeBytes if it is a large share of the file, otherwise 0.
+func (f *file) slack() int64 {
+	free := f.freeBytes()
+	if free < slackBytes || free < f.used/slackShare {
+		return 0
+	}
+	return free
 }
 
 func freePages(page io.Reader) ([]uint64, error) {

@@ -13,25 +13,67 @@ const (
 	idNote     = 5 // bytes beside each id
 )
 
-// An idTable is a set of object ids of one algorithm, with a few bytes beside each.
-// An id takes some 31 bytes in it, for SHA-1: there are no pointers, and it grows in
-// many small parts, each by a quarter, so that a growing table is never there twice.
-// Ids are hashes, so their own bytes say where they belong.
-type idTable struct {
-	entries slab       // the id, then the note
-	shards  [][]uint32 // by the first byte of the id: places in entries, plus one; 0 is free
-	filled  []uint32   // slots of each shard
+// An index finds the entries of a slab by the hashes with which they begin, whose own
+// bytes say where they belong. It has no pointers, and grows in many small parts, each
+// by a quarter, so that a growing index is never there twice.
+type index struct {
+	shards [][]uint32 // by the first byte of the hash: places in the slab, plus one; 0 is free
+	filled []uint32   // slots of each shard
 }
 
-// find returns the slot that an id has in its shard, or would have.
-func (t *idTable) find(id []byte) (slot *uint32) {
-	shard := t.shards[id[0]]
+// slot returns the slot that a hash has in its shard, or would have.
+func (x *index) slot(s *slab, hash []byte) *uint32 {
+	shard := x.shards[hash[0]]
 	n := uint32(len(shard))
-	for i := binary.LittleEndian.Uint32(id[1:]) % n; ; i = (i + 1) % n {
-		if at := shard[i]; at == 0 || string(t.entries.at(at - 1)[:len(id)]) == string(id) {
+	for i := binary.LittleEndian.Uint32(hash[1:]) % n; ; i = (i + 1) % n {
+		if at := shard[i]; at == 0 || string(s.at(at - 1)[:len(hash)]) == string(hash) {
 			return &shard[i]
 		}
 	}
+}
+
+// find returns the place of an entry, plus one; 0 if it is not there.
+func (x *index) find(s *slab, hash []byte) uint32 {
+	if x.shards == nil || x.filled[hash[0]] == 0 {
+		return 0
+	}
+	return *x.slot(s, hash)
+}
+
+// add adds an entry to the slab, unless one with its hash is there.
+func (x *index) add(s *slab, entry []byte, hashBytes int) (was bool) {
+	hash := entry[:hashBytes]
+	if x.shards == nil {
+		x.shards, x.filled = make([][]uint32, idShards), make([]uint32, idShards)
+	}
+	if slots := len(x.shards[hash[0]]); int(x.filled[hash[0]]) >= slots*4/5 {
+		x.grow(s, hash, max(idSlotsMin, slots*5/4+1))
+	}
+	slot := x.slot(s, hash)
+	if *slot > 0 {
+		return true
+	}
+	x.filled[hash[0]]++
+	s.add(entry)
+	*slot = uint32(s.n)
+	return false
+}
+
+func (x *index) grow(s *slab, hash []byte, slots int) {
+	old := x.shards[hash[0]]
+	x.shards[hash[0]] = make([]uint32, slots)
+	for _, at := range old {
+		if at > 0 {
+			*x.slot(s, s.at(at - 1)[:len(hash)]) = at
+		}
+	}
+}
+
+// An idTable is a set of object ids of one algorithm, with a few bytes beside each.
+// An id takes some 31 bytes in it, for SHA-1.
+type idTable struct {
+	entries slab // the id, then the note
+	index
 }
 
 // note returns the bytes beside an id, to be changed in place; nil if it is not
@@ -39,10 +81,10 @@ func (t *idTable) find(id []byte) (slot *uint32) {
 func (t *idTable) note(id oid.ID) []byte {
 	var buf [digestBytes]byte
 	p := id.Append(buf[:0])
-	if len(p) == 0 || t.entries.n == 0 || len(p)+idNote != t.entries.width || t.filled[p[0]] == 0 {
+	if len(p) == 0 || len(p)+idNote != t.entries.width {
 		return nil
 	}
-	if at := *t.find(p); at > 0 {
+	if at := t.find(&t.entries, p); at > 0 {
 		return t.entries.at(at - 1)[len(p):]
 	}
 	return nil
@@ -52,30 +94,7 @@ func (t *idTable) note(id oid.ID) []byte {
 func (t *idTable) add(id oid.ID) (was bool) {
 	var buf [digestBytes + idNote]byte
 	p := id.Append(buf[:0])
-	if t.shards == nil {
-		t.shards, t.filled = make([][]uint32, idShards), make([]uint32, idShards)
-	}
-	if slots := len(t.shards[p[0]]); int(t.filled[p[0]]) >= slots*4/5 {
-		t.grow(p[0], len(p), max(idSlotsMin, slots*5/4+1))
-	}
-	slot := t.find(p)
-	if *slot > 0 {
-		return true
-	}
-	t.filled[p[0]]++
-	t.entries.add(buf[:len(p)+idNote])
-	*slot = uint32(t.entries.n)
-	return false
-}
-
-func (t *idTable) grow(shard byte, idBytes, slots int) {
-	old := t.shards[shard]
-	t.shards[shard] = make([]uint32, slots)
-	for _, at := range old {
-		if at > 0 {
-			*t.find(t.entries.at(at - 1)[:idBytes]) = at
-		}
-	}
+	return t.index.add(&t.entries, buf[:len(p)+idNote], len(p))
 }
 
 // all yields the ids in the order in which they were added.

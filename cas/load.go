@@ -61,12 +61,16 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 	}
 	full, done := g.ready, make(chan struct{})
 	g.ready, g.flushing = &load{}, done
-	go g.flush(context.WithoutCancel(ctx), full, done)
+	go g.flush(ctx, full, done)
 	return nil
 }
 
+// flush places a load, whatever becomes of ctx.
 func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
-	err := g.place(ctx, l)
+	err := g.takeOver(ctx)
+	if err == nil {
+		err = g.place(context.WithoutCancel(ctx), l)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.err = errors.Join(g.err, err)
@@ -84,12 +88,14 @@ func (g *Stage) settle() {
 	}
 }
 
-// Commit writes what is staged and whatever fn records, in one transaction: if
-// it returns nil all of it is durable, otherwise nothing that fn did is
-// visible. fn may be nil, and can read what was staged. Afterwards the stage
-// is empty and can be used again; after an error the stage is as before, so
-// that Commit may be tried again, unless a large stage could not be written
-// half-way: that error stays, and the stage can only be discarded.
+// Commit makes what is staged durable, and whatever fn records: if it returns
+// nil all of it is, otherwise nothing that fn did is visible. fn may be nil, and
+// can read what was staged. What fn records is one transaction; of a small stage
+// the contents are in it too, a large one writes its contents and rows in
+// transactions before it, which may stay after an error, until a sweep finds them
+// old. Afterwards the stage is empty and can be used again; after an error the
+// stage is as before, so that Commit may be tried again, unless a large stage could
+// not be written half-way: that error stays, and the stage can only be discarded.
 //
 // Commit must not run at the same time as Put.
 func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
@@ -144,10 +150,7 @@ func (g *Stage) writeRest(u *Update) error {
 	for id, f := range g.large {
 		l.objects = append(l.objects, stagedObject{id, f.row, f.chunks})
 	}
-	if err := u.write(l); err != nil {
-		return err
-	}
-	return u.forgetNotes(g.placed.notes)
+	return u.write(l)
 }
 
 // finish works off the last batch. If frames lie in the store without rows, the

@@ -37,8 +37,9 @@ const (
 // goroutines may put into it at once.
 //
 // A stage that grows large writes its contents to the store before Commit:
-// without a record that names them they are harmless, and a sweep removes
-// them when they are old. Memory therefore stays bounded.
+// without a record that names them they are harmless, another large stage finds
+// them, and a sweep removes them when they are old. So its memory is bounded, but for
+// less than a hundred bytes for each content.
 type Stage struct {
 	s *Store
 
@@ -274,6 +275,7 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	g.findPlaced(b, found)
 	l := &load{chunks: make([]stagedChunk, len(b.items))}
 	for _, it := range b.items {
 		if !it.id.IsZero() {
@@ -383,11 +385,10 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 	return c
 }
 
-// Discard forgets what was staged, and frees what a large stage has written, as
-// far as it can. What is left a sweep removes when it is old.
+// Discard forgets what was staged. What a large stage has written stays: the next
+// one that is given the same contents finds it, and a sweep removes it when it is old.
 func (g *Stage) Discard() {
 	g.settle()
-	_ = g.free(context.Background())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reset()

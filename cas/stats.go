@@ -7,6 +7,7 @@ type Stats struct {
 	Objects     int
 	Chunks      int
 	FileBytes   int64 // of the file
+	Unused      int64 // of the file: free pages, and what large stages have written that no row names yet
 	StoredBytes int64 // of the chunks as they are stored
 	RawBytes    int64 // of the chunks' contents
 	Decoded     int64 // frames that were decoded with this handle: what reading costs
@@ -30,6 +31,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			st.StoredBytes += int64(row.stored) + 1
 			st.RawBytes += int64(row.raw)
 		}
+		st.Unused = v.file.freeBytes() + v.unnamed()
 		return nil
 	})
 	if err != nil {

@@ -48,6 +48,12 @@ type SweepReport struct {
 	Objects int
 	Chunks  int
 	Bytes   int64 // of frames; the file shrinks when it is compacted
+	// Free are the bytes of the file that nothing used before the sweep, if they
+	// are a quarter of it and 8 MiB or more: so many that it is worth [Store.Compact].
+	Free int64
+	// Damaged counts notes of what large stages have written that cannot be read.
+	// Nothing recorded needs them. They stay, without grace they are removed.
+	Damaged int
 }
 
 // Sweep removes the objects that are neither live nor young, and the chunks
@@ -128,8 +134,9 @@ func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began g
 					return err
 				}
 			}
-			w := &sweeper{u: u, live: live, needed: make(marks), before: opt.before(s.now)}
+			w := &sweeper{u: u, live: live, needed: make(marks), before: opt.before(s.now), all: opt.Grace < 0}
 			report, err = w.run(opt.DryRun)
+			report.Free = f.slack()
 			return err
 		})
 	})
@@ -162,11 +169,13 @@ type sweeper struct {
 	live   marks // of objects
 	needed marks // of chunks
 	before int64
+	all    bool // there is no grace
 
 	deadObjects [][]byte
 	deadChunks  [][]byte
 	deadFrames  []uint64
-	deadNotes   [][]byte
+	deadNotes   []note
+	badNotes    [][]byte
 	bytes       int64
 }
 
@@ -176,7 +185,7 @@ func (w *sweeper) run(dry bool) (SweepReport, error) {
 			return SweepReport{}, err
 		}
 	}
-	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes}
+	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes, Damaged: len(w.badNotes)}
 	if dry {
 		return report, nil
 	}
@@ -269,16 +278,48 @@ func (w *sweeper) remove() error {
 			return err
 		}
 	}
+	for _, name := range w.badNotes {
+		if !w.all || w.u.tx.Bucket(name) == nil {
+			continue
+		}
+		if err := w.u.tx.DeleteBucket(name); err != nil {
+			return err
+		}
+	}
 	return w.u.forgetNotes(w.deadNotes)
 }
 
-// findUnnamed adds the frames that a stage placed and never gave rows.
+// findUnnamed adds the frames without a row that old notes name; without grace, all
+// frames without a row. Such a frame is needed by nobody but a stage that is at work,
+// and that notices.
 func (w *sweeper) findUnnamed() error {
-	frames, notes, err := w.unnamed()
-	for seq, size := range frames {
-		w.deadFrames = append(w.deadFrames, seq)
-		w.bytes += int64(size - 1)
+	var runs [][2]uint64
+	w.u.eachNote(func(n noted) {
+		if n.written < w.before {
+			w.deadNotes = append(w.deadNotes, n.note)
+			runs = append(runs, [2]uint64{n.first, n.first + uint64(len(n.chunks)) - 1})
+		}
+	}, func(name []byte) { w.badNotes = append(w.badNotes, bytes.Clone(name)) })
+	if w.all {
+		runs = [][2]uint64{{0, 1<<64 - 1}}
 	}
-	w.deadNotes = notes
-	return err
+	if len(runs) == 0 {
+		return nil
+	}
+	var named []uint64
+	if err := w.eachChunk(func(_ []byte, c chunk) { named = append(named, c.seq) }); err != nil {
+		return err
+	}
+	slices.Sort(named)
+	data := w.u.data.Cursor()
+	for _, run := range runs {
+		for at, row := data.Seek(seqKey(run[0])); len(at) == 8 && binary.BigEndian.Uint64(at) <= run[1]; at, row = data.Next() {
+			seq := binary.BigEndian.Uint64(at)
+			if _, is := slices.BinarySearch(named, seq); !is {
+				w.deadFrames = append(w.deadFrames, seq)
+				w.bytes += int64(len(row)) - 1
+			}
+		}
+	}
+	return nil
 }
