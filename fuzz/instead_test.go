@@ -3,8 +3,10 @@
 package fuzz
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -183,6 +185,42 @@ func TestAFileInThePlaceOfALinkIsWhatTheIndexHas(t *testing.T) {
 				w.fail("the tree has %s", got)
 			}
 			w.write("g", w.content())
+		}
+	}
+}
+
+// TestAnIgnoredRepositoryThatCannotBeReadIsNamedInThePlaceOfAFile: where the index has a
+// file or a link git asks whether the directory is a repository with a commit, though it
+// be ignored, and fails if the settings in it are no settings (seed 99104598).
+func TestAnIgnoredRepositoryThatCannotBeReadIsNamedInThePlaceOfAFile(t *testing.T) {
+	for _, stages := range []string{"0", "12", "2", "23"} {
+		for _, mode := range []string{"100644", "120000"} {
+			t.Run(mode+" "+stages, func(t *testing.T) {
+				w := plain(t, kind{})
+				w.nested = true
+				w.write("top", "1")
+				w.git("add", "-A")
+				w.inside("in")
+				var lines strings.Builder
+				for _, stage := range stages {
+					fmt.Fprintf(&lines, "%s %s %c\tin\n", mode, w.git("rev-parse", ":top"), stage)
+				}
+				if out, err := w.tryGit(lines.String(), "update-index", "--index-info"); err != nil {
+					w.fail("%v %s", err, out)
+				}
+				w.write(".git/info/exclude", "*\n")
+				w.write("in/.git/config", "[bad\n")
+				w.settle()
+				s := w.named("in")
+				if _, ok := s.recorded["in/f"]; !ok {
+					w.fail("what is in it is not recorded")
+				}
+				w.keep() // and git's tree is the same
+				w.write("in/f", "2")
+				w.settle()
+				w.taken = []taken{s, w.named("in")}
+				w.travel()
+			})
 		}
 	}
 }

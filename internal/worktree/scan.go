@@ -130,12 +130,14 @@ func (s *scan) run(ctx context.Context) error {
 		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
 	}
 	stop := context.AfterFunc(ctx, func() { s.fail(ctx.Err()) })
-	defer stop()
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() { s.work(ctx) })
 	}
 	s.watch(&all)
+	if !stop() { // also where nobody has met it, for the end came so late
+		s.fail(ctx.Err())
+	}
 	for n := range s.held { // of a scan that ended early
 		n.dir.Close()
 	}

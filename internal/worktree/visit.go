@@ -284,7 +284,7 @@ func (w *worker) resolve(n *node) error {
 	if !head.IsZero() && len(head.Bytes()) != w.cfg.Algorithm.Size() {
 		head = oid.ID{}
 	}
-	if head.IsZero() && w.inVain(n) {
+	if head.IsZero() && err == nil && w.inVain(n) {
 		return nil
 	}
 	if !head.IsZero() {
@@ -332,7 +332,7 @@ func (w *worker) trouble(n *node, repo *Repo, err error) string {
 
 // inVain reports whether a directory is ignored, and entered only because the
 // index has a file instead: git passes by unless it is a repository with a
-// commit.
+// commit, or one of which it cannot know that.
 func (w *worker) inVain(n *node) bool {
 	return n.ignored && !n.all && !n.held && !w.force.above[n.path] &&
 		(w.cfg.Policy == nil || !w.overlaid(n))
