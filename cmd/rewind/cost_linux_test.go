@@ -142,6 +142,7 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 		{"looked at", 370, []string{"newfstatat", "fstat", "statx"}},
 		{"listed", 14, []string{"getdents64"}},
 		{"locked or unlocked", 36, []string{"flock"}},
+		{"asked what kind of file it is", 6, []string{"fcntl"}},
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
 		{"all", 600, []string{"all"}},
 	}

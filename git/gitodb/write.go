@@ -227,7 +227,7 @@ type temp struct {
 func (d *DB) createTemp(dir, prefix string) (*temp, error) {
 	for range 100 {
 		path := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36))
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unpolled, 0o444)
 		switch {
 		case err == nil:
 			return &temp{f, path}, nil

@@ -4,6 +4,8 @@ package gitodb
 
 import "os"
 
+const unpolled = 0
+
 // WriteOut is for systems that tell; the others are left to their next sync.
 func WriteOut(*os.File) {}
 

@@ -175,11 +175,14 @@ func (s *Store) describe(name string, st fs.FileInfo, content string) string {
 	return fmt.Sprintf("%s\n%d\n%s\n%s", machine(), st.ModTime().UnixNano(), inside, content)
 }
 
+// machineBytesMax is more than an id of the machine has.
+const machineBytesMax = 4 << 10
+
 // machine names the machine, where the system tells: by the id that it got when
 // it was installed, or else since it was started.
 func machine() string {
 	for _, file := range []string{"/etc/machine-id", "/proc/sys/kernel/random/boot_id"} {
-		if id, err := os.ReadFile(file); err == nil && len(strings.TrimSpace(string(id))) >= 32 {
+		if id, err := regular.Read(file, machineBytesMax); err == nil && len(strings.TrimSpace(string(id))) >= 32 {
 			return strings.TrimSpace(string(id))
 		}
 	}
