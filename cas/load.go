@@ -50,13 +50,13 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 	g.ready.objects = append(g.ready.objects, l.objects...)
 	g.ready.chunks = append(g.ready.chunks, l.chunks...)
 	g.ready.bytes += l.bytes
-	for g.ready.bytes >= loadBytes && g.flushing != nil {
+	for g.ready.bytes >= g.s.parts.load && g.flushing != nil {
 		wait := g.flushing
 		g.mu.Unlock()
 		<-wait
 		g.mu.Lock()
 	}
-	if g.ready.bytes < loadBytes || g.err != nil {
+	if g.ready.bytes < g.s.parts.load || g.err != nil {
 		return g.err
 	}
 	full, done := g.ready, make(chan struct{})

@@ -29,7 +29,7 @@ func (g *Stage) name(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for run := range slices.Chunk(g.seen.entries.sorted(g.s.meta.algorithm.Size()), rowsEach) {
+	for run := range slices.Chunk(g.seen.entries.sorted(g.s.meta.algorithm.Size()), g.s.parts.rows) {
 		err := g.s.Update(ctx, func(u *Update) error { return u.nameObjects(g, run, g.sweeps != u.Sweeps()) })
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Store) nameOthers(ctx context.Context) error {
 // of these transactions the notes go.
 func (s *Store) nameChunks(ctx context.Context, p *placement, one func(u *Update, c placedChunk, held bool) error) error {
 	done := 0
-	for run := range slices.Chunk(p.chunks.sorted(digestBytes), rowsEach) {
+	for run := range slices.Chunk(p.chunks.sorted(digestBytes), s.parts.rows) {
 		err := s.Update(ctx, func(u *Update) error {
 			held := u.holdsEach(p.notes)
 			if sparse(u.chunks, p.chunks.n) {

@@ -235,3 +235,53 @@ func TestKilledStagesOfTheSameContentsDoNotAddUp(t *testing.T) {
 		t.Errorf("one try leaves a file of %d bytes, five leave %d, %v", one, all, err)
 	}
 }
+
+// Deltas that were placed and not named are taken over too. Their base stays as long
+// as their note is young.
+func TestDeltasThatAKilledStageHasPlacedAreFound(t *testing.T) {
+	for _, sweep := range []bool{false, true} {
+		s, r := newStore(t), seeded(t)
+		base := text(r, 20<<10)
+		id := put(t, s, base)[0]
+		later(s, 48*time.Hour)
+		s.parts = few
+		var next [][]byte
+		g := s.Stage()
+		for range 20 {
+			next = append(next, append(noise(r, 10), base...))
+			if _, err := g.Put(t.Context(), oid.Blob, next[len(next)-1], id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.settle()
+		left := countRows(t, s)
+		if left.frames < 15 || left.chunks != 1 || left.notes < 15 || left.frameBytes > 30<<10 {
+			t.Fatalf("a killed stage left %+v", left)
+		}
+		if sweep {
+			if r := sweepOld(t, s, sweepNothing); r.Chunks != 0 || r.Objects != 1 {
+				t.Errorf("swept %+v", r)
+			}
+		}
+		if err := s.Stage().takeOver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := countRows(t, s); n.chunks != left.frames || n.frames != left.frames || n.notes != 0 {
+			t.Errorf("%+v of %+v", n, left)
+		}
+		for i, got := range put(t, s, next...) {
+			if !bytes.Equal(read(t, s, got), next[i]) {
+				t.Errorf("content %d came back different", i)
+			}
+		}
+		if err := g.Commit(t.Context(), nil); err != nil { // it had not died
+			t.Error(err)
+		}
+		if n := countRows(t, s); n.frames != 21 || n.chunks != 21 || n.notes != 0 {
+			t.Errorf("%+v", n)
+		}
+		if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
+			t.Errorf("Check = %v, %v", damage, err)
+		}
+	}
+}

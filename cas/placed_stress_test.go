@@ -27,6 +27,7 @@ type crowd struct {
 // the end the file has nothing but that.
 func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 	c := &crowd{t: t, s: newStore(t), want: map[oid.ID][]byte{}}
+	c.s.parts = parts{batch: 100_000, load: 1 << 20, rows: 20}
 	r := seeded(t)
 	for range 150 {
 		c.pool = append(c.pool, noise(r, 100_000+r.IntN(20_000)))
@@ -70,6 +71,7 @@ func (c *crowd) open() *Store {
 		c.t.Error(err)
 		return nil
 	}
+	h.parts = c.s.parts
 	c.t.Cleanup(func() { h.Close() })
 	return h
 }

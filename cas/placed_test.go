@@ -59,6 +59,9 @@ func noises(t *testing.T, n int) (out [][]byte) {
 	return out
 }
 
+// few makes each stage a large one.
+var few = parts{batch: 1, load: 300, rows: 2}
+
 var sweepNothing = SweepOptions{Live: func(func(oid.ID)) error { return nil }}
 
 func sweepOld(t *testing.T, s *Store, opt SweepOptions) SweepReport {

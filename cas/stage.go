@@ -242,7 +242,7 @@ func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 	it.to = len(b.buf)
 	b.items = append(b.items, it)
 	b.based = b.based || !it.base.IsZero()
-	if len(b.buf) < batchBytes {
+	if len(b.buf) < g.s.parts.batch {
 		g.mu.Unlock()
 		return nil
 	}

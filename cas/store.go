@@ -61,10 +61,14 @@ type Store struct {
 	idle   idle
 	lock   durable.LockFile
 	mended atomic.Bool
+	parts  parts
 	// decoded counts the frames that were decoded.
 	decoded atomic.Int64
 	*tools
 }
+
+// parts are the sizes in which a stage does its work; a test lowers them.
+type parts struct{ batch, load, rows int }
 
 // tools are what all stores of the process work with, so that one which is opened
 // for a single request finds them warm: to make them costs more than the request.
@@ -96,7 +100,7 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	s := &Store{path: path, now: time.Now, tools: &shared}
+	s := &Store{path: path, now: time.Now, tools: &shared, parts: parts{batchBytes, loadBytes, rowsEach}}
 	s.lock.Path = path + lockSuffix
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {

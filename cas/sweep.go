@@ -176,11 +176,12 @@ type sweeper struct {
 	deadFrames  []uint64
 	deadNotes   []note
 	badNotes    [][]byte
+	noted       [][2]uint64 // first and last frames of dead notes
 	bytes       int64
 }
 
 func (w *sweeper) run(dry bool) (SweepReport, error) {
-	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks, w.findUnnamed} {
+	for _, step := range []func() error{w.findObjects, w.findNotes, w.findBases, w.findChunks, w.findUnnamed} {
 		if err := step(); err != nil {
 			return SweepReport{}, err
 		}
@@ -289,17 +290,29 @@ func (w *sweeper) remove() error {
 	return w.u.forgetNotes(w.deadNotes)
 }
 
+// findNotes finds the old notes, and keeps the bases of the deltas that young ones
+// name.
+func (w *sweeper) findNotes() error {
+	w.u.eachNote(func(n noted) {
+		if n.written < w.before {
+			w.deadNotes = append(w.deadNotes, n.note)
+			w.noted = append(w.noted, [2]uint64{n.first, n.first + uint64(len(n.chunks)) - 1})
+			return
+		}
+		for _, c := range n.chunks {
+			if c.base != (digest{}) {
+				w.needed.put(c.base[:])
+			}
+		}
+	}, func(name []byte) { w.badNotes = append(w.badNotes, bytes.Clone(name)) })
+	return nil
+}
+
 // findUnnamed adds the frames without a row that old notes name; without grace, all
 // frames without a row. Such a frame is needed by nobody but a stage that is at work,
 // and that notices.
 func (w *sweeper) findUnnamed() error {
-	var runs [][2]uint64
-	w.u.eachNote(func(n noted) {
-		if n.written < w.before {
-			w.deadNotes = append(w.deadNotes, n.note)
-			runs = append(runs, [2]uint64{n.first, n.first + uint64(len(n.chunks)) - 1})
-		}
-	}, func(name []byte) { w.badNotes = append(w.badNotes, bytes.Clone(name)) })
+	runs := w.noted
 	if w.all {
 		runs = [][2]uint64{{0, 1<<64 - 1}}
 	}

@@ -2,12 +2,12 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -53,12 +53,32 @@ func TestALargeStageBesideAPruneDropsNoSnapshotThatFits(t *testing.T) {
 func TestAPruneGivesBackWhatADiscardedStageHasWritten(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
-	p.snap(e, fmt.Sprint("one"), nil)
+	p.snap(e, "one", nil)
 	p.noisy(e)()
 	p.prune(e, &PruneOptions{Grace: -1})
 	info, err := os.Stat(filepath.Join(e.dir, storeFile))
 	p.must(err)
 	if info.Size() > 2<<20 {
 		t.Errorf("the store of one small snapshot has %d bytes after a prune without grace", info.Size())
+	}
+}
+
+// A file that is mostly free pages is written anew by a prune that has nothing else
+// to do, and the prune says what that gave back.
+func TestAPruneGivesBackFreePages(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.snap(e, "one", nil)
+	p.noisy(e)()
+	all := e.sweeping(context.Background(), cas.SweepOptions{Grace: -1}, nil)
+	_, err := e.atHand().Sweep(context.Background(), all) // a purge that dies before it writes the file anew
+	p.must(err)
+	before, err := os.Stat(filepath.Join(e.dir, storeFile))
+	p.must(err)
+	out := p.prune(e, &PruneOptions{})
+	after, err := os.Stat(filepath.Join(e.dir, storeFile))
+	p.must(err)
+	if gone := before.Size() - after.Size(); gone < 20<<20 || out.Freed != gone {
+		t.Errorf("%d of %d bytes went, %d were said to", gone, before.Size(), out.Freed)
 	}
 }

@@ -27,6 +27,12 @@ import (
 // call; the usual run tries some, others each time, for about ten seconds.
 func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, false).sweep() }
 
+// TestAKillDuringALargeSnapshotLosesNothing is the same where the snapshot is so large
+// that its contents are written before their rows.
+func TestAKillDuringALargeSnapshotLosesNothing(t *testing.T) {
+	prepareSweep(t, &sweep{files: 6, noise: 220}).sweep()
+}
+
 // TestAKillDuringALargeRestoreLosesNothing is the same for a restore of so many
 // files, none of them recorded, that its undo is on the way into git before it
 // is recorded itself.
@@ -104,13 +110,18 @@ type sweep struct {
 	first        picture // what a holds
 	user         map[string]string
 	files        int
+	noise        int  // files of 100 KB that come after the first snapshot
 	sudden       bool // the child restores at once
 	keepMine     bool // and keeps what changed since the base
 }
 
 func newSweep(t *testing.T, files int, sudden bool) *sweep {
+	return prepareSweep(t, &sweep{files: files, sudden: sudden})
+}
+
+func prepareSweep(t *testing.T, s *sweep) *sweep {
 	w := plain(t, kind{})
-	s := &sweep{world: w, files: files, sudden: sudden}
+	s.world = w
 	s.fill("first")
 	w.git("add", "-A")
 	w.git("commit", "-qm", "one")
@@ -121,6 +132,12 @@ func newSweep(t *testing.T, files int, sudden bool) *sweep {
 	s.a, s.back = r.ID, w.picture(w.root)
 	s.first = s.back
 	s.fill("second")
+	for i := range s.noise {
+		random := rand.NewChaCha8([32]byte{byte(i)})
+		noise := make([]byte, 100<<10)
+		random.Read(noise)
+		s.write("noise/f"+strconv.Itoa(i), string(noise))
+	}
 	w.must(os.Remove(w.path("run.sh")))
 	w.write("run.sh/now/a/directory", "x")
 	w.must(os.RemoveAll(w.path("gone")))
