@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 const (
@@ -32,9 +30,13 @@ func (u *Update) writeNote(n note, chunks []stagedChunk) error {
 	if err != nil {
 		return err
 	}
+	return u.put(b, string(name), n.author[:], n.encode(u.s.now().Unix(), chunks))
+}
+
+func (n note) encode(written int64, chunks []stagedChunk) []byte {
 	be := binary.BigEndian
 	p := make([]byte, 0, noteHeadBytes+len(chunks)*(notedBytes+1)+sealBytes)
-	p = be.AppendUint64(be.AppendUint64(p, n.first), uint64(u.s.now().Unix()))
+	p = be.AppendUint64(be.AppendUint64(p, n.first), uint64(written))
 	p = be.AppendUint32(p, uint32(len(chunks)))
 	for i := range chunks {
 		c := &chunks[i]
@@ -45,7 +47,7 @@ func (u *Update) writeNote(n note, chunks []stagedChunk) error {
 			p = append(append(p, 1), c.base[:]...)
 		}
 	}
-	return u.put(b, string(name), n.author[:], seal(n.author[:], p))
+	return seal(n.author[:], p)
 }
 
 // holds reports whether a note is there as its author wrote it. Then its frames are
@@ -94,7 +96,7 @@ func (v *View) eachNote(fn func(noted), bad func(bucket []byte)) {
 			bad(name) // not a bucket
 			continue
 		}
-		if n, ok := readNote(v.tx.Bucket(name)); ok && bytes.Equal(n.bucket(), name) {
+		if n, ok := decodeNote(v.tx.Bucket(name).Cursor().First()); ok && bytes.Equal(n.bucket(), name) {
 			fn(n)
 		} else {
 			bad(name)
@@ -102,9 +104,8 @@ func (v *View) eachNote(fn func(noted), bad func(bucket []byte)) {
 	}
 }
 
-func readNote(b *bolt.Bucket) (n noted, ok bool) {
+func decodeNote(k, v []byte) (n noted, ok bool) {
 	be := binary.BigEndian
-	k, v := b.Cursor().First()
 	p, ok := unseal(k, v)
 	if !ok || len(k) != authorBytes || len(p) < noteHeadBytes {
 		return n, false
@@ -114,7 +115,7 @@ func readNote(b *bolt.Bucket) (n noted, ok bool) {
 	n.first, n.written = be.Uint64(p), int64(be.Uint64(p[8:]))
 	count := be.Uint32(p[16:])
 	p = p[noteHeadBytes:]
-	if uint64(len(p)) < uint64(count)*notedBytes {
+	if uint64(len(p)) < uint64(count)*notedBytes || n.first+uint64(count) < n.first {
 		return n, false
 	}
 	n.chunks = make([]placedChunk, count)
@@ -125,15 +126,14 @@ func readNote(b *bolt.Bucket) (n noted, ok bool) {
 		}
 		copy(c.digest[:], p)
 		c.seq, c.raw, c.stored = n.first+uint64(i), be.Uint32(p[digestBytes:]), be.Uint32(p[digestBytes+4:])
-		delta := p[notedBytes-1] == 1
-		if p = p[notedBytes:]; !delta {
-			continue
-		}
-		if len(p) < digestBytes {
+		delta := p[notedBytes-1]
+		if p = p[notedBytes:]; c.raw > chunkBytesMax || c.stored > c.raw || delta > 1 || len(p) < int(delta)*digestBytes {
 			return n, false
 		}
-		copy(c.base[:], p)
-		p = p[digestBytes:]
+		p = p[copy(c.base[:int(delta)*digestBytes], p):]
+		if (delta == 1) != (c.base != digest{}) {
+			return n, false
+		}
 	}
 	return n, len(p) == 0
 }
