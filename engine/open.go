@@ -55,7 +55,6 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	}
 	e.repo.TakeOver(old.repo)
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
-	e.objects.Remember(old.objects)
 	e.lookup = e.newLookup()
 	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.opt.Upkeep)
 	if e.repo != nil { // git's own rules are there too: it must be readable

@@ -138,13 +138,13 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 	}
 	// What is done between turns is counted too, as far as there is time for it. Git's directory of objects is listed again after each turn that made one below it.
 	limits := []limit{
-		{"opened", 50, []string{"openat", "openat2"}},
+		{"opened", 52, []string{"openat", "openat2"}},
 		{"looked at", 370, []string{"newfstatat", "fstat", "statx"}},
 		{"listed", 14, []string{"getdents64"}},
-		{"locked or unlocked", 36, []string{"flock"}},
+		{"locked or unlocked", 39, []string{"flock"}},
 		{"asked what kind of file it is", 6, []string{"fcntl"}},
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 600, []string{"all"}},
+		{"all", 580, []string{"all"}},
 	}
 	within(t, quietest(4, limits, func() map[string]float64 { return each(count(few), count(many), many-few) }), limits)
 }

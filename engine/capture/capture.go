@@ -154,10 +154,10 @@ func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, err
 }
 
 func (c *capture) run(ctx context.Context, index *rules.Index) error {
+	c.seen.Trees = c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree})
 	texts := c.Rules.Read()
 	c.seen.Rules = RulesOf(texts, c.Objects.Algorithm)
 	cfg := c.config(ctx, texts)
-	c.seen.Trees = c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree, Recent: !c.seen.Rechecked})
 	if c.Objects.Git != nil {
 		if err := c.configGit(ctx, cfg, texts, index); err != nil {
 			return errors.Join(err, c.end())

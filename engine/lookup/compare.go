@@ -47,7 +47,7 @@ func (r *Reader) comparer(ctx context.Context, memory Memory) *comparer {
 	c := &comparer{differ: r.Differ, lines: countAsked}
 	how := objects.Reading{GitFirst: true}
 	if memory != nil {
-		c.lines, how.Staged, how.Recent = countBeside, memory.Tree, true
+		c.lines, how.Staged = countBeside, memory.Tree
 	}
 	read := 0
 	load := r.Objects.Trees(ctx, how)

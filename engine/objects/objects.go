@@ -29,8 +29,6 @@ type Objects struct {
 	Git       *gitbridge.Repo                           // nil without git
 	Store     func(context.Context) (*cas.Store, error) // returns nil where there is none yet
 
-	recent *recent // nil: no tree is remembered
-
 	mu     sync.Mutex      // guards broken
 	broken map[oid.ID]bool // what git seems to have and could not give
 }
@@ -255,7 +253,6 @@ type Reading struct {
 	GitFirst bool                        // git is asked before the store: it has nearly every tree of a snapshot, and no lock that would have to be taken for each
 	In       *cas.View                   // for who has the store open already
 	With     *cas.Versions               // with In, for who reads many versions of the same trees; may be nil
-	Recent   bool                        // also as they are remembered of a short while ago, see [Objects.Remember]
 	Once     bool                        // nothing is remembered: for walks that meet each tree once
 }
 
@@ -271,27 +268,12 @@ func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
 		if p, ok := seen[id]; ok {
 			return p, nil
 		}
-		p, err := o.recentTree(ctx, how, id)
+		p, err := o.tree(ctx, how, id)
 		if err == nil && !how.Once {
 			seen[id] = p
 		}
 		return p, err
 	}
-}
-
-// recentTree is tree, with what is remembered if that is wanted.
-func (o *Objects) recentTree(ctx context.Context, how Reading, id oid.ID) ([]byte, error) {
-	if !how.Recent || o.recent == nil {
-		return o.tree(ctx, how, id)
-	}
-	if p, ok := o.recent.get(id); ok {
-		return p, nil
-	}
-	p, err := o.tree(ctx, how, id)
-	if err == nil {
-		o.recent.put(id, p)
-	}
-	return p, err
 }
 
 func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, error) {

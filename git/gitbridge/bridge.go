@@ -21,8 +21,6 @@ type Job struct {
 	// Load returns an object from the store, or any error if it is not there.
 	// Trees are read by it, and what Source does not give.
 	Load func(id oid.ID) (oid.Kind, []byte, error)
-	// Tree returns a tree that is in memory, verified by its id; may be nil.
-	Tree func(id oid.ID) ([]byte, bool)
 	// Source is told which objects will be written, about in which order, and
 	// returns what gives them: in pieces, so that large ones need not fit into
 	// memory. If the writing begins again, Source is called again. Nil: Load is
@@ -165,8 +163,10 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 }
 
 // soon is for how long the snapshot's record is waited for with the new value of the ref
-// made and synced. Meanwhile no other process of ours can move a ref.
-const soon = 200 * time.Millisecond
+// made and synced. Meanwhile no other process of ours can move a ref. So it is short:
+// many jobs may wait behind one that has the store, and one whose record is there waits
+// for all of them.
+const soon = 40 * time.Millisecond
 
 // appendRecorded is append when the snapshot is recorded, also where there was nothing
 // to write. What must be synced for it goes to the disk beside the record.
@@ -183,7 +183,8 @@ func (w *writer) appendRecorded(ctx context.Context, c Commit, tip, link oid.ID)
 			known, late = err == nil, errors.Is(err, context.DeadlineExceeded)
 			return err
 		}
-		if id, again, err := w.append(ctx, c, tip, link, ready); !late {
+		id, again, err := w.append(ctx, c, tip, link, ready)
+		if !late && (known || !errors.Is(err, gitref.ErrLocked)) {
 			return id, again, err
 		}
 	}

@@ -119,7 +119,7 @@ func (w *writer) writeLinked(ctx context.Context, ids, found []oid.ID, link []by
 	if len(found) > foundMax {
 		found = nil
 	}
-	if len(ids) > looseMax || w.job.Durable {
+	if len(ids)+1 > looseMax || w.job.Durable {
 		return w.writeApart(ctx, ids, found, link)
 	}
 	source := w.source(ids)

@@ -99,12 +99,13 @@ func (s *Store) appear(name, content string, ready func() error) (*os.File, erro
 	f, err := s.written(made, name, content)
 	waited := ready()
 	if err == nil {
-		if err = waited; err == nil {
-			if err = place(made, name); err == nil {
-				return f, nil
-			}
+		ours := is(made, f)
+		if waited == nil && ours && place(made, name) == nil {
+			return f, nil
 		}
-		_ = os.Remove(made)
+		if ours {
+			_ = os.Remove(made)
+		}
 		_ = f.Close()
 	}
 	if waited != nil {
@@ -116,6 +117,15 @@ func (s *Store) appear(name, content string, ready func() error) (*os.File, erro
 	// On a file system that can do neither of what place does the lock is there
 	// a moment before it is written down.
 	return s.written(name, name, content)
+}
+
+// is reports whether a file has this name. Between machines that share a directory our
+// lock may hold on one of them alone, and while we waited another process may have
+// made its own file of this name.
+func is(name string, f *os.File) bool {
+	there, err := os.Lstat(name)
+	mine, mineErr := f.Stat()
+	return err == nil && mineErr == nil && os.SameFile(there, mine)
 }
 
 // placeByLink gives a file a second name and takes the first one away.
