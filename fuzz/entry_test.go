@@ -86,6 +86,45 @@ func TestRulesAreReadFromALinkThatIsNotWantedOnDisk(t *testing.T) {
 	}
 }
 
+// Seed 100106485: a snapshot could not have had what such rules ignored, though they
+// stood in a link. It stays when files come back to that snapshot. A commit in the
+// place of the rules says nothing.
+func TestWhatTheRulesOfALinkThatIsNotWantedOnDiskIgnoreStays(t *testing.T) {
+	for mode, rules := range map[string]bool{"100644": true, "120000": true, "160000": false} {
+		w := plain(t, kind{})
+		w.unwanted = true
+		id, err := w.tryGit("d", "hash-object", "-w", "--stdin")
+		if w.must(err); !rules {
+			id = strings.Repeat("12", 20)
+		}
+		w.git("update-index", "--add", "--cacheinfo", mode+","+id+",.gitignore")
+		w.git("update-index", "--skip-worktree", ".gitignore")
+		w.write("f", "1")
+		w.write(".gitignore", "nothing\n")
+		w.settle()
+		first := w.keep()
+		w.must(os.Remove(w.path(".gitignore")))
+		w.must(os.Mkdir(w.path("d"), 0o755))
+		w.write("out/d/product", "1")
+		w.settle()
+		before := w.picture(w.root)
+		_, err = w.long.Restore(t.Context(), first.snap.ID, nil)
+		w.must(err)
+		restored := w.picture(w.root)
+		if restored["d"] != "" != rules || restored["out/d/product"] != "" != rules {
+			w.fail("%s: the restore left %v", mode, restored)
+		}
+		u, err := w.long.Undo(t.Context())
+		w.must(err)
+		if d := before.differs(w.picture(w.root)); d != "" {
+			w.fail("%s: undo did not bring back:\n  %s\nundo %+v", mode, d, u)
+		}
+		if why, ok := named(u, "out/d/product"); ok != rules {
+			w.fail("%s: %q stayed: %+v", mode, why, u)
+		}
+	}
+}
+
 // Seed 8000055: whether the lines of a file end as in the index is asked of our
 // side of a conflict; where it has none, they are converted.
 func TestLineEndsAreThoseOfOurSideOfAConflict(t *testing.T) {

@@ -129,7 +129,8 @@ func (c *coverage) above(dir string) (*ignore.Chain, error) {
 }
 
 // file compiles the snapshot's ignore file at a path, nil if it has none. A
-// symbolic link is not followed, as in git.
+// symbolic link is not followed, as in git. But of an entry that is in the index
+// alone git reads the content, also where that would be a link's target.
 func (c *coverage) file(p string) (*ignore.File, error) {
 	n, ok, err := c.has.Lookup(p)
 	if err != nil || !ok && n.Git.ID.IsZero() {
@@ -137,7 +138,7 @@ func (c *coverage) file(p string) (*ignore.File, error) {
 	}
 	id := n.ID
 	if !ok { // sparse: git reads the rules from the index
-		if n.Git.Mode.Type() != tree.File {
+		if !fileOrLink(n.Git.Mode) {
 			return nil, nil
 		}
 		id = n.Git.ID
