@@ -137,6 +137,22 @@ func (w *world) entries() ([]listed, error) {
 	return all, nil
 }
 
+// partlyWhole returns a directory that the index has as a whole, and something in it; ""
+// if there is none.
+func (w *world) partlyWhole() string {
+	data, err := os.ReadFile(filepath.Join(w.gitDir, "index"))
+	if err != nil {
+		return ""
+	}
+	all, _ := w.decode(data)
+	for _, dir := range all {
+		if dir.mode == 0o40000 && slices.ContainsFunc(all, func(l listed) bool { return l.path != dir.path && strings.HasPrefix(l.path, dir.path) }) {
+			return dir.path
+		}
+	}
+	return ""
+}
+
 // indexed is entries, where git can read what it wrote.
 func (w *world) indexed() []listed {
 	w.t.Helper()
