@@ -61,7 +61,8 @@ func (s *Store) nameOthers(ctx context.Context) error {
 		}
 		err := u.nameChunk(c, held, true)
 		if errors.Is(err, ErrSwept) || errors.Is(err, ErrCorrupt) { // of no use, without its base
-			err = u.data.Delete(seqKey(c.seq))
+			// The owner may live: it must look again at what it relies on.
+			err = errors.Join(u.data.Delete(seqKey(c.seq)), u.objects.SetSequence(u.Sweeps()+1))
 		}
 		return err
 	})

@@ -7,7 +7,7 @@ type Stats struct {
 	Objects     int
 	Chunks      int
 	FileBytes   int64 // of the file
-	Unused      int64 // of the file: free pages, and what large stages have written that no row names yet
+	Unused      int64 // of the file: its end behind the last page, free pages, and what large stages have written that no row names yet
 	StoredBytes int64 // of the chunks as they are stored
 	RawBytes    int64 // of the chunks' contents
 	Decoded     int64 // frames that were decoded with this handle: what reading costs
@@ -31,15 +31,19 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			st.StoredBytes += int64(row.stored) + 1
 			st.RawBytes += int64(row.raw)
 		}
-		st.Unused = v.file.freeBytes() + v.unnamed()
+		info, err := v.file.handle.Stat()
+		if err != nil {
+			return err
+		}
+		st.FileBytes = info.Size()
+		st.Unused = st.FileBytes - v.file.used + v.file.freeBytes() + v.unnamed()
 		return nil
 	})
 	if err != nil {
 		return Stats{}, err
 	}
 	st.Decoded = s.decoded.Load()
-	st.FileBytes, err = fileSize(s.path)
-	return st, err
+	return st, nil
 }
 
 // Count returns how many objects there are, and the bytes of the file. It reads

@@ -1,0 +1,77 @@
+package cas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A large stage has placed deltas. The row of their base is damaged; another stage
+// begins to take over and is killed after its first transaction; the base is recorded
+// again. What the first stage then acknowledges can be read.
+func TestAnOwnerNoticesThatATakeOverThatWasKilledHasTakenItsFrames(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	base := text(r, 20<<10)
+	id := put(t, s, base)[0]
+	s.parts = few
+	var next [][]byte
+	var ids []oid.ID
+	g := s.Stage()
+	for range 20 {
+		next = append(next, append(noise(r, 10), base...))
+		n, err := g.Put(t.Context(), oid.Blob, next[len(next)-1], id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, n)
+	}
+	g.settle()
+	d := digest(blake3.Sum256(base))
+	err := s.Update(t.Context(), func(u *Update) error {
+		row := bytes.Clone(u.chunks.Get(d[:]))
+		row[0] ^= 1
+		return u.chunks.Put(d[:], row)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(t.Context(), s.Path(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.parts = few
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := 0
+	h.opened = func(*bolt.DB) {
+		if opened++; opened == 4 {
+			cancel()
+		}
+	}
+	if err := h.nameOthers(ctx); err == nil {
+		t.Fatal("not killed")
+	}
+	t.Logf("%+v", countRows(t, s))
+	small, err := Open(t.Context(), s.Path(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, small, base) // heals
+	if err := g.Commit(t.Context(), nil); err != nil {
+		if !errors.Is(err, ErrSwept) {
+			t.Error(err)
+		}
+		return
+	}
+	for i, n := range ids {
+		err := s.View(t.Context(), func(v *View) error { _, _, err := v.Object(n); return err })
+		if err != nil {
+			t.Errorf("%d was acknowledged: %v", i, err)
+		}
+	}
+}
