@@ -138,15 +138,14 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		return nil
 	}
 	t := &plan.Target{
-		State: s.State(), Skipped: map[string]string{}, Nested: map[string]oid.ID{},
+		State: s.State(), Skipped: map[string]string{}, Aside: map[string]bool{}, Nested: map[string]oid.ID{},
 		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
-		if !n.Overlaid { // else it has all of it: only git's tree has not
-			t.Skipped[string(n.Path)] = ""
-			if n.Reason == purge.Reason {
-				t.Skipped[string(n.Path)] = n.Reason
-			}
+		if p := string(n.Path); n.Overlaid { // it has all of it: only git's tree has not
+			t.Aside[p] = true
+		} else if t.Skipped[p] = ""; n.Reason == purge.Reason {
+			t.Skipped[p] = n.Reason
 		}
 	}
 	for _, n := range s.Nested {

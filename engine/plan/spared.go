@@ -82,12 +82,13 @@ func (p *planner) holdsIgnored(c tree.Change) bool {
 // unasked reports whether the target's rules ignore a file that nobody has named.
 // Rules go by the files that they stand in, so those are restored as any other.
 // Of a repository inside the worktree the target cannot tell what was tracked;
-// what is tracked now, is taken for that.
+// what is tracked now, is taken for that. A file that git's tree could not hold was
+// to be in it: it was tracked, whatever the rules say.
 func (p *planner) unasked(file string, mode tree.Mode) (bool, error) {
 	if name := path.Base(file); mode.Type() == tree.File && (name == ".gitignore" || name == ".gitattributes") {
 		return false, nil
 	}
-	if p.aim.Named != nil && p.aim.Named(file) {
+	if p.aim.Target.Aside[file] || p.aim.Named != nil && p.aim.Named(file) {
 		return false, nil
 	}
 	if ignored, err := p.cover.ignored(file); !ignored || err != nil {

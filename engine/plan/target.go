@@ -13,6 +13,7 @@ import (
 type Target struct {
 	State   tree.State
 	Skipped map[string]string // paths that it left out, with what lies below them, and why they stay; "": it skipped them
+	Aside   map[string]bool   // paths that it has, and that only its git tree could not hold
 	Nested  map[string]oid.ID // repositories inside the worktree → the blob of their info/exclude
 
 	// The ignore rules outside the tree that were in force: blobs, the lowest
