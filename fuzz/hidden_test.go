@@ -337,3 +337,39 @@ func TestTheRulesInAClosedDirectoryAreNotGone(t *testing.T) {
 		w.hidden = ""
 	}
 }
+
+// Seed 100107180: a closed directory stands in the place of an attributes file. The
+// file is gone, and git takes its rules from the index until it sees that.
+func TestTheRulesInWhosePlaceAClosedDirectoryStandsAreGone(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	for _, dir := range []string{"", "d/"} {
+		for _, mode := range []fs.FileMode{0, 0o200, 0o400, 0o600} {
+			w := plain(t, kind{})
+			w.write(dir+".gitattributes", "*.t text\n")
+			w.git("add", "-A")
+			w.must(os.Remove(w.path(dir + ".gitattributes")))
+			w.write(dir+".gitattributes/inside", "1")
+			for _, p := range []string{"%.t", "sub/x.t"} { // git comes to the first before it comes to the rules
+				w.write(dir+p, "a line\r\n")
+			}
+			w.settle()
+			w.hidden = w.path(dir + ".gitattributes")
+			w.must(os.Chmod(w.hidden, mode))
+			if gone := w.goneRules(); !slices.Equal(gone, []string{dir + ".gitattributes"}) {
+				w.fail("%q are gone", gone)
+			}
+			r := w.record()
+			for _, p := range []string{"%.t", "sub/x.t"} {
+				if got := w.git("cat-file", "blob", r.Tree.String()+":"+dir+p); got != "a line\r" {
+					w.fail("%q is %q in the tree", dir+p, got)
+				}
+			}
+			w.must(os.Chmod(w.hidden, 0o755))
+			w.hidden = ""
+			w.settle()
+			w.keep()
+		}
+	}
+}

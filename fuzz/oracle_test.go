@@ -130,13 +130,14 @@ func (w *world) marked(p string) bool {
 
 // goneRules lists the attributes files that the index has and wants on disk,
 // where there is no regular file. In a directory that nobody may look into nothing is
-// gone: what the index has there stays in the tree.
+// gone: what the index has there stays in the tree. But a file in whose place such a
+// directory stands is gone, as everybody can see.
 func (w *world) goneRules() (gone []string) {
 	hidden, isHidden := w.hiddenDir()
 	out := w.git("ls-files", "-z", "-t")
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		tag, p, _ := strings.Cut(line, " ")
-		if filepath.Base(p) != ".gitattributes" || isHidden && beneath(p, hidden) || tag == "S" && !w.onDisk(p) || slices.Contains(gone, p) {
+		if filepath.Base(p) != ".gitattributes" || isHidden && p != hidden && beneath(p, hidden) || tag == "S" && !w.onDisk(p) || slices.Contains(gone, p) {
 			continue
 		}
 		if st, err := os.Lstat(w.path(p)); err != nil || !st.Mode().IsRegular() || !w.onDisk(p) {
