@@ -278,6 +278,27 @@ func TestAFilterProcessThatGivesUpCostsOneFile(t *testing.T) {
 	}
 }
 
+// Seed 100109759: git does not believe what an index of the file's own second has
+// of it, converts it, and fails. The oracle adds such a file last, and took its copy
+// of the index for younger than it was, for a run before had written it.
+func TestAFileAtWhichAFilterGivesUpIsAsYoungAsTheIndexSays(t *testing.T) {
+	w := plain(t, kind{Filters: true})
+	second := w.writeAt("f", "ABORT\n", 10*time.Millisecond)
+	w.git("add", "-A")
+	w.write(".gitattributes", "f working-tree-encoding=UTF-16\n")
+	time.Sleep(time.Until(second.Add(1100 * time.Millisecond)))
+	for at, want := range []string{".gitattributes", ".gitattributes\nf"} {
+		w.touchIndex(second.Add(time.Duration(500+3000*at) * time.Millisecond))
+		for range 2 {
+			r := w.record()
+			if got := w.git("ls-tree", "--name-only", r.Tree.String()); got != want || len(r.Skipped) != 1-at {
+				w.fail("the tree has %q, not %q; skipped are %v", got, want, r.Skipped)
+			}
+			w.settle()
+		}
+	}
+}
+
 // Without a mark the order of the bytes is that of git's C library.
 func TestUTF16LEBOMIsConvertedWhereItHasAMark(t *testing.T) {
 	w := plain(t, kind{})

@@ -217,8 +217,14 @@ func (r *removal) drop(p string, fits func(listed) bool) {
 	})
 }
 
-// link puts a submodule at a path, where there is nothing else any more.
+// link puts a submodule at a path, where there is nothing else any more. What git has
+// in the place of a directory above it goes, as it does when git add puts one there:
+// one that fails in there leaves a repository around it in the index, and at times
+// files below that too, of which git can write no tree.
 func (r *removal) link(p string, id []byte) {
+	for above := filepath.Dir(p); above != "." && r.w.onDisk(p); above = filepath.Dir(above) {
+		r.drop(above, func(l listed) bool { return l.path == above })
+	}
 	for _, l := range r.all {
 		if beneath(l.path, p) || beneath(p, l.path) {
 			r.w.fail("%q of the index is in the way of the submodule %q", l.path, p)

@@ -143,6 +143,51 @@ func TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas(t *test
 	}
 }
 
+// Seed 99108844: a directory is a plain one where the index has a submodule in a
+// conflict in it, also if it is a repository, and the index has a file in its place.
+// So it is for git once the conflict is gone, and before if a later name is in the
+// index. Else git add leaves in its index the repository, and what lies in it.
+func TestARepositoryAroundASubmoduleInConflictIsAPlainDirectory(t *testing.T) {
+	for i := range 16 {
+		file, later, instead, born := i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0
+		w := plain(t, kind{})
+		w.nested = true
+		w.write("z", "1")
+		w.git("init", "-q", "a/b/module")
+		w.git("init", "-q", "a")
+		w.git("-C", "a", "commit", "-q", "--allow-empty", "-m", "x")
+		commit := strings.Repeat("12", 20)
+		blob := w.git("hash-object", "-w", "z")
+		lines := "160000 " + commit + " 2\ta/b/module\x00"
+		if instead {
+			lines += "100644 " + blob + " 0\ta\x00"
+		}
+		if later {
+			lines += "100644 " + blob + " 0\tz\x00"
+		}
+		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		if born {
+			w.git("-C", "a/b/module", "commit", "-q", "--allow-empty", "-m", "y")
+			commit = w.headIn("a/b/module")
+		}
+		want := "160000 commit " + commit + "\ta/b/module\n"
+		if file {
+			w.write("a/f", "1")
+			want += "100644 blob " + blob + "\ta/f\n"
+		}
+		for range 2 {
+			w.settle()
+			r := w.record()
+			if got := w.git("ls-tree", "-r", r.Tree.String()); got != want+"100644 blob "+blob+"\tz" || born != (len(r.Skipped) == 0) {
+				w.fail("file %v, later %v, instead %v, born %v: the tree has\n%s\nskipped are %v", file, later, instead, born, got, r.Skipped)
+			}
+			w.write("z", "1") // the index is not read again
+		}
+	}
+}
+
 // TestFilesInConflictBesideASubmoduleAreRecorded checks that nothing of them is
 // lost, though the tree has the submodule in their place, where git would take
 // them (see docs/shortcomings.md). git merge -s recursive leaves such an index.
