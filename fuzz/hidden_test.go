@@ -30,6 +30,11 @@ func (w *world) hide() os.FileInfo {
 	}
 	w.note("hide %q %v", p, mode)
 	w.hidden = w.path(p)
+	w.t.Cleanup(func() { // of a world that ends meanwhile
+		if w.hidden != "" {
+			_ = os.Chmod(w.hidden, 0o700)
+		}
+	})
 	w.must(os.Chmod(w.hidden, mode))
 	return st
 }
