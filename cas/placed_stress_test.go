@@ -27,13 +27,13 @@ type crowd struct {
 // the end the file has nothing but that.
 func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 	c := &crowd{t: t, s: newStore(t), want: map[oid.ID][]byte{}}
-	c.s.parts = parts{batch: 100_000, load: 1 << 20, rows: 20}
+	c.s.parts = parts{batch: 20_000, load: 200_000, rows: 20}
 	r := seeded(t)
 	for range 150 {
-		c.pool = append(c.pool, noise(r, 100_000+r.IntN(20_000)))
+		c.pool = append(c.pool, noise(r, 20_000+r.IntN(4_000)))
 	}
 	for range 3 {
-		c.pool = append(c.pool, noise(r, 2<<20))
+		c.pool = append(c.pool, noise(r, 700<<10))
 	}
 	for range 40 { // small ones, that compress
 		c.pool = append(c.pool, bytes.Repeat(noise(r, 100), 1+r.IntN(50)))
@@ -49,7 +49,9 @@ func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	sweeper.Wait()
-	t.Logf("%d committed, %d swept", c.done, c.swept)
+	if t.Logf("%d committed, %d swept", c.done, c.swept); c.done == 0 {
+		t.Error("nothing was committed")
+	}
 	c.sweep(c.s, -1)
 	for id, p := range c.want {
 		if !bytes.Equal(read(t, c.s, id), p) {
@@ -103,7 +105,7 @@ func (c *crowd) sweepUntil(stop chan struct{}, r *rand.Rand) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(time.Duration(r.IntN(60)) * time.Millisecond):
+		case <-time.After(time.Duration(r.IntN(800)) * time.Millisecond):
 		}
 		if r.IntN(3) > 0 {
 			c.sweep(h, []time.Duration{-1, -1, 0}[r.IntN(3)])
@@ -143,12 +145,12 @@ func (c *crowd) fill(g *Stage, r *rand.Rand) (map[oid.ID][]byte, error) {
 	for i := range n {
 		p := c.pool[(from+i*7)%len(c.pool)]
 		if r.IntN(8) == 0 {
-			p = noise(r, 1000+r.IntN(50_000))
+			p = noise(r, 1000+r.IntN(10_000))
 		}
 		var base oid.ID
 		if r.IntN(5) == 0 {
 			for id, q := range mine {
-				if len(q) < 100_000 {
+				if len(q) < 20_000 {
 					base = id
 					p = append(bytes.Clone(q), 'x')
 				}
