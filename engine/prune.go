@@ -118,6 +118,9 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 	if err != nil {
 		return objects.StoreError(err)
 	}
+	if p.Startup {
+		report.Free = 0 // to write the file anew for that alone is not for somebody who waits to begin
+	}
 	out.Objects, out.Freed = int64(report.Objects), report.Bytes+report.Free
 	if p.DryRun || report.Objects+report.Chunks == 0 && report.Free == 0 {
 		return nil
@@ -143,10 +146,7 @@ func (e *Engine) weigh(ctx context.Context) (func(*Snapshot) (float64, error), e
 	}
 	// The file is larger than its frames: rows, space left in pages. What is free, or
 	// of a snapshot in the making, is not the price of those that are there.
-	perByte := 1.0
-	if stats.StoredBytes > 0 {
-		perByte = min(max(float64(stats.FileBytes-stats.Unused)/float64(stats.StoredBytes), 1), 2)
-	}
+	perByte := min(max(float64(stats.FileBytes-stats.Unused)/float64(max(stats.StoredBytes, 1)), 1), 2)
 	r := e.reach(e.objects.Trees(ctx, objects.Reading{Once: true}))
 	return func(s *Snapshot) (float64, error) {
 		n, err := e.cost(ctx, r, s)

@@ -44,9 +44,9 @@ func main() {
 // comes sooner than usual: a first snapshot of 80,000 files without git then
 // takes 240 to 270 MB instead of 260 to 310, in the same time. What a large heap
 // has is mostly lists without pointers, which a collection does not look into; so
-// it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come as often as they have to, up to half of
-// the time: what somebody made to fill the memory meets the bounds of docs/cli.md
-// first. GOMEMLIMIT overrides that.
+// it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come
+// as often as they have to, up to half of the time: what somebody made to fill the
+// memory meets the bounds of docs/cli.md first. GOMEMLIMIT overrides that.
 func collectLater() {
 	const later, limit = 1600, 800 << 20
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -95,7 +95,7 @@ func live() uint64 {
 
 // percentOf returns by how much a heap of so many bytes may grow.
 func percentOf(live uint64) int {
-	return min(collectAt, max(collectAtLeast, int(100*largeRoom/max(live, 1))))
+	return int(min(collectAt, max(collectAtLeast, 100*largeRoom/max(live, 1))))
 }
 
 // afterCollection calls a function after the next collection.
