@@ -14,9 +14,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,19 +32,21 @@ import (
 
 // Options say what to run. The zero value, with a Binary, is the recommended run.
 type Options struct {
-	Binary     string   // the rewind program; "": the peers alone
-	Version    string   // of that program
-	Corpus     string   // directory to copy, with its .git if it has one; "": generate one
-	Files      int      // how many files to generate; 0: 10,000
-	Seed       uint64   // of the generated files, and of what the scripted agent does
-	Rounds     int      // measured rounds, after one that only warms up; 0: 7
-	Turns      int      // of the scripted agent; 0: 1,000
-	History    int      // how many snapshots the workload of that name has; 0: 20,000
-	Workloads  []string // keys of [Workloads]; nil: those that are usual
-	Contenders []string // keys of [Contenders]; nil: all
-	Dir        string   // where copies and stores go, on the file system to measure; "": the directory for temporary files
-	Progress   func(line string)
-	large      int64 // bytes of the large file; 0: 200 MB
+	Binary     string            // the rewind program; "": the peers alone
+	Version    string            // of that program
+	Corpus     string            // directory to copy, with its .git if it has one; "": generate one
+	Files      int               // how many files to generate; 0: 10,000
+	Seed       uint64            // of the generated files, and of what the scripted agent does
+	Rounds     int               // measured rounds, after one that only warms up; 0: 7
+	Turns      int               // of the scripted agent; 0: 1,000
+	History    int               // how many snapshots the workload of that name has; 0: 20,000
+	Workloads  []string          // keys of [Workloads]; nil: those that are usual
+	Contenders []string          // keys of [Contenders]; nil: all
+	Dir        string            // where copies and stores go, on the file system to measure; "": the directory for temporary files
+	Progress   func(line string) // is told what is being done, often
+	Note       func(line string) // is told what whoever waits should know, seldom
+	large      int64             // bytes of the large file; 0: 200 MB
+	longest    time.Duration     // that the rounds of a contender may take in one workload; 0: two minutes
 }
 
 // A Report is the outcome of a run.
@@ -86,8 +90,11 @@ func (o Options) filled() (Options, error) {
 	if o.large == 0 {
 		o.large = 200e6
 	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
+	o.longest = cmp.Or(o.longest, 2*time.Minute)
+	for _, tell := range []*func(string){&o.Progress, &o.Note} {
+		if *tell == nil {
+			*tell = func(string) {}
+		}
 	}
 	if o.Workloads == nil {
 		o.Workloads = usual()
@@ -194,8 +201,19 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// removeAll removes a directory, also where a restore has made one read-only.
+// removeAll removes a directory, also where a restore has made one read-only. What
+// lies four directories deep is removed side by side: there are millions of
+// files in a large run.
 func removeAll(dir string) error {
+	parts := workers(func(path string) error { _ = os.RemoveAll(path); return nil })
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() && strings.Count(path[len(dir):], string(filepath.Separator)) == 4 {
+			parts.give(path)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	_ = parts.wait()
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

@@ -1,13 +1,16 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/bench/report"
 )
@@ -152,14 +155,14 @@ func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := takePicture(l.tree)
+		want, err := takePicture(l.tree, l.read)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := l.damage(l.pick(20)); err != nil {
 			t.Fatal(err)
 		}
-		err = want.differs(l.tree)
+		err = want.differs(l.tree, l.read)
 		if err == nil {
 			t.Fatalf("%s: an idle restore passes the check", c.name)
 		}
@@ -171,7 +174,7 @@ func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
 		if err := l.system.restore(ctx, l, id); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if err := want.differs(l.tree); err != nil && !strings.Contains(c.records, "leaves new files") && c.key != "git-stash" {
+		if err := want.differs(l.tree, l.read); err != nil && !strings.Contains(c.records, "leaves new files") && c.key != "git-stash" {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -248,12 +251,12 @@ func TestTheSameSeedMakesTheSameFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if was := pictures[seed]; was != nil {
-			if err := was.differs(dir); err != nil {
+			if err := was.differs(dir, nil); err != nil {
 				t.Error("seed 1 gave two corpora:", err)
 			}
 		}
-		pictures[seed], _ = takePicture(dir)
-		if first := pictures[1]; seed == 2 && first.differs(dir) == nil {
+		pictures[seed], _ = takePicture(dir, nil)
+		if first := pictures[1]; seed == 2 && first.differs(dir, nil) == nil {
 			t.Error("two seeds gave one corpus")
 		}
 	}
@@ -264,7 +267,7 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	_, err := Run(ctx, Options{Binary: binary, Files: 64, Dir: dir, Contenders: quick(), Workloads: []string{"edit-1"}, Progress: func(line string) {
-		if strings.HasPrefix(line, "edit-1: round 2") {
+		if strings.HasPrefix(line, "edit-1, 66 files: round 2") {
 			cancel()
 		}
 	}})
@@ -281,5 +284,70 @@ func TestWhatDoesNotExistIsNamed(t *testing.T) {
 		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "dance") {
 			t.Errorf("danced: %v", err)
 		}
+	}
+}
+
+func TestWhoTakesTooLongEndsAndIsStillProved(t *testing.T) {
+	var notes []string
+	r, err := Run(context.Background(), Options{
+		Binary: fakeRewind(t, ""), Files: 64, Rounds: 3, Dir: t.TempDir(), longest: 1, Note: func(line string) { notes = append(notes, line) },
+		Contenders: []string{"rewind", "git-stash", "git-status"}, Workloads: []string{"edit-1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []report.Exactness{report.Exact, report.NotExact, ""} {
+		l := r.Results[0].Lines[i]
+		if len(l.Seconds) != 1 || !strings.HasPrefix(l.Left, "ended after 1 rounds, which took ") || l.Exact != want {
+			t.Errorf("%+v", l)
+		}
+		if i >= len(notes) || !strings.HasPrefix(notes[i], "edit-1, 66 files: "+l.Contender+" takes ") {
+			t.Errorf("notes: %q", notes)
+		}
+	}
+}
+
+func TestAFileIsReadAgainUnlessTheKernelSaysThatItIsTheSame(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: each file is read each time here")
+	}
+	dir, m := t.TempDir(), memory{}
+	if err := generate(context.Background(), dir, 20, 1); err != nil {
+		t.Fatal(err)
+	}
+	want, err := takePicture(dir, m)
+	if err != nil || len(m) != 0 {
+		t.Fatalf("%d files are remembered that have just been written: %v", len(m), err)
+	}
+	const kept, changed = "part00/dir0000/file00003.go", "part00/dir0000/file00004.go"
+	for _, name := range []string{kept, changed} {
+		fi, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.keep(&looked{name, fi, "as remembered"}, fi.ModTime().Add(2*leftAlone))
+	}
+	path := filepath.Join(dir, changed)
+	fi, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.Repeat([]byte("x"), int(fi.Size()))
+	if err := firstError(os.WriteFile(path, other, 0o644), os.Chtimes(path, fi.ModTime(), fi.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	got, err := takePicture(dir, m)
+	if err != nil || !strings.HasSuffix(got[kept], "as remembered") || strings.HasSuffix(got[changed], "as remembered") || got[changed] == want[changed] {
+		t.Errorf("%q, %q: %v", got[kept], got[changed], err)
+	}
+}
+
+func TestWhatIsStillToDoIsTold(t *testing.T) {
+	st := &stage{o: Options{Rounds: 9, longest: 2 * time.Minute}}
+	m := measurement{st: st, lines: make([]report.Line, 3), paces: []pace{{turn: time.Second, spent: 3 * time.Second}, {turn: time.Minute, spent: 119 * time.Second}, {turn: time.Hour}}}
+	m.lines[0].Seconds, m.lines[1].Seconds = make([]float64, 3), make([]float64, 2)
+	m.lines[2].Left = "failed"
+	if got := m.toGo(); got != ", about 67 s to go" {
+		t.Errorf("six turns of a second, and one of a minute: %q", got)
 	}
 }

@@ -42,7 +42,7 @@ func (b *beside) ready(ctx context.Context, l *lane) error {
 		b.cmd, b.ended = c, make(chan struct{})
 		go func() { _ = c.Wait(); close(b.ended) }()
 	}
-	for end := time.Now().Add(settles); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(l.settles()); ; time.Sleep(5 * time.Millisecond) {
 		out, err := b.run(ctx, l, "status", "--json")
 		if err != nil {
 			return err

@@ -33,6 +33,7 @@ type lane struct {
 	scratch   string // for what lives only while a command runs
 	env       []string
 	names     *names
+	read      memory // of the files that were compared
 	peak      peak
 	primed    bool // the system has recorded something since it was made to forget
 	edits     int  // makes every edit another one
@@ -64,11 +65,15 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 	if err := os.MkdirAll(where.dir, 0o755); err != nil {
 		return nil, err
 	}
-	copies := 1 + int64(len(chosen))
+	copies := 1 + lanesOf(chosen)
 	if need, has := copies*corpusBytes(o), freeBytes(where.dir); has >= 0 && has < need {
 		return nil, fmt.Errorf("%d copies need some %d MB, and only %d are free: choose fewer contenders, or another directory", copies, need>>20, has>>20)
 	}
-	o.Progress("making the corpus on " + where.kind)
+	if o.Corpus == "" {
+		o.Progress(fmt.Sprintf("making %d files on %s", o.Files, where.kind))
+	} else {
+		o.Progress("copying the corpus to " + where.kind)
+	}
 	l, err := st.emptyLane("corpus")
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 // emptyLane makes the directories of a lane.
 func (st *stage) emptyLane(name string) (*lane, error) {
 	dir := filepath.Join(st.dir, name)
-	l := &lane{binary: st.o.Binary, tree: filepath.Join(dir, "tree"), state: filepath.Join(dir, "state"), scratch: filepath.Join(dir, "tmp"), names: &st.names, large: st.o.large}
+	l := &lane{binary: st.o.Binary, tree: filepath.Join(dir, "tree"), state: filepath.Join(dir, "state"), scratch: filepath.Join(dir, "tmp"), names: &st.names, read: memory{}, large: st.o.large}
 	home, run := filepath.Join(dir, "home"), filepath.Join(dir, "run")
 	for _, d := range []string{l.tree, l.state, l.scratch, home, run} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -99,19 +104,33 @@ func (st *stage) emptyLane(name string) (*lane, error) {
 	return l, os.Chmod(l.tree, 0o755)
 }
 
+// lane is the key of a contender's lane.
+func (c contender) lane() string {
+	if c.look != nil && c.needs == "" || c.key == "git-status" {
+		return "looks"
+	}
+	return c.key
+}
+
+// lanesOf is how many lanes contenders need.
+func lanesOf(chosen []contender) int64 {
+	keys := map[string]bool{}
+	for _, c := range chosen {
+		keys[c.lane()] = true
+	}
+	return int64(len(keys))
+}
+
 // lane gives the lane of a contender, and makes it when it is first asked for.
 // Those that only look, and write nothing, are one another's guests.
 func (st *stage) lane(ctx context.Context, c contender) (*lane, error) {
-	key := c.key
-	if c.look != nil && c.needs == "" || c.key == "git-status" {
-		key = "looks"
-	}
+	key := c.lane()
 	for _, l := range st.lanes {
 		if l.contender.key == key {
 			return l, nil
 		}
 	}
-	st.o.Progress("copying the corpus for " + c.name)
+	st.o.Progress(fmt.Sprintf("copying %d files for %s", st.names.files, c.name))
 	l, err := st.emptyLane(fmt.Sprintf("%02d", len(st.lanes)))
 	if err != nil {
 		return nil, err
@@ -151,7 +170,7 @@ func (st *stage) picture(ctx context.Context) (picture, error) {
 	if st.want != nil {
 		return st.want, ctx.Err()
 	}
-	p, err := takePicture(filepath.Join(st.dir, "corpus", "tree"))
+	p, err := takePicture(filepath.Join(st.dir, "corpus", "tree"), nil)
 	st.want = p
 	return p, err
 }
@@ -174,8 +193,10 @@ func cleanEnv(home, state string, more ...string) []string {
 
 // commit makes the worktree a clean checkout, packed, with a fresh index.
 func (l *lane) commit(ctx context.Context) error {
-	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}, {"add", "-A"},
-		{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, {"repack", "-adq"}, {"update-index", "-q", "--refresh"}}
+	// A file above the threshold goes into a pack at once: no objects of a file each
+	// are made, and no deltas are looked for.
+	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}, {"-c", "core.bigFileThreshold=1", "-c", "core.compression=1", "add", "-A"},
+		{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, {"repack", "-dq"}, {"update-index", "-q", "--refresh"}}
 	if _, err := os.Stat(filepath.Join(l.tree, ".git", "HEAD")); err == nil {
 		steps = [][]string{{"config", "gc.auto", "0"}, {"reset", "-q", "--hard"}, {"update-index", "-q", "--refresh"}}
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,48 +30,132 @@ type unready struct{ why string }
 
 func (e unready) Error() string { return e.why }
 
+// A measurement is a workload that is being measured.
+type measurement struct {
+	st    *stage
+	name  string // of the workload, with the number of files
+	ways  []way
+	lines []report.Line
+	paces []pace
+}
+
+// A pace is how fast one way goes through its rounds.
+type pace struct {
+	turn  time.Duration // its last one, with what was prepared and checked
+	spent time.Duration // in the rounds that count
+}
+
 // measure runs the ways of one workload: a round that warms up and takes the
-// memory, and then the rounds that count.
+// memory, and then the rounds that count. At the end each proves what it recorded.
 func measure(ctx context.Context, st *stage, name string, ways []way) ([]report.Line, error) {
-	lines := make([]report.Line, len(ways))
+	m := measurement{st, fmt.Sprintf("%s, %d files", name, st.names.files), ways, make([]report.Line, len(ways)), make([]pace, len(ways))}
 	for i, w := range ways {
-		lines[i].Contender = w.name
+		m.lines[i].Contender = w.name
 	}
 	for round := range st.o.Rounds + 1 {
 		for turn := range ways {
 			i := (turn + round) % len(ways)
-			if lines[i].Left != "" {
+			if m.left(i) == 0 {
 				continue
 			}
-			st.o.Progress(fmt.Sprintf("%s: round %d of %d: %s", name, round, st.o.Rounds, ways[i].name))
-			s, err := once(ctx, ways[i], round == 0)
-			if err = ways[i].judge(ctx, &lines[i], err); err != nil {
+			if err := m.turn(ctx, round, i); err != nil {
 				return nil, fmt.Errorf("%s: %w", ways[i].name, err)
-			}
-			if round == 0 {
-				lines[i].PeakBytes = s.peak
-			} else if lines[i].Left == "" {
-				lines[i].Seconds = append(lines[i].Seconds, s.took.Seconds())
-				lines[i].DiskBytes = append(lines[i].DiskBytes, s.disk)
 			}
 		}
 	}
 	for i, w := range ways {
-		if w.prove == nil || lines[i].Left != "" {
-			continue
-		}
-		st.o.Progress(fmt.Sprintf("%s: is it exact: %s", name, w.name))
-		w.lane.wake()
-		err := w.prove(ctx)
-		w.lane.rest()
-		if err != nil && !w.ours && ctx.Err() == nil {
-			err = inexact{err.Error()} // a restore that fails puts nothing back
-		}
-		if err = w.judge(ctx, &lines[i], err); err != nil {
+		if err := m.prove(ctx, i); err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	return lines, nil
+	return m.lines, nil
+}
+
+// left is how many turns one way still has, with the one that warms up. Who has
+// taken too long has none.
+func (m *measurement) left(i int) int {
+	if m.lines[i].Left != "" || m.paces[i].spent > m.st.o.longest {
+		return 0
+	}
+	n := m.st.o.Rounds - len(m.lines[i].Seconds)
+	if m.paces[i].turn == 0 {
+		n++
+	}
+	return n
+}
+
+// toGo says about how long the rounds will go on: as long as each way took the last time.
+func (m *measurement) toGo() string {
+	var sum time.Duration
+	for i, p := range m.paces {
+		sum += min(time.Duration(m.left(i))*p.turn, max(m.st.o.longest-p.spent, 0)+p.turn)
+	}
+	if sum < 10*time.Second {
+		return ""
+	}
+	return fmt.Sprintf(", about %s to go", rounded(sum))
+}
+
+// rounded is a duration as people tell it.
+func rounded(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// turn gives one way its turn in a round, and notes what came of it.
+func (m *measurement) turn(ctx context.Context, round, i int) error {
+	w, line, pace := m.ways[i], &m.lines[i], &m.paces[i]
+	if round == 0 {
+		m.st.o.Progress(fmt.Sprintf("%s: warming up: %s", m.name, w.name))
+	} else {
+		m.st.o.Progress(fmt.Sprintf("%s: round %d of %d: %s%s", m.name, round, m.st.o.Rounds, w.name, m.toGo()))
+	}
+	begun := time.Now()
+	s, err := once(ctx, w, round == 0)
+	if err = w.judge(ctx, line, err); err != nil || line.Left != "" {
+		return err
+	}
+	if round == 0 {
+		line.PeakBytes, pace.turn = s.peak, s.took // what was prepared for the first turn is there for the others
+		if all := s.took * time.Duration(m.st.o.Rounds); all > m.st.o.longest/2 {
+			m.st.o.Note(fmt.Sprintf("%s: %s takes %s each time, and ends after %s", m.name, w.name, rounded(s.took), rounded(m.st.o.longest)))
+		}
+		return nil
+	}
+	line.Seconds = append(line.Seconds, s.took.Seconds())
+	line.DiskBytes = append(line.DiskBytes, s.disk)
+	pace.turn = time.Since(begun)
+	pace.spent += pace.turn
+	return nil
+}
+
+// prove lets one way show that what it recorded comes back.
+func (m *measurement) prove(ctx context.Context, i int) error {
+	w, line := m.ways[i], &m.lines[i]
+	if line.Left != "" {
+		return nil
+	}
+	if n := len(line.Seconds); n < m.st.o.Rounds {
+		defer func() {
+			line.Left = cmp.Or(line.Left, fmt.Sprintf("ended after %d rounds, which took %s", n, rounded(m.paces[i].spent)))
+		}()
+	}
+	if w.prove == nil {
+		return nil
+	}
+	m.st.o.Progress(fmt.Sprintf("%s: is it exact: %s", m.name, w.name))
+	w.lane.wake()
+	err := w.prove(ctx)
+	w.lane.rest()
+	if err != nil && !w.ours && ctx.Err() == nil {
+		err = inexact{err.Error()} // a restore that fails puts nothing back
+	}
+	return w.judge(ctx, line, err)
 }
 
 // judge says of an outcome what it means for the line: whoever else is wrong is

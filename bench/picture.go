@@ -10,19 +10,51 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
+	"time"
 )
 
 // A picture is what a directory holds, but for the .git at its top: for each path
 // the type, the permissions, and the bytes or where a link leads.
 type picture map[string]string
 
-// takePicture looks at everything.
-func takePicture(root string) (picture, error) {
-	p := picture{}
-	var files []string
+// A memory has the digests of a directory's files, by their names. A file is not
+// read again while it is the one that was read: the kernel gives another time of
+// change to whatever is written, and nobody can set that time.
+type memory map[string]remembered
+
+// remembered is a file as it was when it was read.
+type remembered struct {
+	is  identity
+	sum string
+}
+
+// identity is by what a file is known to be one that was read, and unchanged.
+type identity struct {
+	inode         uint64
+	size, changed int64 // bytes, and the time of the last change in nanoseconds
+}
+
+// leftAlone is for how long a file must have been left alone to be remembered: what
+// is written within one tick of the kernel's clock has the same time.
+const leftAlone = 2 * time.Second
+
+// A looked is a regular file of which a picture needs the bytes.
+type looked struct {
+	name string
+	fi   fs.FileInfo
+	sum  string
+}
+
+// takePicture looks at everything. It reads those files that the memory, which may
+// be nil, has not as they are, and remembers them.
+func takePicture(root string, m memory) (picture, error) {
+	p, begun := picture{}, time.Now()
+	var files []*looked
+	reading := workers(func(f *looked) (err error) {
+		f.sum, err = digest(filepath.Join(root, f.name), f.fi.Size())
+		return err
+	})
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -44,7 +76,13 @@ func takePicture(root string) (picture, error) {
 		p[rel] = fi.Mode().String()
 		switch {
 		case fi.Mode().IsRegular():
-			files = append(files, rel)
+			if sum, ok := m.knows(rel, fi); ok {
+				p[rel] += " " + sum
+				return nil
+			}
+			f := &looked{name: rel, fi: fi}
+			files = append(files, f)
+			reading.give(f)
 		case fi.Mode().Type() == fs.ModeSymlink:
 			link, err := os.Readlink(path)
 			p[rel] += " to " + link
@@ -52,32 +90,46 @@ func takePicture(root string) (picture, error) {
 		}
 		return nil
 	})
-	if err != nil {
+	if err = firstError(reading.wait(), err); err != nil {
 		return nil, err
 	}
-	return p, p.read(root, files)
+	for _, f := range files {
+		p[f.name] += " " + f.sum
+		m.keep(f, begun)
+	}
+	return p, nil
 }
 
-// read adds the digests of files.
-func (p picture) read(root string, files []string) error {
-	workers := runtime.NumCPU()
-	sums, errs := make([]string, len(files)), make([]error, workers)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for i := w; i < len(files) && errs[w] == nil; i += workers {
-				sums[i], errs[w] = digest(filepath.Join(root, files[i]))
-			}
-		})
-	}
-	all.Wait()
-	for i, name := range files {
-		p[name] += " " + sums[i]
-	}
-	return firstError(errs...)
+// knows gives the digest of a file that is what it was when it was read.
+func (m memory) knows(name string, fi fs.FileInfo) (sum string, ok bool) {
+	was, there := m[name]
+	is, known := identify(fi)
+	return was.sum, there && known && is == was.is
 }
 
-func digest(path string) (string, error) {
+// keep remembers a file, if nothing can have been written to it since it was looked
+// at that would not show.
+func (m memory) keep(f *looked, begun time.Time) {
+	if m == nil {
+		return
+	}
+	delete(m, f.name)
+	if is, known := identify(f.fi); known && begun.UnixNano()-is.changed > int64(leftAlone) {
+		m[f.name] = remembered{is, f.sum}
+	}
+}
+
+// atOnceMost is up to how many bytes a file is read at once: that needs the fewest
+// calls, and most files are small.
+const atOnceMost = 1 << 20
+
+// digest gives that of a file of about so many bytes.
+func digest(path string, size int64) (string, error) {
+	if size <= atOnceMost {
+		data, err := os.ReadFile(path)
+		sum := sha256.Sum256(data)
+		return string(sum[:]), err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -88,9 +140,10 @@ func digest(path string) (string, error) {
 	return string(h.Sum(nil)), err
 }
 
-// differs says what of a worktree is not as in the picture: nil if nothing is.
-func (p picture) differs(root string) error {
-	now, err := takePicture(root)
+// differs says what of a worktree is not as in the picture: nil if nothing is. The
+// memory, which may be nil, is the worktree's.
+func (p picture) differs(root string, m memory) error {
+	now, err := takePicture(root, m)
 	if err != nil {
 		return err
 	}
@@ -125,18 +178,18 @@ func (p picture) differs(root string) error {
 // comesBack checks that what a snapshot of the present worktree holds comes back,
 // all of it, after some of it was changed.
 func (l *lane) comesBack(ctx context.Context, id string) error {
-	want, err := takePicture(l.tree)
+	want, err := takePicture(l.tree, l.read)
 	if err != nil {
 		return err
 	}
 	if err := l.damage(l.pick(20)); err != nil {
 		return err
 	}
-	if want.differs(l.tree) == nil {
+	if want.differs(l.tree, l.read) == nil {
 		return fmt.Errorf("nothing was changed, so nothing is proved")
 	}
 	if err := l.system.restore(ctx, l, id); err != nil {
 		return err
 	}
-	return want.differs(l.tree)
+	return want.differs(l.tree, l.read)
 }

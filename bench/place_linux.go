@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,6 +94,15 @@ func highWater(pid int) int64 {
 // that is refused the count includes what it needed before.
 func resetHighWater(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0)
+}
+
+// identify gives by what a file is known to be unchanged.
+func identify(fi os.FileInfo) (is identity, known bool) {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return is, false
+	}
+	return identity{st.Ino, st.Size, st.Ctim.Nano()}, true
 }
 
 // freeBytes is how much room a file system has, -1 if it does not say.

@@ -123,8 +123,10 @@ func (s *session) watching(l *lane) (ok bool, why string, err error) {
 	return reply.Watched, reply.Unwatched, err
 }
 
-// settles is how long a watcher may take until all is watched.
-const settles = 30 * time.Second
+// settles is how long a watcher may take until all is watched, after full scans.
+func (l *lane) settles() time.Duration {
+	return 30*time.Second + time.Duration(l.names.files)*200*time.Microsecond
+}
 
 // ready waits until the worktree is watched, where that is what is measured: the
 // watching begins in the background, and full scans come first.
@@ -132,7 +134,7 @@ func (s *session) ready(ctx context.Context, l *lane) error {
 	if err := s.start(ctx, l); err != nil || !s.watched {
 		return err
 	}
-	for end := time.Now().Add(settles); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(l.settles()); ; time.Sleep(5 * time.Millisecond) {
 		ok, why, err := s.watching(l)
 		if ok || err != nil {
 			return err

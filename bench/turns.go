@@ -206,7 +206,7 @@ func sizes(ctx context.Context, st *stage, w workload) (results []report.Result,
 		}
 		results = append(results, r...)
 		for _, l := range r[0].Lines {
-			if l.Left == "" && report.Median(l.Seconds).Median > tooSlow {
+			if len(l.Seconds) > 0 && report.Median(l.Seconds).Median > tooSlow {
 				left[l.Contender] = fmt.Sprintf("left out: it took more than %.0f s with %d files", tooSlow, n)
 			}
 		}
@@ -226,7 +226,7 @@ func (st *stage) sized(ctx context.Context, w workload, n int, left map[string]s
 		}
 		defer func() {
 			in.close()
-			err = firstError(err, os.RemoveAll(in.dir))
+			err = firstError(err, removeAll(in.dir))
 		}()
 	}
 	chosen := in.chosen

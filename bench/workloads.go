@@ -277,7 +277,7 @@ func (st *stage) restorer(ctx context.Context, c contender, harm func(l *lane) e
 			if err != nil {
 				return err
 			}
-			return want.differs(l.tree)
+			return want.differs(l.tree, l.read)
 		},
 		prove: func(context.Context) error { return nil }, // each restore was compared
 	}, nil

@@ -52,7 +52,7 @@ func (r *benchRun) run(c *cobra.Command) error {
 		return err
 	}
 	r.opt.Binary, r.opt.Version = self, strings.Trim(version(), "()")
-	r.opt.Progress = benchProgress(r.app.err)
+	r.opt.Progress, r.opt.Note = benchProgress(r.app.err)
 	told, err := bench.Run(c.Context(), r.opt)
 	if isTerminal(r.app.err) {
 		say(r.app.err, "\r\033[K")
@@ -137,16 +137,18 @@ func commandOf(f *pflag.FlagSet) string {
 
 // benchProgress tells what is being done: in one line that changes where a person
 // looks on; elsewhere a line when another workload begins, as a log needs no more.
-func benchProgress(w io.Writer) func(string) {
+// A note has a line that stays.
+func benchProgress(w io.Writer) (progress, note func(string)) {
 	if isTerminal(w) {
-		return func(line string) { say(w, "\r\033[K%s", line) }
+		return func(line string) { say(w, "\r\033[K%s", line) }, func(line string) { say(w, "\r\033[K%s\n", line) }
 	}
 	last := ""
-	return func(line string) {
+	progress = func(line string) {
 		stage, _, _ := strings.Cut(line, ":")
 		if stage != last {
 			say(w, "%s\n", stage)
 		}
 		last = stage
 	}
+	return progress, func(line string) { say(w, "%s\n", line) }
 }
