@@ -3,11 +3,14 @@
 package fuzz
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // entries are the paths of an index, at any stage: true is a submodule.
@@ -188,6 +191,78 @@ func TestARepositoryAroundASubmoduleInConflictIsAPlainDirectory(t *testing.T) {
 	}
 }
 
+// Seed 99108844: so is one that is ignored. But where nothing of it is in the tree and
+// the index has a file in its place, git finds its commit there, as it does where the
+// index has nothing in it. From turn to turn it stays a plain directory, whose commit
+// is the one that it is on now.
+func TestAnIgnoredRepositoryWithAConflictInTheIndexIsACommit(t *testing.T) {
+	for _, module := range []string{"", "file", "directory"} {
+		for _, ignored := range []bool{true, false} {
+			for _, stage := range []string{"0", "1", "3"} {
+				t.Run(fmt.Sprintf("%s in it, ignored %v, stage %s", module, ignored, stage), func(t *testing.T) {
+					besideAConflict(t, module, ignored, stage)
+				})
+			}
+		}
+	}
+}
+
+func besideAConflict(t *testing.T, module string, ignored bool, stage string) {
+	w := plain(t, kind{})
+	w.nested = true
+	w.write("d/z", "1")
+	if ignored {
+		w.must(os.WriteFile(filepath.Join(w.gitDir, "info", "exclude"), []byte("a/\n"), 0o644))
+	}
+	w.settle()
+	s := w.keep()
+	blob := w.git("hash-object", "-w", "d/z")
+	lines := "100644 " + blob + " " + stage + "\ta\x00160000 " + strings.Repeat("12", 20) + " 2\ta/b/module\x00"
+	if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+		w.fail("%v %s", err, out)
+	}
+	if ignored {
+		w.write("a/f", "1")
+	}
+	if module != "" {
+		w.write(map[string]string{"file": "a/b/module", "directory": "a/b/module/f"}[module], "1")
+	}
+	w.git("init", "-q", "a")
+	turns := func(isCommit bool) {
+		var first *engine.Recorded
+		for range 3 {
+			w.settle()
+			r := w.record()
+			if got, _ := w.tryGit("", "rev-parse", r.Tree.String()+":a"); module == "" && isCommit != (got == w.headIn("a") && got != "") {
+				w.fail("a is %s, its commit %s", got, w.headIn("a"))
+			}
+			if first == nil {
+				first = r
+			} else if r.Overlay != first.Overlay {
+				w.fail("it was recorded in another way than before, and is the same: overlay %v, not %v", r.Overlay, first.Overlay)
+			}
+			w.write("d/z", w.content()) // neither the index nor the directory around is read again
+		}
+	}
+	for range 2 {
+		turns(false)
+		for range 2 {
+			w.git("-C", "a", "commit", "-q", "--allow-empty", "-m", "x")
+			turns(true)
+		}
+		w.git("-C", "a", "update-ref", "-d", "HEAD")
+	}
+	turns(false)
+	w.git("-C", "a", "commit", "-q", "--allow-empty", "-m", "y")
+	w.write("new", "1") // the directory above is listed again
+	turns(true)
+	w.git("update-index", "--force-remove", "a/b/module")
+	w.settle()
+	w.keep()
+	w.taken = []taken{s}
+	w.travel()
+}
+
 // TestFilesInConflictBesideASubmoduleAreRecorded checks that nothing of them is
 // lost, though the tree has the submodule in their place, where git would take
 // them (see docs/shortcomings.md). git merge -s recursive leaves such an index.
@@ -195,7 +270,7 @@ func TestARepositoryAroundASubmoduleInConflictIsAPlainDirectory(t *testing.T) {
 // A submodule that stands beside one in such a directory stays what it is, also
 // where it is empty and only its names may be listed.
 func TestFilesInConflictBesideASubmoduleAreRecorded(t *testing.T) {
-	for _, stage := range []string{"0", "2", "3"} {
+	for _, stage := range []string{"0", "1", "3"} {
 		w := plain(t, kind{})
 		paths := []string{"d/n", "d/ignored", "d/sub/ignored"}
 		for _, p := range paths {

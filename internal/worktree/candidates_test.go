@@ -9,12 +9,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/git/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -218,5 +220,71 @@ func TestTheOtherNameOfAFileThatWasLinkedIsLookedAt(t *testing.T) {
 	part := p.on(b, c)
 	if full := p.on(b, nil); full.State != part.State {
 		t.Errorf("all: %v, candidates: %v", p.recorded(full), p.recorded(part))
+	}
+}
+
+// TestARepositoryInPlaceOfAFileIsFollowedWithoutCandidates: git's tree has its
+// commit, and neither the row around it nor what lies in it tells when that moves.
+func TestARepositoryInPlaceOfAFileIsFollowedWithoutCandidates(t *testing.T) {
+	p := newRepo(t)
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	p.write("d/f", "1")
+	p.write(".git/info/exclude", "a/\n")
+	p.write("a/f", "1")
+	p.inConflictBelow("a")
+	p.run("-C", "a", "init", "-q")
+	b := p.base()
+	for _, move := range [][]string{{"commit", "-q", "--allow-empty", "-m", "1"}, {"commit", "-q", "--allow-empty", "-m", "2"},
+		{"update-ref", "-d", "HEAD"}, {"commit", "-q", "--allow-empty", "-m", "3"}} {
+		p.run(append([]string{"-C", "a"}, move...)...)
+		for range 2 {
+			part, full := p.on(b, NewCandidates()), p.on(b, nil)
+			want, err := p.oracle()
+			p.must(err)
+			if part.State != full.State || p.gitTree(part) != want || len(part.Nested) != 0 {
+				t.Errorf("%v: %+v, of a full scan %+v, git's tree %s; nested are %v", move, part.State, full.State, want, part.Nested)
+			}
+			if _, ok := b.Update(part, "store", part.State.Tree); !ok {
+				t.Fatal("the base is no good any more")
+			}
+		}
+	}
+}
+
+// inConflictBelow gives the index a file, and below its name a submodule in a conflict.
+func (p *place) inConflictBelow(name string) {
+	p.t.Helper()
+	cmd := exec.Command("git", "update-index", "-z", "--index-info")
+	cmd.Dir, cmd.Env = p.dir, p.env()
+	cmd.Stdin = strings.NewReader("100644 " + p.run("hash-object", "-w", "d/f") + " 0\t" + name + "\x00160000 " + strings.Repeat("12", 20) + " 2\t" + name + "/b/module\x00")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("%v %s", err, out)
+	}
+}
+
+func TestARepositoryAroundFilesOfTheIndexDoesNotHaveTheIndexRead(t *testing.T) {
+	for conflict, want := range map[bool]int{false: 0, true: 1} {
+		p := newRepo(t)
+		p.now = time.Now().Add(time.Hour).UnixNano()
+		for _, f := range []string{"d/f", "a/f", "c/f"} {
+			p.write(f, "1")
+		}
+		p.run("add", "a/f", "c/f")
+		if conflict {
+			p.inConflictBelow("e")
+		}
+		for _, dir := range []string{"a", "c", "e"} {
+			p.run("init", "-q", dir)
+			p.run("-C", dir, "commit", "-q", "--allow-empty", "-m", "1")
+		}
+		p.scan()
+		reads := 0
+		p.scan(func(cfg *Config) {
+			index := cfg.Repo.Index
+			cfg.Repo.Index = func() (*gitindex.Index, error) { reads++; return index() }
+		})
+		if reads != want {
+			t.Errorf("with a file in the place of a repository %v: the index is read %d times, want %d", conflict, reads, want)
+		}
 	}
 }

@@ -18,16 +18,31 @@ func (l *listing) conflicted(c *node) bool {
 	return !l.known.holds(c.name)
 }
 
-// inConflict is [listing.conflicted] for a directory that is known from the row
-// of the one above it.
-func (w *worker) inConflict(c *node) bool {
-	dir, err := w.directory(c.realm, c.parent.path)
-	if err != nil || dir == nil {
-		return false
+// hides reports whether the index has more in a directory than its entries tell.
+func (n *node) hides() bool {
+	if n.contents != nil {
+		return n.contents.head.Flags&stattable.Hides != 0
 	}
-	k := known{dir: dir}
-	first, end := k.entries(c.name)
-	return first < end && dir.Entries[first].Stage != 0 && !k.holds(c.name)
+	return !n.row.IsZero() && n.row.Flags()&stattable.Hides != 0
+}
+
+// readLink gives a directory that is known from the row of the one above it the
+// submodule that the index has there, and with it what [listing.conflicted] says.
+// Where the index has a file the row has the commit of [worker.insteadOfFile], and
+// the directory is a plain one.
+func (w *worker) readLink(c *node) {
+	link := gitlink{commit: c.was.Git(), headed: c.was.Item().Mode.Type() == tree.Nested}
+	if !c.noIndex {
+		dir, err := w.directory(c.realm, c.parent.path)
+		k := known{dir: dir}
+		t, ok := k.file(c.name)
+		if err == nil && ok && t.mode != tree.GitLink {
+			return
+		}
+		first, end := k.entries(c.name)
+		link.conflict = err == nil && first < end && dir.Entries[first].Stage != 0 && !k.holds(c.name)
+	}
+	c.link, c.side = link, min(c.side, asLink)
 }
 
 // relink gives a submodule that is no repository with a commit any more the commit

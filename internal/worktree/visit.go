@@ -243,10 +243,8 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.ignored = flags&stattable.Ignored != 0
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
-			c.link = gitlink{commit: e.Git(), headed: e.Item().Mode.Type() == tree.Nested}
-			c.side = min(c.side, asLink)
-			c.noIndex = n.row.Flags()&stattable.Hides == 0 // else there may be something below it too, in a conflict
-			c.link.conflict = !c.noIndex && w.inConflict(c)
+			c.noIndex = !n.hides() // else there may be something below it too, in a conflict
+			w.readLink(c)
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
@@ -273,7 +271,7 @@ func (w *worker) resolve(n *node) error {
 		return err
 	}
 	if n.held && n.link.commit.IsZero() {
-		return nil // git takes it for a plain directory, as it has files of it in its index
+		return w.insteadOfFile(n, repo.Head) // git takes it for a plain directory, as it has files of it in its index
 	}
 	if repo.Around {
 		if ok, err := w.around(n, repo.Head); !ok {
@@ -308,11 +306,20 @@ func (w *worker) around(n *node, head oid.ID) (isRepository bool, err error) {
 	if n.side == outside || head.IsZero() || !n.link.commit.IsZero() {
 		return n.side != outside && !head.IsZero(), nil
 	}
+	return false, w.insteadOfFile(n, head)
+}
+
+// insteadOfFile notes the commit of a directory that is a plain one for git, where
+// the index has a file of its name: it is in the tree if nothing in the directory is.
+func (w *worker) insteadOfFile(n *node, head oid.ID) error {
+	if n.side == outside || head.IsZero() || len(head.Bytes()) != w.cfg.Algorithm.Size() || !n.parent.hides() {
+		return nil
+	}
 	dir, err := w.directory(n.parent.realm, n.parent.path)
 	if _, ok := (&known{dir: dir}).file(n.name); ok {
 		n.link.instead = head
 	}
-	return false, err
+	return err
 }
 
 // trouble says what of a nested repository is not recorded, "" if nothing: what
