@@ -89,6 +89,12 @@ func (w *world) useGit(stop chan struct{}) {
 	}
 }
 
+// noGraph has git leave alone what it remembers of commits. A collection that meets a
+// ref whose objects it has just removed stops in the middle: the graph it leaves names
+// what is gone, is refused by git itself, or is never made anew (docs/shortcomings.md).
+// What counts here is the objects.
+const noGraph = "core.commitGraph=false"
+
 // allThere holds every snapshot that a process acknowledged.
 func (w *world) allThere(heard []said) {
 	w.t.Helper()
@@ -99,7 +105,7 @@ func (w *world) allThere(heard []said) {
 		w.t.Errorf("the last snapshot: %+v, %v", r, err)
 	}
 	reachable := map[string]bool{}
-	kept, err := w.tryGit("", "rev-list", "refs/pi-rewind/store")
+	kept, err := w.tryGit("", "-c", noGraph, "rev-list", "refs/pi-rewind/store")
 	if err != nil {
 		w.t.Errorf("the ref is broken: %v %.300s", err, kept[max(0, len(kept)-300):])
 	}
@@ -138,7 +144,7 @@ func (w *world) allThere(heard []said) {
 	if v, err := w.long.Verify(ctx); err != nil || len(v.Damaged) > 0 {
 		w.t.Errorf("verify: %v %+v", err, v)
 	}
-	if out, err := w.tryGit("", "fsck", "--connectivity-only"); err != nil {
+	if out, err := w.tryGit("", "-c", noGraph, "fsck", "--connectivity-only"); err != nil {
 		w.t.Errorf("fsck: %v %.2000s", err, out)
 	}
 }

@@ -62,7 +62,7 @@ type Report struct {
 	Link    oid.ID // what the ref points to now; zero if it was left alone
 	Written int    // objects that git lacked, without the link
 	Looked  int    // objects of the tree that git was asked for
-	Packed  bool   // they were written as a pack
+	Packed  bool   // they were written as a pack, being many or because git collects
 }
 
 // looseMax is the number of objects up to which each gets a file of its own.
@@ -151,7 +151,7 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 			ids = append(ids, id)
 		}
 	}
-	report = Report{Written: len(ids), Looked: looked, Packed: len(ids) > looseMax}
+	report = Report{Written: len(ids), Looked: looked}
 	link, err := w.writeLinked(ctx, ids, found, w.newLink(c, tip))
 	if err != nil {
 		return report, false, err
@@ -159,6 +159,7 @@ func (w *writer) bridge(ctx context.Context, c Commit) (report Report, again boo
 	if report.Link, again, err = w.appendRecorded(ctx, c, tip, link); err != nil || again {
 		return report, again, err
 	}
+	report.Packed = len(w.packs) > 0
 	return report, false, w.lookAgain(ctx, c, head, known)
 }
 

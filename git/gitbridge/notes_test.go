@@ -182,12 +182,13 @@ func TestNothingIsPackedWhileGitCollects(t *testing.T) {
 		text  string
 		age   time.Time
 		waits bool
+		here  bool
 	}{
-		{fmt.Sprintf("%d %s", os.Getpid(), host), time.Now(), true},
-		{fmt.Sprintf("%d %s", os.Getpid(), host), old, false},
-		{fmt.Sprintf("%d %s", dead.Process.Pid, host), time.Now(), false},
-		{"1 another.machine", time.Now(), true},
-		{"", time.Now(), true},
+		{fmt.Sprintf("%d %s", os.Getpid(), host), time.Now(), true, true},
+		{fmt.Sprintf("%d %s", os.Getpid(), host), old, false, false},
+		{fmt.Sprintf("%d %s", dead.Process.Pid, host), time.Now(), false, false},
+		{"1 another.machine", time.Now(), true, false},
+		{"", time.Now(), true, false},
 	} {
 		r := newRepo(t, oid.SHA1)
 		b := r.openNoted()
@@ -195,9 +196,14 @@ func TestNothingIsPackedWhileGitCollects(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(r.dir, ".git", "gc.pid"), c.age, c.age); err != nil {
 			t.Fatal(err)
 		}
-		r.turns(b, 0, 80)
-		if n := len(r.looseFiles()); (n > 400) != c.waits {
-			t.Errorf("%q: %d files", c.text, n)
+		packs := 0
+		for n := range 80 {
+			if report := r.bridge(b, r.snapshot(b, n, map[string]string{"a/b/c": fmt.Sprint(n)})); report.Packed {
+				packs++
+			}
+		}
+		if n := len(r.looseFiles()); (n > 400-5*packs) != c.waits || (packs > 0) != c.here || packs > 2*packsMax {
+			t.Errorf("%q: %d files, %d turns in packs of their own", c.text, n, packs)
 		}
 		r.wantClean()
 	}

@@ -132,25 +132,47 @@ func (w *writer) carryOver(old string, known notes) error {
 
 // collecting reports whether git collects garbage now, as git itself tells it: by
 // the file gc.pid, whose maker lives and which is not older than half a day
-// (git-gc(1), its lock).
+// (git-gc(1), its lock). It may do so on another machine, where its maker cannot be
+// asked.
 func (r *Repo) collecting() bool {
+	here, elsewhere := r.collector()
+	return here || elsewhere
+}
+
+func (r *Repo) collector() (here, elsewhere bool) {
 	path := filepath.Join(r.layout.CommonDir, "gc.pid")
 	st, err := os.Lstat(path)
 	if err != nil || time.Since(st.ModTime()) > 12*time.Hour {
-		return false
+		return false, false
 	}
 	text, err := regular.Read(path, 1<<10)
 	words := strings.Fields(string(text))
 	if err != nil || len(words) != 2 {
-		return true
+		return false, true
 	}
 	host, err := os.Hostname()
 	pid, notNumber := strconv.Atoi(words[0])
 	if err != nil || host != words[1] || notNumber != nil {
-		return true // on another machine, it cannot be told
+		return false, true
 	}
 	p, err := os.FindProcess(pid)
-	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone), false
+}
+
+// sheltering reports whether what is written now must not be in files of its own:
+// while git collects on this machine. A collection that takes long, or another process
+// that has its number, must not make so many packs that git begins to pack by itself.
+func (r *Repo) sheltering() bool {
+	here, _ := r.collector()
+	packs := 0
+	if here {
+		for _, name := range r.packNames() {
+			if r.db.HasPack(name) {
+				packs++
+			}
+		}
+	}
+	return here && packs < 2*packsMax
 }
 
 // packPacks makes one pack of many small ones of ours, and one of many larger

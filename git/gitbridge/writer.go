@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/git/gitodb"
@@ -26,10 +27,13 @@ type writer struct {
 	noted bool     // the notes have something of it
 	owed  int      // how many objects the notes had when it began
 	packs []string // what it wrote and no collection may take yet
+
+	fresh map[oid.ID]gitodb.Source // what it wrote in files of their own, and who gives it
+	found []oid.ID                 // what it needs and git had
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {
-	w := &writer{r: r, job: job, name: jobName() + r.mark}
+	w := &writer{r: r, job: job, name: jobName() + r.mark, fresh: map[oid.ID]gitodb.Source{}}
 	r.commits.forget()
 	if err := r.soundPlaces(); err != nil {
 		return nil, err
@@ -83,7 +87,7 @@ func (w *writer) close() error {
 }
 
 // write writes objects, which git lacks. Few get a file each and are noted as
-// ours; a pack gets its name when the snapshot is recorded.
+// ours, except while git collects; a pack gets its name when the snapshot is recorded.
 func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
 	known := len(w.r.layout.UnknownExtensions) == 0
 	switch {
@@ -94,15 +98,11 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 			return err
 		}
 		return w.r.programWrite(ctx, ids, source)
-	case len(ids) > looseMax:
-		return again(func() error {
-			name, err := w.db.WritePack(ctx, ids, source)
-			if err == nil {
-				w.packs = append(w.packs, name)
-				w.r.notePack(name, len(ids))
-			}
-			return err
-		})
+	case len(ids) > looseMax || w.r.sheltering():
+		return w.writePack(ctx, ids, source)
+	}
+	for _, id := range ids {
+		w.fresh[id] = source
 	}
 	return again(func() error {
 		if err := ctx.Err(); err != nil {
@@ -112,6 +112,39 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 	})
 }
 
+// writePack writes objects into a pack that no collection takes before the job's end.
+func (w *writer) writePack(ctx context.Context, ids []oid.ID, source gitodb.Source) error {
+	return again(func() error {
+		name, err := w.db.WritePack(ctx, ids, source)
+		if err == nil {
+			w.packs = append(w.packs, name)
+			w.r.notePack(name, len(ids))
+		}
+		return err
+	})
+}
+
+// shelter writes what the job has in files of their own into a pack, if git
+// collects: it may have looked what the refs name, and be about to remove that. Where
+// it then meets our ref, git stops in the middle, and leaves a lock and more.
+func (w *writer) shelter(ctx context.Context) error {
+	if len(w.fresh)+len(w.found) == 0 || !w.r.sheltering() {
+		return nil
+	}
+	missing := w.source(w.found)
+	for _, id := range w.found {
+		if w.fresh[id] == nil {
+			w.fresh[id] = missing
+		}
+	}
+	ids := slices.Collect(maps.Keys(w.fresh))
+	err := w.writePack(ctx, ids, func(id oid.ID) (Object, error) { return w.fresh[id](id) })
+	if err == nil {
+		w.fresh, w.found = map[oid.ID]gitodb.Source{}, nil
+	}
+	return err
+}
+
 // writeLinked writes and notes the objects that git lacks, and the link that keeps them,
 // and notes those that git has. Few objects go to the disk at once, and so do the notes.
 // No ref names any of it yet. It returns the link's id.
@@ -119,6 +152,7 @@ func (w *writer) writeLinked(ctx context.Context, ids, found []oid.ID, link []by
 	if len(found) > foundMax {
 		found = nil
 	}
+	w.found = found
 	if len(ids)+1 > looseMax || w.job.Durable {
 		return w.writeApart(ctx, ids, found, link)
 	}
@@ -223,15 +257,26 @@ type made map[oid.ID][]byte
 
 func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
+// swap moves a ref. What that then names, no collection that runs already takes.
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
+	ready := u.Ready
+	u.Ready = func(ctx context.Context) error {
+		if ready != nil {
+			if err := ready(ctx); err != nil {
+				return err
+			}
+		}
+		return w.shelter(ctx)
+	}
 	if w.r.files() {
 		u.Durable = w.job.Durable
-		return w.refs.CompareAndSwap(ctx, u)
-	}
-	if u.Ready != nil {
-		if err := u.Ready(ctx); err != nil {
+		if err := w.refs.CompareAndSwap(ctx, u); err != nil {
 			return err
 		}
+		return w.shelter(ctx) // it may have begun since
+	}
+	if err := u.Ready(ctx); err != nil {
+		return err
 	}
 	return w.r.programSwap(ctx, u)
 }
