@@ -51,8 +51,8 @@ func (w *world) headIn(dir string) string {
 	return ""
 }
 
-// isSpoiled reports whether a repository is named that git cannot read either. In
-// another one inside the outer git does not look there.
+// isSpoiled reports whether a repository is named that git cannot read either. In a
+// submodule, and in another one inside, the outer git does not look there.
 func (w *world) isSpoiled(s engine.Note) bool {
 	_, err := w.gitIn(string(s.Path), "status")
 	return err != nil && strings.HasPrefix(s.Reason, "nested repository: ")
@@ -325,6 +325,19 @@ func TestASpoiledRepositoryInARepositoryInsideIsNamed(t *testing.T) {
 	w.write("in/deep/.git/config", "[bad\n")
 	w.settle()
 	w.named("in/deep")
+}
+
+// Seed 99111481: so is one below a submodule of the index that is no repository here.
+func TestASpoiledRepositoryBelowAnEmptySubmoduleIsNamed(t *testing.T) {
+	w := plain(t, kind{})
+	w.nested = true
+	w.inside("m/deep/in")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",m")
+	w.settle()
+	w.keep()
+	w.write("m/deep/in/.git/config", "[bad\n")
+	w.settle()
+	w.named("m/deep/in")
 }
 
 // Seed 99004700: what the repository's own configuration names as core.excludesFile
