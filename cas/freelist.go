@@ -29,6 +29,7 @@ func (f *file) checkFreelist() error {
 	if err != nil {
 		return err
 	}
+	f.free = len(ids)
 	last := uint64(firstContentPage - 1)
 	for _, id := range ids {
 		if id <= last || id >= highWater {

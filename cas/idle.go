@@ -14,14 +14,15 @@ import (
 // idleMax is how many open files are kept for the next reader.
 const idleMax = 8
 
-// An idle keeps files that a reading transaction is done with, for the next
-// one: opening and mapping the file costs many times what reading a small
-// object does. No lock is held on them, so that others write the file or put
-// another in its place meanwhile; whoever takes one up again holds the store's
-// lock, and reads what the file then says is current.
+// An idle keeps files that a transaction is done with, for the next one: opening and
+// mapping the file costs many times what reading a small object does. No lock is held
+// on them, so that others write the file or put another in its place meanwhile; whoever
+// takes one up again holds the store's lock, and a reader reads what the file then says
+// is current. For a writer see writer.go.
 type idle struct {
-	mu    sync.Mutex
-	files []idleFile
+	mu     sync.Mutex
+	files  []idleFile
+	writer *idleWriter // nil: there is none
 }
 
 // An idleFile is open, and no transaction uses it. It knows its length when it was
@@ -37,6 +38,9 @@ type idleFile struct {
 // that show less are closed, so that a file that was replaced does not keep its
 // disk space.
 func (i *idle) take(f *file) bool {
+	if f.writable {
+		return i.takeWriter(f)
+	}
 	for {
 		i.mu.Lock()
 		if len(i.files) == 0 {
@@ -54,7 +58,7 @@ func (i *idle) take(f *file) bool {
 
 // begin begins f's transaction on the file, or closes it and reports false.
 func (k idleFile) begin(f *file) bool {
-	if k.current(f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
+	if current(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
 		f.handle, f.db, f.mapped = k.handle, k.db, k.mapped
 		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {
 			return true
@@ -69,8 +73,8 @@ func (k idleFile) begin(f *file) bool {
 }
 
 // current reports whether the path still leads to the file.
-func (k idleFile) current(path string) bool {
-	mine, err := k.handle.Stat()
+func current(handle *os.File, path string) bool {
+	mine, err := handle.Stat()
 	if err != nil {
 		return false
 	}
@@ -83,6 +87,9 @@ func (k idleFile) current(path string) bool {
 func (i *idle) put(f *file) bool {
 	if runtime.GOOS == "windows" {
 		return false
+	}
+	if f.writable {
+		return i.putWriter(f)
 	}
 	if f.mapped == 0 {
 		info, err := f.handle.Stat()
@@ -103,14 +110,14 @@ func (i *idle) put(f *file) bool {
 	return true
 }
 
-// Close closes the files that reading has left open. The store may be used
+// Close closes the files that transactions have left open. The store may be used
 // afterwards, and must then be closed again.
 func (s *Store) Close() error {
 	s.idle.mu.Lock()
 	files := s.idle.files
 	s.idle.files = nil
 	s.idle.mu.Unlock()
-	errs := []error{s.lock.Close()}
+	errs := []error{s.lock.Close(), s.idle.dropWriter(nil)}
 	for _, k := range files {
 		errs = append(errs, k.db.Close())
 	}

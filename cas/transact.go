@@ -32,9 +32,8 @@ const (
 )
 
 // transact opens the file under its lock, or takes up one that is open, and
-// runs fn in one transaction. Exclusive ones are committed if fn returns nil,
-// and their file is closed. A file that lacks its last transaction is mended
-// first, where that is possible.
+// runs fn in one transaction. Exclusive ones are committed if fn returns nil.
+// A file that lacks its last transaction is mended first, where that is possible.
 func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*file) error) error {
 	err := s.transactOnce(ctx, mode, fn)
 	if errors.As(err, new(*behindError)) {
@@ -60,10 +59,7 @@ func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*fi
 // locked is transactOnce for a caller that holds the lock.
 func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mode, fn func(*file) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened}
-	if !f.writable {
-		f.idle = &s.idle
-	}
+	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened, idle: &s.idle}
 	defer f.close(&err)
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -81,11 +77,10 @@ func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mod
 	if !f.writable {
 		return nil
 	}
-	last := uint64(f.tx.ID())
 	if err := f.commit(); err != nil {
 		return err
 	}
-	m.bearWitness(held, f.handle, last)
+	m.bearWitness(held, f.handle, f.done)
 	return nil
 }
 
@@ -143,6 +138,9 @@ type file struct {
 	put    map[row]struct{} // what the transaction has put
 	mapped int64            // bytes of it in memory; 0: as many as it has
 	used   int64            // bytes of it that the last transaction needs
+	free   int              // pages of it that were free when a writing transaction began
+	writes int              // writing transactions since it was opened
+	done   uint64           // the number of the transaction that it has committed; 0: none
 }
 
 func (f *file) begin(ctx context.Context) error {
@@ -168,6 +166,9 @@ func (f *file) begin(ctx context.Context) error {
 	f.db.AllocSize = growBytes
 	if f.hook != nil {
 		f.hook(f.db)
+	}
+	if f.idle != nil {
+		_ = f.idle.dropWriter(f.handle) // of a file that was replaced
 	}
 	return f.start()
 }
@@ -200,7 +201,7 @@ func (f *file) start() (err error) {
 func (f *file) commit() error {
 	size := int64(f.db.Info().PageSize)
 	at := int64(f.tx.ID()%2) * size
-	old := make([]byte, size)
+	last, old := uint64(f.tx.ID()), make([]byte, size)
 	if _, err := f.handle.ReadAt(old, at); err != nil {
 		return err
 	}
@@ -209,6 +210,7 @@ func (f *file) commit() error {
 		err = f.readBack()
 	}
 	if err == nil {
+		f.done = last
 		return nil
 	}
 	_, back := f.handle.WriteAt(old, at)
