@@ -341,3 +341,25 @@ func TestAnUnreadableFileIsNotWhatTheIndexHasOfIt(t *testing.T) {
 		w.keep()
 	}
 }
+
+// Seed 99112776: the rules for which a file is left out are those in force once the
+// deletion of others is known. The oracle took those of the index for them.
+func TestAFileIsLeftOutByTheRulesBehindDeletedOnes(t *testing.T) {
+	for _, file := range []string{"-f.u", "d/f.u", "d/deep/f.u"} {
+		w := plain(t, kind{})
+		attributes := filepath.Join(w.home, ".config", "git", "attributes")
+		w.must(os.MkdirAll(filepath.Dir(attributes), 0o755))
+		w.must(os.WriteFile(attributes, []byte("*.u working-tree-encoding=UTF-16LE-BOM\n"), 0o644))
+		w.reopen()
+		w.write("d/a", "1")
+		w.write(".gitattributes", "*.u working-tree-encoding=ISO-8859-1\n")
+		w.git("add", "-A")
+		w.must(os.Remove(w.path(".gitattributes")))
+		w.write(file, "no marks") // two bytes each
+		w.settle()
+		r := w.record()
+		if len(r.Skipped) != 1 || string(r.Skipped[0].Path) != file {
+			t.Errorf("%s: skipped are %v", file, r.Skipped)
+		}
+	}
+}

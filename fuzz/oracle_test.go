@@ -58,13 +58,14 @@ func (w *world) expected(but exception, recorded string) expectation {
 		w.must(os.WriteFile(copied, w.forget(data, st.ModTime()), 0o600))
 		w.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
 	}
-	return w.addAll(copied, but.undecided, recorded)
+	return w.addAll(copied, slices.Concat(but.closed, w.undecided(copied, but.encoded)), recorded)
 }
 
 // An exception is where git's answer is not the one that is wanted.
 type exception struct {
-	empty     []string // attributes files that are empty in the copied index
-	undecided []string // files of which git's C library decides what they are
+	empty   []string // attributes files that are empty in the copied index
+	encoded []string // files that are skipped for their encoding: git's C library may decide what they are
+	closed  []string // repositories whose settings lead to where nobody may look
 }
 
 // answer is git's tree that is to equal a recorded one: what git makes of the
@@ -79,12 +80,14 @@ type exception struct {
 // and so does git here. It leaves a repository out, too, whose settings lead to
 // where nobody may look: it may be somebody else's.
 func (w *world) answer(r *engine.Recorded) expectation {
-	but := exception{undecided: w.undecided(r.Skipped)}
-	if _, ok := w.hiddenDir(); ok {
-		for _, s := range r.Skipped {
-			if strings.Contains(s.Reason, "may not be looked at, and so is not known to be yours") {
-				but.undecided = append(but.undecided, string(s.Path))
-			}
+	var but exception
+	_, hidden := w.hiddenDir()
+	for _, s := range r.Skipped {
+		switch {
+		case strings.HasPrefix(s.Reason, "unknown working-tree-encoding"):
+			but.encoded = append(but.encoded, string(s.Path))
+		case hidden && strings.Contains(s.Reason, "may not be looked at, and so is not known to be yours"):
+			but.closed = append(but.closed, string(s.Path))
 		}
 	}
 	want := w.expected(but, r.Tree.String())
@@ -98,19 +101,16 @@ func (w *world) answer(r *engine.Recorded) expectation {
 	return w.expected(but, r.Tree.String())
 }
 
-// undecided are the skipped files that are in UTF-16LE-BOM and have no mark, or
-// in an encoding whose name has a character that some C libraries overlook.
-func (w *world) undecided(skipped []engine.Note) (files []string) {
-	var asked []string
-	for _, s := range skipped {
-		if strings.HasPrefix(s.Reason, "unknown working-tree-encoding") {
-			asked = append(asked, string(s.Path))
-		}
-	}
+// undecided are those of some files that are in UTF-16LE-BOM and have no mark, or in
+// an encoding whose name has a character that some C libraries overlook. The rules
+// are those that are in force with an index.
+func (w *world) undecided(index string, asked []string) (files []string) {
 	if len(asked) == 0 {
 		return nil
 	}
-	out, err := w.tryGit(strings.Join(asked, "\x00")+"\x00", "check-attr", "-z", "--stdin", "working-tree-encoding")
+	w.oracleInput = strings.Join(asked, "\x00") + "\x00"
+	out, err := w.oracleGit(index, "check-attr", "-z", "--stdin", "working-tree-encoding")
+	w.oracleInput = ""
 	w.must(err)
 	answers := strings.Split(out, "\x00")
 	for i, p := range asked {
@@ -311,7 +311,11 @@ func (w *world) oracleGit(index string, args ...string) (string, error) {
 	cmd.Dir = w.root
 	cmd.Stdin = strings.NewReader(w.oracleInput)
 	cmd.Env = w.environ("GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+w.scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(w.common, "objects"))
-	out, err := cmd.CombinedOutput()
+	run := cmd.CombinedOutput
+	if args[0] == "check-attr" {
+		run = cmd.Output // it is a list
+	}
+	out, err := run()
 	return strings.TrimSuffix(string(out), "\n"), err // and no more: a name may end with a space
 }
 
