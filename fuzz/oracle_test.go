@@ -262,6 +262,7 @@ func (w *world) addAll(index string, without []string, recorded string) expectat
 		if strings.Contains(out, "cache-tree records empty sub-tree") { // git's complaint about what its own git add left
 			w.t.Skipf("seed %d ends at step %d, for git breaks the copy of its index: %v: %.200s", w.seed, len(w.log), err, out)
 		}
+		w.endIfGitIsBroken()
 		w.fail("git write-tree: %v\n%s", err, out)
 	}
 	x.tree = out

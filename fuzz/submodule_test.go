@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -325,5 +326,42 @@ func TestASnapshotUnderOtherRulesIsAnother(t *testing.T) {
 	w.must(err)
 	if d := second.recorded.differs(w.picture(w.root)); d != "" {
 		w.fail("%s\n%+v", d, r)
+	}
+}
+
+// isHeadless reports whether a submodule of the index is named whose HEAD git cannot
+// read either. The tree has the commit that the index has; git add fails only if
+// something that was added in it was edited.
+func (w *world) isHeadless(s engine.Note) bool {
+	if !strings.HasPrefix(s.Reason, "nested repository: HEAD: ") || !slices.ContainsFunc(w.indexed(), func(l listed) bool { return l.isLink() && l.stage == 0 && l.path == string(s.Path) }) {
+		return false
+	}
+	_, err := w.gitIn(string(s.Path), "fsck", "--connectivity-only")
+	return err != nil
+}
+
+// Seed 100114973: the commit is not known of a submodule whose branch is no id. That
+// is named, though git add fails at it only where something was added in it.
+func TestASubmoduleWithoutAReadableCommitIsNamed(t *testing.T) {
+	for _, added := range []bool{false, true} {
+		w := plain(t, kind{})
+		w.nested = true
+		w.git("init", "-q", "m")
+		w.write("m/f", "1")
+		if added {
+			w.git("-C", "m", "add", "f")
+		}
+		w.git("-C", "m", "commit", "-q", "--allow-empty", "-m", "x")
+		commit := strings.Repeat("12", 20)
+		w.git("update-index", "--add", "--cacheinfo", "160000,"+commit+",m")
+		w.settle()
+		w.keep()
+		w.write("m/.git/"+w.git("-C", "m", "symbolic-ref", "HEAD"), "no id\n")
+		w.write("m/f", "2")
+		w.settle()
+		s := w.named("m")
+		if got := w.git("rev-parse", s.snap.Tree.String()+":m"); got != commit {
+			w.fail("the tree has %s, not the index's commit", got)
+		}
 	}
 }
