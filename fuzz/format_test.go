@@ -206,7 +206,6 @@ func TestAnIndexWithEntriesInADirectoryThatItHasAsAWholeIsNamed(t *testing.T) {
 	for _, entry := range []string{
 		"160000 " + commit + " 0\tout/a\x00",
 		"160000 " + commit + " 2\tout/a\x00",
-		"160000 " + commit + " 1\tout/d/g\x00160000 " + commit + " 3\tout/d/g\x00",
 	} {
 		w := plain(t, kind{Sparse: true})
 		for _, p := range []string{"in/f", "out/d/f"} {
