@@ -318,13 +318,15 @@ func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 // It gives up, for the caller to try again, where the chain was replaced. The
 // ref is at tip, and id is the link behind it. Ready is [gitref.Update.Ready].
 func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID, ready func(context.Context) error) (_ oid.ID, again bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
-	defer cancel()
+	until := time.Now().Add(patience)
 	for {
 		u := gitref.Update{Name: StoreRef, Old: tip, New: id, Message: "snapshot", Time: c.Time, Ready: ready}
 		err := w.swap(ctx, u)
 		if !errors.Is(err, gitref.ErrMoved) {
 			return id, false, err
+		}
+		if time.Now().After(until.Add(w.sheltered)) {
+			return oid.ID{}, false, err
 		}
 		select {
 		case <-ctx.Done():

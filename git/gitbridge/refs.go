@@ -85,7 +85,7 @@ func (r *Repo) CreateRef(ctx context.Context, name string, objects []Loose) (oid
 	if err != nil {
 		return oid.ID{}, fmt.Errorf("create %s: %w", name, err)
 	}
-	defer w.db.Close()
+	defer w.close()
 	byID := map[oid.ID]Loose{}
 	var ids []oid.ID
 	var last oid.ID

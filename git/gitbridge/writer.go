@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/git/gitodb"
 	"github.com/seed-82afce7a/rewind/git/gitref"
@@ -30,6 +31,8 @@ type writer struct {
 
 	fresh map[oid.ID]gitodb.Source // what it wrote in files of their own, and who gives it
 	found []oid.ID                 // what it needs and git had
+
+	sheltered time.Duration // how long it took to keep that from collections
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {
@@ -98,8 +101,10 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 			return err
 		}
 		return w.r.programWrite(ctx, ids, source)
-	case len(ids) > looseMax || w.r.sheltering():
+	case len(ids) > looseMax:
 		return w.writePack(ctx, ids, source)
+	case w.r.sheltering() && w.writePack(ctx, ids, source) == nil:
+		return nil
 	}
 	for _, id := range ids {
 		w.fresh[id] = source
@@ -126,23 +131,28 @@ func (w *writer) writePack(ctx context.Context, ids []oid.ID, source gitodb.Sour
 
 // shelter writes what the job has in files of their own into a pack, if git
 // collects: it may have looked what the refs name, and be about to remove that. Where
-// it then meets our ref, git stops in the middle, and leaves a lock and more.
-func (w *writer) shelter(ctx context.Context) error {
-	if len(w.fresh)+len(w.found) == 0 || !w.r.sheltering() {
-		return nil
+// it then meets our ref, git stops in the middle, and leaves a lock and more. What
+// fails is left to the next job, which writes again what is gone.
+func (w *writer) shelter(ctx context.Context) {
+	if !w.exposed() {
+		return
 	}
+	began := time.Now()
 	missing := w.source(w.found)
 	for _, id := range w.found {
 		if w.fresh[id] == nil {
 			w.fresh[id] = missing
 		}
 	}
-	ids := slices.Collect(maps.Keys(w.fresh))
-	err := w.writePack(ctx, ids, func(id oid.ID) (Object, error) { return w.fresh[id](id) })
-	if err == nil {
-		w.fresh, w.found = map[oid.ID]gitodb.Source{}, nil
-	}
-	return err
+	ids, fresh := slices.Collect(maps.Keys(w.fresh)), w.fresh
+	w.fresh, w.found = map[oid.ID]gitodb.Source{}, nil
+	_ = w.writePack(ctx, ids, func(id oid.ID) (Object, error) { return fresh[id](id) })
+	w.sheltered += time.Since(began)
+}
+
+// exposed reports whether a collection that runs may take what the job needs.
+func (w *writer) exposed() bool {
+	return len(w.fresh)+len(w.found) > 0 && len(w.r.layout.UnknownExtensions) == 0 && w.r.sheltering()
 }
 
 // writeLinked writes and notes the objects that git lacks, and the link that keeps them,
@@ -257,7 +267,11 @@ type made map[oid.ID][]byte
 
 func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
+// errExposed says that the ref has not moved yet, for there is something to shelter.
+var errExposed = errors.New("git collects")
+
 // swap moves a ref. What that then names, no collection that runs already takes.
+// Nobody waits for the ref while something is written for that.
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	ready := u.Ready
 	u.Ready = func(ctx context.Context) error {
@@ -266,14 +280,28 @@ func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 				return err
 			}
 		}
-		return w.shelter(ctx)
+		if w.exposed() {
+			return errExposed
+		}
+		return nil
 	}
-	if w.r.files() {
-		u.Durable = w.job.Durable
-		if err := w.refs.CompareAndSwap(ctx, u); err != nil {
+	for {
+		if err := w.move(ctx, u); !errors.Is(err, errExposed) {
+			if err == nil {
+				w.shelter(ctx) // git may have begun since
+			}
 			return err
 		}
-		return w.shelter(ctx) // it may have begun since
+		w.shelter(ctx)
+	}
+}
+
+func (w *writer) move(ctx context.Context, u gitref.Update) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
+	defer cancel()
+	if w.r.files() {
+		u.Durable = w.job.Durable
+		return w.refs.CompareAndSwap(ctx, u)
 	}
 	if err := u.Ready(ctx); err != nil {
 		return err
