@@ -28,9 +28,10 @@ type idle struct {
 // An idleFile is open, and no transaction uses it. It knows its length when it was
 // mapped.
 type idleFile struct {
-	handle *os.File
-	db     *bolt.DB
-	mapped int64
+	handle  *os.File
+	db      *bolt.DB
+	mapped  int64
+	touched int
 }
 
 // take begins f's transaction on an idle file that shows all of what is at the
@@ -59,7 +60,7 @@ func (i *idle) take(f *file) bool {
 // begin begins f's transaction on the file, or closes it and reports false.
 func (k idleFile) begin(f *file) bool {
 	if current(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
-		f.handle, f.db, f.mapped = k.handle, k.db, k.mapped
+		f.handle, f.db, f.mapped, f.touched = k.handle, k.db, k.mapped, k.touched
 		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {
 			return true
 		}
@@ -106,7 +107,7 @@ func (i *idle) put(f *file) bool {
 	if len(i.files) == idleMax {
 		return false
 	}
-	i.files = append(i.files, idleFile{f.handle, f.db, f.mapped})
+	i.files = append(i.files, idleFile{f.handle, f.db, f.mapped, f.touched})
 	return true
 }
 

@@ -67,8 +67,9 @@ type Store struct {
 	*tools
 }
 
-// parts are the sizes in which a stage does its work; a test lowers them.
-type parts struct{ batch, load, rows int }
+// parts are the sizes in which a stage does its work, and what of a file stays mapped
+// into memory; a test lowers them.
+type parts struct{ batch, load, rows, mapped int }
 
 // tools are what all stores of the process work with, so that one which is opened
 // for a single request finds them warm: to make them costs more than the request.
@@ -100,7 +101,7 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	s := &Store{path: path, now: time.Now, tools: &shared, parts: parts{batchBytes, loadBytes, rowsEach}}
+	s := &Store{path: path, now: time.Now, tools: &shared, parts: parts{batchBytes, loadBytes, rowsEach, mappedBytes}}
 	s.lock.Path = path + lockSuffix
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {

@@ -132,15 +132,16 @@ type file struct {
 	hook     func(*bolt.DB)
 	idle     *idle // where it may come from and go to; nil: it is opened and closed
 
-	handle *os.File
-	db     *bolt.DB
-	tx     *bolt.Tx
-	put    map[row]struct{} // what the transaction has put
-	mapped int64            // bytes of it in memory; 0: as many as it has
-	used   int64            // bytes of it that the last transaction needs
-	free   int              // pages of it that were free when a writing transaction began
-	writes int              // writing transactions since it was opened
-	done   uint64           // the number of the transaction that it has committed; 0: none
+	handle  *os.File
+	db      *bolt.DB
+	tx      *bolt.Tx
+	put     map[row]struct{} // what the transaction has put
+	mapped  int64            // bytes of it in memory; 0: as many as it has
+	used    int64            // bytes of it that the last transaction needs
+	free    int              // pages of it that were free when a writing transaction began
+	writes  int              // writing transactions since it was opened
+	done    uint64           // the number of the transaction that it has committed; 0: none
+	touched int              // bytes that were read since the mapped pages were given back
 }
 
 func (f *file) begin(ctx context.Context) error {

@@ -214,6 +214,7 @@ func (v *View) frame(d digest) (chunk, []byte, error) {
 		return chunk{}, nil, err
 	}
 	p := v.data.Get(seqKey(c.seq))
+	v.file.touch(len(p), v.s.parts.mapped)
 	if uint64(len(p)) != uint64(c.stored)+1 {
 		return chunk{}, nil, fmt.Errorf("%w: the frame of chunk %x has %d bytes, not %d",
 			ErrCorrupt, d, len(p), c.stored+1)

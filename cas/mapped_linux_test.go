@@ -1,0 +1,84 @@
+package cas
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/zeebo/blake3"
+)
+
+// inMemory is how many bytes of a file's mappings the kernel counts as memory of this
+// process.
+func inMemory(t *testing.T, path string) (sum int) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip("SKIPPED: the kernel does not tell what is mapped: ", err)
+	}
+	for _, m := range regexp.MustCompile(`(?s)`+regexp.QuoteMeta(path)+`\n.*?\nRss: +(\d+) kB`).FindAllStringSubmatch(string(maps), -1) {
+		kb, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += kb << 10
+	}
+	return sum
+}
+
+func TestWhatIsReadDoesNotStayInMemory(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	var payloads [][]byte
+	for range 600 {
+		p := make([]byte, 20<<10) // it does not compress
+		for i := range p {
+			p[i] = byte(r.Uint32())
+		}
+		payloads = append(payloads, p)
+	}
+	ids := put(t, s, payloads...)
+	if err := s.Close(); err != nil { // the writer's mapping is another one
+		t.Fatal(err)
+	}
+	readAll := func() {
+		for i, id := range ids {
+			if got, err := readOne(t, s, id); err != nil || !bytes.Equal(got, payloads[i]) {
+				t.Fatalf("%d bytes of object %d, %v", len(got), i, err)
+			}
+		}
+	}
+	s.parts.mapped = 1 << 30
+	readAll()
+	all := inMemory(t, s.path)
+	if all < 600*20<<10 {
+		t.Fatalf("only %d bytes are mapped, so nothing is proved", all)
+	}
+	s.parts.mapped = 1 << 20
+	readAll()
+	if most := inMemory(t, s.path); most > all/4 {
+		t.Errorf("%d of %d bytes stay in memory from one reader to the next", most, all)
+	}
+	err := s.View(t.Context(), func(v *View) error {
+		_, first, err := v.frame(blake3.Sum256(payloads[0]))
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			if _, got, err := v.Object(id); err != nil || !bytes.Equal(got, payloads[i]) {
+				t.Fatalf("%d bytes of object %d, %v", len(got), i, err)
+			}
+		}
+		if most := inMemory(t, s.path); most > all/4 {
+			t.Errorf("%d of %d bytes stay in memory in one transaction", most, all)
+		}
+		if !bytes.HasSuffix(first, payloads[0]) { // after its codec: it is there still
+			t.Error("a frame changed in the hands of its reader")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
