@@ -28,7 +28,9 @@ const (
 // Any number of goroutines may ask.
 type Prefetch struct {
 	o       *Objects
-	batches map[oid.ID]*batch
+	ids     []oid.ID
+	places  *oid.Index // of ids
+	batches []batch    // of batchObjects ids each
 
 	mu   sync.Mutex // guards read
 	read []*batch   // those in memory, oldest first
@@ -36,8 +38,6 @@ type Prefetch struct {
 
 // A batch is a number of objects that are read together.
 type batch struct {
-	ids []oid.ID
-
 	mu   sync.Mutex // held while they are read
 	done bool       // they were read, and may have been dropped since
 	have map[oid.ID]prefetched
@@ -50,21 +50,11 @@ type prefetched struct {
 	absent  bool
 }
 
-// Prefetch prepares to read objects in the order of ids. Nothing is read yet.
+// Prefetch prepares to read objects in the order of ids, which must not change.
+// Nothing is read yet.
 func (o *Objects) Prefetch(ids []oid.ID) *Prefetch {
-	p := &Prefetch{o: o, batches: make(map[oid.ID]*batch, len(ids))}
-	b := &batch{}
-	for _, id := range ids {
-		if p.batches[id] != nil {
-			continue
-		}
-		if len(b.ids) == batchObjects {
-			b = &batch{}
-		}
-		b.ids = append(b.ids, id)
-		p.batches[id] = b
-	}
-	return p
+	batches := make([]batch, (len(ids)+batchObjects-1)/batchObjects)
+	return &Prefetch{o: o, ids: ids, places: oid.NewIndex(ids), batches: batches}
 }
 
 // Write is [Objects.Write]. What was prefetched is given once: who asks again
@@ -97,18 +87,15 @@ func (p *Prefetch) Stream(ctx context.Context, id oid.ID) (gitbridge.Object, err
 // take returns an object that was read ahead, once. What it does not give is
 // to be read as usual, which also says what is wrong.
 func (p *Prefetch) take(ctx context.Context, id oid.ID) (o prefetched, ok bool) {
-	b := p.batches[id]
-	if b == nil {
+	place, ok := p.places.Place(id)
+	if !ok {
 		return o, false
 	}
-	return b.take(ctx, p, id)
-}
-
-func (b *batch) take(ctx context.Context, p *Prefetch, id oid.ID) (o prefetched, ok bool) {
+	b := &p.batches[place/batchObjects]
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.done {
-		b.done, b.have = true, p.load(ctx, b.ids)
+		b.done, b.have = true, p.load(ctx, place/batchObjects*batchObjects)
 		p.keep(b)
 	}
 	o, ok = b.have[id]
@@ -116,16 +103,20 @@ func (b *batch) take(ctx context.Context, p *Prefetch, id oid.ID) (o prefetched,
 	return o, ok
 }
 
-// load reads objects under one lock. What is large or damaged is left to who
-// asks for it.
-func (p *Prefetch) load(ctx context.Context, ids []oid.ID) map[oid.ID]prefetched {
+// load reads the objects of the batch that begins at a place, under one lock. What is
+// large or damaged is left to who asks for it, and what is in an earlier batch to that.
+func (p *Prefetch) load(ctx context.Context, begin int) map[oid.ID]prefetched {
 	s, err := p.o.Store(ctx)
 	if err != nil || s == nil {
 		return nil
 	}
+	ids := p.ids[begin:min(begin+batchObjects, len(p.ids))]
 	have := make(map[oid.ID]prefetched, len(ids))
 	_ = s.View(ctx, func(v *cas.View) error {
-		for _, id := range ids {
+		for i, id := range ids {
+			if first, _ := p.places.Place(id); first != begin+i {
+				continue
+			}
 			_, size, err := v.Stat(id)
 			switch {
 			case err == nil && size <= prefetchBytes:

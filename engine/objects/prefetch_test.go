@@ -126,9 +126,9 @@ func TestReadingAheadKeepsFewRuns(t *testing.T) {
 			}
 		}
 		kept := 0
-		for _, id := range ids {
-			if p.batches[id].have != nil {
-				kept++
+		for i := range p.batches {
+			if p.batches[i].have != nil {
+				kept += batchObjects
 			}
 		}
 		if kept > batchesMax*batchObjects {

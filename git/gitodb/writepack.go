@@ -48,9 +48,9 @@ func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bo
 		return "", fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
-	w := &packWriter{db: d, hash: newHash(d.alg), hold: hold}
+	w := &packWriter{db: d, hash: newHash(d.alg), hold: hold, ids: ids, list: make([]packed, 0, len(ids))}
 	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
-	if err := w.fill(ctx, ids, source); err != nil {
+	if err := w.fill(ctx, source); err != nil {
 		return "", fmt.Errorf("write pack: %w", err)
 	}
 	if d.opt.Ready != nil {
@@ -64,11 +64,13 @@ func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bo
 // distinct returns ids without repetitions, in their order: neighbours are
 // often near each other where the source reads them.
 func distinct(ids []oid.ID) []oid.ID {
-	seen := make(map[oid.ID]bool, len(ids))
-	out := make([]oid.ID, 0, len(ids))
-	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
+	x := oid.NewIndex(ids)
+	if x.Len() == len(ids) {
+		return ids
+	}
+	out := make([]oid.ID, 0, x.Len())
+	for i, id := range ids {
+		if first, _ := x.Place(id); first == i {
 			out = append(out, id)
 		}
 	}
@@ -80,11 +82,12 @@ func compareIDs(a, b oid.ID) int {
 	return bytes.Compare(a.Append(x[:0]), b.Append(y[:0]))
 }
 
-// A packed is an object's line in a pack's index.
+// A packed is an object's line in a pack's index. Its id is in the list of those that
+// the pack has: a pack of a first snapshot may have millions.
 type packed struct {
-	id  oid.ID
-	off int64
-	crc uint32
+	off   int64
+	crc   uint32
+	place uint32
 }
 
 // A packWriter appends objects to a pack that has no name yet.
@@ -96,13 +99,14 @@ type packWriter struct {
 	out  *bufio.Writer
 	hash hash.Hash // of everything that left out
 	off  int64
-	list []packed
+	ids  []oid.ID // what is to be written; they are distinct
+	list []packed // in the order in which it was written
 }
 
-// fill writes the pack's head and its objects, about in the order of ids.
-func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) error {
+// fill writes the pack's head and its objects, about in the order of their ids.
+func (w *packWriter) fill(ctx context.Context, source Source) error {
 	head := append([]byte("PACK"), 0, 0, 0, 2)
-	head = binary.BigEndian.AppendUint32(head, uint32(len(ids)))
+	head = binary.BigEndian.AppendUint32(head, uint32(len(w.ids)))
 	w.off = int64(len(head))
 	if _, err := w.out.Write(head); err != nil {
 		return err
@@ -114,9 +118,9 @@ func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) erro
 	for range packWorkers {
 		workers.Go(func() {
 			var buf bytes.Buffer
-			for i := next.Add(1) - 1; int(i) < len(ids) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if err := w.add(ids[i], source, &buf); err != nil {
-					stop(fmt.Errorf("%v: %w", ids[i], err))
+			for i := next.Add(1) - 1; int(i) < len(w.ids) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				if err := w.add(int(i), source, &buf); err != nil {
+					stop(fmt.Errorf("%v: %w", w.ids[i], err))
 				}
 			}
 		})
@@ -125,9 +129,10 @@ func (w *packWriter) fill(ctx context.Context, ids []oid.ID, source Source) erro
 	return context.Cause(ctx)
 }
 
-// add appends one object, which it compresses before it takes the lock, unless
-// it is large.
-func (w *packWriter) add(id oid.ID, source Source, buf *bytes.Buffer) (err error) {
+// add appends the object in one place of the list, which it compresses before it
+// takes the lock, unless it is large.
+func (w *packWriter) add(place int, source Source, buf *bytes.Buffer) (err error) {
+	id := w.ids[place]
 	o, err := source(id)
 	if err != nil {
 		return err
@@ -136,7 +141,7 @@ func (w *packWriter) add(id oid.ID, source Source, buf *bytes.Buffer) (err error
 	if o.Size >= streamBytesMin {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.append(id, func(out io.Writer) error { return w.deflate(out, id, o) })
+		return w.append(place, func(out io.Writer) error { return w.deflate(out, id, o) })
 	}
 	buf.Reset()
 	if err := w.deflate(buf, id, o); err != nil {
@@ -144,20 +149,20 @@ func (w *packWriter) add(id oid.ID, source Source, buf *bytes.Buffer) (err error
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.append(id, func(out io.Writer) error {
+	return w.append(place, func(out io.Writer) error {
 		_, err := out.Write(buf.Bytes())
 		return err
 	})
 }
 
 // append notes where an object begins and lets f write it.
-func (w *packWriter) append(id oid.ID, f func(io.Writer) error) error {
+func (w *packWriter) append(place int, f func(io.Writer) error) error {
 	crc := crc32.NewIEEE()
 	n := &counter{w: io.MultiWriter(w.out, crc)}
 	if err := f(n); err != nil {
 		return err
 	}
-	w.list = append(w.list, packed{id, w.off, crc.Sum32()})
+	w.list = append(w.list, packed{w.off, crc.Sum32(), uint32(place)})
 	w.off += n.n
 	return nil
 }
@@ -207,7 +212,7 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 		return "", err
 	}
 	defer x.abandon()
-	if _, err := x.f.Write(encodeIndex(w.list, sum, w.db.alg)); err != nil {
+	if _, err := x.f.Write(encodeIndex(w.ids, w.list, sum)); err != nil {
 		return "", err
 	}
 	if err := x.f.Sync(); err != nil { // before anything has its name: there may be no room
@@ -233,19 +238,28 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	return base, nil
 }
 
-// encodeIndex returns a pack's index of version 2. It sorts the list.
-func encodeIndex(list []packed, packSum []byte, alg oid.Algorithm) []byte {
-	slices.SortFunc(list, func(a, b packed) int { return compareIDs(a.id, b.id) })
-	p := bytes.Clone(idxMagic)
-	n := 0
-	for first := range 256 {
-		for n < len(list) && int(list[n].id.Bytes()[0]) == first {
-			n++
-		}
-		p = binary.BigEndian.AppendUint32(p, uint32(n))
+// encodeIndex returns a pack's index of version 2 over some of the ids. It sorts the
+// list.
+func encodeIndex(ids []oid.ID, list []packed, packSum []byte) []byte {
+	slices.SortFunc(list, func(a, b packed) int { return compareIDs(ids[a.place], ids[b.place]) })
+	alg := oid.SHA1
+	if len(packSum) != alg.Size() {
+		alg = oid.SHA256
+	}
+	p := make([]byte, 0, len(idxMagic)+256*4+len(list)*(alg.Size()+4+4)+2*alg.Size())
+	p = append(p, idxMagic...)
+	var counts [256]uint32
+	var first [32]byte
+	for _, e := range list {
+		counts[ids[e.place].Append(first[:0])[0]]++
+	}
+	n := uint32(0)
+	for _, count := range counts {
+		n += count
+		p = binary.BigEndian.AppendUint32(p, n)
 	}
 	for _, e := range list {
-		p = e.id.Append(p)
+		p = ids[e.place].Append(p)
 	}
 	for _, e := range list {
 		p = binary.BigEndian.AppendUint32(p, e.crc)

@@ -31,7 +31,7 @@ type Search struct {
 	// up no memory: a search remembers everything else that it has met.
 	Skip func(oid.ID) bool
 
-	seen map[oid.ID]bool // known, or yielded already
+	seen oid.Index // known, or yielded already
 }
 
 // Beyond yields what root needs and the known trees do not have, an object
@@ -39,12 +39,11 @@ type Search struct {
 // by directory; one that cannot be loaded is left out, so that more is yielded.
 // The sequence ends with an error where a tree of root cannot be loaded.
 func (s *Search) Beyond(root oid.ID, known ...oid.ID) iter.Seq2[Need, error] {
-	if s.seen == nil {
-		s.seen = map[oid.ID]bool{}
-	}
 	return func(yield func(Need, error) bool) {
 		for _, id := range known {
-			s.seen[id] = !id.IsZero()
+			if !id.IsZero() {
+				s.seen.Add(id)
+			}
 		}
 		if !root.IsZero() {
 			s.tree(Need{ID: root, Kind: oid.Tree}, known, yield)
@@ -54,10 +53,10 @@ func (s *Search) Beyond(root oid.ID, known ...oid.ID) iter.Seq2[Need, error] {
 
 // tree yields a directory; false: the caller wants no more.
 func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool {
-	if s.seen[n.ID] {
+	if s.met(n.ID) {
 		return true
 	}
-	s.seen[n.ID] = true
+	s.seen.Add(n.ID)
 	err := CheckPath(n.Path)
 	var list []Entry
 	if err == nil {
@@ -70,7 +69,7 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 	below := s.learn(known)
 	for _, e := range list {
 		need := Need{ID: e.ID, Kind: oid.Blob, Path: join(n.Path, e.Name)}
-		if s.seen[e.ID] || e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
+		if s.met(e.ID) || e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
 			continue
 		}
 		if e.Mode.IsDir() {
@@ -83,12 +82,18 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 		if s.Skip != nil && s.Skip(e.ID) {
 			continue
 		}
-		s.seen[e.ID] = true
+		s.seen.Add(e.ID)
 		if !yield(need, nil) {
 			return false
 		}
 	}
 	return yield(n, nil)
+}
+
+// met reports whether an object is known, or was yielded.
+func (s *Search) met(id oid.ID) bool {
+	_, met := s.seen.Place(id)
+	return met
 }
 
 // learn takes up what is in known trees, and gives the trees below them.
@@ -106,7 +111,7 @@ func (s *Search) learn(known []oid.ID) map[string][]oid.ID {
 			if e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
 				continue
 			}
-			s.seen[e.ID] = true
+			s.seen.Add(e.ID)
 			if e.Mode.IsDir() {
 				below[e.Name] = append(below[e.Name], e.ID)
 			}

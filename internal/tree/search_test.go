@@ -47,8 +47,8 @@ func TestASearchRemembersNothingOfWhatItSkips(t *testing.T) {
 	root := o.put(Entry{"a", GitFile, blob("x")}, Entry{"d", Dir, sub})
 	s := &Search{Algorithm: alg, Load: o.load, Skip: func(id oid.ID) bool { return id == blob("x") || id == sub }}
 	wants(t, s, root, nil, "d/y", "d", "")
-	if len(s.seen) != 3 || s.seen[blob("x")] {
-		t.Errorf("%d objects are remembered", len(s.seen))
+	if s.seen.Len() != 3 || s.met(blob("x")) {
+		t.Errorf("%d objects are remembered", s.seen.Len())
 	}
 }
 
