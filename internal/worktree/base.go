@@ -22,7 +22,7 @@ type Base struct {
 // not be looked at, or paths were looked at for this scan only; or another process has
 // saved meanwhile.
 func (r *Result) Keep(store string, snapshot oid.ID) (*Base, error) {
-	defer r.statTable.Close()
+	defer r.end()
 	if r.partly() || r.statTable.Kept() {
 		return nil, r.SaveStatTable(store, snapshot)
 	}

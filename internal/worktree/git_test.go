@@ -201,12 +201,14 @@ func TestAnIDOfTheIndexIsNotTakenForRawBytes(t *testing.T) {
 	time.Sleep(60 * time.Millisecond)
 	p.run("add", "-A")
 	p.write(".gitattributes", "")
+	p.seen = func(r *Result) {
+		if e, ok := r.Lookup("a.txt"); !ok || e.Raw != p.alg.Sum(oid.Blob, []byte("1\r\n2\r\n")) {
+			t.Errorf("Lookup = %+v, %v", e, ok)
+		}
+	}
 	r := p.settled()
 	p.checkDisk(r)
 	p.checkGit(r)
-	if e, ok := r.Lookup("a.txt"); !ok || e.Raw != p.alg.Sum(oid.Blob, []byte("1\r\n2\r\n")) {
-		t.Errorf("Lookup = %+v, %v", e, ok)
-	}
 }
 
 func TestFilesThatARuleCouldConvertButDidNotAreNotRead(t *testing.T) {

@@ -67,12 +67,13 @@ type place struct {
 	table string
 	now   int64 // of the clock in tests that set it; else 0
 
-	policy Policy // of every scan; may be nil
+	policy Policy        // of every scan; may be nil
+	seen   func(*Result) // looks at every scan's result before it is saved
 }
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	p := &place{t: t, dir: t.TempDir(), alg: oid.SHA1, table: filepath.Join(t.TempDir(), "stat.db")}
+	p := &place{t: t, seen: func(*Result) {}, dir: t.TempDir(), alg: oid.SHA1, table: filepath.Join(t.TempDir(), "stat.db")}
 	p.store = &memory{alg: p.alg, got: map[oid.ID][]byte{}}
 	return p
 }
@@ -278,6 +279,7 @@ func (p *place) scanned(look func(*Result), change ...func(*Config)) *Result {
 	r, err := Scan(context.Background(), cfg)
 	p.must(err)
 	look(r)
+	p.seen(r)
 	p.counted(r)
 	p.must(r.SaveStatTable("store", r.State.Tree))
 	return r

@@ -53,3 +53,17 @@ func TestLookingUpWhatLiesDeepGrowsWithTheLevelsOnly(t *testing.T) {
 		t.Errorf("%d comparisons for 50 levels, %d for 400", few, many)
 	}
 }
+
+func TestASavedScanHoldsNoRowsInMemory(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "2")
+	r := p.scanned(func(r *Result) {
+		if _, ok := r.Lookup("d/b"); !ok || len(r.rows) != 2 {
+			t.Errorf("%d rows of a first scan, and b is there: %v", len(r.rows), ok)
+		}
+	})
+	if _, ok := r.Lookup("d/b"); ok || len(r.rows) != 0 || len(r.way) != 0 {
+		t.Errorf("%d rows are left when they are saved, and b is there: %v", len(r.rows), ok)
+	}
+}

@@ -200,12 +200,20 @@ func (r *Result) unseen() iter.Seq[string] {
 	}
 }
 
+// end closes the table and lets go of the rows.
+func (r *Result) end() {
+	r.statTable.Close()
+	r.rows, r.way = nil, nil
+}
+
 // SaveStatTable writes what the scan saw into the stat table, for the next scan.
 // It may be called only when everything the Saver was given is durable in the
 // store, with the snapshot that was made of it. If another scan saved
-// meanwhile its rows stay; that is no error. The table is closed by it.
+// meanwhile its rows stay; that is no error. The table is closed by it, and the rows
+// leave the memory: of a first scan they take some 80 bytes a file, and whoever
+// took the snapshot may wait for git for long.
 func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
-	defer r.statTable.Close()
+	defer r.end()
 	changed, removed := r.changed()
 	bound := stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
 	if len(changed) == 0 && len(removed) == 0 && r.statTable.Bound() == bound {
