@@ -288,3 +288,27 @@ func TestARepositoryAroundFilesOfTheIndexDoesNotHaveTheIndexRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAScanOfOneCandidateHasOneWorker(t *testing.T) {
+	p := newPlace(t)
+	const dirs = 20
+	for i := range dirs {
+		p.write(fmt.Sprintf("d/d%d/f", i), "x")
+	}
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	b := p.base()
+	few, many := NewCandidates(), NewCandidates()
+	few.Add("d/d7", "f")
+	for i := range dirs {
+		many.Add(fmt.Sprintf("d/d%d", i), "f")
+	}
+	if r := p.on(b, few); r.Counters.Dirs != 3 || r.Counters.workers != 1 {
+		t.Errorf("one candidate: %+v", r.Counters)
+	}
+	if r := p.on(b, many); r.Counters.Dirs != dirs+2 || r.Counters.workers != 2 {
+		t.Errorf("many candidates: %+v", r.Counters)
+	}
+	if r := p.scan(); r.Counters.workers < 2 {
+		t.Errorf("everything: %+v", r.Counters)
+	}
+}

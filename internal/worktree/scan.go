@@ -22,6 +22,7 @@ const (
 	workersMin   = 2
 	workersMax   = 16
 	progressStep = 100 * time.Millisecond
+	waitingMin   = 2 // directories that wait, for another worker to be started
 )
 
 // Scan looks at a worktree. What is wrong with a single path is in the result.
@@ -72,7 +73,10 @@ type scan struct {
 	force    forced
 	seen     []bool // by row number; each is written by the one worker that has the row
 
+	hire func() // starts another worker
+
 	mu      sync.Mutex
+	idle    int // workers that were not started yet
 	wake    *sync.Cond
 	stack   []*node        // directories to visit
 	open    int            // directories not yet finished
@@ -125,15 +129,9 @@ func (s *scan) run(ctx context.Context) error {
 	}
 	n.pending.Store(1)
 	s.push([]*node{n})
-	workers := s.cfg.Workers
-	if workers == 0 {
-		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
-	}
 	stop := context.AfterFunc(ctx, func() { s.fail(ctx.Err()) })
 	var all sync.WaitGroup
-	for range workers {
-		all.Go(func() { s.work(ctx) })
-	}
+	s.start(ctx, &all)
 	s.watch(&all)
 	if !stop() { // also where nobody has met it, for the end came so late
 		s.fail(ctx.Err())
@@ -142,6 +140,24 @@ func (s *scan) run(ctx context.Context) error {
 		n.dir.Close()
 	}
 	return s.err
+}
+
+// start starts the workers. A scan of candidates most often enters one directory after
+// another: it begins with one worker, which would otherwise wake a second one at each,
+// and [scan.push] starts the others where directories wait.
+func (s *scan) start(ctx context.Context, all *sync.WaitGroup) {
+	workers := s.cfg.Workers
+	if workers == 0 {
+		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
+	}
+	s.hire = func() { all.Go(func() { s.work(ctx) }) }
+	if s.cfg.Only != nil {
+		s.idle, workers = workers-1, 1
+	}
+	s.count.workers = int64(workers)
+	for range workers {
+		s.hire()
+	}
 }
 
 // watch waits for the workers and reports progress meanwhile.
@@ -222,7 +238,15 @@ func (s *scan) push(nodes []*node) {
 	s.mu.Lock()
 	s.stack = append(s.stack, nodes...)
 	s.open += len(nodes)
+	more := s.idle > 0 && len(s.stack) > waitingMin
+	if more {
+		s.idle--
+		s.count.workers++
+	}
 	s.mu.Unlock()
+	if more {
+		s.hire()
+	}
 	if len(nodes) == 1 {
 		s.wake.Signal()
 	} else {
