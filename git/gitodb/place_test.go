@@ -53,6 +53,15 @@ func TestADirectoryOfObjectsIsListedAgainIfItChanged(t *testing.T) {
 	if got := links(); runtime.GOOS == "linux" && !slices.Equal(got, d.links.paths) {
 		t.Errorf("it was listed again: %q", got)
 	}
+	next, err := Open(dir, oid.SHA1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.TakeOver(d)
+	d = next
+	if got := links(); runtime.GOOS == "linux" && !slices.Equal(got, d.links.paths) {
+		t.Errorf("it was listed again by the next one: %q", got)
+	}
 	if err := errors.Join(os.Remove(pack), os.Rename(pack+"2", pack), os.Chtimes(dir, long, long)); err != nil {
 		t.Fatal(err)
 	}

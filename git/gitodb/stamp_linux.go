@@ -35,3 +35,7 @@ func stampOpened(path string, st fs.FileInfo) stamp {
 	}
 	return at
 }
+
+// lasting reports whether a directory's stamp may be relied upon for longer than a
+// request: its times are by the clock of this machine.
+func lasting(dir string) bool { return localfs.Holds(dir) }

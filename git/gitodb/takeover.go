@@ -9,7 +9,8 @@ import (
 // To open and map a pack costs more than all that a small change asks of it. Who opens
 // a database again and again therefore hands the open files on. That never decides what
 // is in the database: alternates are read and packs are listed as if nothing had been
-// open, and a file is used only if the one of its name is still the same, unchanged.
+// open, and a file is used only if the one of its name is still the same, unchanged. So
+// is the list of links, as long as the directory shows no change.
 
 // TakeOver takes what another database has open, which from now on may only be closed.
 // It is called before the first question.
@@ -20,6 +21,11 @@ func (d *DB) TakeOver(from *DB) {
 	d.taken = map[string][]*pack{}
 	for _, s := range from.all() {
 		d.taken[s.dir] = s.give()
+	}
+	from.links.Lock()
+	defer from.links.Unlock()
+	if d.dir == from.dir && lasting(d.dir) {
+		d.links.paths, d.links.at = from.links.paths, from.links.at
 	}
 }
 
