@@ -49,6 +49,9 @@ type differ struct {
 	silent          map[[2]State]bool // pairs without a change
 	recent          map[State][]Child // of directories, which may be met again
 	held            int               // entries of those
+
+	differences map[[2]oid.ID]difference // of pairs, which may be met again
+	heldPairs   int                      // entries of those
 }
 
 // Count counts the changes that are to be counted, up to the first error.
@@ -86,15 +89,10 @@ func (d *differ) both(path string, from, to State) error {
 	if err := CheckPath(path); err != nil {
 		return err
 	}
-	a, err := d.list(from)
+	a, b, n, err := d.lists(from, to)
 	if err != nil {
 		return err
 	}
-	b, err := d.list(to)
-	if err != nil {
-		return err
-	}
-	n := len(a) + len(b)
 	d.looked += n
 	d.open += n
 	defer func() { d.open -= n }()
@@ -124,6 +122,67 @@ func (d *differ) both(path string, from, to State) error {
 // tooOpen is the error of directories that have too many entries together.
 func tooOpen(path string) error {
 	return fmt.Errorf("%w: directories of more than %d entries lie in one another at %q", ErrLarge, openMax, path)
+}
+
+// lists returns what two directories hold, and how many entries they have. What both
+// have the same may be left out.
+func (d *differ) lists(from, to State) (a, b []Child, n int, err error) {
+	if from.Overlay.IsZero() && to.Overlay.IsZero() && from.Umask == to.Umask && !from.Tree.IsZero() && !to.Tree.IsZero() {
+		return d.differing(from, to)
+	}
+	if a, err = d.list(from); err != nil {
+		return nil, nil, 0, err
+	}
+	b, err = d.list(to)
+	return a, b, len(a) + len(b), err
+}
+
+// differing returns the entries in which two git trees differ, and how many they have.
+// Most trees that differ do so in one of many.
+func (d *differ) differing(from, to State) (a, b []Child, n int, err error) {
+	pair := [2]oid.ID{from.Tree, to.Tree}
+	if known, ok := d.differences[pair]; ok {
+		return known.a, known.b, known.n, nil
+	}
+	x, err := entries(from.Tree, d.alg, d.load)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	y, err := entries(to.Tree, d.alg, d.load)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	n = len(x) + len(y)
+	x, y = apart(x, y)
+	a, b = children(x, nil, from.Umask), children(y, nil, to.Umask)
+	if d.heldPairs += len(a) + len(b) + 1; d.differences == nil || d.heldPairs > recentMax {
+		d.differences, d.heldPairs = map[[2]oid.ID]difference{}, len(a)+len(b)+1
+	}
+	d.differences[pair] = difference{a, b, n}
+	return a, b, n, nil
+}
+
+// A difference is what two git trees do not share, and how many entries they have.
+type difference struct {
+	a, b []Child
+	n    int
+}
+
+// apart takes out of two lists of entries, in git's order, what is in both. It changes
+// them.
+func apart(x, y []Entry) (a, b []Entry) {
+	a, b = x[:0], y[:0]
+	for len(x) > 0 && len(y) > 0 {
+		switch order := compare(x[0], y[0]); {
+		case order == 0 && x[0] == y[0]:
+			x, y = x[1:], y[1:]
+		case order <= 0:
+			a, x = append(a, x[0]), x[1:]
+		default:
+			b, y = append(b, y[0]), y[1:]
+		}
+	}
+	return append(a, x...), append(b, y...)
 }
 
 // list returns what a directory holds. Where one directory lies at many paths

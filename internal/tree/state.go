@@ -49,6 +49,11 @@ func Children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
 	if err != nil {
 		return nil, err
 	}
+	return children(git, over, s.Umask), nil
+}
+
+// children lays the entries of an overlay over those of a git tree.
+func children(git, over []Entry, umask Mode) []Child {
 	byName := func(a, b Entry) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(git, byName)
 	slices.SortFunc(over, byName)
@@ -67,9 +72,9 @@ func Children(s State, alg oid.Algorithm, load Loader) ([]Child, error) {
 		if name == "" {
 			name = o.Name
 		}
-		out = append(out, Child{Name: name, Node: union(g, o, s.Umask)})
+		out = append(out, Child{Name: name, Node: union(g, o, umask)})
 	}
-	return out, nil
+	return out
 }
 
 func entries(id oid.ID, alg oid.Algorithm, load Loader) ([]Entry, error) {

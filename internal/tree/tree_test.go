@@ -3,10 +3,12 @@ package tree
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 const alg = oid.SHA1
@@ -254,5 +256,73 @@ func TestAFileOverADirectoryOfGitsTreeIsNotInGit(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"d", "x"}) {
 		t.Errorf("it holds %q", got)
+	}
+}
+
+// TestADifferenceIsWhatTwoWalksDoNotShare compares random trees with what is listed of
+// each by itself.
+func TestADifferenceIsWhatTwoWalksDoNotShare(t *testing.T) {
+	r, o := rand.New(rand.NewPCG(seed.Of(t), 0)), objects{}
+	var grow func(levels int) []Entry
+	grow = func(levels int) (list []Entry) {
+		for _, name := range []string{"a", "a-", "a0", "b", "b.c", "c"} {
+			e := Entry{Name: name, Mode: GitFile, ID: blob(fmt.Sprint(r.IntN(2)))}
+			switch r.IntN(6) {
+			case 0:
+				continue
+			case 1:
+				e.Mode = Symlink
+			case 2, 3:
+				if levels > 0 {
+					e.Mode, e.ID = GitDir, o.put(grow(levels-1)...)
+				}
+			}
+			list = append(list, e)
+		}
+		return list
+	}
+	line := func(path string, from, to Node) string {
+		return fmt.Sprintf("%s %o %v %o %v", path, from.Mode, from.ID, to.Mode, to.ID)
+	}
+	walked := func(s State) map[string]Node {
+		all := map[string]Node{}
+		for c, err := range Walk(s, alg, o.load) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[c.Path] = c.To
+		}
+		return all
+	}
+	found := 0
+	for range 300 {
+		from, to := State{Tree: o.put(grow(3)...), Umask: 0o022}, State{Tree: o.put(grow(3)...), Umask: 0o022}
+		var got, want []string
+		for c, err := range Diff(from, to, alg, o.load) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, line(c.Path, c.From, c.To))
+		}
+		x, y := walked(from), walked(to)
+		for path := range x {
+			if n := y[path]; n.Mode != x[path].Mode || n.ID != x[path].ID {
+				want = append(want, line(path, x[path], n))
+			}
+		}
+		for path := range y {
+			if _, both := x[path]; !both {
+				want = append(want, line(path, Node{}, y[path]))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q instead of %q", got, want)
+		}
+		found += len(got)
+	}
+	if found < 1000 {
+		t.Errorf("only %d differences", found)
 	}
 }
