@@ -156,6 +156,14 @@ func (g *Stage) writeRest(u *Update) error {
 // finish works off the last batch. If frames lie in the store without rows, the
 // last ones are put there too, and all get their rows.
 func (g *Stage) finish(ctx context.Context) error {
+	if late := g.arrive(); late != nil { // it failed, and is tried again
+		if err := g.work(ctx, late); err != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.early = &early{batch: late, done: closed, failed: true}
+			return err
+		}
+	}
 	g.mu.Lock()
 	last := g.batch
 	g.batch = &batch{}

@@ -53,6 +53,7 @@ type Stage struct {
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
 	err      error                // of a load that could not be written
+	early    *early               // what is being done with a batch; nil: nothing
 }
 
 // A batch is a run of payloads, one behind another in one buffer.
@@ -388,6 +389,7 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 // Discard forgets what was staged. What a large stage has written stays: the next
 // one that is given the same contents finds it, and a sweep removes it when it is old.
 func (g *Stage) Discard() {
+	g.arrive()
 	g.settle()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -196,14 +196,14 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	if c.Same(c.Last) && !c.Rechecked {
 		return committed{c.Last, true, e.mirror.NoWay()}, e.again(ctx, c, p, also)
 	}
-	changed := e.lookup.Summing(ctx, c.Memory, c.at, c.here, c.present().newRecord(e.key))
-	defer changed()
 	held, err := e.mirror.Hold(ctx, mirror.Unheld{
 		State: c.State, Stage: c.Stage, Trees: c.Trees, Memory: c.Memory, Same: c.Same, Rechecked: c.Rechecked,
 	}, c.Known)
 	if err != nil {
 		return done, err
 	}
+	changed := e.lookup.Summing(ctx, c.Memory, c.at, c.here, c.present().newRecord(e.key)) // the trees are read by now
+	defer changed()
 	c.Last = held.Last()
 	s, reused := c.present().newRecord(e.key), false
 	s.Points = []Point{p}

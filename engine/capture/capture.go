@@ -154,7 +154,7 @@ func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, err
 }
 
 func (c *capture) run(ctx context.Context, index *rules.Index) error {
-	c.seen.Trees = c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree})
+	c.seen.Trees = c.seen.Memory.reading(c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree}))
 	texts := c.Rules.Read()
 	c.seen.Rules = RulesOf(texts, c.Objects.Algorithm)
 	cfg := c.config(ctx, texts)
@@ -174,8 +174,11 @@ func (c *capture) run(ctx context.Context, index *rules.Index) error {
 		return err
 	}
 	if c.how.Last == nil || !c.seen.sameRules(c.how.Last) {
-		return KeepRules(ctx, c.stage, texts)
+		if err := KeepRules(ctx, c.stage, texts); err != nil {
+			return err
+		}
 	}
+	c.stage.Early(ctx) // while it is found out what holds the rest
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -19,6 +20,8 @@ const (
 	memoryBytes = 8 << 20
 	// memoryBytesEach is the size of the largest content that stays.
 	memoryBytesEach = 128 << 10
+	// memoryTrees of the trees that a capture had read stay in memory.
+	memoryTrees = 256
 	// memoryBytesExtra is what a content takes up beside its bytes.
 	memoryBytesExtra = 128
 )
@@ -32,10 +35,38 @@ type Memory struct {
 	room  int
 	trees map[oid.ID][]byte
 	blobs map[oid.ID][]byte
+	read  map[oid.ID][]byte // trees
 }
 
 func newMemory() *Memory {
-	return &Memory{room: memoryBytes, trees: map[oid.ID][]byte{}, blobs: map[oid.ID][]byte{}}
+	return &Memory{room: memoryBytes, trees: map[oid.ID][]byte{}, blobs: map[oid.ID][]byte{}, read: map[oid.ID][]byte{}}
+}
+
+// reading is a loader that keeps in memory what it has read.
+func (m *Memory) reading(load tree.Loader) tree.Loader {
+	return func(id oid.ID) ([]byte, error) {
+		p, err := load(id)
+		if err == nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if len(m.read) < memoryTrees {
+				m.read[id] = p
+			}
+		}
+		return p, err
+	}
+}
+
+// Met returns a tree if it is in memory, or was read for this capture: from wherever it
+// was, so it says nothing of who has it.
+func (m *Memory) Met(id oid.ID) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p, ok := m.trees[id]; ok {
+		return p, true
+	}
+	p, ok := m.read[id]
+	return p, ok
 }
 
 func (m *Memory) putTree(id oid.ID, payload []byte) {

@@ -18,9 +18,9 @@ type Differ interface {
 	Touches(base, s *records.Snapshot, paths Selection, trees tree.Loader) (bool, error)
 }
 
-// Memory is what a snapshot in the making holds in memory.
+// Memory is what a snapshot in the making holds in memory, and what it has read.
 type Memory interface {
-	Tree(id oid.ID) ([]byte, bool)
+	Met(id oid.ID) ([]byte, bool)
 	Object(id oid.ID) (oid.Kind, []byte, bool)
 }
 
@@ -47,7 +47,7 @@ func (r *Reader) comparer(ctx context.Context, memory Memory) *comparer {
 	c := &comparer{differ: r.Differ, lines: countAsked}
 	how := objects.Reading{GitFirst: true}
 	if memory != nil {
-		c.lines, how.Staged = countBeside, memory.Tree
+		c.lines, how.Staged = countBeside, memory.Met
 	}
 	read := 0
 	load := r.Objects.Trees(ctx, how)

@@ -34,6 +34,7 @@ type Unheld struct {
 // the store yet.
 type Memory interface {
 	Tree(id oid.ID) (payload []byte, ok bool)
+	Met(id oid.ID) (payload []byte, ok bool) // also a tree that was only read
 	Object(id oid.ID) (kind oid.Kind, payload []byte, ok bool)
 }
 

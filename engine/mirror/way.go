@@ -129,6 +129,7 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 		Snapshot: w.id,
 		Commit:   w.commit,
 		Load:     func(id oid.ID) (oid.Kind, []byte, error) { return w.object(ctx, id) },
+		Tree:     w.tree,
 		Source:   func(ids []oid.ID) gitodb.Source { return w.source(ctx, ids, recorded) },
 		Durable:  now,
 		Recorded: recorded,
@@ -140,6 +141,14 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 	}
 	_, err := w.m.git().Bridge(ctx, job)
 	return err
+}
+
+// tree returns a tree that is in memory. Where git lost something all of them are read.
+func (w *Way) tree(id oid.ID) ([]byte, bool) {
+	if w.at.Adrift {
+		return nil, false
+	}
+	return w.memory.Met(id)
 }
 
 // object returns an object from memory, of the store, or of git.

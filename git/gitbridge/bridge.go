@@ -21,6 +21,9 @@ type Job struct {
 	// Load returns an object from the store, or any error if it is not there.
 	// Trees are read by it, and what Source does not give.
 	Load func(id oid.ID) (oid.Kind, []byte, error)
+	// Tree returns a tree that is in memory, of the snapshot or one to compare it with,
+	// of which Load gives the same. Nil: none is.
+	Tree func(id oid.ID) ([]byte, bool)
 	// Source is told which objects will be written, about in which order, and
 	// returns what gives them: in pieces, so that large ones need not fit into
 	// memory. If the writing begins again, Source is called again. Nil: Load is

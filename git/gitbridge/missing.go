@@ -32,12 +32,17 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (miss
 	return missing, found, nil
 }
 
-// tree reads a tree of the snapshot, or one to compare it with: from git, which
+// tree reads a tree of the snapshot, or one to compare it with: from memory, from git, which
 // has most of them and no lock that the snapshot's own transaction holds, or else
 // from the store.
 func (w *writer) tree(id oid.ID) ([]byte, error) {
 	if id == w.r.emptyTree() {
 		return nil, nil
+	}
+	if w.job.Tree != nil {
+		if p, ok := w.job.Tree(id); ok {
+			return p, nil
+		}
 	}
 	kind, payload, err := w.r.db.Read(id)
 	if err != nil {
