@@ -105,6 +105,7 @@ func (e *Engine) place() capture.Place {
 // before reads what the store knows of the worktree, and looks at git.
 func (e *Engine) before(ctx context.Context) (k known, err error) {
 	k.time, k.umask, k.new = e.now(), capture.Umask(e.root), true
+	look := e.mirror.Look(ctx)
 	err = e.view(ctx, func(v *records.View) error {
 		w, ok, err := v.Worktree()
 		if ok {
@@ -122,10 +123,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		k.said = v.Notice(noticeSecrets)
 		return k.Read(v)
 	})
-	if err == nil {
-		e.mirror.Look(ctx, &k.Known)
-	}
-	return k, err
+	return k, look(&k.Known, err)
 }
 
 // how says how to look.

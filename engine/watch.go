@@ -41,7 +41,7 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 func (e *Engine) Warm(ctx context.Context) error {
 	turn := e.beginTurn(ctx)
 	defer turn.Close()
-	if turn.Only != nil || e.conf.WatchFrom < 0 {
+	if turn.Only() != nil || e.conf.WatchFrom < 0 {
 		return nil
 	}
 	place := e.place()

@@ -39,8 +39,8 @@ type Place struct {
 	Rules     *rules.Source
 	Objects   *objects.Objects
 
-	Base *worktree.Base       // instead of the file of the stat table; may be nil
-	Only *worktree.Candidates // where to look, on that base; nil: everywhere
+	Base *worktree.Base              // instead of the file of the stat table; may be nil
+	Only func() *worktree.Candidates // says before the scan where to look, on that base; nil, or returns it: everywhere
 }
 
 // How says how the worktree is looked at.
@@ -231,7 +231,6 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 	cfg := &worktree.Config{
 		Root: c.Root, Algorithm: c.Objects.Algorithm, Umask: c.how.Umask,
 		StatTable: c.seen.statTable,
-		Only:      c.Only,
 		Recheck:   c.seen.Rechecked,
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
@@ -242,6 +241,9 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Policy:    c.how.Policy,
 		Room:      c.how.Room,
 		Progress:  c.how.Progress,
+	}
+	if c.Only != nil {
+		cfg.Only = c.Only()
 	}
 	if len(c.how.Leave) > 0 {
 		cfg.Policy = &leaving{Policy: c.how.Policy, paths: c.how.Leave}

@@ -59,16 +59,28 @@ func (s *Known) Read(v *records.View) (err error) {
 	return err
 }
 
-// Look completes what the records say by what git says. A process that lives long
-// must see what git has packed meanwhile. A broken HEAD is git's trouble: what it
-// named is then not recorded.
-func (m *Mirror) Look(ctx context.Context, s *Known) {
+// Look begins to look at git, beside the reading of the records. A process that lives
+// long must see what git has packed meanwhile. A broken HEAD is git's trouble: what it
+// named is then not recorded. What Look returns is called in any case, with the error of
+// that reading, which it returns; if that is nil it completes what the records say by
+// what git says.
+func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
 	if m.Objects.Git == nil {
-		return
+		return func(_ *Known, err error) error { return err }
 	}
-	m.git().Refresh()
-	s.Head, _ = m.git().Head()
-	s.Adrift = !m.refKeeps(ctx, s.debt)
+	var head gitbridge.Head
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.git().Refresh()
+		head, _ = m.git().Head()
+	}()
+	return func(s *Known, err error) error {
+		if <-done; err == nil {
+			s.Head, s.Adrift = head, !m.refKeeps(ctx, s.debt)
+		}
+		return err
+	}
 }
 
 // CheckLast is [cas.ErrSwept] if the last snapshot is not recorded any more: a

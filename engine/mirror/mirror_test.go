@@ -80,10 +80,10 @@ func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
 func (m *Mirror) staged(ctx context.Context, t *testing.T, s *cas.Store) (Unheld, Known) {
 	t.Helper()
 	var at Known
-	if err := m.View(ctx, at.Read); err != nil {
+	look := m.Look(ctx)
+	if err := look(&at, m.View(ctx, at.Read)); err != nil {
 		t.Fatal(err)
 	}
-	m.Look(ctx, &at)
 	return Unheld{
 		State: tree.State{Tree: at.Head.Tree, Umask: 022}, Stage: s.Stage(), Memory: empty{},
 		Trees: m.Objects.Trees(ctx, objects.Reading{}),

@@ -75,7 +75,7 @@ func (s *scans) watched(tree *watched.Tree) *records.Snapshot {
 	turn := tree.Begin(s.w.ctx, s.w.dir, 0, "")
 	defer turn.Close()
 	cfg := s.config()
-	cfg.Only = turn.Only
+	cfg.Only = turn.Only()
 	if turn.Base != nil {
 		cfg.StatTable = turn.Base.StatTable()
 	} else {

@@ -64,8 +64,7 @@ type Seen interface {
 
 // A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
 type Turn struct {
-	Base *worktree.Base       // on which to scan; nil: on the stat table
-	Only *worktree.Candidates // where to look; nil: everywhere
+	Base *worktree.Base // on which to scan; nil: on the stat table
 
 	// Missed is what the audit found since the turn before; "" if nothing. To watch
 	// this worktree again would be to trust what has failed.
@@ -75,7 +74,16 @@ type Turn struct {
 	least   int
 	off     string
 	changes []watch.Change
+	taking  chan taken // what the watcher is asked for; nil: nothing, or it has answered
+	only    *worktree.Candidates
 	ended   bool
+}
+
+// taken is a watcher's answer.
+type taken struct {
+	changes []watch.Change
+	err     error
+	late    bool // the turn has ended before it
 }
 
 // flushAfter is how long after a turn the stat table is written: not between two
@@ -84,7 +92,8 @@ const flushAfter = 200 * time.Millisecond
 
 // Begin begins a turn, in which everything that was done before is seen. The
 // worktree is watched from so many files on, and not at all if off says why.
-// Without a Tree nothing is watched.
+// Without a Tree nothing is watched. The watcher answers while the caller does other
+// things, until [Turn.Only] is called.
 func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *Turn {
 	if t == nil {
 		return &Turn{}
@@ -104,28 +113,49 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 	if !t.standing {
 		return turn
 	}
-	var err error
-	if turn.changes, err = t.watcher.Take(ctx); err != nil && ctx.Err() == nil {
-		t.stop(err.Error())
+	w := t.watcher
+	turn.taking = make(chan taken, 1)
+	go func() {
+		changes, err := w.Take(ctx)
+		turn.taking <- taken{changes, err, ctx.Err() != nil}
+	}()
+	return turn
+}
+
+// Only says where to look; nil: everywhere.
+func (u *Turn) Only() *worktree.Candidates {
+	u.take()
+	return u.only
+}
+
+// take waits for what the watcher answers.
+func (u *Turn) take() {
+	if u.taking == nil {
+		return
 	}
-	if err != nil {
-		return turn
+	t, got := u.tree, <-u.taking
+	u.taking = nil
+	if got.err != nil {
+		if !got.late {
+			t.stop(got.err.Error())
+		}
+		return
 	}
-	turn.changes = append(turn.changes, t.pending...)
+	u.changes = append(got.changes, t.pending...)
 	t.pending = nil
 	if t.base != nil && t.armed {
-		turn.Only = candidates(turn.changes)
-		t.base.Visit(turn.Only)
+		u.only = candidates(u.changes)
+		t.base.Visit(u.only)
 	}
-	return turn
 }
 
 // Everything makes it a turn that looks everywhere, on the stat table.
 func (u *Turn) Everything() {
+	u.take()
 	if u.tree != nil {
 		u.tree.base, u.tree.armed = nil, false
 	}
-	u.Base, u.Only = nil, nil
+	u.Base, u.only = nil, nil
 }
 
 // Close ends a turn. What changed before one that did not come to its end is left to
@@ -135,6 +165,7 @@ func (u *Turn) Close() {
 	if t == nil {
 		return
 	}
+	u.take()
 	if t.armed = t.armed && (u.ended || len(t.pending)+len(u.changes) <= pendingMax); !u.ended && t.armed {
 		t.pending = append(t.pending, u.changes...)
 	}
@@ -147,6 +178,7 @@ func (u *Turn) Close() {
 
 // End keeps what was seen, which is now durable under this snapshot.
 func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
+	u.take()
 	t := u.tree
 	if t == nil || u.off != "" || t.off {
 		return seen.SaveStatTable(store, snapshot)

@@ -198,8 +198,9 @@ func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
 	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: w.tree})
 	w.must(err)
 	defer e.Close()
+	w.tree.Begin(w.ctx, e.Root(), 0, "").Close() // one that ends before it asks
 	turn := w.tree.Begin(w.ctx, e.Root(), 0, "") // one that finds out what changed, and ends
-	if turn.Only == nil || !turn.Only.Covers(worktree.Difference{Dir: "d/e", Name: "f"}) {
+	if turn.Only() == nil || !turn.Only().Covers(worktree.Difference{Dir: "d/e", Name: "f"}) {
 		t.Errorf("the change is no candidate")
 	}
 	turn.Close()
