@@ -1,6 +1,10 @@
 package cas
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"io/fs"
 	"os"
 
 	bolt "go.etcd.io/bbolt"
@@ -13,8 +17,10 @@ import (
 // the list of free pages made anew in memory. That list is why more is asked for than
 // of a reader's: it is the one of bbolt's own last transaction. So the file is used
 // again only if that transaction is still the last one and nobody has begun another:
-// the same file under the same name, as long and as old as it was, both headers as they
-// were, byte for byte. A transaction that was begun and not committed has written
+// the same file under the same name, as long and as old as it was, both headers and the
+// list of free pages as they were, byte for byte. Headers alone do not tell: where an
+// older copy was put back, another process may have written a transaction of the same
+// number, and a time may be one of seconds. A transaction that was begun and not committed has written
 // nothing that the last one uses. The exclusive lock is held when this is looked at and
 // as long as the file is used, and what is checked of a file that was opened anew is
 // checked of this one too.
@@ -38,8 +44,10 @@ type idleWriter struct {
 // An ending is how a transaction has left a file.
 type ending struct {
 	size    int64
-	written int64 // when, in nanoseconds
+	mode    fs.FileMode // one that was opened to others is to be closed to them
+	written int64       // when, in nanoseconds
 	headers [2]header
+	free    [sha256.Size]byte // of the list of free pages
 }
 
 func endingOf(handle *os.File) (e ending, err error) {
@@ -47,12 +55,26 @@ func endingOf(handle *os.File) (e ending, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.size, e.written = info.Size(), info.ModTime().UnixNano()
+	e.size, e.mode, e.written = info.Size(), info.Mode(), info.ModTime().UnixNano()
 	for i := range e.headers {
 		if e.headers[i], err = readHeader(handle, uint64(i)); err != nil {
 			return e, err
 		}
 	}
+	last := &e.headers[0]
+	if e.headers[1].transaction() > last.transaction() {
+		last = &e.headers[1]
+	}
+	at := int64(binary.NativeEndian.Uint64(last[metaFreelistAt-pageHeaderBytes:])) * pageSize
+	ids, err := freePages(io.NewSectionReader(handle, at, 1<<62))
+	if err != nil {
+		return e, err
+	}
+	raw := make([]byte, 0, 8*len(ids))
+	for _, id := range ids {
+		raw = binary.NativeEndian.AppendUint64(raw, id)
+	}
+	e.free = sha256.Sum256(raw)
 	return e, nil
 }
 
@@ -63,7 +85,7 @@ func (i *idle) takeWriter(f *file) bool {
 	if k == nil {
 		return false
 	}
-	if f.hook == nil && current(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Exclusive) == nil {
+	if f.hook == nil && ours(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Exclusive) == nil {
 		if now, err := endingOf(k.handle); err == nil && now == k.end {
 			f.handle, f.db, f.writes = k.handle, k.db, k.writes
 			if f.start() == nil {
@@ -77,6 +99,16 @@ func (i *idle) takeWriter(f *file) bool {
 	_ = k.db.Close()
 	f.handle, f.db, f.tx, f.writes = nil, nil, nil, 0
 	return false
+}
+
+// ours is current for a file that is still the user's own.
+func ours(handle *os.File, path string) bool {
+	mine, err := handle.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := durable.Look(path)
+	return err == nil && os.SameFile(mine, now)
 }
 
 // putWriter keeps f's file, whose transaction has been committed. It reports false if
