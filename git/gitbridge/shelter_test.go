@@ -277,12 +277,12 @@ func TestWhatIsShelteredMayTakeLongerThanAnybodyWaitsForTheRef(t *testing.T) {
 		}
 		return nil
 	}
-	other := make(chan error, 1)
+	other, o := make(chan error, 1), r.openNoted()
+	second := r.snapshot(o, 4, map[string]string{"a": "other"})
 	go func() {
 		<-started
 		time.Sleep(20 * time.Millisecond)
-		o := r.openNoted()
-		_, err := o.Bridge(context.Background(), r.snapshot(o, 4, map[string]string{"a": "other"}))
+		_, err := o.Bridge(context.Background(), second)
 		other <- err
 	}()
 	if _, err := b.Bridge(t.Context(), job); err != nil {

@@ -11,6 +11,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -218,7 +219,15 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	if err := x.f.Sync(); err != nil { // before anything has its name: there may be no room
 		return "", err
 	}
-	base := filepath.Join(dir, "pack-"+hex.EncodeToString(sum))
+	called := sum
+	if w.hold {
+		// A collection may be about to remove a pack of the same bytes that nobody holds
+		// any more, by its name: this one has another.
+		h := newHash(w.db.alg)
+		h.Write(binary.BigEndian.AppendUint64(sum[:len(sum):len(sum)], rand.Uint64()))
+		called = h.Sum(nil)
+	}
+	base := filepath.Join(dir, "pack-"+hex.EncodeToString(called))
 	if w.hold {
 		if err := w.db.hold(base); err != nil {
 			return "", err
