@@ -83,7 +83,7 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 	} else {
 		err = copyTree(ctx, l.tree, o.Corpus)
 	}
-	if err = firstError(err, l.commit(ctx)); err != nil {
+	if err = firstError(err, l.commit(ctx, o.Corpus == "")); err != nil {
 		return nil, err
 	}
 	st.names, err = l.list(ctx)
@@ -192,11 +192,14 @@ func cleanEnv(home, state string, more ...string) []string {
 }
 
 // commit makes the worktree a clean checkout, packed, with a fresh index.
-func (l *lane) commit(ctx context.Context) error {
-	// A file above the threshold goes into a pack at once: no objects of a file each
-	// are made, and no deltas are looked for.
-	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}, {"-c", "core.bigFileThreshold=1", "-c", "core.compression=1", "add", "-A"},
-		{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, {"repack", "-dq"}, {"update-index", "-q", "--refresh"}}
+func (l *lane) commit(ctx context.Context, generated bool) error {
+	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}}
+	adds := [][]string{{"add", "-A"}}
+	repack := []string{"repack", "-adq"}
+	if generated {
+		adds, repack = l.addPacked(), []string{"repack", "-dq"}
+	}
+	steps = append(append(steps, adds...), []string{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, repack, []string{"update-index", "-q", "--refresh"})
 	if _, err := os.Stat(filepath.Join(l.tree, ".git", "HEAD")); err == nil {
 		steps = [][]string{{"config", "gc.auto", "0"}, {"reset", "-q", "--hard"}, {"update-index", "-q", "--refresh"}}
 	}
@@ -210,6 +213,23 @@ func (l *lane) commit(ctx context.Context) error {
 		err = fmt.Errorf("the corpus is not a clean checkout: %.200s", dirty)
 	}
 	return err
+}
+
+// addPacked are the commands that add what was generated. A file above the threshold
+// goes into a pack at once: no objects of a file each are made, and no deltas are
+// looked for. For each file git goes through all that the same command has packed so
+// far, so each part has a command of its own.
+func (l *lane) addPacked() (adds [][]string) {
+	entries, err := os.ReadDir(l.tree)
+	if err != nil {
+		return [][]string{{"add", "-A"}} // which will say what is wrong
+	}
+	for _, e := range entries {
+		if e.Name() != ".git" {
+			adds = append(adds, []string{"-c", "core.bigFileThreshold=1", "-c", "core.compression=1", "add", "-A", "--", e.Name()})
+		}
+	}
+	return adds
 }
 
 // clean makes the worktree a clean checkout again.
