@@ -78,7 +78,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 	for _, id := range slices.Sorted(maps.Keys(p.left)) {
 		out.Left = append(out.Left, Note{Path: id, Reason: p.left[id]})
 	}
-	if !dry && out.Snapshots > 0 {
+	if !dry { // also where nothing is left to cut: an earlier purge may have ended before this
 		if err := p.finish(ctx, out); err != nil {
 			return nil, err
 		}

@@ -242,3 +242,39 @@ func TestAPurgeWaitsForAnInterruptedRestoreOfAnotherWorktree(t *testing.T) {
 		t.Error("the store still has it")
 	}
 }
+
+// A purge that is killed after it has rewritten the records, or that meets a full disk
+// then, is begun again by who was told so. No snapshot has the path any more.
+func TestAPurgeThatWasKilledIsFinishedByTheNextThoughNoSnapshotHasThePath(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		p := newPlace(t, git)
+		e := p.open()
+		p.write("a.key", secret)
+		p.write("b", "kept")
+		p.snap(e, "one", nil)
+		sel, err := selection([]string{"a.key"}, func(string) (bool, error) { return true, nil })
+		p.must(err)
+		killed := &purging{e: e, sel: sel, removed: map[string]bool{}, blobs: map[oid.ID]bool{}, left: map[Path]string{}}
+		if n, err := killed.round(t.Context()); n == 0 || err != nil {
+			t.Fatalf("%d snapshots, %v", n, err)
+		}
+		p.must(e.Close())
+		e = p.open()
+		if !inFile(t, filepath.Join(e.dir, storeFile), secret) {
+			t.Fatal("the store's file has it no more: this test proves nothing")
+		}
+		out, err := e.Purge(t.Context(), []string{"a.key"}, true)
+		p.must(err)
+		if out.Snapshots != 0 || !inFile(t, filepath.Join(e.dir, storeFile), secret) {
+			t.Errorf("a dry run: %+v", out)
+		}
+		out, err = e.Purge(t.Context(), []string{"a.key"}, false)
+		p.must(err)
+		if out.Snapshots != 0 || out.Bridge != nil {
+			t.Errorf("%+v", out)
+		}
+		if inFile(t, filepath.Join(e.dir, storeFile), secret) {
+			t.Error("the store's file has it still")
+		}
+	}
+}
