@@ -27,18 +27,19 @@ import (
 
 const (
 	// What bbolt keeps of a file grows with the pages that were ever written through it,
-	// and with those that are free: then the file is opened anew.
+	// and with those that are free, and what is mapped of it with the rows that were put,
+	// see [file.touch]: then the file is opened anew.
 	writesMax    = 1 << 10 // transactions
-	writeRowsMax = 1 << 10 // rows of one of them
 	writeFreeMax = 1 << 16 // pages
 )
 
 // An idleWriter is a file that a writing transaction has left open.
 type idleWriter struct {
-	handle *os.File
-	db     *bolt.DB
-	writes int // transactions that it was opened for
-	end    ending
+	handle  *os.File
+	db      *bolt.DB
+	writes  int // transactions that it was opened for
+	touched int // bytes of it
+	end     ending
 }
 
 // An ending is how a transaction has left a file.
@@ -87,7 +88,7 @@ func (i *idle) takeWriter(f *file) bool {
 	}
 	if f.hook == nil && ours(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Exclusive) == nil {
 		if now, err := endingOf(k.handle); err == nil && now == k.end {
-			f.handle, f.db, f.writes = k.handle, k.db, k.writes
+			f.handle, f.db, f.writes, f.touched = k.handle, k.db, k.writes, k.touched
 			if f.start() == nil {
 				return true
 			}
@@ -97,7 +98,7 @@ func (i *idle) takeWriter(f *file) bool {
 		}
 	}
 	_ = k.db.Close()
-	f.handle, f.db, f.tx, f.writes = nil, nil, nil, 0
+	f.handle, f.db, f.tx, f.writes, f.touched = nil, nil, nil, 0, 0
 	return false
 }
 
@@ -114,8 +115,8 @@ func ours(handle *os.File, path string) bool {
 // putWriter keeps f's file, whose transaction has been committed. It reports false if
 // the file is to be closed, as after every transaction that was not.
 func (i *idle) putWriter(f *file) bool {
-	k := &idleWriter{handle: f.handle, db: f.db, writes: f.writes + 1}
-	if f.hook != nil || f.done == 0 || k.writes >= writesMax || len(f.put) > writeRowsMax || f.free > writeFreeMax {
+	k := &idleWriter{handle: f.handle, db: f.db, writes: f.writes + 1, touched: f.touched + aroundBytes*len(f.put)}
+	if f.hook != nil || f.done == 0 || k.writes >= writesMax || k.touched > mappedBytes || f.free > writeFreeMax {
 		return false
 	}
 	var err error

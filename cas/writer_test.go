@@ -52,6 +52,26 @@ func TestManyWritesOpenTheFileOnce(t *testing.T) {
 	}
 }
 
+func TestAFileThatManyRowsWereWrittenToIsOpenedAnew(t *testing.T) {
+	s := newStore(t)
+	record(t, s, "first")
+	first, rows := kept(t, s), 0
+	for kept(t, s) == first && rows < 10*mappedBytes/aroundBytes {
+		must(t, s.Update(t.Context(), func(u *Update) error {
+			for range 50 {
+				rows++
+				if err := u.Table("t").Put([]byte(fmt.Sprint(rows)), []byte("row")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	if rows > mappedBytes/aroundBytes+50 || rows < mappedBytes/aroundBytes/2 {
+		t.Errorf("it was opened anew after %d rows", rows)
+	}
+}
+
 // TestTwoWritersSeeWhatEachOtherWrote lets two handles write in random turns, each of
 // which adds and replaces rows, so that pages are freed and used again.
 func TestTwoWritersSeeWhatEachOtherWrote(t *testing.T) {
