@@ -125,6 +125,9 @@ func (o *Opened) unbase(how *How) {
 	if bound := b.StatTable().Bound(); how.Bound(bound.Store, bound.Snapshot) {
 		return
 	}
+	if o.place.Only != nil {
+		o.place.Only() // what the watcher tells after the scan it does not tell again
+	}
 	o.place.Base, o.place.Only = nil, nil
 	<-o.statTable
 	o.statTable <- stattable.Load(o.place.StatTable)

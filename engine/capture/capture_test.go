@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // newPlace makes a worktree without git, and its store.
@@ -93,5 +94,35 @@ func TestASnapshotIsTheSameOnlyUnderTheSameRules(t *testing.T) {
 	skips.Skipped = []records.Note{{Path: "x", Reason: "y"}}
 	if !seen.Same(&snap) || seen.Same(&other) || seen.Same(&lost) || seen.Same(&skips) || seen.Same(nil) {
 		t.Error("a snapshot is the same that is not, or the other way round")
+	}
+}
+
+// What the watcher tells after a scan it does not tell again: a file that changed behind
+// the scan is then in no snapshot.
+func TestAScanWithoutItsBaseWaitsForTheWatcherToo(t *testing.T) {
+	ctx := context.Background()
+	p, _ := newPlace(t, map[string]string{"a": "one"})
+	first, err := Open(p).Look(ctx, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if p.Base, err = first.Keep("store", oid.ID{}); err != nil || p.Base == nil {
+		t.Fatalf("no base: %v", err)
+	}
+	late := filepath.Join(p.Root, "late")
+	p.Only = func() *worktree.Candidates {
+		if err := os.WriteFile(late, nil, 0o644); err != nil {
+			t.Error(err)
+		}
+		return worktree.NewCandidates()
+	}
+	seen, err := Open(p).Look(ctx, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Close()
+	if _, err := os.Lstat(late); err != nil || seen.State == first.State {
+		t.Errorf("the scan began before the watcher's answer was there: %v", err)
 	}
 }
