@@ -123,7 +123,8 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		k.said = v.Notice(noticeSecrets)
 		return k.Read(v)
 	})
-	return k, look(&k.Known, err)
+	err = look(&k.Known, err) // before k is read
+	return k, err
 }
 
 // how says how to look.
