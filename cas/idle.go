@@ -61,7 +61,7 @@ func (i *idle) take(f *file) bool {
 func (k idleFile) begin(f *file) bool {
 	if current(k.handle, f.path) && durable.TryLockFile(k.handle, durable.Shared) == nil {
 		f.handle, f.db, f.mapped, f.touched = k.handle, k.db, k.mapped, k.touched
-		if err := f.start(); err == nil && f.tx.Size() <= k.mapped {
+		if err := f.start(); err == nil {
 			return true
 		}
 		if f.tx != nil {
@@ -91,13 +91,6 @@ func (i *idle) put(f *file) bool {
 	}
 	if f.writable {
 		return i.putWriter(f)
-	}
-	if f.mapped == 0 {
-		info, err := f.handle.Stat()
-		if err != nil {
-			return false
-		}
-		f.mapped = info.Size()
 	}
 	if durable.Unlock(f.handle) != nil {
 		return false

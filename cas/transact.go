@@ -136,7 +136,7 @@ type file struct {
 	db      *bolt.DB
 	tx      *bolt.Tx
 	put     map[row]struct{} // what the transaction has put
-	mapped  int64            // bytes of it in memory; 0: as many as it has
+	mapped  int64            // its length before it was mapped, for a reader: as much of it is in memory at least
 	used    int64            // bytes of it that the last transaction needs
 	free    int              // pages of it that were free when a writing transaction began
 	writes  int              // writing transactions since it was opened
@@ -188,6 +188,9 @@ func (f *file) start() (err error) {
 	}
 	if f.writable {
 		return f.checkFreelist()
+	}
+	if f.used > f.mapped { // another program has written over it; behind the mapping is other memory
+		return fmt.Errorf("%w: it has grown from %d bytes while it was opened", ErrBroken, f.mapped)
 	}
 	return nil
 }
@@ -241,7 +244,7 @@ func (f *file) open(ctx context.Context, path string, flag int, perm os.FileMode
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	f.handle = h
+	f.handle, f.mapped = h, info.Size()
 	return h, nil
 }
 
