@@ -138,6 +138,9 @@ func (m *measurement) turn(ctx context.Context, round, i int) error {
 func (m *measurement) prove(ctx context.Context, i int) error {
 	w, line := m.ways[i], &m.lines[i]
 	if line.Left != "" {
+		if w.prove != nil && line.Exact == report.Exact {
+			line.Exact = "" // it was not shown
+		}
 		return nil
 	}
 	if n := len(line.Seconds); n < m.st.o.Rounds {
