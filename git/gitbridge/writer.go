@@ -268,7 +268,12 @@ type made map[oid.ID][]byte
 func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
 // errExposed says that the ref has not moved yet, for there is something to shelter.
-var errExposed = errors.New("git collects")
+const errExposed = collects("git collects")
+
+// collects is an error that a program's start does not make.
+type collects string
+
+func (c collects) Error() string { return string(c) }
 
 // swap moves a ref. What that then names, no collection that runs already takes.
 // Nobody waits for the ref while something is written for that.
