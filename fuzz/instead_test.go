@@ -88,6 +88,35 @@ func TestAnEntryIsGoneWhereALinkToItselfIsInItsWay(t *testing.T) {
 	w.names(w.keep(), "f/g h")
 }
 
+// Seed 100119370: and where a link leads into a directory that nobody may search git says
+// so, and leaves a conflict as it is. Nothing of the worktree was not looked at.
+func TestAnEntryIsGoneWhereALinkLeadsIntoAClosedDirectory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("NOT TESTED: directories that cannot be searched, for root can search all of them")
+	}
+	for _, stages := range []string{"0", "2", "13"} {
+		w := plain(t, kind{})
+		w.write("h", "1")
+		w.git("add", "-A")
+		lines := ""
+		for _, stage := range stages {
+			lines += "100644 " + w.git("rev-parse", ":h") + " " + string(stage) + "\tl/f\x00"
+		}
+		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
+			w.fail("%v %s", err, out)
+		}
+		w.must(os.Mkdir(w.path("d"), 0o700))
+		w.must(os.Symlink("d", w.path("l")))
+		w.hidden = w.path("d")
+		w.must(os.Chmod(w.hidden, 0o600))
+		for range 2 {
+			w.settle()
+			w.names(w.keep(), "h l")
+		}
+		w.must(os.Chmod(w.hidden, 0o700))
+	}
+}
+
 // Seed 99005555: git refuses links whose name is ".gitmodules", and those below a
 // directory of that name.
 func TestALinkBelowADirectoryCalledGitmodulesIsRefused(t *testing.T) {

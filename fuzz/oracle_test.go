@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -181,7 +182,18 @@ func fatalIn(out string) []string {
 
 // deniedPath finds what git could not open, list or look at. That it cannot look
 // for rules says nothing of what else is there.
-var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .*|fatal: unable to stat .*|[^:\n]*): Permission denied$`)
+var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .*|fatal: unable to stat .*|([^:\n]*)): Permission denied$`)
+
+// isDenied reports whether git says that it could not look at something in the
+// worktree. What its index has below a link it looks for where that leads.
+func (w *world) isDenied(out string) bool {
+	return slices.ContainsFunc(deniedPath.FindAllStringSubmatch(out, -1), func(m []string) bool {
+		return m[1] == "" || !atOrAbove(path.Dir(m[1]), func(dir string) bool {
+			st, err := os.Lstat(w.path(dir))
+			return err == nil && st.Mode().Type() == os.ModeSymlink
+		})
+	})
+}
 
 // failedPath finds in one of git's errors a file that it left out. A name may have
 // several lines.
@@ -225,7 +237,7 @@ func (w *world) addAll(index string, without []string, recorded string) expectat
 	}
 	for {
 		out, err := w.oracleGit(index, args...)
-		x.denied = x.denied || deniedPath.MatchString(out)
+		x.denied = x.denied || w.isDenied(out)
 		m := fatalIn(out)
 		if err == nil || m == nil && len(failedFiles(out)) == 0 && strings.Contains(out, "The following paths are ignored") { // of those that were left for later
 			break
