@@ -4,6 +4,7 @@ package fuzz
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -110,5 +111,36 @@ func TestWhatWasPromisedBelowAFileIsNotDamaged(t *testing.T) {
 	}
 	if w.verified().Promised == 0 {
 		w.fail("nothing is missing: this proves nothing")
+	}
+}
+
+// behindLinks reports whether the index has an entry that is not wanted on disk, below
+// a name where a link leads to something of that name. In a sparse checkout git looks
+// there, and takes the entry for wanted; git add finds that it is gone, then.
+func (w *world) behindLinks() bool {
+	return slices.ContainsFunc(w.indexed(), func(l listed) bool {
+		_, err := os.Lstat(w.path(l.path))
+		return l.unwanted && err == nil && !w.onDisk(l.path)
+	})
+}
+
+// Seed 99118875: an entry that is not wanted on disk stays in the tree where an ignored
+// link is in its way, whatever that leads to. Git drops it if the link leads to
+// something of its name (see docs/shortcomings.md).
+func TestAnUnwantedEntryBehindAnIgnoredLinkStaysInTheTree(t *testing.T) {
+	for _, link := range []string{"nowhere", "d", "."} {
+		w := plain(t, kind{})
+		w.write("a/f", "1")
+		w.write("d/f", "2")
+		w.git("add", "-A")
+		w.git("commit", "-qm", "1")
+		w.git("sparse-checkout", "set", "--no-cone", "d")
+		w.outsideIgnore("a\nf\n")
+		w.write("f", "of the link to its own directory")
+		w.must(os.Symlink(link, w.path("a")))
+		for range 2 {
+			w.settle()
+			w.names(w.keep(), "a/f d/f")
+		}
 	}
 }

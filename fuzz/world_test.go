@@ -35,9 +35,10 @@ type world struct {
 
 	hidden string // the file that nobody may read at the moment
 
-	oracleInput string // what the oracle's git reads
-	asked       int    // how many trees it was to write
-	joined      joined // the index that it wrote whole
+	oracleInput  string // what the oracle's git reads
+	oracleBehind bool   // it does not look behind links
+	asked        int    // how many trees it was to write
+	joined       joined // the index that it wrote whole
 
 	kind     kind
 	outside  int      // counts the changes of rules outside the tree
