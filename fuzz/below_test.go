@@ -124,11 +124,11 @@ func (w *world) behindLinks() bool {
 	})
 }
 
-// Seed 99118875: an entry that is not wanted on disk stays in the tree where an ignored
-// link is in its way, whatever that leads to. Git drops it if the link leads to
-// something of its name (see docs/shortcomings.md).
+// Seeds 99118875 and 100120660: an entry that is not wanted on disk stays in the tree
+// where an ignored link is in its way, whatever that leads to. Git drops it if the link
+// leads to something of its name (see docs/shortcomings.md).
 func TestAnUnwantedEntryBehindAnIgnoredLinkStaysInTheTree(t *testing.T) {
-	for _, link := range []string{"nowhere", "d", "."} {
+	for _, link := range []string{"nowhere", "d", ".", "a"} {
 		w := plain(t, kind{})
 		w.write("a/f", "1")
 		w.write("d/f", "2")

@@ -253,12 +253,13 @@ func (w *world) endIfGitAsksItself() {
 // fails at: their names are too long to be looked at. It takes entries out where a link
 // is in the place of their directory: git asks where the link leads whether they are
 // there, and leaves them alone if it is told neither that they are nor that they are
-// not, because the name is too long, the link leads to itself, or nobody may look.
+// not, because the name is too long, the link leads to itself, or nobody may look. What
+// is not wanted on disk stays all the same.
 func (w *world) leaveTooLong(rest *removal) {
 	rest.drop(".", func(l listed) bool {
 		_, err := os.Lstat(w.path(l.path))
 		unknown := err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
-		return l.stage != 0 && errors.Is(err, syscall.ENAMETOOLONG) || unknown && w.belowLink(l.path)
+		return l.stage != 0 && errors.Is(err, syscall.ENAMETOOLONG) || unknown && !l.unwanted && w.belowLink(l.path)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -198,10 +197,7 @@ var deniedPath = regexp.MustCompile(`(?m)^(?:warning: could not open directory .
 // worktree. What its index has below a link it looks for where that leads.
 func (w *world) isDenied(out string) bool {
 	return slices.ContainsFunc(deniedPath.FindAllStringSubmatch(out, -1), func(m []string) bool {
-		return m[1] == "" || !atOrAbove(path.Dir(m[1]), func(dir string) bool {
-			st, err := os.Lstat(w.path(dir))
-			return err == nil && st.Mode().Type() == os.ModeSymlink
-		})
+		return m[1] == "" || !w.belowLink(m[1])
 	})
 }
 
