@@ -126,3 +126,24 @@ func TestAScanWithoutItsBaseWaitsForTheWatcherToo(t *testing.T) {
 		t.Errorf("the scan began before the watcher's answer was there: %v", err)
 	}
 }
+
+// A directory of a million names is a tree of 40 MB, and a turn may read many.
+func TestTreesThatWereReadTakeBoundedMemory(t *testing.T) {
+	m := newMemory()
+	load := m.reading(func(oid.ID) ([]byte, error) { return make([]byte, 1<<20), nil })
+	kept := 0
+	for i := range 3 * memoryBytesRead >> 20 {
+		id := oid.SHA1.Sum(oid.Tree, []byte{byte(i)})
+		for range 2 {
+			if p, err := load(id); err != nil || len(p) != 1<<20 {
+				t.Fatalf("%d bytes, %v", len(p), err)
+			}
+		}
+		if _, ok := m.Met(id); ok {
+			kept++
+		}
+	}
+	if most := memoryBytesRead >> 20; kept == 0 || kept > most {
+		t.Errorf("%d trees of 1 MiB are in memory, at most %d were expected", kept, most)
+	}
+}

@@ -20,8 +20,8 @@ const (
 	memoryBytes = 8 << 20
 	// memoryBytesEach is the size of the largest content that stays.
 	memoryBytesEach = 128 << 10
-	// memoryTrees of the trees that a capture had read stay in memory.
-	memoryTrees = 256
+	// memoryBytesRead of the trees that a capture had read stay in memory.
+	memoryBytesRead = 8 << 20
 	// memoryBytesExtra is what a content takes up beside its bytes.
 	memoryBytesExtra = 128
 )
@@ -36,6 +36,7 @@ type Memory struct {
 	trees map[oid.ID][]byte
 	blobs map[oid.ID][]byte
 	read  map[oid.ID][]byte // trees
+	held  int               // bytes of read, with what each takes beside
 }
 
 func newMemory() *Memory {
@@ -49,7 +50,8 @@ func (m *Memory) reading(load tree.Loader) tree.Loader {
 		if err == nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			if len(m.read) < memoryTrees {
+			if size := len(p) + memoryBytesExtra; m.read[id] == nil && m.held+size <= memoryBytesRead {
+				m.held += size
 				m.read[id] = p
 			}
 		}
