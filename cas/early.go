@@ -9,8 +9,6 @@ type early struct {
 	failed bool          // to be read after done
 }
 
-var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
 // Early begins to compress what was put so far, beside the caller: [Stage.Commit] then
 // need not. What of it fails is tried again there. It is for a stage to which little
 // will be put before it is committed; more may be.
@@ -26,6 +24,13 @@ func (g *Stage) Early(ctx context.Context) {
 		defer close(e.done)
 		e.failed = g.work(ctx, e.batch) != nil
 	}()
+}
+
+// failed is a batch that failed, and is to be tried again.
+func failed(b *batch) *early {
+	e := &early{batch: b, done: make(chan struct{}), failed: true}
+	close(e.done)
+	return e
 }
 
 // arrive waits for what was begun early, and returns the batch if that failed.

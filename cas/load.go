@@ -160,7 +160,7 @@ func (g *Stage) finish(ctx context.Context) error {
 		if err := g.work(ctx, late); err != nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.early = &early{batch: late, done: closed, failed: true}
+			g.early = failed(late)
 			return err
 		}
 	}

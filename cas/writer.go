@@ -20,10 +20,10 @@ import (
 // the same file under the same name, as long and as old as it was, both headers and the
 // list of free pages as they were, byte for byte. Headers alone do not tell: where an
 // older copy was put back, another process may have written a transaction of the same
-// number, and a time may be one of seconds. A transaction that was begun and not committed has written
-// nothing that the last one uses. The exclusive lock is held when this is looked at and
-// as long as the file is used, and what is checked of a file that was opened anew is
-// checked of this one too.
+// number, and a file system may keep times by the second. A transaction that was begun
+// and not committed has written nothing that the last one uses. The exclusive lock is
+// held when this is looked at and as long as the file is used, and what is checked of a
+// file that was opened anew is checked of this one too.
 
 const (
 	// What bbolt keeps of a file grows with the pages that were ever written through it,
@@ -51,6 +51,8 @@ type ending struct {
 	free    [sha256.Size]byte // of the list of free pages
 }
 
+// endingOf reads how a file ends now. What it is compared with makes it safe, not what
+// it checks.
 func endingOf(handle *os.File) (e ending, err error) {
 	info, err := handle.Stat()
 	if err != nil {
