@@ -139,6 +139,7 @@ func (r *Repo) collecting() bool {
 	return here || elsewhere
 }
 
+// collector reports where git collects.
 func (r *Repo) collector() (here, elsewhere bool) {
 	path := filepath.Join(r.layout.CommonDir, "gc.pid")
 	st, err := os.Lstat(path)

@@ -104,7 +104,7 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 	case len(ids) > looseMax:
 		return w.writePack(ctx, ids, source)
 	case w.r.sheltering() && w.writePack(ctx, ids, source) == nil:
-		return nil
+		return nil // else there may be room for files, or they fail for the same reason
 	}
 	for _, id := range ids {
 		w.fresh[id] = source
@@ -267,7 +267,7 @@ type made map[oid.ID][]byte
 
 func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
-// errExposed says that the ref has not moved yet, for there is something to shelter.
+// errExposed says that the ref has not moved yet, for something is to be sheltered first.
 const errExposed = collects("git collects")
 
 // collects is an error that a program's start does not make.
@@ -301,6 +301,7 @@ func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	}
 }
 
+// move moves a ref once, if its lock is free in time.
 func (w *writer) move(ctx context.Context, u gitref.Update) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
 	defer cancel()

@@ -199,7 +199,7 @@ func FuzzPatch(f *testing.F) {
 
 func FuzzIndex(f *testing.F) {
 	id := oid.SHA1.Sum(oid.Blob, []byte("x"))
-	idx := encodeIndex([]oid.ID{id}, []packed{{off: 12, crc: 1}}, make([]byte, 20))
+	idx := encodeIndex([]oid.ID{id}, []packed{{off: 12, crc: 1}}, make([]byte, 20), oid.SHA1)
 	f.Add(idx, id.Bytes())
 	f.Fuzz(func(t *testing.T, data, raw []byte) {
 		x := &index{data: data, hash: 20}
@@ -267,7 +267,7 @@ func writeRaw(t *testing.T, pack []byte, offs map[oid.ID]int64) *DB {
 	base := filepath.Join(dir, "pack", "pack-x")
 	if err := errors.Join(os.Mkdir(filepath.Dir(base), 0o755),
 		os.WriteFile(base+".pack", append(pack, sum...), 0o644),
-		os.WriteFile(base+".idx", encodeIndex(ids, list, sum), 0o644)); err != nil {
+		os.WriteFile(base+".idx", encodeIndex(ids, list, sum, oid.SHA1), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(dir, oid.SHA1, nil)

@@ -213,7 +213,7 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 		return "", err
 	}
 	defer x.abandon()
-	if _, err := x.f.Write(encodeIndex(w.ids, w.list, sum)); err != nil {
+	if _, err := x.f.Write(encodeIndex(w.ids, w.list, sum, w.db.alg)); err != nil {
 		return "", err
 	}
 	if err := x.f.Sync(); err != nil { // before anything has its name: there may be no room
@@ -249,13 +249,10 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 
 // encodeIndex returns a pack's index of version 2 over some of the ids. It sorts the
 // list.
-func encodeIndex(ids []oid.ID, list []packed, packSum []byte) []byte {
+func encodeIndex(ids []oid.ID, list []packed, packSum []byte, alg oid.Algorithm) []byte {
 	slices.SortFunc(list, func(a, b packed) int { return compareIDs(ids[a.place], ids[b.place]) })
-	alg := oid.SHA1
-	if len(packSum) != alg.Size() {
-		alg = oid.SHA256
-	}
-	p := make([]byte, 0, len(idxMagic)+256*4+len(list)*(alg.Size()+4+4)+2*alg.Size())
+	size := alg.Size()
+	p := make([]byte, 0, len(idxMagic)+256*4+len(list)*(size+4+4)+2*size)
 	p = append(p, idxMagic...)
 	var counts [256]uint32
 	var first [32]byte
