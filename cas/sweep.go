@@ -177,6 +177,7 @@ type sweeper struct {
 	deadNotes   []note
 	badNotes    [][]byte
 	noted       [][2]uint64 // first and last frames of dead notes
+	orphans     []orphan    // get new frames
 	bytes       int64
 }
 
@@ -220,11 +221,18 @@ func (w *sweeper) findObjects() error {
 }
 
 // findBases adds the bases of the deltas that stay. They are not deltas
-// themselves, so once is enough.
+// themselves, so once is enough. Without grace no base is kept for that alone: the
+// deltas that would need it are orphans.
 func (w *sweeper) findBases() error {
 	return w.eachChunk(func(key []byte, c chunk) {
-		if c.base != (digest{}) && w.stays(key, c) {
+		switch {
+		case c.base == (digest{}) || !w.stays(key, c):
+		case !w.all:
 			w.needed.put(c.base[:])
+		case !w.needed.has(c.base[:]):
+			o := orphan{base: c.base}
+			copy(o.digest[:], key)
+			w.orphans = append(w.orphans, o)
 		}
 	})
 }
@@ -258,6 +266,9 @@ func (w *sweeper) eachChunk(fn func(key []byte, c chunk)) error {
 }
 
 func (w *sweeper) remove() error {
+	if err := w.rebase(); err != nil {
+		return err
+	}
 	if len(w.deadObjects)+len(w.deadFrames) > 0 {
 		if err := w.u.objects.SetSequence(w.u.Sweeps() + 1); err != nil {
 			return err

@@ -1,0 +1,169 @@
+package cas
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// edits puts a text and n edits of it, each a delta, and returns all contents.
+func edits(t *testing.T, s *Store, n int) (texts [][]byte, ids []oid.ID) {
+	t.Helper()
+	texts = append(texts, text(seeded(t), 20<<10))
+	ids = put(t, s, texts[0])
+	for i := range n {
+		texts = append(texts, append([]byte{'0' + byte(i), '\n'}, texts[0]...))
+		g := s.Stage()
+		id, err := g.Put(t.Context(), oid.Blob, texts[i+1], ids[0])
+		if err == nil {
+			err = g.Commit(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if n, of := deltas(t, s); n != len(ids)-1 || of != 1 {
+		t.Fatalf("%d deltas of %d bases: this test proves nothing", n, of)
+	}
+	return texts, ids
+}
+
+// deltas counts the deltas in a store, and their bases.
+func deltas(t *testing.T, s *Store) (n, of int) {
+	t.Helper()
+	bases := map[digest]bool{}
+	err := s.View(t.Context(), func(v *View) error {
+		return v.chunks.ForEach(func(k, p []byte) error {
+			c, err := decodeChunk(k, p)
+			if err == nil && c.base != (digest{}) {
+				n++
+				bases[c.base] = true
+			}
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, len(bases)
+}
+
+func TestASweepWithoutGraceLeavesNoBaseThatOnlyDeltasNeed(t *testing.T) {
+	s := newStore(t)
+	texts, ids := edits(t, s, 4)
+	dry, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[2], ids[3], ids[4]), Grace: -1, DryRun: true})
+	if err != nil || dry.Objects != 2 || dry.Chunks != 2 {
+		t.Errorf("%+v, %v", dry, err)
+	}
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[2], ids[3], ids[4]), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range texts[:2] {
+		d := digest(blake3.Sum256(gone))
+		if err := s.View(t.Context(), func(v *View) error { _, err := v.chunk(d); return err }); err == nil {
+			t.Error("a content that nothing live needs can be read")
+		}
+	}
+	for i, id := range ids[2:] {
+		if !bytes.Equal(read(t, s, id), texts[2+i]) {
+			t.Errorf("content %d is another", 2+i)
+		}
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Objects != 3 || st.Chunks != 3 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if n, of := deltas(t, s); n != 2 || of != 1 {
+		t.Errorf("%d deltas of %d bases: what is alike is stored more than once", n, of)
+	}
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("%v, %v", damage, err)
+	}
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Objects+st.Chunks != 0 {
+		t.Errorf("%+v is left, %v", st, err)
+	}
+}
+
+// A frame that rebasing wrote has to be found again by what stages look for: an edit
+// of it is a delta, and its own bytes are not stored twice.
+func TestWhatWasRebasedIsABaseLikeAnyOther(t *testing.T) {
+	s := newStore(t)
+	texts, ids := edits(t, s, 2)
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...), Grace: -1}); err != nil {
+		t.Fatal(err)
+	}
+	g := s.Stage()
+	if _, err := g.Put(t.Context(), oid.Blob, append([]byte("new\n"), texts[2]...), ids[2]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Put(t.Context(), oid.Blob, texts[1], oid.ID{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n, of := deltas(t, s); n != 2 || of != 1 {
+		t.Errorf("%d deltas of %d bases", n, of)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Chunks != 3 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+func TestADeltaThatCannotBeDecodedEndsASweepBeforeItsBaseIsGone(t *testing.T) {
+	for _, of := range []int{0, 1} { // the base is damaged, or the delta
+		s := newStore(t)
+		texts, ids := edits(t, s, 2)
+		flipFrame(t, s, blake3.Sum256(texts[of]))
+		report, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...), Grace: -1})
+		if !errors.Is(err, ErrCorrupt) || report != (SweepReport{}) {
+			t.Errorf("damage of content %d: %+v, %v", of, report, err)
+		}
+		if st, err := s.Stats(t.Context()); err != nil || st.Objects != 3 || st.Chunks != 3 {
+			t.Errorf("damage of content %d: %+v, %v", of, st, err)
+		}
+	}
+}
+
+// flipFrame changes a bit of a chunk's frame.
+func flipFrame(t *testing.T, s *Store, d digest) {
+	t.Helper()
+	err := s.transact(t.Context(), durable.Exclusive, func(f *file) error {
+		return s.update(f, func(u *Update) error {
+			c, row, err := u.frame(d)
+			if err != nil {
+				return err
+			}
+			row = bytes.Clone(row)
+			row[len(row)-1] ^= 1
+			return u.data.Put(seqKey(c.seq), row)
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASweepWithGraceLeavesDeltasAlone(t *testing.T) {
+	s := newStore(t)
+	_, ids := edits(t, s, 2)
+	later(s, 25*time.Hour)
+	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...)}); err != nil {
+		t.Fatal(err)
+	}
+	if n, of := deltas(t, s); n != 2 || of != 1 {
+		t.Errorf("%d deltas of %d bases", n, of)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Objects != 2 || st.Chunks != 3 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
