@@ -32,3 +32,11 @@ func (t *Tree) Pending() int {
 	defer t.mu.Unlock()
 	return len(t.pending)
 }
+
+// Standing reports whether all directories are watched, and a turn may begin that looks
+// at everything for the last time.
+func (t *Tree) Standing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.standing
+}

@@ -166,14 +166,28 @@ func (u *Turn) Close() {
 		return
 	}
 	u.take()
-	if t.armed = t.armed && (u.ended || len(t.pending)+len(u.changes) <= pendingMax); !u.ended && t.armed {
-		t.pending = append(t.pending, u.changes...)
+	if !u.ended {
+		t.leave(u.changes)
 	}
 	u.tree = nil
 	if t.base != nil && !t.closed {
 		t.later()
 	}
 	t.mu.Unlock()
+}
+
+// leave leaves changes to the next turn. One that looks at everything asks of them too:
+// which directories are others than before, and so are to be watched anew.
+func (t *Tree) leave(changes []watch.Change) {
+	t.armed = t.armed && len(t.pending)+len(changes) <= pendingMax
+	for _, c := range changes {
+		if t.armed || c.Below {
+			t.pending = append(t.pending, c)
+		}
+	}
+	if !t.armed && len(t.pending) > pendingMax {
+		t.stop("more has changed than is kept")
+	}
 }
 
 // End keeps what was seen, which is now durable under this snapshot.

@@ -216,6 +216,41 @@ func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
 	}
 }
 
+// A turn that looked at everything and recorded nothing, as rewind watch --no-points
+// takes one, was told which directories are others than before, and nobody else is.
+func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *testing.T) {
+	for _, what := range []string{"looks", "fails"} {
+		w := plain(t)
+		w.file("d/f", "one")
+		w.file("e/f", "two")
+		w.arm()
+		time.Sleep(2100 * time.Millisecond)
+		w.snapshot()
+		w.tree.Doubt()
+		w.snapshot() // begins to watch
+		for !w.tree.Standing() {
+			time.Sleep(time.Millisecond)
+		}
+		w.must(os.Rename(filepath.Join(w.dir, "d"), filepath.Join(w.dir, "old")))
+		w.must(os.Rename(filepath.Join(w.dir, "e"), filepath.Join(w.dir, "d")))
+		e := w.engine(w.tree)
+		defer e.Close()
+		if what == "looks" {
+			w.must(e.Warm(w.ctx))
+		} else {
+			turn := w.tree.Begin(w.ctx, e.Root(), 0, "")
+			turn.Everything()
+			turn.Close()
+		}
+		w.settle()
+		w.file("d/f", "three")
+		w.compare()
+		if w.watched != 1 {
+			t.Errorf("the turn after one that %s looked at everything, so nothing is proved", what)
+		}
+	}
+}
+
 func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
 	w := plain(t)
 	w.run("git", "init", "-q")
