@@ -228,8 +228,10 @@ const cookiePath = "/"
 func (w *Watcher) Take(ctx context.Context) ([]Change, error) {
 	w.taking.Lock()
 	defer w.taking.Unlock()
-	if err := w.mounts.changed(); err != nil {
-		return nil, err
+	if err := w.mounts.changed(); err != nil { // which is told once
+		w.mu.Lock()
+		w.fail(err)
+		w.mu.Unlock()
 	}
 	arrived, err := w.send()
 	if err != nil {

@@ -228,6 +228,25 @@ func TestTwoMountsOfOneDirectoryAreBothTold(t *testing.T) {
 	}
 }
 
+// The kernel tells once that something was mounted.
+func TestAMountIsNotForgottenWithTheTurnThatMetIt(t *testing.T) {
+	root, w := watching(t, "a")
+	at := filepath.Join(root, "a")
+	take(t, w)
+	if err := unix.Mount(t.TempDir(), at, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := w.Take(ended); err == nil {
+		t.Error("a turn that had ended was answered")
+	}
+	if _, err := w.Take(context.Background()); !errors.Is(err, ErrDoubt) {
+		t.Errorf("the next turn: %v", err)
+	}
+}
+
 // It may be deleted under its other name, and nobody need be told.
 func TestWhereSomethingIsMountedEachTakeHasIt(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
