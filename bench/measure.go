@@ -138,9 +138,6 @@ func (m *measurement) turn(ctx context.Context, round, i int) error {
 func (m *measurement) prove(ctx context.Context, i int) error {
 	w, line := m.ways[i], &m.lines[i]
 	if line.Left != "" {
-		if w.prove != nil && line.Exact == report.Exact {
-			line.Exact = "" // it was not shown
-		}
 		return nil
 	}
 	if n := len(line.Seconds); n < m.st.o.Rounds {
@@ -148,13 +145,21 @@ func (m *measurement) prove(ctx context.Context, i int) error {
 			line.Left = cmp.Or(line.Left, fmt.Sprintf("ended after %d rounds, which took %s", n, rounded(m.paces[i].spent)))
 		}()
 	}
+	m.st.o.Progress(fmt.Sprintf("%s: is it exact: %s", m.name, w.name))
+	return w.shows(ctx, line)
+}
+
+// shows notes whether what was recorded comes back. Before that nobody is exact.
+func (w way) shows(ctx context.Context, line *report.Line) error {
 	if w.prove == nil {
 		return nil
 	}
-	m.st.o.Progress(fmt.Sprintf("%s: is it exact: %s", m.name, w.name))
 	w.lane.wake()
 	err := w.prove(ctx)
 	w.lane.rest()
+	if err == nil && line.Exact == "" {
+		line.Exact = report.Exact
+	}
 	if err != nil && !w.ours && ctx.Err() == nil {
 		err = inexact{err.Error()} // a restore that fails puts nothing back
 	}
@@ -168,9 +173,6 @@ func (w way) judge(ctx context.Context, l *report.Line, err error) error {
 	var not unready
 	switch {
 	case err == nil:
-		if w.prove != nil && l.Exact == "" {
-			l.Exact = report.Exact
-		}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &not):

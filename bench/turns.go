@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"fmt"
@@ -34,7 +35,9 @@ func turns(ctx context.Context, st *stage, w workload) ([]report.Result, error) 
 		if err := firstError(l.clean(ctx), l.system.forget(ctx, l)); err != nil {
 			return nil, err
 		}
-		agents = append(agents, &agent{lane: l, line: report.Line{Contender: c.name}, way: way{name: c.name, lane: l, ours: c.ours(), prove: func(context.Context) error { return nil }}})
+		a := &agent{lane: l, line: report.Line{Contender: c.name}}
+		a.way = way{name: c.name, lane: l, ours: c.ours(), prove: func(ctx context.Context) error { return l.comesBack(ctx, a.id) }}
+		agents = append(agents, a)
 	}
 	defer func() {
 		for _, a := range agents {
@@ -45,7 +48,7 @@ func turns(ctx context.Context, st *stage, w workload) ([]report.Result, error) 
 	for n := range st.o.Turns + 1 { // the first is not measured
 		for i := range agents {
 			a := agents[(n+i)%len(agents)]
-			if a.line.Left != "" {
+			if a.line.Left != "" || a.late() {
 				continue
 			}
 			st.o.Progress(fmt.Sprintf("turns: %d of %d: %s", n, st.o.Turns, a.line.Contender))
@@ -56,11 +59,12 @@ func turns(ctx context.Context, st *stage, w workload) ([]report.Result, error) 
 		}
 	}
 	for _, a := range agents {
-		if a.line.Left == "" || len(a.line.Seconds) > 0 {
-			a.lane.wake()
-			err := a.way.judge(ctx, &a.line, a.lane.comesBack(ctx, a.id))
-			if err != nil {
+		if a.line.Left == "" { // else it has not recorded what is there
+			if err := a.way.shows(ctx, &a.line); err != nil {
 				return nil, fmt.Errorf("%s: %w", a.line.Contender, err)
+			}
+			if n := len(a.line.Seconds); n < st.o.Turns {
+				a.line.Left = cmp.Or(a.line.Left, fmt.Sprintf("ended after %d turns, which took a minute", n))
 			}
 		}
 		lines = append(lines, a.line)
@@ -109,16 +113,14 @@ func (a *agent) turn(ctx context.Context, o Options, n int) error {
 	}
 	a.spent += took
 	a.line.Seconds = append(a.line.Seconds, took.Seconds())
-	if n%max(o.Turns/looksMost, 1) == 0 || n == o.Turns || a.spent > turnsTime {
-		if err := firstError(a.look(n), l.holds(ctx, id, files)); err != nil {
-			return err
-		}
-	}
-	if a.spent > turnsTime && n < o.Turns {
-		a.line.Left = fmt.Sprintf("ended after %d turns, which took a minute", n)
+	if n%max(o.Turns/looksMost, 1) == 0 || n == o.Turns || a.late() {
+		return firstError(a.look(n), l.holds(ctx, id, files))
 	}
 	return nil
 }
+
+// late reports whether the agent has taken its time.
+func (a *agent) late() bool { return a.spent > turnsTime }
 
 // look adds up what is stored.
 func (a *agent) look(n int) error {
