@@ -54,12 +54,11 @@ func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
 
 func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string) (*present, error) {
 	o := capture.Open(place)
+	var how capture.How
 	k, err := e.before(ctx)
-	if err != nil {
-		o.Close()
-		return nil, err
+	if err == nil {
+		how, err = e.how(ctx, k, force, true)
 	}
-	how, err := e.how(ctx, k, force, true)
 	if err != nil {
 		o.Close()
 		return nil, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,8 +91,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	}
 	r, c := t.result, t.present
 	defer c.Close()
-	r.Skipped = c.Skipped
-	r.Recovered, r.Unfinished = recovered, left
+	r.Skipped, r.Recovered, r.Unfinished = c.Skipped, cmp.Or(t.recovered, recovered), left
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
@@ -145,13 +145,14 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 // A taken is a present that is recorded. Whoever has it closes the present, and
 // finishes the way into git.
 type taken struct {
-	result  *Recorded
-	present *present
-	way     *mirror.Way
+	result    *Recorded
+	present   *present
+	way       *mirror.Way
+	recovered *Restored // what was done on the way; nil: nothing
 }
 
-// recordPresent scans and commits. If a sweep removed meanwhile what the snapshot
-// needs, nothing was recorded, and it begins again.
+// recordPresent scans and commits. If a sweep took meanwhile what the snapshot needs, or a
+// restore changed files, nothing was recorded, and it begins again.
 func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (t taken, err error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
@@ -170,18 +171,28 @@ func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn)
 		if err == nil {
 			c.Stage.Discard() // of a state that was recorded already
 			r.Snapshot, r.Reused = done.snapshot, done.reused
-			return taken{r, c.present(), done.way}, nil
+			return taken{r, c.present(), done.way, t.recovered}, nil
 		}
 		c.Discard()
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
 			return t, err
 		}
 		turn.Everything()
+		if tries > 1 {
+			continue
+		}
+		lock, err := e.lockOperations(ctx) // no restore comes in between again
+		if err != nil {
+			return t, err
+		}
+		defer lock.Unlock()
+		if t.recovered, err = e.recoverFirst(ctx, lock); err != nil && !errors.Is(err, ErrUnfinished) {
+			return t, err
+		}
 	}
 }
 
-// A committed is a snapshot of which the record is durable. Whoever has it finishes
-// the way into git.
+// A committed snapshot has a durable record. Whoever has it finishes the way into git.
 type committed struct {
 	snapshot *Snapshot
 	reused   bool // it was there before
@@ -251,12 +262,14 @@ func (e *Engine) again(ctx context.Context, c *staged, p Point, also func(*recor
 	})))
 }
 
-// writeRecord writes the record of s, and settles the pending snapshots that git has
-// now. If another process has recorded the same state meanwhile, that snapshot is
-// reused.
+// writeRecord writes the record of s, and settles the pending snapshots that git has now.
+// If another process has recorded the same state meanwhile, that snapshot is reused.
 func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.Way, s *Snapshot) (*Snapshot, bool, error) {
 	last, err := u.Last()
 	if err != nil {
+		return nil, false, err
+	}
+	if err := held.Relies(&u.View); err != nil {
 		return nil, false, err
 	}
 	if held.Same(last) {
@@ -264,9 +277,6 @@ func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.W
 			err = u.Stand(last.ID)
 		}
 		return last, true, errors.Join(err, u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
-	}
-	if err := held.Relies(&u.View); err != nil {
-		return nil, false, err
 	}
 	for _, row := range way.Settled() {
 		if err := u.Settle(row); err != nil {
@@ -297,20 +307,16 @@ func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 	}
 	return e.update(ctx, func(u *records.Update) error {
 		current, err := u.Find(s.ID)
-		if err != nil {
+		if err = errors.Join(err, c.CheckLast(&u.View)); err != nil {
 			return err
-		}
-		if current == nil {
-			return fmt.Errorf("%w: %s was pruned meanwhile", ErrNoSnapshot, s.ID.Short())
 		}
 		*s = *current
 		return errors.Join(u.AddPoint(s, p), u.Stand(s.ID), e.sessions().Remember(u))
 	})
 }
 
-// changed counts the paths that differ from where the files stood before the
-// capture. Where they stood nowhere, the first is true, and it counts the files
-// and links that were captured.
+// changed counts the paths that differ from where the files stood before the capture.
+// Where they stood nowhere, first is true, and all files and links are counted.
 func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, err error) {
 	here := c.here
 	if here == nil && !c.at.IsZero() {
@@ -340,8 +346,7 @@ func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, err
 	}
 }
 
-// stage scans the worktree into a stage of the store, which the caller commits or
-// discards.
+// stage scans the worktree into a stage, which the caller commits or discards.
 func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
 	return e.stageAt(ctx, e.place(), force)
 }

@@ -72,8 +72,7 @@ func (e *Engine) history(ctx context.Context) (h records.History, err error) {
 	return h, err
 }
 
-// sweptTries is how often a snapshot begins again because of a sweep. One
-// sweep can hit it once; a second at the same moment is already unlikely.
+// sweptTries is how often a snapshot begins again because of a sweep or a restore.
 const sweptTries = 5
 
 // needStore returns the store, made if it is not there yet.
@@ -157,8 +156,7 @@ func (e *Engine) atHand() *cas.Store {
 	return e.store
 }
 
-// lockOperations keeps other processes from changing the worktree's files
-// until the lock is released. It waits for whoever holds it.
+// lockOperations waits until nobody restores files, and lets nobody until it is released.
 func (e *Engine) lockOperations(ctx context.Context) (*durable.Held, error) {
 	if err := durable.MakeDir(e.ownDir); err != nil {
 		return nil, err

@@ -47,12 +47,30 @@ type Known struct {
 
 	debt   records.Debt // what git lacked
 	sweeps uint64       // of the store
+	moves  moves
+}
+
+// moves are the operations that undo, redo or a recovery would want next. They are others
+// when a restore has begun or ended since.
+type moves [4]uint64
+
+func movesOf(v *records.View) (m moves, err error) {
+	h, err := v.History()
+	for i, op := range []*records.Operation{h.Open, h.Strange, h.Undo, h.Redo} {
+		if op != nil {
+			m[i] = op.Seq
+		}
+	}
+	return m, err
 }
 
 // Read takes from the records what there is to know before a worktree is looked
 // at.
 func (s *Known) Read(v *records.View) (err error) {
 	s.sweeps = v.Sweeps()
+	if s.moves, err = movesOf(v); err != nil {
+		return err
+	}
 	if s.debt, err = v.Debt(); err == nil {
 		s.Last, err = v.Last()
 	}
@@ -83,11 +101,21 @@ func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
 	}
 }
 
-// CheckLast is [cas.ErrSwept] if the last snapshot is not recorded any more: a
-// prune or purge may have come in between.
+// checkMoves is [cas.ErrSwept] if a restore has changed files during the scan, or is
+// about to: what was found is then of no moment, and may have its temporary files.
+func (s *Known) checkMoves(v *records.View) error {
+	now, err := movesOf(v)
+	if err == nil && now != s.moves {
+		err = fmt.Errorf("%w: files were restored during the scan", cas.ErrSwept)
+	}
+	return err
+}
+
+// CheckLast is [cas.ErrSwept] if the last snapshot is not recorded any more, for a
+// prune or purge may have come in between, or if a restore has.
 func (s *Known) CheckLast(v *records.View) error {
-	if s.Last == nil {
-		return nil
+	if err := s.checkMoves(v); err != nil || s.Last == nil {
+		return err
 	}
 	recorded, err := v.Recorded(s.Last.ID)
 	if err == nil && !recorded {
@@ -172,7 +200,8 @@ func (h *Held) By() string {
 
 // Relies checks, in the transaction that writes the record, that what was taken
 // over unread is still there: the snapshot that the stat table was saved with,
-// and what the store had. Otherwise it is [cas.ErrSwept].
+// and what the store had; and that no restore came in between. Otherwise it is
+// [cas.ErrSwept].
 func (h *Held) Relies(v *records.View) error {
 	if v.Sweeps() != h.at.sweeps {
 		for _, id := range h.relied {
@@ -182,7 +211,7 @@ func (h *Held) Relies(v *records.View) error {
 		}
 	}
 	if h.Rechecked && h.base == nil {
-		return nil
+		return h.at.checkMoves(v)
 	}
 	return h.at.CheckLast(v)
 }

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// A scan that began before a restore, and went on while that was under way, has seen
+// some files as they were before and some as they are afterwards, and the restore's
+// temporary files.
+func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
+	p := newPlace(t, true)
+	control := t.TempDir() // armed: the next filter waits until go is there
+	armed, started, goOn := filepath.Join(control, "armed"), filepath.Join(control, "started"), filepath.Join(control, "go")
+	p.git("config", "filter.slow.clean", fmt.Sprintf("cat; if rm %q 2>/dev/null; then touch %q; while [ ! -e %q ]; do sleep 0.01; done; fi", armed, started, goOn))
+	p.write(".gitattributes", "*.slow filter=slow\n")
+	all := func(text string) {
+		for i := range 20 {
+			p.write(fmt.Sprintf("d/%d", i), text)
+		}
+		p.write("a.slow", text)
+	}
+	all("one")
+	e := p.open()
+	one := p.take(e)
+	all("second")
+	p.take(e)
+	all("as the third")
+	p.must(os.WriteFile(armed, nil, 0o600))
+
+	slow, scanned := p.open(), make(chan struct{})
+	var once sync.Once
+	slow.seen = func() { once.Do(func() { close(scanned) }) }
+	var r *Recorded
+	var err error
+	var both sync.WaitGroup
+	both.Go(func() { r, err = slow.Snapshot(context.Background(), nil) })
+	for _, bad := os.Lstat(started); bad != nil; _, bad = os.Lstat(started) {
+		time.Sleep(time.Millisecond)
+	}
+	restores := p.open()
+	var first sync.Once
+	restores.opt.Progress = func(at Progress) {
+		if at.Step == "restore" {
+			first.Do(func() {
+				p.must(os.WriteFile(goOn, nil, 0o600))
+				<-scanned
+			})
+		}
+	}
+	if _, err := restores.Restore(context.Background(), one.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	both.Wait()
+	p.must(err)
+	for at, err := range tree.Walk(r.State(), e.alg, e.objects.Trees(context.Background(), objects.Reading{})) {
+		p.must(err)
+		if strings.Contains(at.Path, "rewind-tmp") {
+			t.Errorf("the snapshot has %s", at.Path)
+		}
+	}
+	d, err := e.Diff(context.Background(), r.Snapshot, nil, nil)
+	p.must(err)
+	if len(d.Changes) > 0 {
+		t.Errorf("the snapshot differs from the files, first in %+v", d.Changes[0])
+	}
+	here, err := e.Here(context.Background())
+	if err != nil || here.ID != one.ID && here.ID != r.ID {
+		t.Errorf("the files stand at %v, %v", here, err)
+	}
+}
