@@ -55,6 +55,7 @@ func check(root fs.FS) ([]breach, error) {
 	found, packages, err := read(root)
 	found = append(found, checkMap(root, packages)...)
 	found = append(found, checkNames(packages)...)
+	found = append(found, checkDecisions(root)...)
 	if packages[path.Dir(layersFile)] != nil { // it is this module and no sample
 		found = append(found, checkPolicy(root, packages)...)
 	}

@@ -85,6 +85,7 @@ var breaches = []struct{ name, file, text, want string }{
 	{"init", "cas/a.go", "package cas\n\nfunc init() {}\n", "cas/a.go:3: init hides work from its caller"},
 	{"many parameters", "cas/a.go", "package cas\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n",
 		"cas/a.go:3: f has 5 parameters after ctx, over 4"},
+	{"two decisions of one number", "docs/decisions/0001-b.md", "# 0001: b\n", "docs/decisions/0001-b.md:1: has the number of docs/decisions/0001-a.md"},
 	{"a place of one machine", "docs/a.md", "one\nin /work" + "/main\n", "docs/a.md:2: names a place: /work" + "/"},
 }
 
@@ -106,9 +107,10 @@ func TestEachRuleFindsItsBreach(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := check(fstest.MapFS{
-				"ARCHITECTURE.md": {Data: []byte(inOrder)},
-				"cas/store.go":    {Data: []byte(casInOrder)},
-				c.file:            {Data: []byte(c.text)},
+				"ARCHITECTURE.md":          {Data: []byte(inOrder)},
+				"cas/store.go":             {Data: []byte(casInOrder)},
+				"docs/decisions/0001-a.md": {Data: []byte("# 0001: a\n")},
+				c.file:                     {Data: []byte(c.text)},
 			})
 			if err != nil {
 				t.Fatal(err)

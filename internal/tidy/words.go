@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 )
@@ -34,6 +35,21 @@ func checkText(name, text string) []breach {
 				found = append(found, breach{name, i + 1, "names a place: " + word})
 			}
 		}
+	}
+	return found
+}
+
+// checkDecisions finds decision records that share a number: what refers to one by
+// its number would mean either.
+func checkDecisions(root fs.FS) (found []breach) {
+	names, _ := fs.Glob(root, "docs/decisions/*.md") // the pattern is sound
+	first := map[string]string{}
+	for _, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "-")
+		if other := first[number]; other != "" {
+			found = append(found, breach{name, 1, "has the number of " + other})
+		}
+		first[number] = name
 	}
 	return found
 }
