@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"path"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,13 +46,14 @@ func (w *Watcher) handle(p []byte) error {
 		if len(p) < unix.SizeofInotifyEvent {
 			return errEvent
 		}
-		wd, bits, size := int32(le.Uint32(p)), le.Uint32(p[4:]), int(le.Uint32(p[12:]))
+		wd, bits, pair, size := int32(le.Uint32(p)), le.Uint32(p[4:]), le.Uint32(p[8:]), int(le.Uint32(p[12:]))
 		p = p[unix.SizeofInotifyEvent:]
 		if len(p) < size {
 			return errEvent
 		}
 		name, _, _ := bytes.Cut(p[:size], []byte{0})
 		p = p[size:]
+		w.pair = pair
 		w.event(wd, bits, string(name))
 	}
 	return nil
@@ -102,6 +105,7 @@ func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
 
 // directory notes that something was done to a subdirectory.
 func (w *Watcher) directory(dir, name string, bits uint32) {
+	w.renamed(Change{Dir: dir, Name: name}, bits)
 	if bits&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0 {
 		w.add(Change{Dir: dir, Name: name, Below: true})
 		return
@@ -113,13 +117,55 @@ func (w *Watcher) directory(dir, name string, bits uint32) {
 func (w *Watcher) named(dir, name string, bits uint32) {
 	c := Change{Dir: dir, Name: name}
 	w.add(c)
+	w.renamed(c, bits)
 	switch {
 	case bits&unix.IN_MODIFY != 0:
 		w.open[c] = true
 		if len(w.open) > openMax {
 			w.fail(doubt("too many files are open for writing"))
 		}
-	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE|unix.IN_MOVED_FROM) != 0:
+	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE) != 0:
 		delete(w.open, c)
 	}
+}
+
+// renamed takes files that are open for writing along to their new names: what is
+// written to mapped memory is told under no name. The kernel tells of both names one
+// after the other, with one number. Where two names are exchanged it does so twice, and
+// the second time begins with the name that the first one ended with: there another
+// file is by then, so that both names count.
+func (w *Watcher) renamed(c Change, bits uint32) {
+	switch {
+	case bits&unix.IN_MOVED_FROM != 0:
+		w.moved, w.from = nil, w.pair
+		for open := range w.open {
+			rest, ok := below(open, c)
+			if ok {
+				w.moved = append(w.moved, rest)
+			}
+			if ok && c != w.to {
+				delete(w.open, open)
+			}
+		}
+	case bits&unix.IN_MOVED_TO != 0:
+		if w.from == w.pair {
+			for _, rest := range w.moved {
+				dir, name := path.Split(join(join(c.Dir, c.Name), rest))
+				w.open[Change{Dir: strings.TrimSuffix(dir, "/"), Name: name}] = true
+			}
+		}
+		w.to = c
+	default:
+		w.to = Change{}
+	}
+}
+
+// below returns the path of a file from a name on, if that is its own or of a directory
+// above it.
+func below(file, at Change) (rest string, ok bool) {
+	whole, top := join(file.Dir, file.Name), join(at.Dir, at.Name)
+	if whole == top {
+		return "", true
+	}
+	return strings.CutPrefix(whole, top+"/")
 }

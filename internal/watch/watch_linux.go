@@ -45,6 +45,10 @@ type Watcher struct {
 	more    map[int32][]string // other directories with the same one: two mounts of one, or one that was moved
 	changes map[string]*changed
 	open    map[Change]bool // written to, and not closed since
+	pair    uint32          // of the event that is noted: what joins the two of a rename
+	from    uint32          // pair of the last name that was given up
+	moved   []string        // what was open there and below, by its path from that name
+	to      Change          // the last name that was given
 	cookie  int32
 	arrived chan struct{} // closed when the cookie is there
 	doubt   error

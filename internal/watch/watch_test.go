@@ -154,6 +154,46 @@ func TestAFileThatIsOpenForWritingStaysUntilItIsClosed(t *testing.T) {
 	}
 }
 
+// What is written to mapped memory is told under no name, also after the file, or a
+// directory above it, has another one.
+func TestAFileThatIsOpenForWritingStaysUnderItsNewName(t *testing.T) {
+	root, w := watching(t, "a", "a/d", "a/d/e")
+	at := func(path string) string { return filepath.Join(root, path) }
+	open := func(path string) *os.File {
+		f, err := os.Create(at(path))
+		must(t, err)
+		_, err = f.Write([]byte("1"))
+		must(t, err)
+		return f
+	}
+	f, g := open("a/f"), open("a/d/e/g")
+	write(t, at("a/closed"), "1")
+	take(t, w)
+	must(t, os.Rename(at("a/f"), at("h")))
+	must(t, os.Rename(at("a/d"), at("a/i")))
+	take(t, w)
+	must(t, w.Add("a/i"))
+	must(t, w.Add("a/i/e"))
+	take(t, w)
+	moved := []Change{{Name: "h"}, {Dir: "a/i/e", Name: "g"}}
+	want(t, w, moved...)
+	must(t, unix.Renameat2(unix.AT_FDCWD, at("a/closed"), unix.AT_FDCWD, at("h"), unix.RENAME_EXCHANGE))
+	take(t, w)
+	if got := take(t, w); !slices.Contains(got, Change{Dir: "a", Name: "closed"}) {
+		t.Errorf("after an exchange: %+v", got)
+	}
+	must(t, unix.Renameat2(unix.AT_FDCWD, at("a/closed"), unix.AT_FDCWD, at("h"), unix.RENAME_EXCHANGE))
+	take(t, w)
+	if got := take(t, w); !slices.Contains(got, Change{Name: "h"}) {
+		t.Errorf("after another exchange: %+v", got)
+	}
+	must(t, errors.Join(f.Close(), g.Close()))
+	take(t, w)
+	if got := take(t, w); slices.Contains(got, moved[0]) || slices.Contains(got, moved[1]) {
+		t.Errorf("both are closed, and %+v told", got)
+	}
+}
+
 // A mapping of a file that was there before, which outlives the file that was
 // opened, is told when it ends: not before, which is why there is an audit.
 func TestAMappingIsToldWhenItEnds(t *testing.T) {
