@@ -275,20 +275,17 @@ func (w *sweeper) remove() error {
 		}
 	}
 	for _, k := range w.deadObjects {
-		if err := w.u.objects.Delete(k); err != nil {
+		if err := removeMet(w.u.objects, k); err != nil {
 			return err
 		}
 	}
 	for _, k := range w.deadChunks {
-		if err := w.u.chunks.Delete(k); err != nil {
+		if err := removeMet(w.u.chunks, k); err != nil {
 			return err
 		}
 	}
-	slices.Sort(w.deadFrames)
-	for _, seq := range w.deadFrames {
-		if err := w.u.data.Delete(seqKey(seq)); err != nil {
-			return err
-		}
+	if err := w.removeFrames(); err != nil {
+		return err
 	}
 	for _, name := range w.badNotes {
 		if !w.all || w.u.tx.Bucket(name) == nil {
@@ -299,6 +296,42 @@ func (w *sweeper) remove() error {
 		}
 	}
 	return w.u.forgetNotes(w.deadNotes)
+}
+
+// removeMet deletes a row that was met in going through all rows. bbolt finds a row by
+// the keys in the pages above it, and deletes nothing, without a word, where one of
+// these is damaged.
+func removeMet(rows *bolt.Bucket, key []byte) error {
+	if rows.Get(key) == nil {
+		return errPages
+	}
+	return rows.Delete(key)
+}
+
+// removeFrames deletes frames. One that is not found may have been lost with its page:
+// then there is nothing to delete. It must not be there for who goes through all frames.
+func (w *sweeper) removeFrames() error {
+	slices.Sort(w.deadFrames)
+	var missed []uint64
+	for _, seq := range w.deadFrames {
+		if w.u.data.Get(seqKey(seq)) == nil {
+			missed = append(missed, seq)
+		} else if err := w.u.data.Delete(seqKey(seq)); err != nil {
+			return err
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	return w.u.data.ForEach(func(at, _ []byte) error {
+		if len(at) != 8 {
+			return errPages
+		}
+		if _, is := slices.BinarySearch(missed, binary.BigEndian.Uint64(at)); is {
+			return errPages
+		}
+		return nil
+	})
 }
 
 // findNotes finds the old notes, and keeps the bases of the deltas that young ones
