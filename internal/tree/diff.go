@@ -173,7 +173,7 @@ type difference struct {
 func apart(x, y []Entry) (a, b []Entry) {
 	a, b = x[:0], y[:0]
 	for len(x) > 0 && len(y) > 0 {
-		switch order := compare(x[0], y[0]); {
+		switch order := compare(&x[0], &y[0]); {
 		case order == 0 && x[0] == y[0]:
 			x, y = x[1:], y[1:]
 		case order <= 0:

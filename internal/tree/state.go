@@ -101,9 +101,9 @@ func entry(id oid.ID, name string, alg oid.Algorithm, load Loader) (found Entry,
 	if err != nil {
 		return found, err
 	}
-	err = each(payload, alg, func(e Entry) {
+	err = each(payload, alg, func(e *Entry) {
 		if e.Name == name {
-			found = e
+			found = *e
 		}
 	})
 	if err != nil {

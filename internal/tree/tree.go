@@ -34,7 +34,7 @@ type Entry struct {
 
 // compare gives git's order of entries in a tree: by name, a directory's name
 // compared as if it ended in a slash. In git's view a gitlink is no directory.
-func compare(a, b Entry) int {
+func compare(a, b *Entry) int {
 	n := min(len(a.Name), len(b.Name))
 	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
 		return c
@@ -43,7 +43,7 @@ func compare(a, b Entry) int {
 }
 
 // after returns the byte of the sort key of e at index n, len(e.Name) >= n.
-func after(e Entry, n int) int {
+func after(e *Entry, n int) int {
 	switch {
 	case len(e.Name) > n:
 		return int(e.Name[n])
@@ -54,7 +54,9 @@ func after(e Entry, n int) int {
 }
 
 // Sort puts entries into git's order.
-func Sort(entries []Entry) { slices.SortFunc(entries, compare) }
+func Sort(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int { return compare(&a, &b) })
+}
 
 // Append appends the encoding of one entry to p. The caller keeps the order.
 func Append(p []byte, e Entry, alg oid.Algorithm) []byte {
@@ -84,34 +86,35 @@ func Encode(entries []Entry, alg oid.Algorithm) []byte {
 // more than [EntriesMax] entries is [ErrLarge].
 func Decode(payload []byte, alg oid.Algorithm) ([]Entry, error) {
 	entries := make([]Entry, 0, min(len(payload)/(alg.Size()+13)+1, EntriesMax/8)) // enough for names of five letters
-	if err := each(payload, alg, func(e Entry) { entries = append(entries, e) }); err != nil {
+	if err := each(payload, alg, func(e *Entry) { entries = append(entries, *e) }); err != nil {
 		return nil, err
 	}
 	return entries, nil
 }
 
-// each calls f with the entries of a payload, in order. It checks what [Decode] does.
-// The names are parts of one string.
-func each(payload []byte, alg oid.Algorithm, f func(Entry)) error {
+// each calls f with the entries of a payload, in order, each until f returns. It checks
+// what [Decode] does. The names are parts of one string.
+func each(payload []byte, alg oid.Algorithm, f func(*Entry)) error {
 	var begun beginnings
-	var last Entry
+	var pair [2]Entry // the one that is decoded, and the one before
 	text := string(payload)
 	for n := 0; len(payload) > 0; n++ {
 		if n == EntriesMax {
 			return fmt.Errorf("%w: a directory of more than %d entries", ErrLarge, EntriesMax)
 		}
-		e, size, err := decodeEntry(payload, text[len(text)-len(payload):], alg)
+		e, last := &pair[n%2], &pair[(n+1)%2]
+		size, err := e.decode(payload, text[len(text)-len(payload):], alg)
 		if err != nil {
 			return err
 		}
 		if n > 0 && compare(last, e) >= 0 {
 			return fmt.Errorf("%w: %q after %q", ErrMalformed, e.Name, last.Name)
 		}
-		if !begun.add(e) {
+		if !begun.add(e, last) {
 			return fmt.Errorf("%w: %q twice", ErrMalformed, e.Name)
 		}
 		f(e)
-		last, payload = e, payload[size:]
+		payload = payload[size:]
 	}
 	return nil
 }
@@ -119,55 +122,63 @@ func each(payload []byte, alg oid.Algorithm, f func(Entry)) error {
 // beginnings are those names of a tree, each the beginning of the next, with
 // which the last entry's name begins. Between a file and a directory of the same
 // name may lie "name.txt", say, for a directory sorts as if its name ended in a
-// slash; but whatever lies there begins with the name.
-type beginnings []string
+// slash; but whatever lies there begins with the name. Each is a beginning of the last
+// entry's name, so its length says which.
+type beginnings []int
 
-// add takes the next entry; false: it is a directory, and its name was there.
-func (b *beginnings) add(e Entry) bool {
-	for n := len(*b); n > 0 && !strings.HasPrefix(e.Name, (*b)[n-1]); n-- {
-		*b = (*b)[:n-1]
+// add takes the entry after the last one; false: it is a directory, and its name was
+// there.
+func (b *beginnings) add(e, last *Entry) bool {
+	list := *b
+	for n := len(list); n > 0 && !strings.HasPrefix(e.Name, last.Name[:list[n-1]]); n-- {
+		list = list[:n-1]
 	}
-	if n := len(*b); n > 0 && (*b)[n-1] == e.Name && e.Mode.Type() == Dir {
+	if n := len(list); n > 0 && list[n-1] == len(e.Name) && e.Mode.Type() == Dir {
 		return false
 	}
-	*b = append(*b, e.Name)
+	*b = append(list, len(e.Name))
 	return true
 }
 
-// decodeEntry decodes the first entry of p. The same bytes as text have its name.
-func decodeEntry(p []byte, text string, alg oid.Algorithm) (Entry, int, error) {
+// decode decodes the first entry of p, and returns its bytes. The same bytes as text
+// have its name.
+func (e *Entry) decode(p []byte, text string, alg oid.Algorithm) (int, error) {
 	space := bytes.IndexByte(p, ' ')
 	if space < 1 || space > 7 {
-		return Entry{}, 0, fmt.Errorf("%w: no mode", ErrMalformed)
+		return 0, fmt.Errorf("%w: no mode", ErrMalformed)
 	}
-	mode, err := strconv.ParseUint(string(p[:space]), 8, 32)
-	if err != nil {
-		return Entry{}, 0, fmt.Errorf("%w: mode %q", ErrMalformed, p[:space])
+	mode := Mode(0)
+	for _, c := range p[:space] {
+		if c < '0' || c > '7' {
+			return 0, fmt.Errorf("%w: mode %q", ErrMalformed, p[:space])
+		}
+		mode = mode<<3 | Mode(c-'0')
 	}
-	switch Mode(mode).Type() {
+	switch mode.Type() {
 	case Dir, File, Symlink, Nested:
 	case Absent:
 		if mode != 0 {
-			return Entry{}, 0, fmt.Errorf("%w: mode %o", ErrMalformed, mode)
+			return 0, fmt.Errorf("%w: mode %o", ErrMalformed, uint32(mode))
 		}
 	default:
-		return Entry{}, 0, fmt.Errorf("%w: mode %o", ErrMalformed, mode)
+		return 0, fmt.Errorf("%w: mode %o", ErrMalformed, uint32(mode))
 	}
 	nul := bytes.IndexByte(p[space:], 0)
 	if nul < 0 || len(p) < space+nul+1+alg.Size() {
-		return Entry{}, 0, fmt.Errorf("%w: cut short", ErrMalformed)
+		return 0, fmt.Errorf("%w: cut short", ErrMalformed)
 	}
 	name := text[space+1 : space+nul]
-	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
-		return Entry{}, 0, fmt.Errorf("%w: name %q", ErrMalformed, name)
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, '/') >= 0 {
+		return 0, fmt.Errorf("%w: name %q", ErrMalformed, name)
 	}
 	end := space + nul + 1 + alg.Size()
 	id, err := oid.FromBytes(p[end-alg.Size() : end])
 	if err != nil {
-		return Entry{}, 0, err
+		return 0, err
 	}
 	if id.IsZero() != (mode == 0) {
-		return Entry{}, 0, fmt.Errorf("%w: %q has the null id", ErrMalformed, name)
+		return 0, fmt.Errorf("%w: %q has the null id", ErrMalformed, name)
 	}
-	return Entry{Name: name, Mode: Mode(mode), ID: id}, end, nil
+	e.Name, e.Mode, e.ID = name, mode, id
+	return end, nil
 }
