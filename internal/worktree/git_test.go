@@ -232,6 +232,29 @@ func TestFilesThatARuleCouldConvertButDidNotAreNotRead(t *testing.T) {
 	p.checkDisk(r)
 }
 
+func TestIgnoreRulesAreNotReadForAFileThatIsKnown(t *testing.T) {
+	p := newRepo(t)
+	for _, f := range []string{".gitignore", "d/.gitignore", "d/f"} {
+		p.write(f, "*.o\n")
+	}
+	p.write("d/.gitattributes", "*.c text\n")
+	p.run("add", "-A")
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	p.scan()
+	p.write("d/f", "edited")
+	r := p.scan()
+	p.checkDisk(r)
+	if c := r.Counters; c.Opened != 2 || c.Listed != 0 { // the attributes, to obey them, and f
+		t.Errorf("counters %+v", c)
+	}
+	p.write("d/new.o", "new")
+	r = p.scan()
+	p.checkGit(r)
+	if c := r.Counters; c.Opened < 2 || c.Listed != 1 { // the ignore rules
+		t.Errorf("counters %+v", c)
+	}
+}
+
 func TestAssumeUnchangedIsIgnored(t *testing.T) {
 	p := newRepo(t)
 	p.write("a", "1")

@@ -146,7 +146,8 @@ func (l *listing) ownRules() error {
 		n.ignoreFile = ruleFile{} // git reads no rules in an ignored directory
 	}
 	had := n.attrFile
-	l.rules, _ = l.chains(n, l.dir)
+	l.rules = l.ignoring(n, l.dir)
+	l.attributing(n, l.dir) // its file is read, if there is one
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
 	if n.ignoreFile.refused {
 		l.note(l.into, stattable.Note{Name: ignoreName, Reason: refusedRules, Overlaid: true})

@@ -37,7 +37,8 @@ type node struct {
 	rulesOut, attrsOut uint64 // digests for its subdirectories
 	ignoreFile         ruleFile
 	attrFile           ruleFile
-	once               sync.Once // guards the two chains, see worker.chains
+	ignoring           sync.Once // guards the ignore rules, see [worker.ignoring]
+	attributing        sync.Once // and the attributes
 	ignores            *ignore.Chain
 	attributes         *attr.Chain
 	attrDir            oid.ID // this directory in the tree of attributes; zero if there is none

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -18,23 +19,35 @@ const (
 	attrName   = ".gitattributes"
 )
 
-// chains returns the rules in force in a directory. They are worked out when
+// ignoring returns the ignore rules in force in a directory. They are worked out when
 // something there has to be decided, not before: usually never. Dir is the
 // open directory, or nil.
-func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
-	n.once.Do(func() {
+func (w *worker) ignoring(n *node, dir *dirfd.Dir) *ignore.Chain {
+	n.ignoring.Do(func() {
 		if n.parent == nil || n.nestedRoot() {
-			n.ignores, n.attributes, n.attrDir = n.realm.ignores, n.realm.attributes, n.realm.repo.AttrTree
+			n.ignores = n.realm.ignores
 		} else {
-			i, a := w.chains(n.parent, nil)
-			n.ignores, n.attributes = i.Enter(n.name), a.Enter(n.name)
-			n.attrDir = w.in(n.parent.attrDir, n.name, tree.Dir)
+			n.ignores = w.ignoring(n.parent, nil).Enter(n.name)
 		}
 		if data, ok := w.ruleBytes(n, dir, ignoreName, &n.ignoreFile); ok {
 			opt := ignore.Options{FoldCase: w.cfg.Settings.FoldCase}
 			f := ignore.Parse(data, &opt)
 			n.ignoreFile.refused = !n.ignores.HasRoom(f)
 			n.ignores = n.ignores.With(f)
+		}
+	})
+	return n.ignores
+}
+
+// attributing is [worker.ignoring] for attributes. Where a file changed these are
+// asked for, and no ignore rules.
+func (w *worker) attributing(n *node, dir *dirfd.Dir) *attr.Chain {
+	n.attributing.Do(func() {
+		if n.parent == nil || n.nestedRoot() {
+			n.attributes, n.attrDir = n.realm.attributes, n.realm.repo.AttrTree
+		} else {
+			n.attributes = w.attributing(n.parent, nil).Enter(n.name)
+			n.attrDir = w.in(n.parent.attrDir, n.name, tree.Dir)
 		}
 		if data, ok := w.ruleBytes(n, dir, attrName, &n.attrFile); ok {
 			opt := attr.Options{FoldCase: w.cfg.Settings.FoldCase, Macros: n.path == n.realm.path}
@@ -43,7 +56,7 @@ func (w *worker) chains(n *node, dir *dirfd.Dir) (*ignore.Chain, *attr.Chain) {
 			n.attributes = n.attributes.With(f)
 		}
 	})
-	return n.ignores, n.attributes
+	return n.attributes
 }
 
 // refusedRules is said of a rule file whose rules are more than a chain has room
@@ -147,12 +160,15 @@ func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error)
 	}
 	defer f.Close()
 	w.count.Opened++
-	if st, err := f.Stat(); err != nil || st.Mode.Type() != tree.File || st.Size > ignore.FileBytesMax {
+	st, err := f.Stat()
+	if err != nil || st.Mode.Type() != tree.File || st.Size > ignore.FileBytesMax {
 		return nil, errors.Join(err, dirfd.ErrNotPlain)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, ignore.FileBytesMax))
-	w.count.ReadBytes += int64(len(data))
-	return data, err
+	var data bytes.Buffer
+	data.Grow(int(st.Size) + bytes.MinRead) // room to see the end
+	_, err = data.ReadFrom(io.LimitReader(f, ignore.FileBytesMax))
+	w.count.ReadBytes += int64(data.Len())
+	return data.Bytes(), err
 }
 
 // regular reports whether a listed name is a regular file: git follows no link
@@ -170,7 +186,7 @@ func (w *worker) conversion(n *node, name string) (v attr.Conversion, identity b
 	if n.nested || n.side != inTree {
 		return v, true
 	}
-	_, a := w.chains(n, nil)
+	a := w.attributing(n, nil)
 	if n.realm.plain && !a.Converts() {
 		return v, true
 	}
@@ -184,7 +200,7 @@ func (w *worker) shrinks(n *node, name string) (shrinks, identity bool) {
 	if _, identity := w.conversion(n, name); identity {
 		return true, true
 	}
-	_, a := w.chains(n, nil)
+	a := w.attributing(n, nil)
 	attrs := a.Lookup(name)
 	free := func(v attr.Value) bool { return v.State != attr.Valued }
 	return free(attrs.Filter) && free(attrs.Encoding), false
