@@ -45,7 +45,7 @@ func TestATemporaryFileThatCouldNotBeRemovedIsNotRecorded(t *testing.T) {
 		if p.leftInD() != 0 || len(s.Skipped) > 0 {
 			t.Errorf("git %v: %d temporary files are there still, skipped %v", git, p.leftInD(), s.Skipped)
 		}
-		if k, err := e.before(ctx); err != nil || len(k.left) > 0 {
+		if k, err := e.before(ctx); err != nil || k.Wait() == nil || len(k.left) > 0 {
 			t.Errorf("git %v: the store still knows %v, %v", git, k.left, err)
 		}
 	}

@@ -56,6 +56,7 @@ func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string
 	o := capture.Open(place)
 	var how capture.How
 	k, err := e.before(ctx)
+	defer e.scanned(&k)
 	if err == nil {
 		how, err = e.how(ctx, k, force, true)
 	}
@@ -67,7 +68,6 @@ func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string
 	if err != nil {
 		return nil, err
 	}
-	e.scanned()
 	return &present{seen, k}, nil
 }
 
@@ -90,8 +90,9 @@ func (e *Engine) lookWith(ctx context.Context, force []string, use func(*present
 	return use(now)
 }
 
-// scanned calls a test's hook.
-func (e *Engine) scanned() {
+// scanned waits for what is looked at beside a scan, and calls a test's hook.
+func (e *Engine) scanned(k *known) {
+	k.Wait()
 	if e.seen != nil {
 		e.seen()
 	}
@@ -133,7 +134,7 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.conf.Room(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
 			bound := store != nil && k.Last != nil && name == shelf.NameOf(store) && snapshot == k.Last.ID
-			return bound && k.Last.Lost == "" && !(k.Adrift && k.Last.Held != records.HeldByStore) && !e.objects.Distrusts()
+			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.Adrift) && !e.objects.Distrusts()
 		},
 	}
 	if e.opt.Progress != nil {

@@ -359,6 +359,7 @@ func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []strin
 		return nil, err
 	}
 	k, err := e.before(ctx)
+	defer e.scanned(&k)
 	if err == nil && k.new {
 		err = e.adopt(ctx)
 	}
@@ -374,6 +375,5 @@ func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []strin
 	if err != nil {
 		return nil, err
 	}
-	e.scanned()
 	return &staged{scan, k}, nil
 }

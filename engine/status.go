@@ -121,7 +121,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 // adrift reports whether the ref does not keep what it did.
 func (e *Engine) adrift(ctx context.Context) bool {
 	k, err := e.before(ctx)
-	return err == nil && k.Adrift
+	return err == nil && k.Wait().Adrift
 }
 
 // mended is said where the store was found damaged and is whole again.

@@ -41,9 +41,8 @@ type Memory interface {
 // A Known is what was known of the worktree's snapshots, and of git, before it
 // was looked at.
 type Known struct {
-	Last   *records.Snapshot // the worktree's newest snapshot; nil: there is none
-	Head   gitbridge.Head    // what HEAD named; zero where that is broken
-	Adrift bool              // the ref does not keep what it did
+	Last *records.Snapshot // the worktree's newest snapshot; nil: there is none
+	*Glance
 
 	debt   records.Debt // what git lacked
 	sweeps uint64       // of the store
@@ -77,25 +76,46 @@ func (s *Known) Read(v *records.View) (err error) {
 	return err
 }
 
-// Look begins to look at git, beside the reading of the records. A process that lives
-// long must see what git has packed meanwhile. A broken HEAD is git's trouble: what it
-// named is then not recorded. What Look returns is called in any case, with the error of
-// that reading, which it returns; if that is nil it completes what the records say by
-// what git says.
+// A Glance is a look at git beside the scan. Who has waited for it may read it.
+type Glance struct {
+	Head   gitbridge.Head // what HEAD named; zero where that is broken
+	Adrift bool           // the ref does not keep what it did
+
+	done chan struct{}
+}
+
+// Wait waits until git was looked at, and returns what was found.
+func (g *Glance) Wait() *Glance {
+	<-g.done
+	return g
+}
+
+// Look begins to look at git, beside the reading of the records and the scan. A process
+// that lives long must see what git has packed meanwhile. A broken HEAD is git's trouble:
+// what it named is then not recorded. What Look returns is called in any case, with the
+// error of that reading, which it returns. It waits only where the scan has to know
+// whether git keeps the last snapshot, for that is not held by the store alone. Whoever
+// has the records waits before the repository is closed.
 func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
-	if m.Objects.Git == nil {
-		return func(_ *Known, err error) error { return err }
-	}
-	var head gitbridge.Head
-	done := make(chan struct{})
+	g, debt := &Glance{done: make(chan struct{})}, make(chan records.Debt, 1)
 	go func() {
-		defer close(done)
+		defer close(g.done)
+		if m.Objects.Git == nil {
+			return
+		}
 		m.git().Refresh()
-		head, _ = m.git().Head()
+		g.Head, _ = m.git().Head()
+		if d, read := <-debt; read {
+			g.Adrift = !m.refKeeps(ctx, d)
+		}
 	}()
 	return func(s *Known, err error) error {
-		if <-done; err == nil {
-			s.Head, s.Adrift = head, !m.refKeeps(ctx, s.debt)
+		if s.Glance = g; err == nil {
+			debt <- s.debt
+		}
+		close(debt)
+		if err != nil || s.Last != nil && s.Last.Held != records.HeldByStore {
+			g.Wait()
 		}
 		return err
 	}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -84,11 +85,36 @@ func (m *Mirror) staged(ctx context.Context, t *testing.T, s *cas.Store) (Unheld
 	if err := look(&at, m.View(ctx, at.Read)); err != nil {
 		t.Fatal(err)
 	}
+	at.Wait()
 	return Unheld{
 		State: tree.State{Tree: at.Head.Tree, Umask: 022}, Stage: s.Stage(), Memory: empty{},
 		Trees: m.Objects.Trees(ctx, objects.Reading{}),
 		Same:  func(*records.Snapshot) bool { return false },
 	}, at
+}
+
+func TestAScanWaitsForGitWhereGitHoldsTheLastSnapshot(t *testing.T) {
+	ctx := context.Background()
+	m, _ := newMirror(t, 3)
+	for range 50 {
+		at := Known{Last: &records.Snapshot{Held: records.HeldByGit}}
+		if err := m.Look(ctx)(&at, nil); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-at.done:
+		default:
+			t.Fatal("the scan begins before it is known whether git keeps the last snapshot")
+		}
+	}
+	at := Known{Last: &records.Snapshot{Held: records.HeldByStore}, debt: records.Debt{Witness: m.Objects.Algorithm.Sum(oid.Commit, nil)}}
+	if err := m.Look(ctx)(&at, nil); err != nil || !at.Wait().Adrift || at.Head.Tree.IsZero() {
+		t.Errorf("%v: what git lost is not known after the scan: %+v", err, at.Glance)
+	}
+	failed := errors.New("failed")
+	if err := m.Look(ctx)(&at, failed); !errors.Is(err, failed) || at.Wait().Adrift {
+		t.Errorf("%v: %+v", err, at.Glance)
+	}
 }
 
 func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
