@@ -138,13 +138,13 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 	}
 	// What is done between turns is counted too, as far as there is time for it. Git's directory of objects is listed again after each turn that made one below it.
 	limits := []limit{
-		{"opened", 47, []string{"openat", "openat2"}},
-		{"looked at", 325, []string{"newfstatat", "fstat", "statx"}},
+		{"opened", 45, []string{"openat", "openat2"}},
+		{"looked at", 310, []string{"newfstatat", "fstat", "statx"}},
 		{"listed", 9, []string{"getdents64"}},
 		{"locked or unlocked", 39, []string{"flock"}},
 		{"asked what kind of file it is", 6, []string{"fcntl"}},
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 560, []string{"all"}},
+		{"all", 540, []string{"all"}},
 	}
 	within(t, quietest(4, limits, func() map[string]float64 { return each(count(few), count(many), many-few) }), limits)
 }

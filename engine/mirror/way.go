@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -136,11 +137,16 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 		After:    w.at.debt.Witness,
 		Later:    w.m.upkeep != nil,
 	}
-	if last := w.at.Last; last != nil && (last.ID == job.After || w.m.git().Keeps(ctx, last.ID)) {
+	if last := w.at.Last; last != nil && (last.ID == job.After || w.settles(last.ID) || w.m.git().Keeps(ctx, last.ID)) {
 		job.Since = last.Tree // the bridge checks that the ref keeps what After names
 	}
 	_, err := w.m.git().Bridge(ctx, job)
 	return err
+}
+
+// settles reports whether the way has just found that the ref keeps a snapshot.
+func (w *Way) settles(id oid.ID) bool {
+	return slices.ContainsFunc(w.settled, func(row records.Pending) bool { return row.ID == id })
 }
 
 // tree returns a tree that is in memory. Where git lost something all of them are read.

@@ -233,7 +233,7 @@ func TestNotesThatMeetARenameAreNotLost(t *testing.T) {
 	const many, each = 4, 300
 	for i := range many {
 		writers.Go(func() {
-			w := writer{r: b, name: jobName()}
+			w := writer{r: b, db: b.db, name: jobName()}
 			for n := range each {
 				w.note([]oid.ID{r.alg.Sum(oid.Blob, []byte(fmt.Sprint(i, n)))}, nil)
 			}

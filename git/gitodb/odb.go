@@ -73,6 +73,8 @@ type DB struct {
 		at    stamp // zero: nothing that can be relied upon
 	}
 
+	made sync.Map // of oid.ID: the sizes of the files that this database has written
+
 	dir string
 	alg oid.Algorithm
 	opt Options

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
+	"hash/adler32"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -63,6 +65,15 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	return fileSize(loosePath(d.dir, id))
 }
 
+// MadeSize is [DB.LooseSize] for an object that this database may have written itself:
+// then its file is not looked at.
+func (d *DB) MadeSize(id oid.ID) int64 {
+	if size, ok := d.made.Load(id); ok {
+		return size.(int64)
+	}
+	return d.LooseSize(id)
+}
+
 // WriteLooseAll is [DB.WriteLoose] for a few objects of a source. The disk takes the
 // bytes of all of them at the same time; none has its name before the disk has its
 // bytes.
@@ -113,6 +124,8 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 type looseFile struct {
 	t    *temp
 	path string // to be
+	id   oid.ID
+	size int64
 }
 
 // beginLoose writes an object into a file without its name, and closes its data. The
@@ -124,8 +137,10 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	}
 	path := loosePath(d.dir, id)
 	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
+	var out counted
 	if err == nil {
-		if err = d.deflateLoose(t.f, id, o); err != nil {
+		out.w = t.f
+		if err = d.deflateLoose(&out, id, o); err != nil {
 			t.abandon()
 		}
 	}
@@ -135,17 +150,32 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	if !d.opt.Sync {
 		startWriteOut(t.f)
 	}
-	return &looseFile{t, path}, nil
+	return &looseFile{t, path, id, out.n}, nil
+}
+
+// A counted writer counts what goes through it.
+type counted struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // endLoose gives an object's file its name.
 func (d *DB) endLoose(l *looseFile) error {
 	if !d.opt.Sync {
 		WriteOut(l.t.f)
-		return l.t.install(l.path, false, d.opt.Share)
 	}
-	if err := l.t.install(l.path, true, d.opt.Share); err != nil {
+	if err := l.t.install(l.path, d.opt.Sync, d.opt.Share); err != nil {
 		return err
+	}
+	d.made.Store(l.id, l.size)
+	if !d.opt.Sync {
+		return nil
 	}
 	return errors.Join(durable.SyncDir(filepath.Dir(l.path)), durable.SyncDir(d.dir))
 }
@@ -162,9 +192,42 @@ func fileSize(path string) int64 {
 	return st.Size()
 }
 
+// storedMax is the size up to which an object's own file takes one block of a disk also
+// where it is not deflated. To make the codes of so small a stream is most of what a
+// turn's objects cost, and a pack deflates them anyway.
+const storedMax = 4<<10 - 32
+
+// storeLoose writes what the file of a small loose object holds: a zlib stream of one
+// stored block (RFC 1950, RFC 1951), as git makes it where core.looseCompression is 0.
+func (d *DB) storeLoose(w io.Writer, id oid.ID, o Object) error {
+	payload := make([]byte, o.Size+1) // one more, to see the end
+	n, err := io.ReadFull(o.Data, payload)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	if int64(n) != o.Size || d.alg.Sum(o.Kind, payload[:n]) != id {
+		return otherID()
+	}
+	const head, last = 0x7801, 1
+	p := append(binary.BigEndian.AppendUint16(nil, head), last, 0, 0, 0, 0)
+	from := len(p)
+	p = append(append(p, o.Kind.String()...), ' ')
+	p = append(append(strconv.AppendInt(p, o.Size, 10), 0), payload[:n]...)
+	size := uint16(len(p) - from)
+	binary.LittleEndian.PutUint16(p[from-4:], size)
+	binary.LittleEndian.PutUint16(p[from-2:], ^size)
+	_, err = w.Write(binary.BigEndian.AppendUint32(p, adler32.Checksum(p[from:])))
+	return err
+}
+
+func otherID() error { return fmt.Errorf("%w: what is to be written has another id", ErrCorrupt) }
+
 // deflateLoose writes what a loose object's file holds. The deflater gives its
 // output in pieces of some 250 bytes, so they are gathered.
 func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
+	if 0 <= o.Size && o.Size <= storedMax {
+		return d.storeLoose(w, id, o)
+	}
 	out := bufio.NewWriterSize(w, int(min(64<<10, o.Size+64)))
 	z := d.deflater(out)
 	defer d.deflate.Put(z)
@@ -190,7 +253,7 @@ func (d *DB) copyVerified(w io.Writer, id oid.ID, o Object) error {
 		return err
 	}
 	if n != o.Size || h.Sum() != id {
-		return fmt.Errorf("%w: what is to be written has another id", ErrCorrupt)
+		return otherID()
 	}
 	return nil
 }
@@ -270,7 +333,7 @@ func (t *temp) install(path string, sync bool, share func(string) error) error {
 			return err
 		}
 	}
-	if err := os.Rename(t.path, path); err != nil {
+	if err := rename(t.path, path); err != nil {
 		if st, err := os.Lstat(path); err == nil && st.Size() > 0 {
 			return nil // Windows does not replace what somebody has open
 		}

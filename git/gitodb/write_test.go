@@ -328,3 +328,39 @@ func TestObjectsThatAreWrittenAtOnceHaveTheirNamesTogether(t *testing.T) {
 		}
 	})
 }
+
+func TestASmallObjectTakesOneBlockAndIsNotDeflated(t *testing.T) {
+	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
+		r := newRepo(t, alg)
+		d := r.open()
+		all := map[oid.ID][]byte{}
+		for _, size := range []int{0, 1, 100, storedMax - 1, storedMax, storedMax + 1} {
+			p := bytes.Repeat([]byte("a"), size)
+			id := alg.Sum(oid.Blob, p)
+			if err := d.WriteLoose(id, Payload(oid.Blob, p)); err != nil {
+				t.Fatal(err)
+			}
+			all[id] = p
+			got := d.LooseSize(id)
+			if stored := got > int64(size); stored != (size <= storedMax) || got > 4<<10 {
+				t.Errorf("%v: %d bytes take %d", alg, size, got)
+			}
+			if made := d.MadeSize(id); made != got {
+				t.Errorf("%v: %d bytes are said to take %d, not %d", alg, size, made, got)
+			}
+		}
+		r.wantFound(all)
+		p := []byte("a few bytes")
+		id := alg.Sum(oid.Blob, p)
+		for what, o := range map[string]Object{
+			"shorter": {oid.Blob, int64(len(p)), io.NopCloser(bytes.NewReader(p[1:]))},
+			"longer":  {oid.Blob, int64(len(p)), io.NopCloser(bytes.NewReader(append(p[:len(p):len(p)], p...)))},
+			"other":   Payload(oid.Blob, []byte("a few byteS")),
+			"a tree":  Payload(oid.Tree, p),
+		} {
+			if err := d.WriteLoose(id, o); !errors.Is(err, ErrCorrupt) || d.HasLoose(id) {
+				t.Errorf("%v, %s: %v", alg, what, err)
+			}
+		}
+	}
+}
