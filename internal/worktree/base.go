@@ -71,11 +71,11 @@ func (b *Base) Update(r *Result, store string, snapshot oid.ID) (*Updated, bool)
 		}
 	}
 	_ = b.table.Save(stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}, changed, removed) // in memory
-	return &Updated{Changed: slices.Collect(maps.Keys(changed)), Removed: removed}, true
+	return &Updated{Changed: slices.Sorted(maps.Keys(changed)), Removed: removed}, true
 }
 
-// Updated are the directories of which a base has another row than before, and
-// of which it has none any more.
+// Updated are the directories of which a base has another row than before, each before
+// those in it, and of which it has none any more.
 type Updated struct{ Changed, Removed []string }
 
 // StatTable is what takes the place of the stat table for a scan on this base.

@@ -207,6 +207,22 @@ func TestAScanOfCandidatesEntersOnlyTheWayToThem(t *testing.T) {
 	}
 }
 
+// Who watches the directories in this order is told of what takes the place of one that
+// is watched already.
+func TestADirectoryThatIsNewComesBeforeThoseInIt(t *testing.T) {
+	p := newPlace(t)
+	p.now = time.Now().Add(time.Hour).UnixNano()
+	p.write("f", "1")
+	b := p.base()
+	p.write("a/b/c/d/e/f/g/h", "1")
+	c := NewCandidates()
+	c.AddBelow("a")
+	r := p.on(b, c)
+	if u, _ := b.Update(r, "store", r.State.Tree); len(u.Changed) != 8 || !slices.IsSorted(u.Changed) {
+		t.Errorf("in this order: %q", u.Changed)
+	}
+}
+
 func TestTheOtherNameOfAFileThatWasLinkedIsLookedAt(t *testing.T) {
 	p := newPlace(t)
 	p.now = time.Now().Add(time.Hour).UnixNano()
