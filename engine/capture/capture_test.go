@@ -147,3 +147,14 @@ func TestTreesThatWereReadTakeBoundedMemory(t *testing.T) {
 		t.Errorf("%d trees of 1 MiB are in memory, at most %d were expected", kept, most)
 	}
 }
+
+func TestTheBytesOfATreeCountOnce(t *testing.T) {
+	m := newMemory()
+	for range 2 {
+		m.putTree(oid.SHA1.Sum(oid.Tree, []byte("a")), make([]byte, 100))
+		m.putTree(oid.SHA1.Sum(oid.Tree, []byte("b")), make([]byte, 11))
+	}
+	if n := m.TreeBytes(); n != 111 {
+		t.Errorf("%d bytes, want 111", n)
+	}
+}

@@ -34,6 +34,7 @@ type Memory struct {
 	mu    sync.Mutex // guards what follows
 	room  int
 	trees map[oid.ID][]byte
+	made  int // bytes of trees
 	blobs map[oid.ID][]byte
 	read  map[oid.ID][]byte // trees
 	held  int               // bytes of read, with what each takes beside
@@ -76,7 +77,15 @@ func (m *Memory) putTree(id oid.ID, payload []byte) {
 	defer m.mu.Unlock()
 	if _, known := m.trees[id]; !known {
 		m.trees[id] = bytes.Clone(payload)
+		m.made += len(payload)
 	}
+}
+
+// TreeBytes is how many bytes the trees have that the scan made.
+func (m *Memory) TreeBytes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.made
 }
 
 func (m *Memory) putBlob(id oid.ID, payload []byte) {

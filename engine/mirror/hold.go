@@ -36,6 +36,7 @@ type Memory interface {
 	Tree(id oid.ID) (payload []byte, ok bool)
 	Met(id oid.ID) (payload []byte, ok bool) // also a tree that was only read
 	Object(id oid.ID) (kind oid.Kind, payload []byte, ok bool)
+	TreeBytes() int // of the trees that were made
 }
 
 // A Known is what was known of the worktree's snapshots, and of git, before it

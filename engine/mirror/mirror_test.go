@@ -25,6 +25,7 @@ type empty struct{}
 
 func (empty) Tree(oid.ID) ([]byte, bool)             { return nil, false }
 func (empty) Met(oid.ID) ([]byte, bool)              { return nil, false }
+func (empty) TreeBytes() int                         { return 0 }
 func (empty) Object(oid.ID) (oid.Kind, []byte, bool) { return 0, nil, false }
 
 // newMirror makes a repository with so many committed files, and a store.

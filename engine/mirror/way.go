@@ -19,7 +19,7 @@ import (
 // objects that git lacks. It moves the ref after the record is written. Only a
 // snapshot that borrows from HEAD is in git before that. If the snapshot is not
 // recorded in the end, no ref names what was written, and git's next collection
-// removes it.
+// removes it. A very large snapshot waits for its record first.
 //
 // [Way.Recorded] tells the way what became of the snapshot. After that
 // [Way.Finish] waits for its end. A Way does not need the stage.
@@ -37,6 +37,12 @@ type Way struct {
 	run   *run  // nil while the order is nothing or later
 	why   error // of later: why git could not have it first
 }
+
+// besideBytes of trees a snapshot may have made for git to be asked for its objects
+// beside the store's transactions. What git lacks of a larger one is a list that would
+// be in memory at the same time as the list of the stage, which goes when the snapshot
+// is recorded; and nearly all of it waits for the record anyway.
+const besideBytes = 16 << 20
 
 // An order says when git gets the snapshot, and when the store gets its record.
 type order int
@@ -126,6 +132,11 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 	if now {
 		recorded = nil // the store has already what git gets
 	}
+	if recorded != nil && w.memory.TreeBytes() > besideBytes {
+		if err := recorded(ctx); err != nil {
+			return err
+		}
+	}
 	job := gitbridge.Job{
 		Snapshot: w.id,
 		Commit:   w.commit,
@@ -168,13 +179,10 @@ func (w *Way) object(ctx context.Context, id oid.ID) (oid.Kind, []byte, error) {
 // source gives objects from memory, and the others from the store. The store has
 // them when the snapshot is recorded: if recorded is not nil, it waits for that.
 func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Context) error) gitodb.Source {
-	var rest []oid.ID
-	for _, id := range ids {
-		if _, _, ok := w.memory.Object(id); !ok {
-			rest = append(rest, id)
-		}
-	}
-	prefetch := w.m.Objects.Prefetch(rest)
+	prefetch := w.m.Objects.Prefetch(ids).Except(func(id oid.ID) bool {
+		_, _, ok := w.memory.Object(id)
+		return ok
+	})
 	return func(id oid.ID) (gitbridge.Object, error) {
 		if kind, p, ok := w.memory.Object(id); ok {
 			return gitodb.Payload(kind, p), nil

@@ -29,8 +29,9 @@ const (
 type Prefetch struct {
 	o       *Objects
 	ids     []oid.ID
-	places  *oid.Index // of ids
-	batches []batch    // of batchObjects ids each
+	places  *oid.Index        // of ids
+	skip    func(oid.ID) bool // what is not asked for; nil: all are
+	batches []batch           // of batchObjects ids each
 
 	mu   sync.Mutex // guards read
 	read []*batch   // those in memory, oldest first
@@ -55,6 +56,14 @@ type prefetched struct {
 func (o *Objects) Prefetch(ids []oid.ID) *Prefetch {
 	batches := make([]batch, (len(ids)+batchObjects-1)/batchObjects)
 	return &Prefetch{o: o, ids: ids, places: oid.NewIndex(ids), batches: batches}
+}
+
+// Except leaves out what is not asked for after all. The list may have millions of ids,
+// so who has some of them himself gives all, and not a second list of the others. It
+// returns p.
+func (p *Prefetch) Except(skip func(oid.ID) bool) *Prefetch {
+	p.skip = skip
+	return p
 }
 
 // Write is [Objects.Write]. What was prefetched is given once: who asks again
@@ -114,7 +123,7 @@ func (p *Prefetch) load(ctx context.Context, begin int) map[oid.ID]prefetched {
 	have := make(map[oid.ID]prefetched, len(ids))
 	_ = s.View(ctx, func(v *cas.View) error {
 		for i, id := range ids {
-			if first, _ := p.places.Place(id); first != begin+i {
+			if first, _ := p.places.Place(id); first != begin+i || p.skip != nil && p.skip(id) {
 				continue
 			}
 			_, size, err := v.Stat(id)

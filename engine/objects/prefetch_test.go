@@ -110,6 +110,31 @@ func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 	}
 }
 
+// A list of a million ids takes 33 MB: it is not to be copied for what is left out.
+func TestWhatIsLeftOutIsNotReadAheadAndTheListIsNotCopied(t *testing.T) {
+	k, ctx := newKit(t, false), context.Background()
+	var texts []string
+	for i := range batchObjects {
+		texts = append(texts, fmt.Sprint("content ", i))
+	}
+	ids := k.keep(texts...)
+	p := k.Prefetch(ids).Except(func(id oid.ID) bool { return id != ids[0] && id != ids[5] })
+	var buf bytes.Buffer
+	if err := p.Write(ctx, ids[0], &buf); err != nil || buf.String() != texts[0] {
+		t.Fatalf("%q, %v", buf.String(), err)
+	}
+	if have := p.batches[0].have; len(have) != 1 || string(have[ids[5]].payload) != texts[5] {
+		t.Errorf("%d contents were read ahead, want one", len(have))
+	}
+	if &p.ids[0] != &ids[0] {
+		t.Error("the list was copied")
+	}
+	buf.Reset()
+	if err := p.Write(ctx, ids[7], &buf); err != nil || buf.String() != texts[7] {
+		t.Errorf("what was left out and is asked for all the same is %q, %v", buf.String(), err)
+	}
+}
+
 func TestReadingAheadKeepsFewRuns(t *testing.T) {
 	k, ctx := newKit(t, false), context.Background()
 	var texts []string

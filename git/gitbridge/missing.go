@@ -11,25 +11,43 @@ import (
 // missing finds what git lacks of a snapshot's tree, what an object needs
 // before it. What is equal to trees that git has whole is neither read nor
 // looked up; what is looked up and there, which is found, gets a new age.
-func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (missing, found []oid.ID, err error) {
-	s := tree.Search{Algorithm: w.r.Algorithm(), Load: func(id oid.ID) ([]byte, error) {
+//
+// Both may have millions of ids: the search is not to remember the contents a second
+// time, so they are looked up where it asks whether to skip them.
+func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _ []oid.ID, err error) {
+	var missing, found oid.Index
+	look := func(id oid.ID) (promised bool) {
+		switch {
+		case w.r.db.Freshen(id):
+			found.Add(id)
+		case w.promised(id):
+			return true
+		default:
+			missing.Add(id)
+		}
+		return false
+	}
+	load := func(id oid.ID) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return w.tree(id)
-	}}
+	}
+	skip := func(id oid.ID) bool {
+		_, lacks := missing.Place(id)
+		_, has := found.Place(id)
+		return lacks || has || !look(id) // what is promised the search remembers
+	}
+	s := tree.Search{Algorithm: w.r.Algorithm(), Load: load, Skip: skip}
 	for n, err := range s.Beyond(root, whole...) {
 		if err != nil {
 			return nil, nil, err
 		}
-		switch {
-		case w.r.db.Freshen(n.ID):
-			found = append(found, n.ID)
-		case !w.promised(n.ID):
-			missing = append(missing, n.ID)
+		if n.Kind == oid.Tree {
+			look(n.ID)
 		}
 	}
-	return missing, found, nil
+	return missing.IDs(), found.IDs(), nil
 }
 
 // tree reads a tree of the snapshot, or one to compare it with: from memory, from git, which

@@ -51,6 +51,9 @@ func (x *Index) Add(id ID) {
 	x.used++
 }
 
+// IDs returns the list. It must not be changed as long as the index is used.
+func (x *Index) IDs() []ID { return x.ids }
+
 // Len returns how many different ids there are.
 func (x *Index) Len() int { return x.used }
 
