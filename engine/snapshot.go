@@ -213,8 +213,8 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 	if err != nil {
 		return done, err
 	}
-	changed := e.lookup.Summing(ctx, c.Memory, c.at, c.here, c.present().newRecord(e.key)) // the trees are read by now
-	defer changed()
+	summed := e.lookup.Summing(ctx, c.Memory, c.at, c.here, c.present().newRecord(e.key)) // in memory, for Hold has read the trees
+	defer summed()                                                                        // also after an error nothing of it goes on
 	c.Last = held.Last()
 	s, reused := c.present().newRecord(e.key), false
 	s.Points = []Point{p}
@@ -230,7 +230,7 @@ func (e *Engine) commit(ctx context.Context, c *staged, p Point, also func(*reco
 		return done, err
 	}
 	s.Held = held.By()
-	row := changed()
+	row := summed()
 	err = c.Stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if s, reused, err = e.writeRecord(u, held, way, s); err == nil && !reused {
 			s.Changed, err = row, u.PutChanged(s.ID, row)

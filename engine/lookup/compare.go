@@ -81,10 +81,10 @@ func (c *comparer) sum(base, s *records.Snapshot) (*changes.Changed, error) {
 	return c.lines.Sum(base.ID, list), nil
 }
 
-// Summing begins to sum up what a snapshot in the making changes, beside what else
-// is to be done before it is recorded, and returns what waits for it. The base has
-// the id at; it is nil where there is no record of it. What takes longer is left to
-// who wants to know: then that id alone is recorded.
+// Summing begins to sum up what a snapshot in the making changes, in a goroutine beside
+// what else is done before it is recorded. The function that it returns waits for the
+// sum. Base is the snapshot with the id at, nil where there is no record of it. Where the
+// two cannot be compared, the sum has that id alone: who wants to know it looks later.
 func (r *Reader) Summing(ctx context.Context, memory Memory, at oid.ID, base, s *records.Snapshot) func() *changes.Changed {
 	out, done := &changes.Changed{Base: at}, make(chan struct{})
 	go func() {

@@ -28,8 +28,8 @@ type worker struct {
 	payload []byte            // of trees
 	entries []tree.Entry
 	index   gitindex.Directory  // of the directory that is looked at
-	asked   *gitindex.Directory // that, if it was read to compare a row; nil if the row is believed or there is none
-	present []bool              // of its names: they are on disk
+	asked   *gitindex.Directory // points to index, if that was read to compare a row; nil if the row is believed, or there is no index
+	present []bool              // says of each name in index whether it is on disk
 	rooms   [][]stattable.Item  // of finished directories
 	sorted  []stattable.Item
 }
