@@ -123,7 +123,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 		k.said = v.Notice(noticeSecrets)
 		return k.Read(v)
 	})
-	err = look(&k.Known, err) // before k is read
+	err = look(&k.Known, err) // not in the return, which would copy k before it is complete
 	return k, err
 }
 
@@ -131,7 +131,7 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (how capture.How, err error) {
 	store := e.atHand()
 	how = capture.How{
-		Umask: k.umask, Policy: e.conf.Policy(), Force: force, Room: e.conf.Room(filepath.Join(e.dir, storeFile)), Last: k.Last,
+		Umask: k.umask, Policy: e.conf.Policy(), Force: force, OverLimit: e.conf.OverLimit(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
 			bound := store != nil && k.Last != nil && name == shelf.NameOf(store) && snapshot == k.Last.ID
 			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.Adrift) && !e.objects.Distrusts()

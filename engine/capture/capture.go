@@ -46,10 +46,12 @@ type Place struct {
 // How says how the worktree is looked at.
 type How struct {
 	Umask  tree.Mode
-	Policy worktree.Policy         // of the settings; may be nil
-	Leave  map[string]bool         // temporary files of ours, which are left out
-	Force  []string                // ignored files that are captured all the same
-	Room   func(size int64) string // why the store takes in no new content; may be nil
+	Policy worktree.Policy // of the settings; may be nil
+	Leave  map[string]bool // temporary files of ours, which are left out
+	Force  []string        // ignored files that are captured all the same
+
+	// OverLimit says why the store takes in no new content of a size, "" if it does; may be nil.
+	OverLimit func(size int64) string
 
 	// Bound is asked about the store and the snapshot that the stat table was
 	// saved with. It reports whether all that the rows of the table name is
@@ -242,7 +244,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Nested:    c.nestedRepository(texts),
 		Skip:      statOf(c.Store),
 		Policy:    c.how.Policy,
-		Room:      c.how.Room,
+		OverLimit: c.how.OverLimit,
 		Progress:  c.how.Progress,
 	}
 	if c.Only != nil {

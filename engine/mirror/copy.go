@@ -55,7 +55,7 @@ func (h *Held) copyOne(ctx context.Context, n tree.Need) error {
 			return fmt.Errorf("%w: %w", errNotGits, err)
 		}
 	}
-	from := &watched{r: o.Data}
+	from := &sourceReader{r: o.Data}
 	id, err := h.Stage.PutReader(ctx, o.Kind, from, o.Size, oid.ID{})
 	err = errors.Join(err, o.Data.Close())
 	switch {
@@ -69,17 +69,17 @@ func (h *Held) copyOne(ctx context.Context, n tree.Need) error {
 
 var errNotGits = errors.New("git cannot give it")
 
-// A watched reader notes why reading failed. So an error of the reader can be told
+// A sourceReader notes why its source could not be read. So an error of the reader can be told
 // from one of the stage.
-type watched struct {
+type sourceReader struct {
 	r   io.Reader
 	err error
 }
 
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
+func (s *sourceReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		w.err = err
+		s.err = err
 	}
 	return n, err
 }

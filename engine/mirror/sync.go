@@ -74,7 +74,7 @@ func (m *Mirror) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool
 }
 
 // dropPurged finds snapshots that the ref keeps although a purge gave them other
-// ids: who brought them into git died before he could notice.
+// ids: the process that brought them into git died before it could notice.
 func (m *Mirror) dropPurged(ctx context.Context) error {
 	var inRef, purged []oid.ID
 	for s, err := range m.git().Snapshots(ctx) {

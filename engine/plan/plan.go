@@ -32,6 +32,16 @@ type Plan struct {
 	Force []string
 }
 
+// A Change is one path at which two states differ.
+type Change struct {
+	Path     string // slash-separated bytes
+	From, To apply.Node
+}
+
+func changeOf(c tree.Change) Change {
+	return Change{Path: c.Path, From: apply.Node{Mode: c.From.Mode, ID: c.From.ID}, To: apply.Node{Mode: c.To.Mode, ID: c.To.ID}}
+}
+
 // A Note names a path and says why it stays, or cannot be restored.
 type Note struct{ Path, Reason string }
 
@@ -55,7 +65,7 @@ type planner struct {
 	aim      Aim
 	cover    *coverage
 	plan     Plan
-	room     Room
+	bound    Bound
 	met      map[string]bool // paths that differ, where something is taken back
 	stepped  map[string]bool // those that have a step, where something is taken back
 	lastKept string          // the last kept path: what lies below it stays unmentioned
@@ -234,7 +244,7 @@ func (p *planner) remove(c tree.Change) error {
 			return nil // of a repository inside the worktree git says nothing
 		}
 		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: reason})
-		return p.room.Take(c.Path)
+		return p.bound.Count(c.Path)
 	}
 	return p.step(c)
 }
@@ -273,5 +283,5 @@ func (p *planner) step(c tree.Change) error {
 	}
 	p.plan.Steps = append(p.plan.Steps, s)
 	p.plan.Changes = append(p.plan.Changes, changeOf(c))
-	return p.room.Take(c.Path)
+	return p.bound.Count(c.Path)
 }

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Room returns the function that says whether the store takes in one more new
-// content of a file that the index does not know; nil: it always does. What is
+// OverLimit returns the function that says why the store takes in no new content of a
+// size, of a file that the index does not know; nil: it always does. What is
 // tracked is taken in however full the store is.
-func (s *Settings) Room(store string) func(size int64) string {
+func (s *Settings) OverLimit(store string) func(size int64) string {
 	limit := s.MaxStoreSize
 	if limit == 0 {
 		return nil

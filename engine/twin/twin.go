@@ -32,12 +32,12 @@ type Twin struct {
 // New reads what a state holds.
 func New(s tree.State, alg oid.Algorithm, trees tree.Loader) (*Twin, error) {
 	t := &Twin{alg: alg, trees: trees, git: map[string]tree.Entry{}, absent: map[string]bool{}, made: map[string]gitindex.Stat{}}
-	var room plan.Room
+	var bound plan.Bound
 	for c, err := range tree.Walk(s, alg, trees) {
 		if err != nil {
 			return nil, err
 		}
-		if err := room.Take(c.Path); err != nil {
+		if err := bound.Count(c.Path); err != nil {
 			return nil, err
 		}
 		git := c.To.Git

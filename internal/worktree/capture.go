@@ -65,7 +65,7 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 		}
 		end := recorded
 		if !w.reuse(n, c, &a.st, &a.it) && !w.seed(n, c, &a.st, &a.it) {
-			if why := w.full(c, a.st.Size); why != "" {
+			if why := w.overLimit(c, a.st.Size); why != "" {
 				w.leaveOut(c, why)
 				return false, nil
 			}
@@ -83,12 +83,12 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 	}
 }
 
-// full says why there is no room for a new content, "" if there is.
-func (w *worker) full(c *candidate, size int64) string {
-	if w.cfg.Room == nil || c.isTracked || c.forced || c.rule {
+// overLimit says why the store is to take in no new content of this size, "" if it may.
+func (w *worker) overLimit(c *candidate, size int64) string {
+	if w.cfg.OverLimit == nil || c.isTracked || c.forced || c.rule {
 		return ""
 	}
-	return w.cfg.Room(size)
+	return w.cfg.OverLimit(size)
 }
 
 // leaveOut names a path that cannot be recorded now; the next scan tries again.

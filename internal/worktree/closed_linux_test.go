@@ -39,7 +39,7 @@ func TestAFileIsJudgedByWhatIsRead(t *testing.T) {
 					}
 					return
 				}
-				c.Room = func(size int64) string { // between the look and the opening
+				c.OverLimit = func(size int64) string { // between the look and the opening
 					if st, err := os.Stat(p.path("a")); err == nil && st.Mode().Perm() == 0o644 && size == 4 {
 						change(p)
 					}

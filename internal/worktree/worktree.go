@@ -125,8 +125,8 @@ type Small struct {
 	FileBytes int64                  // a larger file is not recorded
 	DirFiles  int                    // where a directory has more of them, none of it is recorded; at most 254
 	DirBytes  int64                  // of one directory at most so many bytes are recorded, the smallest files first
-	Files     int                    // of the worktree: the deepest levels of directories are left out until there are no more
-	Bytes     int64                  // and no more bytes
+	Files     int                    // of the worktree at most so many: of more, the deepest levels of directories are left out
+	Bytes     int64                  // of the worktree at most so many, in the same way
 	Product   func(name string) bool // a tool makes files of this name anew
 }
 
@@ -148,10 +148,10 @@ type Config struct {
 	Readers *dirfd.Readers
 	Private bool
 
-	// Room says why the new content of a file that the index does not know is
+	// OverLimit says why the new content of a file that the index does not know is
 	// not to be taken in, "" if it is: then it is left out, with that reason.
 	// It is called by several goroutines. Nil: everything is.
-	Room func(size int64) (reason string)
+	OverLimit func(size int64) (reason string)
 
 	// Has reports whether a content or tree is kept already, by the store or
 	// by git. Nil: nothing is, except what a row of the table names. With
@@ -159,11 +159,12 @@ type Config struct {
 	Has     func(oid.ID) bool
 	Recheck bool
 
-	// Sizes puts the sizes of n contents, the bytes of whose ids it asks for by
-	// number, into sizes, -1 for what git has not. A file whose id the index knows is taken over unread only if it
-	// has that size: git may have converted it under rules that hold no more,
-	// and conversions of line ends and keywords only shrink. Nil: every file is
-	// read once.
+	// Sizes looks up n contents in git. It calls id for the bytes of the i-th id, and
+	// sets the i-th of sizes to the size of that content, or to -1 if git does not
+	// have it. A file whose id the index knows is taken over unread only if it has
+	// that size: git may have converted it under rules that hold no more, and
+	// conversions of line ends and keywords only shrink. Nil: every file is read
+	// once.
 	Sizes func(n int, id func(i int) []byte, sizes []int64)
 
 	// Load returns an object of the repository: a tree of a sparse index, a
