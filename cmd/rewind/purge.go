@@ -24,6 +24,9 @@ func purgeCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if slices.Contains(list, wordLiteral+".") {
+			return usagef("name what to purge: everything is not a path")
+		}
 		p, err := e.Purge(ctx, list, dry)
 		if err != nil {
 			return err
