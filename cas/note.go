@@ -2,8 +2,10 @@ package cas
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -88,20 +90,67 @@ type noted struct {
 }
 
 // eachNote calls fn with each note in turn, and bad with the names of those that are
-// damaged. Nothing may be written meanwhile.
+// damaged, or name a frame that is another's. Nothing may be written meanwhile.
 func (v *View) eachNote(fn func(noted), bad func(bucket []byte)) {
+	var owners []owner // of frames that notes name
+	first := true
+	end := uint64(0) // of the frames of the notes so far, which come in their order
 	c := v.tx.Cursor()
 	for name, value := c.Seek([]byte(notePrefix)); bytes.HasPrefix(name, []byte(notePrefix)); name, value = c.Next() {
 		if value != nil {
 			bad(name) // not a bucket
 			continue
 		}
-		if n, ok := decodeNote(v.tx.Bucket(name).Cursor().First()); ok && bytes.Equal(n.bucket(), name) {
+		n, ok := decodeNote(v.tx.Bucket(name).Cursor().First())
+		if !ok || !bytes.Equal(n.bucket(), name) || n.first < end {
+			bad(name)
+			continue
+		}
+		if first {
+			owners, first = v.ownersFrom(n.first), false
+		}
+		if end = n.first + uint64(len(n.chunks)); n.of(owners) {
 			fn(n)
 		} else {
 			bad(name)
 		}
 	}
+}
+
+// An owner is the row that a frame has.
+type owner struct {
+	seq    uint64
+	digest digest
+}
+
+// ownersFrom returns the owners of the frames from a number on, in their order. Damaged
+// rows own nothing.
+func (v *View) ownersFrom(first uint64) (owners []owner) {
+	c := v.chunks.Cursor()
+	for k, p := c.First(); k != nil; k, p = c.Next() {
+		if row, err := decodeChunk(k, p); err == nil && row.seq >= first {
+			o := owner{seq: row.seq}
+			copy(o.digest[:], k)
+			owners = append(owners, o)
+		}
+	}
+	slices.SortFunc(owners, func(a, b owner) int { return cmp.Compare(a.seq, b.seq) })
+	return owners
+}
+
+// of reports whether no frame that a note names has a row under another digest. A note
+// that somebody made up could otherwise have such a frame taken from its owner.
+func (n noted) of(owners []owner) bool {
+	at, _ := slices.BinarySearchFunc(owners, n.first, func(o owner, seq uint64) int { return cmp.Compare(o.seq, seq) })
+	for _, o := range owners[at:] {
+		if o.seq >= n.first+uint64(len(n.chunks)) {
+			break
+		}
+		if n.chunks[o.seq-n.first].digest != o.digest {
+			return false
+		}
+	}
+	return true
 }
 
 func decodeNote(k, v []byte) (n noted, ok bool) {
@@ -115,7 +164,7 @@ func decodeNote(k, v []byte) (n noted, ok bool) {
 	n.first, n.written = be.Uint64(p), int64(be.Uint64(p[8:]))
 	count := be.Uint32(p[16:])
 	p = p[noteHeadBytes:]
-	if uint64(len(p)) < uint64(count)*notedBytes || n.first+uint64(count) < n.first {
+	if count == 0 || uint64(len(p)) < uint64(count)*notedBytes || n.first+uint64(count) < n.first {
 		return n, false
 	}
 	n.chunks = make([]placedChunk, count)
