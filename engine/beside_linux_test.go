@@ -78,3 +78,61 @@ func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
 		t.Errorf("the files stand at %v, %v", here, err)
 	}
 }
+
+// A snapshot that found nothing unfinished may read what is known only after another
+// process has begun a restore, and be recorded before that ends.
+func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
+	p := newPlace(t, true)
+	all := func(text string) {
+		for i := range 20 {
+			p.write(fmt.Sprintf("d/%d", i), text)
+		}
+	}
+	all("one")
+	e := p.open()
+	one := p.take(e)
+	all("second")
+	p.take(e)
+
+	begun, scanned, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	restores := p.open()
+	restores.opt.Progress = func(at Progress) {
+		if at.Step != "restore" || at.Done < 10 {
+			return
+		}
+		select {
+		case <-begun:
+		default:
+			close(begun)
+			<-scanned
+			select { // the snapshot waits until this has ended, or should have
+			case <-ended:
+			case <-time.After(300 * time.Millisecond):
+			}
+		}
+	}
+	slow := p.open()
+	var once sync.Once
+	slow.seen = func() { once.Do(func() { close(scanned) }) }
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, err := restores.Restore(context.Background(), one.ID, nil)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	turn := slow.beginTurn(context.Background())
+	defer turn.Close()
+	taken, err := slow.recordPresent(context.Background(), Recorded{}, Point{}, turn)
+	close(ended)
+	both.Wait()
+	p.must(err)
+	defer taken.present.Close()
+	p.must(taken.way.Finish(context.Background()))
+	d, err := e.Diff(context.Background(), taken.result.Snapshot, nil, nil)
+	p.must(err)
+	if len(d.Changes) > 0 {
+		t.Errorf("the snapshot differs from the files, first in %+v", d.Changes[0])
+	}
+}

@@ -43,7 +43,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 	var recovered *Restored
 	var left, err error
 	if !p.DryRun {
-		if recovered, left, err = e.recoverIfPossible(ctx); err != nil {
+		if recovered, left, err = e.recoverIfPossible(ctx, e.recoverAlone); err != nil {
 			return nil, err
 		}
 	}

@@ -34,10 +34,10 @@ func (e *Engine) recoverAlone(ctx context.Context) (done *Restored, err error) {
 
 // recoverIfPossible is Recover for verbs that go on if an operation cannot be
 // finished. Left is the error that says which operation that is, and why.
-func (e *Engine) recoverIfPossible(ctx context.Context) (done *Restored, left, err error) {
+func (e *Engine) recoverIfPossible(ctx context.Context, recover func(context.Context) (*Restored, error)) (done *Restored, left, err error) {
 	h, err := e.history(ctx)
 	if err == nil && h.Open != nil {
-		if done, err = e.recoverAlone(ctx); err == nil {
+		if done, err = recover(ctx); err == nil {
 			h, err = e.history(ctx)
 		}
 	}

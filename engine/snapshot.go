@@ -79,19 +79,19 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if err != nil {
 		return nil, err
 	}
-	recovered, left, err := e.recoverIfPossible(ctx)
+	recovered, left, err := e.recoverIfPossible(ctx, e.recoverAlone)
 	if err != nil {
 		return nil, err
 	}
 	turn := e.beginTurn(ctx)
 	defer turn.Close()
-	t, err := e.recordPresent(ctx, p, turn)
+	t, err := e.recordPresent(ctx, Recorded{Recovered: recovered, Unfinished: left}, p, turn)
 	if err != nil {
 		return nil, err
 	}
 	r, c := t.result, t.present
 	defer c.Close()
-	r.Skipped, r.Recovered, r.Unfinished = c.Skipped, cmp.Or(t.recovered, recovered), left
+	r.Skipped = c.Skipped
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
@@ -142,18 +142,16 @@ func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
 	return r, err
 }
 
-// A taken is a present that is recorded. Whoever has it closes the present, and
-// finishes the way into git.
+// A taken present is recorded. Whoever has it closes it, and finishes the way into git.
 type taken struct {
-	result    *Recorded
-	present   *present
-	way       *mirror.Way
-	recovered *Restored // what was done on the way; nil: nothing
+	result  *Recorded
+	present *present
+	way     *mirror.Way
 }
 
 // recordPresent scans and commits. If a sweep took meanwhile what the snapshot needs, or a
 // restore changed files, nothing was recorded, and it begins again.
-func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn) (t taken, err error) {
+func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, turn *watched.Turn) (t taken, err error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
 		place := e.place()
@@ -162,8 +160,9 @@ func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn)
 		if err != nil {
 			return t, err
 		}
-		r := &Recorded{Unstable: c.Unstable()}
-		if err := e.sortSkipped(ctx, r, c.present()); err != nil {
+		c.Unlocked, begun.Unstable = tries == 1, c.Unstable()
+		r := begun
+		if err := e.sortSkipped(ctx, &r, c.present()); err != nil {
 			c.Discard()
 			return t, err
 		}
@@ -171,14 +170,13 @@ func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn)
 		if err == nil {
 			c.Stage.Discard() // of a state that was recorded already
 			r.Snapshot, r.Reused = done.snapshot, done.reused
-			return taken{r, c.present(), done.way, t.recovered}, nil
+			return taken{&r, c.present(), done.way}, nil
 		}
 		c.Discard()
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
 			return t, err
 		}
-		turn.Everything()
-		if tries > 1 {
+		if turn.Everything(); tries > 1 {
 			continue
 		}
 		lock, err := e.lockOperations(ctx) // no restore comes in between again
@@ -186,9 +184,11 @@ func (e *Engine) recordPresent(ctx context.Context, p Point, turn *watched.Turn)
 			return t, err
 		}
 		defer lock.Unlock()
-		if t.recovered, err = e.recoverFirst(ctx, lock); err != nil && !errors.Is(err, ErrUnfinished) {
+		again, left, err := e.recoverIfPossible(ctx, func(ctx context.Context) (*Restored, error) { return e.recoverFirst(ctx, lock) })
+		if err != nil {
 			return t, err
 		}
+		begun.Recovered, begun.Unfinished = cmp.Or(again, begun.Recovered), left
 	}
 }
 

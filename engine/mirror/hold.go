@@ -45,6 +45,8 @@ type Known struct {
 	Last *records.Snapshot // the worktree's newest snapshot; nil: there is none
 	*Glance
 
+	Unlocked bool // an operation that has begun may be under way
+
 	debt   records.Debt // what git lacked
 	sweeps uint64       // of the store
 	moves  moves
@@ -123,10 +125,11 @@ func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
 }
 
 // checkMoves is [cas.ErrSwept] if a restore has changed files during the scan, or is
-// about to: what was found is then of no moment, and may have its temporary files.
+// about to: what was found is then of no moment, and may have its temporary files. One
+// that had begun before may have gone on, unless the lock of operations is held.
 func (s *Known) checkMoves(v *records.View) error {
 	now, err := movesOf(v)
-	if err == nil && now != s.moves {
+	if err == nil && (now != s.moves || s.Unlocked && now[0] != 0) {
 		err = fmt.Errorf("%w: files were restored during the scan", cas.ErrSwept)
 	}
 	return err
