@@ -79,6 +79,9 @@ func (w *Watcher) event(wd int32, bits uint32, name string) {
 		w.in(other, wd, bits, name)
 	}
 	w.in(dir, wd, bits, name)
+	if bits&unix.IN_MOVED_TO != 0 {
+		delete(w.moved, w.pair)
+	}
 }
 
 // in notes what an event says of one directory.
@@ -120,39 +123,42 @@ func (w *Watcher) named(dir, name string, bits uint32) {
 	w.renamed(c, bits)
 	switch {
 	case bits&unix.IN_MODIFY != 0:
-		w.open[c] = true
-		if len(w.open) > openMax {
-			w.fail(doubt("too many files are open for writing"))
-		}
+		w.written(c)
 	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE) != 0:
 		delete(w.open, c)
 	}
 }
 
+// written notes that a file is open for writing. What was moved out of what is watched
+// counts too, for its new name is never told.
+func (w *Watcher) written(c Change) {
+	w.open[c] = true
+	if len(w.open)+len(w.moved) > openMax {
+		w.fail(doubt("too many files are open for writing"))
+	}
+}
+
 // renamed takes files that are open for writing along to their new names: what is
 // written to mapped memory is told under no name. The kernel tells of both names one
-// after the other, with one number. Where two names are exchanged it does so twice, and
+// after the other, with one number; another rename may come in between. Where two names are exchanged it does so twice, and
 // the second time begins with the name that the first one ended with: there another
 // file is by then, so that both names count.
 func (w *Watcher) renamed(c Change, bits uint32) {
 	switch {
 	case bits&unix.IN_MOVED_FROM != 0:
-		w.moved, w.from = nil, w.pair
 		for open := range w.open {
 			rest, ok := below(open, c)
 			if ok {
-				w.moved = append(w.moved, rest)
+				w.moved[w.pair] = append(w.moved[w.pair], rest)
 			}
 			if ok && c != w.to {
 				delete(w.open, open)
 			}
 		}
 	case bits&unix.IN_MOVED_TO != 0:
-		if w.from == w.pair {
-			for _, rest := range w.moved {
-				dir, name := path.Split(join(join(c.Dir, c.Name), rest))
-				w.open[Change{Dir: strings.TrimSuffix(dir, "/"), Name: name}] = true
-			}
+		for _, rest := range w.moved[w.pair] {
+			dir, name := path.Split(join(join(c.Dir, c.Name), rest))
+			w.written(Change{Dir: strings.TrimSuffix(dir, "/"), Name: name})
 		}
 		w.to = c
 	default:

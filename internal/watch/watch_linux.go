@@ -44,11 +44,10 @@ type Watcher struct {
 	byDir   map[string]int32
 	more    map[int32][]string // other directories with the same one: two mounts of one, or one that was moved
 	changes map[string]*changed
-	open    map[Change]bool // written to, and not closed since
-	pair    uint32          // of the event that is noted: what joins the two of a rename
-	from    uint32          // pair of the last name that was given up
-	moved   []string        // what was open there and below, by its path from that name
-	to      Change          // the last name that was given
+	open    map[Change]bool     // written to, and not closed since
+	pair    uint32              // of the event that is noted: what joins the two of a rename
+	moved   map[uint32][]string // what was open at a name that was given up and below, by its path from there; by the pair
+	to      Change              // the last name that was given
 	cookie  int32
 	arrived chan struct{} // closed when the cookie is there
 	doubt   error
@@ -88,7 +87,7 @@ func New(root string) (*Watcher, error) {
 		return nil, unable("inotify", err)
 	}
 	w := &Watcher{root: dir, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, byDir: map[string]int32{}, more: map[int32][]string{},
-		changes: map[string]*changed{}, open: map[Change]bool{}}
+		changes: map[string]*changed{}, open: map[Change]bool{}, moved: map[uint32][]string{}}
 	if w.conn, err = w.file.SyscallConn(); err == nil {
 		w.mounts, err = mountsAt(root)
 	}
@@ -166,6 +165,11 @@ func (w *Watcher) Add(dir string) error {
 	}
 	if other, ok := w.dirs[wd]; ok && other != dir && !slices.Contains(w.more[wd], dir) {
 		w.more[wd] = append(w.more[wd], dir)
+		for c := range w.open { // since it was moved it was told under the old path
+			if c.Dir == other {
+				w.written(Change{Dir: dir, Name: c.Name})
+			}
+		}
 	} else if !ok {
 		w.dirs[wd] = dir
 	}
