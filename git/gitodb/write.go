@@ -334,7 +334,7 @@ func (t *temp) install(path string, sync bool, share func(string) error) error {
 		}
 	}
 	if err := rename(t.path, path); err != nil {
-		if st, err := os.Lstat(path); err == nil && st.Size() > 0 {
+		if isLoose(path) {
 			return nil // Windows does not replace what somebody has open
 		}
 		return err

@@ -364,3 +364,17 @@ func TestASmallObjectTakesOneBlockAndIsNotDeflated(t *testing.T) {
 		}
 	}
 }
+
+// Who is told that an object is written lets a ref need it.
+func TestAnObjectInWhosePlaceIsADirectoryIsNotSaidToBeWritten(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	d := r.open()
+	p := []byte("a few bytes")
+	id := oid.SHA1.Sum(oid.Blob, p)
+	if err := os.MkdirAll(filepath.Join(loosePath(d.dir, id), "of a name that gives it some size"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteLoose(id, Payload(oid.Blob, p)); err == nil || d.HasLoose(id) || d.MadeSize(id) != 0 {
+		t.Errorf("%v, %d bytes", err, d.MadeSize(id))
+	}
+}
