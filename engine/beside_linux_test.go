@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -134,5 +135,37 @@ func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T
 	p.must(err)
 	if len(d.Changes) > 0 {
 		t.Errorf("the snapshot differs from the files, first in %+v", d.Changes[0])
+	}
+}
+
+// Afterwards undo wants what it did before, and the files are what they were.
+func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
+	p := newPlace(t, true)
+	ctx := context.Background()
+	p.write("f", "one")
+	e := p.open()
+	one := p.take(e)
+	p.write("f", "second")
+	p.take(e)
+	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.write("f", "as the third")
+	slow, scans := p.open(), 0
+	slow.seen = func() {
+		if scans++; scans > 1 {
+			return
+		}
+		home, err := e.Leave(ctx, nil)
+		p.must(err)
+		for _, id := range []oid.ID{one.ID, home.ID} {
+			if _, err := e.Restore(ctx, id, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.must(e.SetAway(ctx, oid.ID{}, nil))
+	}
+	if r, err := slow.Snapshot(ctx, nil); err != nil || scans != 2 {
+		t.Errorf("%+v, %v: after %d scans", r, err, scans)
 	}
 }

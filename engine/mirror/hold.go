@@ -52,12 +52,14 @@ type Known struct {
 	moves  moves
 }
 
-// moves are the operations that undo, redo or a recovery would want next. They are others
-// when a restore has begun or ended since.
-type moves [4]uint64
+// moves are the operations that undo, redo or a recovery would want next, and how often
+// one has begun or ended. They are others when a restore has done so since, also where the
+// files were away meanwhile and undo wants what it did before.
+type moves [5]uint64
 
 func movesOf(v *records.View) (m moves, err error) {
 	h, err := v.History()
+	m[4] = h.Moves
 	for i, op := range []*records.Operation{h.Open, h.Strange, h.Undo, h.Redo} {
 		if op != nil {
 			m[i] = op.Seq

@@ -13,6 +13,7 @@ import (
 type History struct {
 	Undo, Redo *Operation // the newest of each; nil if there is none
 	Open       *Operation // unfinished, if any
+	Moves      uint64     // how often an operation has begun or ended
 
 	Away *away // the files are away from where they stood, and are to come back; nil: they are not
 
@@ -35,7 +36,7 @@ func (v *View) History() (h History, err error) {
 	if whom == forAnother { // its stacks are none of ours
 		row.Undo, row.Redo, row.Away = 0, 0, nil
 	}
-	h.Away = row.Away
+	h.Away, h.Moves = row.Away, row.Moves
 	for _, at := range []struct {
 		seq uint64
 		op  **Operation
@@ -70,6 +71,7 @@ func (u *Update) Begin(op *Operation) error {
 		return err
 	}
 	row.Open = op.Seq
+	row.Moves++
 	return u.putHistory(u.owner.Key, row)
 }
 
@@ -82,6 +84,7 @@ func (u *Update) End(seq uint64, partial bool) error {
 	if row.Open == seq {
 		row.Open = 0
 	}
+	row.Moves++
 	now, err := u.Operation(seq) // a purge may have given its snapshots other ids
 	if err != nil {
 		return err
@@ -164,6 +167,7 @@ type historyRow struct {
 	Undo  uint64 `json:"undo,omitempty"`  // the one that undo takes back
 	Redo  uint64 `json:"redo,omitempty"`  // the undo that redo takes back
 	Away  *away  `json:"away,omitempty"`  // the files are away from where they stood
+	Moves uint64 `json:"moves,omitempty"` // how often an operation has begun or ended
 }
 
 func (v *View) historyRow(key string) (row historyRow, ok bool, err error) {
