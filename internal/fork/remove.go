@@ -100,8 +100,9 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 	return now, nil
 }
 
-// same makes sure once more that the directory is the one that was made. Where the
-// system tells no more of it than an inode, somebody has to insist.
+// same makes sure once more that the directory is the one that was made, and that all of
+// it lies there. Where the system tells no more of it than an inode, somebody has to
+// insist.
 func (f *Fork) same(force bool) error {
 	birth, err := dirfd.Birth(f.Dir)
 	if err != nil {
@@ -113,7 +114,7 @@ func (f *Fork) same(force bool) error {
 	if strings.HasPrefix(birth, "inode ") && !force {
 		return fmt.Errorf("%w: the file system does not tell when %s was made (--force removes it all the same)", ErrAnother, f.Dir)
 	}
-	return nil
+	return mounted(f.Dir)
 }
 
 // saved is an error if something lies in the fork that neither a snapshot of it has nor,

@@ -1,0 +1,59 @@
+package fork
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// TestWhatIsMountedInAForkDoesNotGoWithIt mounts dependencies of the worktree in a fork,
+// as one does who does not want to copy them. They are equal in both, and the same.
+func TestWhatIsMountedInAForkDoesNotGoWithIt(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) (*engine.Engine, *engine.Snapshot){"plain": recorded, "git": committed} {
+		for _, force := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				e, s := start(t)
+				dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "a fork"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
+					t.Fatal(err)
+				}
+				only := filepath.Join(e.Root(), "deps", "only")
+				put(t, filepath.Join(e.Root(), ".gitignore"), "deps/\n")
+				if err := os.Mkdir(filepath.Dir(only), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				put(t, only, "the only copy")
+				there := filepath.Join(dir, "deps")
+				put(t, filepath.Join(dir, ".gitignore"), "deps/\n")
+				if err := os.Mkdir(there, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := unix.Mount(filepath.Dir(only), there, "", unix.MS_BIND, ""); err != nil {
+					t.Skipf("NOT TESTED: cannot mount: %v", err)
+				}
+				defer unix.Unmount(there, unix.MNT_DETACH)
+				_, err = Remove(t.Context(), e, dir, force, &engine.Options{Force: true})
+				if !errors.Is(err, engine.ErrRefused) {
+					t.Errorf("it was removed: %v", err)
+				}
+				if text, err := os.ReadFile(only); string(text) != "the only copy" {
+					t.Fatalf("the worktree has lost it: %v", err)
+				}
+				if err := unix.Unmount(there, 0); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Remove(t.Context(), e, dir, force, &engine.Options{Force: true}); err != nil {
+					t.Errorf("without the mount: %v", err)
+				}
+			})
+		}
+	}
+}
