@@ -109,7 +109,7 @@ func (b *bisecting) run(c *cobra.Command, args []string) error {
 			return usagef("bisect: there is no command %q", args[0])
 		}
 	}
-	ctx, stop := interruptible(c.Context())
+	ctx, calls, stop := calledOff(c.Context())
 	defer stop()
 	c.SetContext(ctx)
 	ctx, e, err := b.open(c)
@@ -127,7 +127,12 @@ func (b *bisecting) run(c *cobra.Command, args []string) error {
 	}
 	defer s.Release()
 	why := b.search(ctx, s, args)
-	return b.end(context.WithoutCancel(ctx), s, why)
+	ctx, stop = calls.again(ctx)
+	defer stop()
+	if b.endAfter != nil {
+		defer b.endAfter(ctx, b.err)()
+	}
+	return b.end(ctx, s, why)
 }
 
 // search runs the command at one snapshot after the other. The error says why the
@@ -193,14 +198,8 @@ func (b *bisecting) verdict(args []string, out io.Writer) (int, error) {
 }
 
 // end puts the present back, and tells what the search came to. Why is the reason
-// for which it was called off, nil if it ended by itself. A second signal ends that
-// too: then the next command tells of it.
+// for which it was called off, nil if it ended by itself.
 func (b *bisecting) end(ctx context.Context, s *bisect.Bisect, why error) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	if b.endAfter != nil {
-		defer b.endAfter(ctx, b.err)()
-	}
 	b.progress.clear()
 	if errors.Is(why, errCalledOff) {
 		say(b.err, "rewind: interrupted; the files are being put back\n")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // searched makes a directory with history and edits, and returns how rewind is
@@ -109,6 +110,88 @@ func TestATermSignalDuringABisectReachesTheCommandAndPutsThePresentBack(t *testi
 	}
 	if got := files(); got != "the present" {
 		t.Errorf("the file has %q: %s", got, said.String())
+	}
+}
+
+func TestABisectWhoseReaderIsGonePutsThePresentBack(t *testing.T) {
+	rewind, files := searched(t)
+	gone := filepath.Join(t.TempDir(), "gone")
+	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; while ! test -e "$0"; do sleep 0.05; done`, gone)
+	r, w, err := os.Pipe() // as of: rewind bisect … 2>&1 | head -1
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, "testing") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	r.Close()
+	if err := os.WriteFile(gone, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if got := files(); got != "the present" {
+		t.Errorf("the file has %q", got)
+	}
+	if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestATerminalThatIsClosedDuringABisectPutsThePresentBack(t *testing.T) {
+	rewind, files := searched(t)
+	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; echo ready; sleep 60`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd.Stderr, cmd.SysProcAttr = &said, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	for err = nil; err == nil; { // the shell says it, then the system: here it is said without an end
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP)
+		select {
+		case err = <-ended:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if got := files(); got != "the present" {
+		t.Errorf("the file has %q, %v: %s", got, err, said.String())
+	}
+	if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestOneCallToEndMayBeSeveralSignals(t *testing.T) {
+	ctx, c, stop := calledOff(t.Context())
+	defer stop()
+	back, cancel := c.again(ctx)
+	defer cancel()
+	at := time.Now()
+	for _, s := range []struct {
+		signal  os.Signal
+		after   time.Duration
+		another bool
+	}{
+		{os.Interrupt, 0, false}, {os.Interrupt, oneCall - 1, false}, {syscall.SIGTERM, oneCall - 1, false},
+		{syscall.SIGHUP, time.Minute, false}, {syscall.SIGPIPE, 2 * time.Minute, false}, {os.Interrupt, 3 * time.Minute, true},
+	} {
+		c.take(s.signal, at.Add(s.after))
+		if ctx.Err() == nil || (back.Err() != nil) != s.another {
+			t.Errorf("after %v at %v: the search %v, putting back %v", s.signal, s.after, ctx.Err(), back.Err())
+		}
 	}
 }
 
