@@ -159,27 +159,51 @@ func (h *hooking) work(ctx context.Context) error {
 	return w.Work(ctx, task)
 }
 
-// take makes one point, and returns what the user has to know of it.
+// take makes one point, and returns what the user has to know of it. Where the agent
+// has gone into another worktree since its conversation began, such as a repository
+// inside, both have one: either may be where its turn changes files.
 func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err error) {
-	tell := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if err := kindOf("--layout", h.form); err != nil {
-		tell("%v", err)
+		lines = append(lines, err.Error())
 		h.form = ""
 	}
+	said, root, err := h.point(ctx, ev, ev.Dir, "")
+	lines = append(lines, said...)
+	if ev.Project == "" {
+		return lines, err
+	}
+	said, other, failed := h.point(ctx, ev, ev.Project, root)
+	lines = append(lines, said...)
+	switch {
+	case failed != nil && err == nil:
+		err = fmt.Errorf("%s: %w", quote(engine.Path(ev.Project)), failed)
+	case failed == nil && err != nil && other != root: // a directory that the agent has removed, say
+		lines, err = append(lines, "nothing was recorded in "+quote(engine.Path(ev.Dir))+": "+err.Error()), nil
+	}
+	return lines, err
+}
+
+// point makes one point in the worktree of a directory, unless that is the one that
+// has it already.
+func (h *hooking) point(ctx context.Context, ev *hook.Event, dir, made string) (lines []string, root string, err error) {
+	tell := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	open := h.open
 	if open == nil {
 		open = openAlone
 	}
-	e, end, err := open(ctx, ev.Dir, &engine.Options{Force: h.app.force, NoGit: h.app.noGit, Recovered: func(done *engine.Restored) {
+	e, end, err := open(ctx, dir, &engine.Options{Force: h.app.force, NoGit: h.app.noGit, Recovered: func(done *engine.Restored) {
 		tell("%s", recoveredText(done))
 		for _, n := range done.Conflicts {
 			tell("conflict: %s: %s", quote(n.Path), n.Reason)
 		}
 	}})
 	if err != nil {
-		return lines, err
+		return lines, "", err
 	}
 	defer end()
+	if e.Root() == made {
+		return lines, made, nil
+	}
 	if h.open == nil {
 		defer h.app.startWatcher(ctx, e)
 	}
@@ -194,9 +218,9 @@ func (h *hooking) take(ctx context.Context, ev *hook.Event) (lines []string, err
 		Label: ev.Label, Session: ev.Session, Entry: ev.Prompt, Trigger: string(trigger), Agent: ev.Agent, Prompt: ev.Text, Form: h.form,
 	})
 	if err != nil {
-		return lines, errors.New(sentence(ctx, err))
+		return lines, e.Root(), errors.New(sentence(ctx, err))
 	}
-	return append(lines, worthSaying(r)...), nil
+	return append(lines, worthSaying(r)...), e.Root(), nil
 }
 
 // openAlone opens a worktree for one use.

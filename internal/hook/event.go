@@ -38,9 +38,10 @@ type Event struct {
 	Name    string   `json:"name"` // what the agent calls the event
 	Act     Act      `json:"act"`
 	Session string   `json:"session,omitempty"`
-	Prompt  string   `json:"prompt,omitempty"` // the id of the prompt
-	Text    string   `json:"text,omitempty"`   // how the prompt begins
-	Dir     string   `json:"dir"`              // where the agent works
+	Prompt  string   `json:"prompt,omitempty"`  // the id of the prompt
+	Text    string   `json:"text,omitempty"`    // how the prompt begins
+	Dir     string   `json:"dir"`               // where the agent works
+	Project string   `json:"project,omitempty"` // where the conversation began, if that is another directory
 	Tool    string   `json:"tool,omitempty"`
 	Files   []string `json:"files,omitempty"` // what the tool changes, as far as its arguments tell
 	Label   string   `json:"label,omitempty"` // of the point; only from "generic"
@@ -188,9 +189,20 @@ func bounded(id string) string {
 	return id
 }
 
+// projects are the variables in which agents say where their conversation began. What
+// they call the current directory goes along with a "cd" of the model's.
+var projects = map[string]string{
+	"claude": "CLAUDE_PROJECT_DIR", "copilot": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR", "qwen": "QWEN_PROJECT_DIR",
+}
+
 // place makes the event's directory absolute; base is where the hook was called.
-func (e *Event) place(base string) {
+func (e *Event) place(base string, getenv func(string) string) {
 	if !filepath.IsAbs(e.Dir) {
 		e.Dir = filepath.Join(base, e.Dir)
+	}
+	if name := projects[e.Agent]; name != "" {
+		if dir := filepath.Clean(getenv(name)); filepath.IsAbs(dir) && dir != filepath.Clean(e.Dir) {
+			e.Project = dir
+		}
 	}
 }

@@ -71,6 +71,27 @@ func TestRecordedSessionsOfEveryAgentMakeTheRightPoints(t *testing.T) {
 	}
 }
 
+func TestTheEndOfATurnKnowsWhereTheConversationBeganThoughTheModelWentElsewhere(t *testing.T) {
+	const began = "/home/u/project"
+	for name, want := range map[string]string{began: began, "": "", "project": "", began + "/inner/": began + "/inner"} {
+		w := newWorld(t)
+		w.env["CLAUDE_PROJECT_DIR"] = name
+		w.play("claude", "claude-cd")
+		if len(w.points) != 2 {
+			t.Fatalf("%d points", len(w.points))
+		}
+		for i, dir := range []string{began, began + "/inner"} {
+			project := want
+			if project == dir {
+				project = ""
+			}
+			if e := w.points[i]; e.Dir != dir || e.Project != project {
+				t.Errorf("in %q point %d is of %q and %q, want %q and %q", name, i, e.Dir, e.Project, dir, project)
+			}
+		}
+	}
+}
+
 func TestToolsMakePointsIfTheUserWants(t *testing.T) {
 	before := []string{"prompt P1 create and edit", "before modifying notes.txt", "turn P1 create and edit", "prompt P2 delete by shell", "turn P2 delete by shell"}
 	all := []string{"prompt P1 create and edit", "before modifying notes.txt", "tool P1 create and edit", "tool P1 create and edit", "tool P1 create and edit",

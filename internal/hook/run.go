@@ -86,7 +86,7 @@ func (c *Caller) read(ctx context.Context) (Event, error) {
 		o.event, _ = readEvent(c.Agent, c.Event, strings.NewReader(""))
 		o.err = errors.New(c.Agent + " did not say in time what happened")
 	}
-	o.event.place(c.Dir)
+	o.event.place(c.Dir, c.Getenv)
 	return o.event, o.err
 }
 
