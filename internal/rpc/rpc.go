@@ -69,6 +69,8 @@ func (r *Request) Notify(method string, params any) {
 	r.server.send(notification{JSONRPC: "2.0", Method: method, Params: params})
 }
 
+func (r *Request) size() int { return len(r.ID) + len(r.Method) + len(r.Params) }
+
 // A Handler carries out one request. The context ends when the request is
 // cancelled; the result is what JSON can encode.
 type Handler func(ctx context.Context, r *Request) (any, error)
@@ -79,6 +81,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, handle Handler) err
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &server{ctx: ctx, stop: stop, out: out, handle: handle, running: map[string]context.CancelFunc{}, queue: make(chan task, queueMax)}
+	s.less = sync.NewCond(&s.mapMu)
+	defer context.AfterFunc(ctx, s.less.Broadcast)()
 	done := make(chan error, 1)
 	go func() {
 		err := s.read(in)
@@ -98,9 +102,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, handle Handler) err
 	}
 }
 
-// queueMax is how many requests may wait; a client that sends more waits, and
-// its cancellations with it.
-const queueMax = 4096
+// queueMax is how many requests may wait, and waitingBytesMax how long they may be
+// together; a client that sends more waits, and its cancellations with it.
+const (
+	queueMax        = 4096
+	waitingBytesMax = 4 * messageBytesMax
+)
 
 type server struct {
 	ctx    context.Context
@@ -111,8 +118,10 @@ type server struct {
 	mu  sync.Mutex // held while a line is written
 	out io.Writer
 
-	mapMu   sync.Mutex                    // guards running
+	mapMu   sync.Mutex                    // guards what follows
 	running map[string]context.CancelFunc // by id: requests that are not answered yet
+	waiting int                           // bytes of them
+	less    *sync.Cond                    // told when waiting is less
 }
 
 // A task is a request that waits for its turn.
@@ -144,7 +153,7 @@ func (s *server) carryOut(t task) {
 		result, err = s.handle(t.ctx, t.req)
 	}
 	cancelled := t.ctx.Err() != nil
-	s.forget(t.req.ID)
+	s.forget(t.req)
 	if err == nil {
 		if result == nil {
 			result = struct{}{}
@@ -178,16 +187,10 @@ func (s *server) send(message any) {
 }
 
 // take registers a request, so that it can be cancelled while it waits; false
-// if one with its id is not answered yet.
+// if one with its id is not answered yet. It waits until there is room for it.
 func (s *server) take(r *Request) bool {
 	ctx, cancel := context.WithCancel(s.ctx)
-	s.mapMu.Lock()
-	_, taken := s.running[string(r.ID)]
-	if !taken {
-		s.running[string(r.ID)] = cancel
-	}
-	s.mapMu.Unlock()
-	if taken {
+	if !s.register(r, cancel) {
 		cancel()
 		return false
 	}
@@ -199,10 +202,26 @@ func (s *server) take(r *Request) bool {
 	return true
 }
 
-func (s *server) forget(id json.RawMessage) {
+func (s *server) register(r *Request, cancel context.CancelFunc) bool {
 	s.mapMu.Lock()
 	defer s.mapMu.Unlock()
-	delete(s.running, string(id))
+	if _, taken := s.running[string(r.ID)]; taken {
+		return false
+	}
+	s.running[string(r.ID)] = cancel
+	for s.waiting > 0 && s.waiting+r.size() > waitingBytesMax && s.ctx.Err() == nil {
+		s.less.Wait()
+	}
+	s.waiting += r.size()
+	return true
+}
+
+func (s *server) forget(r *Request) {
+	s.mapMu.Lock()
+	defer s.mapMu.Unlock()
+	delete(s.running, string(r.ID))
+	s.waiting -= r.size()
+	s.less.Broadcast()
 }
 
 // cancel ends the context of a request that is not answered yet, if there is

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -257,6 +258,52 @@ func TestEndOfInputFinishesWhatCameBefore(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Fatalf("%d answers: %s", n, &out)
+	}
+}
+
+// lines is an input of so many equal lines with ids, which counts what was read of it.
+type lines struct {
+	n    int
+	text string
+	rest []byte
+	read atomic.Int64
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	if len(l.rest) == 0 {
+		if l.n == 0 {
+			return 0, io.EOF
+		}
+		l.n--
+		l.rest = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"text":%q}}`+"\n", l.n, l.text)
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	l.read.Add(int64(n))
+	return n, nil
+}
+
+func TestRequestsThatWaitTakeSoMuchMemoryAndNoMore(t *testing.T) {
+	in := &lines{n: 40, text: strings.Repeat("x", messageBytesMax/4)}
+	begun, hold, done := make(chan struct{}, in.n), make(chan struct{}), make(chan error)
+	answers := &strings.Builder{}
+	go func() {
+		done <- Serve(context.Background(), in, answers, func(context.Context, *Request) (any, error) {
+			begun <- struct{}{}
+			<-hold
+			return "x", nil
+		})
+	}()
+	<-begun
+	for last := int64(-1); in.read.Load() != last; time.Sleep(200 * time.Millisecond) { // until it reads no more
+		last = in.read.Load()
+	}
+	if n := in.read.Load(); n > waitingBytesMax+messageBytesMax {
+		t.Errorf("%d MiB were read of requests that wait", n>>20)
+	}
+	close(hold)
+	if err := <-done; err != nil || strings.Count(answers.String(), "\n") != 40 {
+		t.Errorf("%v, %d answers", err, strings.Count(answers.String(), "\n"))
 	}
 }
 
