@@ -170,11 +170,11 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 		return callsIn(t, log)
 	}
 	within(t, each(count(few), count(many), many-few), []limit{
-		{"opened", 6, []string{"openat", "openat2"}},
+		{"opened", 7, []string{"openat", "openat2"}},
 		{"looked at", 24, []string{"newfstatat", "fstat", "statx"}},
 		{"locked or unlocked", 1, []string{"flock"}},
 		{"synced", 0.1, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 45, []string{"all"}},
+		{"all", 48, []string{"all"}},
 	})
 }
 

@@ -4,13 +4,18 @@ package exact
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // A churner changes files for as long as it is not stopped: some are replaced
@@ -182,6 +187,72 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 	w.clean("restore", throughCommand{}.restore(w, id))
 	w.is("the restore after the churn", then)
 	w.sound()
+}
+
+// TestWhatIsSavedDuringRestoresIsThereOrRecorded lets another process save each of many
+// files twice, by a rename, while restores delete them. What it saved last is on the disk,
+// or in a snapshot to which an undo returns.
+func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
+	t.Parallel()
+	w := newRepo(t)
+	id, _ := throughCommand{}.snapshot(w)
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	saved := 0
+	save := func(n int, text string) {
+		for !stop.Load() {
+			_ = os.Mkdir(w.path("saved"), 0o755)
+			tmp := w.path("saved/.tmp")
+			if os.WriteFile(tmp, []byte(text), 0o644) == nil && os.Rename(tmp, w.path(fmt.Sprintf("saved/%d", n))) == nil {
+				return
+			}
+		}
+	}
+	last := func(n int) string { return fmt.Sprintf("the last word of %d", n) }
+	all.Go(func() {
+		for n := 0; n < 4000 && !stop.Load(); n++ {
+			save(n, fmt.Sprintf("the next word of %d", n)) // as long
+			if save(n, last(n)); !stop.Load() {
+				saved = n
+			}
+			time.Sleep(time.Duration(n%8) * 100 * time.Microsecond) // restores have to keep up
+		}
+	})
+	e := throughEngine{}.open(w)
+	s, err := e.Resolve(t.Context(), id)
+	w.must(err)
+	recorded := map[int]bool{}
+	for range times(15) {
+		r, err := e.Restore(t.Context(), s.ID, nil)
+		w.must(err)
+		if r.Undo.IsZero() {
+			continue
+		}
+		undo, err := e.Find(t.Context(), r.Undo)
+		w.must(err)
+		d, err := e.Diff(t.Context(), nil, undo, []string{"saved"})
+		if errors.Is(err, engine.ErrNoSnapshot) {
+			continue // nothing was saved yet
+		}
+		w.must(err)
+		for _, c := range d.Changes {
+			var text bytes.Buffer
+			if n, err := strconv.Atoi(strings.TrimPrefix(string(c.Path), "saved/")); err == nil && !c.To.Dir() {
+				w.must(e.Cat(t.Context(), undo, string(c.Path), &text))
+				recorded[n] = recorded[n] || text.String() == last(n)
+			}
+		}
+	}
+	stop.Store(true)
+	all.Wait()
+	if len(recorded) < 20 {
+		t.Errorf("only %d files were saved and deleted", len(recorded))
+	}
+	for n := range saved {
+		if text, _ := os.ReadFile(w.path(fmt.Sprintf("saved/%d", n))); string(text) != last(n) && !recorded[n] {
+			t.Errorf("what was saved last as %d is lost; there is %q", n, text)
+		}
+	}
 }
 
 // lookBeside is the worktree without a directory that changes all the time.

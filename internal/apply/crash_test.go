@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -146,6 +147,13 @@ var slips = []slip{
 		_, err = f.WriteString("+theirs")
 		return errors.Join(err, f.Close())
 	}, world{"f": file("old+theirs")}},
+	{"writes and sets the time back", func(p string) error {
+		was, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.WriteFile(p, []byte("odd"), 0o644), os.Chtimes(p, time.Time{}, was.ModTime()))
+	}, world{"f": file("odd")}},
 	{"renames over", func(p string) error {
 		return errors.Join(os.WriteFile(p+"2", []byte("theirs"), 0o644), os.Rename(p+"2", p))
 	}, world{"f": file("theirs")}},

@@ -161,6 +161,11 @@ func (p *place) rename(from, to string) error {
 	return p.act("rename", func() error { return p.dir.RenameNoReplace(from, to) })
 }
 
+// takeAway moves what lies at the path to the spare name.
+func (p *place) takeAway() error {
+	return p.act("rename", func() error { return p.dir.TakeAway(p.name, p.temp(spare)) })
+}
+
 func (p *place) exchange(a, b string) error {
 	return p.act("exchange", func() error {
 		if p.a.noExchange {

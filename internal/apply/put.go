@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -60,7 +60,7 @@ func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 	case now.Mode != 0 && a.Refuse[s.Path] != nil:
 		return done, a.Refuse[s.Path]
 	case s.Want.absent():
-		return done, p.remove(now)
+		return done, p.remove(s, now)
 	case s.Want.Mode.IsDir() && now.Mode == 0:
 		return done, p.mkdir(p.name, s)
 	case onlyMode(s, now):
@@ -294,66 +294,21 @@ func (p *place) install(j job) error {
 	}
 	err = p.exchange(p.temp(spare), p.name)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return p.installInTwo(now)
+	case errors.Is(err, errors.ErrUnsupported), now.Mode.Type() == tree.Dir && errors.Is(err, syscall.EXDEV): // overlayfs renames no directory of a lower layer
+		return p.installInTwo(j.step, now)
 	case err != nil:
 		return errors.Join(err, p.dropSpare(err, ours))
 	}
-	return p.checkTaken(now, ours)
-}
-
-// checkTaken looks at what the exchange took away. If it is what was expected
-// it goes; otherwise somebody was faster, and it is put back.
-func (p *place) checkTaken(now, ours dirfd.Stat) error {
-	old, ok, err := p.lstat(p.temp(spare))
-	if err != nil || !ok {
-		return errors.Join(err, ErrChanged)
-	}
-	why := changed(old)
-	if moved(now, old) {
-		err := p.discard(p.temp(spare))
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		why = holding(p.dir, p.temp(spare))
-	}
-	if err := p.exchange(p.temp(spare), p.name); err != nil {
-		return p.stranded(errors.Join(why, err))
-	}
-	return errors.Join(why, p.dropSpare(why, ours))
-}
-
-// dropSpare removes our own thing from the spare name, if it is untouched.
-func (p *place) dropSpare(cause error, ours dirfd.Stat) error {
-	if errors.Is(cause, errStopped) {
-		return nil
-	}
-	st, ok, err := p.lstat(p.temp(spare))
-	if err != nil || !ok {
-		return err
-	}
-	if !moved(ours, st) {
-		return p.stranded(ErrChanged)
-	}
-	return p.discard(p.temp(spare))
-}
-
-// stranded says where bytes lie that could not go back to their path.
-func (p *place) stranded(cause error) error {
-	dir, _ := split(p.path)
-	if dir != "" {
-		dir += "/"
-	}
-	return fmt.Errorf("what was there is kept as %q: %w", dir+p.temp(spare), cause)
+	return p.checkTaken(j.step, now, ours)
 }
 
 // installInTwo is install for file systems without an exchange: for a moment
 // there is nothing at the path. The whole new thing lies under the spare name.
-func (p *place) installInTwo(now dirfd.Stat) error {
+func (p *place) installInTwo(s *Step, now dirfd.Stat) error {
 	if err := p.rename(p.temp(spare), p.temp(fresh)); err != nil {
 		return err
 	}
-	if err := p.remove(now); err != nil {
+	if err := p.remove(s, now); err != nil {
 		if kept := (keptError{}); errors.As(err, &kept) {
 			return kept.error
 		}
@@ -364,30 +319,4 @@ func (p *place) installInTwo(now dirfd.Stat) error {
 		return fmt.Errorf("%w: something is there now", ErrChanged)
 	}
 	return err
-}
-
-// remove frees the path of what was seen there. A file is first moved aside
-// and looked at again; a directory goes only if it is empty.
-func (p *place) remove(now dirfd.Stat) error {
-	if now.Mode.Type() == tree.Dir {
-		err := p.act("rmdir", func() error { return p.dir.Rmdir(p.name) })
-		if errors.Is(err, fs.ErrExist) {
-			return keptError{holding(p.dir, p.name)}
-		}
-		return err
-	}
-	if err := p.rename(p.name, p.temp(spare)); err != nil {
-		return err
-	}
-	old, ok, err := p.lstat(p.temp(spare))
-	if err != nil || !ok {
-		return errors.Join(err, ErrChanged)
-	}
-	if moved(now, old) {
-		return p.discard(p.temp(spare))
-	}
-	if err := p.rename(p.temp(spare), p.name); err != nil {
-		return p.stranded(errors.Join(ErrChanged, err))
-	}
-	return ErrChanged
 }

@@ -168,6 +168,23 @@ func (d *Dir) RenameNoReplace(from, to string) error {
 	})
 }
 
+// TakeAway renames within the directory what other processes may replace at any
+// moment, to a name that only the caller knows. If the new name exists, the error is
+// [io/fs.ErrExist]. Unlike [Dir.RenameNoReplace] it unlinks nothing, whatever the file
+// system offers: what somebody puts under the old name meanwhile is moved, or stays.
+func (d *Dir) TakeAway(from, to string) error {
+	if err := plain(from); err != nil {
+		return pathError("rename", from, err)
+	}
+	return d.named("rename", to, func() error {
+		err := d.rename2(from, to, unix.RENAME_NOREPLACE)
+		if !lacking(err) {
+			return err
+		}
+		return d.moveWithoutHelp(from, to)
+	})
+}
+
 func (d *Dir) renameWithoutHelp(from, to string) error {
 	st, err := d.Lstat(from)
 	if err != nil {
@@ -181,6 +198,10 @@ func (d *Dir) renameWithoutHelp(from, to string) error {
 			return err
 		}
 	}
+	return d.moveWithoutHelp(from, to)
+}
+
+func (d *Dir) moveWithoutHelp(from, to string) error {
 	if _, err := d.Lstat(to); !Gone(err) {
 		return unix.EEXIST
 	}

@@ -2,6 +2,7 @@ package dirfd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +67,28 @@ func TestRenameKeepsItsPromiseWithoutTheKernelsHelp(t *testing.T) {
 	must(t, d.renameWithoutHelp("d", "e"))
 	if content(t, root, "c") != "a" || len(names(t, d)) != 3 {
 		t.Errorf("names %q", names(t, d))
+	}
+}
+
+// TestWhatTakesTheNameOfAFileThatIsTakenAwayIsNotLost plays a file system without
+// RENAME_NOREPLACE, as NFS is, and an editor that saves at the very moment by renaming
+// a new file over the old one.
+func TestWhatTakesTheNameOfAFileThatIsTakenAwayIsNotLost(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	for round := range 3000 {
+		text := fmt.Sprint("saved ", round)
+		put(t, d, "file", "old")
+		put(t, d, "edited", text)
+		saved := make(chan error)
+		go func() { saved <- os.Rename(filepath.Join(root, "edited"), filepath.Join(root, "file")) }()
+		err := d.moveWithoutHelp("file", "away")
+		must(t, errors.Join(err, <-saved))
+		left, _ := os.ReadFile(filepath.Join(root, "file"))
+		if taken := content(t, root, "away"); taken != text && string(left) != text {
+			t.Fatalf("round %d: %q was taken away, %q is there, and what was saved is gone", round, taken, left)
+		}
+		_ = os.Remove(filepath.Join(root, "file"))
+		must(t, os.Remove(filepath.Join(root, "away")))
 	}
 }

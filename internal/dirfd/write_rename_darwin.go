@@ -8,6 +8,10 @@ func (d *Dir) RenameNoReplace(from, to string) error {
 	return d.renamex("rename", from, to, unix.RENAME_EXCL)
 }
 
+// TakeAway renames within the directory what other processes may replace at any
+// moment, to a name that only the caller knows.
+func (d *Dir) TakeAway(from, to string) error { return d.RenameNoReplace(from, to) }
+
 // Exchange swaps what two names of the directory hold, in one step. Where the
 // file system cannot, the error is [errors.ErrUnsupported].
 func (d *Dir) Exchange(a, b string) error { return d.renamex("exchange", a, b, unix.RENAME_SWAP) }

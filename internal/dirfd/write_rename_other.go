@@ -31,8 +31,28 @@ func (d *Dir) RenameNoReplace(from, to string) error {
 			return err
 		}
 	}
+	return moveTo(a, b, to)
+}
+
+// TakeAway renames within the directory what other processes may replace at any
+// moment, to a name that only the caller knows. If the new name exists, the error is
+// [io/fs.ErrExist]. It unlinks nothing: what somebody puts under the old name meanwhile
+// is moved, or stays.
+func (d *Dir) TakeAway(from, to string) error {
+	a, err := d.at("rename", from)
+	if err != nil {
+		return err
+	}
+	b, err := d.at("rename", to)
+	if err != nil {
+		return err
+	}
+	return moveTo(a, b, to)
+}
+
+func moveTo(a, b, name string) error {
 	if _, err := os.Lstat(b); err == nil {
-		return pathError("rename", to, fs.ErrExist)
+		return pathError("rename", name, fs.ErrExist)
 	}
 	return os.Rename(a, b)
 }
