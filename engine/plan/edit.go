@@ -46,6 +46,9 @@ func (p *Plan) Edit(edits map[string]Edit) {
 			p.Changes[i].To = ed.Want
 		}
 	}
+	if !slices.ContainsFunc(p.Steps, func(s apply.Step) bool { return s.Have != s.Want }) {
+		p.Steps = nil // no step is left for which a directory would be opened
+	}
 	for _, path := range slices.Sorted(maps.Keys(open)) {
 		p.Conflicts = append(p.Conflicts, Note{Path: path, Reason: conflictEdited})
 	}

@@ -128,6 +128,7 @@ func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target) err
 			p.Conflicts = append(p.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
 		}
 	}
+	t.shut()
 	p.Changes, p.Steps = t.plan.Changes, apply.Order(t.plan.Steps)
 	return nil
 }

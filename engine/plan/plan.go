@@ -105,6 +105,7 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.shut()
 	p.plan.Steps = apply.Order(p.plan.Steps)
 	return &p.plan, nil
 }

@@ -220,3 +220,31 @@ func TestAPipeInPlaceOfAFileIsADifference(t *testing.T) {
 		t.Errorf("%v: %q, hidden %q", err, gone, hidden)
 	}
 }
+
+func TestADirectoryThatARestoreOpensHasAStepThatChangesNothing(t *testing.T) {
+	m := newMemory()
+	m.lying["ro"], m.lying["ro/in"], m.lying["rw"] = tree.Dir|0o555, tree.Dir|0o755, tree.Dir|0o755
+	target := &Target{State: m.state(map[string]string{"ro/in/f": "1", "rw/f": "1", "new/f": "1"})}
+	now := &Present{Disk: m, State: m.state(map[string]string{"ro/in/f": "2", "rw/f": "2"})}
+	p, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := steps(p), []string{"new", "new/f", "ro", "ro/in/f", "rw/f"}; !slices.Equal(got, want) {
+		t.Fatalf("steps at %q, want %q", got, want)
+	}
+	i := slices.IndexFunc(p.Steps, func(s apply.Step) bool { return s.Path == "ro" })
+	if s := p.Steps[i]; s.Have != s.Want || s.Have.Mode != tree.Dir|0o555 || len(p.Changes) != 4 {
+		t.Errorf("%+v, and %d changes", s, len(p.Changes))
+	}
+	file := func(text string) apply.Node {
+		return apply.Node{Mode: tree.File | 0o644, ID: m.put(oid.Blob, []byte(text))}
+	}
+	edits := map[string]Edit{}
+	for _, path := range []string{"new", "new/f", "ro/in/f", "rw/f"} {
+		edits[path] = Edit{Have: file("another"), Want: file("edited")}
+	}
+	if p.Edit(edits); len(p.Steps) != 0 {
+		t.Errorf("steps %q are left, of which none changes anything", steps(p))
+	}
+}

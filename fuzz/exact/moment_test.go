@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -52,15 +53,37 @@ func crowd(w *world, n, generation int) {
 // after an undo, exactly what was there before.
 func TestAKilledRestoreIsFinishedOrTakenBack(t *testing.T) {
 	t.Parallel()
-	seed := seed.Of(t)
+	newRepo(t).killRestores(func() {})
+}
+
+// TestAKilledRestoreLeavesNoDirectoryOpen is the same with directories that their owner
+// may not write into: a restore opens them for a moment.
+func TestAKilledRestoreLeavesNoDirectoryOpen(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", w.root).Run() })
+	w.killRestores(func() {
+		w.handOver()
+		for i := range 23 {
+			w.chmod(fmt.Sprintf("crowd/%02d", i), []os.FileMode{0o500, 0o555}[i%2])
+		}
+		w.chmod("crowd", 0o555)
+	})
+}
+
+// killRestores kills restores from one of two crowds to the other, of which each is
+// finished by a function.
+func (w *world) killRestores(finish func()) {
+	w.Helper()
+	seed := seed.Of(w.T)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	w := newRepo(t)
 	d := throughCommand{}
 	// What a killed restore leaves beside its targets must go even if ignored.
 	w.write(".gitignore", ".*\n!.gitignore\n")
 	states, ids := [2]state{}, [2]string{}
 	for g := range 2 {
 		crowd(w, 150, g)
+		finish()
 		ids[g], _ = d.snapshot(w)
 		states[g] = w.look()
 	}
@@ -83,7 +106,7 @@ func TestAKilledRestoreIsFinishedOrTakenBack(t *testing.T) {
 	}
 	w.sound()
 	if cut < 5 {
-		t.Errorf("only %d of %d restores were cut short", cut, times(30))
+		w.Errorf("only %d of %d restores were cut short", cut, times(30))
 	}
 }
 

@@ -107,7 +107,7 @@ type Note struct {
 }
 
 // An Outcome is what became of the steps; notes are in path order. Every step that was reached is in
-// exactly one of its fields; a directory that was made but could not be given
+// exactly one of its fields, unless it changes nothing; a directory that was made but could not be given
 // its permissions is in two.
 type Outcome struct {
 	Written   int      // steps whose path now holds what was wanted there

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,12 +105,17 @@ func (a *applier) closeDir(path string, perm tree.Mode) error {
 	return p.act("chmod", func() error { return d.ChmodSelf(perm) })
 }
 
-// setMode carries out a step for a directory that stays.
+// setMode carries out a step for a directory that stays. A step that changes nothing
+// closes what was opened; whatever else became of the directory does not concern it.
 func (a *applier) setMode(s *Step) error {
 	have, closed := s.Have.Mode.Perm(), narrowed(s)
-	return a.changeMode(s, func(now tree.Mode) bool {
+	err := a.changeMode(s, func(now tree.Mode) bool {
 		return now|ownerAll == have|ownerAll || now|ownerAll == closed|ownerAll
 	})
+	if s.idle() && (errors.Is(err, ErrChanged) || dirfd.Gone(err)) {
+		return nil
+	}
+	return err
 }
 
 // settleMode gives a directory that was made its permissions. Only what is

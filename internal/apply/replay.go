@@ -118,6 +118,9 @@ func (a *applier) clear(s *Step) (err error) {
 	if err := safePath(s.Path); err != nil {
 		return nil // nothing was made beside it
 	}
+	if s.idle() {
+		return a.setMode(s) // it was perhaps opened
+	}
 	p, err := a.reach(s.Path)
 	if err != nil {
 		return err

@@ -169,6 +169,7 @@ func (a *applier) enter(s *Step, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
+	case err == nil && s.idle():
 	case err == nil && s.Want.absent():
 		a.out.Deleted++
 	case err == nil:

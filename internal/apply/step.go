@@ -102,6 +102,9 @@ func (n Node) absent() bool { return n.Mode.Type() == tree.Absent }
 // leaf reports whether the node is a file or a symbolic link.
 func (n Node) leaf() bool { return !n.absent() && !n.Mode.IsDir() }
 
+// idle reports whether a step of a directory changes nothing.
+func (s *Step) idle() bool { return s.Have == s.Want && s.Have.Mode.IsDir() }
+
 // The ranks of steps: the order in which they are carried out.
 const (
 	clearLeaves  = iota // files that stand where the target holds something else
