@@ -285,3 +285,41 @@ func TestBytesAreDurableBeforeTheyTakeTheirPlace(t *testing.T) {
 		t.Errorf("changes\n%s, want\n%s", got, want)
 	}
 }
+
+// TestWhatWasTakenAwayComesBackIfItCannotBeKept stops a run at each of its changes. Then
+// what was recorded of the old content is found damaged: the file beside the path is all
+// there is of it.
+func TestWhatWasTakenAwayComesBackIfItCannotBeKept(t *testing.T) {
+	for name, to := range map[string]world{"replaced": {"f": file("new")}, "by a directory": {"f": dir(0o755)}, "deleted": {}} {
+		for n, stopped := 0, true; stopped; n++ {
+			root := t.TempDir()
+			from := world{"f": file("old")}
+			from.make(t, root)
+			steps := plan(t, root, to, nil)
+			opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+			opt.NoSync()
+			opt.Hook(stopAt(n))
+			_, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+			stopped = errors.Is(err, apply.ErrStopped)
+			got, _ := read(t, root)
+			there := 0 // of the old bytes
+			for _, i := range got {
+				if i.data == "old" {
+					there++
+				}
+			}
+			damaged := errors.New("damaged")
+			opt.Hook(nil)
+			opt.Replay, opt.Refuse = true, map[string]error{"f": damaged}
+			out, err := apply.Apply(t.Context(), root, journalled(t, steps), shelve(to).source, opt)
+			must(t, err)
+			if there == 0 {
+				continue // it was done
+			}
+			same(t, root, from)
+			if len(out.Conflicts) != 1 || !errors.Is(out.Conflicts[0].Err, damaged) {
+				t.Errorf("%s, stopped at %d: %+v", name, n, out)
+			}
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 // left behind. What lies under fresh is ours. Under spare lies our new thing,
 // or the recorded old one, which both may go; or, if another process was
 // faster than the earlier run and that could not put it back, the bytes of
-// that process, which get back to their path.
+// that process, which get back to their path. So do the old ones if what was
+// recorded of them is damaged by now.
 func (p *place) recover(s *Step) error {
 	if _, ok, err := p.lstat(p.temp(fresh)); err != nil {
 		return err
@@ -44,7 +45,11 @@ func (p *place) known(s *Step, st dirfd.Stat) (bool, error) {
 	if st.Mode.Type() == tree.Dir {
 		return true, nil // it goes only if it is empty
 	}
-	for _, n := range []Node{s.Want, s.Have} {
+	nodes := []Node{s.Want, s.Have}
+	if p.a.Refuse[s.Path] != nil {
+		nodes = nodes[:1]
+	}
+	for _, n := range nodes {
 		if yes, err := p.holds(p.temp(spare), st, n); yes || err != nil {
 			return yes, err
 		}
@@ -55,6 +60,9 @@ func (p *place) known(s *Step, st dirfd.Stat) (bool, error) {
 // giveBack puts foreign bytes from the spare name back to the path.
 func (p *place) giveBack(s *Step) error {
 	why := fmt.Errorf("%w while an earlier run was cut short", ErrChanged)
+	if refused := p.a.Refuse[s.Path]; refused != nil {
+		why = refused
+	}
 	st, ok, err := p.lstat(p.name)
 	if err != nil {
 		return err
