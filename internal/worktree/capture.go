@@ -18,6 +18,7 @@ const (
 
 	refusedReason = "git refuses the name"
 	torn          = "kept changing while it was read"
+	untold        = "has bytes, and a size of 0"
 )
 
 // A candidate is a file or link that is recorded if it is still there.

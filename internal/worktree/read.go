@@ -72,6 +72,9 @@ func (a *attempt) read() (ending, error) {
 	}
 	after, err := f.Stat()
 	if err == nil && whole && before.Same(&after) {
+		if before.Size == 0 && hasBytes(f) {
+			return a.giveUp(untold)
+		}
 		a.st = before
 		a.settle(began)
 		return recorded, nil
@@ -87,6 +90,15 @@ func (a *attempt) read() (ending, error) {
 	a.doubt(a.now())
 	a.unstable(join(a.n.path, a.name))
 	return recorded, nil
+}
+
+// hasBytes reports whether a file that says that it is empty is not. Such are those of
+// the kernel, and of some file systems of programs, of which nobody knows how long they
+// are before they are read, nor when they change.
+func hasBytes(f *dirfd.File) bool {
+	var one [1]byte
+	n, _ := f.Read(one[:])
+	return n > 0
 }
 
 // giveUp ends an attempt that led to nothing.
