@@ -34,7 +34,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 		if err := s.copyTo(ctx, held, dst); err != nil {
 			return err
 		}
-		return dst.Update(nameFile)
+		return dst.Update(renameFile)
 	})
 	if err != nil {
 		return before, before, s.wrap(err)

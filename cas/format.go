@@ -122,12 +122,31 @@ func format(tx *bolt.Tx, m meta) error {
 	return errors.Join(tx.Bucket(metaBucket).Put(metaKey, m.encode()), nameFile(tx))
 }
 
-// nameFile gives the file a random name, by which the witness knows it. It is
+// nameFile gives a new store's file a random name, by which the witness knows it. It is
 // not in the header, because that stays when the file is rewritten.
 func nameFile(tx *bolt.Tx) error {
 	var name [fileBytes]byte
 	rand.Read(name[:])
 	return tx.Bucket(metaBucket).Put(fileKey, name[:])
+}
+
+// renameFile gives a file that was written anew the name after that of the old one, which
+// was copied with all else.
+func renameFile(tx *bolt.Tx) error {
+	m, err := readMeta(tx)
+	if err != nil {
+		return err
+	}
+	name := m.nextFile()
+	return tx.Bucket(metaBucket).Put(fileKey, name[:])
+}
+
+// nextFile is the name that the file will have when it is written anew. Each follows from
+// the one before, so that an old file is known for one, see [meta.replacedBy].
+func (m meta) nextFile() (name [fileBytes]byte) {
+	sum := blake3.Sum256(append(m.id[:], m.file[:]...))
+	copy(name[:], sum[:])
+	return name
 }
 
 func readMeta(tx *bolt.Tx) (meta, error) {

@@ -44,6 +44,10 @@ const (
 	headerTxAt   = 48
 	headerSumAt  = 56
 	headerFlag   = 4 // of the page
+
+	// compactionsMax is how often a store may have been written anew since a copy of
+	// it was made, for that to be known for a copy.
+	compactionsMax = 1 << 10
 )
 
 // A header is what bbolt says of a transaction.
@@ -59,9 +63,15 @@ func (h *header) whole() bool {
 func (h *header) transaction() uint64 { return binary.NativeEndian.Uint64(h[headerTxAt:]) }
 
 // A behindError says what is missing.
-type behindError struct{ has, last uint64 }
+type behindError struct {
+	has, last uint64
+	replaced  bool // the file is one from before the store was written anew
+}
 
 func (e *behindError) Error() string {
+	if e.replaced {
+		return fmt.Sprintf("%v: the file is from before the store was written anew", ErrBehind)
+	}
 	return fmt.Sprintf("%v: transaction %d was acknowledged, and the file ends with %d", ErrBehind, e.last, e.has)
 }
 
@@ -70,26 +80,53 @@ func (e *behindError) Unwrap() error { return ErrBehind }
 // readWitness returns the header of the last transaction that was acknowledged;
 // false if there is no witness, or one of another file.
 func (m meta) readWitness(held *durable.Held) (h header, ok bool) {
+	h, file, ok := m.anyWitness(held)
+	return h, ok && file == m.file
+}
+
+// anyWitness is readWitness for any file of the store, and returns its name.
+func (m meta) anyWitness(held *durable.Held) (h header, file [fileBytes]byte, ok bool) {
 	var p [witnessBytes]byte
 	if n, _ := held.ReadAt(p[:], 0); n < len(p) {
-		return h, false
+		return h, file, false
 	}
 	if string(p[:witnessStore]) != witnessName || !bytes.Equal(p[witnessStore:witnessFile], m.id[:]) ||
-		!bytes.Equal(p[witnessFile:witnessHeader], m.file[:]) ||
 		binary.BigEndian.Uint32(p[witnessSum:]) != crc32.Checksum(p[:witnessSum], castagnoli) {
-		return h, false
+		return h, file, false
 	}
+	copy(file[:], p[witnessFile:])
 	copy(h[:], p[witnessHeader:])
-	return h, h.whole()
+	return h, file, h.whole()
 }
 
 // checkWitness checks that the file has the last transaction that was
 // acknowledged.
 func (m meta) checkWitness(held *durable.Held, last uint64) error {
-	if h, ok := m.readWitness(held); ok && h.transaction() > last {
+	h, file, ok := m.anyWitness(held)
+	switch {
+	case ok && file == m.file && h.transaction() > last:
 		return &behindError{has: last, last: h.transaction()}
+	case ok && file != m.file && m.replacedBy(file):
+		return &behindError{has: last, last: h.transaction(), replaced: true}
 	}
 	return nil
+}
+
+// replacedBy reports whether the file was written anew, once or more, and is the other one
+// since. The other one may be older as well: nothing was committed since the file was
+// written anew.
+func (m meta) replacedBy(file [fileBytes]byte) bool {
+	other := meta{id: m.id, file: file}
+	mine := m.file
+	for range compactionsMax {
+		if m.file = m.nextFile(); m.file == file {
+			return true
+		}
+		if other.file = other.nextFile(); other.file == mine {
+			return false
+		}
+	}
+	return false
 }
 
 // bearWitness writes down which transaction was committed last. If that fails

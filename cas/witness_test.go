@@ -172,6 +172,95 @@ func TestAnOlderCopyOfTheFileIsNotTakenForTheStore(t *testing.T) {
 	}
 }
 
+func TestACopyFromBeforeACompactionIsNotTakenForTheStore(t *testing.T) {
+	for _, times := range []int{1, 2, 7} {
+		s, files := acknowledged(t)
+		for i := range times {
+			if _, _, err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, list, err := texts(t, s.Path()); err != nil || len(list) != 2 {
+				t.Fatalf("compacted %d times: %v, %q", i+1, err, list)
+			}
+		}
+		record(t, s, "third")
+		if err := os.WriteFile(s.Path(), files[1], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fresh, _, err := texts(t, s.Path())
+		if !errors.Is(err, ErrBehind) {
+			t.Fatalf("compacted %d times: View gives %v", times, err)
+		}
+		for what, do := range map[string]func() error{
+			"Update":                    func() error { return fresh.Update(t.Context(), func(*Update) error { return nil }) },
+			"Compact":                   func() error { _, _, err := fresh.Compact(t.Context()); return err },
+			"Update of who had it open": func() error { return s.Update(t.Context(), func(*Update) error { return nil }) },
+		} {
+			if err := do(); !errors.Is(err, ErrBehind) {
+				t.Fatalf("compacted %d times: %s gives %v", times, what, err)
+			}
+		}
+		for _, want := range []bool{true, false} {
+			if behind, err := fresh.Accept(t.Context()); behind != want || err != nil {
+				t.Fatalf("Accept gives %v, %v", behind, err)
+			}
+		}
+		record(t, fresh, "another third")
+		if _, list, err := texts(t, s.Path()); err != nil || len(list) != 3 || list[2] != "another third" {
+			t.Errorf("%v, %q", err, list)
+		}
+	}
+}
+
+// TestCopiesThatArePutBackAreKnown writes, compacts, copies and puts copies back at random.
+func TestCopiesThatArePutBackAreKnown(t *testing.T) {
+	s, r := newStore(t), seeded(t)
+	type copied struct {
+		file []byte
+		rows int
+	}
+	var copies []copied
+	rows, refused := 0, 0
+	for range 400 {
+		switch r.IntN(6) {
+		case 0, 1:
+			record(t, s, "row")
+			rows++
+		case 2:
+			if _, _, err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		case 3:
+			file, err := os.ReadFile(s.Path())
+			must(t, err)
+			copies = append(copies, copied{file, rows})
+		case 4:
+			if len(copies) == 0 {
+				continue
+			}
+			now, err := os.ReadFile(s.Path())
+			must(t, err)
+			c := copies[r.IntN(len(copies))]
+			must(t, os.WriteFile(s.Path(), c.file, 0o600))
+			_, list, err := texts(t, s.Path())
+			if c.rows < rows && !errors.Is(err, ErrBehind) {
+				t.Fatalf("a copy with %d of %d rows gives %d rows and %v", c.rows, rows, len(list), err)
+			}
+			if errors.Is(err, ErrBehind) {
+				refused++
+			}
+			must(t, os.WriteFile(s.Path(), now, 0o600))
+		default:
+			if _, list, err := texts(t, s.Path()); err != nil || len(list) != rows {
+				t.Fatalf("%v, %d of %d rows", err, len(list), rows)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no copy was behind")
+	}
+}
+
 func TestACompactedStoreIsNotTakenForAnOlderCopy(t *testing.T) {
 	s := newStore(t)
 	for range 50 {
