@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/internal/fork"
 )
 
 func catCommand(a *app) *cobra.Command {
@@ -64,6 +66,9 @@ func exportCommand(a *app) *cobra.Command {
 		dir, err := a.absolute(args[1])
 		if err != nil {
 			return err
+		}
+		if err := fork.PlaceExport(ctx, e, dir); err != nil {
+			return mistakenPlace(c.Name(), err)
 		}
 		r, err := e.Export(ctx, s, dir)
 		if err != nil {

@@ -66,7 +66,7 @@ func forkCommand(a *app) *cobra.Command {
 			return err
 		}
 		if dir, err = fork.Place(ctx, e, dir); err != nil {
-			return mistakenPlace(err)
+			return mistakenPlace(c.Name(), err)
 		}
 		return a.fork(ctx, e, s, dir, &how)
 	})
@@ -99,7 +99,7 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 		made, err = fork.Make(ctx, e, s, dir, along)
 	}
 	if err != nil {
-		return mistakenPlace(err)
+		return mistakenPlace("fork", err)
 	}
 	a.progress.clear()
 	for _, n := range made.Taken.Failed {
@@ -189,11 +189,11 @@ func wirePath(dir string) wire.Path {
 	return wire.NewRestored(&engine.Restored{Kept: []engine.Note{{Path: engine.Path(dir)}}}, 0).Kept[0].Path
 }
 
-// mistakenPlace makes a place at which no fork can be made a mistake on the command
-// line, and a fork that there is not something unknown.
-func mistakenPlace(err error) error {
+// mistakenPlace makes a directory that a command may not make, or not write into, a
+// mistake on the command line.
+func mistakenPlace(command string, err error) error {
 	if errors.Is(err, fork.ErrPlace) {
-		return usagef("fork: %w", err)
+		return usagef("%s: %w", command, err)
 	}
 	return err
 }
@@ -322,7 +322,7 @@ func adoptCommand(a *app) *cobra.Command {
 		}
 		from, err := fork.Adopt(ctx, e, dir, &engine.Options{Force: true, NoGit: a.noGit}, opt)
 		if err != nil {
-			return mistakenPlace(err)
+			return mistakenPlace(c.Name(), err)
 		}
 		opt.Label = filepath.Base(from.Dir)
 		r.hint, r.merging = flagHint(paths), &opt.Markers

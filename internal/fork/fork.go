@@ -27,7 +27,7 @@ import (
 
 // The conditions a caller may want to tell apart.
 var (
-	ErrPlace    = errors.New("no fork can be made there") // the directory is there already, or lies where none may
+	ErrPlace    = errors.New("nothing can be made there") // the directory is there already, or lies where none may
 	ErrUnshared = errors.New("the file system cannot share the contents of files")
 	ErrNone     = errors.New("no such fork")                                 // nothing is known of the directory
 	ErrUnsaved  = errors.New("something there is in no snapshot")            // it would be lost
@@ -52,33 +52,76 @@ func Place(ctx context.Context, e *engine.Engine, dir string) (string, error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		return "", errors.Join(err, fmt.Errorf("%w: %s exists", ErrPlace, dir))
 	}
-	rest := filepath.Base(dir)
-	above := filepath.Dir(dir)
-	for {
-		real, err := filepath.EvalSymlinks(above)
-		if err == nil {
-			above = real
-			break
-		}
-		if !errors.Is(err, os.ErrNotExist) || above == filepath.Dir(above) {
-			return "", err
-		}
-		rest, above = filepath.Join(filepath.Base(above), rest), filepath.Dir(above)
-	}
 	store, err := registryOf(ctx, e)
 	if err != nil {
+		return "", err
+	}
+	above, rest, err := realAbove(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := apart(store, above, dir); err != nil {
 		return "", err
 	}
 	for at := above; ; at = filepath.Dir(at) {
 		switch {
 		case dirfd.SameDir(at, e.Root()):
 			return "", fmt.Errorf("%w: %s lies in the worktree %s", ErrPlace, dir, e.Root())
-		case dirfd.SameDir(at, filepath.Dir(string(store))):
-			return "", fmt.Errorf("%w: %s lies beside rewind's own store", ErrPlace, dir)
-		case isGitDir(at):
-			return "", fmt.Errorf("%w: %s lies in the git directory %s", ErrPlace, dir, at)
 		case at == filepath.Dir(at):
 			return free(store, filepath.Join(above, rest))
+		}
+	}
+}
+
+// PlaceExport checks that a snapshot may be exported into a directory: it does not
+// exist or is empty, and lies neither in a git directory nor beside rewind's own
+// store. It may lie in the worktree.
+func PlaceExport(ctx context.Context, e *engine.Engine, dir string) error {
+	there, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(there) > 0 {
+		return fmt.Errorf("%w: %s is not empty", ErrPlace, dir)
+	}
+	store, err := registryOf(ctx, e)
+	if err != nil {
+		return err
+	}
+	above, _, err := realAbove(filepath.Join(dir, "file"))
+	if err != nil {
+		return err
+	}
+	return apart(store, above, dir)
+}
+
+// realAbove returns the real path of the nearest directory above a path that is
+// there, and the rest of the path.
+func realAbove(path string) (above, rest string, err error) {
+	rest, above = filepath.Base(path), filepath.Dir(path)
+	for {
+		real, err := filepath.EvalSymlinks(above)
+		if err == nil {
+			return real, rest, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) || above == filepath.Dir(above) {
+			return "", "", err
+		}
+		rest, above = filepath.Join(filepath.Base(above), rest), filepath.Dir(above)
+	}
+}
+
+// apart checks that a real directory and those above it are neither git's own nor
+// the one with rewind's stores.
+func apart(store registry, above, dir string) error {
+	for at := above; ; at = filepath.Dir(at) {
+		switch {
+		case dirfd.SameDir(at, filepath.Dir(string(store))):
+			return fmt.Errorf("%w: %s lies beside rewind's own store", ErrPlace, dir)
+		case isGitDir(at):
+			return fmt.Errorf("%w: %s lies in the git directory %s", ErrPlace, dir, at)
+		case at == filepath.Dir(at):
+			return nil
 		}
 	}
 }

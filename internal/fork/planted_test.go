@@ -251,3 +251,35 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 		})
 	}
 }
+
+// An export wrote below a git directory, as .git/refs/heads, what git then took for
+// its own; a fork was refused there.
+func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
+	e, _ := committed(t)
+	git := filepath.Join(e.Root(), ".git")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(git, link); err != nil {
+		t.Fatal(err)
+	}
+	full := t.TempDir()
+	put(t, filepath.Join(full, "a"), "mine")
+	for _, dir := range []string{git, filepath.Join(git, "z"), filepath.Join(git, "refs", "tags"), filepath.Join(git, "rewind", "z"), filepath.Join(link, "z", "y"), full} {
+		if err := PlaceExport(t.Context(), e, dir); !errors.Is(err, ErrPlace) {
+			t.Errorf("an export into %s: %v", dir, err)
+		}
+	}
+	empty := t.TempDir()
+	for _, dir := range []string{empty, filepath.Join(empty, "a", "b"), filepath.Join(e.Root(), "out")} {
+		if err := PlaceExport(t.Context(), e, dir); err != nil {
+			t.Errorf("an export into %s: %v", dir, err)
+		}
+	}
+	e, _ = recorded(t)
+	st, err := e.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := PlaceExport(t.Context(), e, filepath.Join(filepath.Dir(st.Store), "z")); !errors.Is(err, ErrPlace) {
+		t.Errorf("an export beside the store: %v", err)
+	}
+}

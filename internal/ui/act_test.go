@@ -319,10 +319,10 @@ func TestASnapshotIsForked(t *testing.T) {
 	}
 	d.press("esc", "f")
 	d.typed(dir)
-	d.shows("The fork was not made", "no fork can be made there")
+	d.shows("The fork was not made", "nothing can be made there")
 	d.press("esc", "f")
 	d.typed("inside")
-	d.shows("The fork was not made", "no fork can be made there")
+	d.shows("The fork was not made", "nothing can be made there")
 	d.has("inside", "-")
 	d.press("esc", "f")
 	d.typed(" ")
