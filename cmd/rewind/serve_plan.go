@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -26,6 +27,28 @@ func callPlanUndo(ctx context.Context, c *call, redo bool) (any, error) {
 		return nil, err
 	}
 	return planned(ctx, c, plan)
+}
+
+// callUndo is undo or redo. Whoever names the snapshot to which it is to lead means
+// no other: since the user saw a plan another process may have restored something.
+func callUndo(ctx context.Context, c *call, redo bool) (any, error) {
+	var p struct{ ID string }
+	if err := c.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.ID != "" {
+		plan, err := c.engine.PlanUndo(ctx, redo)
+		if err != nil {
+			return nil, err
+		}
+		if plan.Target.ID.String() != p.ID {
+			return nil, fmt.Errorf("another process has restored files since: %s would lead to %s, not to %s; nothing was changed", c.Method, short(plan.Target.ID), p.ID)
+		}
+	}
+	if redo {
+		return restored(c)(c.engine.Redo(ctx))
+	}
+	return restored(c)(c.engine.Undo(ctx))
 }
 
 // merged is what planRevert, revert, planApply and apply are asked for.

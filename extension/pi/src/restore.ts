@@ -45,7 +45,7 @@ export async function putBack(session: Session, ctx: ExtensionContext, plan: Pla
 /** Takes a step in the worktree's own history, of which the user has agreed to the plan; undefined: he said no after all. */
 export async function takeStep(session: Session, ctx: ExtensionContext, step: Step, plan: Plan): Promise<PutBack | undefined> {
   if (!(await mayCross(ctx, plan))) return undefined;
-  const restored = await session.server.request<Restored>(step);
+  const restored = await session.server.request<Restored>(step, { id: plan.id }); // what was agreed to, and nothing else
   if (!(await accepted(session, ctx, restored))) return undefined;
   return { current: restored.id, undo: restored.undo, left: restored.conflicts.length };
 }
@@ -129,7 +129,7 @@ async function accepted(session: Session, ctx: ExtensionContext, restored: Resto
   const text = `Restored in part. ${counted(names.length, "path")} could not be restored, what is there stays:\n${some(names, 8, "\n")}`;
   if ((await ctx.ui.select(text, changed ? [GO_ON, TAKE_BACK] : [GO_ON])) !== TAKE_BACK || !undo) return true;
   const back = await stepTo(session, undo);
-  const again = await session.server.request<Restored>(back?.step ?? "restore", back ? {} : { id: undo, paths: [] });
+  const again = await session.server.request<Restored>(back?.step ?? "restore", back ? { id: undo } : { id: undo, paths: [] });
   session.worked();
   if (again.conflicts.length > 0) session.tell(`Rewind: taken back in part, not ${some(again.conflicts.map((c) => `${c.path} (${c.reason})`))}`);
   return false;
