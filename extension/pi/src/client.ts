@@ -1,7 +1,7 @@
 // Client runs `rewind serve --stdio` and speaks its protocol: one JSON message
 // a line. It knows nothing of Pi.
 
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 
 export const PROTOCOL = 1;
 export const CANCELLED = -32097;
@@ -36,7 +36,7 @@ interface Waiting {
 }
 
 export class Client {
-  private readonly child: ChildProcessWithoutNullStreams;
+  private readonly child: ChildProcess;
   private readonly waiting = new Map<number, Waiting>();
   private readonly ended: Promise<void>;
   private readonly options: ClientOptions;
@@ -52,15 +52,16 @@ export class Client {
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
     });
-    this.child.stdout.setEncoding("utf8").on("data", (text: string) => this.read(text));
-    this.child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.errors = (this.errors + text).slice(-2000);
-    });
-    this.child.stdin.on("error", () => {}); // the exit says it
+    // First of all: an error that nobody hears ends Pi. Where no more files may be open there is nothing but that error, no pipes.
     this.ended = new Promise((resolve) => {
       this.child.on("error", (error) => this.end(error.message, resolve));
       this.child.on("close", (code, signal) => this.end(this.errors.trim() || `rewind ended (${signal ?? code})`, resolve));
     });
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => this.read(text));
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.errors = (this.errors + text).slice(-2000);
+    });
+    this.child.stdin?.on("error", () => {}); // the exit says it
   }
 
   get alive(): boolean {
@@ -78,7 +79,7 @@ export class Client {
 
   /** Ends the server: it finishes what it does, and is killed if that takes too long. */
   async close(graceMs = 3000): Promise<void> {
-    this.child.stdin.end();
+    this.child.stdin?.end();
     const timer = setTimeout(() => this.child.kill("SIGKILL"), graceMs);
     await this.ended;
     clearTimeout(timer);
@@ -105,7 +106,7 @@ export class Client {
   }
 
   private send(message: object): void {
-    if (!this.dead) this.child.stdin.write(JSON.stringify(message) + "\n");
+    if (!this.dead) this.child.stdin?.write(JSON.stringify(message) + "\n");
   }
 
   private read(text: string): void {
@@ -120,12 +121,13 @@ export class Client {
   }
 
   private take(line: string): void {
-    let message: { id?: unknown; method?: unknown; params?: { message?: unknown }; result?: unknown; error?: { code?: unknown; message?: unknown } };
+    let message: { id?: unknown; method?: unknown; params?: { message?: unknown }; result?: unknown; error?: { code?: unknown; message?: unknown } } | null;
     try {
       message = JSON.parse(line);
     } catch {
       return; // not ours: something printed to standard output
     }
+    if (message === null) return;
     if (message.method === "warning") this.options.onWarning?.(String(message.params?.message));
     if (typeof message.id !== "number" || message.method !== undefined) return;
     const waiting = this.waiting.get(message.id);

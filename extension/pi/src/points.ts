@@ -17,7 +17,8 @@ export interface BindableEntry {
 
 export interface PointsHost {
   entries(): readonly BindableEntry[];
-  append(kind: string, data: object): void;
+  /** False if that failed. */
+  append(kind: string, data: object): boolean;
   changed(bound: ReadonlyMap<string, string>): void;
 }
 
@@ -111,15 +112,14 @@ export class Points {
   bind(entry: string, snapshot: string): void {
     if (this.bound.has(entry)) return;
     const record = opRecord({}, [entry], snapshot);
-    if (record) this.host.append(OP, record);
+    if (!record || !this.host.append(OP, record)) return;
     this.bound.set(entry, snapshot);
     this.host.changed(this.bound);
   }
 
   private write(pairs: [string, string][]): void {
-    if (pairs.length === 0) return;
+    if (pairs.length === 0 || !this.host.append(TURN, turnRecord(pairs))) return;
     for (const [entry, snapshot] of pairs) this.bound.set(entry, snapshot);
-    this.host.append(TURN, turnRecord(pairs));
     this.host.changed(this.bound);
   }
 

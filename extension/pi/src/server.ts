@@ -22,6 +22,10 @@ export interface ServerOptions {
   now?: () => number;
 }
 
+function unstarted(error: unknown): string {
+  return `Rewind is off here: ${(error as Error).message}. Your messages are not recorded; later ones try again`;
+}
+
 export class Server {
   private readonly options: ServerOptions;
   private readonly told = new Set<string>();
@@ -84,8 +88,7 @@ export class Server {
     try {
       client = new Client({ binary: findBinary(this.options.binary), env: this.options.env, onWarning: (message) => this.tell(message) });
     } catch (error) {
-      if (error instanceof NoBinary) throw this.failed(error.message);
-      throw error;
+      throw this.failed(error instanceof NoBinary ? error.message : unstarted(error));
     }
     let info: Initialized;
     try {
@@ -93,7 +96,7 @@ export class Server {
       info = await client.request<Initialized>("initialize", params, { timeoutMs: 30_000 });
     } catch (error) {
       await client.close(200);
-      throw this.failed(`Rewind is off here: ${(error as Error).message}. Your messages are not recorded; later ones try again`);
+      throw this.failed(unstarted(error));
     }
     for (const warning of info.warnings) this.tell(warning);
     this.client = client;

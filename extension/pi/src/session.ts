@@ -220,9 +220,16 @@ export class Session {
     if (fresh.length > 0) this.info(`Rewind: not in the snapshots, and never deleted: ${some(fresh.map((n) => `${n.path} (${n.reason})`))}`);
   }
 
-  private append(kind: string, data: object): void {
-    if (this.closed) return;
-    this.pi.appendEntry(kind, data);
+  /** Writes into the session; false if that fails, which must not hinder the agent. */
+  private append(kind: string, data: object): boolean {
+    if (this.closed) return false;
+    try {
+      this.pi.appendEntry(kind, data);
+      return true;
+    } catch (error) {
+      this.failed("the session cannot be written: points are taken, but not bound to messages", error);
+      return false;
+    }
   }
 }
 
