@@ -133,8 +133,22 @@ func (s *Session) Binding(entryID string) (oid.ID, bool) {
 // Label returns the label of the entry, "" for none.
 func (s *Session) Label(entryID string) string { return s.labels[entryID] }
 
-// Pending returns the last record of a pending fork in the file.
-func (s *Session) Pending() (Record, bool) {
+// Left returns what the session left for the child of its last fork. A last record
+// that says nothing stands for a fork of which nothing is known: what an earlier one
+// began with is not its own.
+func (s *Session) Left() (r Record, ok bool) {
+	for _, e := range s.entries {
+		if e.Type == "custom" && Kind(e.CustomType) == ForkPending {
+			if r, ok = (Record{}), e.record != nil; ok {
+				r = *e.record
+			}
+		}
+	}
+	return r, ok
+}
+
+// lastPending returns the last record of a pending fork in the file that says something.
+func (s *Session) lastPending() (Record, bool) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if r := s.entries[i].record; r != nil && r.Kind == ForkPending {
 			return *r, true

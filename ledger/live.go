@@ -61,7 +61,7 @@ func (c *Sessions) Live(s *Session) map[oid.ID]Reference {
 	if leaf, ok := s.Leaf(); ok {
 		live.pin(s.State(leaf.ID))
 	}
-	if r, ok := s.Pending(); ok {
+	if r, ok := s.lastPending(); ok {
 		live.add(r.Current, Pending, time.Time{})
 		live.add(r.Undo, Pending, time.Time{})
 	}

@@ -109,8 +109,25 @@ func TestTheChildOfAForkFindsWhatItsParentLeft(t *testing.T) {
 	if got, ok := sessions.Point(child, "00000002", func(v oid.ID) bool { return v != id(2) }); ok {
 		t.Errorf("a snapshot that does not exist was found: %v", got)
 	}
-	if r, ok := parent.Pending(); !ok || r.Current != id(5) {
+	if r, ok := parent.lastPending(); !ok || r.Current != id(5) {
 		t.Errorf("last pending %v", r)
+	}
+}
+
+func TestAForkOfWhichNothingIsKnownBeginsWithNothingOfAnEarlierOne(t *testing.T) {
+	p := newScript("")
+	p.user("one")
+	p.record(Record{Kind: ForkPending, Current: id(3), Undo: id(4)})
+	if r, ok := open(t, p.text()).Left(); !ok || r.Current != id(3) || r.Undo != id(4) {
+		t.Errorf("%v, %v", r, ok)
+	}
+	p.entry("custom", object{"customType": string(ForkPending), "data": object{"v": 2}})
+	s := open(t, p.text())
+	if r, ok := s.Left(); ok || !r.Current.IsZero() || !r.Undo.IsZero() {
+		t.Errorf("left by another fork: %v, %v", r, ok)
+	}
+	if r, ok := s.lastPending(); !ok || r.Current != id(3) {
+		t.Errorf("what pi-rewind-hook would find is not kept: %v, %v", r, ok)
 	}
 }
 

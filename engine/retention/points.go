@@ -34,7 +34,7 @@ func (s *Sessions) Points(ctx context.Context, a Asked, exists func(oid.ID) bool
 	}
 	state := file.State(leaf)
 	at.Current, at.Undo = state.Current, state.Undo
-	left, _ := file.Pending()
+	left, _ := file.Left()
 	pending.Current, pending.Undo = left.Current, left.Undo
 	for _, id := range []*oid.ID{&at.Current, &at.Undo, &pending.Current, &pending.Undo} {
 		if !exists(*id) {

@@ -34,6 +34,8 @@ interface Way {
   undoGoes: boolean;
   /** Passes on what the files are now: Pi is about to go. */
   go(files: FileState | undefined): void;
+  /** The same, where rewind is off and nothing is known of the files. */
+  off?(): void;
 }
 
 type Answer = { cancel: true } | undefined;
@@ -52,9 +54,8 @@ export function beforeFork(session: Session, event: SessionBeforeForkEvent, ctx:
     failed: "Rewind failed before fork",
     busy: "Rewind: the agent is still at work; stop it, then fork",
     undoGoes: true,
-    go: (files) => {
-      if (files?.current) session.handOver(files.current, files.undo);
-    },
+    go: (files) => session.handOver(files),
+    off: () => session.handOver(undefined),
   });
 }
 
@@ -88,7 +89,10 @@ export async function afterTree(session: Session, event: SessionTreeEvent): Prom
 }
 
 async function leave(session: Session, ctx: ExtensionContext, way: Way): Promise<Answer> {
-  if (!(await session.server.ready())) return undefined;
+  if (!(await session.server.ready())) {
+    way.off?.();
+    return undefined;
+  }
   if (!(await idle(session, ctx))) {
     session.say(way.busy, "warning");
     return { cancel: true };

@@ -29,9 +29,10 @@ export interface OpRecord {
   leaf?: string;
 }
 
+/** What the child of a fork begins with; without current nothing is known. */
 export interface PendingRecord {
   v: 2;
-  current: string;
+  current?: string;
   undo?: string;
 }
 
@@ -72,8 +73,15 @@ export function opRecord(state: FileState, bound: readonly string[] = [], to?: s
   return snapshots.list.length > 0 ? record : undefined;
 }
 
-export function pendingRecord(current: string, undo?: string): PendingRecord {
+export function pendingRecord(current?: string, undo?: string): PendingRecord {
+  if (!current) return { v: 2 };
   return undo ? { v: 2, current, undo } : { v: 2, current };
+}
+
+/** Whether the last record for the child of a fork says something. */
+export function hasPending(entries: readonly LedgerEntry[]): boolean {
+  const last = entries.findLast((e) => e.type === "custom" && e.customType === FORK_PENDING);
+  return typeof (last?.data as { current?: unknown } | null | undefined)?.current === "string";
 }
 
 /** Reads the bindings of all entries; a later one overrides an earlier one. */

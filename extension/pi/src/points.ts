@@ -4,7 +4,7 @@
 // with its snapshot until the entry, which holds the very same message object,
 // is in the session. Each binding is written once and never changed.
 
-import { bindings, OP, opRecord, TURN, turnRecord } from "./ledger.ts";
+import { bindings, hasPending, OP, opRecord, TURN, turnRecord } from "./ledger.ts";
 
 /** An entry as far as binding looks at it. */
 export interface BindableEntry {
@@ -54,6 +54,11 @@ export class Points {
 
   get all(): ReadonlyMap<string, string> {
     return this.bound;
+  }
+
+  /** Whether the session left something for the child of a fork. */
+  get pending(): boolean {
+    return hasPending(this.host.entries());
   }
 
   /** Announces a message and the snapshot that will belong to it; entry: its entry's id, if it is known already. */

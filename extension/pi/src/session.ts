@@ -176,9 +176,9 @@ export class Session {
     this.points.reload();
   }
 
-  /** Leaves for the child of the fork that is about to happen what the files are. */
-  handOver(current: string, undo: string | undefined): void {
-    this.append(FORK_PENDING, pendingRecord(current, undo));
+  /** Leaves for the child of the fork that is about to happen what the files are; undefined: that is not known, nor is what was left for another child. */
+  handOver(files: FileState | undefined): void {
+    if (files?.current || this.points.pending) this.append(FORK_PENDING, pendingRecord(files?.current, files?.undo));
   }
 
   failed(what: string, error: unknown): void {

@@ -12,6 +12,7 @@ import { Server } from "../src/server.ts";
 import { FakePi } from "./fake-pi.ts";
 
 const SERVER = path.join(import.meta.dirname, "fake-server.mjs");
+const KEEP = "Conversation only (keep current files)";
 const VARIABLES = ["REWIND_BINARY", "PI_CODING_AGENT_DIR", "FAKE_RULES"];
 const snapshot = (id: string) => ({ id, reused: false, changed: 1, skipped: [], bridged: true });
 let dir = "";
@@ -88,6 +89,25 @@ test("a session that cannot be written hinders no tool, is told, and counts no p
   pi.append = append;
   const { user, assistant } = await pi.prompt("again");
   assert.deepEqual(pi.records("rewind-turn").flatMap((r) => r.bindings), [[user.id, 0], [assistant.id, 0]]);
+});
+
+test("a fork of which nothing is known begins with nothing that was left for an earlier one", async () => {
+  const earlier = { type: "custom", customType: "rewind-fork-pending", data: { v: 2, current: "A", undo: "U" } };
+  let pi = await start({ snapshot: { $error: [1, "disk full"] }, exists: { $error: [1, "disk full"] } });
+  pi.append(earlier);
+  await pi.prompt("hello");
+  pi.answers = [KEEP];
+  assert.deepEqual(await pi.emit("session_before_fork", { entryId: "e2" }), [undefined]);
+  assert.deepEqual(pi.records("rewind-fork-pending").at(-1), { v: 2 });
+  pi.answers = [KEEP];
+  await pi.emit("session_before_fork", { entryId: "e2" });
+  assert.equal(pi.records("rewind-fork-pending").length, 2, "it is said once");
+  await pi.emit("session_shutdown");
+
+  pi = await start({ initialize: { $error: [1, "not here"] } });
+  pi.append(earlier);
+  assert.deepEqual(await pi.emit("session_before_fork", { entryId: "e1" }), [undefined]);
+  assert.deepEqual(pi.records("rewind-fork-pending").at(-1), { v: 2 }, "where rewind is off");
 });
 
 test("the plugin of OpenCode rejects no message and no tool, whatever goes wrong", async () => {
