@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"github.com/klauspost/compress/zlib"
@@ -334,8 +335,8 @@ func (t *temp) install(path string, sync bool, share func(string) error) error {
 		}
 	}
 	if err := rename(t.path, path); err != nil {
-		if isLoose(path) {
-			return nil // Windows does not replace what somebody has open
+		if runtime.GOOS == "windows" && isLoose(path) {
+			return nil // it does not replace what somebody has open
 		}
 		return err
 	}
