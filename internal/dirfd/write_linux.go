@@ -151,10 +151,10 @@ func (d *Dir) Symlink(target, name string) error {
 
 // RenameNoReplace renames within the directory. If the new name exists, the
 // error is [io/fs.ErrExist] and nothing changed. On file systems without
-// RENAME_NOREPLACE a regular file is linked and unlinked, which keeps that
-// promise; for anything else the name is looked at first, and a name that
-// another process makes in that moment is replaced if the system's rename
-// does so.
+// RENAME_NOREPLACE a file or link is linked and unlinked, which keeps that
+// promise: nobody else may know the old name. For anything else, and where there
+// are no hard links, the name is looked at first, and a name that another process
+// makes in that moment is replaced if the system's rename does so.
 func (d *Dir) RenameNoReplace(from, to string) error {
 	if err := plain(from); err != nil {
 		return pathError("rename", from, err)
@@ -190,7 +190,7 @@ func (d *Dir) renameWithoutHelp(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if st.Mode.Type() == tree.File {
+	if t := st.Mode.Type(); t == tree.File || t == tree.Symlink { // no link is followed
 		if err = unix.Linkat(d.fd, from, d.fd, to, 0); err == nil {
 			return unix.Unlinkat(d.fd, from, 0)
 		}

@@ -92,3 +92,27 @@ func TestWhatTakesTheNameOfAFileThatIsTakenAwayIsNotLost(t *testing.T) {
 		must(t, os.Remove(filepath.Join(root, "away")))
 	}
 }
+
+// TestWhatIsMadeWhereALinkIsPutIsNotReplaced plays a file system without
+// RENAME_NOREPLACE, and a program that makes a file at the very moment.
+func TestWhatIsMadeWhereALinkIsPutIsNotReplaced(t *testing.T) {
+	root := t.TempDir()
+	d := open(t, root)
+	for round := range 3000 {
+		must(t, d.Symlink("target", "new"))
+		made := make(chan error)
+		go func() {
+			f, err := os.OpenFile(filepath.Join(root, "name"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			if err == nil {
+				err = f.Close()
+			}
+			made <- err
+		}()
+		err, theirs := d.renameWithoutHelp("new", "name"), <-made
+		if (err == nil) == (theirs == nil) {
+			t.Fatalf("round %d: the link: %v, the file: %v: one of them must come too late", round, err, theirs)
+		}
+		_ = os.Remove(filepath.Join(root, "new"))
+		must(t, os.Remove(filepath.Join(root, "name")))
+	}
+}
