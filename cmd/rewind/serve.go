@@ -259,7 +259,7 @@ func (c *call) progress() func(engine.Progress) {
 			return
 		}
 		last = now
-		c.Notify("progress", struct {
+		c.Progress("progress", struct {
 			ID    json.RawMessage `json:"id"`
 			Step  string          `json:"step"`
 			Done  int             `json:"done"`

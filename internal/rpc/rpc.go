@@ -71,6 +71,20 @@ func (r *Request) Notify(method string, params any) {
 
 func (r *Request) size() int { return len(r.ID) + len(r.Method) + len(r.Params) }
 
+// Progress sends a notification that may as well be lost: where the client has not
+// read the last one yet, nothing is sent. It never waits for the client, for whoever
+// tells how far he is may hold what others wait for.
+func (r *Request) Progress(method string, params any) {
+	s := r.server
+	if !s.telling.TryLock() {
+		return
+	}
+	go func() {
+		defer s.telling.Unlock()
+		s.send(notification{JSONRPC: "2.0", Method: method, Params: params})
+	}()
+}
+
 // A Handler carries out one request. The context ends when the request is
 // cancelled; the result is what JSON can encode.
 type Handler func(ctx context.Context, r *Request) (any, error)
@@ -115,8 +129,9 @@ type server struct {
 	handle Handler
 	queue  chan task
 
-	mu  sync.Mutex // held while a line is written
-	out io.Writer
+	mu      sync.Mutex // held while a line is written
+	out     io.Writer
+	telling sync.Mutex // held while a progress is written; before mu
 
 	mapMu   sync.Mutex                    // guards what follows
 	running map[string]context.CancelFunc // by id: requests that are not answered yet
@@ -153,6 +168,8 @@ func (s *server) carryOut(t task) {
 		result, err = s.handle(t.ctx, t.req)
 	}
 	cancelled := t.ctx.Err() != nil
+	s.telling.Lock() // the answer comes behind what was told of its progress
+	defer s.telling.Unlock()
 	s.forget(t.req)
 	if err == nil {
 		if result == nil {

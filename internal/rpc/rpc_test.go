@@ -250,6 +250,37 @@ func TestNotificationsComeBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+func TestWhoTellsOfHisProgressDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
+	done := make(chan struct{})
+	c := start(t, func(_ context.Context, r *Request) (any, error) {
+		if r.Method == "other" {
+			return "y", nil
+		}
+		for n := range 100 {
+			r.Progress("progress", map[string]int{"n": n})
+		}
+		close(done)
+		return "x", nil
+	})
+	c.send(request(1, "m"))
+	<-done // nothing was read so far, and a pipe of this kind holds nothing
+	for last := -1; ; {
+		m := c.next()
+		if string(m.ID) == "1" {
+			break
+		}
+		var p struct{ N int }
+		if err := json.Unmarshal(m.Params, &p); err != nil || m.Method != "progress" || p.N <= last {
+			t.Fatalf("%+v after %d: %v", m, last, err)
+		}
+		last = p.N
+	}
+	c.send(request(2, "other"))
+	if m := c.next(); string(m.ID) != "2" {
+		t.Fatalf("after the answer: %+v", m)
+	}
+}
+
 func TestEndOfInputFinishesWhatCameBefore(t *testing.T) {
 	var out strings.Builder
 	in := strings.NewReader(request(1, "a") + "\n" + request(2, "b")) // the last line has no end
