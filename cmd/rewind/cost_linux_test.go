@@ -144,7 +144,7 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 		{"locked or unlocked", 39, []string{"flock"}},
 		{"asked what kind of file it is", 6, []string{"fcntl"}},
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 540, []string{"all"}},
+		{"all", 560, []string{"all"}},
 	}
 	within(t, quietest(4, limits, func() map[string]float64 { return each(count(few), count(many), many-few) }), limits)
 }
