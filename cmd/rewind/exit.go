@@ -88,6 +88,9 @@ func sentence(ctx context.Context, err error) string {
 		return "make room on the disk, and try again: " + err.Error()
 	}
 	if path := (*fs.PathError)(nil); errors.As(err, &path) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && slices.Contains(storeFiles, filepath.Base(path.Path)) {
+		if errors.Is(err, syscall.EROFS) {
+			return err.Error() + ": the store may not be written: mount its file system for writing, or \"rewind --no-git\" records into your own state directory"
+		}
 		return err.Error() + ": the store may not be written: permit that (own it, or chmod u+w), or \"rewind --no-git\" keeps one in your own state directory"
 	}
 	switch {

@@ -95,6 +95,7 @@ func TestAnErrorSaysWhatToDoInPlaceOfTheWordsOfGo(t *testing.T) {
 		{full, "make room on the disk, and try again: write f: no space left on device"},
 		{&os.PathError{Op: "open", Path: "g/.git/rewind/store.db.lock", Err: syscall.EACCES},
 			"open g/.git/rewind/store.db.lock: permission denied: the store may not be written: permit that (own it, or chmod u+w), or \"rewind --no-git\" keeps one in your own state directory"},
+		{&os.PathError{Op: "open", Path: "g/.git/rewind/store.db.lock", Err: syscall.EROFS}, "open g/.git/rewind/store.db.lock: read-only file system: the store may not be written: mount its file system for writing, or \"rewind --no-git\" records into your own state directory"},
 		{&os.PathError{Op: "open", Path: "f", Err: syscall.EACCES}, "open f: permission denied"},
 		{errNotAnswered, "interrupted at the question; nothing was changed"},
 	} {

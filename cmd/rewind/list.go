@@ -68,7 +68,7 @@ func worthALine(s *engine.Snapshot) bool { return !s.OfRestore() || s.Label() !=
 // onlyPaths is what a verb takes that has paths behind "--", and nothing before it.
 func onlyPaths(c *cobra.Command, args []string) error {
 	if n := c.ArgsLenAtDash(); n < 0 && len(args) > 0 || n > 0 {
-		return fmt.Errorf("%q is too much: it takes no arguments (put paths after --)", args[0])
+		return fmt.Errorf("%q is too much: paths stand behind --, as in: %s -- %s", args[0], c.CommandPath(), args[0])
 	} else if n == 0 && len(args) == 0 { // a list of paths that came out empty does not mean everything
 		return errors.New("no path stands behind --")
 	}

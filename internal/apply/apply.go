@@ -22,7 +22,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -138,7 +137,7 @@ type Outcome struct {
 func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Options) (Outcome, error) {
 	a, err := newApplier(root, src, opt)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("apply: %w", err)
+		return Outcome{}, err
 	}
 	defer a.close()
 	steps = Order(steps)
@@ -155,10 +154,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	byPath := func(a, b Note) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(a.out.Kept, byPath)
 	slices.SortStableFunc(a.out.Conflicts, byPath)
-	if err != nil {
-		return a.out, fmt.Errorf("apply: %w", err)
-	}
-	return a.out, nil
+	return a.out, err
 }
 
 type applier struct {

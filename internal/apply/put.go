@@ -124,6 +124,17 @@ func (a *applier) abandon(j job) {
 // the time nobody knows.
 var errSpecial = errors.New("a pipe, socket or device stands here")
 
+// notRecorded is the [ErrChanged] of something that lies where the plan expects
+// nothing. It does not say that somebody changed it: a file that may not be read
+// looks the same, and may have been there all the time.
+type notRecorded struct{}
+
+func (notRecorded) Error() string {
+	return "what is there was not recorded: it was left out, as a file that may not be read, or came since"
+}
+
+func (notRecorded) Is(target error) bool { return target == ErrChanged }
+
 // unlike says why what lies at the path stays. Where the plan expects nothing
 // it may have been there all the time: unreadable, or of a kind that nobody
 // records.
@@ -132,7 +143,7 @@ func (s *Step) unlike(now dirfd.Stat) error {
 	case t != tree.Absent && t != tree.Dir && t != tree.File && t != tree.Symlink:
 		return errSpecial
 	case s.Have.absent() && t != tree.Dir:
-		return fmt.Errorf("%w: what is there was not recorded", ErrChanged)
+		return notRecorded{}
 	}
 	return changed(now)
 }

@@ -1,9 +1,9 @@
 package apply_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -24,13 +24,16 @@ func TestAConflictSaysWhatWasInTheWayAllTheTime(t *testing.T) {
 	}
 	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1})
 	must(t, err)
-	want := map[string]string{"pipe": "a pipe, socket or device stands here", "unseen": "what is there was not recorded"}
+	want := map[string]string{"pipe": "a pipe, socket or device stands here", "unseen": "what is there was not recorded: it was left out, as a file that may not be read, or came since"}
 	if len(out.Conflicts) != len(want) || out.Written > 0 {
 		t.Fatalf("%+v", out)
 	}
 	for _, c := range out.Conflicts {
-		if !strings.HasSuffix(c.Reason, want[c.Path]) || c.Path == "pipe" && c.Reason != want[c.Path] {
+		if c.Reason != want[c.Path] {
 			t.Errorf("%s: %s", c.Path, c.Reason)
+		}
+		if c.Path == "unseen" && !errors.Is(c.Err, apply.ErrChanged) {
+			t.Errorf("%s is no conflict of a path that is not as the plan expects it: %v", c.Path, c.Err)
 		}
 	}
 	if got, err := os.ReadFile(filepath.Join(root, "unseen")); err != nil || string(got) != "theirs" {
