@@ -62,7 +62,7 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 	}
 	other, err := e.Resolve(ctx, name)
 	if digits := strings.Trim(name, "0123456789abcdef") == ""; digits && pins[name].IsZero() && (errors.Is(err, engine.ErrAmbiguous) || err == nil && other.ID != s.ID) {
-		return fmt.Errorf("%w: a pin cannot be called %q: the id of another snapshot begins with it", engine.ErrRefused, name)
+		return usageError{fmt.Errorf("%w: a pin cannot be called %q: the id of another snapshot begins with it", engine.ErrRefused, name)}
 	}
 	if err := e.Pin(ctx, name, s.ID); err != nil {
 		if errors.Is(err, engine.ErrRefused) && s.Source == nil { // it is ours, so that the name is at fault

@@ -169,6 +169,14 @@ func Within(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
+// nowhere says why nobody knows where the current directory is.
+func nowhere(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the current directory is gone (%w): go to another one", err)
+	}
+	return fmt.Errorf("the current directory cannot be read (%w): permit that, or go to another one", err)
+}
+
 // realPath makes the path of a directory absolute and resolves its symbolic links.
 func realPath(dir string) (string, error) {
 	if dir == "" {
@@ -176,7 +184,7 @@ func realPath(dir string) (string, error) {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("the current directory is gone (%w): go to another one", err)
+		return "", nowhere(err)
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, os.ErrNotExist) {
