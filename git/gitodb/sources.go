@@ -22,19 +22,26 @@ const alternateBytesMax = 1 << 20
 // are read once, at the first question; git too never looks at them again.
 func (d *DB) all() []*source {
 	d.load.Do(func() {
-		d.addSource(d.dir, 0)
+		d.addSource(d.dir, 0, map[string]bool{})
 		_ = d.dropTaken() // those of directories that are no longer used
 	})
 	return d.sources
 }
 
-func (d *DB) addSource(dir string, depth int) {
+// addSource adds a directory and those that it names, each once. A directory is known
+// by its place without links: a link to the directory in which it lies gives that one
+// ever new names: forty such links give it a hundred million within five levels.
+func (d *DB) addSource(dir string, depth int, seen map[string]bool) {
 	dir = filepath.Clean(dir)
-	if slices.ContainsFunc(d.sources, func(s *source) bool { return s.dir == dir }) {
-		return
-	}
 	if st, err := os.Stat(dir); depth > 0 && (err != nil || !st.IsDir()) {
 		return
+	}
+	if depth > 0 {
+		real := realPath(dir)
+		if seen[real] {
+			return
+		}
+		seen[real] = true
 	}
 	d.sources = append(d.sources, &source{dir: dir, alg: d.alg, taken: d.taken[dir]})
 	delete(d.taken, dir)
@@ -42,16 +49,28 @@ func (d *DB) addSource(dir string, depth int) {
 	if err != nil || depth == alternateDepthMax {
 		return
 	}
+	if depth == 0 { // only here, so that a repository without alternates is not asked
+		seen[realPath(dir)] = true
+	}
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		path := alternate(string(line))
 		switch {
 		case path == "":
 		case filepath.IsAbs(path):
-			d.addSource(path, depth+1)
+			d.addSource(path, depth+1, seen)
 		default:
-			d.addSource(filepath.Join(dir, path), depth+1)
+			d.addSource(filepath.Join(dir, path), depth+1, seen)
 		}
 	}
+}
+
+// realPath returns a directory's path without links, or the path as it is where that
+// cannot be told.
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 // alternate returns the directory that a line of info/alternates names, or ""
