@@ -361,3 +361,32 @@ func TestTheLastHookOfAnAgentIsRemembered(t *testing.T) {
 		t.Errorf("of another agent: %+v", seen)
 	}
 }
+
+func TestTheLastOfTwoHooksIsKnownWithinOneTickOfTheFileSystem(t *testing.T) {
+	for _, failing := range []int{0, 1, 2, 3} {
+		w := newWorld(t)
+		at := time.Now()
+		for i := range 4 {
+			w.take = func(context.Context, *Event) ([]string, error) {
+				if i != failing {
+					return nil, nil
+				}
+				return nil, errors.New("the disk is full")
+			}
+			w.call("claude", "", fmt.Sprintf(`{"session_id":"%d","hook_event_name":"UserPromptSubmit","prompt":"words","prompt_id":"p"}`, (i+failing)%4))
+		}
+		dir := filepath.Join(w.env["XDG_STATE_HOME"], "rewind", "hooks")
+		list, err := os.ReadDir(dir)
+		if err != nil || len(list) != 4 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		for _, entry := range list {
+			if err := os.Chtimes(filepath.Join(dir, entry.Name()), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if seen := LastSeen(w.getenv, "claude"); (seen.Fail != "") != (failing == 3) {
+			t.Errorf("the hook %d of 4 failed: %+v", failing, seen)
+		}
+	}
+}

@@ -229,16 +229,18 @@ func (w *Worker) Work(ctx context.Context, task []byte) error {
 			lines = append(lines, "nothing was recorded: "+s.Last.Fail)
 		}
 	}
-	for i, line := range append(lines, whole) {
+	for i, line := range lines {
 		if _, err := io.WriteString(w.Output, line+"\n"); err != nil {
 			s.Tell = append(s.Tell, lines[i:]...)
 			break
 		}
 	}
-	if s.held == nil {
-		return err
+	if s.held != nil {
+		err = s.close()
 	}
-	return s.close()
+	// The end is told last: when the hook returns, what came of it is remembered.
+	_, _ = io.WriteString(w.Output, whole+"\n")
+	return err
 }
 
 // wants completes an event by what is known of its session, and reports whether it

@@ -40,6 +40,7 @@ const (
 	sessionMax  = 1 << 20
 	rememberMax = 2048                // files, and each list of sentences
 	staleAfter  = 30 * 24 * time.Hour // an older file is of a conversation that has ended
+	tickMax     = 2 * time.Second     // how coarse the time of a file may be: FAT counts in two seconds
 )
 
 // sessionsDir is where the files of sessions lie.
@@ -150,7 +151,9 @@ type Seen struct {
 }
 
 // LastSeen returns the last hook of an agent that is remembered, the zero Seen if none
-// is.
+// is. Two hooks may have come within one tick of the clock of the file system, so the
+// time that the hook wrote itself decides, and a file's own time only says which files
+// need not be read.
 func LastSeen(getenv func(string) string, agent string) (last Seen) {
 	dir, err := sessionsDir(getenv)
 	if err != nil {
@@ -162,16 +165,19 @@ func LastSeen(getenv func(string) string, agent string) (last Seen) {
 	}
 	for _, entry := range list {
 		info, err := entry.Info()
-		if err != nil || !strings.HasPrefix(entry.Name(), agent+"-") || !info.ModTime().After(last.Time) {
+		if err != nil || !strings.HasPrefix(entry.Name(), agent+"-") || info.ModTime().Add(tickMax).Before(last.Time) {
 			continue
 		}
 		text, err := durable.ReadFile(filepath.Join(dir, entry.Name()), sessionMax)
 		if err != nil {
 			continue
 		}
-		s := session{}
-		if last = (Seen{Time: info.ModTime()}); json.Unmarshal(text, &s) == nil && s.Last != nil {
-			last.Dir, last.Fail = s.Last.Dir, s.Last.Fail
+		s, seen := session{}, Seen{Time: info.ModTime()}
+		if json.Unmarshal(text, &s) == nil && s.Last != nil {
+			seen = *s.Last
+		}
+		if seen.Time.After(last.Time) {
+			last = seen
 		}
 	}
 	return last
