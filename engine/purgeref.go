@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -93,9 +94,10 @@ func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrec
 		for _, id := range known {
 			x.done[id] = true
 		}
-		maps.Copy(x.done, v.Dropped())
+		d, other := v.Debt(false)
+		maps.Copy(x.done, d.Dropped)
 		x.known = known
-		return err
+		return errors.Join(err, other)
 	})
 	for _, r := range changed {
 		for id, now := range x.known {

@@ -278,10 +278,8 @@ func (e *Engine) writeRecord(u *records.Update, held *mirror.Held, way *mirror.W
 		}
 		return last, true, errors.Join(err, u.AddPoint(last, s.Points[0]), e.sessions().Remember(u))
 	}
-	for _, row := range way.Settled() {
-		if err := u.Settle(row); err != nil {
-			return nil, false, err
-		}
+	if err := way.Settle(u); err != nil {
+		return nil, false, err
 	}
 	return s, false, e.addRecord(u, s, !way.GitFirst())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/git/gitbridge"
@@ -14,26 +15,13 @@ import (
 // foldEvery is after how many snapshots the chain in git is folded.
 const foldEvery = 256
 
-// debt reads what git may lack.
-func (m *Mirror) debt(ctx context.Context) (d records.Debt, err error) {
+// debt reads what git may lack, as [records.View.Debt] does.
+func (m *Mirror) debt(ctx context.Context, all bool) (d records.Debt, err error) {
 	err = m.View(ctx, func(v *records.View) error {
-		d, err = v.Debt()
+		d, err = v.Debt(all)
 		return err
 	})
 	return d, err
-}
-
-// refKeeps reports whether the ref can be read and keeps the newest snapshot
-// that was brought into git. If not, it was deleted, set back, or broken.
-func (m *Mirror) refKeeps(ctx context.Context, d records.Debt) bool {
-	err := m.git().Sound()
-	switch {
-	case errors.Is(err, gitbridge.ErrBroken):
-		return len(d.Newest) == 0
-	case errors.Is(err, gitbridge.ErrUnsupportedRepository):
-		return true // nobody can tell, and nothing of ours could be done about it
-	}
-	return d.Witness.IsZero() || m.git().Keeps(ctx, d.Witness)
 }
 
 // Bridge brings every pending snapshot into git, oldest first, mends a ref that
@@ -46,9 +34,11 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 	}
 	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
 	_ = m.git().Replenish(load) // what hinders it is met below, or by the next command
-	d, err := m.debt(ctx)
-	if err == nil && !m.refKeeps(ctx, d) {
-		err = m.mend(ctx)
+	d, err := m.debt(ctx, false)
+	if err == nil {
+		if keeps, _ := m.refKeeps(ctx, d); !keeps {
+			err = m.mend(ctx)
+		}
 	}
 	if err != nil {
 		return err
@@ -59,7 +49,7 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 // settleDebt brings into git what is pending, and takes out of the ref what was
 // dropped. The ref is sound.
 func (m *Mirror) settleDebt(ctx context.Context) error {
-	d, err := m.debt(ctx)
+	d, err := m.debt(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -79,14 +69,14 @@ func (m *Mirror) settleDebt(ctx context.Context) error {
 
 // Pending counts the snapshots that are not in git yet.
 func (m *Mirror) Pending(ctx context.Context) (int, error) {
-	d, err := m.debt(ctx)
+	d, err := m.debt(ctx, false)
 	_, rest := m.bridged(ctx, d.Pending)
 	return len(rest), err
 }
 
 // bridged returns the rows whose snapshots are in git, for the next snapshot to
 // settle.
-func (m *Mirror) bridged(ctx context.Context, rows []records.Pending) (done, rest []records.Pending) {
+func (m *Mirror) bridged(ctx context.Context, rows []records.Counted) (done, rest []records.Counted) {
 	for _, row := range rows {
 		if m.git().Keeps(ctx, row.ID) {
 			done = append(done, row)
@@ -102,24 +92,15 @@ func (m *Mirror) bridged(ctx context.Context, rows []records.Pending) (done, res
 // transaction would make every snapshot wait for the disk twice more. If a loss of
 // power sets the ref back meanwhile, the row is still there, and the snapshot goes
 // into git again.
-func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
+func (m *Mirror) settle(ctx context.Context, rows []records.Counted) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fold := false
 	if len(rows) == 1 && rows[0].Recorded && !folds(rows[0]) {
 		return nil
 	}
-	err := m.Update(ctx, func(u *records.Update) error {
-		for _, row := range rows {
-			fold = fold || folds(row)
-			if err := u.Settle(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil && fold {
+	err := m.Update(ctx, func(u *records.Update) error { return u.Settle(records.Kept{}, rows...) })
+	if err == nil && slices.ContainsFunc(rows, folds) {
 		// If it fails, the chain stays long. That only costs git time, and the
 		// next fold makes up for it.
 		_ = m.git().Fold(ctx)
@@ -128,7 +109,7 @@ func (m *Mirror) settle(ctx context.Context, rows []records.Pending) error {
 }
 
 // folds reports whether the chain is folded after this row's snapshot.
-func folds(row records.Pending) bool { return row.Number > 0 && row.Number%foldEvery == 0 }
+func folds(row records.Counted) bool { return row.Number > 0 && row.Number%foldEvery == 0 }
 
 // bridgeOne writes what git lacks of one snapshot and appends it to the ref. The ref
 // must still keep the snapshot that after names. A snapshot that is pruned or purged, before or

@@ -75,7 +75,7 @@ func (s *Known) Read(v *records.View) (err error) {
 	if s.moves, err = movesOf(v); err != nil {
 		return err
 	}
-	if s.debt, err = v.Debt(); err == nil {
+	if s.debt, err = v.Debt(false); err == nil {
 		s.Last, err = v.Last()
 	}
 	return err
@@ -86,6 +86,7 @@ type Glance struct {
 	Head   gitbridge.Head // what HEAD named; zero where that is broken
 	Adrift bool           // the ref does not keep what it did
 
+	kept records.Kept // up to where it does
 	done chan struct{}
 }
 
@@ -111,7 +112,8 @@ func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
 		m.git().Refresh()
 		g.Head, _ = m.git().Head()
 		if d, read := <-debt; read {
-			g.Adrift = !m.refKeeps(ctx, d)
+			keeps, kept := m.refKeeps(ctx, d)
+			g.Adrift, g.kept = !keeps, kept
 		}
 	}()
 	return func(s *Known, err error) error {

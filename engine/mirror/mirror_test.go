@@ -141,10 +141,11 @@ func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.View(ctx, func(v *records.View) error {
-		if !v.Dropped()[id] {
+		d, err := v.Debt(false)
+		if !d.Dropped[id] {
 			t.Error("nobody is told to let go of what was not recorded")
 		}
-		return nil
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}

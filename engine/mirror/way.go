@@ -29,8 +29,8 @@ type Way struct {
 	memory  Memory
 	id      oid.ID
 	commit  []byte
-	settled []records.Pending // pending snapshots that git has now
-	older   []records.Pending // the other pending ones, which go into git before this one
+	settled []records.Counted // pending snapshots that git has now
+	older   []records.Counted // the other pending ones, which go into git before this one
 	savedAs oid.ID            // as which snapshot the state was recorded; zero: it was not
 
 	order order
@@ -157,7 +157,7 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 
 // settles reports whether the way has just found that the ref keeps a snapshot.
 func (w *Way) settles(id oid.ID) bool {
-	return slices.ContainsFunc(w.settled, func(row records.Pending) bool { return row.ID == id })
+	return slices.ContainsFunc(w.settled, func(row records.Counted) bool { return row.ID == id })
 }
 
 // tree returns a tree that is in memory. Where git lost something all of them are read.
@@ -199,9 +199,15 @@ func (w *Way) source(ctx context.Context, ids []oid.ID, recorded func(context.Co
 // GitFirst reports whether git keeps the snapshot before it is recorded.
 func (w *Way) GitFirst() bool { return w.order == gitFirst }
 
-// Settled are older snapshots that were pending and that git has now. They are to
-// be settled when this one is recorded.
-func (w *Way) Settled() []records.Pending { return w.settled }
+// Settle notes, in the transaction that records the snapshot, what was found of git:
+// which older snapshots it has that were pending, and up to where the ref keeps all.
+func (w *Way) Settle(u *records.Update) error {
+	var kept records.Kept
+	if w.at.Glance != nil {
+		kept = w.at.Wait().kept
+	}
+	return u.Settle(kept, w.settled...)
+}
 
 // Recorded is told under which id the state was recorded, zero if it was not. It
 // may be another id than this snapshot's: another process was faster and recorded

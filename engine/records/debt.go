@@ -10,29 +10,33 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Pending is a snapshot that may not be in git yet.
-type Pending struct {
+// A Counted is a snapshot with its number, and what is known of git's having it.
+type Counted struct {
 	ID       oid.ID
+	Number   uint64 // counts the snapshots of the store up to this one, and is never used twice; 0: not known
 	Recorded bool   // the store has a record of it
-	Number   uint64 // counts the snapshots of the store up to this one; 0: not known
+	Pending  bool   // it may not be in git yet
 
-	key []byte
+	key []byte // of its row among those that are pending
 }
 
 // A Debt is what the store knows that git may still lack.
 type Debt struct {
-	Pending []Pending       // snapshots that may not be in git yet, oldest first
+	Pending []Counted       // snapshots that may not be in git yet, oldest first
 	Dropped map[oid.ID]bool // snapshots that the ref is to let go of
 	Newest  []oid.ID        // the newest snapshots, up to the first that is not pending
 	Witness oid.ID          // that one: a ref that does not keep it has lost something; zero: there is none
+	Kept    Kept            // up to where the ref was found to keep everything
+	Since   []Counted       // the snapshots that are whole and came since then, in no order. Where these are very many, Kept is zero
 }
 
-// Debt reads what git may lack; nothing without git.
-func (v *View) Debt() (d Debt, err error) {
+// Debt reads what git may lack; nothing without git. With all, nothing counts that was
+// found before: then Kept is zero, and Since has every snapshot that is whole.
+func (v *View) Debt(all bool) (d Debt, err error) {
 	if !v.owner.Git {
 		return d, nil
 	}
-	d.Dropped = v.Dropped()
+	d.Dropped = v.dropped()
 	pending := map[oid.ID]bool{}
 	for key, value := range v.Table(tablePending).All() {
 		id, err := oid.FromBytes(value)
@@ -41,30 +45,69 @@ func (v *View) Debt() (d Debt, err error) {
 		}
 		pending[id] = true
 		seq, err := v.Table(tableByID).Value(id.Bytes())
-		row := Pending{key: key, ID: id, Recorded: err == nil && bytes.Equal(seq, key)}
+		row := Counted{key: key, ID: id, Pending: true, Recorded: err == nil && bytes.Equal(seq, key)}
 		if len(key) == 8 {
 			row.Number = binary.BigEndian.Uint64(key)
 		}
 		d.Pending = append(d.Pending, row)
 	}
-	for s, err := range v.Snapshots() {
-		if err != nil {
-			return d, err
-		}
-		if s.Lost == "" {
-			d.Newest = append(d.Newest, s.ID)
-		}
-		if s.Lost == "" && !pending[s.ID] {
-			d.Witness = s.ID
-			break
-		}
+	if !all {
+		d.Kept = v.kept()
 	}
-	return d, nil
+	if err = v.newest(&d, pending); err == nil && all {
+		d.Since, err = v.counted(pending)
+	}
+	return d, err
 }
 
-// Settle forgets that a snapshot is pending, if the row is still about it. One
-// that was pruned or purged on its way into git goes from there again.
-func (u *Update) Settle(p Pending) error {
+// newest reads the newest snapshots, as far back as a debt wants to know of them.
+func (v *View) newest(d *Debt, pending map[oid.ID]bool) error {
+	for key, value := range v.Table(tableSnapshots).Backward() {
+		if len(key) != 8 {
+			return fmt.Errorf("%w: the number of a snapshot: %x", ErrDamaged, key)
+		}
+		number := binary.BigEndian.Uint64(key)
+		if len(d.Since) == sinceMax {
+			d.Kept, d.Since = Kept{}, nil
+		}
+		since := !d.Kept.Tip.IsZero() && number > d.Kept.Upto
+		if !d.Witness.IsZero() && !since {
+			break
+		}
+		s, err := row{key: key, value: value}.decode()
+		if err != nil {
+			return err
+		}
+		if s.Lost != "" {
+			continue
+		}
+		if d.Witness.IsZero() {
+			d.Newest = append(d.Newest, s.ID)
+		}
+		if d.Witness.IsZero() && !pending[s.ID] {
+			d.Witness = s.ID
+		}
+		if since {
+			d.Since = append(d.Since, Counted{ID: s.ID, Number: number, Recorded: true, Pending: pending[s.ID]})
+		}
+	}
+	return nil
+}
+
+// Settle notes what was found of the ref: up to where it keeps everything, if that is
+// known, and the snapshots that git has now. These are not pending any more, if their rows
+// are still about them. One that was pruned or purged on its way into git goes from there
+// again.
+func (u *Update) Settle(k Kept, list ...Counted) error {
+	for _, p := range list {
+		if err := u.settle(p); err != nil {
+			return err
+		}
+	}
+	return u.keep(k)
+}
+
+func (u *Update) settle(p Counted) error {
 	recorded, err := u.Recorded(p.ID)
 	if err != nil {
 		return err
@@ -81,8 +124,8 @@ func (u *Update) Settle(p Pending) error {
 	return errors.Join(err, u.remove(tablePending, p.key))
 }
 
-// Dropped returns the snapshots that the ref is to let go of.
-func (v *View) Dropped() map[oid.ID]bool {
+// dropped returns the snapshots that the ref is to let go of.
+func (v *View) dropped() map[oid.ID]bool {
 	out := map[oid.ID]bool{}
 	for key := range v.Table(tableDropped).All() {
 		if id, err := oid.FromBytes(key); err == nil {
@@ -125,7 +168,11 @@ func (u *Update) SetLost(why map[oid.ID]string) error {
 		if s == nil || s.ID != id || s.Lost == reason {
 			continue
 		}
-		s.Lost = reason
+		if s.Lost = reason; reason == "" { // it was not counted among those that the ref keeps
+			if err := u.forgetKept(); err != nil {
+				return err
+			}
+		}
 		seq, err := u.rewrite(s)
 		if err != nil {
 			return err

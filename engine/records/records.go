@@ -36,6 +36,7 @@ const (
 	tableLeftovers  = "leftovers"    // worktree and path of a temporary file that a restore could not remove → 1
 	tableChanges    = "changes"      // sequence of a snapshot → Changed
 	tablePlaces     = "places"       // directory in which an agent's sessions lie → what it is
+	tableKept       = "kept"         // the ref → up to where it was found to keep everything
 )
 
 // set is the value of a row whose key says all.

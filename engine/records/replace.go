@@ -21,6 +21,9 @@ type Replacement struct {
 // finding them. One that was pruned meanwhile is left alone.
 func (u *Update) Replace(all []Replacement) error {
 	ids := map[oid.ID]oid.ID{}
+	if err := u.forgetKept(); err != nil { // git has none of the new ones, and they have old numbers
+		return err
+	}
 	for _, r := range all {
 		ids[r.Old] = r.New
 		if err := u.replaceRecord(r); err != nil {

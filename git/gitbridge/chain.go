@@ -107,3 +107,32 @@ func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 		}
 	}
 }
+
+// Grown returns the head of the chain, and the snapshots of the links that came since an
+// earlier one; with the zero id those of all links. Follows says that the chain leads to
+// that link, or can be read to its end. More than a thousand links are not searched for
+// one. The errors are those of [Repo.Sound], and the context's.
+func (r *Repo) Grown(ctx context.Context, from oid.ID) (tip oid.ID, snapshots map[oid.ID]bool, follows bool, err error) {
+	snapshots = map[oid.ID]bool{}
+	tip, err = r.tip()
+	if err != nil || tip == from {
+		return tip, snapshots, err == nil, err
+	}
+	n := 0
+	for l, err := range r.links(ctx, tip) {
+		n++
+		if ctx.Err() != nil {
+			return tip, nil, false, ctx.Err()
+		}
+		if err != nil || !from.IsZero() && n > chainMax {
+			return tip, snapshots, false, nil
+		}
+		for _, id := range l.snapshots {
+			snapshots[id] = true
+		}
+		if !from.IsZero() && l.last == from {
+			return tip, snapshots, true, nil
+		}
+	}
+	return tip, snapshots, from.IsZero(), nil
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
+)
+
+// A sweeper is other programs that do what they like with our ref.
+type sweeper struct {
+	*place
+	*rand.Rand
+	links []string // heads of the chain, of all that it ever was
+}
+
+// cut leaves of the ref what it happens to leave, in any order, on any link that was.
+func (s *sweeper) cut(e *Engine) string {
+	kept := slices.DeleteFunc(s.inRef(e), func(oid.ID) bool { return s.IntN(3) == 0 })
+	if s.IntN(2) == 0 {
+		slices.Reverse(kept)
+	}
+	if s.IntN(4) == 0 {
+		s.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
+	}
+	base := ""
+	if s.IntN(2) == 0 {
+		base = s.links[s.IntN(len(s.links))]
+		kept = kept[:min(len(kept), s.IntN(3))]
+	}
+	switch {
+	case len(kept) > 0:
+		return fmt.Sprintf("cut to %v on %q: %v", kept, base, s.relink(base, kept...))
+	case base != "":
+		s.git("update-ref", gitbridge.StoreRef, base)
+		return "set to " + base
+	}
+	s.git("update-ref", "-d", gitbridge.StoreRef)
+	return "deleted"
+}
+
+// step does something with the ref or the records, and tells what.
+func (s *sweeper) step(e *Engine) string {
+	switch s.IntN(12) {
+	case 0, 1, 2:
+		return s.cut(e)
+	case 3:
+		return fmt.Sprint("another program's snapshot ", s.hook(fmt.Sprint("hook ", s.IntN(5))))
+	case 4:
+		_, err := e.Prune(context.Background(), &PruneOptions{MaxSnapshots: 1 + s.IntN(12)})
+		s.must(err)
+		return "prune"
+	case 5:
+		s.write("secret", fmt.Sprint("of step ", s.Uint64()))
+		s.take(e)
+		_, err := e.Purge(context.Background(), []string{"secret"}, false)
+		s.must(err)
+		return "purge"
+	case 6:
+		s.git("pack-refs", "--all")
+		s.git("gc", "-q")
+		return "gc"
+	case 7:
+		_, err := e.Sync(context.Background())
+		s.must(err)
+		return "sync"
+	}
+	return ""
+}
+
+// TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt: others sweep our ref, and after the
+// next snapshot it keeps all that the store has a record of. REWIND_CUT_STEPS makes the
+// test longer.
+func TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt(t *testing.T) {
+	steps := 60
+	if n, err := strconv.Atoi(os.Getenv("REWIND_CUT_STEPS")); err == nil {
+		steps = n
+	}
+	p, e, _ := borrowed(t)
+	s := &sweeper{place: p, Rand: rand.New(rand.NewPCG(seed.Of(t), 1))}
+	var log []string
+	for i := range steps {
+		s.links = append(s.links, p.git("rev-parse", gitbridge.StoreRef))
+		log = append(log, s.step(e))
+		if s.IntN(2) == 0 {
+			e = p.open()
+		}
+		p.write("file", fmt.Sprint("step ", i))
+		log = append(log, fmt.Sprint("snapshot ", p.take(e).ID))
+		kept := p.inRef(e)
+		for _, id := range p.records(e) {
+			if !slices.Contains(kept, id) {
+				t.Fatalf("step %d of %d: the ref does not keep %v, after %q", i, steps, id, log[max(0, len(log)-8):])
+			}
+		}
+	}
+	p.wantClean(e)
+}
