@@ -74,6 +74,7 @@ type loader struct {
 	included int  // files
 	bytes    int  // of all files
 	any      bool // conditions of includes are not asked: each may hold
+	remotes  remotes
 }
 
 // ReadFile reads one file of git's syntax and what it includes; includes under
@@ -255,6 +256,9 @@ func (l *loader) add(s Setting) error {
 	if len(l.settings) == settingsMax {
 		return s.fault(fmt.Sprintf("more than %d settings", settingsMax))
 	}
+	if err := l.remotes.check(&s); err != nil {
+		return err
+	}
 	l.settings = append(l.settings, s)
 	rest, isInclude := strings.CutPrefix(s.Name, "include")
 	if !isInclude {
@@ -265,9 +269,14 @@ func (l *loader) add(s Setting) error {
 		if !ok {
 			return nil
 		}
-		if condition, ok = strings.CutSuffix(condition, ".path"); !ok || !l.holds(condition, &s) {
+		if condition, ok = strings.CutSuffix(condition, ".path"); !ok {
 			return nil
 		}
+		if holds, err := l.holds(condition, &s); err != nil || !holds {
+			return err
+		}
+		l.remotes.under++
+		defer func() { l.remotes.under-- }()
 	}
 	if s.Bare {
 		return s.fault("no path")
@@ -293,31 +302,32 @@ func (l *loader) add(s Setting) error {
 	return err
 }
 
-// holds reports whether the condition of an includeIf holds. A condition about
-// remotes (hasconfig) is taken as false: no setting that matters here can
-// depend on where a repository is pushed to. So are conditions not known yet.
-func (l *loader) holds(condition string, s *Setting) bool {
+// holds reports whether the condition of an includeIf holds. One that is not known
+// does not.
+func (l *loader) holds(condition string, s *Setting) (bool, error) {
 	if l.any || l.layout == nil {
-		return l.any
+		return l.any, nil
 	}
 	kind, pattern, ok := strings.Cut(condition, ":")
 	if !ok {
-		return false
+		return false, nil
 	}
 	switch kind {
 	case "gitdir":
-		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Exact)
+		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Exact), nil
 	case "gitdir/i":
-		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Fold)
+		return l.liesIn(l.layout.GitDir, pattern, s, wildmatch.Fold), nil
 	case "worktree":
-		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Exact)
+		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Exact), nil
 	case "worktree/i":
-		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Fold)
+		return l.liesIn(l.layout.Worktree, pattern, s, wildmatch.Fold), nil
 	case "onbranch":
 		branch := l.branch()
-		return branch != "" && wildmatch.Compile(below(pattern), wildmatch.Exact).Match([]byte(branch))
+		return branch != "" && wildmatch.Compile(below(pattern), wildmatch.Exact).Match([]byte(branch)), nil
+	case "hasconfig":
+		return l.hasRemote(pattern)
 	}
-	return false
+	return false, nil
 }
 
 // below makes a pattern that ends in a slash match everything below.

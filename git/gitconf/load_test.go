@@ -131,6 +131,62 @@ func TestConditionsHoldAsInGit(t *testing.T) {
 	checkConfig(t, p, "src/linked")
 }
 
+func TestAConditionAboutRemotesHoldsAsInGit(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q", "r")
+	conditions := []string{
+		"https://host/firm/**", "https://host/firm/*", "https://host/**", "https://**", "**", "*", "**/firm/**", "https://host/firm/a.git", "HTTPS://host/**", "git@host:firm/*",
+		"git@host:**", "git@*:firm/b.git", "git@host:firm/", "", "https://host/firm/", "*/firm/*", "https:?//host/**", "https:/[/]host/**", "nothing", "file://**", "**/**",
+	}
+	var global strings.Builder
+	global.WriteString("[hit]\n\tbefore = 1\n")
+	for i, c := range conditions {
+		fmt.Fprintf(&global, "[includeIf %q]\n\tpath = inc%d\n", "hasconfig:remote.*.url:"+c, i)
+		p.write(fmt.Sprintf("home/inc%d", i), fmt.Sprintf("[hit]\n\tc%d = %s\n", i, c))
+	}
+	global.WriteString("[includeIf \"hasconfig:remote.origin.url:**\"]\n\tpath = inc0\n[includeIf \"hasconfig:**\"]\n\tpath = inc0\n")
+	p.write("home/.gitconfig", global.String())
+	hits := func() int {
+		n := 0
+		for _, s := range checkConfig(t, p, "r").Settings() {
+			if strings.HasPrefix(s.Name, "hit.c") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := hits(); n != 0 {
+		t.Errorf("%d conditions hold without a remote", n)
+	}
+	p.git("r", "config", "remote.origin.url", "https://host/firm/a.git") // read after the conditions
+	if n := hits(); n < 5 || n == len(conditions) {
+		t.Errorf("%d conditions hold; that proves nothing", n)
+	}
+	p.git("r", "config", "--add", "remote.origin.url", "git@host:firm/b.git")
+	p.git("r", "config", "remote.other.pushUrl", "nothing")
+	hits()
+	p.write("home/.gitconfig", global.String()+"[remote \"a.url\"]\n\turl = file:///c\n[remote]\n\turl = nothing\n[remote \"bare\"]\n\turlx = nothing\n")
+	hits()
+	p.git("r", "config", "includeIf.hasconfig:remote.*.url:file://**.path", "../inc")
+	p.write("r/inc", "[hit]\n\tcLocal = 1\n[include]\n\tpath = further\n")
+	p.write("r/further", "[hit]\n\tcFurther = 1\n")
+	hits()
+	// A remote in what a condition includes is refused, whatever the condition.
+	p.write("r/further", "[remote \"deep\"]\n\turl = https://host/deep\n")
+	checkConfig(t, p, "r")
+	p.write("r/further", "")
+	hits()
+	p.git("r", "config", "includeIf.gitdir:**.path", "../bydir")
+	p.write("r/bydir", "[remote \"dir\"]\n\turl = https://host/deep\n")
+	checkConfig(t, p, "r")
+	p.write("home/.gitconfig", "")
+	p.git(".", "config", "-f", "r/.git/config", "--unset-all", "includeIf.hasconfig:remote.*.url:file://**.path")
+	checkConfig(t, p, "r") // nobody asks for URLs
+	p.git(".", "config", "-f", "r/.git/config", "--unset-all", "includeIf.gitdir:**.path")
+	p.write("home/.gitconfig", "[includeIf \"hasconfig:remote.*.url:nothing\"]\n\tpath\n")
+	checkConfig(t, p, "r")
+}
+
 func TestOneFileCanBeRead(t *testing.T) {
 	p := newPlace(t)
 	p.write("rewind/config", "[rewind]\n\tinclude = build/\n\tinclude = dist/\n[include]\n\tpath = more\n[includeIf \"gitdir:/**\"]\n\tpath = more\n")
