@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/journal"
 	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/engine/mirror"
 	"github.com/seed-82afce7a/rewind/engine/objects"
@@ -36,7 +37,7 @@ var (
 	ErrNewerFormat = objects.ErrNewerFormat
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
-	ErrUnfinished  = errors.New("stopped half-way") // of a restore: the next command finishes it, undo takes it back
+	ErrUnfinished  = journal.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at

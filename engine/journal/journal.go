@@ -4,12 +4,16 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/objects"
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 )
+
+// ErrUnfinished is reported of an operation that has begun and has not ended.
+var ErrUnfinished = errors.New("stopped half-way")
 
 // A kept plan has a version, because it may be read by another build than the one
 // that wrote it.
@@ -50,7 +54,7 @@ func Decode(data []byte) ([]apply.Step, error) {
 		return nil, fmt.Errorf("%w: the journal: %w", records.ErrDamaged, err)
 	}
 	if j.Version != version {
-		return nil, fmt.Errorf("%w: a journal of version %d", objects.ErrNewerFormat, j.Version)
+		return nil, fmt.Errorf("%w: a journal of version %d", cas.ErrNewerFormat, j.Version)
 	}
 	return j.Steps, nil
 }
