@@ -125,7 +125,11 @@ func (e *Engine) clear(ctx context.Context, open *Operation) ([]Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Key: open.Key, Protected: e.protected()})
+	sure, err := e.securing().Steps(ctx, steps) // else what lies beside a path may be all there is of it
+	if err != nil {
+		return nil, err
+	}
+	out, err := apply.Clear(ctx, e.root, steps, &apply.Options{Alg: e.alg, Refuse: sure.Refuse, Key: open.Key, Protected: e.protected()})
 	if err == nil && len(out.Left) > 0 {
 		err = e.update(ctx, func(u *records.Update) error { return u.Leftover(false, out.Left...) })
 	}

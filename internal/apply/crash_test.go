@@ -323,3 +323,43 @@ func TestWhatWasTakenAwayComesBackIfItCannotBeKept(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasTakenAwayIsNotClearedAwayIfItCannotBeKept is the same for who takes such a
+// run back.
+func TestWhatWasTakenAwayIsNotClearedAwayIfItCannotBeKept(t *testing.T) {
+	given := 0
+	for name, to := range map[string]world{"replaced": {"f": file("new")}, "by a directory": {"f": dir(0o755)}, "deleted": {}} {
+		for n, stopped := 0, true; stopped; n++ {
+			root := t.TempDir()
+			from := world{"f": file("old")}
+			from.make(t, root)
+			steps := plan(t, root, to, nil)
+			opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
+			opt.NoSync()
+			opt.Hook(stopAt(n))
+			_, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
+			stopped = errors.Is(err, apply.ErrStopped)
+			got, _ := read(t, root)
+			damaged := errors.New("damaged")
+			opt.Hook(nil)
+			opt.Refuse = map[string]error{"f": damaged}
+			out, err := apply.Clear(t.Context(), root, journalled(t, steps), opt)
+			must(t, err)
+			there := false
+			for _, i := range got {
+				there = there || i.data == "old"
+			}
+			if !there {
+				continue // it was done
+			}
+			same(t, root, from)
+			if len(out.Conflicts) > 0 && !errors.Is(out.Conflicts[0].Err, damaged) {
+				t.Errorf("%s, stopped at %d: %+v", name, n, out)
+			}
+			given += len(out.Conflicts)
+		}
+	}
+	if given < 3 {
+		t.Errorf("only %d times something had been taken away: this proves nothing", given)
+	}
+}
