@@ -222,6 +222,10 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, o
 // this system none can.
 func (f *File) Shares(string) bool { return false }
 
+// Writer reports whether some process has the file open for writing. This system does
+// not say.
+func (f *File) Writer() (some, inMemory bool) { return false, false }
+
 // Rewind goes back to the first byte.
 func (f *File) Rewind() error {
 	_, err := f.f.Seek(0, io.SeekStart)

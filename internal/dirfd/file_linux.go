@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/localfs"
 )
 
 // A File is an open regular file, for reading, by one goroutine.
@@ -54,6 +56,29 @@ func (f *File) Read(p []byte) (int, error) {
 func (f *File) Rewind() error {
 	_, err := unix.Seek(f.fd, 0, io.SeekStart)
 	return pathError("seek", f.name, err)
+}
+
+// Writer reports whether some process has the file open for writing. One that has it
+// mapped so has it open until the mapping ends. InMemory says that the file system never
+// writes a page back. No writer is also the answer where the system does not say: the
+// file is somebody else's, the file system is one of a network or of a program, or an
+// overlay of others, which knows of descriptors and not of mappings that outlive them.
+//
+// The kernel is asked for a lease, which it refuses because of a writer. One that is
+// given is given back at once, without a word to the Go scheduler in between: who opens
+// the file for writing meanwhile waits for that, or is refused if it will not wait.
+func (f *File) Writer() (some, inMemory bool) {
+	if _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err != unix.EAGAIN {
+		if err == 0 {
+			_, _, _ = unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
+		}
+		return false, false
+	}
+	var s unix.Statfs_t
+	if unix.Fstatfs(f.fd, &s) != nil || !localfs.Is(int64(s.Type)) {
+		return false, false // others refuse leases for reasons of their own
+	}
+	return true, s.Type == unix.TMPFS_MAGIC
 }
 
 // Close closes the file.

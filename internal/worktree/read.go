@@ -25,6 +25,8 @@ type attempt struct {
 	st   dirfd.Stat
 	it   stattable.Item
 	last bool // there will be no other
+
+	stored bool // its pages may be stored to without a trace
 }
 
 // An ending says how an attempt ended.
@@ -66,6 +68,7 @@ func (a *attempt) read() (ending, error) {
 	if a.cfg.sleep != nil {
 		a.cfg.sleep(join(a.n.path, a.name))
 	}
+	a.stored = a.storedTo(f, &before, began)
 	whole, err := a.keep(f, &before)
 	if err != nil {
 		return moved, err

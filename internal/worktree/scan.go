@@ -63,15 +63,16 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 
 // A scan is the state that the workers share.
 type scan struct {
-	cfg      *Config
-	root     *dirfd.Dir
-	now      func() int64
-	cutoff   int64         // what was touched at this time or later is young
-	doubtful int64         // what was touched at this time or later is not as the table says
-	slack    time.Duration // how far the clock that stamps files may be from ours
-	quick    uint64        // the device of the root, if it is this machine's own
-	force    forced
-	seen     []bool // by row number; each is written by the one worker that has the row
+	cfg       *Config
+	root      *dirfd.Dir
+	now       func() int64
+	cutoff    int64                // what was touched at this time or later is young
+	doubtful  int64                // what was touched at this time or later is not as the table says
+	slack     time.Duration        // how far the clock that stamps files may be from ours
+	writeback func() time.Duration // see [writebackTime]
+	quick     uint64               // the device of the root, if it is this machine's own
+	force     forced
+	seen      []bool // by row number; each is written by the one worker that has the row
 
 	hire func() // starts another worker
 
@@ -96,6 +97,7 @@ type scan struct {
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
 	s.wake = sync.NewCond(&s.mu)
+	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
 	if cfg.Policy != nil {
 		s.small = cfg.Policy.Small()
 	}

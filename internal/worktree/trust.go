@@ -32,17 +32,17 @@ const (
 // stat data.
 func (s *scan) young(st *dirfd.Stat) bool { return touched(st)+int64(grain(st)) > s.cutoff }
 
-// unwritten is for how long before a loss of power a file may have been touched
+// unsynced is for how long before a loss of power a file may have been touched
 // and show so, though its bytes never reached the disk: a file that is written in
 // place gets its times from the journal, and its bytes when the kernel comes to
 // it, which it begins to do after 30 s (vm.dirty_expire_centisecs).
-const unwritten = 2 * time.Minute
+const unsynced = 2 * time.Minute
 
 // doubtful returns from when on what a table says of files is not believed: it
 // was saved before the system was started, which may have lost power.
 func doubtful(t *stattable.Table) int64 {
 	if at := t.Bound().Boot; t.Saved() != 0 && at != "" && at != boot() {
-		return t.Saved() - int64(unwritten)
+		return t.Saved() - int64(unsynced)
 	}
 	return math.MaxInt64
 }
@@ -70,8 +70,8 @@ func grain(st *dirfd.Stat) time.Duration {
 
 // settle decides whether the bytes that were read are believed as long as the
 // stat data stay. They are if they were read long after the file was last
-// touched, or if an earlier scan read the same, long enough before. Began is
-// when this read began.
+// touched, or if an earlier scan read the same, long enough before; unless
+// somebody can store to its pages. Began is when this read began.
 func (a *attempt) settle(began int64) {
 	if a.st.Mode.Type() != tree.File {
 		return // a link is made at once
@@ -82,12 +82,12 @@ func (a *attempt) settle(began int64) {
 	case known && o.Raw == a.it.Raw && o.Flags&stattable.Fresh == 0:
 		return
 	case known && o.Raw == a.it.Raw && o.ReadAt <= began:
-		if began-o.ReadAt >= int64(readsApart) {
+		if began-o.ReadAt >= int64(readsApart) && !a.stored {
 			return
 		}
 		since = o.ReadAt
 	case known: // it changed, and its stat data did not tell
-	case began-touched(&a.st) >= int64(writeTime)+min(a.st.Size, hugeBytes)*int64(writePerByte):
+	case began-touched(&a.st) >= writing(a.st.Size) && !a.stored:
 		return
 	}
 	a.doubt(since)

@@ -97,7 +97,7 @@ func TestAWriteThatOutlastsTheScanIsSeenByTheNextOne(t *testing.T) {
 	source.supply(0, pages/2, 'n')
 	f, err := os.OpenFile(p.path("f"), os.O_WRONLY, 0)
 	p.must(err)
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	ended := make(chan error, 1)
 	go func() {
 		n, err := unix.Write(int(f.Fd()), source.bytes)
@@ -122,6 +122,7 @@ func TestAWriteThatOutlastsTheScanIsSeenByTheNextOne(t *testing.T) {
 	if contentOf(t, p.path("f")) != strings.Repeat("n", size) {
 		t.Error("the write did not do what this test needs")
 	}
+	p.must(f.Close())
 	p.now += int64(10 * time.Second)
 	p.scan()
 	if r := p.scan(); r.Counters.Opened != 0 {

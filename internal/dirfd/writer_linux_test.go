@@ -1,0 +1,119 @@
+package dirfd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/localfs"
+)
+
+// opened makes a file and opens it for reading.
+func opened(t *testing.T) (path string, f *File) {
+	t.Helper()
+	dir := t.TempDir()
+	path = filepath.Join(dir, "f")
+	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !localfs.Holds(path) {
+		t.Skip("SKIPPED: temporary files lie on a file system that is not asked")
+	}
+	d, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if f, err = d.OpenFile("f"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return path, f
+}
+
+func TestAFileHasAWriterUntilTheLastMappingEnds(t *testing.T) {
+	path, f := opened(t)
+	expect := func(want bool, when string) {
+		t.Helper()
+		if got, _ := f.Writer(); got != want {
+			t.Errorf("%s: a writer %v, want %v", when, got, want)
+		}
+	}
+	expect(false, "nobody has it open")
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	expect(false, "it is open for reading")
+	w, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(true, "it is open for writing")
+	page, err := unix.Mmap(int(w.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		t.Fatal(err)
+	}
+	expect(s.Type != unix.OVERLAYFS_SUPER_MAGIC, "it is mapped, and closed")
+	if err := unix.Munmap(page); err != nil {
+		t.Fatal(err)
+	}
+	expect(false, "the mapping has ended")
+}
+
+const openerEnv = "REWIND_TEST_OPENS"
+
+// The lease is given back at once: who opens the file for writing is never refused, and
+// the signal that the kernel sends us for it does no harm.
+func TestWhoOpensAFileForWritingIsNotRefusedWhileItIsAsked(t *testing.T) {
+	path, f := opened(t)
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestHelperOpens$")
+	cmd.Env = append(os.Environ(), openerEnv+"="+path)
+	ended := make(chan error, 1)
+	go func() {
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		ended <- err
+	}()
+	met := 0
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("the other process: %v", err)
+			}
+			if met == 0 {
+				t.Error("the file was never met open for writing")
+			}
+			return
+		default:
+			if some, _ := f.Writer(); some {
+				met++
+			}
+		}
+	}
+}
+
+// TestHelperOpens is the other process.
+func TestHelperOpens(t *testing.T) {
+	path := os.Getenv(openerEnv)
+	if path == "" {
+		t.SkipNow() // nobody asks for it
+	}
+	for range 20_000 {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+}
