@@ -42,9 +42,10 @@ func newPlace(t testing.TB, git bool) *place {
 			t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
 		}
 		p.git("init", "-q", "-b", "main")
-		p.git("config", "gc.auto", "0")
-		p.git("config", "user.name", "A")
-		p.git("config", "user.email", "a@localhost")
+		config, err := os.OpenFile(filepath.Join(p.dir, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
+		p.must(err) // and three processes fewer for each of a thousand places
+		_, err = config.WriteString("[gc]\n\tauto = 0\n[user]\n\tname = A\n\temail = a@localhost\n")
+		p.must(errors.Join(err, config.Close()))
 	}
 	return p
 }

@@ -2,8 +2,12 @@ package blame
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,8 +15,15 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
+// REWIND_TEXT_PAIRS is how many pairs of random texts are compared. Most of the
+// time goes into the comparison of whole texts, with which the short one must agree.
 func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
+	pairs, err := strconv.Atoi(cmp.Or(os.Getenv("REWIND_TEXT_PAIRS"), "1500"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	seed := seed.Of(t)
+	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	text := func() []byte {
 		lines := strings.SplitAfter(strings.Repeat("a\nb\naa\n\nb", rnd.IntN(6)), "\n")
@@ -22,7 +33,8 @@ func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
 		}
 		return []byte(strings.Join(lines, ""))
 	}
-	for n := range 20_000 {
+	met := map[string]int{}
+	for n := range pairs {
 		a, b, known := text(), text(), map[string][]byte{}
 		above, below := alike(a, b)
 		if above+below > min(len(a), len(b)) {
@@ -33,6 +45,7 @@ func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
 				t.Fatalf("%q and %q: %d and %d bytes in common", a, b, above, below)
 			}
 		}
+		met[fmt.Sprintf("alike above %v, below %v, in pieces %v", above > 0, below > 0, n%8 == 0)]++
 		came := 0 // a shortest script has as many lines that came as one of the whole texts
 		for _, h := range hunk.Of(a, b) {
 			for _, l := range h.Lines {
@@ -63,5 +76,8 @@ func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
 		if came != 0 {
 			t.Fatalf("%q from %q: %d lines fewer came than in the whole comparison", b, a, came)
 		}
+	}
+	if len(met) < 8 {
+		t.Errorf("the texts met only these cases: %v", met)
 	}
 }
