@@ -29,13 +29,8 @@ import (
 func TestAKillDuringABisectLosesNothing(t *testing.T) {
 	for _, git := range []bool{false, true} {
 		total := searchAndDie(t, git, 0)
-		order := rand.New(rand.NewPCG(seed.Of(t), 5)).Perm(total)
 		t.Logf("git %v: %d durable calls", git, total)
-		deadline := time.Now().Add(bounded(4 * time.Second))
-		for _, n := range order {
-			if number("REWIND_FUZZ_EVERY", 0) == 0 && time.Now().After(deadline) {
-				break
-			}
+		for n := range someOf(total, rand.New(rand.NewPCG(seed.Of(t), 5)), 3*time.Second) {
 			searchAndDie(t, git, n+1)
 		}
 	}

@@ -3,6 +3,7 @@
 package fuzz
 
 import (
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -24,7 +25,7 @@ import (
 // must be absent or whole; the worktree is finished by the next command, or
 // brought back by undo; git finds every object, and a lock that was left on our
 // ref keeps nobody waiting. REWIND_FUZZ_EVERY=1 tries every
-// call; the usual run tries some, others each time, for about ten seconds.
+// call; the usual run tries some, as [someOf] chooses them, for about four seconds.
 func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, false).sweep() }
 
 // TestAKillDuringALargeSnapshotLosesNothing is the same where the snapshot is so large
@@ -92,12 +93,55 @@ func (s *sweep) sweep() {
 	}
 	seed := seed.Of(t)
 	t.Logf("%d durable calls, killed before some of them; seed %d", total, seed)
-	deadline := time.Now().Add(bounded(10 * time.Second))
-	for _, n := range rand.New(rand.NewPCG(seed, 2)).Perm(total) {
-		if time.Now().After(deadline) {
-			return
-		}
+	for n := range someOf(total, rand.New(rand.NewPCG(seed, 2)), 4*time.Second) {
 		s.check(n+1, s.run(n+1))
+	}
+}
+
+// someOf chooses among the calls before which a process is killed, until a time is over,
+// but at least five. They are spread: after each, the gaps between those that were
+// chosen differ little, so that few of them reach every part of the work. Each is
+// chosen once. REWIND_FUZZ_EVERY=1 chooses all.
+func someOf(total int, random *rand.Rand, lasting time.Duration) iter.Seq[int] {
+	deadline := time.Now().Add(bounded(lasting))
+	every := number("REWIND_FUZZ_EVERY", 0) > 0
+	return func(yield func(int) bool) {
+		step := total * 618 / 1000 // the golden section spreads best
+		for step = max(step, 1); gcd(step, total) > 1; step++ {
+		}
+		n := random.IntN(max(total, 1))
+		for i := range total {
+			if !every && i >= 5 && time.Now().After(deadline) || !yield(n) {
+				return
+			}
+			n = (n + step) % total
+		}
+	}
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func TestFewOfTheCallsReachEveryPart(t *testing.T) {
+	for _, total := range []int{1, 2, 4, 8, 33, 135, 261, 1345} {
+		chosen := make([]bool, total)
+		i, parts := 0, map[int]bool{}
+		for n := range someOf(total, rand.New(rand.NewPCG(uint64(total), 2)), time.Hour) {
+			if chosen[n] {
+				t.Fatalf("call %d of %d is chosen twice", n, total)
+			}
+			chosen[n] = true
+			if i++; i <= 5 {
+				parts[n*4/total] = true
+			}
+		}
+		if i != total || len(parts) < min(4, total) {
+			t.Errorf("of %d calls %d are chosen, and the first five lie in the quarters %v", total, i, parts)
+		}
 	}
 }
 

@@ -67,13 +67,14 @@ type step struct {
 
 // TestModel makes random changes, snapshots, restores of all or a part, merges, undos,
 // redos and prunes in a directory without git, and compares the directory with
-// a model after each. It ends after about eight seconds, or after
-// REWIND_FUZZ_STEPS steps.
+// a model after each. It ends after about five seconds, but not
+// before the fourth directory, or after REWIND_FUZZ_STEPS steps: in four every act is drawn
+// (each is one of 19, at 240 steps).
 func TestModel(t *testing.T) {
 	steps, seed := number("REWIND_FUZZ_STEPS", 0), seed.Of(t)
 	t.Logf("seed %d", seed)
-	deadline := time.Now().Add(bounded(8 * time.Second))
-	for done := 0; steps > 0 && done < steps || steps == 0 && time.Now().Before(deadline); seed++ {
+	deadline := time.Now().Add(bounded(5 * time.Second))
+	for done := 0; steps > 0 && done < steps || steps == 0 && (done < 4*stepsPerWorld || time.Now().Before(deadline)); seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, seed) })
 		done += stepsPerWorld
 	}

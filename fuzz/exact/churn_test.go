@@ -287,7 +287,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 	inside, err := os.OpenRoot(w.root) // this test must not follow the links either
 	w.must(err)
 	defer inside.Close()
-	for range times(15) {
+	for range times(8) {
 		for i := range 40 {
 			_ = inside.WriteFile(fmt.Sprintf("aside/treasure%d", i), bytes.Repeat([]byte("now"), i), 0o644)
 		}

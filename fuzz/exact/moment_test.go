@@ -92,7 +92,7 @@ func (w *world) killRestores(finish func()) {
 	took := time.Since(began)
 	d.restore(w, ids[1])
 	at, cut := 1, 0
-	for round := 0; round < times(30) || cut < 5 && round < times(300); round++ {
+	for round := 0; round < times(12) || cut < 5 && round < times(120); round++ {
 		cmd := w.command("restore", ids[1-at], "--yes")
 		w.must(cmd.Start())
 		time.Sleep(time.Duration(rng.Int64N(int64(took * 11 / 10))))
@@ -106,7 +106,7 @@ func (w *world) killRestores(finish func()) {
 	}
 	w.sound()
 	if cut < 5 {
-		w.Errorf("only %d of %d restores were cut short", cut, times(30))
+		w.Errorf("only %d of %d restores were cut short", cut, times(12))
 	}
 }
 
