@@ -14,8 +14,8 @@ const here = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const root = path.join(here, ".pi");
 const UNREACHABLE = 75;
 
-function run(command, args, cwd) {
-  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], shell: process.platform === "win32" });
+function run(command, args, cwd, env = process.env) {
+  return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], shell: process.platform === "win32" });
 }
 
 /** Makes a folder once: the work is done beside it and put in place at the end. */
@@ -57,5 +57,5 @@ try {
   process.exit(UNREACHABLE);
 }
 if (!process.env.REWIND_BINARY) {
-  run("go", ["build", "-o", path.join(here, ".build", process.platform === "win32" ? "rewind.exe" : "rewind"), "./cmd/rewind"], path.resolve(here, "../.."));
+  run("go", ["build", "-o", path.join(here, ".build", process.platform === "win32" ? "rewind.exe" : "rewind"), "./cmd/rewind"], path.resolve(here, "../.."), { ...process.env, CGO_ENABLED: "0" });
 }
