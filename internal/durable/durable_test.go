@@ -144,6 +144,43 @@ func TestARemovedLockFileIsNotTrusted(t *testing.T) {
 	}
 }
 
+// What a wait leaves behind that was given up has to end with the lock: a directory
+// is removed by then, as at the end of a test, and a new lock file would stay in it.
+func TestAWaitThatIsGivenUpMakesNoLockFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := Lock(t.Context(), path, Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error)
+	go func() {
+		_, err := Lock(ctx, path, Exclusive)
+		waited <- err
+	}()
+	waits := func() bool {
+		stacks := make([]byte, 1<<20)
+		return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("durable.acquire("))
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-waited; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Skip("SKIPPED: an open file cannot be removed here:", err)
+	}
+	held.Unlock()
+	for waits() {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a lock file again: %v", err)
+	}
+}
+
 // TestMain lets the test binary play the other process.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("DURABLE_HOLD"); path != "" {

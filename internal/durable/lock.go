@@ -55,7 +55,8 @@ func (h *Held) WriteAt(p []byte, at int64) (int, error) { return h.file.WriteAt(
 // context's error.
 //
 // The wait is in the kernel, not a poll. A wait that is given up goes on in
-// the background until the lock is free, and then lets go of it at once.
+// the background until the lock is free, and then lets go of it at once. It makes
+// no file any more: somebody may be removing the directory by then.
 func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 		return held, err
 	}
 	if ctx.Done() == nil {
-		return acquire(path, mode, true)
+		return acquire(ctx, path, mode, true)
 	}
 	type outcome struct {
 		held *Held
@@ -73,7 +74,7 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 	}
 	done := make(chan outcome)
 	go func() {
-		held, err := acquire(path, mode, true)
+		held, err := acquire(ctx, path, mode, true)
 		select {
 		case done <- outcome{held, err}:
 		case <-ctx.Done():
@@ -93,15 +94,18 @@ func Lock(ctx context.Context, path string, mode Mode) (*Held, error) {
 // TryLock takes the lock like [Lock] if that needs no waiting, and reports
 // [ErrLocked] if it does.
 func TryLock(path string, mode Mode) (*Held, error) {
-	return acquire(path, mode, false)
+	return acquire(context.Background(), path, mode, false)
 }
 
 // TryLockFile locks a file that is open already, if that needs no waiting;
 // otherwise it reports [ErrLocked]. [Unlock] takes the lock off again.
 func TryLockFile(f *os.File, mode Mode) error { return lock(f, mode, false) }
 
-func acquire(path string, mode Mode, wait bool) (*Held, error) {
+func acquire(ctx context.Context, path string, mode Mode, wait bool) (*Held, error) {
 	for tries := 1; ; tries++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f, writable, err := openLockFile(path, mode)
 		if err != nil {
 			return nil, err
