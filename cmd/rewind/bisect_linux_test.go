@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -143,6 +144,11 @@ func TestABisectWhoseReaderIsGonePutsThePresentBack(t *testing.T) {
 }
 
 func TestATerminalThatIsClosedDuringABisectPutsThePresentBack(t *testing.T) {
+	// Under nohup the program would be started with the signal ignored, as it is here.
+	// A signal that is heard here is not.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	rewind, files := searched(t)
 	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; echo ready; sleep 60`)
 	out, err := cmd.StdoutPipe()
@@ -159,12 +165,16 @@ func TestATerminalThatIsClosedDuringABisectPutsThePresentBack(t *testing.T) {
 	}
 	ended := make(chan error)
 	go func() { ended <- cmd.Wait() }()
-	for err = nil; err == nil; { // the shell says it, then the system: here it is said without an end
+	for running := true; running; { // the shell says it, then the system: here it is said without an end
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP)
 		select {
 		case err = <-ended:
+			running = false
 		case <-time.After(time.Millisecond):
 		}
+	}
+	if err == nil {
+		t.Errorf("the search went on to its end: %s", said.String())
 	}
 	if got := files(); got != "the present" {
 		t.Errorf("the file has %q, %v: %s", got, err, said.String())
