@@ -71,6 +71,9 @@ func (s *Seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktre
 	return b.Update(s.result, store, snapshot)
 }
 
+// Writing names files that somebody had open for writing, as [worktree.Result] has it.
+func (s *Seen) Writing() []string { return s.result.Writing }
+
 // Unstable names the files that kept changing.
 func (s *Seen) Unstable() (out []records.Note) {
 	for _, p := range s.result.Unstable {

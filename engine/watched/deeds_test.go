@@ -4,13 +4,16 @@ package watched_test
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -80,6 +83,85 @@ var deeds = []func(w *world, path, to string){
 	func(w *world, path, to string) { w.storm(path, to) },
 	func(w *world, path, to string) { w.swap(path, to) },
 	func(w *world, path, _ string) { w.sameStat(path) },
+	func(w *world, _, _ string) { w.hold() },
+	func(w *world, _, _ string) { w.hold() },
+	func(w *world, _, _ string) { w.letGo() },
+}
+
+// A held page is the first one of a file, which is mapped.
+type held struct {
+	bytes []byte
+	since time.Time
+}
+
+// hold maps a file, and says so by a write, for the mapping alone is not told. It stores
+// to it too: later stores to the page need not move the times. Where git's index takes in
+// what was there before such a store, it is believed, as docs/shortcomings.md has it.
+func (w *world) hold() {
+	if w.git {
+		return
+	}
+	f, err := os.OpenFile(w.someFile(), os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	page, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return
+	}
+	w.held = append(w.held, held{page, time.Now()})
+	f.WriteAt([]byte("h"), 0)
+	w.store()
+}
+
+// someFile is a file of the worktree, if it has any.
+func (w *world) someFile() string {
+	var files []string
+	filepath.WalkDir(w.dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case e.Name() == ".git" && e.IsDir():
+			return fs.SkipDir
+		case e.Type().IsRegular():
+			files = append(files, path)
+		}
+		return nil
+	})
+	if len(files) == 0 {
+		return ""
+	}
+	return files[w.r.IntN(len(files))]
+}
+
+// store stores to all pages that are held. What is held for long may be believed by a
+// clock that is ahead, though the kernel has not written it back yet: that is let go.
+func (w *world) store() {
+	for _, h := range w.held {
+		w.storeTo(h.bytes)
+	}
+	if len(w.held) > 0 && time.Since(w.held[0].since) > 20*time.Second {
+		w.letGo()
+	}
+}
+
+func (w *world) storeTo(page []byte) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		fault := recover() // if the file has no such page any more
+		if _, ok := fault.(interface{ Addr() uintptr }); fault != nil && !ok {
+			panic(fault)
+		}
+	}()
+	page[0] = byte('0' + w.r.IntN(4))
+}
+
+// letGo ends all mappings.
+func (w *world) letGo() {
+	for _, h := range w.held {
+		unix.Munmap(h.bytes)
+	}
+	w.held = nil
 }
 
 // above is the directory of a path, or the path where that is the worktree.

@@ -30,6 +30,7 @@ type world struct {
 	git     bool
 	scans   *scans // not nil: nothing but scans, by a clock that believes every time
 	tree    *watched.Tree
+	held    []held // files that are mapped
 	done    []string
 	watched int // comparisons in which only candidates were looked at
 }
@@ -88,6 +89,7 @@ func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
 	}
 	t.Cleanup(func() {
 		w.tree.Close()
+		w.letGo()
 		w.unmount()
 	})
 	for range 25 {
@@ -161,6 +163,7 @@ func (w *world) turn() {
 	for range w.r.IntN(5) {
 		w.step()
 	}
+	w.store()
 	if w.r.IntN(3) == 0 {
 		w.audit()
 	}

@@ -15,15 +15,19 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
-// scans are snapshots that nobody records. An hour is added to the clock, so that
-// everything is old, and a file is looked at again only where a watcher tells.
+// scans are snapshots that nobody records. Something is added to the clock, so that a
+// file is looked at again only where a watcher tells, or somebody may store to it.
 type scans struct {
 	w     *world
 	table string
+	ahead time.Duration
 }
 
+// old is an age at which bytes are believed, if nobody has the file open for writing.
+const old = 12 * time.Second
+
 func newScans(w *world) *scans {
-	return &scans{w: w, table: filepath.Join(w.base, "stat.db")}
+	return &scans{w: w, table: filepath.Join(w.base, "stat.db"), ahead: old}
 }
 
 // ids is a saver that keeps nothing.
@@ -41,7 +45,7 @@ func (ids) Tree(_ context.Context, payload []byte, _ oid.ID) (oid.ID, error) {
 
 func (s *scans) config() *worktree.Config {
 	return &worktree.Config{Root: s.w.dir, Algorithm: oid.SHA1, Umask: 0o022, Save: ids{}, Has: func(oid.ID) bool { return true }, Policy: tight{},
-		Now: func() int64 { return time.Now().Add(time.Hour).UnixNano() }}
+		Now: func() int64 { return time.Now().Add(s.ahead).UnixNano() }}
 }
 
 // tight is a policy under which the limits of ignored files are met and left again.
@@ -59,6 +63,8 @@ func (tight) Small() *worktree.Small {
 type seen struct{ *worktree.Result }
 
 func (s seen) Files() int { return int(s.Counters.Stats) }
+
+func (s seen) Writing() []string { return s.Result.Writing }
 
 func (s seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool) {
 	return b.Update(s.Result, store, snapshot)

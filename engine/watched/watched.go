@@ -12,7 +12,6 @@ package watched
 import (
 	"context"
 	"fmt"
-	"path"
 	"sync"
 	"time"
 
@@ -60,6 +59,9 @@ type Seen interface {
 	SaveStatTable(store string, snapshot oid.ID) error
 	Keep(store string, snapshot oid.ID) (*worktree.Base, error)
 	Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool)
+
+	// Writing is that of [worktree.Result].
+	Writing() []string
 }
 
 // A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
@@ -76,6 +78,7 @@ type Turn struct {
 	changes []watch.Change
 	taking  chan taken // what the watcher is asked for; nil: nothing, or it has answered
 	only    *worktree.Candidates
+	writing []string // what the scan met open for writing
 	ended   bool
 }
 
@@ -197,6 +200,7 @@ func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
 	if t == nil || u.off != "" || t.off {
 		return seen.SaveStatTable(store, snapshot)
 	}
+	u.writing = seen.Writing()
 	if u.Base == nil {
 		if !t.Any && seen.Files() < u.least {
 			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
@@ -247,47 +251,6 @@ func (u *Turn) settle(changed *worktree.Updated) {
 	}
 	t.armed, t.why = true, ""
 	t.unaudited = t.base.Numbers()
-}
-
-// follow watches directories that are new or may be others than before.
-func (u *Turn) follow(changed *worktree.Updated) error {
-	t := u.tree
-	for _, c := range u.changes {
-		if !c.Below {
-			continue
-		}
-		for dir := range t.base.Dirs(path.Join(c.Dir, c.Name)) {
-			if err := t.watcher.Add(dir); err != nil {
-				return err
-			}
-		}
-	}
-	if changed == nil || !t.armed {
-		for dir := range t.base.Dirs("") {
-			if err := t.watchNew(dir); err != nil {
-				return err
-			}
-		}
-	}
-	if changed == nil {
-		return nil
-	}
-	for _, dir := range changed.Changed {
-		if err := t.watchNew(dir); err != nil {
-			return err
-		}
-	}
-	for _, dir := range changed.Removed {
-		t.watcher.Remove(dir)
-	}
-	return nil
-}
-
-func (t *Tree) watchNew(dir string) error {
-	if t.watcher.Watches(dir) {
-		return nil
-	}
-	return t.watcher.Add(dir)
 }
 
 // start begins to watch every directory of the base, which goes on after the turn.

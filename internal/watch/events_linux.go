@@ -129,6 +129,17 @@ func (w *Watcher) named(dir, name string, bits uint32) {
 	}
 }
 
+// Open notes that somebody has a file open for writing, of which nothing may have told:
+// its path is a candidate until it is closed.
+func (w *Watcher) Open(file string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	dir, name := path.Split(file)
+	c := Change{Dir: strings.TrimSuffix(dir, "/"), Name: name}
+	w.add(c)
+	w.written(c)
+}
+
 // written notes that a file is open for writing. What was moved out of what is watched
 // counts too, for its new name is never told.
 func (w *Watcher) written(c Change) {

@@ -56,3 +56,22 @@ func TestAFileThatWasWrittenAfterItsDirectoryMovedStaysUnderTheNewPath(t *testin
 		t.Errorf("%+v", got)
 	}
 }
+
+// Somebody else may know that a file is open for writing, of which nothing was told.
+func TestAFileThatIsSaidToBeOpenStaysUntilItIsClosed(t *testing.T) {
+	root, w := watching(t, "a")
+	path := filepath.Join(root, "a/f")
+	write(t, path, "1")
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	take(t, w)
+	w.Open("a/f")
+	for range 2 {
+		want(t, w, Change{Dir: "a", Name: "f"})
+	}
+	must(t, f.Close())
+	want(t, w, Change{Dir: "a", Name: "f"})
+	if got := take(t, w); len(got) != 0 {
+		t.Errorf("it is closed, and %+v told", got)
+	}
+}

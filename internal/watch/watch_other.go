@@ -25,6 +25,9 @@ func (w *Watcher) Watches(string) bool { return false }
 // Remove ends that.
 func (w *Watcher) Remove(string) {}
 
+// Open notes that somebody has a file open for writing.
+func (w *Watcher) Open(string) {}
+
 // Last returns when something was last told.
 func (w *Watcher) Last() time.Time { return time.Time{} }
 

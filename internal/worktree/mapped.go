@@ -28,7 +28,13 @@ func (a *attempt) storedTo(f *dirfd.File, st *dirfd.Stat, began int64) bool {
 		return false
 	}
 	some, inMemory := f.Writer()
-	return some && (inMemory || age < a.unwritten(st.Size))
+	if !some {
+		return false
+	}
+	a.mu.Lock()
+	a.result.Writing = append(a.result.Writing, join(a.n.path, a.name))
+	a.mu.Unlock()
+	return inMemory || age < a.unwritten(st.Size)
 }
 
 // writing is for how long a write in place to a file of this size may go on after it set

@@ -227,6 +227,7 @@ type Result struct {
 	Skipped  []Skip   // sorted by path
 	Unstable []string // kept changing while they were read; recorded as last read
 	Nested   []string // nested repositories
+	Writing  []string // files that somebody had open for writing, of those that were asked about
 	Counters Counters
 
 	statTable *stattable.Table
