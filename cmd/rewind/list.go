@@ -301,7 +301,9 @@ func (a *app) printRecord(s *engine.Snapshot) {
 	}
 	line("snapshot", s.ID.String())
 	line("tree", s.Tree.String())
-	line("overlay", idText(s.Overlay))
+	if !s.Overlay.IsZero() {
+		line("overlay", s.Overlay.String()+" (what a git tree cannot hold, and ignored files: in rewind's own store alone)")
+	}
 	line("time", s.Time.Local().Format(time.RFC3339Nano))
 	line("branch", s.Branch)
 	line("head", idText(s.Head))

@@ -280,18 +280,22 @@ func (a *app) printRenewed(list []engine.Note) {
 	}
 }
 
+// printPlan says what would be done, and ends as doing it would.
 func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
 	a.progress.clear()
 	a.warn(p.Unfinished)
 	out := wire.NewPlan(p, took)
 	if a.json {
 		a.printJSON(out)
-		return nil
+	} else {
+		a.printNames(p.Changes)
+		a.printKept(p.Kept, p.Conflicts)
+		a.printMarked(p.Marked)
+		say(a.err, "would write %d and delete %d; nothing was changed\n", out.Written, out.Deleted)
 	}
-	a.printNames(p.Changes)
-	a.printKept(p.Kept, p.Conflicts)
-	a.printMarked(p.Marked)
-	say(a.err, "would write %d and delete %d; nothing was changed\n", out.Written, out.Deleted)
+	if len(p.Conflicts)+len(p.Marked) > 0 { // as it would end without --dry-run
+		return errPartial
+	}
 	return nil
 }
 

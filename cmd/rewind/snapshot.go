@@ -16,7 +16,13 @@ import (
 func snapshotCommand(a *app) *cobra.Command {
 	var opt engine.SnapshotOptions
 	var dry bool
-	c := verb("snapshot", "Record the state of all files", nothing, func(c *cobra.Command, _ []string) error {
+	noWords := func(_ *cobra.Command, list []string) error {
+		if len(list) > 0 {
+			return fmt.Errorf("%q is too much: a label stands behind -m, as in: rewind snapshot -m 'before the change'", list[0])
+		}
+		return nil
+	}
+	c := verb("snapshot", "Record the state of all files", noWords, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
 		if err := kindOf("--layout", opt.Form); err != nil {
 			return err
