@@ -142,7 +142,7 @@ func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 		{"looked at", 310, []string{"newfstatat", "fstat", "statx"}},
 		{"listed", 9, []string{"getdents64"}},
 		{"locked or unlocked", 39, []string{"flock"}},
-		{"asked what kind of file it is", 6, []string{"fcntl"}},
+		{"asked what kind of file it is, or who writes to it", 14, []string{"fcntl"}}, // two for each file that is read and may have a writer: the five are young
 		{"synced", 3.5, []string{"fsync", "fdatasync", "syncfs"}},
 		{"all", 560, []string{"all"}},
 	}
