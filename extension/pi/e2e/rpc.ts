@@ -3,7 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { type Entry, EXTENSION, PI, type Sandbox, type Version } from "./sandbox.ts";
+import { type Entry, EXTENSION, type Sandbox, type Version } from "./sandbox.ts";
 
 const DRIVER = path.join(import.meta.dirname, "driver.ts");
 const TIMEOUT_MS = 120_000; // a hang, not a slow machine
@@ -42,7 +42,7 @@ export class Pi {
 
   constructor(version: Version, box: Sandbox, args: string[] = [], extension = EXTENSION) {
     this.version = version;
-    this.child = spawn(process.execPath, [PI[version], "--mode", "rpc", "--provider", "fake", "--model", "fake-1", "-e", DRIVER, ...(extension ? ["-e", extension] : []), ...args], {
+    this.child = spawn(process.execPath, [box.pi(version), "--mode", "rpc", "--provider", "fake", "--model", "fake-1", "-e", DRIVER, ...(extension ? ["-e", extension] : []), ...args], {
       cwd: box.cwd, env: box.env, stdio: ["pipe", "pipe", "pipe"],
     });
     this.child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));

@@ -1,7 +1,7 @@
 // A home, an agent directory and a project of its own for one test.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
@@ -93,6 +93,21 @@ export class Sandbox {
     if (!existsSync(dir)) return [];
     const files = readdirSync(dir, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".jsonl"));
     return files.map((f) => path.join(dir, f)).sort((a, b) => statSync(a).birthtimeMs - statSync(b).birthtimeMs);
+  }
+
+  /**
+   * The program of a version. At its start Pi compiles the extension, which takes longer than all else, and keeps
+   * the result in TMPDIR/jiti, by the hash of each source: the tests of a version share it.
+   */
+  pi(version: Version): string {
+    const shared = path.join(here, ".pi", `compiled-${version}`);
+    const own = path.join(this.root, "tmp", "jiti");
+    if (!existsSync(own) || realpathSync(own) !== path.resolve(shared)) {
+      mkdirSync(shared, { recursive: true });
+      rmSync(own, { force: true });
+      symlinkSync(shared, own);
+    }
+    return PI[version];
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { EXTENSION, PI, type Sandbox, type Version } from "./sandbox.ts";
+import { EXTENSION, type Sandbox, type Version } from "./sandbox.ts";
 
 const TIMEOUT_MS = 120_000; // a hang, not a slow machine
 let count = 0;
@@ -13,7 +13,7 @@ export class Terminal {
 
   /** Starts Pi's terminal interface, or another program by its command line. */
   constructor(program: Version | string[], box: Sandbox, size: { width: number; height: number } = { width: 110, height: 40 }) {
-    const argv = typeof program !== "string" ? program : [process.execPath, PI[program], "--provider", "fake", "--model", "fake-1", "-e", EXTENSION];
+    const argv = typeof program !== "string" ? program : [process.execPath, box.pi(program), "--provider", "fake", "--model", "fake-1", "-e", EXTENSION];
     const script = path.join(box.root, "start.sh");
     const env = Object.entries(box.env).map(([name, value]) => quote(`${name}=${value}`));
     writeFileSync(script, `#!/bin/sh\ncd ${quote(box.cwd)}\nexec env -i COLORTERM=truecolor ${env.join(" ")} ${argv.map(quote).join(" ")}\n`, { mode: 0o755 });

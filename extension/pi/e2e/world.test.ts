@@ -8,7 +8,7 @@ import test from "node:test";
 import { ALL, bindings, CODE, flow, KEEP, SCRIPT, UNDO } from "./flow.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { BINARY, EXTENSION, PI, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
+import { BINARY, EXTENSION, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
 import { alive } from "./terminal.ts";
 
 flow("works in a directory without git", async ({ pi, box }) => {
@@ -243,7 +243,7 @@ for (const version of VERSIONS) {
       const llm = await startLlm(SCRIPT);
       const box = new Sandbox(llm.url);
       try {
-        const args = [PI[version], ...(mode === "print" ? ["-p"] : ["--mode", "json"]), "--provider", "fake", "--model", "fake-1", "-e", EXTENSION, "P1 create"];
+        const args = [box.pi(version), ...(mode === "print" ? ["-p"] : ["--mode", "json"]), "--provider", "fake", "--model", "fake-1", "-e", EXTENSION, "P1 create"];
         const child = await run(box, args);
         assert.equal(child.code, 0, child.stderr);
         const entries = readSession(box.sessions()[0] as string);
