@@ -54,7 +54,7 @@ func (p *place) sameSecond(round int) {
 func mountImage(t *testing.T, at string, make []string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: only root may mount a file system with times in whole seconds")
+		t.Skip("SKIPPED: only root may mount a file system")
 	}
 	image := filepath.Join(t.TempDir(), "image")
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
