@@ -28,10 +28,12 @@ test: needs ## everything that a change must pass
 needs: ## what `make test` needs, and what of it is missing
 	@tools/needs.sh
 
+# What is compiled for another system is not run, and need not be fast.
 vet: ## formatting, vet of code and tests, and a build, for each system
 	@echo "== vet: formatting, go vet and a build for $(OSES)"
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt: $$bad" >&2; exit 1; fi
-	@for os in $(OSES); do echo "vet, build: $$os"; CGO_ENABLED=0 GOOS=$$os go vet $(PKG) && CGO_ENABLED=0 GOOS=$$os go build $(PKG) || exit 1; done
+	@host=$$(go env GOHOSTOS); for os in $(OSES); do echo "vet, build: $$os"; export CGO_ENABLED=0 GOOS=$$os; \
+	  fast=; [ $$os = $$host ] || fast=-gcflags=all=-N; go vet $$fast $(PKG) && go build $$fast $(PKG) || exit 1; done
 
 lint: ## staticcheck, at the version of tools/go.mod
 	@echo "== lint: staticcheck (the first run builds it)"
