@@ -327,7 +327,7 @@ func adoptCommand(a *app) *cobra.Command {
 		opt.Label = filepath.Base(from.Dir)
 		r.hint, r.merging = flagHint(paths), &opt.Markers
 		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
-			return e.PlanMerge(ctx, []engine.Span{from.Span}, opt)
+			return e.PlanMerge(ctx, from.Spans, opt)
 		}
 		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return from.Merge(ctx, e, opt) }
 		return a.restore(ctx, e, &r)

@@ -11,9 +11,9 @@ import (
 
 // An Adoption is what was done in a fork, to be merged into the present.
 type Adoption struct {
-	Dir  string           // of the fork
-	Now  *engine.Snapshot // what is there, recorded
-	Span engine.Span      // what is merged
+	Dir   string           // of the fork
+	Now   *engine.Snapshot // what is there, recorded
+	Spans []engine.Span    // what is merged
 
 	fork     *Fork
 	registry registry
@@ -48,32 +48,42 @@ func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Optio
 	if err != nil {
 		return nil, fmt.Errorf("record what is in %s: %w", f.Dir, err)
 	}
-	a := &Adoption{Dir: f.Dir, Now: now, Span: engine.Span{From: base.ID, To: now.ID}, fork: f, registry: r}
-	has, err := f.hasAdopted(ctx, e, opt)
-	if has {
-		a.Span.From = f.Adopted
+	a := &Adoption{Dir: f.Dir, Now: now, fork: f, registry: r}
+	a.Spans, err = f.spans(ctx, e, engine.Span{From: base.ID, To: now.ID}, opt)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	return a, nil
 }
 
-// hasAdopted reports whether all that was adopted last is in the present still: it
-// would change nothing to adopt it again.
-func (f *Fork) hasAdopted(ctx context.Context, e *engine.Engine, opt *engine.RestoreOptions) (bool, error) {
+// spans returns what of all that was done in the fork is to be merged: what was done
+// since the last adoption, if the present still has all of that one. What that one left
+// as it is, such as an ignored file, is left and named again.
+func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, opt *engine.RestoreOptions) ([]engine.Span, error) {
 	if f.Adopted.IsZero() {
-		return false, nil
+		return []engine.Span{all}, nil
 	}
 	of := *opt
 	of.Markers = false
-	p, err := e.PlanMerge(ctx, []engine.Span{{From: f.Snapshot, To: f.Adopted}}, &of)
-	if errors.Is(err, engine.ErrNoSnapshot) {
-		return false, nil // pruned, or one of the paths is new
+	last := engine.Span{From: f.Snapshot, To: f.Adopted}
+	p, err := e.PlanMerge(ctx, []engine.Span{last}, &of)
+	since := engine.Span{From: f.Adopted, To: all.To}
+	switch {
+	case errors.Is(err, engine.ErrNoSnapshot): // pruned, or one of the paths is new
+		return []engine.Span{all}, nil
+	case err != nil:
+		return nil, err
+	case len(p.Changes)+len(p.Conflicts) > 0:
+		return []engine.Span{all}, nil
+	case len(p.Kept) > 0:
+		return []engine.Span{last, since}, nil
 	}
-	return err == nil && len(p.Changes)+len(p.Conflicts) == 0, err
+	return []engine.Span{since}, nil
 }
 
 // Merge merges the adoption into the present: an operation of its own.
 func (a *Adoption) Merge(ctx context.Context, e *engine.Engine, opt *engine.RestoreOptions) (*engine.Restored, error) {
-	done, err := e.Merge(ctx, "adopt", []engine.Span{a.Span}, opt)
+	done, err := e.Merge(ctx, "adopt", a.Spans, opt)
 	if err != nil || a.fork.Adopted == a.Now.ID {
 		return done, err
 	}
@@ -84,6 +94,3 @@ func (a *Adoption) Merge(ctx context.Context, e *engine.Engine, opt *engine.Rest
 	}
 	return done, nil
 }
-
-// IsZero reports whether nothing in the fork is to be merged.
-func (a *Adoption) IsZero() bool { return a.Span.From == a.Span.To }
