@@ -120,6 +120,20 @@ func TestAHunkOfAFileThatHasChangedSinceIsRefused(t *testing.T) {
 	d.has("f", "other\ntwo\n")
 }
 
+func TestAHunkOfAFileThatHasGrownTooLargeSinceIsRefused(t *testing.T) {
+	d := newDesk(t)
+	d.write("f", "one\ntwo\n")
+	d.snapshot("even")
+	d.write("f", "ONE\ntwo\n")
+	d.open()
+	d.press("d", "3")
+	large := "ONE\ntwo\n" + strings.Repeat("more\n", contentMax/4)
+	d.write("f", large)
+	d.press("r")
+	d.shows("is larger by now than files of which")
+	d.has("f", large)
+}
+
 func TestWhatChangedWhileThePlanWasShownIsShownAgain(t *testing.T) {
 	d, _, _ := worked(t)
 	d.press("down", "r")

@@ -65,7 +65,9 @@ func planHunk(ctx context.Context, e *engine.Engine, s *engine.Snapshot, p piece
 		if c.Path != p.change.Path {
 			continue
 		}
-		content, err := without(ctx, e.DiffPlan(whole), c, p.hunk)
+		d := e.DiffPlan(whole)
+		d.Most = contentMax
+		content, err := without(ctx, d, c, p.hunk)
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +80,13 @@ func planHunk(ctx context.Context, e *engine.Engine, s *engine.Snapshot, p piece
 
 // without returns the present text of a file, with what one hunk changed taken back.
 func without(ctx context.Context, d *engine.Difference, c engine.Change, shown hunk.Hunk) ([]byte, error) {
-	present, whole, err := d.Read(ctx, c, false)
-	if err != nil || !whole {
-		return nil, errors.Join(err, ctx.Err())
+	present, err := wholeText(ctx, d, c, false)
+	if err != nil {
+		return nil, err
 	}
-	target, whole, err := d.Read(ctx, c, true)
-	if err != nil || !whole {
-		return nil, errors.Join(err, ctx.Err())
+	target, err := wholeText(ctx, d, c, true)
+	if err != nil {
+		return nil, err
 	}
 	var found []hunk.Hunk
 	for _, h := range hunk.Of(target, present) {
@@ -96,6 +98,15 @@ func without(ctx context.Context, d *engine.Difference, c engine.Change, shown h
 		return nil, fmt.Errorf("%q has changed since the hunk was shown; look at it again", c.Path)
 	}
 	return hunk.Apply(present, found), nil
+}
+
+// wholeText returns one side of a change. A file may have grown since its lines were shown.
+func wholeText(ctx context.Context, d *engine.Difference, c engine.Change, new bool) ([]byte, error) {
+	text, whole, err := d.Read(ctx, c, new)
+	if err == nil && !whole {
+		err = fmt.Errorf("%q is larger by now than files of which single hunks are restored; r in the files restores all of it", c.Path)
+	}
+	return text, err
 }
 
 // reversed is the hunk that takes a hunk back.
