@@ -193,10 +193,27 @@ func (t *tools) read(ctx context.Context, p fileParams) (any, error) {
 	if err := e.Cat(ctx, s, strings.TrimPrefix(p.Path, "/"), text); err != nil && !text.full {
 		return nil, err
 	}
-	if !utf8.Valid(bytes.TrimRightFunc(text.Bytes(), func(r rune) bool { return r == utf8.RuneError })) {
+	told := text.Bytes()
+	if text.full {
+		told = wholeRunes(told)
+	}
+	if !utf8.Valid(told) {
 		return nil, fmt.Errorf("%s is not text: \"rewind cat %s:%s > FILE\" gives its bytes", p.Path, p.ID, p.Path)
 	}
-	return map[string]any{"id": s.ID.String(), "path": p.Path, "text": strings.ToValidUTF8(text.String(), ""), "truncated": text.full}, nil
+	return map[string]any{"id": s.ID.String(), "path": p.Path, "text": string(told), "truncated": text.full}, nil
+}
+
+// wholeRunes returns a text that was cut off without the rune that was cut through.
+func wholeRunes(text []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-i]
+			}
+			return text
+		}
+	}
+	return text
 }
 
 // A bounded buffer refuses what is beyond its bound.

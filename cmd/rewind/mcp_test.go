@@ -191,3 +191,18 @@ func TestAnAgentRestoresNothingThatTheUserHasNotAllowed(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+func TestAnAgentIsToldThatBytesAreNoText(t *testing.T) {
+	c := newAgentClient(t)
+	c.write("bytes", "\xff\xfe\xff")
+	c.write("end", "almost text\xff")
+	c.write("long", strings.Repeat("x", 4*patchMost-1)+"é")
+	c.write("longbytes", strings.Repeat("\xff", 4*patchMost+1))
+	id := c.snapshot()
+	for _, name := range []string{"bytes", "end", "longbytes"} {
+		if text, failed := c.use("read", map[string]any{"id": id, "path": name}); !failed || !strings.Contains(text, "is not text") {
+			t.Errorf("%s reads as %.80s", name, text)
+		}
+	}
+	c.want("read", map[string]any{"id": id, "path": "long"}, `xx"`, `"truncated":true`) // not half of the last letter
+}
