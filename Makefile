@@ -10,10 +10,6 @@ TIMEOUT  ?= 15m
 BENCH    ?= --files 10000
 OSES     := linux darwin windows
 
-# The packages whose tests take longest begin, or one of them would be left over at the
-# end, and a processor with nothing to do.
-LONGEST  := ./fuzz ./engine ./cmd/rewind ./cas ./fuzz/exact
-
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
@@ -39,12 +35,10 @@ lint: ## staticcheck, at the version of tools/go.mod
 	@echo "== lint: staticcheck (the first run builds it)"
 	@CGO_ENABLED=0 go tool -modfile=tools/go.mod staticcheck $(PKG)
 
-# Vet has been run. With the race detector a process sleeps for a second before it exits, and the tests
-# start thousands.
-check: ## the Go tests, with the race detector (PKG=./cas, TIMEOUT=15m)
-	@echo "== check: the Go tests with the race detector; building them takes minutes the first time"
+check: ## the Go tests, with the race detector where there are goroutines (PKG=./cas, TIMEOUT=15m, RACE=all)
+	@echo "== check: the Go tests; building them takes minutes the first time"
 	@go vet -C tools ./testsum && go test -C tools ./testsum
-	@GORACE="atexit_sleep_ms=0 $$GORACE" go test -race -vet=off -timeout $(TIMEOUT) -json $(if $(filter ./...,$(PKG)),$(LONGEST)) $(PKG) | go run -C tools ./testsum
+	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"

@@ -80,7 +80,7 @@ func read(t testing.TB, s *Store, id oid.ID) (payload []byte) {
 func TestWhatWasPutIsReadBack(t *testing.T) {
 	r := seeded(t)
 	sizes := []int{0, 1, 100, wholeMax - 1, wholeMax, wholeMax + 1, 300 << 10, 1<<20 + 7, smallMax, smallMax + 1, 12 << 20}
-	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
+	for turn, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
 		if err != nil {
 			t.Fatal(err)
@@ -88,6 +88,9 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 		g := s.Stage()
 		want := map[oid.ID][]byte{}
 		for i, n := range sizes {
+			if n >= smallMax && i%3 != turn { // what is large costs the race detector seconds
+				continue
+			}
 			for j, p := range [][]byte{text(r, n), noise(r, n)} {
 				var id oid.ID
 				if (i+j)%2 == 0 {

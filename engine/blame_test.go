@@ -200,7 +200,7 @@ func TestBlameDecodesWhatVersionsShareOnce(t *testing.T) {
 		for i := range lines {
 			lines[i] = fmt.Sprintf("line %d of a file\n", i*i)
 		}
-		const versions = 40
+		const versions = 20
 		for n := range versions {
 			lines[n*900] = fmt.Sprintf("version %d\n", n)
 			p.write("f", strings.Join(lines, ""))

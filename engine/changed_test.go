@@ -268,7 +268,7 @@ func TestADamagedRowOfWhatChangedIsFoundOutAgain(t *testing.T) {
 func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
 	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
-	for round := range 4 {
+	for round := range 2 {
 		p := newPlace(t, round%2 == 0)
 		e := p.open()
 		ctx := context.Background()

@@ -18,7 +18,7 @@ import (
 // What a restore has to leave follows from two pictures and the name of a file.
 func TestRandomIgnoredFilesAreLostByNoRestore(t *testing.T) {
 	seed := seed.Of(t)
-	for i := range uint64(6) {
+	for i := range uint64(3) {
 		bothKinds(t, func(t *testing.T, p *place) {
 			m := &ignoredModel{place: p, rng: rand.New(rand.NewPCG(seed, i)), e: p.open()}
 			p.write(".gitignore", "*.i\nout/\n")

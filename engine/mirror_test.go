@@ -122,7 +122,7 @@ func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
 	e := p.open()
 	var ids []oid.ID
 	most := 0
-	for i := range 400 {
+	for i := range 250 {
 		p.write("a/b/c/d", fmt.Sprint(i))
 		ids = append(ids, p.take(e).ID)
 		most = max(most, p.loose())

@@ -201,6 +201,7 @@ func TestAnIgnoredRepositoryWithAConflictInTheIndexIsACommit(t *testing.T) {
 		for _, ignored := range []bool{true, false} {
 			for _, stage := range []string{"0", "1", "3"} {
 				t.Run(fmt.Sprintf("%s in it, ignored %v, stage %s", module, ignored, stage), func(t *testing.T) {
+					t.Parallel() // each waits for git and the clock
 					besideAConflict(t, module, ignored, stage)
 				})
 			}
