@@ -191,11 +191,18 @@ func (w *writer) appendRecorded(ctx context.Context, c Commit, tip, link oid.ID)
 		if !late && (known || !errors.Is(err, gitref.ErrLocked)) {
 			return id, again, err
 		}
+		if errors.Is(err, gitref.ErrLockFile) {
+			w.inVain = err
+		}
 	}
 	if err := w.recorded(ctx); err != nil {
 		return oid.ID{}, false, err
 	}
-	return w.append(ctx, c, tip, link, nil)
+	id, again, err := w.append(ctx, c, tip, link, nil)
+	if w.inVain != nil && errors.Is(err, gitref.ErrLockFile) {
+		err = w.inVain // which says how long
+	}
+	return id, again, err
 }
 
 // trusted returns HEAD if what its tree has need not be looked up: where all of

@@ -2,10 +2,13 @@ package gitbridge
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +55,39 @@ func TestAJobThatTriesAgainDuringACollectionLosesNothing(t *testing.T) {
 	t.Logf("%+v; gc: %v %s", report, err, out.String())
 	r.wantClean()
 	r.turns(b, 4, 5)
+	r.wantClean()
+}
+
+// Who has waited for somebody's lock file before its record was there looks once more
+// when it is, and waits no second time.
+func TestAJobBehindALockFileLooksOnceMoreWhenItIsRecorded(t *testing.T) {
+	was := patience
+	patience = 200 * time.Millisecond
+	defer func() { patience = was }()
+	r := newRepo(t, oid.SHA1)
+	b := r.openNoted()
+	r.turns(b, 0, 2)
+	lock := filepath.Join(r.dir, ".git", filepath.FromSlash(StoreRef)+".lock")
+	for _, stays := range []bool{true, false} {
+		job := r.snapshot(b, map[bool]int{true: 3, false: 4}[stays], map[string]string{"a": fmt.Sprint(stays)})
+		r.write(".git/"+StoreRef+".lock", "somebody's")
+		asked := 0
+		job.Recorded = func(context.Context) error {
+			if asked++; !stays {
+				return os.Remove(lock)
+			}
+			return nil
+		}
+		_, err := b.Bridge(t.Context(), job)
+		switch {
+		case asked != 1:
+			t.Errorf("the record was waited for %d times", asked)
+		case stays && (!errors.Is(err, gitref.ErrLocked) || !strings.Contains(err.Error(), "is still there after "+patience.String())):
+			t.Errorf("the lock file stays: %v", err)
+		case !stays && err != nil:
+			t.Errorf("the lock file went: %v", err)
+		}
+	}
 	r.wantClean()
 }
 

@@ -32,6 +32,7 @@ type writer struct {
 	fresh map[oid.ID]gitodb.Source // what it wrote in files of their own, and who gives it
 	found []oid.ID                 // what it needs and git had
 
+	inVain    error         // of a lock file that was waited for until it was too long
 	sheltered time.Duration // how long it took to keep that from collections
 }
 
@@ -301,9 +302,14 @@ func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	}
 }
 
-// move moves a ref once, if its lock is free in time.
+// move moves a ref once, if its lock is free in time. Who has waited for a lock file in
+// vain only looks whether it is gone.
 func (w *writer) move(ctx context.Context, u gitref.Update) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, gitref.ErrLocked)
+	most := patience
+	if w.inVain != nil {
+		most = soon
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, most, gitref.ErrLocked)
 	defer cancel()
 	if w.r.files() {
 		u.Durable = w.job.Durable

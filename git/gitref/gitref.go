@@ -40,6 +40,9 @@ var (
 	ErrMoved = errors.New("ref has moved")
 	// ErrLocked is reported for a lock file that stayed for too long.
 	ErrLocked = errors.New("ref is locked by another process")
+	// ErrLockFile is an [ErrLocked] of a lock file that no process of ours has made, or
+	// of which that cannot be told. It may stay for ever.
+	ErrLockFile = errors.New("a lock file stays")
 	// ErrConflict is reported where a ref cannot exist beside another one,
 	// because one name lies in the other's directory.
 	ErrConflict = errors.New("ref is in conflict with another one")

@@ -182,6 +182,18 @@ func create(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
+// A lockFileError is an [ErrLockFile].
+type lockFileError struct {
+	name  string
+	after time.Duration
+}
+
+func (e *lockFileError) Error() string {
+	return fmt.Sprintf("%v: %s is still there after %v; if no git process runs, remove it", ErrLocked, e.name, e.after)
+}
+
+func (e *lockFileError) Is(target error) bool { return target == ErrLocked || target == ErrLockFile }
+
 // lockBy makes "<path>.lock" by a function that fails if it exists. It waits for
 // another one's to go away.
 func (s *Store) lockBy(ctx context.Context, path string, create func(name string) (*os.File, error)) (*lock, error) {
@@ -210,7 +222,7 @@ func (s *Store) lockBy(ctx context.Context, path string, create func(name string
 			if cause := context.Cause(ctx); cause != ErrLocked {
 				return nil, fmt.Errorf("wait for %s: %w: %w", name, ErrLocked, cause)
 			}
-			return nil, fmt.Errorf("%w: %s is still there after %v; if no git process runs, remove it", ErrLocked, name, s.opt.Patience)
+			return nil, &lockFileError{name, s.opt.Patience}
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
