@@ -20,9 +20,10 @@ import (
 )
 
 // Export writes what a snapshot holds into a directory, which must be empty or
-// not exist. It counts the files and links. Nested repositories come as plain directories. The paths that
-// could not be written are in the result, as is that the snapshot itself lacks
-// something that is lost.
+// not exist, and into which nobody else writes, durably. It counts the files and links.
+// Nested repositories come as plain directories. Files that the present has too share
+// their content with it, where the file system can. The paths that could not be written
+// are in the result, as is that the snapshot itself lacks something that is lost.
 func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored, error) {
 	if err := e.makeDir(dir); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -38,8 +39,7 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	if err != nil {
 		return nil, err
 	}
-	source := func(ctx context.Context, id oid.ID, w io.Writer) error { return e.objects.Write(ctx, w, id) }
-	out, err := apply.Apply(ctx, dir, apply.Order(t.Steps), source, &apply.Options{Alg: e.alg, Progress: e.progress("export")})
+	out, err := apply.Fill(ctx, dir, t.Steps, e.objects.Prefetch(t.IDs).Write, &apply.Filling{Alg: e.alg, Like: e.root, Durable: true, Progress: e.progress("export")})
 	return exported(s, t, out), err
 }
 

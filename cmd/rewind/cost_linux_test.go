@@ -180,6 +180,26 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 
 // What the packages of this module make before the program begins, and the tree of
 // commands, each start pays for: each of its hooks, and each of its snapshots.
+func TestAnExportIsSyncedOnceAndAForkIsNot(t *testing.T) {
+	needStrace(t)
+	dir, env := committed(t, 50)
+	run := func(cmd *exec.Cmd) {
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+		}
+	}
+	run(exec.Command("rewind", "snapshot"))
+	for verb, want := range map[string]int{"export": 1, "fork": 0} {
+		log, out := filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "out")
+		run(traced(log, verb, "@", out))
+		has(t, out, "f7", "file 7")
+		if got := callsIn(t, log)["syncfs"]; got != want {
+			t.Errorf("%s: %d calls of syncfs, want %d", verb, got, want)
+		}
+	}
+}
+
 func TestAStartMakesLittle(t *testing.T) {
 	cmd := exec.Command("program", "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

@@ -19,6 +19,7 @@ import (
 type Filling struct {
 	Alg      oid.Algorithm
 	Like     string                           // a directory whose files are taken where they have the content that is wanted: shared with the new file, where the file system can; "": there is none
+	Durable  bool                             // all of it is on the disk when Fill returns without an error
 	Made     func(path string, st dirfd.Stat) // told of each file and link that was made; called by several goroutines at once; may be nil
 	Progress func(done, total int)            // as in [Options]
 	cloned   func(path string)                // for tests: told of each file whose content is shared
@@ -26,7 +27,7 @@ type Filling struct {
 
 // Fill makes what steps want in a directory that was just made, that is empty but
 // for a .git, and that nobody else writes into. Each file is written once, under its
-// own name, and checked before. Nothing is synced. A path at which something is
+// own name, and checked before. A path at which something is
 // already, or that could lead into a .git, is a conflict.
 func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filling) (Outcome, error) {
 	f := &filler{Filling: *how, src: src, name: root, total: len(steps)}
@@ -109,9 +110,12 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 	}
 	err := each(ctx, len(folders), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return f.fill(ctx, folders[i]) })
 	for _, s := range slices.Backward(made) {
-		if err == nil && s.Want.Mode.Perm() != 0o755 {
+		if err == nil && (s.Want.Mode.Perm() != 0o755 || f.Durable && !dirfd.SyncReachesAll) {
 			err = f.settle(s)
 		}
+	}
+	if err == nil && f.Durable {
+		err = f.root.Sync()
 	}
 	return err
 }
@@ -142,6 +146,11 @@ func (f *filler) settle(s *Step) error {
 		return err
 	}
 	defer d.Close()
+	if f.Durable && !dirfd.SyncReachesAll {
+		if err := d.Sync(); err != nil {
+			return err
+		}
+	}
 	return d.ChmodSelf(s.Want.Mode.Perm() & 0o777)
 }
 
