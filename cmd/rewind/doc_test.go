@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,4 +64,76 @@ func TestEveryExitCodeIsInTheDocs(t *testing.T) {
 			t.Errorf("exit code %d is not in the table of %s", code, cliDoc)
 		}
 	}
+}
+
+// Where somebody is told what to run.
+var told = []*regexp.Regexp{
+	regexp.MustCompile("`(rewind [^`\n]+)`"),              // in a text
+	regexp.MustCompile(`(?m)^(?:\$ )?(rewind [a-z-].*)$`), // in a block
+	regexp.MustCompile(`\\"(rewind [a-z-][^"\\]*)\\"`),    // in a message
+	regexp.MustCompile(`BENCH='([^']+)'`),
+}
+
+func TestWhatTheDocsAndTheMessagesTellToRunExists(t *testing.T) {
+	places := []string{"../../Makefile"}
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../extension/pi/*.md", "*.go", "../../engine/*.go", "../../engine/*/*.go", "../../git/*/*.go", "../../internal/*/*.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		places = append(places, found...)
+	}
+	all := 0
+	for _, place := range places {
+		text, err := os.ReadFile(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(place, "_test.go") || strings.HasSuffix(place, "CHANGELOG.md") {
+			continue
+		}
+		for _, where := range told {
+			for _, m := range where.FindAllStringSubmatch(string(text), -1) {
+				line := strings.TrimPrefix(m[1], "rewind ")
+				if strings.HasPrefix(m[0], "BENCH") {
+					line = "bench " + line
+				}
+				all++
+				if why := unknown(line); why != "" {
+					t.Errorf("%s: %q: %s", place, m[1], why)
+				}
+			}
+		}
+	}
+	if all < 200 {
+		t.Errorf("only %d commands were found", all)
+	}
+}
+
+// unknown says what of a command line the program does not have.
+func unknown(line string) string {
+	line, _, _ = strings.Cut(line, " #")
+	var args []string
+	for _, word := range strings.Fields(line) {
+		if word == "--" || strings.ContainsAny(word[:1], "|>;&<(") {
+			break
+		}
+		args = append(args, strings.Trim(word, "'\",.;:[]()…"))
+	}
+	c, _, err := newRoot(&app{}).Find(args)
+	if err != nil {
+		return err.Error()
+	}
+	for _, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		switch long := strings.TrimPrefix(name, "--"); {
+		case long != name && long != "" && c.Flag(long) == nil && long != "help" && long != "version":
+			return "there is no " + name
+		case long == name && len(name) == 2 && name[0] == '-' && c.Flags().ShorthandLookup(name[1:]) == nil && c.InheritedFlags().ShorthandLookup(name[1:]) == nil && name != "-h":
+			return "there is no " + name
+		case long == name && len(name) > 2 && name[0] == '-' && name[1] > '9':
+			return name + " is neither one letter nor a word"
+		}
+	}
+	return ""
 }
