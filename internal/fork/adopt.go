@@ -20,7 +20,7 @@ type Adoption struct {
 }
 
 // Adopt records what is in a fork, and says what of it is to be merged into the
-// worktree of e: what changed since the snapshot that was written there. Where the
+// worktree of e: what changed since it was made. Where the
 // worktree still has all of what an earlier adoption brought, it is what changed since
 // that one. Of the worktree it changes nothing. The paths of the options limit it.
 func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Options, opt *engine.RestoreOptions) (*Adoption, error) {
@@ -65,7 +65,7 @@ func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, opt
 	}
 	of := *opt
 	of.Markers = false
-	last := engine.Span{From: f.Snapshot, To: f.Adopted}
+	last := engine.Span{From: f.base(), To: f.Adopted}
 	p, err := e.PlanMerge(ctx, []engine.Span{last}, &of)
 	since := engine.Span{From: f.Adopted, To: all.To}
 	switch {

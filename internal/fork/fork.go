@@ -182,8 +182,37 @@ func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	if err != nil {
 		return out, fmt.Errorf("%s is a part of a fork (rewind forks --remove %s removes it): %w", dir, dir, err)
 	}
+	if len(done.Conflicts) > 0 {
+		if f.Made, err = f.recordMade(ctx, e); err != nil {
+			return out, fmt.Errorf("%s could not be recorded as it was made (rewind forks --remove %s removes it): %w", dir, dir, err)
+		}
+	}
 	f.Whole = true
 	return out, r.put(f)
+}
+
+// recordMade records what is in a fork that some path of the snapshot could not be
+// written to. Without that the path would count as deleted there, and the next adoption
+// would delete it in the worktree too.
+func (f *Fork) recordMade(ctx context.Context, e *engine.Engine) (oid.ID, error) {
+	there, err := f.open(ctx, e, &engine.Options{Force: true, NoGit: !f.Git})
+	if err != nil {
+		return zero, err
+	}
+	defer there.Close()
+	r, err := there.Snapshot(ctx, &engine.SnapshotOptions{Label: "fork " + filepath.Base(f.Dir) + " as it was made", Trigger: "fork"})
+	if err != nil {
+		return zero, err
+	}
+	return r.Snapshot.ID, nil
+}
+
+// base returns the snapshot of what was in a fork when it was made.
+func (f *Fork) base() oid.ID {
+	if f.Made.IsZero() {
+		return f.Snapshot
+	}
+	return f.Made
 }
 
 // The states of a fork.
@@ -218,7 +247,7 @@ func (f *Fork) state() string {
 type Listed struct {
 	*Fork
 	State   string
-	Changed int   // paths that differ from the snapshot that was written there
+	Changed int   // paths that differ from what was made there
 	Bytes   int64 // of its files
 	Err     error // not nil: why that is not known
 }
@@ -270,9 +299,9 @@ func (f *Fork) changed(ctx context.Context, e *engine.Engine, opt *engine.Option
 	return len(changes), err
 }
 
-// changes lists what differs there from the snapshot.
+// changes lists what differs there from what was made.
 func (f *Fork) changes(ctx context.Context, there *engine.Engine) ([]engine.Change, error) {
-	base, err := there.Find(ctx, f.Snapshot)
+	base, err := there.Find(ctx, f.base())
 	if err != nil {
 		return nil, err
 	}
@@ -318,15 +347,15 @@ func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, e
 	return nil, r, fmt.Errorf("%w: %s (\"rewind forks\" lists them)", ErrNone, dir)
 }
 
-// record records what is in a fork now, if it differs from the snapshot that was
-// written there. It returns that one otherwise.
+// record records what is in a fork now, if it differs from what was made there. It
+// returns the snapshot of that otherwise.
 func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *engine.Snapshot, err error) {
 	away, err := there.Away(ctx)
 	if err == nil && away != nil {
 		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %s alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home.Short())
 	}
 	if err == nil {
-		base, err = there.Find(ctx, f.Snapshot)
+		base, err = there.Find(ctx, f.base())
 	}
 	if err != nil {
 		return nil, nil, err

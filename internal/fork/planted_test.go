@@ -283,3 +283,47 @@ func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
 		t.Errorf("an export beside the store: %v", err)
 	}
 }
+
+// What could not be written into a fork is not there, but nobody has deleted it.
+func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
+	for _, open := range []func(*testing.T) (*engine.Engine, *engine.Snapshot){recorded, committed} {
+		e, _ := open(t)
+		at := func(name string) string { return filepath.Join(e.Root(), name) }
+		put(t, at("git~1"), "some file system takes this name for .git")
+		r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := Make(t.Context(), e, r.Snapshot, dir, nil)
+		if err != nil || len(made.Conflicts) != 1 || made.Conflicts[0].Path != "git~1" {
+			t.Fatalf("%+v, %v", made, err)
+		}
+		list, err := List(t.Context(), e, &engine.Options{})
+		if err != nil || len(list) != 1 || list[0].State != Stands || list[0].Changed != 0 || list[0].Err != nil {
+			t.Errorf("%+v, %v", list, err)
+		}
+		for _, name := range []string{"first", "second"} {
+			put(t, filepath.Join(dir, name), name)
+			from, err := Adopt(t.Context(), e, dir, &engine.Options{}, &engine.RestoreOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := from.Merge(t.Context(), e, &engine.RestoreOptions{})
+			if err != nil || done.Written != 1 || done.Deleted+len(done.Conflicts)+len(done.Kept) > 0 {
+				t.Errorf("%s: %+v, %v", name, done, err)
+			}
+		}
+		for _, name := range []string{"git~1", "a", "first", "second"} {
+			if _, err := os.Lstat(at(name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
+			t.Error(err)
+		}
+	}
+}

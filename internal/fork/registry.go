@@ -27,6 +27,7 @@ type Fork struct {
 	Git      bool      `json:"git"`             // it is a linked worktree
 	Time     time.Time `json:"time"`
 	Whole    bool      `json:"whole"`            // all of the snapshot was written
+	Made     oid.ID    `json:"made,omitzero"`    // what was there when it was made; zero: what the snapshot has
 	Adopted  oid.ID    `json:"adopted,omitzero"` // what was merged into the worktree last; zero: nothing was
 }
 
