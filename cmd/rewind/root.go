@@ -39,20 +39,18 @@ func newRoot(a *app) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		Version:       version(),
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlag(err)} })
 	f := root.PersistentFlags()
 	f.StringVarP(&a.dir, "dir", "C", ".", "work in this `directory` instead of the current one")
 	f.BoolVar(&a.force, "force", false, "also work in /, the home directory, or a directory that holds the store")
 	f.BoolVar(&a.noGit, "no-git", false, "leave git out, even inside a repository")
-	root.AddCommand(
-		uiCommand(a),
-		snapshotCommand(a), listCommand(a), logCommand(a), showCommand(a), diffCommand(a),
-		restoreCommand(a), revertCommand(a), applyCommand(a), undoCommand(a), redoCommand(a),
-		statusCommand(a), verifyCommand(a), pruneCommand(a), pinCommand(a), labelCommand(a), purgeCommand(a), syncCommand(a), storesCommand(a),
-		catCommand(a), blameCommand(a), exportCommand(a), importCommand(a), hookCommand(a), runCommand(a), watchCommand(a), setupCommand(a), doctorCommand(a), mcpCommand(a), serveCommand(a), benchCommand(a),
-	)
-	root.AddCommand(bisectCommand(a), forkCommand(a), forksCommand(a), adoptCommand(a))
+	for _, g := range groups(a) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.list {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.list...)
+	}
 	for _, c := range root.Commands() {
 		c.Long = longer(c)
 		a.completeIDs(c)
@@ -71,6 +69,23 @@ func newRoot(a *app) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// A group is a part of the list of commands.
+type group struct {
+	title string
+	list  []*cobra.Command
+}
+
+func groups(a *app) []group {
+	return []group{
+		{"Record and look", []*cobra.Command{snapshotCommand(a), listCommand(a), logCommand(a), showCommand(a), diffCommand(a), blameCommand(a), catCommand(a), statusCommand(a), uiCommand(a)}},
+		{"Put a state back", []*cobra.Command{restoreCommand(a), undoCommand(a), redoCommand(a), revertCommand(a), applyCommand(a), bisectCommand(a)}},
+		{"Work beside this directory", []*cobra.Command{forkCommand(a), forksCommand(a), adoptCommand(a), exportCommand(a)}},
+		{"Name, keep and drop", []*cobra.Command{pinCommand(a), labelCommand(a), pruneCommand(a), purgeCommand(a), storesCommand(a), importCommand(a)}},
+		{"Agents and other programs", []*cobra.Command{runCommand(a), watchCommand(a), hookCommand(a), setupCommand(a), mcpCommand(a), serveCommand(a)}},
+		{"Check and measure", []*cobra.Command{doctorCommand(a), verifyCommand(a), syncCommand(a), benchCommand(a)}},
+	}
 }
 
 // longer is the help of a command: with what an ID and a PATH are, where it
