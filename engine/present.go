@@ -160,6 +160,7 @@ func (p *present) forPlan() *plan.Present {
 	for _, n := range p.Skipped {
 		out.LeftOut = append(out.LeftOut, plan.Note{Path: string(n.Path), Reason: n.Reason})
 	}
+	out.Refuse(p.Forced)
 	return out
 }
 

@@ -23,6 +23,7 @@ import (
 type Seen struct {
 	State     tree.State
 	Skipped   []records.Note // what was left out
+	Forced    []string       // what was to be captured although it is ignored
 	Nested    []records.NestedAt
 	Rules     records.Rules
 	Rechecked bool        // the stat table was not trusted: what was missing was read again

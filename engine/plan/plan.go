@@ -172,6 +172,10 @@ func (p *planner) add(c tree.Change) error {
 			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
 			return nil
 		}
+		if why := p.present.refused[c.Path]; why != "" {
+			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "what is there cannot be recorded: " + why})
+			return nil
+		}
 		if p.holdsIgnored(c) {
 			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: conflictIgnored})
 			return nil

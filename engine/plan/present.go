@@ -13,6 +13,8 @@ type Present struct {
 	LeftOut []Note // what the scan named as left out
 	Disk    Disk
 
+	refused map[string]string // what was to be recorded and could not be, with the reason
+
 	vacant string // with a slash: nothing is there, nor below
 }
 
@@ -64,6 +66,21 @@ func (p *Present) leftOut(path string) string {
 		}
 	}
 	return ""
+}
+
+// Refuse says which files the scan was told to record although they are ignored. Those
+// that it left out all the same cannot be recorded, so nothing may replace them.
+func (p *Present) Refuse(forced []string) {
+	p.refused = map[string]string{}
+	told := map[string]bool{}
+	for _, path := range forced {
+		told[path] = true
+	}
+	for _, n := range p.LeftOut {
+		if told[n.Path] {
+			p.refused[n.Path] = n.Reason
+		}
+	}
 }
 
 // hides reports whether what seems to be gone was left out: a directory where

@@ -79,6 +79,27 @@ func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
 	w.is("undo", now)
 }
 
+// TestAPlanNamesWhatCannotBeRecordedFirst checks that a dry run says of a file that the
+// user may no longer read what the restore says: it is in the way, and stays.
+func TestAPlanNamesWhatCannotBeRecordedFirst(t *testing.T) {
+	t.Parallel()
+	w := asNobody(t)
+	w.write("f", "one\n")
+	w.handOver()
+	first := w.rewind("snapshot", "--json")
+	w.write("f", "two\n")
+	w.handOver()
+	w.chmod("f", 0o000)
+	now := w.look()
+	for _, how := range []string{"--dry-run", "--yes"} {
+		f := w.rewind("restore", how, "--json", first.ID)
+		if f.code != 5 || len(f.Conflicts) != 1 || f.Conflicts[0].path() != "f" || !strings.Contains(f.Conflicts[0].Reason, "denied") {
+			t.Errorf("restore %s exited with %d: %v %s", how, f.code, f.Conflicts, f.errors)
+		}
+		w.is("restore "+how, now)
+	}
+}
+
 // giveUp lets the user have what was root's alone.
 func (w *world) giveUp(paths ...string) {
 	w.Helper()
