@@ -71,6 +71,7 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 	}
 	if dry {
 		say(a.out, "would be removed from %s\n", count(p.Snapshots, "snapshot"))
+		a.printTracked(p)
 		return
 	}
 	say(a.out, "removed from %s, gave back %s\n", count(p.Snapshots, "snapshot"), size(p.Freed))
@@ -78,10 +79,8 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 	if p.Shared > 0 {
 		say(a.out, "%s stay, because other paths have the same\n", count(p.Shared, "content"))
 	}
+	a.printTracked(p)
 	g := p.Git
-	if len(g.Tracked) > 0 {
-		say(a.out, "HEAD's commit has %s: git's own history keeps it\n", paths(g.Tracked))
-	}
 	if g.Objects == 0 {
 		return
 	}
@@ -91,4 +90,11 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 	}
 	fmt.Fprintln(a.out, "  git gc --prune=now")
 	fmt.Fprintln(a.out, "what was pushed, cloned or bundled before has them too")
+}
+
+// printTracked names what a purge leaves to git's own history.
+func (a *app) printTracked(p *engine.Purged) {
+	if list := p.Git.Tracked; len(list) > 0 {
+		say(a.out, "HEAD's commit has %s: git's own history keeps it\n", paths(list))
+	}
 }
