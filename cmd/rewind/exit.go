@@ -82,9 +82,14 @@ func isSilent(err error) bool {
 // storeFiles are what whoever changes something opens first.
 var storeFiles = []string{"store.db.lock", "store.db", "operation.lock"}
 
+// isFull reports errors of a disk, or a share of it, that is full.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // sentence is what a person reads of an error.
 func sentence(ctx context.Context, err error) string {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if isFull(err) {
 		return "make room on the disk, and try again: " + err.Error()
 	}
 	if path := (*fs.PathError)(nil); errors.As(err, &path) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && slices.Contains(storeFiles, filepath.Base(path.Path)) {

@@ -57,7 +57,7 @@ func TestASnapshotOnAFullDiskSaysWhatToDoAndGivesItsSpaceBack(t *testing.T) {
 	write("two", 8<<20)
 	before := free()
 	out, err := rewind("snapshot")
-	if err == nil || !strings.Contains(out, "rewind: make room on the disk, and try again: ") || !strings.Contains(out, "no space left on device") {
+	if err == nil || !strings.Contains(out, "rewind: make room on the disk, and try again: nothing was recorded: ") || !strings.Contains(out, "no space left on device") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if after := free(); after < before-64<<10 {

@@ -70,7 +70,15 @@ func snapshotCommand(a *app) *cobra.Command {
 // snapshot takes a snapshot and reports it.
 func (a *app) snapshot(ctx context.Context, e *engine.Engine, opt *engine.SnapshotOptions, begin time.Time) error {
 	r, err := e.Snapshot(ctx, opt)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, engine.ErrUnfinished): // what came before the snapshot
+		return err
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return errors.New("interrupted; nothing was recorded")
+	case isFull(err):
+		return fmt.Errorf("nothing was recorded: %w", err)
+	default:
 		return err
 	}
 	a.printSnapshot(r, false, time.Since(begin))

@@ -212,7 +212,7 @@ func TestAnInterruptedFirstSnapshotLeavesNothing(t *testing.T) {
 		if strings.Contains(out.String(), `"id"`) {
 			t.Fatalf("%v: the interrupted snapshot printed %s", sig, out.String())
 		}
-		if sig != syscall.SIGKILL && (cmd.ProcessState.ExitCode() != 1 || strings.Count(errs.String(), "\n") != 1) {
+		if sig != syscall.SIGKILL && (cmd.ProcessState.ExitCode() != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.HasPrefix(errs.String(), "rewind: interrupted; ")) {
 			t.Fatalf("%v: the interrupted snapshot exited with %d and said %q", sig, cmd.ProcessState.ExitCode(), errs.String())
 		}
 		if f := w.rewind("list", "--json"); strings.Contains(f.out, `"tree"`) {
