@@ -47,7 +47,7 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) 
 			return nil, err
 		}
 	}
-	k := e.keeper()
+	k := e.keeper(p)
 	choice, err := k.Choose(ctx, p)
 	if err != nil {
 		return nil, err
@@ -131,10 +131,10 @@ func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error 
 }
 
 // keeper chooses what a prune drops.
-func (e *Engine) keeper() *retention.Keeper {
+func (e *Engine) keeper(p *PruneOptions) *retention.Keeper {
 	return &retention.Keeper{
 		Sessions: e.sessions(), Now: e.now, AncestorOnly: e.conf.ScanMode == settings.ScanAncestors, PinLabelled: e.conf.PinLabeled,
-		StartupBudget: e.conf.StartupBudget, Others: e.mirror.Others, Weigh: e.weigh,
+		StartupBudget: e.conf.StartupBudget, Others: e.mirror.Others, Weigh: e.weigh, Forked: p.Forked,
 	}
 }
 

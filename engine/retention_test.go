@@ -127,7 +127,7 @@ func TestTheStartupBudgetEndsAPruneThatDropsNothing(t *testing.T) {
 	e = p.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // as if the time were over
-	if _, err := e.keeper().Choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, retention.ErrUnseen) && !errors.Is(err, context.Canceled) {
+	if _, err := e.keeper(&PruneOptions{}).Choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, retention.ErrUnseen) && !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if len(p.records(e)) != 4 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
@@ -31,6 +32,9 @@ func pruneCommand(a *app) *cobra.Command {
 			opt.Grace = -1 // none, where leaving the flag out means the default
 		}
 		opt.MaxAge, opt.MaxStoreSize = duration(float64(days), 24*time.Hour), int64(budget)
+		if opt.Forked, err = fork.Needed(ctx, e); err != nil {
+			return err
+		}
 		p, err := e.Prune(ctx, &opt)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/rpc"
 	"github.com/seed-82afce7a/rewind/internal/wire"
@@ -362,7 +363,11 @@ func callPrune(ctx context.Context, c *call) (any, error) {
 		return nil, usagef("limits cannot be negative")
 	}
 	age := duration(p.MaxAgeDays, 24*time.Hour)
-	out, err := c.engine.Prune(ctx, &engine.PruneOptions{MaxSnapshots: p.MaxSnapshots, MaxAge: age, Session: p.Session, DryRun: p.DryRun, Startup: p.Startup})
+	forked, err := fork.Needed(ctx, c.engine)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.engine.Prune(ctx, &engine.PruneOptions{MaxSnapshots: p.MaxSnapshots, MaxAge: age, Session: p.Session, DryRun: p.DryRun, Startup: p.Startup, Forked: forked})
 	if err != nil {
 		return nil, err
 	}

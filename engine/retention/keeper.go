@@ -16,6 +16,7 @@ const (
 	keepLast    = "newest of its worktree"
 	keepHere    = "where a worktree's files stand"
 	keepUndo    = "undo or redo may want it"
+	keepFork    = "a fork was made of it"
 	keepLabel   = "labelled"
 	keepSession = "a session's files, its way back, or what a fork begins with"
 	keepMarked  = "of a labelled entry"
@@ -38,6 +39,10 @@ type Options struct {
 	Unseen       bool          // limits also apply to snapshots of sessions whose ledger is nowhere to be found; directories that are missing are forgotten
 	Startup      bool          // give up, dropping nothing, when rewind.startupBudgetMs is over
 	DryRun       bool
+
+	// Forked lists the snapshots that forks go by: they stay. Nil: there are no forks. It
+	// is asked again before anything goes.
+	Forked func(ctx context.Context) ([]oid.ID, error)
 }
 
 // A Choice says what goes.
@@ -57,6 +62,7 @@ type Keeper struct {
 	PinLabelled   bool          // snapshots of labelled entries stay
 	StartupBudget time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
 
+	Forked func(ctx context.Context) ([]oid.ID, error) // as in [Options]
 	// Others lists the snapshots in the ref that another program made.
 	Others func(ctx context.Context) ([]*records.Snapshot, error)
 	// Weigh returns a function that tells how many bytes of the store's file a
@@ -117,7 +123,7 @@ func (k *Keeper) candidates(ctx context.Context, refs *references, p *Options) (
 	var needed map[oid.ID]string
 	known := map[oid.ID]bool{}
 	err := k.View(ctx, func(v *records.View) (err error) {
-		if needed, err = stays(v); err != nil {
+		if needed, err = k.stays(ctx, v); err != nil {
 			return err
 		}
 		names, err := v.Aliases()
@@ -218,7 +224,7 @@ func (k *Keeper) foreignOnes(ctx context.Context, refs *references, known map[oi
 }
 
 // stays returns the snapshots that rewind itself cannot do without, and why.
-func stays(v *records.View) (map[oid.ID]string, error) {
+func (k *Keeper) stays(ctx context.Context, v *records.View) (map[oid.ID]string, error) {
 	keep := map[oid.ID]string{}
 	add := func(id oid.ID, why string) {
 		if keep[id] == "" {
@@ -244,7 +250,20 @@ func stays(v *records.View) (map[oid.ID]string, error) {
 			add(op.To, keepUndo)
 		}
 	}
-	return keep, nil
+	if k.Forked == nil {
+		return keep, nil
+	}
+	forked, err := k.Forked(ctx)
+	for _, id := range forked { // the zero id too, which no snapshot has
+		s, err := v.Find(id) // a purge may have given it another id
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			add(s.ID, keepFork)
+		}
+	}
+	return keep, err
 }
 
 // Drop removes the records of what was chosen, unless something took it up
@@ -255,7 +274,7 @@ func (k *Keeper) Drop(ctx context.Context, out *Choice) error {
 	}
 	chosen := out.Dropped
 	return k.Update(ctx, func(u *records.Update) error {
-		needed, err := stays(&u.View)
+		needed, err := k.stays(ctx, &u.View)
 		if err != nil {
 			return err
 		}

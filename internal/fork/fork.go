@@ -325,6 +325,23 @@ func size(dir string) (total int64) {
 	return total
 }
 
+// Needed returns the function that lists the snapshots that the forks of a store go by:
+// without them nobody knows what was done there. It lists those of all that are noted,
+// also of one whose directory is not there just now.
+func Needed(ctx context.Context, e *engine.Engine) (func(context.Context) ([]oid.ID, error), error) {
+	r, err := registryOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return func(context.Context) (ids []oid.ID, err error) {
+		forks, err := r.all()
+		for _, f := range forks {
+			ids = append(ids, f.Snapshot, f.Made, f.Adopted)
+		}
+		return ids, err
+	}, nil
+}
+
 // find returns the fork in a directory.
 func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, error) {
 	r, err := registryOf(ctx, e)
