@@ -80,6 +80,9 @@ func (p *printer) print(list []*engine.Snapshot) error {
 		if p.restores(s.Time); p.full() {
 			return nil
 		}
+		if p.l.graph && p.m.forgotten(s) && !p.graph.awaits(s.ID) {
+			continue
+		}
 		c := line{id: short(s.ID), at: s.Time, what: p.m.what(s), marks: p.m.marks(s), quiet: s.OfRestore()}
 		c.changes = changesText(s.Changed)
 		c.names = p.names(s.Changed)

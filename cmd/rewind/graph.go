@@ -49,6 +49,9 @@ func (g *graph) add(s *engine.Snapshot, here *engine.Snapshot) (above []string) 
 	return above
 }
 
+// awaits reports whether a newer snapshot came from this one.
+func (g *graph) awaits(id oid.ID) bool { return slices.Contains(g.lanes, id) }
+
 func baseOf(s *engine.Snapshot) oid.ID {
 	if s.Changed == nil {
 		return oid.ID{}

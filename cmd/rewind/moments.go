@@ -54,6 +54,14 @@ func (m moments) chosen(ctx context.Context, e *engine.Engine, l *listing) momen
 	return m
 }
 
+// forgotten reports whether a restore took a snapshot of a state that was recorded
+// already, and no undo leads there any more: a bisect leaves one for each of its tests.
+func (m moments) forgotten(s *engine.Snapshot) bool {
+	c := s.Changed
+	return s.OfRestore() && s.Label() == "" && m.marks(s) == "" && c != nil && c.Known && !c.Base.IsZero() && c.Files+c.Dirs == 0 &&
+		!slices.ContainsFunc(m.ops, func(op *engine.Operation) bool { return op.From == s.ID })
+}
+
 // describe says what a snapshot is, and whether the files stand at it.
 func (m moments) describe(s *engine.Snapshot) string {
 	return strings.TrimSpace(m.what(s) + m.marks(s))
