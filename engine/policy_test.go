@@ -156,6 +156,40 @@ func TestAFullStoreTakesInNoNewFilesButEveryTrackedOne(t *testing.T) {
 	}
 }
 
+func TestARestoreNamesWhatStaysBecauseItCouldNotBeRecorded(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("f", "one")
+	p.write("taken", "a file")
+	first := p.snap(p.open(), "one", nil)
+	p.git("config", "rewind.maxStoreSize", "300k")
+	p.git("config", "rewind.exclude", "out")
+	p.write("f", "two")
+	p.write("huge", strings.Repeat("y", 1<<20))
+	p.write("out", "left out by a setting")
+	second := p.snap(p.open(), "two", nil)
+	p.write("f", "three")
+	stays := func(r *Restored, want ...string) {
+		t.Helper()
+		if got := pathsOf(r.Kept); !slices.Equal(got, want) || len(r.Conflicts) > 0 || len(p.read("huge")) != 1<<20 || p.read("out") == "" {
+			t.Errorf("kept %+v, conflicts %+v, want %q kept", r.Kept, r.Conflicts, want)
+		}
+	}
+	r, err := p.open().Restore(t.Context(), second.ID, nil)
+	p.must(err)
+	stays(r) // that snapshot left it out too
+	r, err = p.open().Restore(t.Context(), first.ID, nil)
+	p.must(err)
+	stays(r, "huge")
+	if r, err = p.open().Restore(t.Context(), first.ID, nil); err != nil || !r.Undo.IsZero() {
+		t.Fatalf("%+v, %v: nothing had to change", r, err)
+	}
+	stays(r, "huge")
+	if r, err = p.open().Restore(t.Context(), first.ID, &RestoreOptions{Paths: []string{"f"}}); err != nil {
+		t.Fatal(err)
+	}
+	stays(r) // it was not asked for
+}
+
 func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("tracked.pem", "public")

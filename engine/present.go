@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/plan"
 	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/engine/rules"
+	"github.com/seed-82afce7a/rewind/engine/settings"
 	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -158,7 +159,10 @@ func (p *present) newRecord(where string) *Snapshot {
 func (p *present) forPlan() *plan.Present {
 	out := &plan.Present{State: p.State, Disk: p.Seen}
 	for _, n := range p.Skipped {
-		out.LeftOut = append(out.LeftOut, plan.Note{Path: string(n.Path), Reason: n.Reason})
+		note := plan.Note{Path: string(n.Path), Reason: n.Reason}
+		if out.LeftOut = append(out.LeftOut, note); !n.Overlaid && !settings.Chose(n.Reason) {
+			out.Unrecorded = append(out.Unrecorded, note)
+		}
 	}
 	out.Refuse(p.Forced)
 	return out

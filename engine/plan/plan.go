@@ -83,10 +83,12 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 	p := &planner{Objects: o, present: present, aim: aim, met: map[string]bool{}, stepped: map[string]bool{}}
 	p.cover = newCoverage(aim.Target, o)
 	view := viewOf(nil, aim.Target)
+	extra := p.extra()
 	for c, err := range tree.Diff(present.State, aim.Target.State, o.Algorithm, o.Tree) {
 		if err != nil {
 			return nil, err
 		}
+		delete(extra, c.Path) // the target has it
 		c, known := view.of(c)
 		if !known {
 			continue
@@ -96,6 +98,9 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 		}
 	}
 	p.unseen()
+	if err := p.stay(extra); err != nil {
+		return nil, err
+	}
 	unknown, err := aim.Paths.Unknown(o, present.State, aim.Target.State)
 	if err != nil {
 		return nil, err

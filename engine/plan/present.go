@@ -13,6 +13,9 @@ type Present struct {
 	LeftOut []Note // what the scan named as left out
 	Disk    Disk
 
+	// Unrecorded is what of it could not be recorded, and no setting leaves out.
+	Unrecorded []Note
+
 	refused map[string]string // what was to be recorded and could not be, with the reason
 
 	vacant string // with a slash: nothing is there, nor below
