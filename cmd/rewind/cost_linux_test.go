@@ -225,8 +225,8 @@ func TestAStartMakesLittle(t *testing.T) {
 	}
 	line := testing.AllocsPerRun(5, func() { newLine([]string{"hook", "claude", "Stop"}, stdio{}) })
 	t.Logf("a command line: %.0f allocations", line)
-	if line > 1100 {
-		t.Errorf("a command line: %.0f allocations, at most 1100 were expected", line)
+	if line > 1150 { // 1086, and some twenty that the race detector adds
+		t.Errorf("a command line: %.0f allocations, at most 1150 were expected", line)
 	}
 }
 

@@ -315,8 +315,9 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 func TestRequestsThatWaitTakeSoMuchMemoryAndNoMore(t *testing.T) {
-	in := &lines{n: 24, text: strings.Repeat("x", messageBytesMax/4)}
-	begun, hold, done := make(chan struct{}, in.n), make(chan struct{}), make(chan error)
+	const requests = 24
+	in := &lines{n: requests, text: strings.Repeat("x", messageBytesMax/4)}
+	begun, hold, done := make(chan struct{}, requests), make(chan struct{}), make(chan error)
 	answers := &strings.Builder{}
 	go func() {
 		done <- Serve(context.Background(), in, answers, func(context.Context, *Request) (any, error) {
@@ -333,7 +334,7 @@ func TestRequestsThatWaitTakeSoMuchMemoryAndNoMore(t *testing.T) {
 		t.Errorf("%d MiB were read of requests that wait", n>>20)
 	}
 	close(hold)
-	if err := <-done; err != nil || strings.Count(answers.String(), "\n") != in.n {
+	if err := <-done; err != nil || strings.Count(answers.String(), "\n") != requests {
 		t.Errorf("%v, %d answers", err, strings.Count(answers.String(), "\n"))
 	}
 }
