@@ -239,7 +239,7 @@ func examineWarning(w string) setup.Check {
 		c.What, c.Mend = "watch", "sudo sysctl fs.inotify.max_user_instances=1024"
 	case strings.HasPrefix(w, "not watched"):
 		c.What, c.State = "watch", setup.Told // snapshots look at everything, and are right
-	case strings.HasPrefix(w, "git is left out"):
+	case strings.HasPrefix(w, gitLeftOut):
 		c.What = "trust"
 	case strings.HasPrefix(w, "the history of "):
 		c.What, c.State = "history", setup.Told

@@ -34,6 +34,9 @@ var errDamageFound = errors.New("damage was found")
 // errNoPath ends a command of which no path was found.
 var errNoPath = errors.New("no snapshot has any of these paths")
 
+// errWhichLabel ends a command that is to take away a label of several.
+var errWhichLabel = errors.New("say which label")
+
 // A usageError is a mistake on the command line.
 type usageError struct{ error }
 
@@ -51,6 +54,7 @@ var exits = []struct {
 	{engine.ErrAmbiguous, exitUnknown},
 	{shelf.ErrNone, exitUnknown},
 	{errNoPath, exitUnknown},
+	{errWhichLabel, exitUnknown},
 	{fork.ErrNone, exitUnknown},
 	{engine.ErrDamaged, exitDamaged},
 }

@@ -58,7 +58,7 @@ func onlyLabel(s *engine.Snapshot) (string, error) {
 	case 1:
 		return list[0], nil
 	}
-	return "", fmt.Errorf("%w: %s has %d labels (%s): say which", engine.ErrAmbiguous, short(s.ID), len(list), oneLine(strings.Join(list, ", ")))
+	return "", fmt.Errorf("%w: %s has %d (%s), as in: rewind label --remove %[2]s TEXT", errWhichLabel, short(s.ID), len(list), oneLine(strings.Join(list, ", ")))
 }
 
 // labelsOf returns the labels of a snapshot, the newest first.

@@ -209,6 +209,8 @@ func (a *app) printNone(l *listing) {
 		fmt.Fprintln(a.err, "no snapshot is like that; with fewer flags more are listed")
 	case l.opt.All:
 		fmt.Fprintln(a.err, "no snapshot yet; \"rewind snapshot\" records the state of all files")
+	case leftOut(a.engine.Warnings()):
+		say(a.err, "no snapshot of %s in your own store yet; those in its git repository are not seen while git is left out; \"rewind snapshot\" records the state of all files\n", a.engine.Root())
 	default:
 		say(a.err, "no snapshot of %s yet; \"rewind snapshot\" records the state of all files, \"rewind list --all\" shows those of other worktrees and systems\n", a.engine.Root())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,6 +253,15 @@ func (a *app) nowhere(err error) error {
 		return usageError{err}
 	}
 	return err
+}
+
+// gitLeftOut begins the warning that the repository is not obeyed (package locate).
+const gitLeftOut = "git is left out"
+
+// leftOut reports whether there is a repository that is not obeyed: its snapshots are
+// not seen then.
+func leftOut(warnings []string) bool {
+	return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, gitLeftOut) })
 }
 
 func (a *app) printWarnings(e *engine.Engine) {

@@ -120,25 +120,36 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		a.printJSON(wire.NewSnapshot(r, took))
 		return
 	}
-	what := count(r.Changed, "path") + " changed"
-	switch {
-	case r.Uncounted != nil:
-		what = "recorded"
-	case r.First:
-		what = count(r.Changed, "file") + " recorded"
-	}
-	switch {
+	since := " since the last snapshot or restore"
+	switch what := changedText(r); {
+	case dry && r.Reused:
+		say(a.out, "nothing to record: %s has the files as they are\n", short(r.ID))
 	case dry && r.First:
 		say(a.out, "would record tree %s, with %s\n", r.Tree, count(r.Changed, "file"))
 	case dry:
-		say(a.out, "would record tree %s, %s since the last snapshot or restore\n", r.Tree, what)
+		say(a.out, "would record tree %s, %s%s\n", r.Tree, what, since)
 	case r.Reused && r.Changed == 0 && r.Uncounted == nil:
 		say(a.out, "%s  unchanged since the last snapshot\n", short(r.ID))
 	case r.Reused:
 		say(a.out, "%s  %s; this state was recorded already\n", short(r.ID), what)
+	case r.Changed == 0 && r.Uncounted == nil && !r.First:
+		say(a.out, "%s  recorded, %s%s, %s\n", short(r.ID), what, since, took.Round(time.Millisecond))
 	default:
 		say(a.out, "%s  %s, %s\n", short(r.ID), what, took.Round(time.Millisecond))
 	}
+}
+
+// changedText says how much a snapshot differs from where the files stood.
+func changedText(r *engine.Recorded) string {
+	switch {
+	case r.Uncounted != nil:
+		return "recorded"
+	case r.First:
+		return count(r.Changed, "file") + " recorded"
+	case r.Changed == 0:
+		return "no path changed"
+	}
+	return count(r.Changed, "path") + " changed"
 }
 
 // printExposed says once what a store's owner should know.

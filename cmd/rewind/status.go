@@ -40,8 +40,11 @@ func statusCommand(a *app) *cobra.Command {
 
 func (a *app) printStatus(st *engine.Status) {
 	kind := "without git"
-	if st.Git {
+	switch {
+	case st.Git:
 		kind = "git repository"
+	case leftOut(st.Warnings):
+		kind = "git is left out"
 	}
 	say(a.out, "worktree   %s (%s)\n", st.Root, kind)
 	if st.StoreBytes == 0 {
@@ -60,6 +63,9 @@ func (a *app) printStatus(st *engine.Status) {
 	}
 	if !st.Here.IsZero() && st.Here != st.Recorded {
 		say(a.out, "here       %s: the files were restored to it, and nothing was recorded since\n", short(st.Here))
+	}
+	if st.Snapshots > 0 {
+		fmt.Fprintln(a.out, "changed    not looked for here: \"rewind diff --stat\" tells what changed since")
 	}
 	say(a.out, "history    %s to undo, %d to redo\n", count(st.Undo, "restore"), st.Redo)
 	say(a.out, "ignored    %s\n", ignoredFiles(st.Ignored))

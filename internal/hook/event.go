@@ -88,6 +88,9 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 	if !known && !listed && err == nil {
 		err = fmt.Errorf("%q is no agent that rewind knows (%s), so nothing was recorded for it", agent, strings.Join(agents(), ", "))
 	}
+	if !listed && err == nil && e.Name == "" {
+		err = fmt.Errorf("no event was named, as in \"rewind hook %s EVENT\" (docs/agents.md has the events), so nothing was recorded", e.Agent)
+	}
 	if !listed && err == nil {
 		err = fmt.Errorf("%s has no event %q that this version of rewind knows, so nothing was recorded for it", agent, e.Name)
 	}
