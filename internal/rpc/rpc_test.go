@@ -190,7 +190,7 @@ func TestIDInUseIsRefused(t *testing.T) {
 func TestHugeLines(t *testing.T) {
 	c := start(t, func(_ context.Context, r *Request) (any, error) { return len(r.Params), nil })
 	text := strings.Repeat("x", 8<<20)
-	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":%q}}`, text), strings.Repeat("y", messageBytesMax+2), request(2, "m"))
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"%s"}}`, text), strings.Repeat("y", messageBytesMax+2), request(2, "m"))
 	first, second, third := c.next(), c.next(), c.next()
 	if second.Error == nil { // what is refused is answered at once
 		first, second = second, first
@@ -306,7 +306,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		l.n--
-		l.rest = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"text":%q}}`+"\n", l.n, l.text)
+		l.rest = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"text":"%s"}}`+"\n", l.n, l.text)
 	}
 	n := copy(p, l.rest)
 	l.rest = l.rest[n:]
