@@ -76,7 +76,7 @@ func exportCommand(a *app) *cobra.Command {
 		}
 		a.progress.clear()
 		for _, n := range r.Conflicts {
-			say(a.err, "not written: %s: %s\n", quote(n.Path), n.Reason)
+			say(a.err, "not as recorded: %s: %s\n", quote(n.Path), n.Reason)
 		}
 		say(a.out, "wrote %s to %s\n", count(r.Written, "file"), args[1])
 		if isBelow(e.Root(), dir) {

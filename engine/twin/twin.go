@@ -5,6 +5,7 @@
 package twin
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/engine/plan"
@@ -90,7 +91,7 @@ func (t *Twin) Index(head oid.ID) ([]byte, error) {
 func (t *Twin) Done(failed []apply.Note) (n int) {
 	not := map[string]bool{}
 	for _, note := range failed {
-		not[note.Path] = true
+		not[note.Path] = !errors.Is(note.Err, apply.ErrPrivilege) // else it was made, but for two bits
 	}
 	for i := range t.Steps {
 		if !t.Steps[i].Want.Mode.IsDir() && !not[t.Steps[i].Path] {

@@ -92,7 +92,8 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 		case s.Want.absent():
 			continue
 		case s.Want.Mode.IsDir():
-			if err = f.mkdir(s); err == nil {
+			var settled bool
+			if settled, err = f.mkdir(s); err == nil && (!settled || f.Durable && !dirfd.SyncReachesAll) {
 				made = append(made, s)
 			}
 		default:
@@ -110,7 +111,7 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 	}
 	err := each(ctx, len(folders), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return f.fill(ctx, folders[i]) })
 	for _, s := range slices.Backward(made) {
-		if err == nil && (s.Want.Mode.Perm() != 0o755 || f.Durable && !dirfd.SyncReachesAll) {
+		if err == nil {
 			err = f.settle(s)
 		}
 	}
@@ -128,15 +129,20 @@ func within(root *dirfd.Dir, name, path string) (*dirfd.Dir, error) {
 	return root.OpenDir(path)
 }
 
-// mkdir makes a directory, open to its owner for now.
-func (f *filler) mkdir(s *Step) error {
+// mkdir makes a directory, open to its owner for now. It is settled if it has its
+// permissions already: the umask and the directory above decide too what it is made with.
+func (f *filler) mkdir(s *Step) (settled bool, err error) {
 	dir, name := split(s.Path)
 	d, err := within(f.root, f.name, dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer d.Close()
-	return d.Mkdir(name, s.Want.Mode.Perm()&0o777|ownerAll)
+	if err := d.Mkdir(name, s.Want.Mode.Perm()&0o777|ownerAll); err != nil {
+		return false, err
+	}
+	st, err := d.Lstat(name)
+	return st.Mode.Perm() == s.Want.Mode.Perm(), err
 }
 
 // settle gives a directory its permissions.
@@ -151,7 +157,7 @@ func (f *filler) settle(s *Step) error {
 			return err
 		}
 	}
-	return d.ChmodSelf(s.Want.Mode.Perm() & 0o777)
+	return d.ChmodSelf(s.Want.Mode.Perm())
 }
 
 // fill makes the files and links of one directory.
@@ -199,10 +205,12 @@ func (f *filler) enter(ctx context.Context, s *Step, err error) error {
 	return nil
 }
 
-// leaf makes one file or link.
+// leaf makes one file or link. It is [ErrPrivilege] if that was made, and lacks what
+// only chmod gives.
 func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error {
 	_, name := split(s.Path)
-	k := &filled{f: f, dir: dir, name: name, perm: s.Want.Mode.Perm() & 0o777}
+	perm, lacks := grant(s.Want.Mode, dirfd.Stat{}, dirfd.Stat{})
+	k := &filled{f: f, dir: dir, name: name, perm: perm}
 	err := k.take(ctx, like, s)
 	if err == nil && s.Want.Mode.Type() == tree.Symlink {
 		err = dir.Symlink(string(k.buf), name)
@@ -225,10 +233,13 @@ func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error 
 	} else if err == nil {
 		st, err = dir.Lstat(name)
 	}
-	if err == nil && f.Made != nil {
+	if err != nil {
+		return err
+	}
+	if f.Made != nil {
 		f.Made(s.Path, st)
 	}
-	return err
+	return lacks
 }
 
 // A filled is a content on its way into a new file.

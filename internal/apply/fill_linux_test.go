@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -127,5 +129,26 @@ func TestAFilledDirectorySharesContentsOnXFS(t *testing.T) {
 	}
 	if old, err := os.ReadFile(filepath.Join(base, "old", "large")); err != nil || !bytes.Equal(old, texts["large"]) {
 		t.Errorf("a write to the new file is seen in the old one: %v", err)
+	}
+}
+
+// The umask, and a directory above that passes its group on, decide what mkdir makes.
+func TestAFilledDirectoryHasItsPermissionsWhateverTheDirectoryAbovePassesOn(t *testing.T) {
+	base := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(base, "old"), 0o755), os.Chmod(base, 0o755|os.ModeSetgid)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]tree.Mode{"common": 0o755, "common/group": 0o2755, "common/group/below": 0o755, "shared": 0o1777, "shut": 0o500}
+	var steps []Step
+	for _, path := range []string{"common", "common/group", "common/group/below", "shared", "shut"} {
+		steps = append(steps, Step{Path: path, Want: Node{Mode: tree.Dir | want[path]}})
+	}
+	if _, out := filledLike(t, base, nil, steps); out.Written != len(steps) || len(out.Conflicts) > 0 {
+		t.Errorf("outcome %+v", out)
+	}
+	for path, perm := range want {
+		if st, there := dirfd.Lstat(base, "new/"+path); !there || st.Mode != tree.Dir|perm {
+			t.Errorf("%s: %o, not %o", path, st.Mode, perm)
+		}
 	}
 }
