@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/blame"
+	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 )
 
 // blamed tells of each line of a file the label of the snapshot that brought it, "-"

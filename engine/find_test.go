@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/settings"
+	"github.com/seed-82afce7a/rewind/engine/internal/settings"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

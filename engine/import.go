@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/engine/capture"
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/outside"
-	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/git/foreign"
-	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/outside"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

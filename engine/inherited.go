@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/seed-82afce7a/rewind/engine/inherit"
-	"github.com/seed-82afce7a/rewind/engine/shelf"
+	"github.com/seed-82afce7a/rewind/engine/internal/inherit"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 )
 
 // A directory with history may become a repository (git init). Its snapshots are

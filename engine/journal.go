@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/engine/journal"
-	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/journal"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )

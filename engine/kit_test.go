@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -303,5 +303,5 @@ func putOperation(u *records.Update, op *Operation) error {
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
 // copyMax is up to how many objects that git alone has are copied into the store
-// (engine/mirror): more are borrowed.
+// (engine/internal/mirror): more are borrowed.
 const copyMax = 64

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/changes"
-	"github.com/seed-82afce7a/rewind/engine/lookup"
+	"github.com/seed-82afce7a/rewind/engine/internal/changes"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/blame"
+	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 )
 
 // A file of 31 MiB may have 31 million lines, of which each takes memory: some four

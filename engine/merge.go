@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/merge"
-	"github.com/seed-82afce7a/rewind/engine/plan"
-	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/merge"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/textmerge"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/textmerge"
 )
 
 // A Span is what changed from one snapshot to another. With its ends exchanged it is what

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/lookup"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 )
 
 // kinds are what a path can be, and how to make it one.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/git/gitconf"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 )
 
 // brokenGits are ways in which a .git can be none that git would use.

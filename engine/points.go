@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/seed-82afce7a/rewind/engine/retention"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/ledger"
 )

@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/locate"
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/outside"
-	"github.com/seed-82afce7a/rewind/engine/purge"
-	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/outside"
+	"github.com/seed-82afce7a/rewind/engine/internal/purge"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )

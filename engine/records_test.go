@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 // spoil puts something in the place of the oldest records that is a record for

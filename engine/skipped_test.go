@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 func TestManySkippedPathsAreStoredOnce(t *testing.T) {

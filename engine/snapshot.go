@@ -9,12 +9,12 @@ import (
 	"sync"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/capture"
-	"github.com/seed-82afce7a/rewind/engine/mirror"
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/engine/watched"
-	"github.com/seed-82afce7a/rewind/git/gitbridge"
+	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )

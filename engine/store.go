@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/locate"
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/records"
-	"github.com/seed-82afce7a/rewind/engine/retention"
-	"github.com/seed-82afce7a/rewind/engine/shelf"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 // A Synced says what a sync came to.

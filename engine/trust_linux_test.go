@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 )
 
 // somebody is the number of a user who is neither us nor root.

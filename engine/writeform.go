@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/objects"
-	"github.com/seed-82afce7a/rewind/engine/rules"
-	"github.com/seed-82afce7a/rewind/git/foreign"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/rules"
+	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 

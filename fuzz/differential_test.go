@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
@@ -259,7 +258,12 @@ func refused(path string) bool {
 }
 
 func inNested(s *engine.Snapshot, path string) bool {
-	return slices.ContainsFunc(s.Nested, func(n records.NestedAt) bool { return strings.HasPrefix(path, string(n.Path)+"/") })
+	for _, n := range s.Nested {
+		if strings.HasPrefix(path, string(n.Path)+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // allIgnored asks git whether it ignores every one of these paths. It cannot
@@ -281,7 +285,12 @@ func (w *world) allIgnored(paths []string) {
 
 // insideAnother reports whether a repository lies inside one that lies inside itself.
 func insideAnother(s *engine.Snapshot, path engine.Path) bool {
-	return slices.ContainsFunc(s.Nested, func(n records.NestedAt) bool { return strings.HasPrefix(string(path), string(n.Path)+"/") })
+	for _, n := range s.Nested {
+		if strings.HasPrefix(string(path), string(n.Path)+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // allTrackedNested asks git what the repositories inside hold.

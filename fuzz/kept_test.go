@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -58,7 +57,7 @@ func (m *model) pruneBlind() {
 	m.note("prune without the sessions")
 	away := m.talk.agent + ".away"
 	m.must(os.Rename(m.talk.agent, away))
-	if r, err := m.e.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, retention.ErrUnseen) {
+	if r, err := m.e.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, engine.ErrUnseen) {
 		m.fail("pruned without seeing the sessions: %v %+v", err, r)
 	}
 	m.must(os.Rename(away, m.talk.agent))

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The tests of these run the program as processes beside git, or compute on one
 # goroutine. The race detector finds nothing there that it does not find in the tests of
 # the packages below them, and takes two to ten times as long.
-plain=$(go list ./fuzz/... ./bench/... ./ledger ./internal/tidy ./internal/textmerge ./internal/tree ./internal/ignore ./internal/wildmatch ./git/gitconf)
+plain=$(go list ./fuzz/... ./bench/... ./ledger ./internal/tidy ./engine/internal/textmerge ./internal/tree ./internal/ignore ./internal/wildmatch ./gitbridge/gitconf)
 [ "${RACE:-}" != all ] || plain=
 
 # Those whose tests take longest begin, or one of them would be left over at the end, and

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/hook"
-	"github.com/seed-82afce7a/rewind/internal/socket"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 

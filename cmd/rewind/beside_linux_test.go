@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
 	"github.com/seed-82afce7a/rewind/internal/seed"
-	"github.com/seed-82afce7a/rewind/internal/socket"
 )
 
 // TestAWatcherThatHangsIsLeft stops the process that watches: commands do without it,

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/bisect"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 // bisected is what --json prints of the verbs of bisect.

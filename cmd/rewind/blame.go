@@ -13,9 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/blame"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func blameCommand(a *app) *cobra.Command {
@@ -114,7 +113,7 @@ const (
 )
 
 // printBlame prints each line behind what brought it.
-func printBlame(w io.Writer, path string, r *blame.Result, l look) error {
+func printBlame(w io.Writer, path string, r *engine.Lines, l look) error {
 	var rows [][]string
 	widths := make([]int, 4)
 	for _, line := range r.Lines {
@@ -146,7 +145,7 @@ func printBlame(w io.Writer, path string, r *blame.Result, l look) error {
 
 // origin says in columns what brought a line: the snapshot, its time, the session,
 // and what it was for.
-func origin(line blame.Line, path string) []string {
+func origin(line engine.Line, path string) []string {
 	s := line.From
 	if s == nil {
 		return []string{"not recorded", "", "", ""}

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 
@@ -210,7 +209,7 @@ func cut(text string, width int) string {
 }
 
 // changesText says how much a snapshot changed, "" where that is not known.
-func changesText(c *changes.Changed) string {
+func changesText(c *engine.Changed) string {
 	if c == nil || !c.Known {
 		return ""
 	}
@@ -250,7 +249,7 @@ func few(n int) string {
 const namesShown = 3
 
 // names lists the names that tell most of what a snapshot changed.
-func (p *printer) names(c *changes.Changed) string {
+func (p *printer) names(c *engine.Changed) string {
 	if c == nil || !c.Known || c.Base.IsZero() {
 		return ""
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/changes"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -21,9 +20,9 @@ func TestALineOfTheListIsNeverWiderThanTheTerminal(t *testing.T) {
 	wide := strings.Repeat("深い", 40)
 	snapshot := func(n int, label string, names ...string) *engine.Snapshot {
 		s := &engine.Snapshot{ID: testID(n), Where: ".", Time: time.Now(), Points: []engine.Point{{Label: label, Session: "s"}}}
-		s.Changed = &changes.Changed{Base: testID(n + 1), Known: true, Files: 12345678, Added: 99999, Removed: 12345}
+		s.Changed = &engine.Changed{Base: testID(n + 1), Known: true, Files: 12345678, Added: 99999, Removed: 12345}
 		for _, name := range names {
-			s.Changed.Names = append(s.Changed.Names, changes.Name{Path: name, Status: 'M'})
+			s.Changed.Names = append(s.Changed.Names, engine.Name{Path: name, Status: 'M'})
 		}
 		return s
 	}
@@ -60,7 +59,7 @@ func TestAGraphJoinsEachSnapshotWithItsBase(t *testing.T) {
 	for _, s := range []struct{ id, base int }{
 		{9, 7}, {8, 3}, {7, 5}, {6, 3}, {5, 3}, {12, 11}, {11, 0}, {4, 3}, {3, 1}, {10, 0}, {1, 0},
 	} {
-		snapshot := &engine.Snapshot{ID: testID(s.id), Changed: &changes.Changed{}}
+		snapshot := &engine.Snapshot{ID: testID(s.id), Changed: &engine.Changed{}}
 		if s.base > 0 {
 			snapshot.Changed.Base = testID(s.base)
 		}
@@ -110,7 +109,7 @@ func TestTheColumnsOfANarrowListStandBelowOneAnother(t *testing.T) {
 
 func TestWithoutATerminalNamesAreWhole(t *testing.T) {
 	s := &engine.Snapshot{ID: testID(1), Where: ".", Time: time.Now()}
-	s.Changed = &changes.Changed{Base: testID(2), Known: true, Files: 1, Names: []changes.Name{{Path: "deep/down/below/a.go", Status: 'M'}}}
+	s.Changed = &engine.Changed{Base: testID(2), Known: true, Files: 1, Names: []engine.Name{{Path: "deep/down/below/a.go", Status: 'M'}}}
 	var b bytes.Buffer
 	if err := (&printer{w: &b, l: &listing{}}).print([]*engine.Snapshot{s}); err != nil {
 		t.Fatal(err)
@@ -122,7 +121,7 @@ func TestWithoutATerminalNamesAreWhole(t *testing.T) {
 
 func TestTheFirstSnapshotTellsHowManyFilesItHas(t *testing.T) {
 	for files, want := range map[int]string{0: "no files", 1: "the only file", 2: "all 2 files"} {
-		if got := changesText(&changes.Changed{Known: true, Files: files}); got != want {
+		if got := changesText(&engine.Changed{Known: true, Files: files}); got != want {
 			t.Errorf("%d: %q, want %q", files, got, want)
 		}
 	}

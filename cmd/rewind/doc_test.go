@@ -76,7 +76,7 @@ var told = []*regexp.Regexp{
 
 func TestWhatTheDocsAndTheMessagesTellToRunExists(t *testing.T) {
 	places := []string{"../../Makefile"}
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../extension/pi/*.md", "*.go", "../../engine/*.go", "../../engine/*/*.go", "../../git/*/*.go", "../../internal/*/*.go"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../extension/pi/*.md", "*.go", "../../engine/*.go", "../../engine/internal/*/*.go", "../../gitbridge/*.go", "../../gitbridge/*/*.go", "../internal/*/*.go", "../../internal/*/*.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

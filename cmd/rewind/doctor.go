@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
+	"github.com/seed-82afce7a/rewind/cmd/internal/setup"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/extension"
-	"github.com/seed-82afce7a/rewind/internal/hook"
-	"github.com/seed-82afce7a/rewind/internal/setup"
 )
 
 // A finding is what was found of one thing, of this worktree or of an agent.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/setup"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/setup"
 )
 
 // What a status says that is not well is to be mended, and has a command for that.

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/shelf"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 )
 
@@ -52,7 +51,7 @@ var exits = []struct {
 	{errDamageFound, exitDamaged},
 	{engine.ErrNoSnapshot, exitUnknown},
 	{engine.ErrAmbiguous, exitUnknown},
-	{shelf.ErrNone, exitUnknown},
+	{engine.ErrNoStore, exitUnknown},
 	{errNoPath, exitUnknown},
 	{errWhichLabel, exitUnknown},
 	{fork.ErrNone, exitUnknown},

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/mirror"
-	"github.com/seed-82afce7a/rewind/engine/watched"
 )
 
 // A keeper has what a program that lives on keeps of a worktree from one request to the
@@ -16,8 +14,8 @@ import (
 type keeper struct {
 	turn   chan struct{}  // has room for who uses the engine
 	engine *engine.Engine // of the last request; nil if it could not be opened
-	watch  watched.Tree
-	upkeep mirror.Upkeep
+	watch  engine.Tree
+	upkeep engine.Upkeep
 	rests  atomic.Bool // a rest is to come
 }
 

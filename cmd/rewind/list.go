@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/when"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 // A listing is how snapshots are listed.

@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/lookup"
 	"github.com/seed-82afce7a/rewind/internal/visible"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func logCommand(a *app) *cobra.Command {
@@ -56,7 +55,7 @@ func logCommand(a *app) *cobra.Command {
 }
 
 // log prints the snapshots that changed a path, each with what it did there.
-func (p *printer) log(ctx context.Context, e *engine.Engine, log []lookup.Touch, patch bool) error {
+func (p *printer) log(ctx context.Context, e *engine.Engine, log []engine.Touch, patch bool) error {
 	for i, t := range log {
 		if patch && i > 0 {
 			fmt.Fprintln(p.w)
@@ -86,7 +85,7 @@ func (p *printer) log(ctx context.Context, e *engine.Engine, log []lookup.Touch,
 }
 
 // touchText says what a snapshot did to a path.
-func touchText(t *lookup.Touch) string {
+func touchText(t *engine.Touch) string {
 	word := map[byte]string{'A': "added", 'D': "deleted", 'T': "another kind", 'R': "renamed"}[t.Status]
 	if t.Sum == nil || t.Status == 'R' {
 		if word == "" {

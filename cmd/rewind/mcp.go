@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/rpc"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/rpc"
 )
 
 // A tools is what an agent may look up and do over the Model Context Protocol. Each

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/hook"
-	"github.com/seed-82afce7a/rewind/internal/socket"
 )
 
 // An offer is the socket by which other processes have their snapshots taken by this

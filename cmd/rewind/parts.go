@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/hunk"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 // A picker asks for each part of a plan whether it is to be restored.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func pruneCommand(a *app) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/rpc"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/rpc"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func callSnapshot(ctx context.Context, c *call) (any, error) {

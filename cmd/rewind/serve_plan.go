@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func callPlan(ctx context.Context, c *call) (any, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"znkr.io/diff/textdiff"
 
-	"github.com/seed-82afce7a/rewind/internal/setup"
+	"github.com/seed-82afce7a/rewind/cmd/internal/setup"
 )
 
 // A settingUp is one call of setup.

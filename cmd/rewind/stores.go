@@ -11,20 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/shelf"
-	"github.com/seed-82afce7a/rewind/internal/wire"
 )
 
 func storesCommand(a *app) *cobra.Command {
 	var remove string
 	var yes bool
 	c := verb("stores", "List the stores of directories without git, and remove those that nobody needs", nothing, func(c *cobra.Command, _ []string) error {
-		s, err := shelf.Open(os.Getenv)
-		if err != nil {
-			return err
-		}
-		list, err := s.Stores(c.Context())
+		s, list, err := engine.Stores(c.Context(), os.Getenv)
 		if err != nil {
 			return err
 		}
@@ -47,7 +42,7 @@ func storesCommand(a *app) *cobra.Command {
 	return a.jsonFlag(c)
 }
 
-func (a *app) printStores(list []shelf.Store) {
+func (a *app) printStores(list []engine.Store) {
 	for _, st := range list {
 		say(a.out, "%s\n", st.ID)
 		if st.Directory != "" {
@@ -72,16 +67,16 @@ func (a *app) printStores(list []shelf.Store) {
 
 // stateOf says what became of a store's directory.
 var stateOf = map[string]string{
-	shelf.Stands:  "it is there",
-	shelf.Gone:    "it is not there any more",
-	shelf.Another: "another directory is there now",
-	shelf.Passed:  "it is a git repository now, and has this history too",
-	shelf.Unknown: "it cannot be looked at",
+	engine.Stands:  "it is there",
+	engine.Gone:    "it is not there any more",
+	engine.Another: "another directory is there now",
+	engine.Passed:  "it is a git repository now, and has this history too",
+	engine.Unknown: "it cannot be looked at",
 }
 
 // removeStore removes a store, after asking where a person is there to ask.
-func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Store, name string, yes bool) error {
-	st, err := shelf.Choose(list, name)
+func (a *app) removeStore(ctx context.Context, s *engine.Shelf, list []engine.Store, name string, yes bool) error {
+	st, err := engine.ChooseStore(list, name)
 	if err != nil {
 		return err
 	}
@@ -92,7 +87,7 @@ func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Stor
 		if !a.interactive() || a.json {
 			return usagef("this removes the history of %s for good: say --yes", quote(engine.Path(st.Directory)))
 		}
-		a.printStores([]shelf.Store{st})
+		a.printStores([]engine.Store{st})
 		fmt.Fprint(a.err, "Remove this history for good? [y/N] ")
 		if err := a.saysYes(ctx); err != nil {
 			return err
@@ -102,7 +97,7 @@ func (a *app) removeStore(ctx context.Context, s *shelf.Shelf, list []shelf.Stor
 		return err
 	}
 	if a.json {
-		a.printJSON(map[string]any{"removed": wire.NewStores([]shelf.Store{st}).Stores[0]})
+		a.printJSON(map[string]any{"removed": wire.NewStores([]engine.Store{st}).Stores[0]})
 	} else {
 		say(a.out, "removed %s, gave back %s\n", st.ID, size(st.Bytes))
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/ui"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/ui"
 )
 
 func uiCommand(a *app) *cobra.Command {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -73,7 +72,8 @@ func (f *forger) tree(entries []evil) oid.ID {
 // snapshot records a state as if rewind had.
 func (f *forger) snapshot(state tree.State) string {
 	f.Helper()
-	s := engine.Snapshot{Tree: state.Tree, Overlay: state.Overlay, Umask: state.Umask, Time: time.Now(), Where: ".", Rules: records.Rules{Function: 1}}
+	s := engine.Snapshot{Tree: state.Tree, Overlay: state.Overlay, Umask: state.Umask, Time: time.Now(), Where: "."}
+	s.Rules.Function = 1
 	var err error
 	s.ID, err = f.stage.Put(f.Context(), oid.Commit, []byte("tree "+state.Tree.String()+"\n\nforged "+state.Overlay.String()+"\n"), oid.ID{})
 	f.must(err)

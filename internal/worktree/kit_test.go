@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/git/gitindex"
-	"github.com/seed-82afce7a/rewind/git/gitodb"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/ignore"

@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A Blame is the answer of blame: lines, and the snapshots that they name.
+type Blame struct {
+	Path
+	At        string      `json:"at,omitempty"` // the snapshot whose file it is; empty: the file as it is now
+	Lines     []BlameLine `json:"lines"`
+	Snapshots []Record    `json:"snapshots"` // newest first
+	Unread    string      `json:"unread,omitempty"`
+}
+
+// A BlameLine is a line and where it comes from.
+type BlameLine struct {
+	Line     int    `json:"line"`
+	Text     string `json:"text"` // without its end
+	TextB64  []byte `json:"text_b64,omitempty"`
+	Snapshot string `json:"snapshot,omitempty"` // empty: not recorded yet
+	Was      string `json:"was,omitempty"`      // what the file was called there, if that was something else
+	Older    bool   `json:"older,omitempty"`    // it may be older than that
+}
+
+// NewBlame tells where the lines of a file come from; at is nil for the file as it
+// is now.
+func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
+	out := Blame{Path: newPath(engine.Path(path)), Lines: []BlameLine{}, Snapshots: newRecords(r.Snapshots())}
+	if at != nil {
+		out.At = at.ID.String()
+	}
+	if r.Unread != nil {
+		out.Unread = r.Unread.Error()
+	}
+	for i, l := range r.Lines {
+		text := strings.TrimSuffix(string(l.Text), "\n")
+		line := BlameLine{Line: r.First + i, Text: text, Older: l.Older}
+		if !utf8.ValidString(text) {
+			line.Text, line.TextB64 = strings.ToValidUTF8(text, "\uFFFD"), []byte(text)
+		}
+		if l.From != nil {
+			line.Snapshot = l.From.ID.String()
+		}
+		if l.Path != path && l.From != nil {
+			line.Was = newPath(engine.Path(l.Path)).Path
+		}
+		out.Lines = append(out.Lines, line)
+	}
+	return out
+}

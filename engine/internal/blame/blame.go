@@ -1,0 +1,153 @@
+// Package blame finds out which snapshot brought each line of a file.
+//
+// It goes back through the versions of that file alone: what it does grows with
+// their number, whatever else was recorded. It reads no store, and it does not know
+// how a history is found: it is handed functions for that.
+package blame
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/hunk"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// A Line is one line of a file.
+type Line struct {
+	Text []byte            // with its end
+	From *records.Snapshot // the one that brought it; nil: it is not recorded yet
+	Path string            // what the file was called there
+
+	// Older says that nothing is known of the time before From: the line was there
+	// already, or in what cannot be read.
+	Older bool
+}
+
+// A Result says of some lines of a file where they come from.
+type Result struct {
+	First int // the number of the first line, from 1 on
+	Lines []Line
+
+	// Unread is not nil if a version could not be read: lines that may be older than
+	// the one after it are marked so.
+	Unread error
+}
+
+// A Version is a file of lines in a snapshot.
+type Version struct {
+	Snapshot *records.Snapshot // nil: as it is now
+	Path     string
+	Text     [][]byte // its bytes, in pieces; what two versions share may be the same slice
+
+	lines []int // how many lines end in each piece, as soon as it is asked for
+}
+
+// A Past is the history of files.
+type Past interface {
+	// Earlier returns the snapshot that made the file what a version has, and the
+	// version that it replaced. There is no version before a file was made; then
+	// begins says whether that is because the history begins there. Of what is not
+	// recorded yet no snapshot made it. With an error, the version could not be read.
+	Earlier(ctx context.Context, v *Version) (made *records.Snapshot, before *Version, begins bool, err error)
+}
+
+// Run finds out where the lines of a version come from that have the numbers from
+// first to last, counted from 1.
+func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, error) {
+	r := &Result{First: first}
+	var open []int // the numbers that the lines which are not known yet have in v, from 0 on
+	n := 0
+	for text := range bytes.Lines(whole(v.Text)) {
+		if n++; n >= first && n <= last {
+			r.Lines = append(r.Lines, Line{Text: text})
+			open = append(open, n-1)
+		}
+	}
+	at := make([]int, len(open)) // and which lines of the result they are
+	for i := range at {
+		at[i] = i
+	}
+	for len(open) > 0 {
+		made, before, begins, err := past.Earlier(ctx, v)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		give := func(line int, older bool) {
+			r.Lines[line].From, r.Lines[line].Path, r.Lines[line].Older = made, v.Path, older
+		}
+		if before == nil {
+			for _, line := range at {
+				give(line, begins || err != nil)
+			}
+			r.Unread = err
+			return r, nil
+		}
+		moved := back(v, before, open)
+		kept := 0
+		for i, line := range at {
+			if moved[i] < 0 {
+				give(line, false)
+				continue
+			}
+			open[kept], at[kept] = moved[i], line
+			kept++
+		}
+		open, at, v = open[:kept], at[:kept], before
+	}
+	return r, nil
+}
+
+// back returns which lines of the text old those lines of the text new are that have
+// these numbers, in order; -1: none.
+func back(new, old *Version, numbers []int) []int {
+	out := make([]int, len(numbers))
+	i, shift := 0, 0 // what is to be added to a number of new
+	before, after, lines := between(old, new)
+	above, below := alike(before, after)
+	lines += bytes.Count(after[:above], newline)
+	for ; i < len(numbers) && numbers[i] < lines; i++ {
+		out[i] = numbers[i]
+	}
+	for _, h := range hunk.Of(before[above:len(before)-below], after[above:len(after)-below]) {
+		h.Old, h.New = h.Old+lines, h.New+lines
+		for ; i < len(numbers) && numbers[i] < h.New; i++ {
+			out[i] = numbers[i] + shift
+		}
+		x, y := h.Old, h.New
+		for _, l := range h.Lines {
+			if l.Op != '-' {
+				if i < len(numbers) && numbers[i] == y {
+					if out[i] = x; l.Op == '+' {
+						out[i] = -1
+					}
+					i++
+				}
+				y++
+			}
+			if l.Op != '+' {
+				x++
+			}
+		}
+		shift = x - y
+	}
+	for ; i < len(numbers); i++ {
+		out[i] = numbers[i] + shift
+	}
+	return out
+}
+
+// Snapshots returns those that brought a line, newest first.
+func (r *Result) Snapshots() (list []*records.Snapshot) {
+	seen := map[oid.ID]bool{}
+	for _, l := range r.Lines {
+		if l.From != nil && !seen[l.From.ID] {
+			seen[l.From.ID] = true
+			list = append(list, l.From)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *records.Snapshot) int { return b.Time.Compare(a.Time) })
+	return list
+}

@@ -1,0 +1,139 @@
+package blame
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
+)
+
+// A list is a past that is a list of versions, the newest first. The oldest was there
+// when the history began.
+type list struct {
+	versions []*Version
+	reads    int
+	damaged  *records.Snapshot
+}
+
+func (l *list) Earlier(_ context.Context, v *Version) (*records.Snapshot, *Version, bool, error) {
+	l.reads++
+	at := slices.Index(l.versions, v)
+	switch {
+	case v.Snapshot == l.damaged && v.Snapshot != nil:
+		return v.Snapshot, nil, false, errDamaged
+	case at == len(l.versions)-1:
+		return v.Snapshot, nil, true, nil
+	}
+	return v.Snapshot, l.versions[at+1], false, nil
+}
+
+var errDamaged = errors.New("damaged")
+
+// snapshot makes the one with a number.
+func snapshot(n int) *records.Snapshot {
+	return &records.Snapshot{ID: oid.SHA1.Sum(oid.Blob, fmt.Append(nil, n)), Time: time.Unix(int64(n), 0)}
+}
+
+// A told line knows by whom it was brought.
+type told struct {
+	text string
+	by   int
+}
+
+// cut cuts a text into pieces where its bytes say so, as a store does. Those that are
+// known already are the same slices.
+func cut(text []byte, known map[string][]byte) (pieces [][]byte) {
+	for begin, at := 0, 0; at < len(text); at++ {
+		if c := text[at]; c != '3' && c != 'n' && c != '\n' && at+1 < len(text) || c == '\n' && at%2 == 0 && at+1 < len(text) {
+			continue
+		}
+		piece := text[begin : at+1]
+		if known[string(piece)] == nil {
+			known[string(piece)] = bytes.Clone(piece)
+		}
+		pieces = append(pieces, known[string(piece)])
+		begin = at + 1
+	}
+	return pieces
+}
+
+func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
+	seed := seed.Of(t)
+	r := rand.New(rand.NewPCG(seed, 3))
+	for range 300 {
+		var now []told
+		past, made, known := &list{}, 0, map[string][]byte{}
+		for n := range 2 + r.IntN(12) {
+			for range r.IntN(6) {
+				at := r.IntN(len(now) + 1)
+				if r.IntN(3) == 0 && at < len(now) {
+					now = slices.Delete(now, at, at+1)
+					continue
+				}
+				made++
+				now = slices.Insert(now, at, told{fmt.Sprintf("line %d\n", made), n})
+			}
+			var text bytes.Buffer
+			for _, l := range now {
+				text.WriteString(l.text)
+			}
+			past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: cut(text.Bytes(), known)})
+		}
+		first := 1 + r.IntN(3)
+		last := first + r.IntN(20)
+		got, err := Run(t.Context(), past, past.versions[0], first, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := now[min(first-1, len(now)):min(last, len(now))]
+		if len(got.Lines) != len(want) {
+			t.Fatalf("%d lines, want %d", len(got.Lines), len(want))
+		}
+		for i, l := range got.Lines {
+			if string(l.Text) != want[i].text || l.From.ID != snapshot(want[i].by).ID || l.Older != (want[i].by == 0) {
+				t.Fatalf("line %d: %q from %v, older %v; want %+v", first+i, l.Text, l.From.Time, l.Older, want[i])
+			}
+		}
+	}
+}
+
+func TestWhatIsKnownOfAllLinesIsLookedForNoFurther(t *testing.T) {
+	past := &list{}
+	for n := range 50 {
+		text := fmt.Appendf(nil, "top %d\n", n)
+		for i := range n {
+			text = fmt.Appendf(text, "line %d\n", i)
+		}
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{text}})
+	}
+	if _, err := Run(t.Context(), past, past.versions[0], 48, 50); err != nil || past.reads != 3 {
+		t.Errorf("%d versions looked at, want 3: %v", past.reads, err)
+	}
+}
+
+func TestAVersionThatCannotBeReadEndsWhatIsKnown(t *testing.T) {
+	past := &list{}
+	for n, text := range []string{"x\n", "old\n", "middle\nold\n", "new\nmiddle\nold\n"} {
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{[]byte(text)}})
+	}
+	past.versions[0].Snapshot = nil
+	past.damaged = past.versions[2].Snapshot
+	got, err := Run(t.Context(), past, past.versions[0], 1, 9)
+	if err != nil || !errors.Is(got.Unread, errDamaged) {
+		t.Fatalf("%v, %v", err, got)
+	}
+	if got.Lines[0].From != nil || got.Lines[1].From.ID != snapshot(2).ID || got.Lines[1].Older || got.Lines[2].From.ID != snapshot(1).ID || !got.Lines[2].Older {
+		t.Errorf("%+v", got.Lines)
+	}
+	if s := got.Snapshots(); len(s) != 2 || s[0].ID != snapshot(2).ID {
+		t.Errorf("snapshots %v", s)
+	}
+}

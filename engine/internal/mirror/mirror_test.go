@@ -1,0 +1,169 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// empty is a memory that has nothing.
+type empty struct{}
+
+func (empty) Tree(oid.ID) ([]byte, bool)             { return nil, false }
+func (empty) Met(oid.ID) ([]byte, bool)              { return nil, false }
+func (empty) TreeBytes() int                         { return 0 }
+func (empty) Object(oid.ID) (oid.Kind, []byte, bool) { return 0, nil, false }
+
+// newMirror makes a repository with so many committed files, and a store.
+func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: the git program is not here, and it makes the repository of this test")
+	}
+	dir := t.TempDir()
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("f", i)), []byte(fmt.Sprint("text ", i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{"init -q -b main", "add -A", "-c user.name=A -c user.email=a@localhost commit -q -m one"} {
+		cmd := exec.Command("git", strings.Fields(args)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	layout, err := gitconf.Discover(dir, &gitconf.Options{Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(layout.CommonDir, "rewind")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitbridge.Open(layout, &gitbridge.Options{Own: filepath.Join(own, "ref")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { repo.Close() })
+	s, err := cas.Open(t.Context(), filepath.Join(own, "store.db"), &cas.Options{Algorithm: layout.Algorithm, Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	owner := &records.Owner{Key: ".", Git: true}
+	return &Mirror{
+		Objects: &objects.Objects{Algorithm: layout.Algorithm, Git: repo, Store: func(context.Context) (*cas.Store, error) { return s, nil }},
+		View: func(ctx context.Context, f func(*records.View) error) error {
+			return s.View(ctx, func(v *cas.View) error { return f(records.In(v, owner)) })
+		},
+		Update: func(ctx context.Context, f func(*records.Update) error) error {
+			return s.Update(ctx, func(u *cas.Update) error { return f(records.Change(u, owner)) })
+		},
+	}, s
+}
+
+// staged is the state of HEAD, of which nothing is in the stage.
+func (m *Mirror) staged(ctx context.Context, t *testing.T, s *cas.Store) (Unheld, Known) {
+	t.Helper()
+	var at Known
+	look := m.Look(ctx)
+	if err := look(&at, m.View(ctx, at.Read)); err != nil {
+		t.Fatal(err)
+	}
+	at.Wait()
+	return Unheld{
+		State: tree.State{Tree: at.Head.Tree, Umask: 022}, Stage: s.Stage(), Memory: empty{},
+		Trees: m.Objects.Trees(ctx, objects.Reading{}),
+		Same:  func(*records.Snapshot) bool { return false },
+	}, at
+}
+
+func TestAScanWaitsForGitWhereGitHoldsTheLastSnapshot(t *testing.T) {
+	ctx := context.Background()
+	m, _ := newMirror(t, 3)
+	for range 50 {
+		at := Known{Last: &records.Snapshot{Held: records.HeldByGit}}
+		if err := m.Look(ctx)(&at, nil); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-at.done:
+		default:
+			t.Fatal("the scan begins before it is known whether git keeps the last snapshot")
+		}
+	}
+	at := Known{Last: &records.Snapshot{Held: records.HeldByStore}, debt: records.Debt{Witness: m.Objects.Algorithm.Sum(oid.Commit, nil)}}
+	if err := m.Look(ctx)(&at, nil); err != nil || !at.Wait().Adrift || at.Head.Tree.IsZero() {
+		t.Errorf("%v: what git lost is not known after the scan: %+v", err, at.Glance)
+	}
+	failed := errors.New("failed")
+	if err := m.Look(ctx)(&at, failed); !errors.Is(err, failed) || at.Wait().Adrift {
+		t.Errorf("%v: %+v", err, at.Glance)
+	}
+}
+
+func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
+	ctx := context.Background()
+	m, s := newMirror(t, 3)
+	staged, at := m.staged(ctx, t, s)
+	defer staged.Stage.Discard()
+	held, err := m.Hold(ctx, staged, at)
+	if err != nil || held.By() != records.HeldByGit {
+		t.Fatalf("%v: held by %q", err, held.By())
+	}
+	commit := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: staged.State.Tree, Time: time.Unix(1e9, 0), Identity: "A <a@localhost>"}, m.Objects.Algorithm)
+	id, err := staged.Stage.Put(ctx, oid.Commit, commit, oid.ID{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	way, err := held.Begin(ctx, id, commit)
+	if err != nil || !way.GitFirst() || !m.git().Keeps(ctx, id) {
+		t.Fatalf("%v: the ref does not keep what rests on HEAD", err)
+	}
+	// It is not recorded in the end: then the ref is to let go of it.
+	if err := way.Recorded(ctx, oid.ID{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.View(ctx, func(v *records.View) error {
+		d, err := v.Debt(false)
+		if !d.Dropped[id] {
+			t.Error("nobody is told to let go of what was not recorded")
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWithoutHEADAllIsCopiedIntoTheStore(t *testing.T) {
+	ctx := context.Background()
+	m, s := newMirror(t, copyMax+3)
+	staged, at := m.staged(ctx, t, s)
+	defer staged.Stage.Discard()
+	at.Head = gitbridge.Head{}
+	held, err := m.Hold(ctx, staged, at)
+	if err != nil || held.By() != records.HeldByStore {
+		t.Fatalf("%v: held by %q", err, held.By())
+	}
+	for i := range copyMax + 3 {
+		if id := m.Objects.Algorithm.Sum(oid.Blob, []byte(fmt.Sprint("text ", i))); !staged.Stage.Has(id) {
+			t.Fatalf("file %d is not in the stage", i)
+		}
+	}
+}

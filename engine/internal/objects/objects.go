@@ -1,0 +1,331 @@
+// Package objects reads objects from wherever they are: the store, or git. It
+// tells an object that is nowhere, or has other bytes than its id says, from one
+// that cannot be read now: the first is [records.ErrDamaged].
+//
+// That git has an object does not mean that git keeps it; who records something
+// must see to that. The package writes nothing.
+package objects
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
+
+// Objects reads the objects of one store and one repository. Any number of
+// goroutines may use it.
+type Objects struct {
+	Algorithm oid.Algorithm
+	Git       *gitbridge.Repo                           // nil without git
+	Store     func(context.Context) (*cas.Store, error) // returns nil where there is none yet
+
+	mu     sync.Mutex      // guards broken
+	broken map[oid.ID]bool // what git seems to have and could not give
+}
+
+// Read returns an object from the store, else from git, also where it is damaged
+// in the store.
+func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if s != nil {
+		err = s.View(ctx, func(v *cas.View) error {
+			kind, payload, err = v.Object(id)
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
+			return kind, payload, StoreError(err)
+		}
+	}
+	if o.Git != nil {
+		return o.fromGit(id)
+	}
+	return 0, nil, missing(id)
+}
+
+// Recall is [cas.Store.Recall], where there is a store.
+func (o *Objects) Recall(ctx context.Context) (forget func()) {
+	s, err := o.Store(ctx)
+	if err != nil || s == nil {
+		return func() {}
+	}
+	return s.Recall()
+}
+
+func missing(id oid.ID) error {
+	return fmt.Errorf("%w: object %v is missing", records.ErrDamaged, id)
+}
+
+// gitInstead reports whether git may have what is damaged in the store.
+func (o *Objects) gitInstead(id oid.ID, err error) bool {
+	return errors.Is(err, cas.ErrCorrupt) && o.InGit(id)
+}
+
+// Payload reads an object of a certain kind.
+func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte, error) {
+	kind, p, err := o.Read(ctx, id)
+	if err == nil && kind != want {
+		err = fmt.Errorf("%w: object %v is a %v, not a %v", records.ErrDamaged, id, kind, want)
+	}
+	return p, err
+}
+
+var errLarge = errors.New("larger than is wanted")
+
+// Small reads a content of at most so many bytes; false: it is larger, or cannot be
+// read now.
+func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []byte, ok bool) {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return nil, false
+	}
+	if s != nil {
+		err := s.View(ctx, func(v *cas.View) error {
+			kind, size, err := v.Stat(id)
+			if err == nil && (kind != oid.Blob || size > most) {
+				return errLarge
+			}
+			if err == nil {
+				_, payload, err = v.Object(id)
+			}
+			return err
+		})
+		if !errors.Is(err, cas.ErrNotFound) {
+			return payload, err == nil
+		}
+	}
+	if o.Git == nil {
+		return nil, false
+	}
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return nil, false
+	}
+	defer from.Data.Close()
+	if from.Kind != oid.Blob || from.Size > most {
+		return nil, false
+	}
+	payload, err = io.ReadAll(from.Data)
+	return payload, err == nil
+}
+
+func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
+	kind, payload, err := o.Git.Read(id)
+	if err != nil {
+		return 0, nil, gitError(id, err)
+	}
+	return kind, payload, nil
+}
+
+// Write streams a blob, from the store or from git. No lock is held while w
+// takes it: it may be a pager, or a disk that hangs.
+func (o *Objects) Write(ctx context.Context, w io.Writer, id oid.ID) error {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		n, err := s.WriteTo(ctx, w, id)
+		if n > 0 || !errors.Is(err, cas.ErrNotFound) && !o.gitInstead(id, err) {
+			return StoreError(err)
+		}
+	}
+	if o.Git == nil {
+		return missing(id)
+	}
+	return o.writeFromGit(ctx, w, id)
+}
+
+// Beginning returns a blob, or, if it is longer than max, not the whole but its first
+// bytes.
+func (o *Objects) Beginning(ctx context.Context, id oid.ID, max int) (p []byte, whole bool, err error) {
+	buf := &beginning{max: max}
+	err = o.Write(ctx, buf, id)
+	if errors.Is(err, errLong) {
+		return buf.p, false, nil
+	}
+	return buf.p, true, err
+}
+
+// A beginning keeps the first bytes of what is written to it.
+type beginning struct {
+	p   []byte
+	max int
+}
+
+var errLong = errors.New("longer than is wanted")
+
+func (b *beginning) Write(p []byte) (int, error) {
+	n := min(len(p), b.max-len(b.p))
+	b.p = append(b.p, p[:n]...)
+	if n < len(p) {
+		return n, errLong
+	}
+	return n, nil
+}
+
+// writeFromGit streams a blob of git. Where that fails w may have a beginning.
+func (o *Objects) writeFromGit(ctx context.Context, w io.Writer, id oid.ID) error {
+	from, err := o.Git.Stream(id)
+	if err != nil {
+		return gitError(id, err)
+	}
+	defer from.Data.Close()
+	r := &failing{ctx: ctx, r: from.Data}
+	_, err = io.Copy(w, r)
+	if r.err != nil {
+		return gitError(id, r.err)
+	}
+	return err
+}
+
+// A failing reader tells its own errors from those of the writer that its bytes
+// go to, and ends with the context.
+type failing struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// streamBytes is from what size on a content is passed on in pieces.
+const streamBytes = 1 << 20
+
+// stream opens an object of the store, which need not fit into memory.
+func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, err error) {
+	s, err := o.Store(ctx)
+	if err != nil {
+		return out, err
+	}
+	if s == nil {
+		return out, missing(id)
+	}
+	var payload []byte
+	err = s.View(ctx, func(v *cas.View) (err error) {
+		if out.Kind, out.Size, err = v.Stat(id); err == nil && out.Size < streamBytes {
+			_, payload, err = v.Object(id)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return gitbridge.Object{}, StoreError(err)
+	case out.Size < streamBytes:
+		return gitodb.Payload(out.Kind, payload), nil
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(o.Write(ctx, w, id)) }()
+	out.Data = r
+	return out, nil
+}
+
+// Source gives objects of the store to git, in about the order of ids.
+func (o *Objects) Source(ctx context.Context, ids []oid.ID) gitodb.Source {
+	prefetch := o.Prefetch(ids)
+	return func(id oid.ID) (gitbridge.Object, error) { return prefetch.Stream(ctx, id) }
+}
+
+// Reading says how trees are read.
+type Reading struct {
+	Staged   func(oid.ID) ([]byte, bool) // trees in memory, which come first; may be nil
+	GitFirst bool                        // git is asked before the store: it has nearly every tree of a snapshot, and no lock that would have to be taken for each
+	In       *cas.View                   // for who has the store open already
+	With     *cas.Versions               // with In, for who reads many versions of the same trees; may be nil
+	Once     bool                        // nothing is remembered: for walks that meet each tree once
+}
+
+// Trees returns a loader of trees, which is not to be shared between goroutines.
+// It remembers what it has read: one operation meets the same directories more
+// than once.
+func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
+	seen, empty := map[oid.ID][]byte{}, o.EmptyTree()
+	return func(id oid.ID) ([]byte, error) {
+		if id == empty {
+			return nil, nil
+		}
+		if p, ok := seen[id]; ok {
+			return p, nil
+		}
+		p, err := o.tree(ctx, how, id)
+		if err == nil && !how.Once {
+			seen[id] = p
+		}
+		return p, err
+	}
+}
+
+func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, error) {
+	if how.Staged != nil {
+		if p, ok := how.Staged(id); ok {
+			return p, nil
+		}
+	}
+	if how.GitFirst && o.Git != nil {
+		if kind, p, err := o.Git.Read(id); err == nil && kind == oid.Tree {
+			return p, nil
+		}
+	}
+	if how.In == nil {
+		return o.Payload(ctx, oid.Tree, id)
+	}
+	var kind oid.Kind
+	var p []byte
+	var err error
+	if how.With != nil {
+		var pieces [][]byte
+		kind, pieces, err = o.PiecesIn(how.In, id, how.With)
+		p = bytes.Join(pieces, nil)
+	} else {
+		kind, p, err = o.ReadIn(how.In, id)
+	}
+	if err == nil && kind != oid.Tree {
+		err = fmt.Errorf("%w: object %v is a %v, not a tree", records.ErrDamaged, id, kind)
+	}
+	return p, err
+}
+
+// ReadIn is [Objects.Read] for who has the store open already.
+func (o *Objects) ReadIn(v *cas.View, id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	kind, payload, err = v.Object(id)
+	if o.Git != nil && (errors.Is(err, cas.ErrNotFound) || o.gitInstead(id, err)) {
+		return o.fromGit(id)
+	}
+	return kind, payload, StoreError(err)
+}
+
+// PiecesIn is [Objects.ReadIn] in pieces, as [cas.Versions] has them. What git has is
+// one piece.
+func (o *Objects) PiecesIn(v *cas.View, id oid.ID, with *cas.Versions) (oid.Kind, [][]byte, error) {
+	kind, pieces, err := with.Read(v, id)
+	if o.Git != nil && (errors.Is(err, cas.ErrNotFound) || o.gitInstead(id, err)) {
+		kind, payload, err := o.fromGit(id)
+		return kind, [][]byte{payload}, err
+	}
+	return kind, pieces, StoreError(err)
+}
+
+// EmptyTree returns the id of a tree that holds nothing. Neither the store nor
+// git need have it.
+func (o *Objects) EmptyTree() oid.ID { return o.Algorithm.Sum(oid.Tree, nil) }

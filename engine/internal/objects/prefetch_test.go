@@ -1,0 +1,194 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// kit is objects with a store, and with a repository if git is wanted.
+type kit struct {
+	*Objects
+	t   *testing.T
+	dir string
+	s   *cas.Store
+}
+
+func newKit(t *testing.T, git bool) *kit {
+	t.Helper()
+	k := &kit{Objects: &Objects{Algorithm: oid.SHA1}, t: t, dir: t.TempDir()}
+	if git {
+		if _, err := exec.LookPath("git"); err != nil {
+			t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
+		}
+		k.run("", "init", "-q")
+		layout, err := gitconf.Discover(k.dir, &gitconf.Options{Env: func(string) string { return "" }})
+		if err == nil {
+			k.Git, err = gitbridge.Open(layout, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { k.Git.Close() })
+	}
+	s, err := cas.Open(t.Context(), filepath.Join(k.dir, "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	k.s, k.Store = s, func(context.Context) (*cas.Store, error) { return s, nil }
+	return k
+}
+
+// run gives a text to git, and returns what that says.
+func (k *kit) run(text string, args ...string) string {
+	k.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = k.dir, strings.NewReader(text)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		k.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// keep puts texts into the store.
+func (k *kit) keep(texts ...string) (ids []oid.ID) {
+	k.t.Helper()
+	stage, ctx := k.s.Stage(), context.Background()
+	defer stage.Discard()
+	for _, text := range texts {
+		id, err := stage.Put(ctx, oid.Blob, []byte(text), oid.ID{})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := stage.Commit(ctx, nil); err != nil {
+		k.t.Fatal(err)
+	}
+	return ids
+}
+
+func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	var texts []string
+	for i := range 3*batchObjects + 1 {
+		texts = append(texts, fmt.Sprint("in the store ", i))
+	}
+	texts = append(texts, strings.Repeat("larger than what is read ahead\n", prefetchBytes/10))
+	ids := k.keep(texts...)
+	texts = append(texts, "in git alone")
+	loose, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids = append(ids, loose)
+	texts, ids = append(texts, texts[0], texts[1]), append(ids, ids[0], ids[1]) // what is asked for twice
+	p := k.Prefetch(ids)
+	texts, ids = append(texts, "not announced"), append(ids, k.keep("not announced")...)
+	for i, id := range ids {
+		var buf bytes.Buffer
+		if err := p.Write(ctx, id, &buf); err != nil || buf.String() != texts[i] {
+			t.Fatalf("%v is %.40q, %v; want %.40q", id, buf.String(), err, texts[i])
+		}
+	}
+	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
+	if err := k.Prefetch([]oid.ID{none}).Write(ctx, none, &bytes.Buffer{}); err == nil {
+		t.Error("what is nowhere was read")
+	}
+}
+
+// A list of a million ids takes 33 MB: it is not to be copied for what is left out.
+func TestWhatIsLeftOutIsNotReadAheadAndTheListIsNotCopied(t *testing.T) {
+	k, ctx := newKit(t, false), context.Background()
+	var texts []string
+	for i := range batchObjects {
+		texts = append(texts, fmt.Sprint("content ", i))
+	}
+	ids := k.keep(texts...)
+	p := k.Prefetch(ids).Except(func(id oid.ID) bool { return id != ids[0] && id != ids[5] })
+	var buf bytes.Buffer
+	if err := p.Write(ctx, ids[0], &buf); err != nil || buf.String() != texts[0] {
+		t.Fatalf("%q, %v", buf.String(), err)
+	}
+	if have := p.batches[0].have; len(have) != 1 || string(have[ids[5]].payload) != texts[5] {
+		t.Errorf("%d contents were read ahead, want one", len(have))
+	}
+	if &p.ids[0] != &ids[0] {
+		t.Error("the list was copied")
+	}
+	buf.Reset()
+	if err := p.Write(ctx, ids[7], &buf); err != nil || buf.String() != texts[7] {
+		t.Errorf("what was left out and is asked for all the same is %q, %v", buf.String(), err)
+	}
+}
+
+func TestReadingAheadKeepsFewRuns(t *testing.T) {
+	k, ctx := newKit(t, false), context.Background()
+	var texts []string
+	for i := range (2*batchesMax + 1) * batchObjects {
+		texts = append(texts, fmt.Sprint("content ", i))
+	}
+	ids := k.keep(texts...)
+	p := k.Prefetch(ids)
+	for pass := range 2 { // in the second what was dropped is read as usual
+		for i := pass; i < len(ids); i += batchObjects {
+			var buf bytes.Buffer
+			if err := p.Write(ctx, ids[i], &buf); err != nil || buf.String() != texts[i] {
+				t.Fatalf("content %d is %q, %v", i, buf.String(), err)
+			}
+		}
+		kept := 0
+		for i := range p.batches {
+			if p.batches[i].have != nil {
+				kept += batchObjects
+			}
+		}
+		if kept > batchesMax*batchObjects {
+			t.Errorf("%d contents of %d are in runs that are kept", kept, len(ids))
+		}
+	}
+}
+
+func TestWhatGitCouldNotGiveIsNotSaidToBeThere(t *testing.T) {
+	k, ctx := newKit(t, true), context.Background()
+	id, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !k.InGit(id) || !k.Has(ctx, id) {
+		t.Error("what git has is not there")
+	}
+	k.Distrust(id)
+	if k.InGit(id) || k.Has(ctx, id) || !k.Distrusts() {
+		t.Error("what git could not give is there")
+	}
+	k.TrustAgain()
+	if !k.InGit(id) || k.Distrusts() {
+		t.Error("it gets no second chance")
+	}
+	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
+	for _, err := range []error{k.ReadBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
+		if !errors.Is(err, records.ErrDamaged) {
+			t.Errorf("of what is nowhere: %v", err)
+		}
+	}
+	if err := k.ReadBack(ctx, id); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.Payload(ctx, oid.Tree, id); !errors.Is(err, records.ErrDamaged) {
+		t.Errorf("a blob for a tree: %v", err)
+	}
+}

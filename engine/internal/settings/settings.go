@@ -1,0 +1,265 @@
+// Package settings reads the rewind.* settings: from the environment, which wins,
+// the repository's git configuration, and the user's own file. A setting that is
+// unknown or malformed is named once and ignored; so is one of a repository that
+// would make less safe what the user has set. It knows what a setting means
+// for a path ([Settings.Policy]), and nothing of who asks.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+)
+
+// Settings are the rewind.* values in force. They do not change.
+type Settings struct {
+	Force          bool          // also protect what is almost surely a mistake
+	Include        []string      // patterns of ignored files that are recorded all the same
+	Ignored        string        // which other ignored files are: IgnoredSmall, IgnoredNone or IgnoredAll
+	Exclude        []string      // patterns of files that are left out
+	Secrets        []string      // patterns of untracked files that stay out of git objects
+	MaxFileSize    int64         // bytes; 0: no limit
+	GitMaxFileSize int64         // bytes; larger untracked files stay out of git objects; 0: no limit, and always without git
+	LargeDir       int           // so many untracked files make a directory one that is left out; 0: no limit
+	MaxSnapshots   int           // 0: no limit
+	MaxAge         time.Duration // 0: no limit
+	MaxStoreSize   int64         // bytes; 0: no limit
+	ThinDays       int           // after today, keep one an hour for so many days, then one a day; 0: keep all
+	PinLabeled     bool          // snapshots of labelled entries are never dropped
+	ScanMode       string        // of whose sessions a prune may drop snapshots
+	StartupBudget  time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
+	WatchFrom      int           // with so many files a worktree is watched where that is possible; -1: never
+	AgentDirs      []string      // directories of agents, beside those that are known anyway
+	Builtin        bool          // without git: leave out dependency and cache directories
+
+	strange  []string   // settings that are unknown
+	mu       sync.Mutex // guards warnings
+	warnings []string
+}
+
+// known lists every setting by its name in lower case, as git's configuration
+// has names, and says how it is taken over.
+var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
+	"force":          boolean(func(s *Settings) *bool { return &s.Force }),
+	"builtin":        boolean(func(s *Settings) *bool { return &s.Builtin }),
+	"include":        patterns(func(s *Settings) *[]string { return &s.Include }),
+	"ignored":        ignoredValue,
+	"exclude":        patterns(func(s *Settings) *[]string { return &s.Exclude }),
+	"secrets":        patterns(func(s *Settings) *[]string { return &s.Secrets }),
+	"maxfilesize":    number(func(s *Settings, n int64) { s.MaxFileSize = n }),
+	"gitmaxfilesize": number(func(s *Settings, n int64) { s.GitMaxFileSize = n }),
+	"largedir":       number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
+	"maxsnapshots":   number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
+	"maxagedays":     number(func(s *Settings, n int64) { s.MaxAge = span(n, 24*time.Hour) }),
+	"maxstoresize":   number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
+	"thin":           number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
+
+	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
+	"scanmode":          scanModes,
+	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = span(n, time.Millisecond) }),
+	"watch":             watching,
+	"agentdir":          patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
+}
+
+// The scan modes. Both read every ledger that can be found, because what none
+// of them refers to may go; ancestor-only spares what the session at hand and
+// those it was forked from do not refer to.
+const (
+	ScanSessions  = "repo-sessions"
+	ScanAncestors = "ancestor-only"
+)
+
+func scanModes(s *Settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	if v != ScanSessions && v != ScanAncestors {
+		return fmt.Errorf("%q is neither %s nor %s", v, ScanSessions, ScanAncestors)
+	}
+	s.ScanMode = v
+	return nil
+}
+
+// watchFrom is the number of files that can be looked at in about the time that
+// a watched snapshot takes besides.
+const watchFrom = 2000
+
+func watching(s *Settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	from, ok := map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
+	if !ok {
+		return fmt.Errorf("%q is neither auto nor true nor false", v)
+	}
+	s.WatchFrom = from
+	return nil
+}
+
+// environment names the variable of each setting.
+var environment = map[string]string{
+	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_IGNORED": "ignored", "REWIND_SECRETS": "secrets",
+	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_GIT_MAX_FILE_SIZE": "gitmaxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
+	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
+	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir", "REWIND_WATCH": "watch",
+}
+
+// gitMaxFileSize is how large an untracked file may be to become a git object,
+// unless a setting says otherwise. Git keeps each version of it whole.
+const gitMaxFileSize = 16 << 20
+
+// Sources are where settings are.
+type Sources struct {
+	File string              // the user's own, for all repositories and directories
+	Git  *gitconf.Config     // the repository's; nil without git
+	Env  func(string) string // the environment
+}
+
+// Load reads every source, the weakest first.
+func Load(from Sources) *Settings {
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize}
+	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Warn(err.Error())
+	}
+	s.apply(user)
+	set := map[string]bool{}
+	for _, setting := range user.Settings() {
+		if name := strings.TrimPrefix(setting.Name, "rewind."); known[name] != nil {
+			set[name] = true
+		}
+	}
+	s.applyGit(from.Git, set)
+	s.apply(environmentConfig(from.Env))
+	if from.Git == nil {
+		s.GitMaxFileSize = 0
+	}
+	for _, name := range s.strange {
+		s.Warn("unknown setting " + name)
+	}
+	return s
+}
+
+// environmentConfig gives the variables of the environment the form of a
+// configuration.
+func environmentConfig(env func(string) string) *gitconf.Config {
+	var list []gitconf.Setting
+	for variable, name := range environment {
+		value := env(variable)
+		if value == "" {
+			continue
+		}
+		for _, v := range filepath.SplitList(value) {
+			list = append(list, gitconf.Setting{Name: "rewind." + name, Value: v, Scope: gitconf.Command})
+		}
+	}
+	return gitconf.NewConfig(list)
+}
+
+// apply takes over the rewind.* settings of one source.
+func (s *Settings) apply(c *gitconf.Config) {
+	done := map[string]bool{}
+	for _, setting := range c.Settings() {
+		name, ours := strings.CutPrefix(setting.Name, "rewind.")
+		if !ours || done[name] {
+			continue
+		}
+		take, ok := known[name]
+		if !ok {
+			s.unknown(setting.Name)
+			continue
+		}
+		done[name] = true
+		if err := take(s, c, setting.Name); err != nil {
+			s.Warn(fmt.Sprintf("setting %s is ignored: %v", setting.Name, err))
+		}
+	}
+}
+
+// unknown notes a setting that nobody knows. It is named behind what is wrong with the
+// others: a file may have a million of them.
+func (s *Settings) unknown(name string) {
+	if len(s.strange) <= warningsMax && !slices.Contains(s.strange, name) {
+		s.strange = append(s.strange, name)
+	}
+}
+
+// warningsMax is how many sentences are kept.
+const warningsMax = 100
+
+// Warn keeps a sentence about a setting, once.
+func (s *Settings) Warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.warnings) == warningsMax:
+		s.warnings = append(s.warnings, "there is more to say of settings")
+	case len(s.warnings) < warningsMax && !slices.Contains(s.warnings, text):
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+// Warnings returns one sentence for each setting that is unknown or malformed.
+func (s *Settings) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
+}
+
+func boolean(field func(*Settings) *bool) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) (err error) {
+		*field(s), err = c.Bool(name, *field(s))
+		return err
+	}
+}
+
+// What the patterns of one setting in one source may be; see
+// [ignore.WeightMax], which no three sources reach with it.
+const (
+	patternsMax     = 4096
+	patternBytesMax = 256 << 10
+)
+
+func patterns(field func(*Settings) *[]string) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) error {
+		values, bytes := c.Strings(name), 0
+		for _, v := range values {
+			bytes += len(v)
+		}
+		if len(values) > patternsMax || bytes > patternBytesMax {
+			return fmt.Errorf("it has more than %d patterns, or %d KiB of them", patternsMax, patternBytesMax>>10)
+		}
+		for _, v := range values {
+			if strings.ContainsAny(v, "\n\x00") {
+				return fmt.Errorf("%q is not one line", v)
+			}
+			*field(s) = append(*field(s), v)
+		}
+		return nil
+	}
+}
+
+func number(store func(*Settings, int64)) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) error {
+		n, err := c.Int(name, 0)
+		if err == nil && n < 0 {
+			err = fmt.Errorf("%d is negative", n)
+		}
+		if err == nil {
+			store(s, n)
+		}
+		return err
+	}
+}
+
+// whole keeps a large number large where an int has 32 bits.
+func whole(n int64) int { return int(min(n, math.MaxInt)) }
+
+// span is n units of time, or the longest there is: 292 years.
+func span(n int64, unit time.Duration) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/unit))) * unit
+}

@@ -1,0 +1,207 @@
+//go:build linux
+
+package watched_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/internal/seed"
+)
+
+// A world is a worktree that a random hand changes.
+type world struct {
+	t       *testing.T
+	r       *rand.Rand
+	ctx     context.Context
+	base    string
+	dir     string
+	git     bool
+	scans   *scans // not nil: nothing but scans, by a clock that believes every time
+	tree    *watched.Tree
+	held    []held // files that are mapped
+	done    []string
+	watched int // comparisons in which only candidates were looked at
+}
+
+// TestAWatchedSnapshotIsAFullOne does random things to worktrees that are watched,
+// and compares each snapshot with what a look at everything finds. The number of
+// sequences comes from REWIND_SEQUENCES, the seed of one from REWIND_SEED.
+func TestAWatchedSnapshotIsAFullOne(t *testing.T) { sequences(t, nil) }
+
+// TestAWatchedScanIsAFullOne does the same to scans alone, by a clock by which no
+// file is so young that it is read again in any case.
+func TestAWatchedScanIsAFullOne(t *testing.T) { sequences(t, newScans) }
+
+func sequences(t *testing.T, of func(*world) *scans) {
+	sequences, given := 25, os.Getenv("REWIND_SEQUENCES")
+	if n, err := strconv.Atoi(given); err == nil {
+		sequences = n
+	} else if testing.Short() {
+		sequences = 4
+	}
+	compared, seen := 0, 0
+	first := seed.Of(t)
+	for i := range uint64(sequences) {
+		seed := first + i
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			w := newWorld(t, seed, of)
+			for range 8 {
+				w.turn()
+				compared++
+			}
+			seen += w.watched
+		})
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d snapshots, %d of them of candidates alone", compared, seen)
+	if !t.Failed() && seen*2 < compared {
+		t.Errorf("only %d of %d snapshots were of candidates alone: the test says little", seen, compared)
+	}
+}
+
+func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), ctx: context.Background(), base: t.TempDir(), tree: &watched.Tree{}}
+	w.dir = filepath.Join(w.base, "w")
+	for _, dir := range []string{"w", "home", "outside"} {
+		w.must(os.Mkdir(filepath.Join(w.base, dir), 0o777))
+	}
+	w.must(os.Chmod(w.base, 0o755))
+	if of != nil {
+		w.scans = of(w)
+	} else if w.git = w.r.IntN(4) > 0; w.git {
+		w.run("git", "init", "-q")
+		w.run("git", "config", "user.name", "a")
+		w.run("git", "config", "user.email", "a@b")
+	}
+	t.Cleanup(func() {
+		w.tree.Close()
+		w.letGo()
+		w.unmount()
+	})
+	for range 25 {
+		w.step()
+	}
+	w.unmount() // where a file is mounted nothing is watched
+	w.tree.Close()
+	w.tree = &watched.Tree{}
+	w.arm()
+	return w
+}
+
+// arm takes snapshots until the next one is of candidates alone.
+func (w *world) arm() {
+	w.t.Helper()
+	for range 1000 {
+		w.snapshot()
+		if ok, why := w.tree.State(); ok {
+			return
+		} else if strings.Contains(why, watchedError) {
+			w.t.Skipf("SKIPPED: nothing can be watched here: %s", why)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_, why := w.tree.State()
+	w.t.Fatalf("it is not watched: %s", why)
+}
+
+const watchedError = "not possible"
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) env(name string) string {
+	return map[string]string{"HOME": filepath.Join(w.base, "home"), "REWIND_WATCH": "true", "REWIND_FORCE": "true"}[name]
+}
+
+// run runs a program in the worktree; that it fails is no matter.
+func (w *world) run(args ...string) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "HOME="+w.env("HOME"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	_ = cmd.Run()
+}
+
+func (w *world) engine(tree *watched.Tree) *engine.Engine {
+	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: tree})
+	w.must(err)
+	return e
+}
+
+func (w *world) snapshot() *engine.Recorded {
+	w.t.Helper()
+	if w.scans != nil {
+		return &engine.Recorded{Snapshot: w.scans.watched(w.tree)}
+	}
+	e := w.engine(w.tree)
+	defer e.Close()
+	r, err := e.Snapshot(w.ctx, nil)
+	w.must(err)
+	return r
+}
+
+// turn does some things, and compares.
+func (w *world) turn() {
+	w.done = w.done[:0]
+	for range w.r.IntN(5) {
+		w.step()
+	}
+	w.store()
+	if w.r.IntN(3) == 0 {
+		w.audit()
+	}
+	w.compare()
+}
+
+// compare compares a snapshot with what a look at everything finds.
+func (w *world) compare() {
+	w.t.Helper()
+	only, _ := w.tree.State()
+	got := w.snapshot()
+	if w.scans != nil {
+		if want := w.scans.full(); got.Tree != want.Tree || got.Overlay != want.Overlay || !slices.Equal(got.Skipped, want.Skipped) {
+			w.t.Fatalf("watched %v: %+v\nall: %+v\nafter %q", only, got.Snapshot, want, w.done)
+		}
+		w.count(only)
+		return
+	}
+	e := w.engine(nil)
+	defer e.Close()
+	want, err := e.Preview(w.ctx)
+	w.must(err)
+	if got.Tree != want.Tree || got.Overlay != want.Overlay || !slices.Equal(got.Skipped, want.Skipped) || !slices.Equal(got.Nested, want.Nested) {
+		d, _ := e.Diff(w.ctx, got.Snapshot, nil, nil)
+		var paths []string
+		if d != nil {
+			for _, c := range d.Changes {
+				paths = append(paths, string(c.Path))
+			}
+		}
+		w.t.Fatalf("watched %v: %v %v %v %v\nall: %v %v %v %v\nafter %q\nwhat differs: %q", only, got.Tree, got.Overlay, got.Skipped, got.Nested,
+			want.Tree, want.Overlay, want.Skipped, want.Nested, w.done, paths)
+	}
+	w.count(only)
+}
+
+func (w *world) count(only bool) {
+	if only {
+		w.watched++
+	}
+}

@@ -1,0 +1,113 @@
+//go:build linux
+
+package watched_test
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// scans are snapshots that nobody records. Something is added to the clock, so that a
+// file is looked at again only where a watcher tells, or somebody may store to it.
+type scans struct {
+	w     *world
+	table string
+	ahead time.Duration
+}
+
+// old is an age at which bytes are believed, if nobody has the file open for writing.
+const old = 12 * time.Second
+
+func newScans(w *world) *scans {
+	return &scans{w: w, table: filepath.Join(w.base, "stat.db"), ahead: old}
+}
+
+// ids is a saver that keeps nothing.
+type ids struct{}
+
+func (ids) Blob(_ context.Context, r io.Reader, size int64, _ oid.ID) (oid.ID, error) {
+	p := make([]byte, size)
+	_, err := io.ReadFull(r, p)
+	return oid.SHA1.Sum(oid.Blob, p), err
+}
+
+func (ids) Tree(_ context.Context, payload []byte, _ oid.ID) (oid.ID, error) {
+	return oid.SHA1.Sum(oid.Tree, payload), nil
+}
+
+func (s *scans) config() *worktree.Config {
+	return &worktree.Config{Root: s.w.dir, Algorithm: oid.SHA1, Umask: 0o022, Save: ids{}, Has: func(oid.ID) bool { return true }, Policy: tight{},
+		Now: func() int64 { return time.Now().Add(s.ahead).UnixNano() }}
+}
+
+// tight is a policy under which the limits of ignored files are met and left again.
+type tight struct{}
+
+func (tight) Place(string, bool, bool, int64) (worktree.Place, string) { return worktree.Usual, "" }
+func (tight) Full(int) string                                          { return "" }
+func (tight) Digest() uint64                                           { return 1 }
+
+func (tight) Small() *worktree.Small {
+	return &worktree.Small{FileBytes: 8, DirFiles: 2, DirBytes: 9, Files: 4, Bytes: 14, Product: func(name string) bool { return name == "e" }}
+}
+
+// seen is a result in the form that a Tree takes.
+type seen struct{ *worktree.Result }
+
+func (s seen) Files() int { return int(s.Counters.Stats) }
+
+func (s seen) Writing() []string { return s.Result.Writing }
+
+func (s seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool) {
+	return b.Update(s.Result, store, snapshot)
+}
+
+// tick is longer than the clock that stamps files stands still. What is done to a
+// directory within it may leave its times as they were, which only a scan that
+// knows what is young would notice.
+const tick = 5 * time.Millisecond
+
+// watched scans as a snapshot of a watched worktree does.
+func (s *scans) watched(tree *watched.Tree) *records.Snapshot {
+	s.w.t.Helper()
+	turn := tree.Begin(s.w.ctx, s.w.dir, 0, "")
+	defer turn.Close()
+	cfg := s.config()
+	cfg.Only = turn.Only()
+	if turn.Base != nil {
+		cfg.StatTable = turn.Base.StatTable()
+	} else {
+		cfg.StatTable = stattable.Load(s.table)
+	}
+	r, err := worktree.Scan(s.w.ctx, cfg)
+	s.w.must(err)
+	s.w.must(turn.End(seen{r}, "store", r.State.Tree))
+	time.Sleep(tick)
+	return snapshotOf(r)
+}
+
+// full scans without a table.
+func (s *scans) full() *records.Snapshot {
+	s.w.t.Helper()
+	cfg := s.config()
+	cfg.StatTable = stattable.Load(s.table + ".none")
+	r, err := worktree.Scan(s.w.ctx, cfg)
+	s.w.must(err)
+	return snapshotOf(r)
+}
+
+func snapshotOf(r *worktree.Result) *records.Snapshot {
+	out := &records.Snapshot{Tree: r.State.Tree, Overlay: r.State.Overlay}
+	for _, k := range r.Skipped {
+		out.Skipped = append(out.Skipped, records.Note{Path: records.Path(k.Path), Reason: k.Reason, Overlaid: k.Overlaid})
+	}
+	return out
+}

@@ -1,0 +1,362 @@
+// Package watched lets a snapshot look only where something changed: it keeps,
+// between two turns of one worktree, what the last scan saw, and watches the
+// directories of which that is known.
+//
+// It only suggests where to look. Each candidate is looked at as by a scan of all,
+// and what it suggests is a full scan wherever there is doubt. Nothing that
+// overwrites files uses it.
+//
+// It knows neither the store nor git, and nothing of what is recorded.
+package watched
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/watch"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// A Tree is one worktree between its turns. The zero Tree is ready. It holds no
+// lock that another process could wait for. Close it when done.
+type Tree struct {
+	// Missed is told what the audit found that the watcher had missed. The watching
+	// has ended, and a snapshot looks at everything again. It is set before the first
+	// turn; nil: nobody is told at once.
+	Missed func(what string)
+
+	// Any says that a worktree is watched however few files it has.
+	Any bool
+
+	mu       sync.Mutex // held during a turn, and by what is done between turns
+	root     string
+	base     *worktree.Base // nil: nothing is kept
+	watcher  *watch.Watcher // nil: nothing is watched
+	standing bool           // all directories are watched
+	armed    bool           // the base was made by a scan that began when they were
+	why      string         // it looks at everything; "" if it does not
+	off      bool           // and will go on doing so
+	refused  bool           // because the last turn said so
+	closed   bool
+	idle     *time.Timer
+
+	pending   []watch.Change // taken from the watcher by the audit, for the next turn
+	auditing  bool
+	cursor    int    // the directory that was audited last
+	unaudited int    // since the last turn
+	missed    string // what the audit found, until a turn has it
+}
+
+// Seen is what a scan found, as far as a Tree asks.
+type Seen interface {
+	// Files is how many files were looked at.
+	Files() int
+
+	// SaveStatTable, Keep and Update are those of [worktree.Result].
+	SaveStatTable(store string, snapshot oid.ID) error
+	Keep(store string, snapshot oid.ID) (*worktree.Base, error)
+	Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool)
+
+	// Writing is that of [worktree.Result].
+	Writing() []string
+}
+
+// A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
+type Turn struct {
+	Base *worktree.Base // on which to scan; nil: on the stat table
+
+	// Missed is what the audit found since the turn before; "" if nothing. To watch
+	// this worktree again would be to trust what has failed.
+	Missed string
+
+	tree    *Tree // nil: nothing is watched
+	least   int
+	off     string
+	changes []watch.Change
+	taking  chan taken // what the watcher is asked for; nil: nothing, or it has answered
+	only    *worktree.Candidates
+	writing []string // what the scan met open for writing
+	ended   bool
+}
+
+// taken is a watcher's answer.
+type taken struct {
+	changes []watch.Change
+	err     error
+	late    bool // the turn has ended before it
+}
+
+// flushAfter is how long after a turn the stat table is written: not between two
+// that follow each other.
+const flushAfter = 200 * time.Millisecond
+
+// Begin begins a turn, in which everything that was done before is seen. The
+// worktree is watched from so many files on, and not at all if off says why.
+// Without a Tree nothing is watched. The watcher answers while the caller does other
+// things, until [Turn.Only] is called.
+func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *Turn {
+	if t == nil {
+		return &Turn{}
+	}
+	t.mu.Lock()
+	turn := &Turn{tree: t, least: least, off: off}
+	if t.root != root {
+		t.stop("")
+		t.root, t.off, t.base, t.missed = root, false, nil, ""
+	}
+	if t.refused = off != ""; t.refused {
+		t.stop(off)
+		t.base = nil
+	}
+	turn.Base = t.base
+	turn.Missed, t.missed = t.missed, ""
+	if !t.standing {
+		return turn
+	}
+	w := t.watcher
+	turn.taking = make(chan taken, 1)
+	go func() {
+		changes, err := w.Take(ctx)
+		turn.taking <- taken{changes, err, ctx.Err() != nil}
+	}()
+	return turn
+}
+
+// Only says where to look; nil: everywhere.
+func (u *Turn) Only() *worktree.Candidates {
+	u.take()
+	return u.only
+}
+
+// take waits for what the watcher answers.
+func (u *Turn) take() {
+	if u.taking == nil {
+		return
+	}
+	t, got := u.tree, <-u.taking
+	u.taking = nil
+	if got.err != nil {
+		if !got.late {
+			t.stop(got.err.Error())
+		}
+		return
+	}
+	u.changes = append(got.changes, t.pending...)
+	t.pending = nil
+	if t.base != nil && t.armed {
+		u.only = candidates(u.changes)
+		t.base.Visit(u.only)
+	}
+}
+
+// Everything makes it a turn that looks everywhere, on the stat table.
+func (u *Turn) Everything() {
+	u.take()
+	if u.tree != nil {
+		u.tree.base, u.tree.armed = nil, false
+	}
+	u.Base, u.only = nil, nil
+}
+
+// Close ends a turn. What changed before one that did not come to its end is left to
+// the next.
+func (u *Turn) Close() {
+	t := u.tree
+	if t == nil {
+		return
+	}
+	u.take()
+	if !u.ended {
+		t.leave(u.changes)
+	}
+	u.tree = nil
+	if t.base != nil && !t.closed {
+		t.later()
+	}
+	t.mu.Unlock()
+}
+
+// leave leaves changes to the next turn. One that looks at everything asks of them too:
+// which directories are others than before, and so are to be watched anew.
+func (t *Tree) leave(changes []watch.Change) {
+	t.armed = t.armed && len(t.pending)+len(changes) <= pendingMax
+	for _, c := range changes {
+		if t.armed || c.Below {
+			t.pending = append(t.pending, c)
+		}
+	}
+	if !t.armed && len(t.pending) > pendingMax {
+		t.stop("more has changed than is kept")
+	}
+}
+
+// End keeps what was seen, which is now durable under this snapshot.
+func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
+	u.take()
+	t := u.tree
+	if t == nil || u.off != "" || t.off {
+		return seen.SaveStatTable(store, snapshot)
+	}
+	u.writing = seen.Writing()
+	if u.Base == nil {
+		if !t.Any && seen.Files() < u.least {
+			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
+			return seen.SaveStatTable(store, snapshot)
+		}
+		return u.keep(seen, store, snapshot)
+	}
+	changed, ok := seen.Update(u.Base, store, snapshot)
+	if !ok {
+		t.armed = false
+		return u.keep(seen, store, snapshot)
+	}
+	u.ended = true
+	u.settle(changed)
+	return nil
+}
+
+// keep makes a new base.
+func (u *Turn) keep(seen Seen, store string, snapshot oid.ID) error {
+	t := u.tree
+	base, err := seen.Keep(store, snapshot)
+	t.base, u.ended = base, base != nil
+	if err != nil {
+		t.stop(err.Error())
+		return err
+	}
+	u.settle(nil)
+	return nil
+}
+
+// settle brings what is watched in line with what is known. Changed is how the
+// base differs from the one before; nil if that was none.
+func (u *Turn) settle(changed *worktree.Updated) {
+	t := u.tree
+	switch {
+	case t.base == nil:
+		t.stop("a part of it cannot be looked at")
+		return
+	case t.watcher == nil:
+		t.start()
+		return
+	case !t.standing:
+		return
+	}
+	if err := u.follow(changed); err != nil {
+		t.giveUp(err.Error())
+		return
+	}
+	t.armed, t.why = true, ""
+	t.unaudited = t.base.Numbers()
+}
+
+// start begins to watch every directory of the base, which goes on after the turn.
+func (t *Tree) start() {
+	w, err := watch.New(t.root)
+	if err != nil {
+		t.giveUp(err.Error())
+		return
+	}
+	t.watcher, t.armed, t.why = w, false, "the watching begins"
+	var dirs []string
+	for dir := range t.base.Dirs("") {
+		dirs = append(dirs, dir)
+	}
+	go func() {
+		for _, dir := range dirs {
+			if err = w.Add(dir); err != nil {
+				break
+			}
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		switch {
+		case t.watcher != w:
+		case err != nil:
+			t.giveUp(err.Error())
+		default:
+			t.standing = true
+		}
+	}()
+}
+
+// stop ends the watching, until the next turn begins it again.
+func (t *Tree) stop(why string) {
+	if t.watcher != nil {
+		w := t.watcher
+		go w.Close() // the kernel takes its time
+	}
+	t.watcher, t.standing, t.armed, t.pending = nil, false, false, nil
+	t.why = why
+}
+
+// giveUp ends the watching for good.
+func (t *Tree) giveUp(why string) {
+	t.stop(why)
+	t.flush()
+	t.off, t.base = true, nil
+}
+
+// later rests when no turn has begun for a while.
+func (t *Tree) later() {
+	if t.idle == nil {
+		t.idle = time.AfterFunc(flushAfter, t.rest)
+	}
+	t.idle.Reset(flushAfter)
+}
+
+// flush writes what the stat table lacks. If it is another process's by now the
+// next turn begins with that.
+func (t *Tree) flush() {
+	if t.base != nil && !t.base.Flush() {
+		t.base, t.armed = nil, false
+	}
+}
+
+// Close ends the watching, and writes the stat table.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	t.flush()
+	t.stop("")
+	t.base = nil
+}
+
+// Stirred returns when something was last done in the worktree, as far as that is
+// known; the zero time where nothing is watched, or nothing was done.
+func (t *Tree) Stirred() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watcher == nil {
+		return time.Time{}
+	}
+	return t.watcher.Last()
+}
+
+// Hopeless reports whether the worktree will not be watched, whatever is done.
+func (t *Tree) Hopeless() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.off || t.refused
+}
+
+// State says whether the next turn will look only where something changed, and if
+// not, why.
+func (t *Tree) State() (watched bool, why string) {
+	if t == nil {
+		return false, ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.armed && t.standing {
+		return true, ""
+	}
+	return false, t.why
+}

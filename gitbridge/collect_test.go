@@ -1,0 +1,170 @@
+package gitbridge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// loose writes an object that nothing refers to, and returns its file.
+func (r *repo) loose(text string) string {
+	r.t.Helper()
+	path := filepath.Join(r.dir, "file")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+	id := r.git("hash-object", "-w", "file")
+	return filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])
+}
+
+func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	for i, text := range []string{"one", "two", "three"} {
+		r.loose(text)
+		r.git("add", "-A")
+		r.git("commit", "-q", "-m", text)
+		if i == 1 {
+			r.git("branch", "lost")
+		}
+	}
+	gone := r.git("rev-parse", "HEAD")
+	r.git("reset", "-q", "--hard", "HEAD~1") // the reflog alone keeps it
+	log := filepath.Join(r.dir, ".git", "logs", "HEAD")
+	young, old := r.loose("young"), r.loose(strings.Repeat("old and large ", 1<<16))
+	ago := time.Now().Add(-15 * 24 * time.Hour)
+	if err := os.Chtimes(old, ago, ago); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`> \d+ `).ReplaceAll(text, []byte("> 1000000000 ")) // long expired, if anybody asked
+	if err := os.WriteFile(log, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(r.dir, "ran")
+	hook := filepath.Join(r.dir, ".git", "hooks", "reference-transaction")
+	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := r.open()
+	before, after, err := b.Collect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before <= after {
+		t.Errorf("%d bytes before, %d after", before, after)
+	}
+	has := func(path string) bool {
+		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
+		_, err := r.run("cat-file", "-e", id)
+		return err == nil
+	}
+	if !has(young) || has(old) {
+		t.Errorf("young %v, old %v", has(young), has(old))
+	}
+	if now, _ := os.ReadFile(log); string(now) != string(text) {
+		t.Errorf("the reflog is %q", now)
+	}
+	if _, err := r.run("cat-file", "-e", gone); err != nil {
+		t.Error("what the reflog keeps is gone")
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, ".git", "refs", "heads", "lost")); err != nil {
+		t.Errorf("a ref was moved to another file: %v", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a hook ran")
+	}
+	r.git("fsck", "--strict")
+}
+
+func TestACollectionIsRefusedWhereAProgramSaysWhatToKeep(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	old := r.loose("kept by a program")
+	ago := time.Now().Add(-15 * 24 * time.Hour)
+	if err := os.Chtimes(old, ago, ago); err != nil {
+		t.Fatal(err)
+	}
+	r.git("config", "gc.recentObjectsHook", "true")
+	if _, _, err := r.open().Collect(context.Background()); !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), "recentObjectsHook") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(old); err != nil {
+		t.Error("it was collected")
+	}
+}
+
+// An archive may bring such a link along, and a configuration that lets git collect at
+// once.
+func TestACollectionThroughALinkTakesNothingFromAnotherRepository(t *testing.T) {
+	for _, name := range []string{"objects", "objects/pack"} {
+		other := newRepo(t, oid.SHA1)
+		other.loose("the other's")
+		other.git("add", "-A")
+		other.git("commit", "-q", "-m", "the other's")
+		other.git("repack", "-q", "-a", "-d")
+		r := newRepo(t, oid.SHA1)
+		r.loose("one")
+		r.git("add", "-A")
+		r.git("config", "gc.pruneExpire", "now")
+		place := filepath.Join(r.dir, ".git", name)
+		if err := errors.Join(os.RemoveAll(place), os.Symlink(filepath.Join(other.dir, ".git", name), place)); err != nil {
+			t.Fatal(err)
+		}
+		r.git("hash-object", "-w", "file")
+		r.git("commit", "-q", "--allow-empty", "-m", "one")
+		if _, _, err := r.open().Collect(context.Background()); !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), place+" is a link") {
+			t.Errorf("%s: %v", name, err)
+		}
+		other.git("fsck", "--full", "--strict")
+		other.git("cat-file", "-e", "HEAD:file")
+	}
+}
+
+func TestWhatWeWroteIsWeighedAndWhatGitPackedIsNot(t *testing.T) {
+	for _, files := range []int{3, 2 * looseMax} { // in files of their own, in a pack
+		r := newRepo(t, oid.SHA1)
+		r.loose(strings.Repeat("the user's own", 1<<10))
+		b := r.openNoted()
+		if n := b.Weight(); n != 0 {
+			t.Errorf("%d bytes before anything was written", n)
+		}
+		var ids []oid.ID
+		payloads := map[oid.ID][]byte{}
+		for i := range files {
+			p := []byte(strings.Repeat(string(rune('a'+i%26)), 100+i))
+			id := r.alg.Sum(oid.Blob, p)
+			ids, payloads[id] = append(ids, id), p
+		}
+		release, err := b.Put(context.Background(), ids, func(id oid.ID) (Object, error) { return gitodb.Payload(oid.Blob, payloads[id]), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		weight := b.Weight()
+		objects, size, err := b.DiskSize(context.Background(), append(ids, r.alg.Sum(oid.Blob, []byte("nowhere"))))
+		if err != nil || objects != files || size == 0 || weight < size {
+			t.Errorf("%d files: %d bytes weighed; %d objects of %d bytes, %v", files, weight, objects, size, err)
+		}
+		if weight > 1<<20 {
+			t.Errorf("%d bytes weighed", weight)
+		}
+		r.git("update-ref", "refs/heads/keep", r.git("commit-tree", "-m", "x", r.git("write-tree")))
+		r.git("gc", "-q", "--prune=now")
+		if n := b.Weight(); n != 0 {
+			t.Errorf("%d bytes are left after git collected", n)
+		}
+	}
+}
