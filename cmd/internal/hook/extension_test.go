@@ -65,7 +65,7 @@ func TestTheScriptOfTheIntegrationsNeverFails(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("SKIPPED: there is no sh")
 	}
-	script := filepath.Join("..", "..", "extension", "claude-code", "bin", "rewind-hook")
+	script := filepath.Join("..", "..", "..", "extension", "claude-code", "bin", "rewind-hook")
 	want, err := os.ReadFile(script)
 	if err != nil {
 		t.Fatal(err)
