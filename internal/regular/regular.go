@@ -9,6 +9,7 @@
 package regular
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,36 +35,22 @@ const (
 
 // Open opens a file for reading.
 func Open(path string) (*os.File, error) {
-	f, _, err := openFile(path, os.O_RDONLY, 0)
+	f, _, err := open(path)
 	return f, err
 }
 
-// openFile is [os.OpenFile] for regular files.
-func openFile(path string, flags int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+func open(path string) (*os.File, fs.FileInfo, error) {
 	st, err := os.Stat(path) // before it is opened: that alone may set a device going
-	return openLooked(looked{path, st, err}, flags, perm)
-}
-
-// A looked is a path and what was found there.
-type looked struct {
-	path string
-	st   fs.FileInfo
-	err  error
-}
-
-// openLooked opens what was looked at.
-func openLooked(l looked, flags int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
-	path, st, err := l.path, l.st, l.err
 	if err == nil {
 		err = check(path, st)
 	}
-	if err != nil && (flags&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist)) {
+	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, flags|unwaiting, perm)
+	f, err := os.OpenFile(path, os.O_RDONLY|unwaiting, 0)
 	for tries := 0; errors.Is(err, syscall.EAGAIN) && tries < leaseTries; tries++ {
 		time.Sleep(leaseStep) // somebody has a lease on it (fcntl(2)), and is asked to give it up
-		f, err = os.OpenFile(path, flags|unwaiting, perm)
+		f, err = os.OpenFile(path, os.O_RDONLY|unwaiting, 0)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -87,49 +74,23 @@ func check(path string, st fs.FileInfo) error {
 	return nil
 }
 
-// Read reads a whole file of at most so many bytes. A small one that was read before,
-// and shows no change since, is not opened again.
+// Read reads a whole file of at most so many bytes.
 func Read(path string, most int64) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err == nil {
-		if text, ok := remembered.text(path, st); ok && int64(len(text)) <= most {
-			return text, nil
-		}
-	}
-	before := time.Now()
-	f, st, err := openLooked(looked{path, st, err}, os.O_RDONLY, 0)
+	f, st, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := readAll(f, path, st.Size(), most)
-	if err == nil {
-		remembered.keep(path, st, text, before)
+	large := &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrLarge, most)}
+	if st.Size() > most {
+		return nil, large
 	}
-	return text, err
-}
-
-func readAll(f *os.File, path string, size, most int64) ([]byte, error) {
-	large := func() error {
-		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrLarge, most)}
+	text := bytes.NewBuffer(make([]byte, 0, st.Size()+bytes.MinRead)) // room to see the end
+	if _, err := text.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, err
 	}
-	if size > most {
-		return nil, large()
+	if int64(text.Len()) > most {
+		return nil, large
 	}
-	p := make([]byte, 0, max(512, size+1)) // one more, to see the end
-	for {
-		if len(p) == cap(p) {
-			p = append(p, 0)[:len(p)]
-		}
-		n, err := f.Read(p[len(p):cap(p)])
-		p = p[:len(p)+n]
-		switch {
-		case int64(len(p)) > most:
-			return nil, large()
-		case err == io.EOF:
-			return p, nil
-		case err != nil:
-			return nil, err
-		}
-	}
+	return text.Bytes(), nil
 }

@@ -32,25 +32,12 @@ func TestOnlyARegularFileIsOpened(t *testing.T) {
 		if _, err := Read(name, 100); !errors.Is(err, want) {
 			t.Errorf("reading %s: %v, want %v", name, err, want)
 		}
-		for _, flags := range []int{os.O_WRONLY, os.O_RDWR | os.O_APPEND} {
-			if _, _, err := openFile(name, flags, 0); !errors.Is(err, want) {
-				t.Errorf("opening %s with %x: %v, want %v", name, flags, err, want)
-			}
-		}
 	}
 	for _, name := range []string{"file", "good"} {
 		if text, err := Read(at(name), 4); err != nil || string(text) != "text" {
 			t.Errorf("%s is %q, %v", name, text, err)
 		}
 	}
-	f, _, err := openFile(at("new"), os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString("x"); err != nil {
-		t.Error(err)
-	}
-	f.Close()
 }
 
 func TestAFileIsReadUpToItsBound(t *testing.T) {
