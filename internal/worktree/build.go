@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -18,10 +19,7 @@ func (w *worker) release(n *node) error {
 		n.report()
 		w.letGo(n)
 		w.done()
-		done := n
-		if n = n.parent; n != nil {
-			w.recycle(done)
-		}
+		n = n.parent
 	}
 	return nil
 }
@@ -67,7 +65,6 @@ func (w *worker) finish(n *node) error {
 		w.result.unsaved[n.path] = true
 	}
 	w.mu.Unlock()
-	w.drop(n.contents)
 	n.contents = nil
 	return nil
 }
@@ -143,7 +140,7 @@ func (w *worker) tell(n *node, row stattable.Row) {
 // encode makes the git tree and the overlay of a directory.
 func (w *worker) encode(n *node) (err error) {
 	items := n.contents.items
-	w.sort(items)
+	slices.SortFunc(items, func(a, b stattable.Item) int { return strings.Compare(a.Name, b.Name) })
 	old := stattable.Head{}
 	if !n.row.IsZero() {
 		old = n.row.Head()

@@ -127,7 +127,6 @@ func (w *worker) busy(kids []*node) []*node {
 	stay := kids[:0]
 	for _, c := range kids {
 		if w.idle(c) {
-			w.recycle(c)
 			continue
 		}
 		stay = append(stay, c)

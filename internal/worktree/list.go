@@ -98,7 +98,7 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 	if l.known, err = l.knownIn(n, l.old); err != nil {
 		return err
 	}
-	l.into = &contents{head: l.head(n, st), items: l.items(len(names)), listed: true}
+	l.into = &contents{head: l.head(n, st), items: make([]stattable.Item, 0, len(names)), listed: true}
 	l.into.head.Index = l.known.digest
 	if dotGit && n.parent != nil {
 		l.into.head.Flags |= stattable.DotGit
@@ -223,8 +223,8 @@ func (l *listing) file(name string, kind tree.Mode) error {
 
 // subdirectory decides whether a directory is entered, and how.
 func (l *listing) subdirectory(name string) {
-	n, c := l.n, l.cleared()
-	n.child(c, name)
+	n := l.n
+	c := n.child(name)
 	link, isLink := l.known.file(name)
 	holds := l.known.holds(name)
 	instead := isLink && link.mode != tree.GitLink
@@ -243,7 +243,6 @@ func (l *listing) subdirectory(name string) {
 		c.all = c.all || l.force.paths[c.path]
 	default:
 		if !l.enter(c, instead) {
-			l.recycle(c)
 			return
 		}
 	}

@@ -130,36 +130,10 @@ type ruleFile struct {
 	id      oid.ID // in the index only; after reading: of the bytes that are in force
 }
 
-// nodeBlock nodes are made at once.
-const nodeBlock = 16
-
-// cleared returns an empty node. A worktree has many directories, but few of
-// them are being visited at a time: nodes of finished ones are used again, for
-// fresh memory costs more than all that is done with it.
-func (w *worker) cleared() *node {
-	if len(w.spare) == 0 {
-		block := make([]node, nodeBlock)
-		for i := range block {
-			w.spare = append(w.spare, &block[i])
-		}
-	}
-	n := w.spare[len(w.spare)-1]
-	w.spare = w.spare[:len(w.spare)-1]
-	return n
-}
-
-// recycle takes a node that is finished and reported: nobody knows it any more.
-func (w *worker) recycle(n *node) {
-	reports := n.reports[:0]
-	clear(reports[:cap(reports)])
-	*n = node{reports: reports}
-	w.spare = append(w.spare, n)
-}
-
 // child makes the node of a subdirectory, with a copy of the name. The caller
 // fills in what is special.
-func (n *node) child(c *node, name string) {
-	c.parent, c.path, c.realm = n, join(n.path, name), n.realm
+func (n *node) child(name string) *node {
+	c := &node{parent: n, path: join(n.path, name), realm: n.realm, depth: n.depth + 1, base: n.base, levels: n.levels}
 	c.name = c.path[len(c.path)-len(name):]
 	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, all: n.all, nested: n.nested, private: n.private}
 	if n.side == inTree {
@@ -168,12 +142,12 @@ func (n *node) child(c *node, name string) {
 	if n.trackedOnly() {
 		c.full = fullAbove
 	}
-	c.depth, c.base, c.levels = n.depth+1, n.base, n.levels
 	c.reach = c.levels.of(c.depth)
 	if n.dir != nil {
 		c.base = n
 	}
 	c.pending.Store(1)
+	return c
 }
 
 // settle fixes the digest of a child after its flags are known.

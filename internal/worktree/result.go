@@ -29,32 +29,22 @@ type Entry struct {
 // Lookup returns what the scan saw at a slash-separated path; false if it
 // recorded nothing there. The empty path is the root. It is not to be called
 // after SaveStatTable, or when the table is closed, nor by two goroutines at once.
-// Who asks in path order is answered in time that does not grow with the number
-// of files that a directory holds.
 func (r *Result) Lookup(path string) (Entry, bool) {
+	if path == "" {
+		return r.directory("")
+	}
 	dir, name := "", path
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		dir, name = path[:i], path[i+1:]
 	}
-	at := r.reach(dir)
-	if at == nil {
-		return Entry{}, false
-	}
-	if path == "" {
-		return dirEntry(at.row), true
-	}
-	e, ok := r.find(at, name)
+	e, ok := r.find(dir, name)
 	switch {
 	case !ok || e.Flags&stattable.AbsentNow != 0:
 		return Entry{}, false
 	case e.Flags&stattable.IsDir != 0:
-		own, ok := r.row(path)
-		if !ok {
-			return Entry{}, false
-		}
-		d := dirEntry(own)
+		d, ok := r.directory(path)
 		d.Git = e.Git
-		return d, true
+		return d, ok
 	}
 	if e.GitMode == tree.GitDir {
 		e.Git = oid.ID{}
@@ -70,82 +60,42 @@ func (r *Result) Recorded() (n int, known bool) {
 	return int(r.Counters.recorded), r.Counters.kept == 0
 }
 
-// A reached directory is one on the way to the path that was looked up last.
-type reached struct {
-	path   string
-	row    stattable.Row
-	byName []stattable.Entry // sorted, of a row that was searched
-}
-
-// reach returns the row of a directory, nil if the scan recorded none there. The
-// directories on the way to it stay for the next call, which is nearly always
-// for one of them, or for one below.
-func (r *Result) reach(dir string) *reached {
-	for n := len(r.way); n > 0 && !within(dir, r.way[n-1].path); n-- {
-		r.way[n-1] = reached{} // it may be large
-		r.way = r.way[:n-1]
-	}
-	if len(r.way) == 0 {
-		row, ok := r.row("")
-		if !ok {
-			return nil
-		}
-		r.way = append(r.way, reached{row: row})
-	}
-	for {
-		at := &r.way[len(r.way)-1]
-		if len(at.path) == len(dir) {
-			return at
-		}
-		begin := len(at.path)
-		if begin > 0 {
-			begin++ // the slash
-		}
-		name, _, _ := strings.Cut(dir[begin:], "/")
-		it, ok := r.find(at, name)
-		if !ok || it.Mode.Type() == tree.Absent || it.Flags&stattable.IsDir == 0 {
-			return nil
-		}
-		below := dir[:begin+len(name)]
-		row, ok := r.row(below)
-		if !ok {
-			return nil
-		}
-		r.way = append(r.way, reached{path: below, row: row})
-	}
-}
-
 // within reports whether a path is a directory's own, or lies below it.
 func within(path, dir string) bool {
 	return dir == "" || strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
 }
 
-// find returns what a row has under a name.
-func (r *Result) find(at *reached, name string) (stattable.Item, bool) {
-	byName := func(a, b stattable.Entry) int { return strings.Compare(a.Name(), b.Name()) }
-	if at.byName == nil {
-		for rest := at.row.Entries(); !rest.Empty(); r.compared++ {
-			var e stattable.Entry
-			e, rest = rest.Cut()
-			at.byName = append(at.byName, e)
+// find returns what a directory has under a name. The entries of each directory that
+// was asked about stay in order, so that many files of one cost no more than their number.
+func (r *Result) find(dir, name string) (stattable.Item, bool) {
+	entries, known := r.found[dir]
+	if !known {
+		if row, ok := r.row(dir); ok {
+			for rest := row.Entries(); !rest.Empty(); {
+				var e stattable.Entry
+				e, rest = rest.Cut()
+				entries = append(entries, e)
+			}
+			// A scan writes them in order, and a file may say anything.
+			slices.SortStableFunc(entries, func(a, b stattable.Entry) int { return strings.Compare(a.Name(), b.Name()) })
 		}
-		if !slices.IsSortedFunc(at.byName, byName) { // a scan writes it sorted, and a file may say anything
-			slices.SortStableFunc(at.byName, byName)
-		}
+		r.found[dir] = entries
 	}
-	i, ok := slices.BinarySearchFunc(at.byName, name, func(e stattable.Entry, name string) int {
-		r.compared++
-		return strings.Compare(e.Name(), name)
-	})
+	i, ok := slices.BinarySearchFunc(entries, name, func(e stattable.Entry, name string) int { return strings.Compare(e.Name(), name) })
 	if !ok {
 		return stattable.Item{}, false
 	}
-	return at.byName[i].Item(), true
+	return entries[i].Item(), true
 }
 
-func dirEntry(row stattable.Row) Entry {
+// directory returns what the scan saw of a directory itself.
+func (r *Result) directory(dir string) (Entry, bool) {
+	row, ok := r.row(dir)
+	if !ok {
+		return Entry{}, false
+	}
 	h := row.Head()
-	return Entry{Stat: dirfd.Stat{Mode: h.Mode, Ino: h.Ino, Mtime: h.Mtime, Ctime: h.Ctime}, Git: h.Tree, Young: h.Flags&stattable.Ambiguous != 0}
+	return Entry{Stat: dirfd.Stat{Mode: h.Mode, Ino: h.Ino, Mtime: h.Mtime, Ctime: h.Ctime}, Git: h.Tree, Young: h.Flags&stattable.Ambiguous != 0}, true
 }
 
 // row returns the row of a directory as this scan left it.
@@ -203,7 +153,7 @@ func (r *Result) unseen() iter.Seq[string] {
 // end closes the table and lets go of the rows.
 func (r *Result) end() {
 	r.statTable.Close()
-	r.rows, r.way = nil, nil
+	r.rows, r.found = nil, map[string][]stattable.Entry{}
 }
 
 // SaveStatTable writes what the scan saw into the stat table, for the next scan.

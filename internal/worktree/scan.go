@@ -118,7 +118,7 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	if cfg.Only == nil { // of a scan of candidates nothing may grow with the tree
 		s.seen = make([]bool, cfg.StatTable.Len())
 	}
-	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, seen: s.seen, partial: cfg.Only != nil}
+	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, found: map[string][]stattable.Entry{}, seen: s.seen, partial: cfg.Only != nil}
 	return s
 }
 

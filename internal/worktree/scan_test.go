@@ -3,13 +3,9 @@
 package worktree
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"runtime"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 func TestACleanCheckoutIsNotRead(t *testing.T) {
@@ -55,29 +51,4 @@ func TestUnchangedFilesAreNotOpenedAndUnchangedDirectoriesNotListed(t *testing.T
 		t.Errorf("counters %+v", c)
 	}
 	p.checkDisk(third)
-}
-
-func TestNodesOfFinishedDirectoriesAreUsedAgain(t *testing.T) {
-	p := newPlace(t)
-	const dirs = 30 * 20
-	for i := range dirs {
-		p.write(fmt.Sprintf("d%d/e%d/f", i/20, i%20), "x")
-	}
-	p.now = time.Now().Add(time.Hour).UnixNano()
-	p.scan()
-	cfg := p.config()
-	cfg.Workers = 1
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	r, err := Scan(context.Background(), cfg)
-	p.must(err)
-	runtime.ReadMemStats(&after)
-	if r.Counters.Dirs < dirs || r.Counters.Listed != 0 {
-		t.Fatalf("%+v", r.Counters)
-	}
-	each := (after.TotalAlloc - before.TotalAlloc) / uint64(r.Counters.Dirs)
-	if size := uint64(unsafe.Sizeof(node{})); each > size*2/3 {
-		t.Errorf("%d bytes for each directory, where a node has %d", each, size)
-	}
-	t.Logf("%d bytes for each directory, a node has %d", each, unsafe.Sizeof(node{}))
 }

@@ -22,7 +22,6 @@ type worker struct {
 	changed []int             // entries of the row that must be looked at closely
 	kids    []stattable.Entry // subdirectories the row has
 	nodes   []*node           // of them
-	spare   []*node           // of finished directories, cleared
 	buf     []byte            // of files
 	cname   []byte            // of a name, NUL-terminated
 	payload []byte            // of trees
@@ -30,8 +29,6 @@ type worker struct {
 	index   gitindex.Directory  // of the directory that is looked at
 	asked   *gitindex.Directory // points to index, if that was read to compare a row; nil if the row is believed, or there is no index
 	present []bool              // says of each name in index whether it is on disk
-	rooms   [][]stattable.Item  // of finished directories
-	sorted  []stattable.Item
 }
 
 // visit looks at one directory: whether its row still holds, and if not, what
@@ -234,8 +231,7 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 func (w *worker) kidsOf(n *node) []*node {
 	w.nodes = w.nodes[:0]
 	for _, e := range w.kids {
-		c, flags := w.cleared(), e.Flags()
-		n.child(c, e.Name())
+		c, flags := n.child(e.Name()), e.Flags()
 		c.was, c.held = e, flags&stattable.Tracked != 0
 		if flags&stattable.OutOfGit != 0 {
 			c.side = outside

@@ -238,6 +238,5 @@ type Result struct {
 	partial   bool                     // only candidates were looked at: seen says nothing
 	lost      []string                 // directories whose rows go then, with all below
 
-	way      []reached // to the path that was looked up last
-	compared int       // entries that lookups went through
+	found map[string][]stattable.Entry // of the directories that were asked about, in order
 }
