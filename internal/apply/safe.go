@@ -3,7 +3,8 @@ package apply
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // safePath reports, as an [ErrUnsafe], why a path must not be written below a
@@ -30,77 +31,9 @@ func safePath(path string) error {
 			return fmt.Errorf("%w: %q is no plain relative path", ErrUnsafe, path)
 		case strings.ContainsRune(name, 0):
 			return fmt.Errorf("%w: %q has a NUL byte", ErrUnsafe, path)
-		case DotGit(name):
+		case tree.DotGit(name):
 			return fmt.Errorf("%w: %q can lead into a .git", ErrUnsafe, path)
 		}
 	}
 	return nil
-}
-
-// DotGit reports whether some file system may take a name for ".git".
-func DotGit(name string) bool {
-	if hfsDotGit(name) {
-		return true
-	}
-	for part := range strings.SplitSeq(name, `\`) {
-		if ntfsDotGit(part) {
-			return true
-		}
-	}
-	return false
-}
-
-// ntfsDotGit knows how NTFS reads a name: without case, without trailing dots
-// and spaces, and up to the colon before a stream.
-func ntfsDotGit(name string) bool {
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, ". ")
-	return equalASCII(name, ".git") || equalASCII(name, "git~1")
-}
-
-// hfsDotGit knows how HFS+ reads a name: without case and without the code
-// points that Unicode calls ignorable. Like git it takes a byte that is no
-// UTF-8 for the end.
-func hfsDotGit(name string) bool {
-	if len(name) < len(".git") {
-		return false
-	}
-	var letters [len(".git")]byte
-	n := 0
-	for i := 0; i < len(name); {
-		r, size := utf8.DecodeRuneInString(name[i:])
-		i += size
-		if ignorable(r) {
-			continue
-		}
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		if r >= utf8.RuneSelf || n == len(letters) {
-			return false
-		}
-		letters[n] = byte(r)
-		n++
-	}
-	return equalASCII(string(letters[:n]), ".git")
-}
-
-func ignorable(r rune) bool {
-	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
-}
-
-func equalASCII(s, lower string) bool {
-	if len(s) != len(lower) {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
 }

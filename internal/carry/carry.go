@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -104,7 +103,7 @@ func (l *looker) visit(dir *dirfd.Dir, at string, known bool) {
 		if l.ctx.Err() != nil {
 			return
 		}
-		if apply.DotGit(n.Name) {
+		if tree.DotGit(n.Name) {
 			if n.Name != ".git" {
 				l.leave(path.Join(at, n.Name), "some file systems take it for a .git")
 			}

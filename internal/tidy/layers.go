@@ -20,7 +20,7 @@ var layers = map[string]string{
 	"internal/attr":             "internal/wildmatch",
 	"internal/dirfd":            "internal/localfs internal/tree",
 	"internal/durable":          "internal/trust",
-	"internal/regular":          "internal/localfs",
+	"internal/regular":          "",
 	"internal/localfs":          "",
 	"internal/when":             "",
 	"internal/hunk":             "",
@@ -85,7 +85,7 @@ var layers = map[string]string{
 	"internal/tidy":       "",
 
 	"internal/bisect":      "engine internal/durable internal/oid",
-	"internal/carry":       "internal/apply internal/dirfd internal/tree",
+	"internal/carry":       "internal/dirfd internal/tree",
 	"internal/fork":        "engine internal/carry internal/dirfd internal/durable internal/oid internal/tree",
 	"engine/internal/twin": "engine/internal/plan gitbridge/gitindex internal/apply internal/dirfd internal/oid internal/tree",
 }

@@ -203,7 +203,7 @@ func (p *planner) add(c tree.Change) error {
 // not selected. A path that is never written needs none: redo would not know
 // what brought them.
 func (p *planner) makeParents(path string) error {
-	if slices.ContainsFunc(strings.Split(path, "/"), apply.DotGit) {
+	if slices.ContainsFunc(strings.Split(path, "/"), tree.DotGit) {
 		return nil
 	}
 	for _, dir := range p.parents {
