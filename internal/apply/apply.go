@@ -162,7 +162,6 @@ type applier struct {
 	src   Source
 	root  *dirfd.Dir
 	total int
-	bufs  sync.Pool // *sink
 	guard []dirfd.Stat
 
 	device uint64 // of the root

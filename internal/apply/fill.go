@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -51,10 +52,11 @@ type filler struct {
 	like  *dirfd.Dir // nil: there is none
 	total int
 
-	mu      sync.Mutex // guards what follows
-	out     Outcome
-	done    int
-	unclone bool // the file system cannot share contents
+	unclone atomic.Bool // the file system cannot share contents
+
+	mu   sync.Mutex // guards what follows
+	out  Outcome
+	done int
 }
 
 func (f *filler) open() (err error) {
@@ -210,27 +212,24 @@ func (f *filler) enter(ctx context.Context, s *Step, err error) error {
 func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error {
 	_, name := split(s.Path)
 	perm, lacks := grant(s.Want.Mode, dirfd.Stat{}, dirfd.Stat{})
-	k := &filled{f: f, dir: dir, name: name, perm: perm}
-	err := k.take(ctx, like, s)
+	k := newSink(f.Alg, dir, name, perm)
+	defer sinks.Put(k)
+	err := f.take(ctx, k, like, s)
 	if err == nil && s.Want.Mode.Type() == tree.Symlink {
 		err = dir.Symlink(string(k.buf), name)
 	} else if err == nil {
 		err = k.flush()
 	}
 	var st dirfd.Stat
-	if k.file != nil {
+	switch {
+	case k.file != nil:
 		if err == nil {
-			if st, err = k.file.Stat(); err == nil && st.Mode.Perm() != k.perm {
-				if err = k.file.Chmod(k.perm); err == nil {
-					st, err = k.file.Stat()
-				}
-			}
+			st, err = settled(k.file, perm)
 		}
-		err = errors.Join(err, k.file.Close())
-		if err != nil {
+		if err = errors.Join(err, k.file.Close()); err != nil {
 			_ = dir.Remove(name) // a wrong content is not left under the name
 		}
-	} else if err == nil {
+	case err == nil:
 		st, err = dir.Lstat(name)
 	}
 	if err != nil {
@@ -242,140 +241,73 @@ func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error 
 	return lacks
 }
 
-// A filled is a content on its way into a new file.
-type filled struct {
-	f    *filler
-	dir  *dirfd.Dir
-	name string
-	perm tree.Mode
-	buf  []byte
-	file *dirfd.Temp // nil until the content outgrew buf, or flush
+// settled gives a file its permissions, if it was not made with them.
+func settled(file *dirfd.Temp, perm tree.Mode) (dirfd.Stat, error) {
+	st, err := file.Stat()
+	if err == nil && st.Mode.Perm() != perm {
+		if err = file.Chmod(perm); err == nil {
+			st, err = file.Stat()
+		}
+	}
+	return st, err
 }
 
 // take gets the content of a step, from the file of the same name if that has it.
 // It is checked.
-func (k *filled) take(ctx context.Context, like *dirfd.Dir, s *Step) error {
+func (f *filler) take(ctx context.Context, k *sink, like *dirfd.Dir, s *Step) error {
 	if like != nil && s.Want.Mode.Type() == tree.File {
-		if took, err := k.copy(like, s.Want.ID); took || err != nil {
+		if took, err := f.copy(k, like, s.Want.ID); took || err != nil {
 			return err
 		}
 	}
-	if err := k.f.src(ctx, s.Want.ID, k); err != nil {
-		return err
-	}
-	return k.check(s.Want.ID)
-}
-
-// check compares what was written with its id.
-func (k *filled) check(want oid.ID) error {
-	got := k.f.Alg.Sum(oid.Blob, k.buf)
-	if k.file != nil {
-		written, err := k.dir.OpenFile(k.name)
-		if err != nil {
-			return err
-		}
-		defer written.Close()
-		if got, err = sum(k.f.Alg, written); err != nil {
-			return err
-		}
-	}
-	if got != want {
-		return fmt.Errorf("%w: %v instead of %v", ErrContent, got, want)
-	}
-	return nil
-}
-
-// sum returns the id of an open file.
-func sum(alg oid.Algorithm, file *dirfd.File) (id oid.ID, err error) {
-	st, err := file.Stat()
-	if err != nil {
-		return id, err
-	}
-	h := alg.NewHasher(oid.Blob, st.Size)
-	if _, err := io.Copy(h, file); err != nil {
-		return id, err
-	}
-	return h.Sum(), nil
+	return k.fill(ctx, f.src, s.Want.ID)
 }
 
 // copy takes the content of the file under the same name, if it is the one that is
 // wanted: shared, where the file system can.
-func (k *filled) copy(like *dirfd.Dir, want oid.ID) (took bool, err error) {
+func (f *filler) copy(k *sink, like *dirfd.Dir, want oid.ID) (took bool, err error) {
 	old, err := like.OpenFile(k.name)
 	if err != nil {
 		return false, nil // there is none, or none that may be read
 	}
 	defer old.Close()
 	st, err := old.Stat()
-	if err != nil || st.Size > bufferBytesMax && !k.f.canClone() {
+	if err != nil || st.Size > bufferBytesMax && f.unclone.Load() {
 		return false, nil
 	}
 	if st.Size <= bufferBytesMax {
-		k.buf = make([]byte, st.Size, st.Size+1)
-		n, err := io.ReadFull(old, k.buf)
-		if k.buf = k.buf[:n]; err != nil || k.f.Alg.Sum(oid.Blob, k.buf) != want {
+		k.buf = slices.Grow(k.buf, int(st.Size))[:st.Size]
+		if n, err := io.ReadFull(old, k.buf); err != nil || k.alg.Sum(oid.Blob, k.buf[:n]) != want {
 			k.buf = k.buf[:0]
 			return false, nil
 		}
 	}
-	if st.Size == 0 || !k.f.canClone() {
+	if st.Size == 0 || f.unclone.Load() {
 		return true, nil
 	}
-	return k.clone(old, want)
+	return f.clone(k, old, want)
 }
 
 // clone shares the content of an open file, and checks what is shared now.
-func (k *filled) clone(old *dirfd.File, want oid.ID) (took bool, err error) {
-	if k.file, err = k.dir.Create(k.name, k.perm|0o600); err != nil {
+func (f *filler) clone(k *sink, old *dirfd.File, want oid.ID) (took bool, err error) {
+	small := len(k.buf) > 0 // and has been compared
+	if k.file, err = k.dir.Create(k.name, k.perm&0o777|0o600); err != nil {
 		return true, err
 	}
 	err = k.file.Clone(old)
 	if errors.Is(err, errors.ErrUnsupported) {
-		k.f.mu.Lock()
-		k.f.unclone = true
-		k.f.mu.Unlock()
+		f.unclone.Store(true)
 	}
 	if err == nil {
 		err = k.check(want)
 	}
 	if err == nil {
-		if k.buf = nil; k.f.cloned != nil {
-			k.f.cloned(k.name)
+		if f.cloned != nil {
+			f.cloned(k.name)
 		}
 		return true, nil
 	}
-	small := len(k.buf) > 0 // and has been compared
 	err = errors.Join(k.file.Close(), k.dir.Remove(k.name))
 	k.file = nil
 	return small, err
-}
-
-func (f *filler) canClone() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.unclone
-}
-
-// Write implements [io.Writer] for the Source.
-func (k *filled) Write(p []byte) (int, error) {
-	if k.file == nil && len(k.buf)+len(p) <= bufferBytesMax {
-		k.buf = append(k.buf, p...)
-		return len(p), nil
-	}
-	if err := k.flush(); err != nil {
-		return 0, err
-	}
-	return k.file.Write(p)
-}
-
-// flush makes the file, if there is none yet, and writes what is held.
-func (k *filled) flush() (err error) {
-	if k.file != nil {
-		return nil
-	}
-	if k.file, err = k.dir.Create(k.name, k.perm|0o600); err != nil || len(k.buf) == 0 {
-		return err
-	}
-	_, err = k.file.Write(k.buf)
-	return err
 }

@@ -84,12 +84,14 @@ func (p *place) contains(c *content, n Node) (bool, error) {
 
 // id returns the id of the content of a file or link. A file that changes
 // while it is read has the zero ID.
-func (p *place) id(name string, st dirfd.Stat) (oid.ID, error) {
+func (p *place) id(name string, st dirfd.Stat) (oid.ID, error) { return idAt(p.a.Alg, p.dir, name, st) }
+
+func idAt(alg oid.Algorithm, dir *dirfd.Dir, name string, st dirfd.Stat) (oid.ID, error) {
 	if st.Mode.Type() == tree.Symlink {
-		target, err := p.dir.Readlink(name)
-		return p.a.Alg.Sum(oid.Blob, []byte(target)), err
+		target, err := dir.Readlink(name)
+		return alg.Sum(oid.Blob, []byte(target)), err
 	}
-	f, err := p.dir.OpenFile(name)
+	f, err := dir.OpenFile(name)
 	if err != nil {
 		return oid.ID{}, err
 	}
@@ -98,7 +100,7 @@ func (p *place) id(name string, st dirfd.Stat) (oid.ID, error) {
 	if err != nil || before.Mode.Type() != tree.File {
 		return oid.ID{}, err
 	}
-	h := p.a.Alg.NewHasher(oid.Blob, before.Size)
+	h := alg.NewHasher(oid.Blob, before.Size)
 	n, err := io.Copy(h, io.LimitReader(f, before.Size+1))
 	if err != nil {
 		return oid.ID{}, err

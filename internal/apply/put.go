@@ -184,9 +184,9 @@ func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) error {
 	case tree.File:
 		return p.writeFile(ctx, s, now)
 	case tree.Symlink:
-		k := p.a.sink(p)
-		defer p.a.bufs.Put(k)
-		if err := k.fill(ctx, s.Want.ID); err != nil {
+		k := p.sink(0)
+		defer sinks.Put(k)
+		if err := k.fill(ctx, p.a.src, s.Want.ID); err != nil {
 			return err
 		}
 		return p.act("symlink", func() error { return p.dir.Symlink(string(k.buf), p.temp(fresh)) })
@@ -194,11 +194,17 @@ func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) error {
 	return p.mkdir(p.temp(fresh), s)
 }
 
+// sink returns what receives the content that is wanted, under the fresh name.
+func (p *place) sink(perm tree.Mode) *sink {
+	k := newSink(p.a.Alg, p.dir, p.temp(fresh), perm)
+	k.act = p.act
+	return k
+}
+
 func (p *place) writeFile(ctx context.Context, s *Step, now dirfd.Stat) error {
-	k := p.a.sink(p)
-	defer p.a.bufs.Put(k)
-	k.perm = s.Want.Mode.Perm()
-	err := k.fill(ctx, s.Want.ID)
+	k := p.sink(s.Want.Mode.Perm())
+	defer sinks.Put(k)
+	err := k.fill(ctx, p.a.src, s.Want.ID)
 	if err == nil {
 		err = k.flush()
 	}
