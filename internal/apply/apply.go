@@ -166,8 +166,9 @@ type applier struct {
 
 	device uint64 // of the root
 
-	baseMu sync.Mutex
-	bases  map[string]*base // by path; see deep.go
+	keptMu   sync.RWMutex // see deep.go
+	kept     map[string]*dirfd.Dir
+	keptUsed atomic.Int64
 
 	mu     sync.Mutex // guards what follows
 	out    Outcome
@@ -182,7 +183,7 @@ type applier struct {
 
 func newApplier(root string, src Source, opt *Options) (*applier, error) {
 	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
-		bases: map[string]*base{}, opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
+		kept: map[string]*dirfd.Dir{}, opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
 	if opt != nil {
 		a.Options = *opt
 	}

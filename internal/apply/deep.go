@@ -2,8 +2,6 @@ package apply
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -20,17 +18,9 @@ import (
 // only below so many levels as hardly any tree has.
 const (
 	levelsBetween = 64 // directories at multiples of it are kept
-	baseUses      = 64 // steps that one handle serves
-	basesMax      = 16 // handles at a time: a path of 16 KiB names at most 128 such directories, one after the other
+	keptUses      = 64 // how often they are opened from, before all are opened anew
+	keptMax       = 16 // handles at a time
 )
-
-// A base is an open directory far below the root.
-type base struct {
-	dir  *dirfd.Dir
-	uses int
-	held int  // goroutines that open something in it
-	over bool // not in the map any more: the last holder closes it
-}
 
 // openDir opens a directory for one step.
 func (a *applier) openDir(dir string) (*dirfd.Dir, error) {
@@ -42,18 +32,66 @@ func (a *applier) openDir(dir string) (*dirfd.Dir, error) {
 		a.walked.Add(int64(levels(dir)))
 		return a.root.OpenDir(dir)
 	}
-	b, err := a.hold(above)
-	if err != nil {
-		return nil, err
-	}
-	defer a.letGo(b)
-	a.walked.Add(int64(levels(rest)))
-	d, err := b.dir.OpenDir(rest)
+	d, err := a.openBelow(above, rest)
 	if errors.Is(err, syscall.EMFILE) { // better slow than not at all
 		a.forget()
 		d, err = a.root.OpenDir(dir)
 	}
 	return d, err
+}
+
+// openBelow opens a directory from one at which a handle is kept, which is opened from
+// the one above it.
+func (a *applier) openBelow(above, rest string) (*dirfd.Dir, error) {
+	a.walked.Add(int64(levels(rest)))
+	a.keptMu.RLock()
+	if from := a.kept[above]; from != nil && a.keptUsed.Add(1) <= keptUses {
+		defer a.keptMu.RUnlock()
+		return from.OpenDir(rest)
+	}
+	a.keptMu.RUnlock()
+	from, err := a.openDir(above)
+	if err != nil {
+		return nil, err
+	}
+	defer a.keep(above, from)
+	return from.OpenDir(rest)
+}
+
+// keep keeps the handle of a directory.
+func (a *applier) keep(dir string, d *dirfd.Dir) {
+	a.keptMu.Lock()
+	defer a.keptMu.Unlock()
+	if a.keptUsed.Load() > keptUses || len(a.kept) == keptMax {
+		a.closeKept()
+	}
+	if old := a.kept[dir]; old != nil {
+		old.Close()
+	}
+	a.kept[dir] = d
+}
+
+// closeKept closes all handles; the caller has the lock, so that nobody opens from one.
+func (a *applier) closeKept() {
+	for _, d := range a.kept {
+		d.Close()
+	}
+	clear(a.kept)
+	a.keptUsed.Store(0)
+}
+
+// forget takes all handles out of use: what comes next is of another kind, and
+// may need other directories under the same paths.
+func (a *applier) forget() {
+	a.keptMu.Lock()
+	defer a.keptMu.Unlock()
+	a.closeKept()
+}
+
+// close ends the use of the worktree.
+func (a *applier) close() {
+	a.forget()
+	a.root.Close()
 }
 
 // parted divides the path of a directory at the last place before its end where
@@ -74,65 +112,3 @@ func parted(dir string) (above, rest string) {
 }
 
 func levels(dir string) int { return strings.Count(dir, "/") + 1 }
-
-// hold returns the handle of a directory at which one is kept. It is opened
-// from the one above it.
-func (a *applier) hold(dir string) (*base, error) {
-	a.baseMu.Lock()
-	b := a.bases[dir]
-	if b != nil && b.uses < baseUses {
-		b.uses++
-		b.held++
-		a.baseMu.Unlock()
-		return b, nil
-	}
-	a.baseMu.Unlock()
-	d, err := a.openDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	a.baseMu.Lock()
-	defer a.baseMu.Unlock()
-	if old := a.bases[dir]; old != nil {
-		a.retire(dir, old)
-	}
-	if len(a.bases) >= basesMax { // the shallowest is the cheapest to open again
-		least := slices.MinFunc(slices.Collect(maps.Keys(a.bases)), func(a, b string) int { return len(a) - len(b) })
-		a.retire(least, a.bases[least])
-	}
-	b = &base{dir: d, uses: 1, held: 1}
-	a.bases[dir] = b
-	return b, nil
-}
-
-func (a *applier) letGo(b *base) {
-	a.baseMu.Lock()
-	defer a.baseMu.Unlock()
-	if b.held--; b.over && b.held == 0 {
-		b.dir.Close()
-	}
-}
-
-// retire takes a handle out of use; the caller has the lock.
-func (a *applier) retire(dir string, b *base) {
-	delete(a.bases, dir)
-	if b.over = true; b.held == 0 {
-		b.dir.Close()
-	}
-}
-
-// forget takes all handles out of use: what comes next is of another kind, and
-// may need other directories under the same paths.
-func (a *applier) forget() {
-	a.baseMu.Lock()
-	defer a.baseMu.Unlock()
-	for dir, b := range a.bases {
-		a.retire(dir, b)
-	}
-}
-
-// close ends the use of the worktree.
-func (a *applier) close() {
-	a.forget()
-	a.root.Close()
-}
