@@ -395,11 +395,3 @@ func TestGitFreeScansUseTheSameRules(t *testing.T) {
 		t.Errorf("skipped %v", r.Skipped)
 	}
 }
-
-func TestUnderProtectHFSANameIsRefusedThatIsGitUpToAByteThatIsNoUTF8(t *testing.T) {
-	for name, want := range map[string]bool{".git\xff": true, ".g\u200cit": true, ".gitx": false} {
-		if got := (&Settings{ProtectHFS: true}).refused(name, false); got != want {
-			t.Errorf("%q is refused: %v", name, got)
-		}
-	}
-}
