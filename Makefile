@@ -38,6 +38,7 @@ lint: ## staticcheck, at the version of tools/go.mod
 check: ## the Go tests, with the race detector where there are goroutines (PKG=./cas, TIMEOUT=15m, RACE=all)
 	@echo "== check: the Go tests; building them takes minutes the first time"
 	@go vet -C tools ./testsum && go test -C tools ./testsum
+	@go vet -C bench/page . && go test -C bench/page .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)

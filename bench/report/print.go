@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 )
 
-// Legend says what the columns mean, a line each.
-var Legend = [][2]string{
+// legend says what the columns mean, a line each. The page has it too.
+var legend = [][2]string{
 	{"median ms", "of the rounds. Contenders take turns within each round, in a changing order"},
 	{"95 %", "where the median lies in nineteen runs of twenty, whatever the distribution: by the order of the values (the sign test). Of fewer than six rounds: the least and the largest"},
 	{"ratio", "the median, over the rounds, of its time to that of the first line in the same round, with its own interval. \"~\": the rounds show no difference, or disagree with the medians, so there is no ratio to tell"},
@@ -29,7 +29,7 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	fmt.Fprintln(w)
-	for _, l := range Legend {
+	for _, l := range legend {
 		fmt.Fprintf(w, "%-10s %s\n", l[0], l[1])
 	}
 	fmt.Fprintln(w)

@@ -1,6 +1,6 @@
 // Package report is the outcome of a benchmark: what was measured, what of it
-// the noise supports, and how it is shown. It prints a table for people, JSON,
-// the text that benchstat reads, and one page of HTML.
+// the noise supports, and how it is shown. It prints a table for people, JSON, and
+// the text that benchstat reads; the program in ../page makes a page of the JSON.
 //
 // The package starts nothing and measures nothing. docs/decisions/0029-bench.md
 // says what the figures mean.

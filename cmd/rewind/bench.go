@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"slices"
@@ -18,8 +17,6 @@ type benchRun struct {
 	app       *app
 	opt       bench.Options
 	benchstat bool
-	page      string
-	plot      string
 }
 
 func benchCommand(a *app) *cobra.Command {
@@ -37,8 +34,6 @@ func benchCommand(a *app) *cobra.Command {
 	f.StringSliceVar(&r.opt.Workloads, "workloads", nil, "only these `names`; \"all\" for all (default: those that take minutes together)")
 	f.StringSliceVar(&r.opt.Contenders, "contenders", nil, "only these `names` (default: all that are installed)")
 	f.StringVar(&r.opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure (default: that for temporary files)")
-	f.StringVar(&r.page, "html", "", "also write one page with plots to this `file`, which needs nothing else")
-	f.StringVar(&r.plot, "plot", "", "also write the plot of the workload size to this `file`, as SVG")
 	f.BoolVar(&r.benchstat, "benchstat", false, "print what benchstat reads in place of tables")
 	return a.jsonFlag(c)
 }
@@ -82,9 +77,6 @@ func (r *benchRun) check(f *pflag.FlagSet) error {
 			return usagef("bench: %q is no workload: %s", name, strings.Join(bench.Workloads(), ", "))
 		}
 	}
-	if r.plot != "" && !slices.Contains(r.opt.Workloads, "size") {
-		return usagef("bench: --plot shows the workload size, which is not among --workloads")
-	}
 	for _, name := range r.opt.Contenders {
 		if !slices.Contains(bench.Contenders(), name) {
 			return usagef("bench: %q is no contender: %s", name, strings.Join(bench.Contenders(), ", "))
@@ -95,21 +87,6 @@ func (r *benchRun) check(f *pflag.FlagSet) error {
 
 // tell prints a report in the form that was asked for.
 func (r *benchRun) tell(told *bench.Report) error {
-	for _, out := range []struct {
-		path  string
-		write func(io.Writer) error
-	}{{r.page, told.HTML}, {r.plot, told.Plot}} {
-		if out.path == "" {
-			continue
-		}
-		var text bytes.Buffer
-		if err := out.write(&text); err != nil {
-			return err
-		}
-		if err := os.WriteFile(out.path, text.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
 	switch {
 	case r.app.json:
 		r.app.printJSON(told)
