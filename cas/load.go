@@ -68,7 +68,11 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 // flush places a load, whatever becomes of ctx.
 func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
 	err := g.takeOver(ctx)
-	if err == nil {
+	switch {
+	case err != nil:
+	case g.anew: // there are rows already
+		err = g.s.Update(context.WithoutCancel(ctx), func(u *Update) error { return u.write(l, g.anew) })
+	default:
 		err = g.place(context.WithoutCancel(ctx), l)
 	}
 	g.mu.Lock()
@@ -150,7 +154,7 @@ func (g *Stage) writeRest(u *Update) error {
 	for id, f := range g.large {
 		l.objects = append(l.objects, stagedObject{id, f.row, f.chunks})
 	}
-	return u.write(l)
+	return u.write(l, g.anew)
 }
 
 // finish works off the last batch. If frames lie in the store without rows, the
@@ -189,13 +193,13 @@ func (g *Stage) finish(ctx context.Context) error {
 
 // write puts a load into the buckets: frames nearly in the order they came, so
 // that they lie together, and rows in the order of their keys, so that each page
-// is met once.
-func (u *Update) write(l *load) error {
+// is met once. With anew a frame replaces the one that is there.
+func (u *Update) write(l *load, anew bool) error {
 	if len(l.chunks)+len(l.objects) == 0 {
 		return nil
 	}
 	now := u.s.now().Unix()
-	rows, err := u.writeFrames(l.chunks, now)
+	rows, err := u.writeFrames(l.chunks, anew, now)
 	if err != nil {
 		return err
 	}
@@ -213,7 +217,7 @@ type keyed struct{ key, row []byte }
 // writeFrames writes the chunks that are new and returns the rows that name
 // them, and the renewed ones of those that are not. A chunk whose row or frame
 // is visibly damaged is written anew.
-func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
+func (u *Update) writeFrames(chunks []stagedChunk, anew bool, now int64) ([]keyed, error) {
 	var rows []keyed
 	var missing []*stagedChunk
 	added := make(map[digest]struct{}, len(chunks))
@@ -223,7 +227,7 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 		if _, twice := added[c.digest]; twice {
 			continue
 		}
-		if old, _, err := u.frame(c.digest); err == nil {
+		if old, _, err := u.frame(c.digest); err == nil && (c.row == nil || !anew) {
 			if old.written < now-renewSeconds {
 				old.written = now
 				rows = append(rows, keyed{key, old.encode(key)})
@@ -235,6 +239,11 @@ func (u *Update) writeFrames(chunks []stagedChunk, now int64) ([]keyed, error) {
 		}
 		if err := u.checkBase(c.base); err != nil {
 			return nil, err
+		}
+		if damaged, err := decodeChunk(key, u.chunks.Get(key)); err == nil {
+			if err := u.data.Delete(seqKey(damaged.seq)); err != nil {
+				return nil, err
+			}
 		}
 		missing = append(missing, c)
 		added[c.digest] = struct{}{}

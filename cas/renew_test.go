@@ -41,6 +41,9 @@ func TestADamagedObjectIsStoredAnew(t *testing.T) {
 	for name, payload := range map[string][]byte{"small": base, "delta": edited, "large": big, "empty": {}} {
 		for _, row := range []bool{false, true} {
 			s := newStore(t)
+			if name == "large" { // it is more than one load
+				s.parts.batch, s.parts.load = 1, 1<<17
+			}
 			ids := put(t, s, base, big, []byte{})
 			g := s.Stage()
 			if _, err := g.Put(t.Context(), oid.Blob, edited, ids[0]); err != nil {

@@ -41,7 +41,8 @@ const (
 // them, and a sweep removes them when they are old. So its memory is bounded, but for
 // less than a hundred bytes for each content.
 type Stage struct {
-	s *Store
+	s    *Store
+	anew bool // what the store has is read back, and stored again where that fails
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
 	seen     idTable              // what was put; beside it the kind, and the place among placed.chunks plus one
@@ -313,19 +314,22 @@ type found struct {
 
 // lookUp asks the store for the items of a batch. The answer saves work and
 // need not be complete, the transaction that writes decides; so it does not
-// wait for the lock, unless a base is wanted.
+// wait for the lock, unless a base is wanted or damage looked for.
 func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 	out := make([]found, len(b.items))
 	look := func(f *file) error {
 		return g.s.view(f, func(v *View) error {
 			g.look(v)
 			for i, it := range b.items {
-				out[i] = v.find(it)
+				if out[i] = v.find(it); g.anew && out[i].chunk {
+					_, err := v.chunk(it.digest)
+					out[i].chunk = err == nil
+				}
 			}
 			return nil
 		})
 	}
-	if b.based {
+	if b.based || g.anew {
 		return out, g.s.transact(ctx, durable.Shared, look)
 	}
 	held, err := g.s.lock.TryLock(durable.Shared)
