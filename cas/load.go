@@ -97,52 +97,52 @@ func (g *Stage) settle() {
 // can read what was staged. What fn records is one transaction; of a small stage
 // the contents are in it too, a large one writes its contents and rows in
 // transactions before it, which may stay after an error, until a sweep finds them
-// old. Afterwards the stage is empty and can be used again; after an error the
-// stage is as before, so that Commit may be tried again, unless a large stage could
-// not be written half-way: that error stays, and the stage can only be discarded.
+// old. Afterwards the stage is empty and can be used again; after an error it can
+// only be discarded.
 //
 // Commit must not run at the same time as Put.
 func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
-	if err := g.finish(ctx); err != nil {
-		return err
-	}
-	err := g.s.Update(ctx, func(u *Update) error {
-		if err := g.writeRest(u); err != nil {
-			return err
-		}
+	return g.end(ctx, func(u *Update) error {
 		if err := g.swept(&u.View); err != nil || fn == nil {
 			return err
 		}
 		return fn(u)
-	})
-	if err == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.reset()
-	}
-	return err
+	}, g.reset)
 }
 
 // Flush makes what is staged durable without a record of it. The stage goes on
 // knowing it: [Stage.Has] reports it, and [Stage.Commit] looks whether a sweep
 // has left it. Flush must not run at the same time as Put.
 func (g *Stage) Flush(ctx context.Context) error {
-	if err := g.finish(ctx); err != nil {
-		return err
-	}
-	err := g.s.Update(ctx, func(u *Update) error {
+	return g.end(ctx, func(u *Update) error {
 		g.look(&u.View)
-		return g.writeRest(u)
-	})
-	if err == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		return nil
+	}, func() {
 		for id := range g.large {
 			g.seen.add(id)
 		}
 		clear(g.large)
 		g.seen.forget()
 		g.ready, g.placed = &load{}, placement{}
+	})
+}
+
+// end writes all that is staged, the last of it in a transaction with what fn writes,
+// and then calls done.
+func (g *Stage) end(ctx context.Context, fn func(*Update) error, done func()) error {
+	err := g.finish(ctx)
+	if err == nil {
+		err = g.s.Update(ctx, func(u *Update) error {
+			if err := g.writeRest(u); err != nil {
+				return err
+			}
+			return fn(u)
+		})
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err = err; err == nil {
+		done()
 	}
 	return err
 }
@@ -150,33 +150,19 @@ func (g *Stage) Flush(ctx context.Context) error {
 // writeRest writes what is not in the store yet when a stage is made durable. The
 // chunks of the large objects are all there then.
 func (g *Stage) writeRest(u *Update) error {
-	l := &load{chunks: g.ready.chunks, objects: slices.Clone(g.ready.objects)}
 	for id, f := range g.large {
-		l.objects = append(l.objects, stagedObject{id, f.row, f.chunks})
+		g.ready.objects = append(g.ready.objects, stagedObject{id, f.row, f.chunks})
 	}
-	return u.write(l, g.anew)
+	return u.write(g.ready, g.anew)
 }
 
 // finish works off the last batch. If frames lie in the store without rows, the
 // last ones are put there too, and all get their rows.
 func (g *Stage) finish(ctx context.Context) error {
-	if late := g.arrive(); late != nil { // it failed, and is tried again
-		if err := g.work(ctx, late); err != nil {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.early = failed(late)
-			return err
-		}
-	}
-	g.mu.Lock()
-	last := g.batch
-	g.batch = &batch{}
-	g.mu.Unlock()
-	if err := g.work(ctx, last); err != nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.batch = last
-		return err
+	g.early.Wait()
+	if len(g.batch.items) > 0 {
+		_ = g.workOff(ctx, g.batch)
+		g.batch = &batch{}
 	}
 	g.settle()
 	if g.err != nil || g.placed.chunks.n == 0 {

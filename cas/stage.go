@@ -53,8 +53,8 @@ type Stage struct {
 	placed   placement            // frames that are written, and have no rows yet
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
-	err      error                // of a load that could not be written
-	early    *early               // what is being done with a batch; nil: nothing
+	err      error                // what failed: the stage can only be discarded
+	early    sync.WaitGroup       // what was begun before Commit
 }
 
 // A batch is a run of payloads, one behind another in one buffer.
@@ -253,13 +253,15 @@ func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 	return g.workOff(ctx, b)
 }
 
-// workOff works a full batch off. If that fails its payloads are gone, so the
+// workOff works a batch off. If that fails its payloads are gone, so the
 // stage is done for: Commit must not record without them.
 func (g *Stage) workOff(ctx context.Context, b *batch) error {
 	err := g.work(ctx, b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.s.buffers.Put(&b.buf)
+	if cap(b.buf) > batchBytes {
+		g.s.buffers.Put(&b.buf)
+	}
 	g.err = errors.Join(g.err, err)
 	return err
 }
@@ -390,10 +392,22 @@ func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
 	return c
 }
 
+// Early begins to compress what was put so far, beside the caller: [Stage.Commit] then
+// need not. It is for a stage to which little will be put before it is committed; more
+// may be. What of it fails fails Commit.
+func (g *Stage) Early(ctx context.Context) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b := g.batch; len(b.items) > 0 {
+		g.batch = &batch{}
+		g.early.Go(func() { _ = g.workOff(ctx, b) })
+	}
+}
+
 // Discard forgets what was staged. What a large stage has written stays: the next
 // one that is given the same contents finds it, and a sweep removes it when it is old.
 func (g *Stage) Discard() {
-	g.arrive()
+	g.early.Wait()
 	g.settle()
 	g.mu.Lock()
 	defer g.mu.Unlock()
