@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,23 +14,14 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ErrBusy is reported by [Store.Sweep] without Rest, where others kept writing
-// to the store while it looked for the live objects.
-var ErrBusy = errors.New("the store is being written to")
-
-// sweepTries bounds how often Live is called.
-const sweepTries = 5
-
 // SweepOptions say what a sweep keeps.
 type SweepOptions struct {
 	// Live calls mark for the id of every object to be kept: whatever a record
-	// leads to, to the end. It may use the store's views, since no lock is
-	// held; it is called again if somebody wrote to the store meanwhile, unless
-	// there is Rest.
+	// leads to, to the end. It may use the store's views, since no lock is held.
 	Live func(mark func(oid.ID)) error
-	// Rest, which may be nil, calls mark for what Live has not seen, because it
-	// was recorded since. It is called in the sweep's transaction, where others
-	// wait: it must be short, and use the given view alone.
+	// Rest calls mark for what Live has not seen, because it was recorded since;
+	// nil: nothing is. It is called in the sweep's transaction, where others wait:
+	// it must be short, and use the given view alone.
 	Rest func(v *View, mark func(oid.ID)) error
 	// Grace: what was stored or met by a stage less than this ago is kept too,
 	// because it may belong to a snapshot that is being made. Zero is 24 hours.
@@ -59,77 +49,19 @@ type SweepReport struct {
 // Sweep removes the objects that are neither live nor young, and the chunks
 // that no remaining object needs. It is one transaction: a crash leaves all or
 // nothing. A record written while Live ran is left to Rest, so that none can lead
-// to an object that is gone; without Rest the sweep begins again, and after several
-// times it gives [ErrBusy] and has removed nothing.
-func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (SweepReport, error) {
-	for range sweepTries {
-		var began generation
-		err := s.transact(ctx, durable.Shared, func(f *file) (err error) {
-			began, err = generationOf(f.tx)
-			return err
-		})
-		if err != nil {
-			return SweepReport{}, err
-		}
-		live := make(marks)
-		if err := opt.Live(live.add); err != nil {
-			return SweepReport{}, err
-		}
-		report, err := s.sweep(ctx, opt, live, began)
-		if !errors.Is(err, ErrBusy) {
-			return report, err
-		}
+// to an object that is gone.
+func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
+	live := make(marks)
+	if err := opt.Live(live.add); err != nil {
+		return SweepReport{}, err
 	}
-	return SweepReport{}, fmt.Errorf("sweep %s: %w", s.path, ErrBusy)
-}
-
-// A generation tells whether anything was written: the number of the last
-// transaction, and of which file.
-type generation struct {
-	file [fileBytes]byte
-	last int
-}
-
-func generationOf(tx *bolt.Tx) (generation, error) {
-	m, err := readMeta(tx)
-	last := tx.ID()
-	if tx.Writable() {
-		last-- // a writing transaction has the next number
-	}
-	return generation{m.file, last}, err
-}
-
-// marks is a set of keys by their first eight bytes. Keys are hashes; two that
-// agree in these are both kept, which is harmless, and the set is small.
-type marks map[uint64]struct{}
-
-func (m marks) add(id oid.ID)       { m.put(id.Bytes()) }
-func (m marks) has(key []byte) bool { _, ok := m[prefix(key)]; return ok }
-func (m marks) put(key []byte)      { m[prefix(key)] = struct{}{} }
-
-func prefix(key []byte) uint64 {
-	var p [8]byte
-	copy(p[:], key)
-	return binary.BigEndian.Uint64(p[:])
-}
-
-func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began generation) (SweepReport, error) {
 	mode := durable.Exclusive
 	if opt.DryRun {
 		mode = durable.Shared
 	}
-	var report SweepReport
-	err := s.transact(ctx, mode, func(f *file) error {
-		now, err := generationOf(f.tx)
-		if err != nil {
-			return err
-		}
-		changed := now != began
-		if changed && opt.Rest == nil {
-			return ErrBusy
-		}
+	err = s.transact(ctx, mode, func(f *file) error {
 		return s.update(f, func(u *Update) (err error) {
-			if changed {
+			if opt.Rest != nil {
 				if err := opt.Rest(&u.View, live.add); err != nil {
 					return err
 				}
@@ -144,6 +76,20 @@ func (s *Store) sweep(ctx context.Context, opt SweepOptions, live marks, began g
 		return SweepReport{}, err
 	}
 	return report, nil
+}
+
+// marks is a set of keys by their first eight bytes. Keys are hashes; two that
+// agree in these are both kept, which is harmless, and the set is small.
+type marks map[uint64]struct{}
+
+func (m marks) add(id oid.ID)       { m.put(id.Bytes()) }
+func (m marks) has(key []byte) bool { _, ok := m[prefix(key)]; return ok }
+func (m marks) put(key []byte)      { m[prefix(key)] = struct{}{} }
+
+func prefix(key []byte) uint64 {
+	var p [8]byte
+	copy(p[:], key)
+	return binary.BigEndian.Uint64(p[:])
 }
 
 // before returns the unix second from which on things are young. Write times

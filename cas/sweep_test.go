@@ -102,29 +102,6 @@ func TestASweepKeepsTheBasesOfDeltas(t *testing.T) {
 	}
 }
 
-func TestARecordWrittenDuringAMarkIsSeen(t *testing.T) {
-	s := newStore(t)
-	ids := put(t, s, []byte("a"), []byte("b"))
-	calls := 0
-	_, err := s.Sweep(t.Context(), SweepOptions{Grace: -1, Live: func(mark func(oid.ID)) error {
-		calls++
-		if calls == 1 {
-			mark(ids[0])
-			return s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), ids[1].Bytes()) })
-		}
-		return keep(ids...)(mark)
-	}})
-	if err != nil || calls != 2 || !has(t, s, ids[1]) {
-		t.Errorf("%d calls, %v", calls, err)
-	}
-	_, err = s.Sweep(t.Context(), SweepOptions{Grace: -1, Live: func(func(oid.ID)) error {
-		return s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), nil) })
-	}})
-	if !errors.Is(err, ErrBusy) || !has(t, s, ids[0]) {
-		t.Errorf("a sweep that is always disturbed: %v", err)
-	}
-}
-
 func TestAStageNoticesThatASweepTookWhatItMet(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	payload := noise(r, wholeMax)
