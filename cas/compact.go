@@ -34,7 +34,7 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 		if err := s.copyTo(ctx, held, dst); err != nil {
 			return err
 		}
-		return dst.Update(renameFile)
+		return dst.Update(numberFile)
 	})
 	if err != nil {
 		return before, before, s.wrap(err)
@@ -53,7 +53,8 @@ func (s *Store) copyTo(ctx context.Context, held *durable.Held, dst *bolt.DB) (e
 	}
 	m, err := s.checkIdentity(src.tx)
 	if err == nil {
-		err = m.checkWitness(held, src.last())
+		last := readLastCommit(held)
+		err = last.check(m, src.newest())
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ const (
 	pageSize      = 4096
 
 	metaBytes   = 49
-	fileBytes   = 8
 	objectBytes = 50
 	chunkBytes  = 24
 	deltaBytes  = chunkBytes + digestBytes
@@ -69,7 +67,7 @@ type meta struct {
 	algorithm oid.Algorithm
 	id        [16]byte
 	created   time.Time
-	file      [fileBytes]byte // names this file; one that was rewritten has another
+	file      uint64 // of this file; one that was written anew has a larger one
 }
 
 func (m meta) encode() []byte {
@@ -119,34 +117,18 @@ func format(tx *bolt.Tx, m meta) error {
 			return err
 		}
 	}
-	return errors.Join(tx.Bucket(metaBucket).Put(metaKey, m.encode()), nameFile(tx))
+	return errors.Join(tx.Bucket(metaBucket).Put(metaKey, m.encode()), numberFile(tx))
 }
 
-// nameFile gives a new store's file a random name, by which the witness knows it. It is
-// not in the header, because that stays when the file is rewritten.
-func nameFile(tx *bolt.Tx) error {
-	var name [fileBytes]byte
-	rand.Read(name[:])
-	return tx.Bucket(metaBucket).Put(fileKey, name[:])
-}
-
-// renameFile gives a file that was written anew the name after that of the old one, which
-// was copied with all else.
-func renameFile(tx *bolt.Tx) error {
+// numberFile gives a new file its number, which is larger than that of the one before:
+// when it was made, in nanoseconds since 1970. It is not in the header, because that
+// stays when the file is written anew.
+func numberFile(tx *bolt.Tx) error {
 	m, err := readMeta(tx)
 	if err != nil {
 		return err
 	}
-	name := m.nextFile()
-	return tx.Bucket(metaBucket).Put(fileKey, name[:])
-}
-
-// nextFile is the name that the file will have when it is written anew. Each follows from
-// the one before, so that an old file is known for one, see [meta.replacedBy].
-func (m meta) nextFile() (name [fileBytes]byte) {
-	sum := blake3.Sum256(append(m.id[:], m.file[:]...))
-	copy(name[:], sum[:])
-	return name
+	return tx.Bucket(metaBucket).Put(fileKey, seqKey(max(m.file+1, uint64(time.Now().UnixNano()))))
 }
 
 func readMeta(tx *bolt.Tx) (meta, error) {
@@ -155,7 +137,9 @@ func readMeta(tx *bolt.Tx) (meta, error) {
 		return meta{}, ErrNotStore
 	}
 	m, err := decodeMeta(b.Get(metaKey))
-	copy(m.file[:], b.Get(fileKey)) // files made before it had a name have none
+	if n := b.Get(fileKey); len(n) == 8 {
+		m.file = binary.BigEndian.Uint64(n)
+	}
 	return m, err
 }
 

@@ -44,7 +44,7 @@ func (f *file) checkFreelist() error {
 func (f *file) freelist() (ids []uint64, highWater uint64, err error) {
 	size := int64(f.db.Info().PageSize)
 	head := make([]byte, metaBytesToRead)
-	if _, err := f.handle.ReadAt(head, int64(f.last()%2)*size); err != nil {
+	if _, err := f.handle.ReadAt(head, int64(f.newest()%2)*size); err != nil {
 		return nil, 0, err
 	}
 	at := int64(binary.NativeEndian.Uint64(head[metaFreelistAt:])) * size

@@ -117,8 +117,8 @@ func TestTheNextReaderLetsGoOfAllOfAFileThatWasReplaced(t *testing.T) {
 	s := newStore(t)
 	id := put(t, s, []byte("one"))[0]
 	var all, readers sync.WaitGroup
-	all.Add(idleMax)
-	for range idleMax {
+	all.Add(readersMax)
+	for range readersMax {
 		readers.Go(func() {
 			here := sync.OnceFunc(all.Done)
 			defer here()
@@ -133,7 +133,7 @@ func TestTheNextReaderLetsGoOfAllOfAFileThatWasReplaced(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	if n := holding(t, s.Path()); n != idleMax+1 { // the writer's too
+	if n := holding(t, s.Path()); n != readersMax+1 { // the writer's too
 		t.Fatalf("%d files are kept", n)
 	}
 	other, err := Open(t.Context(), s.Path(), nil)

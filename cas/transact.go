@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -59,7 +60,7 @@ func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*fi
 // locked is transactOnce for a caller that holds the lock.
 func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mode, fn func(*file) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened, idle: &s.idle}
+	f := &file{path: s.path, writable: mode == durable.Exclusive, hook: s.opened, idle: &s.idle, last: readLastCommit(held)}
 	defer f.close(&err)
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mod
 	if err != nil {
 		return err
 	}
-	if err := m.checkWitness(held, f.last()); err != nil {
+	if err := f.last.check(m, f.newest()); err != nil {
 		return err
 	}
 	if err := fn(f); err != nil {
@@ -80,12 +81,12 @@ func (s *Store) locked(ctx context.Context, held *durable.Held, mode durable.Mod
 	if err := f.commit(); err != nil {
 		return err
 	}
-	m.bearWitness(held, f.handle, f.done)
+	f.last = m.writeLastCommit(held, f.handle, f.done)
 	return nil
 }
 
-// last returns the number of the last transaction that is in the file.
-func (f *file) last() uint64 {
+// newest returns the number of the newest transaction in the file before this one.
+func (f *file) newest() uint64 {
 	if f.writable { // a writing transaction has the next number
 		return uint64(f.tx.ID()) - 1
 	}
@@ -135,11 +136,12 @@ type file struct {
 	handle  *os.File
 	db      *bolt.DB
 	tx      *bolt.Tx
+	info    fs.FileInfo      // of the file before it was mapped, for a reader: as much of it is in memory at least
+	last    lastCommit       // what the lock file says
+	kept    bool             // it was open already
 	put     map[row]struct{} // what the transaction has put
-	mapped  int64            // its length before it was mapped, for a reader: as much of it is in memory at least
 	used    int64            // bytes of it that the last transaction needs
-	free    int              // pages of it that were free when a writing transaction began
-	writes  int              // writing transactions since it was opened
+	free    int              // pages of it that were free when it was opened for writing
 	done    uint64           // the number of the transaction that it has committed; 0: none
 	touched int              // bytes that were read since the mapped pages were given back
 }
@@ -169,7 +171,7 @@ func (f *file) begin(ctx context.Context) error {
 		f.hook(f.db)
 	}
 	if f.idle != nil {
-		_ = f.idle.dropWriter(f.handle) // of a file that was replaced
+		_ = f.idle.drop(f)
 	}
 	return f.start()
 }
@@ -186,11 +188,14 @@ func (f *file) start() (err error) {
 	if f.used = f.tx.Size(); f.used > info.Size() { // nothing has been allocated yet
 		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.used)
 	}
+	if f.writable && f.kept { // bbolt has the list of its own last transaction
+		return nil
+	}
 	if f.writable {
 		return f.checkFreelist()
 	}
-	if f.used > f.mapped { // another program has written over it; behind the mapping is other memory
-		return fmt.Errorf("%w: it has grown from %d bytes while it was opened", ErrBroken, f.mapped)
+	if f.used > f.info.Size() { // another program has written over it; behind the mapping is other memory
+		return fmt.Errorf("%w: it has grown from %d bytes while it was opened", ErrBroken, f.info.Size())
 	}
 	return nil
 }
@@ -244,7 +249,7 @@ func (f *file) open(ctx context.Context, path string, flag int, perm os.FileMode
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	f.handle, f.mapped = h, info.Size()
+	f.handle, f.info = h, info
 	return h, nil
 }
 
