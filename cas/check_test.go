@@ -73,7 +73,7 @@ func (v *View) checkChunk(key, row []byte) error {
 	return nil
 }
 
-// records checks the tables and notes. What an iteration leaves out becomes damage here.
+// records checks the tables. What an iteration leaves out becomes damage here.
 func (c *checker) records(v *View) error {
 	cur := v.tx.Cursor()
 	for name, value := cur.Seek([]byte(tablePrefix)); value == nil && bytes.HasPrefix(name, []byte(tablePrefix)); name, value = cur.Next() {
@@ -84,9 +84,6 @@ func (c *checker) records(v *View) error {
 	for _, err := range v.damage {
 		c.add(oid.ID{}, err)
 	}
-	v.eachNote(func(noted) {}, func(name []byte) {
-		c.add(oid.ID{}, fmt.Errorf("%w: %s", ErrCorrupt, name))
-	})
 	v.damage = nil
 	return nil
 }

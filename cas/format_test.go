@@ -123,27 +123,27 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-func FuzzNote(f *testing.F) {
-	n := note{first: 7, author: [authorBytes]byte{1, 2, 3}}
+func FuzzManifest(f *testing.F) {
+	m := manifest{first: 7, author: [authorBytes]byte{1, 2, 3}, written: 1 << 40}
 	chunks := []stagedChunk{{raw: 5, row: make([]byte, 4)}, {digest: digest{9}, raw: 9, row: make([]byte, 3), base: digest{8}}}
-	p := n.encode(1<<40, chunks)
-	f.Add(n.author[:], p)
-	f.Add(n.author[:], p[:len(p)-sealBytes])
+	p := m.encode(chunks)
+	f.Add(m.author[:], p)
+	f.Add(m.author[:], p[:len(p)-sealBytes])
 	f.Fuzz(func(t *testing.T, key, row []byte) {
 		for _, value := range [][]byte{row, seal(key, bytes.Clone(row))} { // and past the checksum
-			n, ok := decodeNote(key, value)
+			m, listed, ok := decodeManifest(key, value)
 			if !ok {
 				continue
 			}
 			var chunks []stagedChunk
-			for i, c := range n.chunks {
-				if c.seq != n.first+uint64(i) || c.stored > 1<<20 {
+			for i, c := range listed {
+				if c.seq != m.first+uint64(i) || c.stored > 1<<20 {
 					return // not worth the memory
 				}
 				chunks = append(chunks, stagedChunk{digest: c.digest, raw: c.raw, base: c.base, row: make([]byte, c.stored+1)})
 			}
-			if !bytes.Equal(n.encode(n.written, chunks), value) {
-				t.Errorf("note %x decodes to %+v", value, n)
+			if !bytes.Equal(m.encode(chunks), value) {
+				t.Errorf("manifest %x decodes to %+v, %+v", value, m, listed)
 			}
 		}
 	})

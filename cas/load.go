@@ -65,15 +65,15 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 	return nil
 }
 
-// flush places a load, whatever becomes of ctx.
+// flush spills a load, whatever becomes of ctx.
 func (g *Stage) flush(ctx context.Context, l *load, done chan struct{}) {
-	err := g.takeOver(ctx)
+	err := g.indexOthers(ctx)
 	switch {
 	case err != nil:
 	case g.anew: // there are rows already
 		err = g.s.Update(context.WithoutCancel(ctx), func(u *Update) error { return u.write(l, g.anew) })
 	default:
-		err = g.place(context.WithoutCancel(ctx), l)
+		err = g.spillLoad(context.WithoutCancel(ctx), l)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +123,7 @@ func (g *Stage) Flush(ctx context.Context) error {
 		}
 		clear(g.large)
 		g.seen.forget()
-		g.ready, g.placed = &load{}, placement{}
+		g.ready, g.spill = &load{}, spill{}
 	})
 }
 
@@ -165,16 +165,16 @@ func (g *Stage) finish(ctx context.Context) error {
 		g.batch = &batch{}
 	}
 	g.settle()
-	if g.err != nil || g.placed.chunks.n == 0 {
+	if g.err != nil || g.spill.chunks.n == 0 {
 		return g.err
 	}
 	if len(g.ready.chunks) > 0 {
-		if err := g.place(ctx, g.ready); err != nil {
+		if err := g.spillLoad(ctx, g.ready); err != nil {
 			return err
 		}
 		g.ready = &load{}
 	}
-	return g.name(ctx)
+	return g.index(ctx)
 }
 
 // write puts a load into the buckets: frames nearly in the order they came, so

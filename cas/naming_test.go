@@ -166,14 +166,15 @@ func TestAPurgeLeavesNoFrameOfAContentWhoseRowWasDamagedOnce(t *testing.T) {
 	}
 }
 
-// A damaged note of placed frames must not keep the store from being swept for ever.
-func TestADamagedNoteDoesNotKeepAStoreFromBeingSwept(t *testing.T) {
+// A damaged manifest keeps no store from being swept, nor what it listed from being
+// purged.
+func TestADamagedManifestDoesNotKeepAStoreFromBeingSwept(t *testing.T) {
 	s := newStore(t)
 	payloads := noises(t, 250)
 	putAll(t, s.Stage(), payloads) // and its process dies
 	id := put(t, s, payloads[0])[0]
 	err := s.Update(t.Context(), func(u *Update) error {
-		name, _ := u.tx.Cursor().Seek([]byte(notePrefix))
+		name, _ := u.tx.Cursor().Seek([]byte(manifestPrefix))
 		b := u.tx.Bucket(name)
 		k, v := b.Cursor().First()
 		v = bytes.Clone(v)
@@ -183,44 +184,25 @@ func TestADamagedNoteDoesNotKeepAStoreFromBeingSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) != 1 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
-	if err := s.Stage().takeOver(t.Context()); err != nil {
-		t.Error(err)
-	}
 	opt := SweepOptions{Live: keep(id), Now: time.Now().Add(48 * time.Hour)}
-	if r := sweepOld(t, s, opt); r.Damaged != 1 {
+	if r := sweepOld(t, s, opt); r.Chunks == 0 {
 		t.Errorf("with grace: %+v", r)
 	}
 	opt.Grace = -1
-	if r := sweepOld(t, s, opt); r.Damaged != 1 || r.Chunks < 50 {
+	if r := sweepOld(t, s, opt); r.Chunks < 50 {
 		t.Errorf("without grace: %+v", r)
 	}
 	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("Check = %v, %v", damage, err)
 	}
-	if n := countRows(t, s); n.frames != 1 || n.notes != 0 || !bytes.Equal(read(t, s, id), payloads[0]) {
-		t.Errorf("%+v is left", n)
-	}
-}
-
-// What the store has already counts as young from Put on, as Put promises, also for a
-// stage that has outgrown a load.
-func TestALargeStageMakesYoungWhatItHasMet(t *testing.T) {
-	s := newStore(t)
-	clock := time.Now()
-	s.now = func() time.Time { return clock }
-	payloads := noises(t, 250)
-	put(t, s, payloads[0])
-	clock = clock.Add(48 * time.Hour)
-	g := s.Stage()
-	putAll(t, g, payloads)
-	if r := sweepOld(t, s, sweepNothing); r != (SweepReport{}) {
-		t.Errorf("%+v was swept from under an open stage", r)
-	}
-	if err := g.Commit(t.Context(), func(*Update) error { return nil }); err != nil {
-		t.Error(err)
+	err = s.View(t.Context(), func(v *View) error {
+		if name, _ := v.tx.Cursor().Seek([]byte(manifestPrefix)); bytes.HasPrefix(name, []byte(manifestPrefix)) {
+			t.Errorf("%s is left", name)
+		}
+		return nil
+	})
+	if n := countRows(t, s); err != nil || n.frames != 1 || !bytes.Equal(read(t, s, id), payloads[0]) {
+		t.Errorf("%+v is left, %v", n, err)
 	}
 }
 
@@ -261,7 +243,7 @@ func TestDeltasThatAKilledStageHasPlacedAreFound(t *testing.T) {
 		}
 		g.settle()
 		left := countRows(t, s)
-		if left.frames < 15 || left.chunks != 1 || left.notes < 15 || left.frameBytes > 30<<10 {
+		if left.frames < 15 || left.chunks != 1 || left.manifests < 15 || left.frameBytes > 30<<10 {
 			t.Fatalf("a killed stage left %+v", left)
 		}
 		if sweep {
@@ -269,10 +251,10 @@ func TestDeltasThatAKilledStageHasPlacedAreFound(t *testing.T) {
 				t.Errorf("swept %+v", r)
 			}
 		}
-		if err := s.Stage().takeOver(t.Context()); err != nil {
+		if err := s.indexSpilled(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := countRows(t, s); n.chunks != left.frames || n.frames != left.frames || n.notes != 0 {
+		if n := countRows(t, s); n.chunks != left.frames || n.frames != left.frames || n.manifests != 0 {
 			t.Errorf("%+v of %+v", n, left)
 		}
 		for i, got := range put(t, s, next...) {
@@ -283,7 +265,7 @@ func TestDeltasThatAKilledStageHasPlacedAreFound(t *testing.T) {
 		if err := g.Commit(t.Context(), nil); err != nil { // it had not died
 			t.Error(err)
 		}
-		if n := countRows(t, s); n.frames != 21 || n.chunks != 21 || n.notes != 0 {
+		if n := countRows(t, s); n.frames != 21 || n.chunks != 21 || n.manifests != 0 {
 			t.Errorf("%+v", n)
 		}
 		if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {

@@ -59,7 +59,7 @@ func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 		}
 	}
 	n := countRows(t, c.s)
-	if n.objects != len(c.want) || n.frames != n.chunks || n.notes != 0 {
+	if n.objects != len(c.want) || n.frames != n.chunks || n.manifests != 0 {
 		t.Errorf("%d wanted, %+v", len(c.want), n)
 	}
 	if damage, err := c.s.Check(t.Context()); err != nil || len(damage) > 0 {

@@ -45,12 +45,12 @@ type Stage struct {
 	anew bool // what the store has is read back, and stored again where that fails
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
-	seen     idTable              // what was put; beside it the kind, and the place among placed.chunks plus one
+	seen     idTable              // what was put; beside it the kind, and the place among spill.chunks plus one
 	sweeps   uint64               // of the store, when it was first looked at
 	looked   bool                 // it was
 	batch    *batch               // payloads that nothing was done with yet
 	ready    *load                // frames to be written
-	placed   placement            // frames that are written, and have no rows yet
+	spill    spill                // frames that are written, and have no rows yet
 	large    map[oid.ID]largeFile // rows written at the end, after all their chunks
 	flushing chan struct{}        // closed when the load under way is written; nil if none is
 	err      error                // what failed: the stage can only be discarded
@@ -87,7 +87,7 @@ func (s *Store) Stage() *Stage {
 }
 
 func (g *Stage) reset() {
-	g.seen, g.placed = idTable{}, placement{}
+	g.seen, g.spill = idTable{}, spill{}
 	g.large = make(map[oid.ID]largeFile)
 	g.batch, g.ready, g.err, g.looked = &batch{}, &load{}, nil, false
 }
@@ -128,8 +128,8 @@ func (g *Stage) swept(v *View) error {
 // Put stages an object and returns its id; the caller may reuse payload. Base
 // is the previous version of the same thing, or zero. If the store has base,
 // the stage may store only the difference from it. What the store has already
-// is not compressed again; it counts as young from then on, so that no sweep
-// takes it.
+// is not compressed again; Commit makes it young. If a sweep takes it before that,
+// Commit gives [ErrSwept].
 func (g *Stage) Put(ctx context.Context, kind oid.Kind, payload []byte, base oid.ID) (oid.ID, error) {
 	if len(payload) > wholeMax {
 		return g.putLarge(ctx, kind, bytes.NewReader(payload), int64(len(payload)))
@@ -279,7 +279,7 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	g.findPlaced(b, found)
+	g.findSpilled(b, found)
 	l := &load{chunks: make([]stagedChunk, len(b.items))}
 	for _, it := range b.items {
 		if !it.id.IsZero() {

@@ -7,7 +7,7 @@ type Stats struct {
 	Objects     int
 	Chunks      int
 	FileBytes   int64 // of the file
-	Unused      int64 // of the file: its end behind the last page, free pages, and what large stages have written that no row names yet
+	Unused      int64 // of the file: its end behind the last page, free pages, and what large stages have spilled
 	StoredBytes int64 // of the chunks as they are stored
 	RawBytes    int64 // of the chunks' contents
 	Decoded     int64 // frames that were decoded with this handle: what reading costs
@@ -36,7 +36,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			return err
 		}
 		st.FileBytes = info.Size()
-		st.Unused = st.FileBytes - v.file.used + v.file.freeBytes() + v.unnamed()
+		_, spilled := v.spilled(1<<63 - 1)
+		st.Unused = st.FileBytes - v.file.used + v.file.freeBytes() + spilled
 		return nil
 	})
 	if err != nil {

@@ -41,9 +41,6 @@ type SweepReport struct {
 	// Free are the bytes of the file that nothing used before the sweep, if they
 	// are a quarter of it and 8 MiB or more: so many that it is worth [Store.Compact].
 	Free int64
-	// Damaged counts notes of what large stages have written that cannot be read.
-	// Nothing recorded needs them. They stay, without grace they are removed.
-	Damaged int
 }
 
 // Sweep removes the objects that are neither live nor young, and the chunks
@@ -51,6 +48,11 @@ type SweepReport struct {
 // nothing. A record written while Live ran is left to Rest, so that none can lead
 // to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
+	if !opt.DryRun { // only what has a row is judged
+		if err := s.indexSpilled(ctx); err != nil {
+			return SweepReport{}, err
+		}
+	}
 	live := make(marks)
 	if err := opt.Live(live.add); err != nil {
 		return SweepReport{}, err
@@ -120,24 +122,25 @@ type sweeper struct {
 	deadObjects [][]byte
 	deadChunks  [][]byte
 	deadFrames  []uint64
-	deadNotes   []note
-	badNotes    [][]byte
-	noted       [][2]uint64 // first and last frames of dead notes
-	orphans     []orphan    // get new frames
+	orphans     []orphan // get new frames
 	bytes       int64
 }
 
 func (w *sweeper) run(dry bool) (SweepReport, error) {
-	for _, step := range []func() error{w.findObjects, w.findNotes, w.findBases, w.findChunks, w.findUnnamed} {
+	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks, w.findUnindexed} {
 		if err := step(); err != nil {
 			return SweepReport{}, err
 		}
 	}
-	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes, Damaged: len(w.badNotes)}
-	if dry {
-		return report, nil
+	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes}
+	if !dry {
+		return report, w.remove()
 	}
-	return report, w.remove()
+	if !w.all { // else they were found
+		frames, n := w.u.spilled(w.before)
+		report.Chunks, report.Bytes = report.Chunks+frames, report.Bytes+n
+	}
+	return report, nil
 }
 
 func (w *sweeper) findObjects() error {
@@ -230,18 +233,24 @@ func (w *sweeper) remove() error {
 			return err
 		}
 	}
-	if err := w.removeFrames(); err != nil {
+	if err := w.removeFrames(); err != nil || !w.all {
 		return err
 	}
-	for _, name := range w.badNotes {
-		if !w.all || w.u.tx.Bucket(name) == nil {
-			continue
+	return w.removeManifests()
+}
+
+// removeManifests deletes all of them, also those that are damaged.
+func (w *sweeper) removeManifests() error {
+	c, prefix := w.u.tx.Cursor(), []byte(manifestPrefix)
+	for name, value := c.Seek(prefix); bytes.HasPrefix(name, prefix); name, value = c.Seek(prefix) {
+		if value != nil {
+			return errPages
 		}
-		if err := w.u.tx.DeleteBucket(name); err != nil {
+		if err := w.u.tx.DeleteBucket(bytes.Clone(name)); err != nil {
 			return err
 		}
 	}
-	return w.u.forgetNotes(w.deadNotes)
+	return nil
 }
 
 // removeMet deletes a row that was met in going through all rows. bbolt finds a row by
@@ -280,49 +289,26 @@ func (w *sweeper) removeFrames() error {
 	})
 }
 
-// findNotes finds the old notes, and keeps the bases of the deltas that young ones
-// name.
-func (w *sweeper) findNotes() error {
-	w.u.eachNote(func(n noted) {
-		if n.written < w.before {
-			w.deadNotes = append(w.deadNotes, n.note)
-			w.noted = append(w.noted, [2]uint64{n.first, n.first + uint64(len(n.chunks)) - 1})
-			return
-		}
-		for _, c := range n.chunks {
-			if c.base != (digest{}) {
-				w.needed.put(c.base[:])
-			}
-		}
-	}, func(name []byte) { w.badNotes = append(w.badNotes, bytes.Clone(name)) })
-	return nil
-}
-
-// findUnnamed adds the frames without a row that old notes name; without grace, all
-// frames without a row. Such a frame is needed by nobody but a stage that is at work,
-// and that notices.
-func (w *sweeper) findUnnamed() error {
-	runs := w.noted
-	if w.all {
-		runs = [][2]uint64{{0, 1<<64 - 1}}
-	}
-	if len(runs) == 0 {
+// findUnindexed adds, without grace, all frames without a row. Such a frame is needed by
+// nobody but a stage that is at work, and that notices.
+func (w *sweeper) findUnindexed() error {
+	if !w.all {
 		return nil
 	}
-	var named []uint64
-	if err := w.eachChunk(func(_ []byte, c chunk) { named = append(named, c.seq) }); err != nil {
+	var indexed []uint64
+	if err := w.eachChunk(func(_ []byte, c chunk) { indexed = append(indexed, c.seq) }); err != nil {
 		return err
 	}
-	slices.Sort(named)
-	data := w.u.data.Cursor()
-	for _, run := range runs {
-		for at, row := data.Seek(seqKey(run[0])); len(at) == 8 && binary.BigEndian.Uint64(at) <= run[1]; at, row = data.Next() {
-			seq := binary.BigEndian.Uint64(at)
-			if _, is := slices.BinarySearch(named, seq); !is {
-				w.deadFrames = append(w.deadFrames, seq)
-				w.bytes += int64(len(row)) - 1
-			}
+	slices.Sort(indexed)
+	return w.u.data.ForEach(func(at, row []byte) error {
+		if len(at) != 8 {
+			return errPages
 		}
-	}
-	return nil
+		seq := binary.BigEndian.Uint64(at)
+		if _, is := slices.BinarySearch(indexed, seq); !is {
+			w.deadFrames = append(w.deadFrames, seq)
+			w.bytes += int64(len(row)) - 1
+		}
+		return nil
+	})
 }

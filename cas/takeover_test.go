@@ -42,7 +42,7 @@ func TestAnOwnerNoticesThatATakeOverThatWasKilledHasTakenItsFrames(t *testing.T)
 			cancel()
 		}
 	}
-	if err := h.nameOthers(ctx); err == nil {
+	if err := h.indexSpilled(ctx); err == nil {
 		t.Fatal("not killed")
 	}
 	small, err := Open(t.Context(), s.Path(), nil)

@@ -18,19 +18,17 @@ const (
 	sortedFillPercent = 0.9
 )
 
-// name writes the rows of all frames that the stage has placed, and then those of
-// the objects they are of. What was written before an error is met again by the
-// next try.
-func (g *Stage) name(ctx context.Context) error {
-	p := &g.placed
-	err := g.s.nameChunks(ctx, p, func(u *Update, c placedChunk, held bool) error {
-		return u.nameChunk(c, held, g.sweeps != u.Sweeps())
+// index writes the rows of all frames that the stage has spilled, and then those of
+// the objects they are of.
+func (g *Stage) index(ctx context.Context) error {
+	err := g.s.indexChunks(ctx, &g.spill, func(u *Update, c spilledChunk, listed bool) error {
+		return u.indexChunk(c, g.s.now().Unix(), listed, g.sweeps != u.Sweeps())
 	})
 	if err != nil {
 		return err
 	}
 	for run := range slices.Chunk(g.seen.entries.sorted(g.s.meta.algorithm.Size()), g.s.parts.rows) {
-		err := g.s.Update(ctx, func(u *Update) error { return u.nameObjects(g, run, g.sweeps != u.Sweeps()) })
+		err := g.s.Update(ctx, func(u *Update) error { return u.indexObjects(g, run, g.sweeps != u.Sweeps()) })
 		if err != nil {
 			return err
 		}
@@ -38,28 +36,28 @@ func (g *Stage) name(ctx context.Context) error {
 	return nil
 }
 
-// nameOthers writes the rows of the frames that other stages have placed and not
-// named: their processes may have died. Who lives finds that it was done.
-func (s *Store) nameOthers(ctx context.Context) error {
-	p := &placement{}
+// indexSpilled writes the rows of the frames that stages have spilled and not indexed:
+// their processes may have died. Who lives finds that it was done. A row is as old as
+// its frame.
+func (s *Store) indexSpilled(ctx context.Context) error {
+	p := &spill{}
 	err := s.View(ctx, func(v *View) error {
-		v.eachNote(func(n noted) {
-			p.notes = append(p.notes, n.note)
-			for _, c := range n.chunks {
-				c.note = uint32(len(p.notes))
+		v.eachManifest(func(m manifest, chunks []spilledChunk) {
+			p.manifests = append(p.manifests, m)
+			for _, c := range chunks {
 				p.chunks.add(p.encode(c))
 			}
-		}, func([]byte) {})
+		})
 		return nil
 	})
 	if err != nil || p.chunks.n == 0 {
 		return err
 	}
-	return s.nameChunks(ctx, p, func(u *Update, c placedChunk, held bool) error {
-		if !held {
+	return s.indexChunks(ctx, p, func(u *Update, c spilledChunk, listed bool) error {
+		if !listed {
 			return nil
 		}
-		err := u.nameChunk(c, held, true)
+		err := u.indexChunk(c, p.manifests[p.manifest(c.seq)].written, listed, true)
 		if errors.Is(err, ErrSwept) || errors.Is(err, ErrCorrupt) { // of no use, without its base
 			// The owner may live: it must look again at what it relies on.
 			err = errors.Join(u.data.Delete(seqKey(c.seq)), u.objects.SetSequence(u.Sweeps()+1))
@@ -68,27 +66,30 @@ func (s *Store) nameOthers(ctx context.Context) error {
 	})
 }
 
-// nameChunks calls one for each chunk of a placement, in the order of their digests and
-// few in a transaction, and says whether the chunk's note is there still. In the last
-// of these transactions the notes go.
-func (s *Store) nameChunks(ctx context.Context, p *placement, one func(u *Update, c placedChunk, held bool) error) error {
+// indexChunks calls one for each chunk of a spill, in the order of their digests and
+// few in a transaction, and says whether the chunk's manifest is there still. In the
+// last of these transactions the manifests go.
+func (s *Store) indexChunks(ctx context.Context, p *spill, one func(u *Update, c spilledChunk, listed bool) error) error {
 	done := 0
 	for run := range slices.Chunk(p.chunks.sorted(digestBytes), s.parts.rows) {
 		err := s.Update(ctx, func(u *Update) error {
-			held := u.holdsEach(p.notes)
+			there := make([]bool, len(p.manifests))
+			for i, m := range p.manifests {
+				there[i] = u.holds(m)
+			}
 			if sparse(u.chunks, p.chunks.n) {
 				u.chunks.FillPercent = sortedFillPercent
 			}
 			for _, i := range run {
 				c := p.chunk(i)
-				if err := one(u, c, c.note > 0 && held[c.note-1]); err != nil {
+				if err := one(u, c, c.seq > 0 && there[p.manifest(c.seq)]); err != nil {
 					return err
 				}
 			}
 			if done+len(run) < p.chunks.n {
 				return nil
 			}
-			return u.forgetNotes(p.notes)
+			return u.dropManifests(p.manifests)
 		})
 		if err != nil {
 			return err
@@ -98,48 +99,47 @@ func (s *Store) nameChunks(ctx context.Context, p *placement, one func(u *Update
 	return nil
 }
 
-// nameChunk writes the row of a chunk, unless somebody else has written one meanwhile:
-// then another frame is not needed. Without its note the frame may be gone, or be
-// another's; so it may be if the store was swept since the note was written.
-func (u *Update) nameChunk(c placedChunk, held, swept bool) error {
-	key, now := c.digest[:], u.s.now().Unix()
+// indexChunk writes the row of a chunk, unless somebody else has written one meanwhile:
+// then another frame is not needed. Without its manifest the frame may be gone, or be
+// another's; so it may be if the store was swept since the manifest was written.
+func (u *Update) indexChunk(c spilledChunk, written int64, listed, swept bool) error {
+	key := c.digest[:]
 	if u.chunks.Get(key) != nil {
 		if old, _, err := u.frame(c.digest); err == nil {
-			return u.alreadyNamed(c, old, held)
+			return u.alreadyIndexed(c, old, written, listed)
 		}
 		swept = true
 	}
-	if !held || swept && len(u.data.Get(seqKey(c.seq))) != int(c.stored)+1 {
+	if !listed || swept && len(u.data.Get(seqKey(c.seq))) != int(c.stored)+1 {
 		return fmt.Errorf("chunk %x: %w", key, ErrSwept)
 	}
 	if err := u.checkBase(c.base); err != nil {
 		return err
 	}
-	row := chunk{seq: c.seq, raw: c.raw, stored: c.stored, written: now, base: c.base}
+	row := chunk{seq: c.seq, raw: c.raw, stored: c.stored, written: written, base: c.base}
 	return u.put(u.chunks, chunksName, key, row.encode(key))
 }
 
-func (u *Update) alreadyNamed(c placedChunk, old chunk, held bool) error {
-	if held && old.seq != c.seq {
+func (u *Update) alreadyIndexed(c spilledChunk, old chunk, written int64, listed bool) error {
+	if listed && old.seq != c.seq {
 		if err := u.data.Delete(seqKey(c.seq)); err != nil {
 			return err
 		}
 	}
-	now := u.s.now().Unix()
-	if old.written >= now-renewSeconds {
+	if old.written >= written-renewSeconds {
 		return nil
 	}
-	old.written = now
+	old.written = written
 	return u.put(u.chunks, chunksName, c.digest[:], old.encode(c.digest[:]))
 }
 
-func (u *Update) nameObjects(g *Stage, run []uint32, swept bool) error {
+func (u *Update) indexObjects(g *Stage, run []uint32, swept bool) error {
 	if sparse(u.objects, g.seen.entries.n) {
 		u.objects.FillPercent = sortedFillPercent
 	}
 	objects := make([]stagedObject, 0, len(run))
 	for _, at := range run {
-		o, ok := g.placed.object(g.seen.entries.at(at))
+		o, ok := g.spill.object(g.seen.entries.at(at))
 		if !ok {
 			continue
 		}
