@@ -6,23 +6,21 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// branch returns the path from the root to the entry with the id, and whether
-// it is whole: it is not if an entry of it is missing, because its line is
-// lost, or if the parents form a cycle. The id "" names the empty branch.
-func (s *Session) branch(leafID string) (path []Entry, whole bool) {
+// branch returns the path from the root to the entry with the id. It begins where an
+// entry is missing, because its line is lost, or where the parents form a cycle.
+func (s *Session) branch(leafID string) (path []*Entry) {
 	seen := make(map[int]bool)
 	for id := leafID; id != ""; {
 		i, ok := s.byID[id]
 		if !ok || seen[i] {
-			slices.Reverse(path)
-			return path, false
+			break
 		}
 		seen[i] = true
-		path = append(path, s.entries[i])
+		path = append(path, &s.entries[i])
 		id = s.entries[i].ParentID
 	}
 	slices.Reverse(path)
-	return path, true
+	return path
 }
 
 // A State is what the records on a branch say about the worktree. A zero id
@@ -42,9 +40,7 @@ type State struct {
 func (s *Session) State(leafID string) State {
 	var st State
 	var point oid.ID
-	path, _ := s.branch(leafID)
-	for i := range path {
-		e := &path[i]
+	for _, e := range s.branch(leafID) {
 		if id, ok := s.bound[e.ID]; ok && e.restorable() {
 			point, st.Newest = id, id
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,25 +113,4 @@ func readHeader(path string) (Header, error) {
 		return Header{}, fmt.Errorf("session %s: %w", path, err)
 	}
 	return h, nil
-}
-
-// findHeader looks for the header at the beginning of a file.
-func findHeader(ctx context.Context, f io.ReaderAt) (Header, error) {
-	var s Session
-	p := newParser(&bounded{ctx, io.NewSectionReader(f, 0, math.MaxInt64), headerReachMax}, 0, headerBufferBytes)
-	for !s.found && p.next() {
-		if p.line.blank || p.line.bad != "" {
-			continue
-		}
-		if err := s.takeHeader(&p.line); err != nil {
-			return Header{}, err
-		}
-	}
-	if err := p.failed(); err != nil && !errors.Is(err, errTooLong) {
-		return Header{}, err
-	}
-	if !s.found {
-		return Header{}, ErrNotSession
-	}
-	return s.header, nil
 }

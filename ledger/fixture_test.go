@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -121,9 +120,6 @@ func look(path string) (*Session, error) {
 	var sessions Sessions
 	return sessions.Open(path)
 }
-
-// again takes in what was appended to a session.
-func again(s *Session) error { return s.refreshIn(context.Background()) }
 
 type recordData struct {
 	Version   int      `json:"v"`

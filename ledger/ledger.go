@@ -7,9 +7,8 @@
 // one of the three [Kind]s; pi-rewind-hook wrote them first, and this package
 // gives them the same meaning, so each reads what the other wrote.
 //
-// It promises that a look at a session parses only what was appended since
-// the last; that its answers depend on the bytes of the file alone, not on
-// when it looked; that memory grows with the number of entries and not with
+// It promises that its answers depend on the bytes of the file alone; that memory
+// grows with the number of entries and not with
 // what is in them; and that nothing in a file stops the reading: a line that
 // cannot be used is passed over, and the ids of snapshots that stand in it are
 // still reported as mentioned.
@@ -35,8 +34,10 @@ var (
 	ErrVersion = errors.New("session version is not supported")
 )
 
-// sessionVersion is the version of session files since Pi 0.65.
-const sessionVersion = 3
+const (
+	headerType     = "session"
+	sessionVersion = 3 // of session files since Pi 0.65
+)
 
 // A Header is the first line of a session file.
 type Header struct {
@@ -54,15 +55,10 @@ type Entry struct {
 	Role       string // of a message
 	CustomType string // of a custom or custom_message entry
 	Time       time.Time
-	Text       string   // first line of a prompt, command or summary, at most 200 bytes
-	Tools      []string // names of the tools that a message calls or answers, each once; read-only
-	Offset     int64    // of its line in the file
+	Text       string // first line of a prompt, command or summary, at most 200 bytes
 
 	record *Record
-	label  *labelling
 }
-
-type labelling struct{ target, label string }
 
 // restorable reports whether a person can navigate to the entry and expect
 // files there. custom_message is one since pi-rewind-hook 1.8.3.
@@ -76,23 +72,17 @@ func (e *Entry) restorable() bool {
 	return false
 }
 
-// A Session is what is known of one session file after its last refresh. It
-// holds no open file. One goroutine may use it at a time.
+// A Session is what one session file said when it was read. It does not change.
 type Session struct {
 	path   string
 	header Header
-	found  bool // the header was read
 
 	entries   []Entry
 	mentioned []oid.ID // ids in lines that are no valid records
 
-	byID    map[string]int // last entry of an id
-	bound   map[string]oid.ID
-	labels  map[string]string
-	words   map[string]string
-	resume  position
-	pending *marks // set while the last line has no newline
-	parsed  int64
+	byID   map[string]int // last entry of an id
+	bound  map[string]oid.ID
+	labels map[string]string
 }
 
 // Path returns the path that was opened.
@@ -155,8 +145,4 @@ func (s *Session) lastPending() (Record, bool) {
 		}
 	}
 	return Record{}, false
-}
-
-func (s *Session) clear() {
-	*s = Session{path: s.path, parsed: s.parsed, words: make(map[string]string)}
 }

@@ -1,309 +1,282 @@
 package ledger
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
-	nameBytesMax = 64 // names of members, types, roles, tools
-	idBytesMax   = 256
-	pathBytesMax = 64 << 10
+	// lineBytesMax bounds what is in memory of a line. One that is longer says nothing;
+	// the ids that stand in it are still mentioned.
+	lineBytesMax = 32 << 20
+	nameBytesMax = 64 << 10 // of an id or a path
 	textBytesMax = 200
-	toolsMax     = 16
 )
+
+// A lineReader reads a file line by line.
+type lineReader struct {
+	in         *bufio.Reader
+	start, end int64  // where the line lies in the file, its newline included
+	text       []byte // until the next line is read; more than lineBytesMax: not all of it
+	long       []byte // room for a line that is longer than the buffer of in
+	err        error  // what stopped the source, nil at its regular end
+}
+
+func newLineReader(src io.Reader) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(src, 64<<10)}
+}
+
+// next reads a line, and reports false behind the last one or after an error.
+func (r *lineReader) next() bool {
+	r.start, r.long = r.end, r.long[:0]
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.end += int64(len(part))
+		if err == nil && len(r.long) == 0 {
+			r.text = part
+			return true
+		}
+		r.long = append(r.long, part[:min(len(part), lineBytesMax+1-len(r.long))]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if r.text = r.long; err != nil && err != io.EOF {
+			r.err = err
+			return false
+		}
+		return r.end > r.start
+	}
+}
 
 // A line is what the ledger takes from one line of a session file.
 type line struct {
-	start, end int64 // offsets in the file, the newline included
-	whole      bool  // a newline ended it
-	blank      bool
-	bad        string // why it is no JSON object, "" if it is one
-
 	entry         Entry
 	version       float64 // of a header
 	cwd           string
 	parentSession string
 	target, label string // of a label entry
-	data          [2]int64
+	data          []byte // of a custom entry; a part of the line
 }
 
-// A parser reads the lines of a session file in order.
+// A parser reads lines as JSON.parse does, because an entry that Pi cannot read must not
+// count here either. What is not asked for is checked and passed over.
 type parser struct {
-	*scanner
-	words map[string]string // one copy of every type, role and tool name
+	dec   *jsontext.Decoder
+	words map[string]string // one copy of every type, kind and role
 	line  line
-	text  []byte // the preview found so far
-	tool  []byte // scratch: the name in a content part
-	last  string // id of the previous entry, usually the next one's parent
+	text  string // the preview found so far
+	raw   []byte // room for a string
 }
 
-const wordsMax = 1 << 12
-
-func newParser(src io.Reader, offset int64, bufferBytes int) *parser {
-	return &parser{scanner: newScanner(src, offset, bufferBytes), words: make(map[string]string)}
+func newParser() *parser {
+	return &parser{dec: new(jsontext.Decoder), words: map[string]string{}}
 }
 
-// next reads one line into p.line and reports false behind the last. An error
-// of the source also ends the lines: see failed.
-func (p *parser) next() bool {
-	p.line = line{start: p.offset()}
-	p.bad, p.text = "", p.text[:0]
-	if p.line.start == 0 {
-		p.byteOrderMark() // trimmed by Pi's older readers
+var (
+	grammar   = jsontext.AllowDuplicateNames(true)
+	allBytes  = jsontext.AllowInvalidUTF8(true)
+	errLine   = errors.New("not one JSON object")
+	errLength = errors.New("a line, id or path is too long")
+)
+
+// parse reads one line into p.line. With an error the line says nothing.
+func (p *parser) parse(text []byte) error {
+	p.line, p.text = line{}, ""
+	if len(text) > lineBytesMax {
+		return errLength
 	}
-	switch p.peek() {
-	case '{':
-		if p.object(p.member) && p.peek() != '\n' && !p.spent() {
-			p.fail("text behind the object")
+	src := bytes.NewBuffer(text)
+	p.dec.Reset(src, grammar, allBytes)
+	if p.dec.PeekKind() != '{' {
+		return errLine
+	}
+	if err := p.object(p.member); err != nil {
+		return err
+	}
+	if _, err := p.dec.ReadToken(); err != io.EOF {
+		return errLine
+	}
+	if e := &p.line.entry; e.Type != "message" && e.Type != "custom" || e.Role == "user" || e.Role == "bashExecution" {
+		e.Text = p.text // of other messages nobody chooses a point by
+	}
+	return nil
+}
+
+// object reads an object. Member has to read the value.
+func (p *parser) object(member func(name string) error) error {
+	if p.dec.PeekKind() != '{' {
+		return p.dec.SkipValue()
+	}
+	_, err := p.dec.ReadToken()
+	for err == nil && p.dec.PeekKind() != '}' {
+		var name jsontext.Value
+		if name, err = p.dec.ReadValue(); err == nil {
+			err = member(p.word(name))
 		}
-		p.preview()
-	case '\n':
-		p.line.blank = true
-	default:
-		p.line.blank = p.spent()
-		p.fail("not a JSON object")
 	}
-	p.line.whole = p.finish()
-	p.line.bad, p.line.end = p.bad, p.offset()
-	return p.failed() == nil && p.line.end > p.line.start
-}
-
-// spent reports whether every byte of the source is consumed.
-func (p *parser) spent() bool { return p.pos == p.end && !p.fill() }
-
-// failed returns the error that stopped the source, nil at its regular end.
-func (p *parser) failed() error {
-	if p.err == io.EOF {
-		return nil
+	if err == nil {
+		_, err = p.dec.ReadToken()
 	}
-	return p.err
-}
-
-// byteOrderMark skips the mark that some editors put before the first line.
-func (p *parser) byteOrderMark() {
-	if p.at() == 0xEF && bytes.HasPrefix(p.buf[p.pos:p.end], []byte("\xEF\xBB\xBF")) {
-		p.pos += 3
-	}
+	return err
 }
 
 // member takes one member of the line's object. The same name again replaces
 // what came before, as in JavaScript.
-func (p *parser) member(name []byte) bool {
+func (p *parser) member(name string) error {
 	l := &p.line
-	switch string(name) {
+	switch name {
 	case "type":
-		return p.word(&l.entry.Type)
+		return p.name(&l.entry.Type)
 	case "customType":
-		return p.word(&l.entry.CustomType)
+		return p.name(&l.entry.CustomType)
 	case "id":
-		return p.value(&l.entry.ID, idBytesMax)
+		return p.value(&l.entry.ID)
 	case "parentId":
-		return p.value(&l.entry.ParentID, idBytesMax)
+		return p.value(&l.entry.ParentID)
 	case "timestamp":
-		return p.stamp(&l.entry.Time)
+		text, err := p.str()
+		at, _ := time.Parse(time.RFC3339, string(text))
+		l.entry.Time = at.UTC()
+		return err
 	case "version":
-		return p.versionNumber()
+		v, err := p.dec.ReadValue()
+		l.version, _ = strconv.ParseFloat(strings.Trim(string(v), `"`), 64)
+		return err
 	case "cwd":
-		return p.value(&l.cwd, pathBytesMax)
+		return p.value(&l.cwd)
 	case "parentSession":
-		return p.value(&l.parentSession, pathBytesMax)
+		return p.value(&l.parentSession)
 	case "targetId":
-		return p.value(&l.target, idBytesMax)
+		return p.value(&l.target)
 	case "label":
-		return p.value(&l.label, textBytesMax)
+		text, err := p.str()
+		l.label = firstLine(text)
+		return err
 	case "summary", "content", "name":
 		return p.content()
 	case "message":
-		l.entry.Role, l.entry.Tools, p.text = "", nil, p.text[:0]
-		if p.peek() != '{' {
-			return p.skip()
-		}
+		l.entry.Role, p.text = "", ""
 		return p.object(p.messageMember)
 	case "data":
-		p.peek()
-		l.data[0] = p.offset()
-		ok := p.skip()
-		l.data[1] = p.offset()
-		return ok
+		v, err := p.dec.ReadValue()
+		l.data = v
+		return err
 	}
-	return p.skip()
+	return p.dec.SkipValue()
 }
 
-func (p *parser) messageMember(name []byte) bool {
-	switch string(name) {
+func (p *parser) messageMember(name string) error {
+	switch name {
 	case "role":
-		return p.word(&p.line.entry.Role)
-	case "toolName":
-		if p.peek() != '"' {
-			return p.skip()
-		}
-		ok := p.str(nameBytesMax)
-		p.useTool(p.raw)
-		return ok
+		return p.name(&p.line.entry.Role)
 	case "content", "command":
 		return p.content()
 	}
-	return p.skip()
+	return p.dec.SkipValue()
 }
 
-// content takes the preview from a text, or from the parts of a message.
-func (p *parser) content() bool {
-	switch p.peek() {
-	case '"':
-		ok := p.str(textBytesMax)
-		p.text = append(p.text[:0], p.raw...)
-		return ok
-	case '[':
-		p.text = p.text[:0]
-		return p.array(p.part)
+// content takes the preview from a text, or from the first part of a message that has
+// one.
+func (p *parser) content() error {
+	p.text = ""
+	if p.dec.PeekKind() != '[' {
+		text, err := p.str()
+		p.text = firstLine(text)
+		return err
 	}
-	return p.skip()
-}
-
-// part takes the first text and the names of called tools from one part.
-func (p *parser) part() bool {
-	if p.peek() != '{' {
-		return p.skip()
-	}
-	call := false
-	p.tool = p.tool[:0]
-	ok := p.object(func(name []byte) bool {
-		switch string(name) {
-		case "type":
-			ok := p.scalarOrSkip(nameBytesMax)
-			call = string(p.raw) == "toolCall"
-			return ok
-		case "name":
-			ok := p.scalarOrSkip(nameBytesMax)
-			p.tool = append(p.tool[:0], p.raw...)
-			return ok
-		case "text":
-			if len(p.text) == 0 {
-				return p.content()
+	_, err := p.dec.ReadToken()
+	for err == nil && p.dec.PeekKind() != ']' {
+		err = p.object(func(name string) error {
+			if name != "text" || p.text != "" {
+				return p.dec.SkipValue()
 			}
-		}
-		return p.skip()
-	})
-	if call {
-		p.useTool(p.tool)
+			text, err := p.str()
+			p.text = firstLine(text)
+			return err
+		})
 	}
-	return ok
+	if err == nil {
+		_, err = p.dec.ReadToken()
+	}
+	return err
 }
 
-// scalarOrSkip leaves the beginning of a scalar in raw, nothing of the rest.
-func (p *parser) scalarOrSkip(keep int) bool {
-	if c := p.peek(); c == '{' || c == '[' {
-		ok := p.skip()
-		p.raw = p.raw[:0]
-		return ok
+// str reads a string, which stays until the next one; of a value of another type it is
+// nil.
+func (p *parser) str() ([]byte, error) {
+	if p.dec.PeekKind() != '"' {
+		return nil, p.dec.SkipValue()
 	}
-	p.raw = p.raw[:0]
-	return p.scalar(keep)
+	v, err := p.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	return p.unquote(v), nil
 }
 
-func (p *parser) useTool(name []byte) {
-	tools := p.line.entry.Tools
-	for _, t := range tools {
-		if t == string(name) {
-			return
-		}
-	}
-	if len(name) > 0 && len(tools) < toolsMax {
-		p.line.entry.Tools = append(tools, p.intern(name))
-	}
-}
-
-// preview ends the text at its first line that is not blank. Only what a
-// person chooses a point by is kept, so that a large session stays small.
-func (p *parser) preview() {
-	e := &p.line.entry
-	switch {
-	case e.Type == "message" && e.Role != "user" && e.Role != "bashExecution":
-		return
-	case e.Type == "custom":
-		return
-	}
-	e.Text = firstLine(p.text)
-}
-
-func firstLine(text []byte) string {
-	text = bytes.TrimSpace(text)
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
-		text = text[:i]
-	}
-	for n := 0; n < utf8.UTFMax && len(text) > 0; n++ { // a character cut by textBytesMax
-		if r, size := utf8.DecodeLastRune(text); r != utf8.RuneError || size > 1 {
-			break
-		}
-		text = text[:len(text)-1]
-	}
-	return strings.ToValidUTF8(string(text), "\uFFFD")
+func (p *parser) unquote(v jsontext.Value) []byte {
+	p.raw, _ = jsontext.AppendUnquote(p.raw[:0], v) // checked already; what is no text becomes U+FFFD
+	return p.raw
 }
 
 // value takes a string; of a value of another type it takes "".
-func (p *parser) value(to *string, max int) bool {
-	*to = ""
-	if p.peek() != '"' {
-		return p.skip()
+func (p *parser) value(to *string) error {
+	text, err := p.str()
+	if *to = string(text); len(text) > nameBytesMax {
+		return errLength
 	}
-	if !p.str(max) {
-		return false
-	}
-	if p.long && to != &p.line.label {
-		return p.fail("id or path too long")
-	}
-	if string(p.raw) == p.last {
-		*to = p.last
-		return true
-	}
-	*to = string(p.raw)
-	return true
+	return err
 }
 
-// word is value for words that occur again and again.
-func (p *parser) word(to *string) bool {
+// name is value for words that occur again and again.
+func (p *parser) name(to *string) error {
 	*to = ""
-	if p.peek() != '"' {
-		return p.skip()
+	if p.dec.PeekKind() != '"' {
+		return p.dec.SkipValue()
 	}
-	ok := p.str(nameBytesMax)
-	*to = p.intern(p.raw)
-	return ok
+	v, err := p.dec.ReadValue()
+	if err == nil {
+		*to = p.word(v)
+	}
+	return err
 }
 
-func (p *parser) intern(word []byte) string {
-	if known, ok := p.words[string(word)]; ok {
+// wordsMax and wordBytesMax bound what is remembered of words.
+const (
+	wordsMax     = 1 << 12
+	wordBytesMax = 64
+)
+
+func (p *parser) word(v jsontext.Value) string {
+	text := p.unquote(v)
+	if known, ok := p.words[string(text)]; ok {
 		return known
 	}
-	w := string(word)
-	if len(p.words) < wordsMax {
+	w := string(text)
+	if len(p.words) < wordsMax && len(w) <= wordBytesMax {
 		p.words[w] = w
 	}
 	return w
 }
 
-func (p *parser) stamp(to *time.Time) bool {
-	*to = time.Time{}
-	if p.peek() != '"' {
-		return p.skip()
+// firstLine returns the first line of a text that is not blank, or its beginning. Only
+// what a person chooses a point by is kept, so that a large session stays small.
+func firstLine(text []byte) string {
+	text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte{'\n'})
+	text = bytes.TrimRight(text, "\r")
+	if len(text) > textBytesMax {
+		text = text[:textBytesMax]
+		for len(text) > 0 && !utf8.Valid(text[max(0, len(text)-utf8.UTFMax):]) { // a character was cut
+			text = text[:len(text)-1]
+		}
 	}
-	ok := p.str(nameBytesMax)
-	if t, err := time.Parse(time.RFC3339, string(p.raw)); err == nil {
-		*to = t.UTC()
-	}
-	return ok
-}
-
-func (p *parser) versionNumber() bool {
-	p.line.version = 0
-	ok := p.scalarOrSkip(nameBytesMax)
-	if v, err := strconv.ParseFloat(string(p.raw), 64); err == nil {
-		p.line.version = v
-	}
-	return ok
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }

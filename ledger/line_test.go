@@ -5,58 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
 )
 
-// parseLine reads one line through a buffer of the given size.
-func parseLine(text []byte, bufferBytes int) line {
-	p := newParser(bytes.NewReader(text), 1, bufferBytes) // at 1: no byte order mark
-	p.next()
-	return p.line
-}
-
-// checkLine compares one line with encoding/json, and a small buffer with a
-// large one.
+// checkLine compares one line with what encoding/json reads.
 func checkLine(t *testing.T, text []byte) {
 	t.Helper()
-	got := parseLine(text, scanBufferBytes)
-	if small := parseLine(text, 1); fmt.Sprint(small) != fmt.Sprint(got) {
-		t.Fatalf("%q: with a buffer of one byte %v, else %v", text, small, got)
-	}
+	p := newParser()
+	err := p.parse(text)
+	got := p.line
 	var want map[string]any
-	if strings.Trim(string(text), " \t\r") == "" {
-		if !got.blank {
-			t.Fatalf("%q: not blank", text)
-		}
+	valid := json.Unmarshal(text, &want) == nil && want != nil
+	if valid != (err == nil) {
+		t.Fatalf("%q: %v, encoding/json says valid = %v", text, err, valid)
+	}
+	if err != nil || !utf8.Valid(text) {
 		return
-	}
-	valid := json.Valid(text) && json.Unmarshal(text, &want) == nil && want != nil
-	if tooLong := strings.HasPrefix(got.bad, "id or path"); valid != (got.bad == "") && !tooLong {
-		t.Fatalf("%q: bad = %q, encoding/json says valid = %v", text, got.bad, valid)
-	}
-	if got.bad != "" || !utf8.Valid(text) {
-		return
-	}
-	for name, field := range map[string]string{"id": got.entry.ID, "parentId": got.entry.ParentID, "targetId": got.target, "cwd": got.cwd} {
-		if s, _ := want[name].(string); s != field {
-			t.Fatalf("%q: %s = %q, want %q", text, name, field, s)
-		}
-	}
-	if s, _ := want["type"].(string); s != got.entry.Type && len(s) <= nameBytesMax {
-		t.Fatalf("%q: type = %q, want %q", text, got.entry.Type, s)
 	}
 	message, _ := want["message"].(map[string]any)
-	if s, _ := message["role"].(string); s != got.entry.Role && len(s) <= nameBytesMax {
-		t.Fatalf("%q: role = %q, want %q", text, got.entry.Role, s)
+	for name, is := range map[string][2]any{
+		"id": {want["id"], got.entry.ID}, "parentId": {want["parentId"], got.entry.ParentID}, "targetId": {want["targetId"], got.target},
+		"cwd": {want["cwd"], got.cwd}, "type": {want["type"], got.entry.Type}, "role": {message["role"], got.entry.Role},
+	} {
+		if s, _ := is[0].(string); s != is[1] {
+			t.Fatalf("%q: %s = %q, want %q", text, name, is[1], s)
+		}
 	}
 	if data, ok := want["data"]; ok {
 		var v any
-		if json.Unmarshal(text[got.data[0]-1:got.data[1]-1], &v) != nil || fmt.Sprint(v) != fmt.Sprint(data) {
-			t.Fatalf("%q: data is not at %v", text, got.data)
+		if json.Unmarshal(got.data, &v) != nil || fmt.Sprint(v) != fmt.Sprint(data) {
+			t.Fatalf("%q: data is not %s", text, got.data)
 		}
 	}
 }
@@ -93,84 +74,55 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-func TestPreviewIsTheFirstLineAndTools(t *testing.T) {
+func TestPreviewIsTheFirstLine(t *testing.T) {
 	long := strings.Repeat("é", textBytesMax)
-	for _, c := range []struct{ line, text, tools string }{
-		{`{"type":"message","message":{"role":"user","content":"\n  do it\r\nnow"}}`, "do it", "[]"},
-		{`{"type":"message","message":{"content":[{"text":"a"},{"text":"b"}],"role":"user"}}`, "a", "[]"},
-		{`{"type":"message","message":{"role":"user","content":"` + long + `"}}`, long[:textBytesMax], "[]"},
-		{`{"type":"message","message":{"role":"user","content":"x` + long + `"}}`, "x" + long[:textBytesMax-2], "[]"},
-		{`{"type":"message","message":{"role":"assistant","content":[{"name":"bash","type":"toolCall"},{"type":"toolCall","name":"edit"},{"type":"toolCall","name":"bash"},{"type":"text","name":"no"}]}}`, "", "[bash edit]"},
-		{`{"type":"message","message":{"role":"toolResult","toolName":"bash","content":[{"type":"text","text":"out"}]}}`, "", "[bash]"},
-		{`{"type":"message","message":{"role":"bashExecution","command":"ls"}}`, "ls", "[]"},
-		{`{"type":"message","message":{"content":"old","role":"user","content":[{"text":"new"}]}}`, "new", "[]"},
-		{`{"type":"message","message":{"content":"old"},"message":{"role":"user"}}`, "", "[]"},
-		{`{"type":"compaction","summary":"so far"}`, "so far", "[]"},
-		{`{"type":"session_info","name":"my session"}`, "my session", "[]"},
+	for _, c := range []struct{ line, text string }{
+		{`{"type":"message","message":{"role":"user","content":"\n  do it\r\nnow"}}`, "do it"},
+		{`{"type":"message","message":{"content":[{"text":"a"},{"text":"b"}],"role":"user"}}`, "a"},
+		{`{"type":"message","message":{"role":"user","content":"` + long + `"}}`, long[:textBytesMax]},
+		{`{"type":"message","message":{"role":"user","content":"x` + long + `"}}`, "x" + long[:textBytesMax-2]},
+		{`{"type":"message","message":{"role":"toolResult","toolName":"bash","content":[{"type":"text","text":"out"}]}}`, ""},
+		{`{"type":"message","message":{"role":"bashExecution","command":"ls"}}`, "ls"},
+		{`{"type":"message","message":{"content":"old","role":"user","content":[{"text":"new"}]}}`, "new"},
+		{`{"type":"message","message":{"content":"old"},"message":{"role":"user"}}`, ""},
+		{`{"type":"compaction","summary":"so far"}`, "so far"},
+		{`{"type":"session_info","name":"my session"}`, "my session"},
 	} {
-		l := parseLine([]byte(c.line), scanBufferBytes)
-		if l.bad != "" || l.entry.Text != c.text || fmt.Sprint(l.entry.Tools) != c.tools {
-			t.Errorf("%s: %q %q %v", c.line, l.bad, l.entry.Text, l.entry.Tools)
+		p := newParser()
+		if err := p.parse([]byte(c.line)); err != nil || p.line.entry.Text != c.text {
+			t.Errorf("%s: %q %v", c.line, p.line.entry.Text, err)
 		}
 	}
 }
 
-// repeated yields head, then body over and over, then tail, without holding it.
-func repeated(head, body string, n int64, tail string) io.Reader {
-	return io.MultiReader(strings.NewReader(head), io.LimitReader(&cycle{body: body}, n*int64(len(body))), strings.NewReader(tail))
-}
-
-type cycle struct {
-	body string
-	at   int
-}
-
-func (c *cycle) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		m := copy(p[n:], c.body[c.at:])
-		n, c.at = n+m, (c.at+m)%len(c.body)
+// A line that is too long to be held says nothing but the ids that stand in it, wherever
+// that is; and what comes behind it is read.
+func TestALineTooLongToBeHeldHidesNothing(t *testing.T) {
+	s := newScript("")
+	s.user(strings.Repeat("x", lineBytesMax) + " " + id(7).String())
+	last := s.user("next")
+	session := open(t, s.text())
+	if leaf, _ := session.Leaf(); leaf.ID != last || len(session.entries) != 1 || len(session.mentioned) != 1 || session.mentioned[0] != id(7) {
+		t.Errorf("%d entries, mentioned %v", len(session.entries), session.mentioned)
 	}
-	return n, nil
-}
-
-func TestAHugeLineCostsOneBuffer(t *testing.T) {
-	const size = 64 << 20
-	for name, body := range map[string]string{"string": strings.Repeat("x", 1<<16), "escapes": strings.Repeat(`\n`, 1<<15)} {
-		src := repeated(`{"type":"message","id":"a","message":{"role":"user","content":"first\nrest`, body, size>>16, `"},"parentId":"b"}`+"\n"+`{"id":"c"}`)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		p := newParser(src, 1, scanBufferBytes)
-		if !p.next() || p.line.bad != "" || p.line.entry.ID != "a" || p.line.entry.ParentID != "b" || p.line.entry.Text != "first" {
-			t.Fatalf("%s: %v", name, p.line)
-		}
-		if !p.next() || p.line.entry.ID != "c" {
-			t.Fatalf("%s: the next line is lost", name)
-		}
-		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 2<<20 {
-			t.Errorf("%s: a line of %d bytes took %d bytes of memory", name, int64(size), used)
-		}
+	r := newLineReader(io.LimitReader(endless('x'), 2*lineBytesMax))
+	if !r.next() || len(r.text) != lineBytesMax+1 || cap(r.text) > 3*lineBytesMax/2 || r.next() || r.err != nil {
+		t.Errorf("%d bytes are held, %v", len(r.text), r.err)
 	}
 }
 
-func TestDeepNestingIsReadOrNamed(t *testing.T) {
-	nested := func(depth int64) line {
-		tail := strings.Repeat("]", int(depth)) + `,"id":"a"}`
-		p := newParser(repeated(`{"x":`, "[", depth, tail), 1, scanBufferBytes)
-		p.next()
-		return p.line
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
 	}
-	if l := nested(nestingMax); l.bad != "" || l.entry.ID != "a" {
-		t.Errorf("%q", l.bad)
-	}
-	if l := nested(nestingMax + 1); l.bad != "nested too deeply" {
-		t.Errorf("%q", l.bad)
-	}
+	return len(p), nil
 }
 
 func TestAReadErrorIsNoTornLine(t *testing.T) {
-	p := newParser(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(`{"id":"a"}`))), 1, 4)
-	if p.next() || p.failed() != iotest.ErrTimeout {
-		t.Errorf("line %v, error %v", p.line, p.failed())
+	r := newLineReader(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(`{"id":"a"}`))))
+	if r.next() || r.err != iotest.ErrTimeout {
+		t.Errorf("line %q, error %v", r.text, r.err)
 	}
 }

@@ -32,13 +32,6 @@ func Mentioned(ctx context.Context, path string) ([]oid.ID, error) {
 	return ids, nil
 }
 
-// salvage remembers the ids in a part of the file that cannot be used.
-func (s *Session) salvage(ctx context.Context, f io.ReaderAt, start, end int64) error {
-	ids, err := mentions(&bounded{ctx, io.NewSectionReader(f, start, end-start), end - start + 1})
-	s.mentioned = append(s.mentioned, ids...)
-	return err
-}
-
 func mentions(r io.Reader) ([]oid.ID, error) {
 	var ids []oid.ID
 	seen := make(map[oid.ID]bool)

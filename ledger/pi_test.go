@@ -107,7 +107,7 @@ func TestPiReadsTheSameEntries(t *testing.T) {
 		}
 		named := slices.DeleteFunc(a.IDs, func(id string) bool { return id == "" })
 		leaf, _ := s.Leaf()
-		path, _ := s.branch(leaf.ID)
+		path := s.branch(leaf.ID)
 		var branch []string
 		for _, e := range path {
 			branch = append(branch, e.ID)

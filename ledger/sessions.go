@@ -9,54 +9,42 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Sessions keeps sessions from one look to the next, so that a parent shared
-// by many forks is parsed once. The zero value is ready. One goroutine may use
-// it, and the sessions in it, at a time.
+// Sessions opens sessions for one request, and keeps them, so that a parent shared
+// by many forks is read once. The zero value is ready; it is for one goroutine.
 type Sessions struct {
 	// Context ends the reading of files; nil: nothing does.
 	Context context.Context
 	// Moved returns the files that may now be the session that lay at a path; nil:
 	// none.
 	Moved func(path string) []string
-	// Keep tells which sessions are kept for the next look, by their cleaned
-	// paths; nil: all.
+	// Keep tells which sessions are kept, by their cleaned paths; nil: all.
 	Keep func(path string) bool
 
 	byPath map[string]*Session
-	parsed int64
 }
 
-// Open returns the session in the file at path, with all that was appended to
-// it. Only a regular file is read, and no further than any session goes. It
-// fails with ErrNotSession or ErrVersion, or with the error of the file. A
-// session that cannot be read is forgotten.
+// Open returns the session in the file at path. Only a regular file is read, and no
+// further than any session goes. It fails with ErrNotSession or ErrVersion, or with the
+// error of the file.
 func (c *Sessions) Open(path string) (*Session, error) {
 	path = filepath.Clean(path)
-	s, known := c.byPath[path]
-	if !known {
-		s = &Session{path: path}
+	if s, known := c.byPath[path]; known {
+		return s, nil
 	}
-	ctx, before := c.Context, s.parsed
+	ctx := c.Context
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	err := s.refreshIn(ctx)
-	c.parsed += s.parsed - before
-	if err != nil {
-		delete(c.byPath, path)
-		return nil, err
+	s, err := readSession(ctx, path)
+	if err != nil || c.Keep != nil && !c.Keep(path) {
+		return s, err
 	}
 	if c.byPath == nil {
 		c.byPath = make(map[string]*Session)
 	}
-	if c.Keep == nil || c.Keep(path) {
-		c.byPath[path] = s
-	}
+	c.byPath[path] = s
 	return s, nil
 }
-
-// BytesParsed returns how many bytes all looks together have parsed.
-func (c *Sessions) BytesParsed() int64 { return c.parsed }
 
 // Lineage yields the session, its parent, and so on. A parent is the session
 // that the path in the header meant: the file there, and where that is gone or

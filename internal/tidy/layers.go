@@ -51,7 +51,7 @@ var layers = map[string]string{
 	"engine/internal/objects":   "engine/internal/records cas gitbridge gitbridge/gitodb internal/oid internal/tree",
 	"engine/internal/capture": "engine/internal/objects engine/internal/records engine/internal/rules cas gitbridge internal/apply internal/dirfd gitbridge/gitconf " +
 		"internal/oid internal/stattable internal/tree internal/trust internal/worktree",
-	"engine/internal/blame":    "cas engine/internal/objects engine/internal/records internal/hunk internal/oid internal/tree",
+	"engine/internal/blame":    "engine/internal/objects engine/internal/records internal/hunk internal/oid internal/tree",
 	"engine/internal/mirror":   "engine/internal/objects engine/internal/records cas gitbridge gitbridge/gitodb internal/oid internal/tree",
 	"engine/internal/inherit":  "engine/internal/journal engine/internal/objects engine/internal/records engine/internal/shelf cas gitbridge internal/dirfd internal/oid internal/tree",
 	"engine/internal/locate":   "engine/internal/records gitbridge gitbridge/gitconf internal/dirfd internal/oid internal/trust",
@@ -103,6 +103,7 @@ var outside = map[string]string{
 	"github.com/PlakarKorp/go-cdc-chunkers": "cas",
 	"golang.org/x/sys": "internal/dirfd internal/durable internal/localfs cmd/internal/socket internal/stattable engine/internal/watch internal/worktree " +
 		"gitbridge/gitodb gitbridge/gitref internal/trust bench",
+	"github.com/go-json-experiment/json":     "ledger",
 	"golang.org/x/text":                      "internal/attr engine/internal/rules",
 	"github.com/spf13/cobra":                 "cmd/rewind",
 	"github.com/spf13/pflag":                 "cmd/rewind",

@@ -22,7 +22,6 @@ type references struct {
 	sessions map[string]bool     // the ids of all sessions that were found
 	of       map[string][]oid.ID // what each file refers to
 	files    int                 // ledgers that were read
-	parsed   int64               // bytes of them
 	places   bool                // there is a directory of sessions at all
 }
 
@@ -68,7 +67,6 @@ func (k *Keeper) look(ctx context.Context, p *Options) (*references, error) {
 			}
 		}
 	}
-	r.parsed = sessions.BytesParsed()
 	if k.AncestorOnly {
 		r.mark(sessions, c, p.Session)
 	} else {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,14 +53,10 @@ func newHome(t *testing.T) (*home, *Keeper) {
 	}}
 }
 
-// session writes the file of a session of one message, and returns its path and
-// size.
-func (h *home) session(id, parent, text string) (string, int64) {
+// session writes the file of a session of one message.
+func (h *home) session(id, text string) {
 	h.t.Helper()
 	head := map[string]any{"type": "session", "version": 3, "id": id, "timestamp": "2026-01-02T03:04:05.000Z", "cwd": h.dir}
-	if parent != "" {
-		head["parentSession"] = parent
-	}
 	entry := map[string]any{
 		"type": "message", "id": "00000001", "parentId": nil, "timestamp": "2026-01-02T03:04:05.000Z",
 		"message": map[string]any{"role": "user", "content": text},
@@ -73,12 +68,11 @@ func (h *home) session(id, parent, text string) (string, int64) {
 	if err := errors.Join(err, other, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, lines, 0o600)); err != nil {
 		h.t.Fatal(err)
 	}
-	return path, int64(len(lines))
 }
 
 func TestTheBudgetOfAPruneHoldsWithinOneFile(t *testing.T) {
 	h, k := newHome(t)
-	h.session("s", "", strings.Repeat("long ", 6<<20))
+	h.session("s", strings.Repeat("long ", 6<<20))
 	for _, asked := range []int{3, 60} { // a walk asks some ten times, and each 256 KiB of the 30 MiB once
 		if _, err := k.look(&budget{context.Background(), asked}, &Options{}); !errors.Is(err, ErrUnseen) {
 			t.Errorf("%d: %v", asked, err)
@@ -86,18 +80,5 @@ func TestTheBudgetOfAPruneHoldsWithinOneFile(t *testing.T) {
 	}
 	if _, err := k.look(&budget{context.Background(), 1000}, &Options{}); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAPruneParsesEveryLedgerOnce(t *testing.T) {
-	h, k := newHome(t)
-	parent, size := h.session("parent", "", "one")
-	for i := range 13 {
-		_, n := h.session(fmt.Sprint("fork", i), parent, "two")
-		size += n
-	}
-	refs, err := k.look(context.Background(), &Options{})
-	if err != nil || refs.files != 14 || refs.parsed != size {
-		t.Fatalf("%v: parsed %d bytes in %d files, which have %d", err, refs.parsed, refs.files, size)
 	}
 }
