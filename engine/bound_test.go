@@ -12,18 +12,14 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
-// unbound makes the store what an earlier version left, or what somebody made
-// who has put it into an archive: nobody wrote down for which directory it is.
-// Rows says that there is a row of the history.
-func (p *place) unbound(rows bool) {
+// unbound makes the store what somebody makes who puts it into an archive: nothing says
+// for which directory it is.
+func (p *place) unbound() {
 	p.t.Helper()
 	e := p.open()
 	p.must(e.update(context.Background(), func(u *records.Update) error {
 		for _, table := range []string{"worktrees", "histories"} {
 			p.rebind(u, table, e.key, "")
-		}
-		if !rows {
-			return u.Table("histories").Delete([]byte(e.key))
 		}
 		return nil
 	}))
@@ -46,29 +42,27 @@ func (p *place) rebind(u *records.Update, table, key, birth string) {
 }
 
 func TestAnOperationThatNobodyBoundToADirectoryIsNotReplayed(t *testing.T) {
-	for _, rows := range []bool{true, false} {
-		p, first := interrupted(t)
-		ctx := context.Background()
-		p.unbound(rows)
-		edited := p.edit()
-		e := p.open()
-		if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 {
-			t.Errorf("rows %v: %+v, %v", rows, st, err)
-		}
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
-		if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" {
-			t.Errorf("rows %v: %+v, %v, %q", rows, r.Recovered, r.Unfinished, p.read(edited))
-		}
-		if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
-			t.Errorf("rows %v: it is said again: %v, %v", rows, err, r.Unfinished)
-		}
-		_, err = e.Restore(ctx, first, nil) // by its id it is there
-		p.must(err)
-		p.wantState("restored", "one")
-		_, err = e.Undo(ctx)
-		p.must(err)
+	p, first := interrupted(t)
+	ctx := context.Background()
+	p.unbound()
+	edited := p.edit()
+	e := p.open()
+	if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 {
+		t.Errorf("%+v, %v", st, err)
 	}
+	r, err := e.Snapshot(ctx, nil)
+	p.must(err)
+	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" {
+		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read(edited))
+	}
+	if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+		t.Errorf("it is said again: %v, %v", err, r.Unfinished)
+	}
+	_, err = e.Restore(ctx, first, nil) // by its id it is there
+	p.must(err)
+	p.wantState("restored", "one")
+	_, err = e.Undo(ctx)
+	p.must(err)
 }
 
 // The git directory is the same, but its configuration leads to another worktree.
@@ -116,7 +110,7 @@ func TestAStoreOfAnotherDirectoryNamesNoFilesToRemove(t *testing.T) {
 	e := p.open()
 	p.snap(e, "one", nil)
 	p.must(e.update(ctx, func(u *records.Update) error { return u.Leftover(false, "precious") }))
-	p.unbound(true)
+	p.unbound()
 	e = p.open()
 	for range 2 {
 		r, err := e.Snapshot(ctx, nil)
@@ -124,27 +118,6 @@ func TestAStoreOfAnotherDirectoryNamesNoFilesToRemove(t *testing.T) {
 		if p.read("precious") != "bytes" || len(r.Skipped) > 0 {
 			t.Fatalf("skipped %v", r.Skipped)
 		}
-	}
-}
-
-func TestARepositoryThatRecordedItsGitDirectoryAloneKeepsItsHistory(t *testing.T) {
-	p := newPlace(t, true)
-	ctx := context.Background()
-	e := p.open()
-	born(t, e)
-	one := p.snap(e, "one", nil)
-	p.snap(e, "two", nil)
-	_, err := e.Restore(ctx, one.ID, nil)
-	p.must(err)
-	p.must(e.update(ctx, func(u *records.Update) error {
-		git, _, _ := strings.Cut(e.birth, records.BirthIn)
-		p.rebind(u, "histories", e.key, git)
-		return nil
-	}))
-	_, err = p.open().Undo(ctx)
-	p.must(err)
-	if p.read("file") != "two" {
-		t.Errorf("after undo %q", p.read("file"))
 	}
 }
 
@@ -161,7 +134,7 @@ func TestAnArchiveReachesNoHome(t *testing.T) {
 		p.write("d/"+strings.Repeat("x", n+1), "x")
 	}
 	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, one.ID, nil) })
-	p.unbound(true)
+	p.unbound()
 	p.git("config", "rewind.force", "true")
 	unpacked := filepath.Join(p.home, "src")
 	p.must(os.Rename(p.dir, unpacked))

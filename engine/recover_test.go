@@ -268,48 +268,6 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 	p.must(err)
 }
 
-func TestTheHistoryOfAnEarlierVersionIsTakenOver(t *testing.T) {
-	p, recorded := crowded(t)
-	e, ctx := p.open(), context.Background()
-	for _, i := range []int{1, 0, 1} {
-		_, err := e.Restore(ctx, recorded[i].ID, nil)
-		p.must(err)
-	}
-	_, err := e.Undo(ctx)
-	p.must(err)
-	p.must(e.update(ctx, func(u *records.Update) error { // as it was before there were rows
-		for seq := uint64(1); seq <= 4; seq++ {
-			op, err := u.Operation(seq)
-			if err != nil {
-				return err
-			}
-			op.Below, op.Depth = 0, 0
-			if err := putOperation(u, op); err != nil {
-				return err
-			}
-		}
-		return u.Table("histories").Delete([]byte(e.key))
-	}))
-	st, err := e.Status(ctx)
-	p.must(err)
-	if st.Undo != 2 || st.Redo != 1 {
-		t.Errorf("%d to undo and %d to redo", st.Undo, st.Redo)
-	}
-	for _, want := range []string{"two", "three"} {
-		_, err := e.Undo(ctx)
-		p.must(err)
-		p.wantState("undo", want)
-	}
-	if _, err := e.Undo(ctx); !errors.Is(err, ErrNothing) {
-		t.Errorf("a third undo: %v", err)
-	}
-	for _, want := range []string{"two", "one", "two"} {
-		_, err := e.Redo(ctx)
-		p.must(err)
-		p.wantState("redo", want)
-	}
-}
-
 func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
 	for _, git := range []bool{true, false} {
 		p := newPlace(t, git)

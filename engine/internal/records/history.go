@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
 )
@@ -26,11 +25,8 @@ type History struct {
 // History returns the owner's history.
 func (v *View) History() (h History, err error) {
 	row, ok, err := v.historyRow(v.owner.Key)
-	if err != nil {
+	if err != nil || !ok {
 		return h, err
-	}
-	if !ok {
-		return v.historyOfOperations()
 	}
 	whom := v.madeFor(row.Birth)
 	if whom == forAnother { // its stacks are none of ours
@@ -130,13 +126,9 @@ func (u *Update) GiveUpAll() error {
 // Wanted returns the operations of a worktree that undo, redo or recovery may
 // still want.
 func (v *View) Wanted(key string) (ops []*Operation, err error) {
-	row, ok, err := v.historyRow(key)
+	row, _, err := v.historyRow(key)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		all, err := v.operations(key)
-		return stacks(all), err
 	}
 	tops := []uint64{row.Undo, row.Redo}
 	if a := row.Away; a != nil { // what undo and redo will be again
@@ -192,23 +184,6 @@ func (u *Update) putHistory(key string, row historyRow) error {
 	return u.put(tableHistories, []byte(key), value)
 }
 
-// stackUp makes a row of operations that have none.
-func (u *Update) stackUp() (row historyRow, err error) {
-	ops, err := u.operations(u.owner.Key)
-	if err != nil {
-		return row, err
-	}
-	for _, op := range ops {
-		if err := u.push(&row, op); err != nil {
-			return row, err
-		}
-		if op.Ended.IsZero() {
-			row.Open = op.Seq
-		}
-	}
-	return row, nil
-}
-
 // push takes an operation into the history, and writes it. A restore can be
 // undone and ends what could be redone; an undo can be redone; a redo can be
 // undone.
@@ -240,57 +215,4 @@ func (u *Update) push(row *historyRow, op *Operation) error {
 	}
 	*to = op.Seq
 	return u.putOperation(op)
-}
-
-// replay derives the history from the operations, where there is no row of it
-// yet.
-func replay(ops []*Operation) History {
-	var h History
-	undo, redo := replayed(ops)
-	if n := len(undo); n > 0 {
-		h.Undo = undo[n-1]
-		h.Undo.Depth = n
-	}
-	if n := len(redo); n > 0 {
-		h.Redo = redo[n-1]
-		h.Redo.Depth = n
-	}
-	for _, op := range ops {
-		if op.Ended.IsZero() {
-			h.Open = op
-		}
-	}
-	return h
-}
-
-// stacks returns those of all operations that are on a stack, or unfinished.
-func stacks(ops []*Operation) []*Operation {
-	undo, redo := replayed(ops)
-	out := append(undo, redo...)
-	if h := replay(ops); h.Open != nil {
-		out = append(out, h.Open)
-	}
-	return out
-}
-
-// replayed makes the stacks of undo and redo, as [Update.push] does.
-func replayed(ops []*Operation) (undo, redo []*Operation) {
-	for _, op := range ops {
-		switch op.Kind {
-		case KindUndo:
-			undo, redo = dropLast(undo), append(redo, op)
-		case KindRedo:
-			redo, undo = dropLast(redo), append(undo, op)
-		default:
-			undo, redo = append(undo, op), nil
-		}
-	}
-	return slices.Clone(undo), redo
-}
-
-func dropLast(ops []*Operation) []*Operation {
-	if len(ops) == 0 {
-		return nil
-	}
-	return ops[:len(ops)-1]
 }

@@ -22,7 +22,7 @@ type Worktree struct {
 // Worktree returns the record of the owner; ok is false if it has none, or one
 // that was not made for this very directory.
 func (v *View) Worktree() (w Worktree, ok bool, err error) {
-	if w, ok, err = v.worktree(); err != nil || !ok || v.madeFor(w.Birth) > forInode {
+	if w, ok, err = v.worktree(); err != nil || !ok || v.madeFor(w.Birth) > perhaps {
 		return Worktree{}, false, err
 	}
 	return w, true, nil
