@@ -176,18 +176,13 @@ func (v *View) digests(o object) ([]digest, error) {
 
 // chunk returns the verified bytes of a chunk.
 func (v *View) chunk(d digest) ([]byte, error) {
-	return v.chunkOn(d, v.base)
-}
-
-// chunkOn is chunk, with the function that returns the bytes of a delta's base.
-func (v *View) chunkOn(d digest, baseOf func(digest) ([]byte, error)) ([]byte, error) {
 	c, row, err := v.frame(d)
 	if err != nil {
 		return nil, err
 	}
 	var base []byte
 	if c.base != (digest{}) {
-		if base, err = baseOf(c.base); err != nil {
+		if base, err = v.base(c.base); err != nil {
 			return nil, fmt.Errorf("the base of chunk %x: %w", d, err)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 )
 
 // blamed tells of each line of a file the label of the snapshot that brought it, "-"
@@ -188,47 +186,6 @@ func BenchmarkBlameOf300Versions(b *testing.B) {
 	for range b.N {
 		if _, err := e.Blame(context.Background(), nil, "d7/file", 1, math.MaxInt); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-func TestBlameDecodesWhatVersionsShareOnce(t *testing.T) {
-	for _, git := range []bool{false, true} {
-		p := newPlace(t, git)
-		e, ctx := p.open(), context.Background()
-		lines := make([]string, 40_000)
-		for i := range lines {
-			lines[i] = fmt.Sprintf("line %d of a file\n", i*i)
-		}
-		const versions = 20
-		for n := range versions {
-			lines[n*900] = fmt.Sprintf("version %d\n", n)
-			p.write("f", strings.Join(lines, ""))
-			p.record(e, fmt.Sprint(n))
-		}
-		past := e.past()
-		v, err := e.versionOf(ctx, past, nil, "f")
-		p.must(err)
-		r, err := blame.Run(ctx, past, v, 1, math.MaxInt)
-		p.must(err)
-		for n := range versions {
-			if l := r.Lines[n*900]; l.From.Label() != fmt.Sprint(n) {
-				t.Errorf("git %v: line %d comes from %q", git, n*900, l.From.Label())
-			}
-		}
-		// Each version has one chunk of its own, or two, where a cut moved. All chunks of
-		// all versions are some 600.
-		past, decoded, all := e.past(), map[*byte]bool{}, 0
-		for v != nil {
-			for _, piece := range v.Text {
-				decoded[&piece[0]] = true
-				all++
-			}
-			_, v, _, err = past.Earlier(ctx, v)
-			p.must(err)
-		}
-		if n := len(decoded); all < 10*versions || n < versions || n > 4*versions {
-			t.Errorf("git %v: %d of %d chunks decoded for %d versions", git, n, all, versions)
 		}
 	}
 }

@@ -186,5 +186,5 @@ func (e *Engine) versionOf(ctx context.Context, past *blame.History, s *Snapshot
 	if err == nil {
 		err = blame.Text(path, text, whole)
 	}
-	return &blame.Version{Path: path, Text: [][]byte{text}}, err
+	return &blame.Version{Path: path, Text: text}, err
 }

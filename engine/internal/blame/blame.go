@@ -40,9 +40,7 @@ type Result struct {
 type Version struct {
 	Snapshot *records.Snapshot // nil: as it is now
 	Path     string
-	Text     [][]byte // its bytes, in pieces; what two versions share may be the same slice
-
-	lines []int // how many lines end in each piece, as soon as it is asked for
+	Text     []byte
 }
 
 // A Past is the history of files.
@@ -60,7 +58,7 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 	r := &Result{First: first}
 	var open []int // the numbers that the lines which are not known yet have in v, from 0 on
 	n := 0
-	for text := range bytes.Lines(whole(v.Text)) {
+	for text := range bytes.Lines(v.Text) {
 		if n++; n >= first && n <= last {
 			r.Lines = append(r.Lines, Line{Text: text})
 			open = append(open, n-1)
@@ -85,7 +83,7 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 			r.Unread = err
 			return r, nil
 		}
-		moved := back(v, before, open)
+		moved := back(v.Text, before.Text, open)
 		kept := 0
 		for i, line := range at {
 			if moved[i] < 0 {
@@ -102,16 +100,15 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 
 // back returns which lines of the text old those lines of the text new are that have
 // these numbers, in order; -1: none.
-func back(new, old *Version, numbers []int) []int {
+func back(new, old []byte, numbers []int) []int {
 	out := make([]int, len(numbers))
 	i, shift := 0, 0 // what is to be added to a number of new
-	before, after, lines := between(old, new)
-	above, below := alike(before, after)
-	lines += bytes.Count(after[:above], newline)
+	above, below := alike(old, new)
+	lines := bytes.Count(new[:above], newline)
 	for ; i < len(numbers) && numbers[i] < lines; i++ {
 		out[i] = numbers[i]
 	}
-	for _, h := range hunk.Of(before[above:len(before)-below], after[above:len(after)-below]) {
+	for _, h := range hunk.Of(old[above:len(old)-below], new[above:len(new)-below]) {
 		h.Old, h.New = h.Old+lines, h.New+lines
 		for ; i < len(numbers) && numbers[i] < h.New; i++ {
 			out[i] = numbers[i] + shift

@@ -70,7 +70,7 @@ func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range 300 {
 		var now []told
-		past, made, known := &list{}, 0, map[string][]byte{}
+		past, made := &list{}, 0
 		for n := range 2 + r.IntN(12) {
 			for range r.IntN(6) {
 				at := r.IntN(len(now) + 1)
@@ -85,7 +85,7 @@ func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
 			for _, l := range now {
 				text.WriteString(l.text)
 			}
-			past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: cut(text.Bytes(), known)})
+			past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: bytes.Clone(text.Bytes())})
 		}
 		first := 1 + r.IntN(3)
 		last := first + r.IntN(20)
@@ -112,7 +112,7 @@ func TestWhatIsKnownOfAllLinesIsLookedForNoFurther(t *testing.T) {
 		for i := range n {
 			text = fmt.Appendf(text, "line %d\n", i)
 		}
-		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{text}})
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: text})
 	}
 	if _, err := Run(t.Context(), past, past.versions[0], 48, 50); err != nil || past.reads != 3 {
 		t.Errorf("%d versions looked at, want 3: %v", past.reads, err)
@@ -122,7 +122,7 @@ func TestWhatIsKnownOfAllLinesIsLookedForNoFurther(t *testing.T) {
 func TestAVersionThatCannotBeReadEndsWhatIsKnown(t *testing.T) {
 	past := &list{}
 	for n, text := range []string{"x\n", "old\n", "middle\nold\n", "new\nmiddle\nold\n"} {
-		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: [][]byte{[]byte(text)}})
+		past.versions = slices.Insert(past.versions, 0, &Version{Snapshot: snapshot(n), Path: "f", Text: []byte(text)})
 	}
 	past.versions[0].Snapshot = nil
 	past.damaged = past.versions[2].Snapshot

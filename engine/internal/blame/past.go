@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -29,37 +28,15 @@ const binaryPrefix = 8000
 // Text returns an error if a content has no lines: it is binary, or not whole
 // because it is too large.
 func Text(path string, content []byte, whole bool) error {
-	v := &Version{Path: path, Text: [][]byte{content}}
-	return v.check(whole, nil)
-}
-
-// check is [Text] of a version, of which another one may share pieces.
-func (v *Version) check(whole bool, other *Version) error {
 	switch {
-	case !whole || length(v.Text) > textMax:
-		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", v.Path, ErrNoLines, textMax>>20)
-	case binary(v.Text):
-		return fmt.Errorf("%q %w: it is a binary file", v.Path, ErrNoLines)
-	}
-	lines := 0
-	for _, n := range v.ends(other) {
-		lines += n
-	}
-	if lines > linesMax {
-		return fmt.Errorf("%q %w to be told of: it has more than %d", v.Path, ErrNoLines, linesMax)
+	case !whole || len(content) > textMax:
+		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", path, ErrNoLines, textMax>>20)
+	case bytes.IndexByte(content[:min(len(content), binaryPrefix)], 0) >= 0:
+		return fmt.Errorf("%q %w: it is a binary file", path, ErrNoLines)
+	case bytes.Count(content, newline) > linesMax:
+		return fmt.Errorf("%q %w to be told of: it has more than %d", path, ErrNoLines, linesMax)
 	}
 	return nil
-}
-
-func binary(pieces [][]byte) bool {
-	left := binaryPrefix
-	for _, p := range pieces {
-		if p = p[:min(len(p), left)]; bytes.IndexByte(p, 0) >= 0 {
-			return true
-		}
-		left -= len(p)
-	}
-	return false
 }
 
 // A History is the past of the files of a worktree, as a store has it. It is for one
@@ -75,9 +52,7 @@ type History struct {
 	// Base returns the snapshot that came before another one, nil if none did.
 	Base func(ctx context.Context, s *records.Snapshot) (*records.Snapshot, error)
 
-	ready []step       // found out, and not asked for yet
-	read  cas.Versions // how they are read from the store
-	trees cas.Versions // and their trees
+	ready []step // found out, and not asked for yet
 }
 
 // Find returns the file of a snapshot, nil if it has none at the path. A directory,
@@ -91,7 +66,7 @@ func (h *History) Find(ctx context.Context, s *records.Snapshot, path string) (*
 	if n.Mode.Type() != tree.File {
 		return nil, fmt.Errorf("%q %w: it is no file in snapshot %s", path, ErrNoLines, s.ID.Short())
 	}
-	return src.version(&Version{Snapshot: s, Path: path}, n.ID, nil)
+	return src.version(&Version{Snapshot: s, Path: path}, n.ID)
 }
 
 // Earlier returns what made a version, and the version before it; see [Past]. It
@@ -124,7 +99,7 @@ func (h *History) Earlier(ctx context.Context, v *Version) (made *records.Snapsh
 // How much is found out at a time.
 const (
 	aheadMost  = 64
-	aheadBytes = 16 << 20 // what versions share counts once
+	aheadBytes = 16 << 20
 )
 
 // ahead finds out how a version came to be, and those before it, while the store is
@@ -140,7 +115,7 @@ func (h *History) ahead(ctx context.Context, in *records.View, v *Version) error
 		if h.ready = append(h.ready, st); st.before == nil {
 			return nil
 		}
-		size += st.before.fresh(v)
+		size += len(st.before.Text)
 		v = st.before
 	}
 	return ctx.Err()

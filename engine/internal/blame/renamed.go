@@ -42,7 +42,7 @@ func (src *source) movedFrom(base *records.Snapshot, v *Version, id oid.ID) (*Ve
 		}
 		switch found := (gone{c.Path, c.From.ID}); {
 		case found.id == id:
-			return src.version(&Version{Snapshot: base, Path: found.path}, id, v)
+			return src.version(&Version{Snapshot: base, Path: found.path}, id)
 		case path.Base(found.path) == path.Base(v.Path):
 			named = append(named, found)
 		case len(others) < movedMost:
@@ -59,17 +59,17 @@ func (src *source) movedFrom(base *records.Snapshot, v *Version, id oid.ID) (*Ve
 func (src *source) mostLike(base *records.Snapshot, v *Version, candidates []gone) (best *Version, err error) {
 	most := 0
 	for _, c := range candidates {
-		if src.size(c.id) > movedBytes || length(v.Text) > movedBytes {
+		if src.size(c.id) > movedBytes || len(v.Text) > movedBytes {
 			continue
 		}
-		other, err := src.version(&Version{Snapshot: base, Path: c.path}, c.id, v)
+		other, err := src.version(&Version{Snapshot: base, Path: c.path}, c.id)
 		if noLines(err) != nil {
 			return nil, err
 		}
 		if other == nil {
 			continue
 		}
-		if same, all := common(whole(v.Text), whole(other.Text)); same > most && 2*same >= all {
+		if same, all := common(v.Text, other.Text); same > most && 2*same >= all {
 			best, most = other, same
 		}
 	}

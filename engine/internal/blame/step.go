@@ -29,7 +29,7 @@ type source struct {
 	alg  oid.Algorithm
 	load tree.Loader
 	base func(s *records.Snapshot) (*records.Snapshot, error)
-	text func(id oid.ID) (pieces [][]byte, whole bool, err error)
+	text func(id oid.ID) (content []byte, whole bool, err error)
 	size func(id oid.ID) int64 // as far as it is known; else 0
 
 	// unchanged returns a snapshot before s between which and s nothing is recorded
@@ -52,13 +52,13 @@ func (h *History) outside(ctx context.Context) *source {
 	return &source{
 		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{}),
 		base: func(s *records.Snapshot) (*records.Snapshot, error) { return h.Base(ctx, s) },
-		text: func(id oid.ID) ([][]byte, bool, error) {
+		text: func(id oid.ID) ([]byte, bool, error) {
 			var text bounded
 			err := h.Objects.Write(ctx, &text, id)
 			if errors.Is(err, errTooLarge) {
 				return nil, false, nil
 			}
-			return [][]byte{text.Bytes()}, true, err
+			return text.Bytes(), true, err
 		},
 		size:      func(oid.ID) int64 { return 0 },
 		unchanged: func(*records.Snapshot, string) *records.Snapshot { return nil },
@@ -72,7 +72,7 @@ func (h *History) inside(ctx context.Context, in *records.View) *source {
 		return payload, err
 	}
 	return &source{
-		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{In: in.View, With: &h.trees}),
+		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{In: in.View}),
 		base: func(s *records.Snapshot) (*records.Snapshot, error) {
 			if ok, err := in.Recorded(s.ID); !ok || err != nil || s.Foreign() {
 				return nil, errors.Join(err, errBeside)
@@ -90,12 +90,12 @@ func (h *History) inside(ctx context.Context, in *records.View) *source {
 			}
 			return base, err
 		},
-		text: func(id oid.ID) ([][]byte, bool, error) {
+		text: func(id oid.ID) ([]byte, bool, error) {
 			if _, size, err := in.Stat(id); err == nil && size > textMax {
 				return nil, false, nil
 			}
-			_, pieces, err := h.Objects.PiecesIn(in.View, id, &h.read)
-			return pieces, true, err
+			content, err := read(id)
+			return content, true, err
 		},
 		size: func(id oid.ID) int64 {
 			_, size, _ := in.Stat(id)
@@ -160,7 +160,7 @@ func (src *source) step(v *Version) (st step, err error) {
 		case there && n.Mode.Type() == tree.File && n.ID == now.ID:
 			st.made = base
 		case there && n.Mode.Type() == tree.File:
-			st.before, err = src.version(&Version{Snapshot: base, Path: v.Path}, n.ID, v)
+			st.before, err = src.version(&Version{Snapshot: base, Path: v.Path}, n.ID)
 			return st, noLines(err)
 		case there:
 			return st, nil
@@ -206,12 +206,12 @@ func (src *source) node(s *records.Snapshot, path string) (tree.Node, bool, erro
 	return n, there, nil
 }
 
-// version reads the text of a version, which may share pieces with another one.
-func (src *source) version(v *Version, id oid.ID, other *Version) (*Version, error) {
+// version reads the text of a version.
+func (src *source) version(v *Version, id oid.ID) (*Version, error) {
 	text, whole, err := src.text(id)
 	if err == nil {
 		v.Text = text
-		err = v.check(whole, other)
+		err = Text(v.Path, text, whole)
 	}
 	if err != nil {
 		return nil, err

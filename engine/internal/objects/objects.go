@@ -7,7 +7,6 @@
 package objects
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -252,7 +251,6 @@ type Reading struct {
 	Staged   func(oid.ID) ([]byte, bool) // trees in memory, which come first; may be nil
 	GitFirst bool                        // git is asked before the store: it has nearly every tree of a snapshot, and no lock that would have to be taken for each
 	In       *cas.View                   // for who has the store open already
-	With     *cas.Versions               // with In, for who reads many versions of the same trees; may be nil
 	Once     bool                        // nothing is remembered: for walks that meet each tree once
 }
 
@@ -290,16 +288,7 @@ func (o *Objects) tree(ctx context.Context, how Reading, id oid.ID) ([]byte, err
 	if how.In == nil {
 		return o.Payload(ctx, oid.Tree, id)
 	}
-	var kind oid.Kind
-	var p []byte
-	var err error
-	if how.With != nil {
-		var pieces [][]byte
-		kind, pieces, err = o.PiecesIn(how.In, id, how.With)
-		p = bytes.Join(pieces, nil)
-	} else {
-		kind, p, err = o.ReadIn(how.In, id)
-	}
+	kind, p, err := o.ReadIn(how.In, id)
 	if err == nil && kind != oid.Tree {
 		err = fmt.Errorf("%w: object %v is a %v, not a tree", records.ErrDamaged, id, kind)
 	}
@@ -313,17 +302,6 @@ func (o *Objects) ReadIn(v *cas.View, id oid.ID) (kind oid.Kind, payload []byte,
 		return o.fromGit(id)
 	}
 	return kind, payload, StoreError(err)
-}
-
-// PiecesIn is [Objects.ReadIn] in pieces, as [cas.Versions] has them. What git has is
-// one piece.
-func (o *Objects) PiecesIn(v *cas.View, id oid.ID, with *cas.Versions) (oid.Kind, [][]byte, error) {
-	kind, pieces, err := with.Read(v, id)
-	if o.Git != nil && (errors.Is(err, cas.ErrNotFound) || o.gitInstead(id, err)) {
-		kind, payload, err := o.fromGit(id)
-		return kind, [][]byte{payload}, err
-	}
-	return kind, pieces, StoreError(err)
 }
 
 // EmptyTree returns the id of a tree that holds nothing. Neither the store nor
