@@ -15,7 +15,7 @@ plain=$(go list ./fuzz/... ./bench/... ./ledger ./internal/tidy ./engine/interna
 
 # Those whose tests take longest begin, or one of them would be left over at the end, and
 # a processor with nothing to do.
-longest=$(go list ./fuzz ./engine ./cmd/rewind ./cas ./internal/worktree)
+longest=$(go list ./fuzz ./engine ./cmd/internal/command ./cas ./internal/worktree)
 
 wanted=$(go list "$@")
 first=$(grep -Fx "$longest" <<< "$wanted" || true)

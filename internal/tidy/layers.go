@@ -12,8 +12,24 @@ import (
 // not add to it to fix a build, write a decision record first. What is imported
 // no more goes out of it. Tests may import more, as far as there is no cycle.
 var layers = map[string]string{
-	"internal/oid":              "",
+	"cmd/internal/change":       "cmd/internal/cli cmd/internal/exit cmd/internal/process cmd/internal/show cmd/internal/verb cmd/internal/wire engine internal/bisect internal/fork internal/hunk internal/oid internal/visible",
+	"cmd/internal/cli":          "cmd/internal/exit cmd/internal/process cmd/internal/show engine",
+	"cmd/internal/command":      "bench cmd/internal/change cmd/internal/cli cmd/internal/exit cmd/internal/history cmd/internal/hook cmd/internal/process cmd/internal/record cmd/internal/serve cmd/internal/setup cmd/internal/show cmd/internal/ui engine extension internal/visible",
+	"cmd/internal/exit":         "engine internal/fork",
+	"cmd/internal/history":      "cmd/internal/cli cmd/internal/exit cmd/internal/record cmd/internal/show cmd/internal/verb cmd/internal/wire engine internal/fork internal/oid internal/visible",
+	"cmd/internal/hook":         "internal/durable internal/trust",
+	"cmd/internal/process":      "cmd/internal/exit",
+	"cmd/internal/record":       "cmd/internal/cli cmd/internal/exit cmd/internal/hook cmd/internal/process cmd/internal/show cmd/internal/socket cmd/internal/wire engine internal/visible",
+	"cmd/internal/rpc":          "",
+	"cmd/internal/serve":        "cmd/internal/cli cmd/internal/exit cmd/internal/record cmd/internal/rpc cmd/internal/show cmd/internal/verb engine",
+	"cmd/internal/setup":        "internal/durable internal/trust",
+	"cmd/internal/show":         "cmd/internal/exit engine internal/hunk internal/oid internal/visible internal/when",
+	"cmd/internal/socket":       "internal/dirfd internal/durable",
 	"cmd/internal/ui":           "engine internal/hunk internal/oid internal/visible",
+	"cmd/internal/verb":         "cmd/internal/cli cmd/internal/exit cmd/internal/rpc cmd/internal/show cmd/internal/wire engine internal/fork internal/oid",
+	"cmd/internal/wire":         "engine internal/oid",
+	"cmd/rewind":                "cmd/internal/command",
+	"internal/oid":              "",
 	"internal/tree":             "internal/oid",
 	"internal/wildmatch":        "",
 	"internal/ignore":           "internal/wildmatch",
@@ -67,22 +83,16 @@ var layers = map[string]string{
 		"engine/internal/blame engine/internal/capture engine/internal/changes engine/internal/inherit engine/internal/journal engine/internal/locate engine/internal/lookup engine/internal/merge engine/internal/mirror engine/internal/objects engine/internal/outside engine/internal/plan engine/internal/purge " +
 		"engine/internal/reach engine/internal/records engine/internal/retention engine/internal/rules engine/internal/secure engine/internal/settings engine/internal/shelf engine/internal/twin engine/internal/watched " +
 		"internal/apply internal/dirfd internal/durable internal/oid engine/internal/textmerge internal/tree internal/worktree",
-	"cmd/internal/hook":   "internal/durable internal/trust",
-	"cmd/internal/setup":  "internal/durable internal/trust",
-	"extension":           "",
-	"cmd/internal/rpc":    "",
-	"cmd/internal/socket": "internal/dirfd internal/durable",
-	"internal/visible":    "",
-	"cmd/internal/wire":   "engine internal/oid",
-	"cmd/rewind":          "engine extension internal/bisect internal/fork cmd/internal/setup cmd/internal/hook internal/hunk cmd/internal/socket internal/oid cmd/internal/ui internal/visible internal/when cmd/internal/wire cmd/internal/rpc bench",
-	"bench":               "bench/report internal/trust internal/visible",
-	"bench/report":        "",
-	"fuzz":                "*",
-	"fuzz/exact":          "*",
-	"fuzz/hostile":        "*",
-	"fuzz/power":          "*",
-	"internal/seed":       "",
-	"internal/tidy":       "",
+	"extension":        "",
+	"internal/visible": "",
+	"bench":            "bench/report internal/trust internal/visible",
+	"bench/report":     "",
+	"fuzz":             "*",
+	"fuzz/exact":       "*",
+	"fuzz/hostile":     "*",
+	"fuzz/power":       "*",
+	"internal/seed":    "",
+	"internal/tidy":    "",
 
 	"internal/bisect":      "engine internal/durable internal/oid",
 	"internal/carry":       "internal/dirfd internal/tree",
@@ -105,19 +115,19 @@ var outside = map[string]string{
 		"gitbridge/gitodb gitbridge/gitref internal/trust bench",
 	"github.com/go-json-experiment/json":     "ledger",
 	"golang.org/x/text":                      "internal/attr engine/internal/rules",
-	"github.com/spf13/cobra":                 "cmd/rewind",
-	"github.com/spf13/pflag":                 "cmd/rewind",
-	"github.com/schollz/progressbar/v3":      "cmd/rewind",
-	"github.com/modelcontextprotocol/go-sdk": "cmd/rewind",
-	"golang.org/x/term":                      "cmd/rewind",
-	"github.com/mattn/go-runewidth":          "cmd/rewind",
-	"znkr.io/diff":                           "cmd/rewind engine/internal/changes internal/hunk",
+	"github.com/spf13/cobra":                 "cmd/internal/change cmd/internal/cli cmd/internal/command cmd/internal/history cmd/internal/record cmd/internal/serve",
+	"github.com/spf13/pflag":                 "cmd/internal/cli cmd/internal/command",
+	"github.com/schollz/progressbar/v3":      "cmd/internal/show",
+	"github.com/modelcontextprotocol/go-sdk": "cmd/internal/serve",
+	"golang.org/x/term":                      "cmd/internal/cli cmd/internal/show",
+	"github.com/mattn/go-runewidth":          "cmd/internal/show",
+	"znkr.io/diff":                           "engine/internal/changes internal/hunk cmd/internal/command",
 }
 
 // restricted lists the packages of the standard library that are not open to
 // all, and who may import them: what starts programs is to be read in few places.
 var restricted = map[string]string{
-	"os/exec": "internal/attr gitbridge cmd/rewind bench fuzz fuzz/exact fuzz/power internal/tidy",
+	"os/exec": "internal/attr gitbridge bench fuzz fuzz/exact fuzz/power internal/tidy cmd/internal/change cmd/internal/cli cmd/internal/command cmd/internal/record",
 }
 
 // checkLayer holds one package to the tables above.

@@ -19,7 +19,7 @@ const (
 	// depthMax is how many packages may stand on one another, the lowest and the
 	// program counted: whoever follows a call from the command line to the disk
 	// enters no more rooms than that.
-	depthMax = 9
+	depthMax = 15
 )
 
 // checkPolicy checks that the tables and go.mod name only what is there: packages

@@ -253,7 +253,7 @@ func TestThePolicyNamesOnlyWhatIsThere(t *testing.T) {
 	}
 	long := false
 	for text := range got {
-		long = long || strings.Contains(text, "10 packages stand on one another, over 9: d/p0, d/p1")
+		long = long || strings.Contains(text, "16 packages stand on one another, over 15: d/p0, d/p1")
 	}
 	if !long {
 		t.Errorf("a deep chain is not found: %v", got)

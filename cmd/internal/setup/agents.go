@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // An agent is one that rewind can be set up for.
@@ -27,41 +28,45 @@ type agent struct {
 
 const writes = "Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell"
 
-var agents = []agent{
-	{
-		name: "claude", program: "claude", home: []string{"CLAUDE_CONFIG_DIR", ".claude"}, folder: "claude-code",
-		copies: map[string]string{"commands": "commands/rewind", "skills/rewind": "skills/rewind"},
-		hooks:  "settings.json", timeout: 30, plugin: "settings.json",
-		events: map[string]string{"UserPromptSubmit": "", "PreToolUse": writes, "PostToolUse": writes, "Stop": "", "StopFailure": "", "PreCompact": "", "PostCompact": ""},
-	},
-	{
-		name: "codex", program: "codex", home: []string{"CODEX_HOME", ".codex"}, folder: "codex",
-		copies: map[string]string{"skills/rewind": "skills/rewind", "skills/list": "skills/rewind-list", "skills/restore": "skills/rewind-restore", "skills/undo": "skills/rewind-undo"},
-		hooks:  "hooks.json", timeout: 30, plugin: "config.toml", trust: "start codex, type /hooks and trust the hooks of rewind: until then it skips them without a word",
-		events: map[string]string{"UserPromptSubmit": "", "PreToolUse": "", "PostToolUse": "", "Stop": "", "Interrupt": "", "PreCompact": "", "PostCompact": ""},
-	},
-	{
-		name: "copilot", program: "copilot", home: []string{"COPILOT_HOME", ".copilot"}, folder: "copilot",
-		copies: map[string]string{"skills": "skills"}, hooks: "hooks/rewind.json", base: "{\n  \"version\": 1\n}\n", timeout: 25, plugin: "settings.json",
-		events: map[string]string{"userPromptSubmitted": "", "preToolUse": "", "postToolUse": "", "agentStop": "", "preCompact": ""},
-	},
-	{
-		name: "gemini", program: "gemini", home: []string{"", ".gemini"}, folder: "gemini",
-		copies: map[string]string{".": "extensions/rewind"},
-	},
-	{
-		name: "opencode", program: "opencode", home: []string{"OPENCODE_CONFIG_DIR", ".config/opencode"}, folder: "opencode",
-		copies: map[string]string{"plugins": "plugins", "commands": "commands"},
-	},
-	{
-		name: "qwen", program: "qwen", home: []string{"", ".qwen"}, folder: "qwen",
-		copies: map[string]string{".": "extensions/rewind"},
-	},
-}
+// agents are made when they are needed: whatever a program makes beforehand, each start of
+// it takes longer.
+var agents = sync.OnceValue(func() []agent {
+	return []agent{
+		{
+			name: "claude", program: "claude", home: []string{"CLAUDE_CONFIG_DIR", ".claude"}, folder: "claude-code",
+			copies: map[string]string{"commands": "commands/rewind", "skills/rewind": "skills/rewind"},
+			hooks:  "settings.json", timeout: 30, plugin: "settings.json",
+			events: map[string]string{"UserPromptSubmit": "", "PreToolUse": writes, "PostToolUse": writes, "Stop": "", "StopFailure": "", "PreCompact": "", "PostCompact": ""},
+		},
+		{
+			name: "codex", program: "codex", home: []string{"CODEX_HOME", ".codex"}, folder: "codex",
+			copies: map[string]string{"skills/rewind": "skills/rewind", "skills/list": "skills/rewind-list", "skills/restore": "skills/rewind-restore", "skills/undo": "skills/rewind-undo"},
+			hooks:  "hooks.json", timeout: 30, plugin: "config.toml", trust: "start codex, type /hooks and trust the hooks of rewind: until then it skips them without a word",
+			events: map[string]string{"UserPromptSubmit": "", "PreToolUse": "", "PostToolUse": "", "Stop": "", "Interrupt": "", "PreCompact": "", "PostCompact": ""},
+		},
+		{
+			name: "copilot", program: "copilot", home: []string{"COPILOT_HOME", ".copilot"}, folder: "copilot",
+			copies: map[string]string{"skills": "skills"}, hooks: "hooks/rewind.json", base: "{\n  \"version\": 1\n}\n", timeout: 25, plugin: "settings.json",
+			events: map[string]string{"userPromptSubmitted": "", "preToolUse": "", "postToolUse": "", "agentStop": "", "preCompact": ""},
+		},
+		{
+			name: "gemini", program: "gemini", home: []string{"", ".gemini"}, folder: "gemini",
+			copies: map[string]string{".": "extensions/rewind"},
+		},
+		{
+			name: "opencode", program: "opencode", home: []string{"OPENCODE_CONFIG_DIR", ".config/opencode"}, folder: "opencode",
+			copies: map[string]string{"plugins": "plugins", "commands": "commands"},
+		},
+		{
+			name: "qwen", program: "qwen", home: []string{"", ".qwen"}, folder: "qwen",
+			copies: map[string]string{".": "extensions/rewind"},
+		},
+	}
+})
 
 // Names lists the agents.
 func Names() (names []string) {
-	for _, a := range agents {
+	for _, a := range agents() {
 		names = append(names, a.name)
 	}
 	return names

@@ -161,7 +161,7 @@ func TestAHookThatMovedInItsListIsNotTheOneThatWasTrusted(t *testing.T) {
 	h := newExamined(t)
 	h.put(".codex/hooks.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"other"}]}]}}`)
 	h.apply(h.Plan, "codex")
-	keys, err := h.hookKeys(&agents[1], nil)
+	keys, err := h.hookKeys(&agents()[1], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type Plan struct {
 
 // Found tells which agents are here: their program or their folder.
 func (s *Setup) Found() (names []string) {
-	for _, a := range agents {
+	for _, a := range agents() {
 		info, err := os.Stat(a.dir(s.Getenv))
 		if s.OnPath(a.program) || err == nil && info.IsDir() {
 			names = append(names, a.name)
@@ -55,9 +55,9 @@ func (s *Setup) agent(name string) (*agent, error) {
 	if homeOf(s.Getenv) == "" { // what lies in the working directory is somebody's repository
 		return nil, errors.New("HOME does not say where your files are")
 	}
-	for i := range agents {
-		if agents[i].name == name {
-			return &agents[i], nil
+	for i := range agents() {
+		if agents()[i].name == name {
+			return &agents()[i], nil
 		}
 	}
 	return nil, fmt.Errorf("%q is no agent that can be set up: %v", name, Names())

@@ -89,7 +89,7 @@ var settings = map[string]string{
 }
 
 func TestWhatIsSetUpIsTakenBackToTheByte(t *testing.T) {
-	for _, a := range agents {
+	for _, a := range agents() {
 		for name, text := range settings {
 			h := newHouse(t)
 			dir, _ := filepath.Rel(h.home, a.dir(h.Getenv))
@@ -279,7 +279,7 @@ func FuzzInsert(f *testing.F) {
 	for _, text := range settings {
 		f.Add(text)
 	}
-	a := &agents[0]
+	a := &agents()[0]
 	f.Fuzz(func(t *testing.T, text string) {
 		if isJSON([]byte(text)) != nil || strings.Contains(text, "rewind") {
 			return

@@ -1,0 +1,57 @@
+package change
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// mergedBy says in a word what a command has done that merges.
+var mergedBy = map[string]string{"revert": "reverted", "apply": "applied", "adopt": "adopted"}
+
+func revertCommand(a *app) *cobra.Command {
+	return a.mergeCommand("revert", "Take back what snapshots changed, and keep what was changed since", true)
+}
+
+func applyCommand(a *app) *cobra.Command {
+	return a.mergeCommand("apply", "Bring what snapshots changed to the present, and keep what that has", false)
+}
+
+func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
+	var r restoring
+	opt := &engine.RestoreOptions{}
+	c := a.InWorktree(name+" ID... [-- PATH...]", short, cli.Takes(1, -1, "rewind "+name+" @"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		ids, paths, err := a.SplitPaths(args, len(args))
+		switch {
+		case err != nil:
+			return err
+		case len(ids) == 0:
+			return exit.Usagef("%s: ID is missing before --, as in: rewind %s @ -- FILE", name, name)
+		case a.Dash == len(args):
+			return exit.Usagef("%s: no path behind -- (leave it out to %s everything)", name, name)
+		}
+		if opt.Paths, err = a.Inside(paths); err != nil {
+			return err
+		}
+		spans, err := verb.SpansOf(ctx, e, ids, func(id string) (*engine.Snapshot, error) { return a.SnapshotOf(ctx, e, id) })
+		if err != nil {
+			return err
+		}
+		merge, label := spans.Merged(back)
+		opt.Label = label
+		r.hint, r.merging = cli.FlagHint(paths), &opt.Markers
+		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.PlanMerge(ctx, merge, opt) }
+		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
+			return e.Merge(ctx, name, merge, opt)
+		}
+		return a.restore(ctx, e, &r)
+	})
+	markersFlag(c, opt)
+	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
+	return a.restoreFlags(c, &r)
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// PrintJSON prints the one object of a --json command.
+func (a *App) PrintJSON(v any) {
+	a.Told = true
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	// A value of our own types always encodes; a closed pipe is the reader's choice.
+	_ = enc.Encode(v)
+	_, _ = io.WriteString(a.Out, show.PlainJSON(b.String()))
+}
+
+// Width is how many columns the terminal has, 0 where the output is none: then
+// nothing is cut.
+func (a *App) Width() int {
+	f, ok := show.Behind(a.Out).(*os.File)
+	if !ok || !show.IsTerminal(a.Out) {
+		return 0
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || w <= 0 {
+		return 80
+	}
+	return max(w, show.Narrowest)
+}
+
+// Warn says what is wrong beside what a command shows; nil: nothing.
+func (a *App) Warn(err error) {
+	if err != nil {
+		show.Say(a.Err, "rewind: warning: %v\n", err)
+	}
+}
+
+// PrintNames prints a letter and a path for each change.
+func (a *App) PrintNames(list []engine.Change) { show.PrintNames(a.Out, list) }
+
+// PrintSkipped names what was left out, and why.
+func (a *App) PrintSkipped(notes []engine.Note) {
+	for _, n := range notes {
+		show.Say(a.Err, "skipped: %s: %s\n", show.Quote(n.Path), n.Reason)
+	}
+}
+
+// PrintSnapshots prints snapshots that another command speaks of.
+func (a *App) PrintSnapshots(list []*engine.Snapshot) {
+	p := &show.Printer{W: a.Out, L: &show.Listing{Opt: engine.ListOptions{All: true}}, Width: a.Width(), How: show.Look{Color: show.Colored(a.Out)}}
+	_ = p.Print(list) // what could not be written is told at the end
+}
+
+// PrintKept names what stays or stayed as it is, and why.
+func (a *App) PrintKept(kept, conflicts []engine.Note) {
+	for _, k := range kept {
+		show.Say(a.Err, "kept: %s: %s\n", show.Quote(k.Path), k.Reason)
+	}
+	for _, k := range conflicts {
+		show.Say(a.Err, "conflict: %s: %s\n", show.Quote(k.Path), k.Reason)
+	}
+}
+
+// PrintMarked names what has both versions now, between markers.
+func (a *App) PrintMarked(list []engine.Note) {
+	for _, n := range list {
+		show.Say(a.Err, "marked: %s: %s\n", show.Quote(n.Path), n.Reason)
+	}
+}
+
+// PrintRenewed names what was damaged in the store and is whole again.
+func (a *App) PrintRenewed(list []engine.Note) {
+	for _, n := range list {
+		show.Say(a.Err, "renewed: %s: %s\n", show.Quote(n.Path), n.Reason)
+	}
+}
+
+// LessCost says how history is made to cost less.
+const LessCost = "\"rewind prune --max-store-size SIZE --gc\" drops the oldest snapshots; the setting rewind.maxStoreSize limits every prune"

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/process"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+)
+
+// RunProgram runs a command where -C says, with the terminal as it is, and waits for
+// its end. Signals are its own.
+func (a *App) RunProgram(args []string, out io.Writer) (*os.ProcessState, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, a.In, out, a.Err
+	heard := make(chan os.Signal, 8)
+	signal.Notify(heard, process.PassedOn()...)
+	defer signal.Stop(heard)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case s := <-heard:
+				process.PassOn(cmd.Process, s, show.IsTerminal(a.In))
+			case <-ended:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("%s: %w", args[0], err)
+	}
+	return cmd.ProcessState, nil
+}

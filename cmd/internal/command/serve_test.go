@@ -1,0 +1,398 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A served is a real `rewind serve --stdio` with its pipes.
+type served struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   io.ReadCloser
+	lines *bufio.Reader
+	id    int
+	notes []served1
+}
+
+type served1 struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *struct {
+		Code    int
+		Message string
+		Data    struct{ Exit int }
+	}
+}
+
+// newServed starts a server and shakes hands for the directory.
+func newServed(t *testing.T, dir string) *served {
+	t.Helper()
+	home := t.TempDir()
+	return serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+}
+
+// serveAt is newServed with this process's environment and more.
+func serveAt(t *testing.T, dir string, more ...string) *served {
+	t.Helper()
+	return serveAs(t, exec.Command("rewind", "serve", "--stdio"), dir, more...)
+}
+
+// serveAs is serveAt for a command that starts the server.
+func serveAs(t *testing.T, cmd *exec.Cmd, dir string, more ...string) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd}
+	s.cmd.Env = append(os.Environ(), more...)
+	s.cmd.Stderr = os.Stderr
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if s.out, err = s.cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.lines = bufio.NewReader(s.out)
+	t.Cleanup(func() { s.in.Close(); s.out.Close(); s.cmd.Wait() })
+	if dir != "" {
+		s.must("initialize", map[string]any{"protocol": 1, "dir": dir, "client": "test"})
+	}
+	return s
+}
+
+// send writes a request and returns its id.
+func (s *served) send(method string, params any) int {
+	s.t.Helper()
+	s.id++
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.id, "method": method, "params": params})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.in.Write(append(line, '\n')); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.id
+}
+
+// answer returns the next answer; notifications before it are kept.
+func (s *served) answer() (m served1) {
+	s.t.Helper()
+	for {
+		line, err := s.lines.ReadBytes('\n')
+		if err != nil {
+			s.t.Fatalf("no answer: %v", err)
+		}
+		m = served1{}
+		if err := json.Unmarshal(line, &m); err != nil {
+			s.t.Fatalf("%q: %v", line, err)
+		}
+		if m.Method == "" {
+			return m
+		}
+		s.notes = append(s.notes, m)
+	}
+}
+
+// must sends a request whose answer is a result, and decodes it.
+func (s *served) must(method string, params any) map[string]any {
+	s.t.Helper()
+	id := s.send(method, params)
+	m := s.answer()
+	if m.Error != nil || string(m.ID) != fmt.Sprint(id) {
+		s.t.Fatalf("%s: id %s, %+v", method, m.ID, m.Error)
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(m.Result, &out); err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+func (s *served) fails(code int, method string, params any) {
+	s.t.Helper()
+	s.send(method, params)
+	if m := s.answer(); m.Error == nil || m.Error.Code != code {
+		s.t.Errorf("%s: want error %d, got %s %+v", method, code, m.Result, m.Error)
+	}
+}
+
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git program: serving a repository is not tested")
+	}
+	cmd := exec.Command("git", "init", "-q", "-b", "main", dir)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return dir
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func has(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != text {
+		t.Errorf("%s has %q, want %q", name, got, text)
+	}
+}
+
+func TestServeHandshake(t *testing.T) {
+	s := newServed(t, "")
+	s.fails(-32002, "status", nil)
+	s.fails(-32601, "nothing", nil)
+	s.fails(10, "initialize", map[string]any{"protocol": 0, "dir": t.TempDir()})
+	s.fails(1, "initialize", map[string]any{"protocol": 1, "dir": filepath.Join(t.TempDir(), "none")})
+	dir := repository(t)
+	got := s.must("initialize", map[string]any{"protocol": 99, "dir": dir, "unknown": true})
+	if got["protocol"] != 1.0 || got["git"] != true || got["algorithm"] != "sha1" || got["branch"] != "main" {
+		t.Errorf("%v", got)
+	}
+	other := t.TempDir()
+	if got := s.must("initialize", map[string]any{"protocol": 1, "dir": other}); got["git"] != false {
+		t.Errorf("another worktree: %v", got)
+	}
+}
+
+func TestServeRecordsAndRestores(t *testing.T) {
+	dir := repository(t)
+	s := newServed(t, dir)
+	put(t, dir, "a", "one\n")
+	first := s.must("snapshot", map[string]any{"trigger": "turn", "session": "S", "entry": "e1"})["id"].(string)
+	if again := s.must("snapshot", map[string]any{"trigger": "turn", "session": "S", "entry": "e2"}); again["id"] != first || again["reused"] != true {
+		t.Errorf("nothing changed, but %v", again)
+	}
+	put(t, dir, "a", "two\n")
+	put(t, dir, "b", "new\n")
+	plan := s.must("plan", map[string]any{"id": first})
+	if plan["written"] != 1.0 || plan["deleted"] != 1.0 || plan["branch"] != "main" || plan["here"] != "main" {
+		t.Errorf("plan %v", plan)
+	}
+	patch := s.must("diff", map[string]any{"from": first, "format": "patch"})["patch"].(string)
+	if !strings.Contains(patch, "+two") || !strings.Contains(patch, "new file") {
+		t.Errorf("patch %s", patch)
+	}
+	if cut := s.must("diff", map[string]any{"from": first, "format": "patch", "maxBytes": 60}); cut["truncated"] != true || len(cut["patch"].(string)) > 60 {
+		t.Errorf("cut patch %v", cut)
+	}
+	s.must("restore", map[string]any{"id": first})
+	has(t, dir, "a", "one\n")
+	has(t, dir, "b", "")
+	if back := s.must("planUndo", nil); back["written"] != 2.0 {
+		t.Errorf("plan of undo %v", back)
+	}
+	s.must("undo", nil)
+	has(t, dir, "a", "two\n")
+	s.must("redo", nil)
+	has(t, dir, "a", "one\n")
+	s.fails(3, "restore", map[string]any{"id": strings.Repeat("0", 40)})
+	s.fails(1, "redo", nil)
+	s.fails(-32602, "diff", map[string]any{"format": "colour"})
+	s.fails(-32602, "list", map[string]any{"limit": "many"})
+	if list := s.must("list", map[string]any{"session": "S"})["snapshots"].([]any); len(list) != 1 {
+		t.Errorf("list %v", list)
+	}
+}
+
+func TestServePinsAndFindsPoints(t *testing.T) {
+	dir := repository(t)
+	s := newServed(t, dir)
+	put(t, dir, "a", "one\n")
+	id := s.must("snapshot", nil)["id"].(string)
+	s.must("pin", map[string]any{"id": id, "name": "before the change"})
+	s.fails(1, "pin", map[string]any{"id": id})
+	for i := range 3 {
+		put(t, dir, "a", fmt.Sprint(i))
+		s.must("snapshot", nil)
+	}
+	s.must("prune", map[string]any{"maxSnapshots": 1})
+	gone := strings.Repeat("1", 40)
+	if got := fmt.Sprint(s.must("exists", map[string]any{"ids": []string{gone, id, "short"}})["ids"]); got != "["+id+"]" {
+		t.Errorf("a pinned snapshot after a prune: %s", got)
+	}
+	session := filepath.Join(t.TempDir(), "s.jsonl")
+	put(t, filepath.Dir(session), "s.jsonl", strings.Join([]string{
+		`{"type":"session","version":3,"id":"S","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}`,
+		`{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"hi"}}`,
+		`{"type":"custom","customType":"rewind-turn","id":"c1","parentId":"u1","timestamp":"2026-01-01T00:00:00.000Z","data":{"v":2,"snapshots":["` + id + `","` + gone + `"],"bindings":[["u1",0],["u2",1]]}}`,
+		`{"type":"custom","customType":"rewind-fork-pending","id":"c2","parentId":"c1","timestamp":"2026-01-01T00:00:00.000Z","data":{"v":2,"current":"` + id + `","undo":"` + gone + `"}}`,
+	}, "\n")+"\n")
+	got := s.must("points", map[string]any{"file": session})
+	if fmt.Sprint(got["points"]) != "map[u1:"+id+"]" || fmt.Sprint(got["pending"]) != "map[current:"+id+"]" {
+		t.Errorf("points %v", got)
+	}
+	if got := fmt.Sprint(s.must("pins", nil)["pins"]); got != "map[before the change:"+id+"]" {
+		t.Errorf("pins %s", got)
+	}
+	s.must("pin", map[string]any{"name": "before the change", "remove": true})
+	if got := fmt.Sprint(s.must("pins", nil)["pins"]); got != "map[]" {
+		t.Errorf("pins after the last one was removed: %s", got)
+	}
+}
+
+func TestAPlanTellsTheLinesItChanges(t *testing.T) {
+	dir := repository(t)
+	s := newServed(t, dir)
+	put(t, dir, "a", "one\n")
+	put(t, dir, "gone", "back\n")
+	first := s.must("snapshot", nil)["id"].(string)
+	put(t, dir, "a", "two\nthree\n")
+	put(t, dir, "new", "new\n")
+	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	plan := s.must("plan", map[string]any{"id": first, "patch": true})
+	patch := plan["patch"].(string)
+	for _, line := range []string{"\n-two\n", "\n-three\n", "\n+one\n", "\n+back\n", "\n-new\n", "deleted file", "new file"} {
+		if !strings.Contains(patch, line) {
+			t.Errorf("no %q in a patch from the worktree to the snapshot:\n%s", line, patch)
+		}
+	}
+	var counted []string
+	for _, c := range plan["changes"].([]any) {
+		c := c.(map[string]any)
+		counted = append(counted, fmt.Sprint(c["status"], c["path"], c["added"], c["removed"]))
+	}
+	if got := fmt.Sprint(counted); got != "[Ma1 2 Agone1 0 Dnew0 1]" || plan["written"] != 2.0 || plan["deleted"] != 1.0 {
+		t.Errorf("%s, written %v, deleted %v", got, plan["written"], plan["deleted"])
+	}
+	if cut := s.must("plan", map[string]any{"id": first, "patch": true, "maxBytes": 60}); cut["truncated"] != true || len(cut["patch"].(string)) > 60 || len(cut["changes"].([]any)) != 3 {
+		t.Errorf("a cut patch: %v", cut)
+	}
+	if some := s.must("plan", map[string]any{"id": first, "paths": []string{":(literal)new"}, "patch": true}); len(some["changes"].([]any)) != 1 {
+		t.Errorf("of one path: %v", some)
+	}
+	s.must("restore", map[string]any{"id": first, "paths": []string{"a"}})
+	put(t, dir, "new", "newer\n")
+	back := s.must("planUndo", map[string]any{"patch": true})
+	if patch := back["patch"].(string); !strings.Contains(patch, "+two") || strings.Contains(patch, "newer") {
+		t.Errorf("the undo of a restore of one file changes that file:\n%s", patch)
+	}
+}
+
+func TestExistsTellsTheBranch(t *testing.T) {
+	dir := repository(t)
+	s := newServed(t, dir)
+	put(t, dir, "a", "one\n")
+	id := s.must("snapshot", nil)["id"].(string)
+	got := s.must("exists", map[string]any{"ids": []string{id}})
+	if fmt.Sprint(got["branches"]) != "map["+id+":main]" || got["here"] != "main" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestServeSurvivesMalformedMessages(t *testing.T) {
+	s := newServed(t, t.TempDir())
+	for _, line := range []string{"nonsense", "[]", `{"id":1}`, strings.Repeat("x", 17<<20)} {
+		if _, err := io.WriteString(s.in, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if m := s.answer(); m.Error == nil {
+			t.Errorf("%.20q: %+v", line, m)
+		}
+	}
+	s.must("status", nil)
+}
+
+func TestServeCancelsASnapshot(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3000 {
+		put(t, dir, fmt.Sprint("f", i), strings.Repeat("x", i))
+	}
+	s := newServed(t, dir)
+	id := s.send("snapshot", nil)
+	fmt.Fprintf(s.in, `{"jsonrpc":"2.0","method":"cancel","params":{"id":%d}}`+"\n", id)
+	switch m := s.answer(); {
+	case m.Error == nil:
+		t.Log("the snapshot was faster than the cancellation")
+	case m.Error.Code != -32097:
+		t.Errorf("%+v", m.Error)
+	}
+	if got := s.must("snapshot", nil); got["changed"] == nil {
+		t.Errorf("after a cancelled snapshot: %v", got)
+	}
+	s.fails(1, "snapshot", map[string]any{"deadlineMs": 0.001, "label": "too late"})
+	if list := s.must("list", nil)["snapshots"].([]any); len(list) != 1 {
+		t.Errorf("%d snapshots; the late one must not be there", len(list))
+	}
+}
+
+func TestServeFinishesWhenItsInputEnds(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a", "one")
+	s := newServed(t, dir)
+	s.send("snapshot", nil)
+	s.in.Close()
+	if m := s.answer(); m.Error != nil {
+		t.Errorf("%+v", m.Error)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("end: %v", err)
+	}
+}
+
+func TestServeEndsWithItsClient(t *testing.T) {
+	dir := t.TempDir()
+	s := newServed(t, dir)
+	s.out.Close() // nobody reads any more, as after a crash of the client
+	s.send("status", nil)
+	end := make(chan error, 1)
+	go func() { end <- s.cmd.Wait() }()
+	select {
+	case err := <-end:
+		if err != nil {
+			t.Errorf("end: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server lives on")
+	}
+}
+
+func TestTwoServersOnOneStore(t *testing.T) {
+	dir := repository(t)
+	put(t, dir, "a", "start")
+	one, two := newServed(t, dir), newServed(t, dir)
+	var wg sync.WaitGroup
+	ids := make([]map[string]bool, 2)
+	for i, s := range []*served{one, two} {
+		ids[i] = map[string]bool{}
+		wg.Go(func() {
+			for n := range 20 {
+				put(t, dir, fmt.Sprintf("%d-%d", i, n), "x")
+				ids[i][s.must("snapshot", nil)["id"].(string)] = true
+			}
+		})
+	}
+	wg.Wait()
+	for i, s := range []*served{two, one} { // each finds what the other made
+		for id := range ids[i] {
+			if got := s.must("exists", map[string]any{"ids": []string{id}})["ids"].([]any); len(got) != 1 {
+				t.Errorf("snapshot %s of the other is not there", id)
+			}
+		}
+	}
+	if st := one.must("status", nil); st["pending"] != 0.0 {
+		t.Errorf("status %v", st)
+	}
+}

@@ -1,0 +1,347 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A place in which commands are run, beside a process that watches it or without.
+type ground struct {
+	t   *testing.T
+	dir string
+	env []string
+	run string // the runtime directory
+}
+
+func newGround(t *testing.T) *ground {
+	t.Helper()
+	dir, env := committed(t, 3)
+	run := t.TempDir()
+	if err := os.Chmod(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &ground{t: t, dir: dir, env: append(env, "XDG_RUNTIME_DIR="+run), run: run}
+}
+
+func (g *ground) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("program", args...)
+	cmd.Dir, cmd.Env = g.dir, append(os.Environ(), g.env...)
+	return cmd
+}
+
+// does runs a command, and returns what it prints and how it exits.
+func (g *ground) does(args ...string) (out, errs string, exit int) {
+	g.t.Helper()
+	cmd := g.command(args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		g.t.Fatal(err)
+	}
+	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+}
+
+func (g *ground) json(args ...string) map[string]any {
+	g.t.Helper()
+	out, errs, _ := g.does(append(args, "--json")...)
+	m := map[string]any{}
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		g.t.Fatalf("%v: %q %q: %v", args, out, errs, err)
+	}
+	return m
+}
+
+// A process that watches.
+type watcher struct {
+	*exec.Cmd
+	t     *testing.T
+	lines *bufio.Reader
+}
+
+func (g *ground) watch(args ...string) *watcher {
+	g.t.Helper()
+	w := &watcher{Cmd: g.command(append([]string{"watch"}, args...)...), t: g.t}
+	errs, err := w.StderrPipe()
+	if err == nil {
+		err = w.Start()
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = w.Process.Kill(); _ = w.Wait() })
+	w.lines = bufio.NewReader(errs)
+	if line, _ := w.lines.ReadString('\n'); !strings.Contains(line, "watching "+g.dir) {
+		g.t.Fatalf("it says %q", line)
+	}
+	return w
+}
+
+// ends waits until the process has ended by itself.
+func (w *watcher) ends() (exit int) {
+	w.t.Helper()
+	done := make(chan struct{})
+	go func() { _ = w.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		w.t.Fatal("it does not end")
+	}
+	return w.ProcessState.ExitCode()
+}
+
+// state is what status says of the process that watches.
+func (g *ground) state() map[string]any {
+	g.t.Helper()
+	m, _ := g.json("status")["watcher"].(map[string]any)
+	return m
+}
+
+func (g *ground) served() float64 {
+	g.t.Helper()
+	n, _ := g.state()["served"].(float64)
+	return n
+}
+
+// until waits for something.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for range 1000 {
+		if f() {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("it never happens: %s", what)
+}
+
+// settled waits until snapshots look only where something changed.
+func (g *ground) settled() {
+	g.t.Helper()
+	for range 500 {
+		g.does("snapshot")
+		st := g.state()
+		if st["watched"] == true {
+			return
+		}
+		if why := fmt.Sprint(st["why"]); strings.Contains(why, "not possible") {
+			g.t.Skipf("SKIPPED: nothing can be watched here: %s", why)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	g.t.Fatalf("it is not watched: %v", g.state())
+}
+
+func (g *ground) sockets() (names []string) {
+	list, _ := os.ReadDir(filepath.Join(g.run, "rewind"))
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+var changing = regexp.MustCompile(`"(id|elapsed_ms)":("[0-9a-f]+"|[0-9.]+)|[0-9a-f]{12}|\d+ms|born [0-9a-f]+`)
+
+// TestACommandSaysTheSameBesideAWatcher compares what commands print and how they exit.
+func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
+	t.Setenv("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+	t.Setenv("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+	one, two := newGround(t), newGround(t)
+	two.watch("--no-points")
+	two.settled()
+	one.does("snapshot")
+	if before := two.served(); before == 0 {
+		t.Fatal("nothing was served")
+	}
+	steps := []struct {
+		do   func(g *ground)
+		args []string
+	}{
+		{func(g *ground) { put(t, g.dir, "f0", "new") }, []string{"snapshot", "-m", "a label", "--json"}},
+		{func(g *ground) {}, []string{"snapshot"}},
+		{func(g *ground) {}, []string{"snapshot", "--json"}},
+		{func(g *ground) { os.Mkdir(filepath.Join(g.dir, "d"), 0o755); put(t, g.dir, "d/.GIT", "x") }, []string{"snapshot", "--json"}},
+		{func(g *ground) { os.Mkdir(filepath.Join(g.dir, "e"), 0o755); put(t, g.dir, "e/.GIT", "x") }, []string{"snapshot"}},
+		{func(g *ground) { put(t, g.dir, ".env", "secret") }, []string{"snapshot"}},
+		{func(g *ground) { exec.Command("git", "-C", g.dir, "config", "rewind.nonsense", "1").Run() }, []string{"snapshot", "--json"}},
+		{func(g *ground) { put(t, g.dir, "f1", "newer") }, []string{"run", "-m", "it", "--", "sh", "-c", "echo out; echo err >&2; exit 3"}},
+		{func(g *ground) { put(t, g.dir, "f1", "newest") }, []string{"snapshot", "--deadline", "1m"}},
+		{func(g *ground) { put(t, g.dir, "f2", "x") }, []string{"snapshot", "--layout", "tallow"}},
+		{func(g *ground) { put(t, g.dir, "f2", "y") }, []string{"-C", "d", "snapshot"}},
+		{func(g *ground) {}, []string{"snapshot", "--trigger", "undo"}},
+		{func(g *ground) {}, []string{"snapshot", "--deadline", "-1s"}},
+		{func(g *ground) {}, []string{"snapshot", "--layout", "nonsense"}},
+		{func(g *ground) { put(t, g.dir, "f2", "z") }, []string{"snapshot", "--deadline", "1ns", "--json"}},
+	}
+	for i, s := range steps {
+		var said [2]string
+		for k, g := range []*ground{one, two} {
+			s.do(g)
+			out, errs, exit := g.does(s.args...)
+			text := fmt.Sprintf("%s\n%s\n%d", out, errs, exit)
+			said[k] = changing.ReplaceAllString(strings.ReplaceAll(text, g.dir, "DIR"), "…")
+		}
+		if said[0] != said[1] {
+			t.Errorf("%d: %v: without a watcher\n%s\nand beside one\n%s", i, s.args, said[0], said[1])
+		}
+	}
+	if n := two.served(); n < 11 {
+		t.Errorf("%v were served", n)
+	}
+	if a, b := one.json("snapshot", "--dry-run")["tree"], two.json("snapshot", "--dry-run")["tree"]; a != b {
+		t.Errorf("trees %v and %v", a, b)
+	}
+	if out, _, exit := two.does("verify"); exit != 0 {
+		t.Errorf("verify: %s", out)
+	}
+}
+
+func TestAHookIsServedByTheProcessThatWatches(t *testing.T) {
+	g := newGround(t)
+	g.watch("--no-points")
+	g.settled()
+	before := g.served()
+	for i, event := range []string{"before", "after"} {
+		put(t, g.dir, "f0", fmt.Sprint("hook ", i))
+		cmd := g.command("hook", "generic", event)
+		cmd.Stdin = strings.NewReader(`{"session":"S","prompt_id":"p1","prompt":"do it"}`)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v %s", event, err, out)
+		}
+	}
+	if n := g.served() - before; n != 2 {
+		t.Errorf("%v of 2 hooks were served", n)
+	}
+	list := g.json("list", "--session", "S")["snapshots"].([]any)
+	if len(list) != 2 || !strings.Contains(fmt.Sprint(list), "do it") {
+		t.Errorf("recorded: %v", list)
+	}
+}
+
+func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
+	g := newGround(t)
+	g.watch("--quiet", "200ms")
+	count := func() int { return len(g.json("list", "--all")["snapshots"].([]any)) }
+	until(t, "the first point", func() bool { return count() == 1 })
+	until(t, "it is watched", func() bool { return g.state()["watched"] == true })
+	put(t, g.dir, "f0", "changed")
+	until(t, "a point of the change", func() bool { return count() == 2 })
+	newest := g.json("list", "--all")["snapshots"].([]any)[0]
+	if !strings.Contains(fmt.Sprint(newest), "trigger:watch") {
+		t.Errorf("%v", newest)
+	}
+	if reused := g.json("snapshot", "--dry-run")["reused"]; reused != true {
+		t.Error("it is not of what is there")
+	}
+}
+
+func TestOneProcessWatches(t *testing.T) {
+	g := newGround(t)
+	g.watch()
+	if _, errs, exit := g.does("watch"); exit != 1 || !strings.Contains(errs, "is watched already") {
+		t.Errorf("a second one: %d %s", exit, errs)
+	}
+	g.env = append(g.env, "REWIND_WATCH=false")
+	if _, errs, exit := g.does("watch"); exit != 1 || !strings.Contains(errs, "rewind.watch is false") {
+		t.Errorf("against the setting: %d %s", exit, errs)
+	}
+}
+
+func TestAWatchEndsWithoutATrace(t *testing.T) {
+	for what, end := range map[string]func(*ground, *watcher){
+		"SIGTERM": func(g *ground, w *watcher) { _ = w.Process.Signal(syscall.SIGTERM) },
+		"the directory goes": func(g *ground, w *watcher) {
+			until(g.t, "the directory goes", func() bool { return os.RemoveAll(g.dir) == nil }) // files may be made in it meanwhile
+		},
+		"another one has its name":      func(g *ground, w *watcher) { os.Rename(g.dir, g.dir+"-2"); os.Mkdir(g.dir, 0o755) },
+		"the runtime directory is gone": func(g *ground, w *watcher) { os.RemoveAll(filepath.Join(g.run, "rewind")) },
+	} {
+		g := newGround(t)
+		w := g.watch("--quiet", "100ms")
+		until(t, "it is at rest", func() bool { return len(g.json("list", "--all")["snapshots"].([]any)) == 1 })
+		end(g, w)
+		if exit := w.ends(); exit != 0 {
+			t.Errorf("%s: exit %d", what, exit)
+		}
+		if left := g.sockets(); len(left) > 0 {
+			t.Errorf("%s: it leaves %v", what, left)
+		}
+		if what == "the directory goes" {
+			if _, err := os.Lstat(g.dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the directory is there again: %v", err)
+			}
+		}
+	}
+}
+
+func TestAWatchEndsWhenNothingIsAskedForLong(t *testing.T) {
+	g := newGround(t)
+	w := g.watch("--no-points", "--idle", "300ms", "--quiet", "100ms")
+	if exit := w.ends(); exit != 0 || len(g.sockets()) > 0 {
+		t.Errorf("exit %d, left %v", exit, g.sockets())
+	}
+}
+
+func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
+	g := newGround(t)
+	g.does("snapshot")
+	if st := g.state(); st != nil || len(g.sockets()) > 0 {
+		t.Errorf("nobody asked for it: %v", st)
+	}
+	g.env = append(g.env, "REWIND_WATCH=true")
+	g.does("snapshot")
+	until(t, "a process watches", func() bool { return g.state() != nil })
+	pid := int(g.state()["pid"].(float64))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	put(t, g.dir, "f0", "served")
+	g.settled()
+	before := g.served()
+	if r := g.json("snapshot"); r["reused"] != true || g.served() != before+1 {
+		t.Errorf("%v, served %v", r, g.served())
+	}
+	if again := int(g.state()["pid"].(float64)); again != pid {
+		t.Errorf("processes %d and %d", pid, again)
+	}
+	_ = syscall.Kill(pid, syscall.SIGTERM)
+	until(t, "it ends", func() bool { return len(g.sockets()) == 0 })
+}
+
+func TestAServerOffersTheSocketWhileItWatches(t *testing.T) {
+	g := newGround(t)
+	g.env = append(g.env, "REWIND_WATCH=true")
+	s := serveAs(t, exec.Command("program", "serve", "--stdio"), g.dir, g.env...)
+	for range 500 {
+		s.must("snapshot", nil)
+		if s.must("status", nil)["watched"] == true {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	until(t, "the socket", func() bool { s.must("status", nil); return g.state() != nil })
+	if st := g.state(); st["command"] != "rewind serve" {
+		t.Errorf("%v", st)
+	}
+	before := g.served()
+	put(t, g.dir, "f0", "by a command")
+	if r := g.json("snapshot"); r["changed"] != 1.0 || g.served() != before+1 {
+		t.Errorf("%v, served %v", r, g.served()-before)
+	}
+	put(t, g.dir, "f0", "by the client")
+	if r := s.must("snapshot", nil); r["changed"] != 1.0 {
+		t.Errorf("%v", r)
+	}
+	s.in.Close()
+	if err := s.cmd.Wait(); err != nil || len(g.sockets()) > 0 {
+		t.Errorf("%v, left %v", err, g.sockets())
+	}
+}

@@ -1,0 +1,57 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func importCommand(a *app) *cobra.Command {
+	var opt engine.ImportOptions
+	c := cli.Command("import", "Take over the checkpoints of other systems, so that they stay when those drop them", cli.Nothing, func(c *cobra.Command, _ []string) error {
+		if err := cli.KindOf("--from", opt.From); err != nil {
+			return err
+		}
+		ctx, e, err := a.Open(c)
+		if err != nil {
+			return err
+		}
+		r, err := e.Import(ctx, &opt)
+		if err != nil {
+			return err
+		}
+		a.Progress.Clear()
+		a.PrintSkipped(r.Skipped)
+		if r.Bridge != nil {
+			show.Say(a.Err, "rewind: warning: %v\n", r.Bridge)
+		}
+		if a.JSON {
+			a.PrintJSON(wire.NewImported(r, opt.DryRun))
+		} else {
+			a.printImported(r, opt.DryRun)
+		}
+		if len(r.Skipped) > 0 {
+			return exit.ErrPartial
+		}
+		return cli.Also(r.Recovered, nil)
+	})
+	f := c.Flags()
+	f.StringVar(&opt.From, "from", "", "only of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
+	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would be imported, and write nothing")
+	return a.JSONFlag(c)
+}
+
+func (a *app) printImported(r *engine.Imported, dry bool) {
+	a.PrintSnapshots(r.Snapshots)
+	if dry {
+		show.Say(a.Err, "would import %s\n", show.Count(len(r.Snapshots), "checkpoint"))
+		return
+	}
+	show.Say(a.Err, "imported %s\n", show.Count(len(r.Snapshots), "checkpoint"))
+}

@@ -1,0 +1,211 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func listCommand(a *app) *cobra.Command {
+	var l show.Listing
+	c := cli.Command("list [-- PATH...]", "List snapshots with what each one changed, newest first", onlyPaths, func(c *cobra.Command, args []string) error {
+		if err := l.Check(args); err != nil {
+			return err
+		}
+		ctx, e, err := a.Open(c)
+		if err != nil {
+			return err
+		}
+		if l.Opt.Paths, err = a.Inside(args); err != nil {
+			return err
+		}
+		l.Opt.Skipped = func(n engine.Note) { a.PrintSkipped([]engine.Note{n}) }
+		if !l.Opt.All && !a.JSON && !l.Graph {
+			l.Opt.Wants = worthALine
+		}
+		l.Opt.Changes = true
+		if a.JSON {
+			return a.listJSON(ctx, e, &l)
+		}
+		return a.list(ctx, e, &l)
+	})
+	f := c.Flags()
+	f.BoolVar(&l.Opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
+	f.StringVar(&l.Opt.Session, "session", "", "only those of the conversation with this `id`")
+	f.StringVar(&l.Opt.Trigger, "trigger", "", "only those that this `word` caused: turn, prompt, …")
+	f.StringVar(&l.Opt.Grep, "grep", "", "only those of which a label or prompt has this `text`")
+	f.StringVar(&l.Since, "since", "", "only those from this `time` on: \"2 hours ago\", yesterday, 2026-11-21")
+	f.StringVar(&l.Until, "until", "", "only those up to this `time`")
+	f.IntVarP(&l.Opt.Limit, "limit", "n", 0, "at most `N` lines of snapshots; 0: all")
+	f.BoolVar(&l.Oneline, "oneline", false, "only the id and what it is, with what it changed")
+	f.BoolVar(&l.Graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
+	return a.JSONFlag(c)
+}
+
+// worthALine reports whether a snapshot has a line of its own in a list: somebody
+// recorded it on purpose, or gave it a label later. Of others there is a line for the
+// restore that took them.
+func worthALine(s *engine.Snapshot) bool { return !s.OfRestore() || s.Label() != "" }
+
+// onlyPaths is what a verb takes that has paths behind "--", and nothing before it.
+func onlyPaths(c *cobra.Command, args []string) error {
+	if n := c.ArgsLenAtDash(); n < 0 && len(args) > 0 || n > 0 {
+		return fmt.Errorf("%q is too much: paths stand behind --, as in: %s -- %s", args[0], c.CommandPath(), args[0])
+	} else if n == 0 && len(args) == 0 { // a list of paths that came out empty does not mean everything
+		return errors.New("no path stands behind --")
+	}
+	return nil
+}
+
+func (a *app) listJSON(ctx context.Context, e *engine.Engine, l *show.Listing) error {
+	list, err := e.List(ctx, &l.Opt)
+	if len(list) == 0 && err == nil {
+		err = l.Nowhere()
+	}
+	if err != nil && len(list) == 0 {
+		return err
+	}
+	m, other := show.MomentsOf(ctx, e)
+	a.PrintJSON(wire.NewList(list, m.Here, m.Ops, m.Pins))
+	return errors.Join(err, other) // of some the records are damaged
+}
+
+// page is how many snapshots are listed at once, so that the first are seen before
+// the others are read.
+const page = 256
+
+// list prints the list page by page.
+func (a *app) list(ctx context.Context, e *engine.Engine, l *show.Listing) error {
+	opt := l.Opt
+	if !opt.All && (opt.Limit == 0 || opt.Limit > page) {
+		opt.Limit = page / 4
+	}
+	first, err := e.List(ctx, &opt)
+	if err != nil && len(first) == 0 {
+		return err
+	}
+	m, other := show.MomentsOf(ctx, e)
+	err = errors.Join(err, other)
+	if m = m.Chosen(ctx, e, l); len(first)+len(m.Kept) == 0 && err == nil {
+		if err := l.Nowhere(); err != nil {
+			return err
+		}
+		a.printNone(l)
+		return nil
+	}
+	a.Progress.Clear()
+	printed := a.Paged(func(w io.Writer, how show.Look) error {
+		p := &show.Printer{W: w, M: m, L: l, Width: a.Width(), How: how, Left: l.Opt.Limit}
+		for list := first; ; {
+			if bad := p.Print(list); bad != nil {
+				return bad
+			}
+			if p.Full() {
+				return nil
+			}
+			if opt.All || len(list) < opt.Limit || len(list) == 0 {
+				p.Restores(time.Time{}) // what is older than the last snapshot
+				return nil
+			}
+			opt.Older, opt.Limit = list[len(list)-1].ID, page
+			var bad error
+			list, bad = e.List(ctx, &opt)
+			if err = errors.Join(err, bad); bad != nil && len(list) == 0 {
+				return nil
+			}
+		}
+	})
+	return errors.Join(printed, err) // of some the records are damaged
+}
+
+// printNone says why a list is empty, and what to do.
+func (a *app) printNone(l *show.Listing) {
+	switch {
+	case l.Opt.Session != "" && l.Opt.Grep+l.Opt.Trigger+l.Since+l.Until == "" && len(l.Opt.Paths) == 0:
+		show.Say(a.Err, "no snapshot of session %s; without --session all are listed\n", l.Opt.Session)
+	case l.Filtered():
+		fmt.Fprintln(a.Err, "no snapshot is like that; with fewer flags more are listed")
+	case l.Opt.All:
+		fmt.Fprintln(a.Err, "no snapshot yet; \"rewind snapshot\" records the state of all files")
+	case cli.LeftOut(a.Engine.Warnings()):
+		show.Say(a.Err, "no snapshot of %s in your own store yet; those in its git repository are not seen while git is left out; \"rewind snapshot\" records the state of all files\n", a.Engine.Root())
+	default:
+		show.Say(a.Err, "no snapshot of %s yet; \"rewind snapshot\" records the state of all files, \"rewind list --all\" shows those of other worktrees and systems\n", a.Engine.Root())
+	}
+}
+
+func showCommand(a *app) *cobra.Command {
+	c := a.InWorktree("show ID", "Show one snapshot and what it changed", cli.Takes(1, 1, "rewind show @"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		s, err := e.Resolve(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		before, err := e.Before(ctx, s)
+		if err != nil {
+			return err
+		}
+		d, err := e.Diff(ctx, before, s, nil)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.PrintJSON(wire.NewShown(s, d.Changes))
+			return nil
+		}
+		a.printRecord(s)
+		fmt.Fprintln(a.Out)
+		a.PrintNames(d.Changes)
+		return nil
+	})
+	return a.JSONFlag(c)
+}
+
+func (a *app) printRecord(s *engine.Snapshot) {
+	line := func(name, value string) {
+		if value != "" {
+			show.Say(a.Out, "%-9s %s\n", name, value)
+		}
+	}
+	line("snapshot", s.ID.String())
+	line("tree", s.Tree.String())
+	if !s.Overlay.IsZero() {
+		line("overlay", s.Overlay.String()+" (what a git tree cannot hold, and ignored files: in rewind's own store alone)")
+	}
+	line("time", s.Time.Local().Format(time.RFC3339Nano))
+	line("branch", s.Branch)
+	line("head", s.Head.String())
+	if s.Where != "." {
+		line("worktree", s.Where)
+	}
+	if s.Source != nil {
+		line("source", s.Source.Kind+" "+s.Source.Ref)
+		line("commit", s.Source.Commit.String())
+	}
+	for _, p := range s.Points {
+		line("label", show.OneLine(p.Label))
+		line("session", show.OneLine(p.Session))
+		line("entry", show.OneLine(p.Entry))
+		if show.ByRestore(p) {
+			line("taken", "by a restore, before it changed files")
+		} else {
+			line("trigger", show.OneLine(p.Trigger))
+		}
+		line("agent", show.OneLine(p.Agent))
+		line("prompt", show.OneLine(p.Prompt))
+	}
+	for _, n := range s.Skipped {
+		line(show.LeftOutWord(n), show.Quote(n.Path)+": "+n.Reason)
+	}
+	for _, gap := range wire.Gaps(s) {
+		line("limit", gap)
+	}
+}

@@ -1,0 +1,53 @@
+package history
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+)
+
+func logCommand(a *app) *cobra.Command {
+	var limit int
+	var patch bool
+	c := cli.Command("log PATH", "List the snapshots that changed a file or directory, also under the name it had before", cli.Takes(1, 1, "rewind log README.md"), func(c *cobra.Command, args []string) error {
+		if limit < 0 {
+			return exit.Usagef("--limit %d is negative", limit)
+		}
+		if patch && a.JSON {
+			return exit.Usagef("%s: --patch and --json exclude one another", c.Name())
+		}
+		ctx, e, err := a.Open(c)
+		if err != nil {
+			return err
+		}
+		name, err := a.Named(args[0])
+		if err != nil {
+			return err
+		}
+		log, err := e.Log(ctx, name, limit)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.PrintJSON(wire.NewLog(name, log))
+			return nil
+		}
+		m, err := show.MomentsOf(ctx, e)
+		if err != nil {
+			return err
+		}
+		a.Progress.Clear()
+		return a.Paged(func(w io.Writer, how show.Look) error {
+			p := &show.Printer{W: w, M: m, L: &show.Listing{}, Width: a.Width(), How: how}
+			return p.Log(ctx, e, log, patch)
+		})
+	})
+	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most `N` snapshots; 0: all")
+	c.Flags().BoolVarP(&patch, "patch", "p", false, "with what each one changed, as diff shows it")
+	return a.JSONFlag(c)
+}

@@ -1,0 +1,165 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/record"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func statusCommand(a *app) *cobra.Command {
+	c := a.InWorktree("status", "Show the store, what was left out, and what is unfinished", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
+		st, err := e.Status(ctx)
+		if err != nil {
+			return err
+		}
+		w := record.State(ctx, a.App)
+		if w != nil {
+			st.Watched, st.Unwatched = w.Used()
+		}
+		if a.JSON {
+			a.PrintJSON(struct {
+				wire.Status
+				Watcher *record.Watching `json:"watcher,omitempty"`
+			}{wire.NewStatus(st), w})
+			return nil
+		}
+		a.printStatus(st)
+		show.Say(a.Out, "watched    %s\n", w.Sentence(e))
+		return nil
+	})
+	return a.JSONFlag(c)
+}
+
+func (a *app) printStatus(st *engine.Status) {
+	kind := "without git"
+	switch {
+	case st.Git:
+		kind = "git repository"
+	case cli.LeftOut(st.Warnings):
+		kind = "git is left out"
+	}
+	show.Say(a.Out, "worktree   %s (%s)\n", st.Root, kind)
+	if st.StoreBytes == 0 {
+		fmt.Fprintln(a.Out, "store      none yet: \"rewind snapshot\" makes it")
+		return
+	}
+	show.Say(a.Out, "store      %s, %s, %s\n", st.Store, show.Size(st.StoreBytes), show.Count(int(st.Objects), "object"))
+	a.printCost(st)
+	others := ""
+	if st.Total > st.Snapshots {
+		others = fmt.Sprintf(" (and %d of other worktrees)", st.Total-st.Snapshots)
+	}
+	show.Say(a.Out, "snapshots  %d%s\n", st.Snapshots, others)
+	if !st.Recorded.IsZero() {
+		show.Say(a.Out, "last       %s, recorded %s\n", st.Recorded.Short(), show.Age(time.Since(st.RecordedTime)))
+	}
+	if !st.Here.IsZero() && st.Here != st.Recorded {
+		show.Say(a.Out, "here       %s: the files were restored to it, and nothing was recorded since\n", st.Here.Short())
+	}
+	if st.Snapshots > 0 {
+		fmt.Fprintln(a.Out, "changed    not looked for here: \"rewind diff --stat\" tells what changed since")
+	}
+	show.Say(a.Out, "history    %s to undo, %d to redo\n", show.Count(st.Undo, "restore"), st.Redo)
+	show.Say(a.Out, "ignored    %s\n", ignoredFiles(st.Ignored))
+	for _, n := range st.Skipped {
+		show.Say(a.Out, "%-10s %s: %s\n", show.LeftOutWord(n), show.Quote(n.Path), n.Reason)
+	}
+	if len(st.Exposed) > 0 {
+		show.Say(a.Out, "secrets    %s in git objects (rewind purge removes them; git config rewind.secrets builtin keeps such files out from then on)\n", show.Paths(st.Exposed))
+	}
+	for _, n := range st.Lost {
+		show.Say(a.Out, "not whole  %s: %s\n", n.Path[:min(len(n.Path), 12)], show.OneLine(n.Reason))
+	}
+	if st.Pending > 0 {
+		show.Say(a.Out, "pending    %s not in git yet (rewind sync tries again)\n", show.Count(st.Pending, "snapshot"))
+	}
+	if op := st.Unfinished; op != nil {
+		show.Say(a.Out, "unfinished %s of %s begun %s: %s\n", op.Kind, op.To.Short(), op.Started.Local().Format(time.DateTime), nextOf(op))
+	}
+}
+
+// nextOf says what becomes of an operation that was interrupted. An undo is only
+// finished by another undo; redo takes it back.
+func nextOf(op *engine.Operation) string {
+	if op.Kind == "undo" {
+		return "the next command finishes it, also rewind undo; rewind redo takes it back"
+	}
+	return "the next command finishes it, rewind undo takes it back"
+}
+
+// printCost says what history costs on the disk.
+func (a *app) printCost(st *engine.Status) {
+	text := show.Size(st.StoreBytes) + " in the store"
+	if st.Git {
+		text += ", about " + show.Size(st.GitBytes) + " in git (the files that rewind wrote there; what git has packed since is not counted)"
+	}
+	if st.FreeBytes != nil {
+		text += "; " + show.Size(*st.FreeBytes) + " of the disk are free"
+	}
+	show.Say(a.Out, "cost       %s\n", text)
+	switch {
+	case st.FreeBytes != nil && *st.FreeBytes == 0:
+		show.Say(a.Out, "           the disk is full, and nothing can be recorded: make room; later, %s\n", cli.LessCost)
+	case st.Much:
+		show.Say(a.Out, "           that is more than a tenth: %s\n", cli.LessCost)
+	}
+}
+
+// ignoredFiles says which ignored files are not recorded.
+func ignoredFiles(setting string) string {
+	switch setting {
+	case "none":
+		return "not recorded, but what rewind.include names"
+	case "all":
+		return "all recorded"
+	}
+	return "recorded; but not in ignored directories, above 1 MiB, object files, or where a directory has more than 32 (rewind.ignored, rewind.include)"
+}
+
+func verifyCommand(a *app) *cobra.Command {
+	c := a.InWorktree("verify", "Read back everything that snapshots need and compare it with its ids", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
+		v, err := e.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		a.Progress.Clear()
+		for _, d := range v.Damaged {
+			show.Say(a.Err, "damaged: %s (snapshot %s, %s): %s\n", d.ID, d.Snapshot.Short(), show.Quote(d.Path), d.Reason)
+		}
+		for _, d := range v.Unread {
+			show.Say(a.Err, "not read: %s (snapshot %s, %s): %s\n", d.ID, d.Snapshot.Short(), show.Quote(d.Path), d.Reason)
+		}
+		if a.JSON {
+			a.PrintJSON(v)
+		} else {
+			show.Say(a.Out, "%s, %s, %s read: %s\n", show.Count(v.Snapshots, "snapshot"), show.Count(v.Objects, "object"), show.Size(v.Bytes), verdict(len(v.Damaged)))
+			if v.Promised > 0 {
+				show.Say(a.Out, "%s never fetched: the partial clone's remote has promised them\n", show.Count(v.Promised, "object"))
+			}
+		}
+		if len(v.Damaged) > 0 {
+			return exit.ErrDamageFound
+		}
+		if len(v.Unread) > 0 {
+			return exit.ErrPartial
+		}
+		return nil
+	})
+	return a.JSONFlag(c)
+}
+
+func verdict(damaged int) string {
+	if damaged == 0 {
+		return "all whole"
+	}
+	return show.Count(damaged, "object") + " damaged"
+}

@@ -1,0 +1,105 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+func storesCommand(a *app) *cobra.Command {
+	var remove string
+	var yes bool
+	c := cli.Command("stores", "List the stores of directories without git, and remove those that nobody needs", cli.Nothing, func(c *cobra.Command, _ []string) error {
+		s, list, err := engine.Stores(c.Context(), os.Getenv)
+		if err != nil {
+			return err
+		}
+		if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit}); err == nil { // it needs none
+			a.PrintBisect(c.Context(), e)
+			_ = e.Close()
+		}
+		if c.Flags().Changed("remove") {
+			return a.removeStore(c.Context(), s, list, remove, yes)
+		}
+		if a.JSON {
+			a.PrintJSON(wire.NewStores(list))
+			return nil
+		}
+		a.printStores(list)
+		return nil
+	})
+	c.Flags().StringVar(&remove, "remove", "", "remove the store with this `id`, or of this directory, and all its history; --force if something is at the directory's path")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return a.JSONFlag(c)
+}
+
+func (a *app) printStores(list []engine.Store) {
+	for _, st := range list {
+		show.Say(a.Out, "%s\n", st.ID)
+		if st.Directory != "" {
+			show.Say(a.Out, "  directory  %s (%s)\n", show.Quote(engine.Path(st.Directory)), stateOf[st.State])
+		} else {
+			fmt.Fprintln(a.Out, "  directory  not known")
+		}
+		show.Say(a.Out, "  size       %s\n", show.Size(st.Bytes))
+		switch {
+		case st.Err != nil:
+			show.Say(a.Out, "  damaged    %v\n", st.Err)
+		case st.Snapshots == 0:
+			fmt.Fprintln(a.Out, "  snapshots  none")
+		default:
+			show.Say(a.Out, "  snapshots  %d, the last %s\n", st.Snapshots, show.Age(time.Since(st.Last)))
+		}
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Out, "no stores: they are made where a directory without git is recorded")
+	}
+}
+
+// stateOf says what became of a store's directory.
+var stateOf = map[string]string{
+	engine.Stands:  "it is there",
+	engine.Gone:    "it is not there any more",
+	engine.Another: "another directory is there now",
+	engine.Passed:  "it is a git repository now, and has this history too",
+	engine.Unknown: "it cannot be looked at",
+}
+
+// removeStore removes a store, after asking where a person is there to ask.
+func (a *app) removeStore(ctx context.Context, s *engine.Shelf, list []engine.Store, name string, yes bool) error {
+	st, err := engine.ChooseStore(list, name)
+	if err != nil {
+		return err
+	}
+	if err := st.Removable(a.Force); err != nil {
+		return err
+	}
+	if !yes {
+		if !a.Interactive() || a.JSON {
+			return exit.Usagef("this removes the history of %s for good: say --yes", show.Quote(engine.Path(st.Directory)))
+		}
+		a.printStores([]engine.Store{st})
+		fmt.Fprint(a.Err, "Remove this history for good? [y/N] ")
+		if err := a.SaysYes(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.Remove(st, a.Force); err != nil {
+		return err
+	}
+	if a.JSON {
+		a.PrintJSON(map[string]any{"removed": wire.NewStores([]engine.Store{st}).Stores[0]})
+	} else {
+		show.Say(a.Out, "removed %s, gave back %s\n", st.ID, show.Size(st.Bytes))
+	}
+	return nil
+}

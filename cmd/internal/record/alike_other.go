@@ -1,0 +1,5 @@
+//go:build !unix
+
+package record
+
+func powers() map[string]string { return nil }

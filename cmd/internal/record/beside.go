@@ -1,0 +1,327 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
+	"github.com/seed-82afce7a/rewind/cmd/internal/process"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/visible"
+)
+
+// A process that watches a worktree takes snapshots of it for others, which ask over
+// a private socket (docs/decisions/0028-socket.md). Whatever goes wrong with that,
+// the one that asked does the work itself.
+
+// The things that may be asked for.
+const (
+	askSnapshot = "snapshot" // what the command snapshot prints
+	askPoint    = "point"    // what the command run prints
+	askHook     = "hook"     // the work of a hook
+	askState    = "state"    // whether the worktree is watched
+)
+
+// An asked is one request.
+type asked struct {
+	What  string
+	Dir   string            // where the work is to be done
+	Alike map[string]string // in what both processes have to be equal
+	Path  string            // where filters are looked for
+
+	JSON     bool
+	Warnings bool // of a point: also those of the worktree
+	Options  engine.SnapshotOptions
+	Seconds  float64 // until the deadline; 0: none
+
+	Task  json.RawMessage // of a hook
+	Tools string
+	Form  string
+}
+
+// An answered is what there is to say about a request. Before it comes the word that
+// the request was accepted.
+type answered struct {
+	Accepted bool   `json:",omitempty"`
+	Refused  string `json:",omitempty"` // why not
+
+	Done     bool   `json:",omitempty"` // the work was done
+	Out, Err string `json:",omitempty"` // what the command is to print
+	Exit     int    `json:",omitempty"`
+
+	State *Watching `json:",omitempty"`
+}
+
+// A Watching is what is known of the process that watches.
+type Watching struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`          // "rewind watch" or "rewind serve"
+	Watched bool   `json:"watched"`          // the next snapshot looks only where something changed
+	Why     string `json:"why,omitempty"`    // it does not
+	Unused  string `json:"unused,omitempty"` // why commands like this one do their work themselves
+	Served  int64  `json:"served"`           // requests
+}
+
+// Used reports whether the next snapshot is one that looks only where something
+// changed, and if not, why.
+func (w *Watching) Used() (yes bool, why string) {
+	if w.Unused != "" {
+		return false, "not used from here: " + w.Unused
+	}
+	return w.Watched, w.Why
+}
+
+// Sentence says whether a worktree is watched, and why not.
+func (w *Watching) Sentence(e *engine.Engine) string {
+	if w == nil {
+		if _, never := e.Watching(); never {
+			return "no: rewind.watch is false"
+		}
+		if place, err := socket.Open(os.Getenv, false); err == nil {
+			_ = place.Close()
+		} else if errors.Is(err, socket.ErrUnable) {
+			return "no: " + err.Error()
+		}
+		return "no: \"rewind watch\" does so; with rewind.watch = true the next snapshot begins it"
+	}
+	by := fmt.Sprintf("by process %d (%s)", w.PID, w.Command)
+	switch yes, why := w.Used(); {
+	case yes:
+		return by + ": snapshots look only where something changed"
+	case why != "":
+		return by + ": snapshots look at everything: " + why
+	default:
+		return by + ": the next snapshot looks at everything"
+	}
+}
+
+// errUnanswered is why somebody does without the socket.
+var errUnanswered = errors.New("no answer that can be used")
+
+// request sends a request to the process that watches a directory, and returns when that
+// has accepted it. The caller closes the connection.
+func (a *app) request(ctx context.Context, dir string, q *asked) (*socket.Conn, error) {
+	if os.Getenv("REWIND_WATCH") == "false" {
+		return nil, socket.ErrNone
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if q.Dir, err = filepath.EvalSymlinks(abs); err != nil {
+		return nil, err
+	}
+	place, err := socket.Open(os.Getenv, false)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	conn, err := socket.Dial(ctx, place, q.Dir, program())
+	if err != nil {
+		return nil, err
+	}
+	q.Alike, q.Path = a.alike(), os.Getenv("PATH")
+	request, err := json.Marshal(q)
+	if err == nil {
+		err = conn.Send(request)
+	}
+	var first answered
+	if err == nil {
+		first, err = heard(conn)
+	}
+	switch {
+	case err != nil:
+	case first.Refused != "":
+		err = fmt.Errorf("%w: %s", errUnanswered, first.Refused)
+	case !first.Accepted:
+		err = errUnanswered
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// heard reads one answer.
+func heard(conn *socket.Conn) (out answered, err error) {
+	p, err := conn.Next()
+	if err == nil && json.Unmarshal(p, &out) != nil {
+		err = errUnanswered
+	}
+	return out, err
+}
+
+// beside has a snapshot taken by the process that watches. Done is false where there
+// is none, or anything went wrong: then it is as if nobody had been asked.
+func (a *app) beside(ctx context.Context, q *asked) (done bool, err error) {
+	conn, err := a.request(ctx, a.Dir, q)
+	if err != nil {
+		return false, nil
+	}
+	defer conn.Close()
+	out, err := heard(conn)
+	if err != nil || ctx.Err() != nil || !sound(q, &out) {
+		return false, nil
+	}
+	printLines(a.Err, out.Err)
+	if !out.Done {
+		return false, nil
+	}
+	a.Told = q.JSON
+	printLines(a.Out, out.Out)
+	if out.Exit == exit.Partial {
+		return true, exit.ErrPartial
+	}
+	return true, nil
+}
+
+// printLines prints what another process has made for this one to print.
+func printLines(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		_, _ = io.WriteString(w, visible.Line(strings.TrimSuffix(line, "\n"))+"\n")
+	}
+}
+
+// sound reports whether an answer is one to such a request.
+func sound(q *asked, out *answered) bool {
+	switch {
+	case !out.Done:
+		return out.Out == "" && out.Exit == 0
+	case out.Exit != exit.Done && out.Exit != exit.Partial:
+		return false
+	case q.What == askPoint:
+		return out.Out == ""
+	case q.JSON:
+		return json.Valid([]byte(out.Out)) && strings.HasPrefix(out.Out, "{")
+	}
+	return out.Out != ""
+}
+
+// State asks what watches the worktree; nil if nothing does.
+func State(ctx context.Context, c *cli.App) *Watching {
+	a := &app{c}
+	conn, err := a.request(ctx, a.Dir, &asked{What: askState})
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	out, err := heard(conn)
+	if err != nil {
+		return nil
+	}
+	return out.State
+}
+
+// A hookTask is the work of a hook that another process does. Its lines are read from
+// it. If that comes to an early end the work is begun anew by a process of the hook's
+// own.
+type hookTask struct {
+	conn  *socket.Conn
+	rest  []byte
+	ended bool
+	again func() (io.ReadCloser, error)
+	then  io.ReadCloser
+}
+
+const (
+	hookEnd     = "end" // is said when the work of a hook is done
+	hookLineMax = 32 << 10
+)
+
+// besideHook gives the work of a hook to the process that watches.
+func (h *hooking) besideHook(task []byte) (io.ReadCloser, error) {
+	var ev hook.Event
+	if err := json.Unmarshal(task, &ev); err != nil {
+		return nil, err
+	}
+	q := &asked{What: askHook, Task: task, Tools: h.getenv("REWIND_HOOK_TOOLS"), Form: h.form}
+	conn, err := h.app.request(context.Background(), ev.Dir, q)
+	if err != nil {
+		return nil, err
+	}
+	return &hookTask{conn: conn, again: func() (io.ReadCloser, error) { return h.ownTask(task) }}, nil
+}
+
+// Read reads lines.
+func (t *hookTask) Read(p []byte) (int, error) {
+	for t.then == nil && len(t.rest) == 0 {
+		if t.ended {
+			return 0, io.EOF
+		}
+		said, err := t.conn.Next()
+		if err == nil && string(said) != hookEnd && (len(said) > hookLineMax || said[len(said)-1] != '\n') {
+			err = errUnanswered
+		}
+		switch {
+		case err != nil:
+			_ = t.conn.Close()
+			if t.then, err = t.again(); err != nil {
+				return 0, err
+			}
+		case string(said) == hookEnd:
+			t.ended = true
+		default:
+			t.rest = said
+		}
+	}
+	if t.then != nil {
+		return t.then.Read(p)
+	}
+	n := copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+// Close leaves the work to who does it.
+func (t *hookTask) Close() error {
+	if t.then != nil {
+		return t.then.Close()
+	}
+	return t.conn.Close()
+}
+
+// idleAfter is how long a process that a snapshot has started waits for the next one.
+const idleAfter = "15m"
+
+// startWatcher starts a process that watches, where rewind.watch asks for one and
+// there is none.
+func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
+	if always, _ := e.Watching(); !always || a.Self == "" {
+		return
+	}
+	place, err := socket.Open(os.Getenv, true)
+	if err != nil {
+		return
+	}
+	defer place.Close()
+	if conn, err := socket.Dial(ctx, place, e.Root(), program()); err == nil {
+		_ = conn.Close() // it was asked, and refused
+		return
+	}
+	file, err := os.Executable()
+	if err != nil {
+		return
+	}
+	cmd := exec.Command(file)
+	cmd.Args = []string{a.Self, "-C", e.Root()}
+	for flag, set := range map[string]bool{"--force": a.Force, "--no-git": a.NoGit} {
+		if set {
+			cmd.Args = append(cmd.Args, flag)
+		}
+	}
+	cmd.Args = append(cmd.Args, "watch", "--no-points", "--idle", idleAfter)
+	cmd.Dir, cmd.SysProcAttr = "/", process.Alone()
+	if cmd.Start() == nil {
+		_ = cmd.Process.Release()
+	}
+}

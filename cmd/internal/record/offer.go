@@ -1,0 +1,226 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// An Offer is the socket by which other processes have their snapshots taken by this
+// one, which watches the worktree.
+type Offer struct {
+	app     *app
+	kept    *Keeper
+	command string // who offers
+	Root    string
+	alike   map[string]string
+	asked   atomic.Int64 // when something was last asked for, in nanoseconds since 1970
+	served  atomic.Int64 // requests
+	ended   chan struct{}
+
+	listener *socket.Listener
+	stop     context.CancelFunc
+}
+
+// NewOffer begins to serve a worktree. It fails if another process does.
+func NewOffer(ctx context.Context, c *cli.App, k *Keeper, e *engine.Engine) (*Offer, error) {
+	place, err := socket.Open(os.Getenv, true)
+	if err != nil {
+		return nil, err
+	}
+	flags := &app{&cli.App{Stdio: c.Stdio, Force: c.Force, NoGit: c.NoGit}}
+	o := &Offer{app: flags, kept: k, command: "rewind " + c.Verb, Root: e.Root(), alike: flags.alike(), ended: make(chan struct{})}
+	if o.listener, err = socket.Listen(place, o.Root, program()); err != nil {
+		return nil, err
+	}
+	o.asked.Store(time.Now().UnixNano())
+	ctx, o.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(o.ended)
+		o.listener.Serve(ctx, o.handle)
+	}()
+	return o, nil
+}
+
+// Stands reports whether clients can reach the socket.
+func (o *Offer) Stands() bool { return o != nil && o.listener.Stands() }
+
+// Close stops what is under way for others, who then do it themselves.
+func (o *Offer) Close() {
+	if o == nil {
+		return
+	}
+	o.stop()
+	<-o.ended
+	_ = o.listener.Close()
+}
+
+// handle carries out one request.
+func (o *Offer) handle(ctx context.Context, r *socket.Request) {
+	var q asked
+	if json.Unmarshal(r.Body, &q) != nil {
+		return
+	}
+	say := func(out answered) error {
+		p, err := json.Marshal(out)
+		if err == nil {
+			err = r.Say(p)
+		}
+		return err
+	}
+	why := o.refusal(&q)
+	if q.What == askState {
+		_ = say(answered{Accepted: true})
+		_ = say(answered{Done: true, State: o.state(why)})
+		return
+	}
+	if why != "" {
+		_ = say(answered{Refused: why})
+		return
+	}
+	if say(answered{Accepted: true}) != nil {
+		return
+	}
+	o.asked.Store(time.Now().UnixNano())
+	o.served.Add(1)
+	switch q.What {
+	case askSnapshot, askPoint:
+		ctx, cancel := r.Attended(ctx)
+		defer cancel()
+		_ = say(o.take(ctx, &q))
+	case askHook:
+		o.work(ctx, r, &q)
+	}
+	o.asked.Store(time.Now().UnixNano())
+}
+
+// refusal says why a request is not for this process; "" if it is.
+func (o *Offer) refusal(q *asked) string {
+	if names := differences(o.alike, q.Alike); len(names) > 0 {
+		return strings.Join(names, ", ") + ": not as where it was started"
+	}
+	if mine := os.Getenv("PATH"); q.Path != mine && programIn(q.Path, "git") != programIn(mine, "git") {
+		return "PATH: there it leads to another git"
+	}
+	if rel, err := filepath.Rel(o.Root, q.Dir); err != nil || !filepath.IsLocal(rel) {
+		return "another directory"
+	}
+	return ""
+}
+
+func (o *Offer) state(unused string) *Watching {
+	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load()}
+	w.Watched, w.Why = o.kept.Watch.State()
+	return w
+}
+
+// turnWait is how long a request waits for another one. Who asks may as well do the
+// work.
+const turnWait = 250 * time.Millisecond
+
+// options are those with which a client would open the worktree.
+func (o *Offer) options(q *asked, recovered func(*engine.Restored)) *engine.Options {
+	getenv := func(name string) string {
+		if name == "PATH" {
+			return q.Path
+		}
+		return os.Getenv(name)
+	}
+	return &engine.Options{Force: o.app.Force, NoGit: o.app.NoGit, Recovered: recovered, Getenv: getenv}
+}
+
+// open opens the worktree for a request, if it is still the one that is served. The
+// caller calls done.
+func (o *Offer) open(ctx context.Context, dir string, opt *engine.Options) (e *engine.Engine, done func(), err error) {
+	if err := o.kept.Begin(ctx, turnWait); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			o.kept.End()
+		}
+	}()
+	if e, err = o.kept.Reopen(ctx, dir, opt); err != nil {
+		return nil, nil, err
+	}
+	if e.Root() != o.Root {
+		return nil, nil, fmt.Errorf("%s belongs to %s", dir, e.Root())
+	}
+	if _, never := e.Watching(); never {
+		return nil, nil, fmt.Errorf("rewind.watch is false")
+	}
+	return e, o.kept.End, nil
+}
+
+// take takes a snapshot for a client. Where it fails the client takes it itself, and
+// is told why, in its own words.
+func (o *Offer) take(ctx context.Context, q *asked) answered {
+	if q.Seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cli.Duration(q.Seconds, time.Second))
+		defer cancel()
+	}
+	var out, errs, recovered bytes.Buffer
+	first := &app{&cli.App{Stdio: cli.Stdio{Err: &recovered}}}
+	b := &app{&cli.App{Stdio: cli.Stdio{Out: &out, Err: &errs}, JSON: q.JSON}}
+	begun := time.Now()
+	e, done, err := o.open(ctx, q.Dir, o.options(q, first.PrintRecovered))
+	if err == nil {
+		defer done()
+		if q.What == askPoint {
+			err = b.point(ctx, e, &q.Options, q.Warnings)
+		} else {
+			b.PrintWarnings(e)
+			b.PrintBisect(ctx, e)
+			err = b.snapshot(ctx, e, &q.Options, begun)
+		}
+	}
+	code := exit.Code(err)
+	if err != nil && code != exit.Partial {
+		return answered{Err: recovered.String()}
+	}
+	return answered{Done: true, Out: out.String(), Err: recovered.String() + errs.String(), Exit: code}
+}
+
+// work does the work of a hook. It goes on when the hook is gone, and comes to its end
+// before this process does.
+func (o *Offer) work(ctx context.Context, r *socket.Request, q *asked) {
+	h := hooking{app: o.app, form: q.Form, open: func(ctx context.Context, dir string, opt *engine.Options) (*engine.Engine, func(), error) {
+		opt = o.options(q, opt.Recovered)
+		if e, done, err := o.open(ctx, dir, opt); err == nil {
+			return e, done, nil
+		}
+		return openAlone(ctx, dir, opt)
+	}}
+	getenv := func(name string) string {
+		if name == "REWIND_HOOK_TOOLS" {
+			return q.Tools
+		}
+		return os.Getenv(name)
+	}
+	w := hook.Worker{Getenv: getenv, Output: saying{r}, Take: h.take}
+	if w.Work(context.WithoutCancel(ctx), q.Task) == nil {
+		_ = r.Say([]byte(hookEnd))
+	}
+}
+
+// saying writes what a client is told.
+type saying struct{ *socket.Request }
+
+// Write says it at once.
+func (s saying) Write(p []byte) (int, error) { return len(p), s.Say(p) }
+
+// OfferEvery is how often a place is looked for that another process has taken.
+const OfferEvery = 2 * time.Second

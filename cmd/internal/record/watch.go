@@ -1,0 +1,267 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A watch is a process that keeps a worktree in sight: it takes a point whenever
+// nothing has changed for a while, and snapshots for other commands.
+type watch struct {
+	*Keeper
+	app      *app
+	quiet    time.Duration
+	idle     time.Duration // how long it waits for something to do; 0: for ever
+	noPoints bool
+
+	root    string
+	key     string // of the worktree as it was found
+	offer   *Offer
+	offered time.Time // when that was last tried
+
+	mu   sync.Mutex // guards what follows
+	said map[string]bool
+
+	looked time.Time     // when the files were looked at last
+	took   time.Duration // and how long that took
+	seen   time.Time     // what was done before that is in a point
+}
+
+func watchCommand(a *app) *cobra.Command {
+	w := watch{app: a, Keeper: NewKeeper(), said: map[string]bool{}}
+	c := cli.Command("watch", "Watch the files: a snapshot whenever nothing has changed for a while, and fast ones for other commands", cli.Nothing, func(c *cobra.Command, _ []string) error {
+		if w.quiet < quietLeast {
+			return exit.Usagef("--quiet %v is less than %v", w.quiet, quietLeast)
+		}
+		ctx, err := a.Begin(c)
+		if err != nil {
+			return err
+		}
+		return w.run(ctx)
+	})
+	f := c.Flags()
+	f.DurationVar(&w.quiet, "quiet", 2*time.Second, "how long nothing has to change before a snapshot is taken")
+	f.BoolVar(&w.noPoints, "no-points", false, "take no snapshots but those that other commands ask for")
+	f.DurationVar(&w.idle, "idle", 0, "end after this `duration` in which nothing was to be done (default: never)")
+	return c
+}
+
+const (
+	quietLeast = 100 * time.Millisecond
+
+	// Where something changes all the time a point is taken after so many times what
+	// would have to be quiet.
+	restless = 30
+
+	// Where nothing can be watched, looking at everything is one part in so many of the
+	// time.
+	unwatchedShare = 50
+)
+
+// run watches until it is told to end, or the directory is gone.
+func (w *watch) run(ctx context.Context) error {
+	defer w.Keeper.Close(ctx)
+	w.app.LivesOn()
+	w.Watch.Any = true
+	e, err := w.Reopen(ctx, w.app.Dir, &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, Recovered: w.app.PrintRecovered})
+	if err != nil {
+		return err
+	}
+	if _, never := e.Watching(); never {
+		return errors.New("rewind.watch is false: nothing is watched")
+	}
+	w.app.PrintWarnings(e)
+	w.root = e.Root()
+	if w.key, err = socket.Key(w.root); err != nil {
+		return err
+	}
+	release, err := claim(w.root)
+	if err != nil {
+		return err
+	}
+	defer release()
+	w.Watch.Missed = func(what string) { w.missed(ctx, what) }
+	defer func() { w.offer.Close() }()
+	w.serve(ctx, e)
+	what := "a snapshot whenever nothing has changed for " + w.quiet.String()
+	if w.noPoints {
+		what = "snapshots only when a command asks for one"
+	}
+	show.Say(w.app.Err, "rewind: watching %s: %s\n", w.root, what)
+	return w.loop(ctx)
+}
+
+// claim makes this the only process of its command that watches a worktree.
+func claim(root string) (release func(), err error) {
+	place, err := socket.Open(os.Getenv, true)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	release, err = place.Claim(root, "watch")
+	if errors.Is(err, socket.ErrTaken) {
+		return nil, fmt.Errorf("%s is watched already by another process", root)
+	}
+	return release, err
+}
+
+// serve offers the socket, where no other process does.
+func (w *watch) serve(ctx context.Context, e *engine.Engine) {
+	w.offered = time.Now()
+	offer, err := NewOffer(ctx, w.app.App, w.Keeper, e)
+	if err == nil {
+		w.offer = offer
+	} else if !errors.Is(err, socket.ErrTaken) {
+		w.once("commands cannot ask for snapshots here: " + err.Error())
+	}
+}
+
+// loop does what is to be done until nothing is any more.
+func (w *watch) loop(ctx context.Context) error {
+	begun := time.Now()
+	for tick := time.NewTimer(0); ; tick.Reset(min(w.quiet, time.Second) / 4) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if key, err := socket.Key(w.root); err != nil || key != w.key {
+			return nil // it is gone, or another one
+		}
+		if w.offer != nil && !w.offer.Stands() { // as after a logout
+			w.once("its socket is gone, and so it ends")
+			return nil
+		}
+		last, err := w.turn(ctx)
+		if err != nil {
+			return err
+		}
+		if last.Before(begun) {
+			last = begun
+		}
+		if w.offer != nil {
+			last = latest(last, time.Unix(0, w.offer.asked.Load()))
+		}
+		if w.idle > 0 && time.Since(last) > w.idle {
+			return nil
+		}
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// turn does what has to be done now. It returns when something last changed.
+func (w *watch) turn(ctx context.Context) (last time.Time, err error) {
+	if w.offer == nil && time.Since(w.offered) > OfferEvery {
+		if err := w.reoffer(ctx); err != nil && !errors.Is(err, socket.ErrTaken) {
+			return last, err
+		}
+	}
+	watched, _ := w.Watch.State()
+	last = w.Watch.Stirred()
+	switch rest := time.Since(last); {
+	case !watched && w.Watch.Hopeless() && time.Since(w.looked) < unwatchedShare*w.took, !watched && time.Since(w.looked) < w.quiet:
+		return last, nil
+	case !watched:
+	case w.noPoints, !last.After(w.seen), rest < w.quiet && time.Since(w.seen) < restless*w.quiet:
+		return last, nil
+	}
+	if err := w.Begin(ctx, 0); err != nil {
+		return last, nil
+	}
+	defer w.End()
+	begun := time.Now()
+	err = w.look(ctx)
+	w.seen, w.looked, w.took = begun, time.Now(), time.Since(begun)
+	if err != nil && ctx.Err() == nil {
+		w.once(exit.Sentence(ctx, err))
+	}
+	return last, nil
+}
+
+// reoffer offers the socket, which another process may have given up.
+func (w *watch) reoffer(ctx context.Context) error {
+	w.offered = time.Now()
+	if err := w.Begin(ctx, 0); err != nil {
+		return err
+	}
+	defer w.End()
+	e, err := w.Reopen(ctx, w.root, w.options())
+	if err != nil {
+		return err
+	}
+	w.offer, err = NewOffer(ctx, w.app.App, w.Keeper, e)
+	return err
+}
+
+func (w *watch) options() *engine.Options {
+	return &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, Recovered: w.app.PrintRecovered}
+}
+
+// look takes a point, or only learns what there is, for whoever asks next.
+func (w *watch) look(ctx context.Context) error {
+	e, err := w.Reopen(ctx, w.root, w.options())
+	if err != nil {
+		return err
+	}
+	if w.noPoints {
+		return e.Warm(ctx)
+	}
+	begun := time.Now()
+	r, err := e.Snapshot(ctx, &engine.SnapshotOptions{Trigger: "watch"})
+	if err != nil {
+		return err
+	}
+	for _, line := range worthSaying(r) {
+		w.once(line)
+	}
+	if !r.Reused {
+		r.Unexpected, r.Unfinished, r.Bridge = nil, nil, nil // said once
+		w.app.printSnapshot(r, false, time.Since(begun))
+	}
+	return nil
+}
+
+// missed takes a snapshot of all that is there, after the watcher has missed
+// something.
+func (w *watch) missed(ctx context.Context, what string) {
+	if err := w.Begin(ctx, 0); err != nil {
+		return
+	}
+	defer w.End()
+	e, err := w.Reopen(ctx, w.root, w.options())
+	if err == nil {
+		_, err = e.Snapshot(ctx, &engine.SnapshotOptions{Trigger: "audit"})
+	}
+	if err != nil {
+		what += "; a snapshot of all that is there failed: " + err.Error()
+	}
+	w.once(what + ": from now on everything is looked at each time")
+}
+
+// once says a line that was not said before.
+func (w *watch) once(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.said[line] {
+		w.said[line] = true
+		show.Say(w.app.Err, "rewind: %s\n", line)
+	}
+}

@@ -1,0 +1,96 @@
+// Package verb has what rewind does for programs that ask: the methods of docs/protocol.md.
+package verb
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/rpc"
+	"github.com/seed-82afce7a/rewind/engine"
+)
+
+// A Call is one request with the worktree open.
+type Call struct {
+	*rpc.Request
+	Engine    *engine.Engine
+	Begun     time.Time
+	Recovered *engine.Restored // what was finished on the way, if anything
+	Told      func(string)     // takes warnings in place of the client; nil: the client gets them
+}
+
+// Methods lists what docs/protocol.md does.
+var Methods = map[string]func(context.Context, *Call) (any, error){
+	"snapshot":   callSnapshot,
+	"preview":    callPreview,
+	"plan":       callPlan,
+	"planUndo":   func(ctx context.Context, c *Call) (any, error) { return callPlanUndo(ctx, c, false) },
+	"planRedo":   func(ctx context.Context, c *Call) (any, error) { return callPlanUndo(ctx, c, true) },
+	"restore":    callRestore,
+	"planRevert": func(ctx context.Context, c *Call) (any, error) { return callPlanMerge(ctx, c, "revert") },
+	"planApply":  func(ctx context.Context, c *Call) (any, error) { return callPlanMerge(ctx, c, "apply") },
+	"revert":     func(ctx context.Context, c *Call) (any, error) { return callMerge(ctx, c, "revert") },
+	"apply":      func(ctx context.Context, c *Call) (any, error) { return callMerge(ctx, c, "apply") },
+	"undo":       func(ctx context.Context, c *Call) (any, error) { return callUndo(ctx, c, false) },
+	"redo":       func(ctx context.Context, c *Call) (any, error) { return callUndo(ctx, c, true) },
+	"list":       callList,
+	"log":        callLog,
+	"show":       callShow,
+	"diff":       callDiff,
+	"blame":      callBlame,
+	"exists":     callExists,
+	"points":     callPoints,
+	"pin":        callPin,
+	"pins":       callPins,
+	"label":      callLabel,
+	"prune":      callPrune,
+	"status":     callStatus,
+	"sync":       callSync,
+}
+
+type exitData struct {
+	Exit int `json:"exit"`
+}
+
+// Refused is an answer of the protocol that says no, with the exit code that a command
+// would have.
+func Refused(code, exit int, message string) *rpc.Error {
+	return &rpc.Error{Code: code, Message: message, Data: exitData{exit}}
+}
+
+// progressEvery keeps notifications from being work of their own.
+const progressEvery = 100 * time.Millisecond
+
+// Progress returns a function that tells the client how far the request is.
+func (c *Call) Progress() func(engine.Progress) {
+	var mu sync.Mutex
+	last := c.Begun
+	return func(p engine.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if now.Sub(last) < progressEvery {
+			return
+		}
+		last = now
+		c.Request.Progress("progress", struct {
+			ID    json.RawMessage `json:"id"`
+			Step  string          `json:"step"`
+			Done  int             `json:"done"`
+			Total int             `json:"total,omitempty"`
+			Bytes int64           `json:"bytes,omitempty"`
+		}{c.ID, p.Step, p.Done, p.Total, p.Bytes})
+	}
+}
+
+// Warn tells the client of something that did not stop the request.
+func (c *Call) Warn(message string) {
+	if c.Told != nil {
+		c.Told(message)
+		return
+	}
+	c.Notify("warning", struct {
+		Message string `json:"message"`
+	}{message})
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package main
-
-func powers() map[string]string { return nil }
