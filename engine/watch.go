@@ -45,7 +45,7 @@ func (e *Engine) Warm(ctx context.Context) error {
 		return nil
 	}
 	place := e.place()
-	place.Base = turn.Base
+	place.Table = turn.Table
 	c, err := e.lookAt(ctx, place, nil)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (e *Engine) Warm(ctx context.Context) error {
 	if !c.Same(c.Last) || c.Rechecked {
 		return nil
 	}
-	return e.saveStatTable(c.Last.ID, func(store string, id oid.ID) error { return turn.End(c, store, id) })
+	return e.saveStatTable(c.Last.ID, func(store string, id oid.ID) error { return turn.End(c.Result(), store, id) })
 }
 
 // Watching says what rewind.watch says: that the worktree is to be watched always,

@@ -45,7 +45,7 @@ var layers = map[string]string{
 	"internal/stattable":        "internal/oid internal/tree internal/dirfd internal/durable",
 	"internal/worktree": "internal/oid internal/tree internal/ignore internal/attr internal/dirfd " +
 		"internal/stattable gitbridge/gitindex",
-	"engine/internal/watch": "",
+	"engine/internal/watch": "internal/worktree",
 	"internal/apply":        "internal/oid internal/tree internal/dirfd",
 	"gitbridge/gitconf":     "internal/oid internal/wildmatch internal/regular internal/trust",
 	"gitbridge/gitindex":    "internal/oid internal/tree",
@@ -78,7 +78,7 @@ var layers = map[string]string{
 	"engine/internal/settings": "internal/ignore gitbridge/gitconf internal/worktree",
 	"engine/internal/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular gitbridge/gitconf " +
 		"gitbridge/gitindex",
-	"engine/internal/watched": "internal/dirfd internal/oid engine/internal/watch internal/worktree",
+	"engine/internal/watched": "internal/dirfd internal/oid internal/stattable engine/internal/watch internal/worktree",
 	"engine": "cas gitbridge/foreign gitbridge gitbridge/gitconf ledger " +
 		"engine/internal/blame engine/internal/capture engine/internal/changes engine/internal/inherit engine/internal/journal engine/internal/locate engine/internal/lookup engine/internal/merge engine/internal/mirror engine/internal/objects engine/internal/outside engine/internal/plan engine/internal/purge " +
 		"engine/internal/reach engine/internal/records engine/internal/retention engine/internal/rules engine/internal/secure engine/internal/settings engine/internal/shelf engine/internal/twin engine/internal/watched " +

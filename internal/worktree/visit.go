@@ -131,7 +131,7 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	} else {
 		n.tree, n.overlay = head.Tree, head.Overlay
 	}
-	w.tallied(n, amountIn(n.row))
+	w.tallied(n, n.row.Small())
 	w.descend(n, w.kidsOf(n))
 	return true, nil
 }
@@ -166,7 +166,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 			return false // see [listing.keepBelow]; the digest says nothing of that either
 		}
 		other := w.otherwise(n, e)
-		if !all && flags&alwaysLook == 0 && !names[e.Name()] && other == nil {
+		if !all && flags&stattable.AlwaysLook == 0 && !names[e.Name()] && other == nil {
 			continue
 		}
 		w.count.Stats++

@@ -186,8 +186,8 @@ type Config struct {
 	Force []string
 
 	// Only says where to look. All else is as the rows have it, which then must
-	// be of a [Base]. Nil: everywhere.
-	Only *Candidates
+	// be in memory ([Result.Keep]). Nil: everywhere.
+	Only *Changes
 
 	// Skip is the directory of the store, known by device and inode. It is
 	// never entered.
@@ -235,7 +235,7 @@ type Result struct {
 	unsaved   map[string]bool          // rows that hold for this scan only
 	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
-	partial   bool                     // only candidates were looked at: seen says nothing
+	partial   bool                     // only what changed was looked at: seen says nothing
 	lost      []string                 // directories whose rows go then, with all below
 
 	found map[string][]stattable.Entry // of the directories that were asked about, in order

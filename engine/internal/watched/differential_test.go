@@ -32,7 +32,7 @@ type world struct {
 	tree    *watched.Tree
 	held    []held // files that are mapped
 	done    []string
-	watched int // comparisons in which only candidates were looked at
+	watched int // comparisons in which only what changed was looked at
 }
 
 // TestAWatchedSnapshotIsAFullOne does random things to worktrees that are watched,
@@ -67,9 +67,9 @@ func sequences(t *testing.T, of func(*world) *scans) {
 			break
 		}
 	}
-	t.Logf("%d snapshots, %d of them of candidates alone", compared, seen)
+	t.Logf("%d snapshots, %d of them of what changed alone", compared, seen)
 	if !t.Failed() && seen*2 < compared {
-		t.Errorf("only %d of %d snapshots were of candidates alone: the test says little", seen, compared)
+		t.Errorf("only %d of %d snapshots were of what changed alone: the test says little", seen, compared)
 	}
 }
 
@@ -102,7 +102,7 @@ func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
 	return w
 }
 
-// arm takes snapshots until the next one is of candidates alone.
+// arm takes snapshots until the next one is of what changed alone.
 func (w *world) arm() {
 	w.t.Helper()
 	for range 1000 {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/engine/internal/watched"
-	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // hide changes a file so that no watcher is told before the mapping ends.
@@ -162,7 +161,7 @@ func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
 	w.settle()
 	w.must(os.Link(path, other))
 	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() != 1 {
-		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+		t.Errorf("missed %q, %d changes", missed, w.tree.Pending())
 	}
 	w.snapshot()
 	for _, text := range []string{"two", "three"} {
@@ -182,14 +181,14 @@ func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
 	w.file("d/new", "two")
 	w.must(os.RemoveAll(filepath.Join(w.dir, "g")))
 	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() == 0 {
-		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+		t.Errorf("missed %q, %d changes", missed, w.tree.Pending())
 	}
 	if r := w.snapshot(); r.Changed < 3 {
 		t.Errorf("%d changes", r.Changed)
 	}
 }
 
-func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
+func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.settle()
@@ -200,8 +199,8 @@ func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
 	defer e.Close()
 	w.tree.Begin(w.ctx, e.Root(), 0, "").Close() // one that ends before it asks
 	turn := w.tree.Begin(w.ctx, e.Root(), 0, "") // one that finds out what changed, and ends
-	if turn.Only() == nil || !turn.Only().Covers(worktree.Difference{Dir: "d/e", Name: "f"}) {
-		t.Errorf("the change is no candidate")
+	if turn.Only() == nil || !turn.Only().Has("d/e", "f") {
+		t.Errorf("the change is not told")
 	}
 	turn.Close()
 	cancel()
