@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -194,38 +193,5 @@ func readFrozen(t *testing.T, name string) {
 	}
 	if d := want.Undone.differs(w.picture(w.root).brief()); d != "" {
 		t.Errorf("undo %+v: %s", r, d)
-	}
-}
-
-// Seeds 100107680 and 99113589: git adds an entry below a directory that a sparse index
-// has as a whole. Such an index is malformed: what is on disk is recorded without it, and
-// that is named. Git makes a tree of it, or does not: of what is in a conflict it depends
-// on the time.
-func TestAnIndexWithEntriesInADirectoryThatItHasAsAWholeIsNamed(t *testing.T) {
-	commit := strings.Repeat("12", 20)
-	for _, entry := range []string{
-		"160000 " + commit + " 0\tout/a\x00",
-		"160000 " + commit + " 2\tout/a\x00",
-	} {
-		w := plain(t, kind{Sparse: true})
-		for _, p := range []string{"in/f", "out/d/f"} {
-			w.write(p, "1")
-		}
-		w.git("add", "-A")
-		w.git("commit", "-qm", "1")
-		w.git("sparse-checkout", "set", "--cone", "--sparse-index", "in")
-		if out, err := w.tryGit(entry, "update-index", "-z", "--index-info"); err != nil {
-			w.fail("%v %s", err, out)
-		}
-		if w.partlyWhole() != "out/" {
-			t.Skip("SKIPPED: this git makes no such index")
-		}
-		w.settle()
-		r, err := w.long.Snapshot(t.Context(), nil)
-		w.must(err)
-		if len(r.Skipped) != 1 || string(r.Skipped[0].Path) != ".git" || !strings.Contains(r.Skipped[0].Reason, `"out" has entries`) {
-			w.fail("skipped are %+v", r.Skipped)
-		}
-		w.examine(w.long, r.Snapshot) // all that is on disk
 	}
 }

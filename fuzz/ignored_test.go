@@ -5,8 +5,6 @@ package fuzz
 import (
 	"maps"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -114,62 +112,5 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 				t.Errorf("undo: %s", d)
 			}
 		})
-	}
-}
-
-// TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas: an object that git's index
-// names and git lost is written, because the snapshot needs it. So git fsck, which
-// ended with 2 before, ends with 0; of the rest nothing changes.
-func TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "only in git's index")
-	w.write("d/g", "in a commit")
-	w.git("add", "d")
-	w.git("commit", "-qm", "one")
-	w.git("add", "f")
-	w.settle()
-	id := w.git("rev-parse", ":f")
-	w.must(os.Remove(filepath.Join(w.common, "objects", id[:2], id[2:])))
-	mine := w.mine()
-	if out, err := w.tryGit("", "fsck"); err == nil || !strings.Contains(out, "missing blob "+id) {
-		w.fail("git fsck: %v %s", err, out)
-	}
-	w.keep()
-	if out, err := w.tryGit("", "fsck"); err != nil {
-		w.fail("git fsck: %v %s", err, out)
-	}
-	if !maps.Equal(mine, w.mine()) {
-		w.fail("something else changed")
-	}
-}
-
-// TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt, also where it has no
-// repository: a file in it is recorded like any other, so that a restore of what had
-// no such file takes it away, and undo brings it back.
-func TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "1")
-	s := w.keep()
-	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",in")
-	w.outsideIgnore("in*\n")
-	w.write("in/out", "of the submodule")
-	w.settle()
-	if now := w.keep(); now.recorded["in/out"] == "" {
-		w.fail("in/out is not recorded")
-	}
-	before := w.picture(w.root)
-	r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
-	w.must(err)
-	if _, err := os.Lstat(w.path("in/out")); err == nil {
-		w.fail("in/out stays: %+v", r)
-	}
-	_, err = w.long.Undo(t.Context())
-	w.must(err)
-	if d := before.differs(w.picture(w.root)); d != "" {
-		w.fail("undo: %s", d)
-	}
-	for range 4 { // it draws whether to redo
-		w.taken = []taken{s}
-		w.travel()
 	}
 }
