@@ -181,7 +181,7 @@ func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
 }
 
 // broken is a peer whose restore fails.
-type broken struct{ hook }
+type broken struct{ system }
 
 func (broken) restore(context.Context, *lane, string) error { return os.ErrPermission }
 
@@ -190,7 +190,7 @@ func TestAPeerThatFailsIsNamedAndTheOthersGoOn(t *testing.T) {
 	st := testStage(t, "opencode", "pi-rewind-hook")
 	for i := range st.chosen {
 		if st.chosen[i].key == "pi-rewind-hook" {
-			st.chosen[i].make = func(*lane) system { return broken{} }
+			st.chosen[i].make = func(l *lane) system { return broken{hook(l)} }
 		}
 	}
 	for name, run := range map[string]func(context.Context, *stage, workload) ([]report.Result, error){"record": records(1, edit, true), "restore": restores(damaged(1))} {
