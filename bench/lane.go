@@ -299,6 +299,9 @@ func (l *lane) rest() {
 	}
 }
 
+// forget makes the system forget the worktree.
+func (l *lane) forget(ctx context.Context) error { return l.system.forget(ctx, l) }
+
 // prime makes sure that the system has recorded the worktree, and is ready.
 func (l *lane) prime(ctx context.Context) error {
 	if !l.primed {

@@ -23,17 +23,21 @@ func floor(list bool) func(context.Context, *lane) (int, error) {
 	return func(_ context.Context, l *lane) (int, error) { return statAll(l.tree, l.names.dirs, list) }
 }
 
-// looks makes a way of a contender that records nothing. What it must see, for
+// looks is the way of a contender that records nothing. What it must see, for
 // git the changes and for the bare system calls all files, is checked.
-func (st *stage) looks(ctx context.Context, c contender, change func(*lane) (changed, error)) (way, error) {
-	l, err := st.lane(ctx, c)
-	if err != nil {
-		return way{}, err
-	}
+func (l *lane) looks(c contender, change func() (changed, error)) way {
 	var did changed
 	seen := 0
 	return way{
-		name: c.name, lane: l, after: func(context.Context) error {
+		before: func(context.Context) (err error) {
+			did, err = change()
+			return err
+		},
+		act: func(ctx context.Context) (err error) {
+			seen, err = c.look(ctx, l)
+			return err
+		},
+		after: func(context.Context) error {
 			want := did.seen
 			if c.needs == "" {
 				want = l.names.files
@@ -43,13 +47,5 @@ func (st *stage) looks(ctx context.Context, c contender, change func(*lane) (cha
 			}
 			return nil
 		},
-		before: func(context.Context) (err error) {
-			did, err = change(l)
-			return err
-		},
-		act: func(ctx context.Context) (err error) {
-			seen, err = c.look(ctx, l)
-			return err
-		},
-	}, nil
+	}
 }
