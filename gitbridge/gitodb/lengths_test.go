@@ -29,7 +29,7 @@ func TestTheSizesOfManyAreThoseOfEach(t *testing.T) {
 			}
 			r.git("add", ".")
 		}
-		write(shareMin+500, 0)
+		write(lengthsShare+500, 0)
 		r.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
 		r.git("repack", "-qad")
 		write(300, 10_000)
@@ -53,7 +53,7 @@ func TestTheSizesOfManyAreThoseOfEach(t *testing.T) {
 				}
 			}
 		}
-		if len(ids) < shareMin || deltas < 100 {
+		if len(ids) < lengthsShare || deltas < 100 {
 			t.Errorf("%d objects, %d deltas; the test is not whole", len(ids), deltas)
 		}
 	})
@@ -61,7 +61,7 @@ func TestTheSizesOfManyAreThoseOfEach(t *testing.T) {
 
 func TestAShortenedPackGivesNoWrongSizes(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	for i := range shareMin + 10 {
+	for i := range lengthsShare + 10 {
 		if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprint("f", i)), []byte(fmt.Sprint(i)), 0o644); err != nil {
 			t.Fatal(err)
 		}
