@@ -31,7 +31,6 @@ type pack struct {
 	mu   sync.Mutex // held while the file is opened
 	file *os.File
 	size int64 // of the file without its trailer
-	at   stamp // of the file; zero: nothing that can be relied upon
 
 	data  []byte       // the file mapped; nil where that cannot be
 	unmap func() error // of data
@@ -94,7 +93,7 @@ func (p *pack) check(f *os.File) error {
 		return err
 	}
 	head, trailer := make([]byte, 12), make([]byte, p.alg.Size())
-	p.size, p.at = st.Size()-int64(len(trailer)), stampOpened(p.path+".pack", st)
+	p.size = st.Size() - int64(len(trailer))
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return fmt.Errorf("%w: cut short", ErrCorrupt)
 	}
