@@ -245,11 +245,11 @@ func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
 	l.turn("one")
 	l.rest()
 	l.turn("two")
-	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got <= 0 || got > want {
+	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got <= 0 || got > want {
 		t.Errorf("%d bytes are taken for granted, there are %d", got, want)
 	}
 	l.rest()
-	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got != want {
+	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got != want {
 		t.Errorf("after a rest %d bytes, there are %d", got, want)
 	}
 }

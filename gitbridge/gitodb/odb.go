@@ -67,8 +67,6 @@ type DB struct {
 		files map[string]*os.File
 	}
 
-	made sync.Map // of oid.ID: the sizes of the files that this database has written
-
 	dir string
 	alg oid.Algorithm
 	opt Options

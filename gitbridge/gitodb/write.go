@@ -66,15 +66,6 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	return fileSize(loosePath(d.dir, id))
 }
 
-// MadeSize is [DB.LooseSize] for an object that this database may have written itself:
-// then its file is not looked at.
-func (d *DB) MadeSize(id oid.ID) int64 {
-	if size, ok := d.made.Load(id); ok {
-		return size.(int64)
-	}
-	return d.LooseSize(id)
-}
-
 // WriteLooseAll is [DB.WriteLoose] for a few objects of a source. The disk takes the
 // bytes of all of them at the same time; none has its name before the disk has its
 // bytes.
@@ -125,8 +116,6 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 type looseFile struct {
 	t    *temp
 	path string // to be
-	id   oid.ID
-	size int64
 }
 
 // beginLoose writes an object into a file without its name, and closes its data. The
@@ -138,10 +127,8 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	}
 	path := loosePath(d.dir, id)
 	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
-	var out counted
 	if err == nil {
-		out.w = t.f
-		if err = d.deflateLoose(&out, id, o); err != nil {
+		if err = d.deflateLoose(t.f, id, o); err != nil {
 			t.abandon()
 		}
 	}
@@ -151,19 +138,7 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	if !d.opt.Sync {
 		startWriteOut(t.f)
 	}
-	return &looseFile{t, path, id, out.n}, nil
-}
-
-// A counted writer counts what goes through it.
-type counted struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return &looseFile{t, path}, nil
 }
 
 // endLoose gives an object's file its name.
@@ -174,7 +149,6 @@ func (d *DB) endLoose(l *looseFile) error {
 	if err := l.t.install(l.path, d.opt.Sync, d.opt.Share); err != nil {
 		return err
 	}
-	d.made.Store(l.id, l.size)
 	if !d.opt.Sync {
 		return nil
 	}
