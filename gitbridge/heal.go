@@ -85,7 +85,7 @@ func (w *writer) putBack(x note, chain func() map[oid.ID]bool) int64 {
 		return size
 	}
 	if o, err := w.object(x); err == nil {
-		_ = w.db.WriteLoose(x.id, o)
+		_ = w.db.ReplaceLoose(x.id, o)
 	}
 	return 0
 }

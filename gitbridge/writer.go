@@ -114,7 +114,7 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return w.db.WriteLooseAll(ids, source)
+		return w.db.WriteLoose(ids, source)
 	})
 }
 

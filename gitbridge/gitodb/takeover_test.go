@@ -7,45 +7,40 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // next opens the database as one that lives on does for each turn, and closes the last.
 func (r *repo) next(from *DB) *DB {
-	r.t.Helper()
+	r.T.Helper()
 	d := r.open()
 	d.TakeOver(from)
 	if err := from.Close(); err != nil {
-		r.t.Error(err)
+		r.T.Error(err)
 	}
 	return d
 }
 
 // packed commits a file and packs all that is loose; it returns the file's blob.
 func (r *repo) packed(name string) oid.ID {
-	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte("text of "+name), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", name)
-	r.git("repack", "-q", "-d")
-	id, err := oid.Parse(r.git("rev-parse", "HEAD:"+name))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return id
+	r.T.Helper()
+	r.Write(name, "text of "+name)
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", name)
+	r.Git("repack", "-q", "-d")
+	return r.ID("HEAD:" + name)
 }
 
 // packHaving returns the path, without its extension, of the pack that has an object.
 func (r *repo) packHaving(id oid.ID) string {
-	r.t.Helper()
+	r.T.Helper()
 	for _, path := range packsOf(r) {
-		if strings.Contains(r.git("verify-pack", "-v", path), id.String()) {
+		if strings.Contains(r.Git("verify-pack", "-v", path), id.String()) {
 			return strings.TrimSuffix(path, ".idx")
 		}
 	}
-	r.t.Fatal("no pack has ", id)
+	r.T.Fatal("no pack has ", id)
 	return ""
 }
 
@@ -63,15 +58,15 @@ func opened(d *DB) map[string][2]*byte {
 }
 
 func (r *repo) want(d *DB, id oid.ID, there bool) {
-	r.t.Helper()
+	r.T.Helper()
 	_, _, err := d.Read(id)
 	if d.Has(id) != there || there && err != nil || !there && !errors.Is(err, ErrNotFound) {
-		r.t.Errorf("%v: Has says %v and Read %v, there: %v", id, d.Has(id), err, there)
+		r.T.Errorf("%v: Has says %v and Read %v, there: %v", id, d.Has(id), err, there)
 	}
 }
 
 func TestADatabaseThatIsOpenedAgainOpensNoPackThatIsStillTheSame(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		a, b := r.packed("a"), r.packed("b")
 		d := r.open()
@@ -93,19 +88,19 @@ func TestADatabaseThatIsOpenedAgainOpensNoPackThatIsStillTheSame(t *testing.T) {
 func TestADatabaseThatIsOpenedAgainSeesWhatBecameOfThePacks(t *testing.T) {
 	for name, change := range map[string]func(r *repo, a, b string) error{
 		"a collection that drops what no ref names": func(r *repo, _, _ string) error {
-			r.git("reset", "-q", "--hard", "HEAD~")
-			r.git("reflog", "expire", "--expire=now", "--all")
-			r.git("gc", "-q", "--prune=now")
+			r.Git("reset", "-q", "--hard", "HEAD~")
+			r.Git("reflog", "expire", "--expire=now", "--all")
+			r.Git("gc", "-q", "--prune=now")
 			return nil
 		},
 		"a pack that was removed":   func(_ *repo, _, b string) error { return errors.Join(os.Remove(b+".idx"), os.Remove(b+".pack")) },
 		"a pack without its index":  func(_ *repo, _, b string) error { return os.Remove(b + ".idx") },
 		"an index without its pack": func(_ *repo, _, b string) error { return os.Remove(b + ".pack") },
 		"other objects in the place of these": func(r *repo, _, _ string) error {
-			r.git("tag", "keep", "HEAD~")
-			r.git("init", "-q", "other")
-			r.git("-C", "other", "fetch", "-q", "..", "keep")
-			return errors.Join(os.Rename(r.objects(), r.objects()+".old"), os.Rename(filepath.Join(r.dir, "other", ".git", "objects"), r.objects()))
+			r.Git("tag", "keep", "HEAD~")
+			r.Git("init", "-q", "other")
+			r.Git("-C", "other", "fetch", "-q", "..", "keep")
+			return errors.Join(os.Rename(r.objects(), r.objects()+".old"), os.Rename(filepath.Join(r.Dir, "other", ".git", "objects"), r.objects()))
 		},
 		"the pack under its name, with other bytes": func(_ *repo, a, b string) error {
 			for _, ext := range []string{".idx", ".pack"} {

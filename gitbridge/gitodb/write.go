@@ -40,19 +40,6 @@ func Payload(kind oid.Kind, p []byte) Object {
 // A Source gives the objects to write. It is called by several goroutines.
 type Source func(id oid.ID) (Object, error)
 
-// WriteLoose writes an object into a file of its own and closes its data. An
-// object that has such a file is left alone. Bytes that do not have the id are
-// ErrCorrupt, and nothing is written. Without [Options.Sync] the bytes are on
-// their way to the disk when it returns: what is synced afterwards on the same
-// file system, such as the ref, carries them with it on those that keep a
-// common journal (git's documentation of core.fsyncMethod, "batch").
-func (d *DB) WriteLoose(id oid.ID, o Object) error {
-	if d.HasLoose(id) {
-		return o.Data.Close()
-	}
-	return d.ReplaceLoose(id, o)
-}
-
 // HasLoose reports whether an object has a file of its own in this directory,
 // whatever is in it.
 func (d *DB) HasLoose(id oid.ID) bool { return d.LooseSize(id) > 0 }
@@ -66,10 +53,14 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	return fileSize(loosePath(d.dir, id))
 }
 
-// WriteLooseAll is [DB.WriteLoose] for a few objects of a source. The disk takes the
-// bytes of all of them at the same time; none has its name before the disk has its
-// bytes.
-func (d *DB) WriteLooseAll(ids []oid.ID, source Source) (err error) {
+// WriteLoose writes a few objects of a source into files of their own. One that has such
+// a file is left alone. Bytes that do not have the id are ErrCorrupt, and nothing is
+// written. The disk takes the bytes of all of them at the same time; none has its name
+// before the disk has its bytes. Without [Options.Sync] the bytes are on their way to the
+// disk when it returns: what is synced afterwards on the same file system, such as the
+// ref, carries them with it on those that keep a common journal (git's documentation of
+// core.fsyncMethod, "batch").
+func (d *DB) WriteLoose(ids []oid.ID, source Source) (err error) {
 	var begun []*looseFile
 	defer func() {
 		for _, l := range begun {
@@ -101,8 +92,8 @@ func (d *DB) WriteLooseAll(ids []oid.ID, source Source) (err error) {
 	return nil
 }
 
-// ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
-// then was no good.
+// ReplaceLoose is [DB.WriteLoose] for one object, also where that has such a file, which
+// then was no good. It closes the object's data.
 func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 	l, err := d.beginLoose(id, o)
 	if err != nil {
