@@ -52,7 +52,7 @@ func (p *place) loose() int {
 func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	p, e, one := many(t)
 	before := len(p.packs())
-	r, err := e.Restore(context.Background(), one.ID, nil)
+	r, err := e.Do(context.Background(), Op{To: one.ID})
 	p.must(err)
 	if p.read("dir0/0") != "first 0" || r.Written < changedFiles {
 		t.Fatalf("%q, %+v", p.read("dir0/0"), r)
@@ -69,7 +69,7 @@ func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	if n := p.git("rev-list", "--count", gitbridge.StoreRef); n != "4" { // two snapshots, two links
 		t.Errorf("the chain has %s commits", n)
 	}
-	if _, err := e.Undo(context.Background()); err != nil || p.read("dir0/0") != "second 0" {
+	if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("dir0/0") != "second 0" {
 		t.Errorf("%v, %q", err, p.read("dir0/0"))
 	}
 	p.wantClean(e)
@@ -86,7 +86,7 @@ func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
 		}
 		return time.Now()
 	}
-	if _, err := e.Restore(during, one.ID, nil); !errors.Is(err, context.Canceled) {
+	if _, err := e.Do(during, Op{To: one.ID}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if got := p.packs(); len(got) != before || p.git("rev-parse", gitbridge.StoreRef) != ref || p.read("dir0/0") != "second 0" {

@@ -68,7 +68,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	one := p.snap(e, "one", nil)
 	two := p.snap(e, "two", nil)
 	ctx := context.Background()
-	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	old := p.dir
@@ -84,7 +84,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	if got := p.records(e); !slices.Contains(got, one.ID) || !slices.Contains(got, two.ID) {
 		t.Errorf("records %v", got)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("file") != "two" {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "two" {
 		t.Errorf("undo after the rename: %v, %q", err, p.read("file"))
 	}
 	p.snap(e, "three", nil)
@@ -102,7 +102,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	gone := p.dir
 	p.dir, p.env["HOME"] = filepath.Join(above+"-too", filepath.Base(p.dir)), filepath.Join(above+"-too", "home")
 	p.must(os.MkdirAll(gone, 0o755))
-	if _, err := p.open().Restore(ctx, one.ID, nil); err != nil || p.read("file") != "one" {
+	if _, err := p.open().Do(ctx, Op{To: one.ID}); err != nil || p.read("file") != "one" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
 	if e := p.openAt(gone); p.storeOf(e) != nil {
@@ -230,7 +230,7 @@ func TestAMovedRepositoryKeepsItsHistory(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	one := p.snap(e, "one", nil)
 	p.snap(e, "two", nil)
-	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	p.rename(p.dir + "-renamed")
@@ -238,7 +238,7 @@ func TestAMovedRepositoryKeepsItsHistory(t *testing.T) {
 	if w := e.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("file") != "two" {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "two" {
 		t.Errorf("undo: %v, %q", err, p.read("file"))
 	}
 	if got := p.records(e); !slices.Contains(got, one.ID) {

@@ -128,11 +128,7 @@ var doings = map[string]doing{
 
 	"travel": func(p *player, a []string, _ func()) string { p.travelTo(a); return "" },
 	"restore": func(p *player, a []string, _ func()) (_ string) {
-		var opt *engine.RestoreOptions
-		if len(a) > 1 {
-			opt = &engine.RestoreOptions{Paths: a[1:]}
-		}
-		r, err := p.long.Restore(p.t.Context(), p.kept[a[0]].snap.ID, opt)
+		r, err := p.long.Do(p.t.Context(), engine.Op{To: p.kept[a[0]].snap.ID, Paths: a[1:]})
 		p.must(err)
 		p.restored = r
 		return
@@ -141,13 +137,13 @@ var doings = map[string]doing{
 		if p.restored != nil && p.restored.Undo.IsZero() {
 			return // nothing had to change: that is no step
 		}
-		r, err := p.long.Undo(p.t.Context())
+		r, err := p.long.Do(p.t.Context(), engine.Op{Verb: engine.Undo})
 		p.must(err)
 		p.restored = r
 		return
 	},
 	"redo": func(p *player, _ []string, _ func()) (_ string) {
-		r, err := p.long.Redo(p.t.Context())
+		r, err := p.long.Do(p.t.Context(), engine.Op{Verb: engine.Redo})
 		p.must(err)
 		p.restored = r
 		return

@@ -109,7 +109,7 @@ func writeFrozen(t *testing.T, name string) {
 	w.must(os.RemoveAll(w.path("d")))
 	keep("second")
 	want.Undone = w.picture(w.root).brief()
-	_, err := e.Restore(t.Context(), first.ID, nil)
+	_, err := e.Do(t.Context(), engine.Op{To: first.ID})
 	w.must(err)
 	data, err := json.MarshalIndent(want, "", "\t")
 	w.must(err)
@@ -186,7 +186,7 @@ func readFrozen(t *testing.T, name string) {
 	if v, err := e.Verify(t.Context()); err != nil || len(v.Damaged) > 0 {
 		t.Errorf("verify: %v %+v", err, v)
 	}
-	r, err := e.Undo(t.Context())
+	r, err := e.Do(t.Context(), engine.Op{Verb: engine.Undo})
 	w.must(err)
 	if rows() == 0 {
 		t.Error("no stat table was made in the place of the old one")

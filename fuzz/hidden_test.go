@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // hide takes the permission to read from a file, a file of rules or a directory,
@@ -140,7 +142,7 @@ func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
 			w.keep()
 			w.taken = []taken{{snap: s, recorded: w.export(w.long, s), outside: w.outside}}
 			w.travel()
-			r, err := w.long.Restore(t.Context(), s.ID, nil)
+			r, err := w.long.Do(t.Context(), engine.Op{To: s.ID})
 			w.must(err)
 			if why, ok := named(r, dir); dir != "closed" && (!ok || why != "the snapshot skipped it") {
 				w.fail("%q stayed: %q", dir, why)

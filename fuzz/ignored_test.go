@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // gitDoes is a change that git makes.
@@ -82,7 +84,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 			w.keep()
 			there := w.picture(w.root)
 			changed := maps.Clone(there)
-			r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
+			r, err := w.long.Do(t.Context(), engine.Op{To: s.snap.ID})
 			w.must(err)
 			now := w.picture(w.root)
 			for p, what := range before {
@@ -105,7 +107,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 				}
 			}
 			if !nothing {
-				_, err = w.long.Undo(t.Context())
+				_, err = w.long.Do(t.Context(), engine.Op{Verb: engine.Undo})
 				w.must(err)
 			}
 			if d := changed.differs(w.picture(w.root)); d != "" {

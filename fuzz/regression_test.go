@@ -74,7 +74,7 @@ func TestAStoreThatAnotherProcessMadeIsSeen(t *testing.T) {
 	defer other.Close()
 	r, err := other.Snapshot(t.Context(), nil)
 	w.must(err)
-	if _, err := w.long.Restore(t.Context(), r.ID, nil); err != nil {
+	if _, err := w.long.Do(t.Context(), engine.Op{To: r.ID}); err != nil {
 		t.Fatal(err)
 	}
 }

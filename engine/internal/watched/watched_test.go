@@ -67,12 +67,12 @@ func TestARestoreLooksAtEverything(t *testing.T) {
 	defer end()
 	e := w.engine(w.tree)
 	defer e.Close()
-	r, err := e.Restore(w.ctx, first.ID, nil)
+	r, err := e.Do(w.ctx, engine.Op{To: first.ID})
 	w.must(err)
 	if got, _ := os.ReadFile(path); string(got) != "one" || r.Written != 1 {
 		t.Errorf("%q is in the file, %d were written", got, r.Written)
 	}
-	if _, err := e.Undo(w.ctx); err != nil {
+	if _, err := e.Do(w.ctx, engine.Op{Verb: engine.Undo}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "!ne" {
