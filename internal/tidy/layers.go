@@ -76,7 +76,7 @@ var layers = map[string]string{
 	"engine/internal/secure":   "engine/internal/objects engine/internal/records internal/apply internal/dirfd internal/oid internal/tree",
 	"engine/internal/shelf":    "engine/internal/records cas internal/dirfd internal/durable internal/oid internal/trust",
 	"engine/internal/settings": "internal/ignore gitbridge/gitconf internal/worktree",
-	"engine/internal/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular gitbridge/gitconf " +
+	"engine/internal/rules": "internal/oid internal/ignore internal/attr internal/dirfd internal/regular internal/worktree gitbridge/gitconf " +
 		"gitbridge/gitindex",
 	"engine/internal/watched": "internal/dirfd internal/oid internal/stattable engine/internal/watch internal/worktree",
 	"engine": "cas gitbridge/foreign gitbridge gitbridge/gitconf ledger " +

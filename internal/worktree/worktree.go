@@ -181,6 +181,10 @@ type Config struct {
 	// function: there are none.
 	Nested func(ctx context.Context, dir string) (*Repo, error)
 
+	// Leave names files of ours that lie in the worktree, and are left out with a
+	// reason, as long as the index does not know them.
+	Leave map[string]bool
+
 	// Force names paths that are captured into the overlay whatever the rules
 	// say; what lies below a named directory is meant too.
 	Force []string

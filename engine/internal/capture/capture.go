@@ -239,6 +239,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
 		Save:      c.saver(),
+		Leave:     c.how.Leave,
 		Force:     c.how.Force,
 		Nested:    c.nestedRepository(texts),
 		Skip:      statOf(c.Store),
@@ -249,16 +250,13 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 	if c.Only != nil {
 		cfg.Only = c.Only()
 	}
-	if len(c.how.Leave) > 0 {
-		cfg.Policy = &leaving{Policy: c.how.Policy, paths: c.how.Leave}
-	}
 	cfg.Repo.Ignore = texts.Chain(texts.Exclude)
 	return cfg
 }
 
 // configGit says how to scan a worktree of git.
 func (c *capture) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
-	cfg.Settings, cfg.Sizes = worktree.Settings(c.Rules.Settings()), c.Objects.Sizes
+	cfg.Settings, cfg.Sizes = c.Rules.Settings(), c.Objects.Sizes
 	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects)
 	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it
 		cfg.Readers = dirfd.Everybody()
