@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 )
@@ -31,3 +32,6 @@ func freeBytes(string) int64 { return -1 }
 
 // kernel names the kernel's version, and how much memory there is; not known here.
 func kernel() (version string, memory int64) { return "", 0 }
+
+// statAll is known for Linux alone.
+func statAll(string, []dirNames, bool) (int, error) { return 0, errors.ErrUnsupported }

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"io/fs"
 	"os/exec"
 	"syscall"
 )
@@ -15,4 +16,12 @@ func halt(c *exec.Cmd, stop bool) {
 		signal = syscall.SIGSTOP
 	}
 	_ = c.Process.Signal(signal) // it may have ended
+}
+
+// allocated is how many bytes a file takes on disk.
+func allocated(fi fs.FileInfo) int64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return fi.Size()
 }
