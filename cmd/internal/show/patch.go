@@ -16,7 +16,11 @@ import (
 
 // The colours git uses by default.
 const (
-	Bold, red, green, Cyan, reset = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
+	Bold  = "\x1b[1m"
+	Cyan  = "\x1b[36m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	reset = "\x1b[m"
 )
 
 // PrintPatch prints a unified diff as git does: `git apply` accepts it, but for
