@@ -26,6 +26,25 @@ func Need(t testing.TB) {
 	}
 }
 
+// alone is the environment in which nobody's configuration counts.
+var alone = [][2]string{
+	{"GIT_CONFIG_NOSYSTEM", "1"}, {"GIT_ATTR_NOSYSTEM", "1"}, {"GIT_CONFIG_GLOBAL", os.DevNull},
+	{"GIT_TERMINAL_PROMPT", "0"}, {"HOME", os.DevNull},
+}
+
+var isAlone bool
+
+// Alone makes that the environment of the process, for what is tested may read it too.
+// A test may change it.
+func Alone() {
+	isAlone = true
+	for _, v := range alone {
+		if err := os.Setenv(v[0], v[1]); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // A Repo is a directory in which git is asked.
 type Repo struct {
 	T   testing.TB
@@ -62,7 +81,12 @@ func Both(t *testing.T, f func(t *testing.T, alg oid.Algorithm)) {
 func (r *Repo) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.Dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0", "HOME="+r.Dir)
+	cmd.Env = os.Environ()
+	for _, v := range alone {
+		if !isAlone {
+			cmd.Env = append(cmd.Env, v[0]+"="+v[1])
+		}
+	}
 	cmd.Env = append(cmd.Env, r.Env...)
 	return cmd
 }

@@ -84,14 +84,14 @@ func TestNoUpdateIsLostAmongProcessesAndGit(t *testing.T) {
 	for _, id := range r.ids {
 		fmt.Fprintln(&line, id)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "line"), []byte(line.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, "line"), []byte(line.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.git("", "update-ref", "--create-reflog", ours, r.ids[0].String())
+	r.Git("update-ref", "--create-reflog", ours, r.ids[0].String())
 	var all []*exec.Cmd
 	for range processes {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "REF_DIR="+r.dir, fmt.Sprint("REF_MOVES=", moves))
+		cmd.Env = append(os.Environ(), "REF_DIR="+r.Dir, fmt.Sprint("REF_MOVES=", moves))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestNoUpdateIsLostAmongProcessesAndGit(t *testing.T) {
 	if ref, err := r.store(nil).Read(ours); err != nil || ref.ID != last {
 		t.Errorf("the ref is %v, %v, want %v", ref.ID, err, last)
 	}
-	if got := r.git("", "rev-parse", ours); got != last.String() {
+	if got := r.Git("rev-parse", ours); got != last.String() {
 		t.Errorf("git reads %s", got)
 	}
 	log, err := os.ReadFile(filepath.Join(r.gitDir(), "logs", ours))
@@ -126,17 +126,17 @@ func TestNoUpdateIsLostAmongProcessesAndGit(t *testing.T) {
 
 // gitMove lets the git program move the ref until it did so n times.
 func (r *repo) gitMove(n int) {
-	next, err := successors(filepath.Join(r.dir, "line"))
+	next, err := successors(filepath.Join(r.Dir, "line"))
 	if err != nil {
-		r.t.Error(err)
+		r.T.Error(err)
 	}
 	for n > 0 {
 		ref, err := r.store(nil).Read(ours)
 		if err != nil {
-			r.t.Errorf("read: %v", err)
+			r.T.Errorf("read: %v", err)
 			return
 		}
-		if _, err := r.run("", "update-ref", ours, next[ref.ID].String(), ref.ID.String()); err == nil {
+		if _, err := r.Try("update-ref", ours, next[ref.ID].String(), ref.ID.String()); err == nil {
 			n--
 		}
 	}
@@ -155,10 +155,10 @@ func (r *repo) disturb(stop chan struct{}) {
 		if i%8 == 7 {
 			args = []string{"gc", "-q", "--prune=now"}
 		}
-		out, _ := r.run("", args...) // git gives up where a ref is locked
-		shown, err := r.run("", "for-each-ref")
+		out, _ := r.Try(args...) // git gives up where a ref is locked
+		shown, err := r.Try("for-each-ref")
 		if strings.Contains(out+shown, "broken") || err != nil {
-			r.t.Errorf("git says %s %s (%v)", out, shown, err)
+			r.T.Errorf("git says %s %s (%v)", out, shown, err)
 		}
 	}
 }

@@ -6,85 +6,50 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A repo is a repository made by the git program, the oracle of these tests.
+// A repo is a repository made by the git program, with commits.
 type repo struct {
-	t   *testing.T
-	dir string
+	*gittest.Repo
 	alg oid.Algorithm
-	ids []oid.ID // commits
+	ids []oid.ID
 }
 
 func newRepo(t *testing.T, alg oid.Algorithm, commits int) *repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
-	}
-	r := &repo{t: t, dir: t.TempDir(), alg: alg}
-	r.git("", "init", "-q", "-b", "main", "--object-format="+alg.String())
-	r.git("", "config", "gc.auto", "0")
+	r := &repo{Repo: gittest.Of(t, alg), alg: alg}
 	var in strings.Builder
 	for i := range commits {
 		fmt.Fprintf(&in, "commit refs/heads/main\nmark :%d\ncommitter a <a@b> %d +0000\ndata 1\nx\n", i+1, i)
 	}
-	r.git(in.String(), "fast-import", "--quiet")
-	for line := range strings.Lines(r.git("", "rev-list", "--reverse", "main")) {
-		id, err := oid.Parse(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.ids = append(r.ids, id)
+	r.Give(in.String(), "fast-import", "--quiet")
+	for _, id := range strings.Fields(r.Git("rev-list", "--reverse", "main")) {
+		r.ids = append(r.ids, r.Parse(id))
 	}
 	return r
 }
 
-func (r *repo) run(in string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME="+r.dir,
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	cmd.Stdin = strings.NewReader(in)
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-func (r *repo) git(in string, args ...string) string {
-	r.t.Helper()
-	out, err := r.run(in, args...)
-	if err != nil {
-		r.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return out
-}
-
-func (r *repo) gitDir() string { return filepath.Join(r.dir, ".git") }
+func (r *repo) gitDir() string { return r.Path(".git") }
 
 func (r *repo) store(opt *Options) *Store { return Open(r.gitDir(), r.gitDir(), r.alg, opt) }
-
-func both(t *testing.T, f func(t *testing.T, alg oid.Algorithm)) {
-	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
-		t.Run(alg.String(), func(t *testing.T) { f(t, alg) })
-	}
-}
 
 const ours = "refs/pi-rewind/store"
 
 func TestRefsAreReadAsGitReadsThem(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg, 3)
-		r.git("", "update-ref", ours, r.ids[0].String())
-		r.git("", "tag", "-a", "-m", "m", "v1", r.ids[1].String())
-		r.git("", "symbolic-ref", "refs/remotes/o/HEAD", "refs/remotes/o/main")
-		r.git("", "update-ref", "refs/remotes/o/main", r.ids[2].String())
+		r.Git("update-ref", ours, r.ids[0].String())
+		r.Git("tag", "-a", "-m", "m", "v1", r.ids[1].String())
+		r.Git("symbolic-ref", "refs/remotes/o/HEAD", "refs/remotes/o/main")
+		r.Git("update-ref", "refs/remotes/o/main", r.ids[2].String())
 		check := func() {
 			t.Helper()
 			s := r.store(nil)
@@ -96,7 +61,7 @@ func TestRefsAreReadAsGitReadsThem(t *testing.T) {
 			for _, ref := range refs {
 				got = append(got, ref.ID.String()+" "+ref.Name)
 			}
-			want := strings.Split(r.git("", "for-each-ref", "--format=%(objectname) %(refname)"), "\n")
+			want := strings.Split(r.Git("for-each-ref", "--format=%(objectname) %(refname)"), "\n")
 			if !slices.Equal(got, want) {
 				t.Errorf("\n got %q\nwant %q", got, want)
 			}
@@ -108,20 +73,20 @@ func TestRefsAreReadAsGitReadsThem(t *testing.T) {
 			}
 		}
 		check()
-		r.git("", "pack-refs", "--all")
+		r.Git("pack-refs", "--all")
 		check()
-		r.git("", "update-ref", ours, r.ids[2].String()) // loose over packed
+		r.Git("update-ref", ours, r.ids[2].String()) // loose over packed
 		check()
 	})
 }
 
 func TestHeadMayBeUnbornOrDetached(t *testing.T) {
 	r := newRepo(t, oid.SHA1, 2)
-	r.git("", "checkout", "-q", "--detach", r.ids[0].String())
+	r.Git("checkout", "-q", "--detach", r.ids[0].String())
 	if h, err := r.store(nil).Read("HEAD"); err != nil || h.Target != "" || h.ID != r.ids[0] {
 		t.Errorf("%+v, %v", h, err)
 	}
-	r.git("", "symbolic-ref", "HEAD", "refs/heads/unborn")
+	r.Git("symbolic-ref", "HEAD", "refs/heads/unborn")
 	if h, err := r.store(nil).Read("HEAD"); err != nil || h.Target != "refs/heads/unborn" || !h.ID.IsZero() {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -130,9 +95,9 @@ func TestHeadMayBeUnbornOrDetached(t *testing.T) {
 func TestALinkedWorktreeHasItsOwnHeadAndSharesTheRest(t *testing.T) {
 	r := newRepo(t, oid.SHA1, 2)
 	wt := filepath.Join(t.TempDir(), "wt")
-	r.git("", "worktree", "add", "-q", "--detach", wt, r.ids[0].String())
-	r.git("", "-C", wt, "update-ref", "refs/worktree/mine", r.ids[1].String())
-	own := r.git("", "-C", wt, "rev-parse", "--absolute-git-dir")
+	r.Git("worktree", "add", "-q", "--detach", wt, r.ids[0].String())
+	r.Git("-C", wt, "update-ref", "refs/worktree/mine", r.ids[1].String())
+	own := r.Git("-C", wt, "rev-parse", "--absolute-git-dir")
 	linked := Open(own, r.gitDir(), r.alg, nil)
 	if h, err := linked.Read("HEAD"); err != nil || h.ID != r.ids[0] {
 		t.Errorf("HEAD = %+v, %v", h, err)
@@ -159,7 +124,7 @@ func TestNamesAreJudgedAsGitJudgesThem(t *testing.T) {
 	names := []string{ours, "refs/a", "refs/", "refs", "refs//a", "refs/a/", "refs/.a", "refs/a.", "refs/a.lock", "refs/a.lock/b", "refs/a..b", "refs/a/../b",
 		"refs/a@{b", "refs/@", "refs/a b", "refs/a~", "refs/a^", "refs/a:b", "refs/a?", "refs/a*", "refs/a[", "refs/a\\b", "refs/a\x7f", "refs/a\x01", "refs/ä\xff", "refs/-"}
 	for _, name := range names {
-		_, err := r.run("", "check-ref-format", name)
+		_, err := r.Try("check-ref-format", name)
 		if got, want := ValidName(name), err == nil; got != want {
 			t.Errorf("%q: %v, git says %v", name, got, want)
 		}
@@ -188,7 +153,7 @@ func TestBrokenRefsAreNamedAndHideNothing(t *testing.T) {
 }
 
 func TestASwapNeedsTheOldValue(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg, 3)
 		s, ctx := r.store(nil), context.Background()
 		swap := func(old, new oid.ID) error {
@@ -203,14 +168,14 @@ func TestASwapNeedsTheOldValue(t *testing.T) {
 		if err := swap(oid.ID{}, r.ids[1]); !errors.Is(err, ErrMoved) {
 			t.Errorf("%v, want ErrMoved", err)
 		}
-		r.git("", "pack-refs", "--all", "--prune")
+		r.Git("pack-refs", "--all", "--prune")
 		if err := swap(r.ids[2], r.ids[1]); !errors.Is(err, ErrMoved) {
 			t.Errorf("%v, want ErrMoved", err)
 		}
 		if err := swap(r.ids[0], r.ids[1]); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.git("", "rev-parse", ours); got != r.ids[1].String() {
+		if got := r.Git("rev-parse", ours); got != r.ids[1].String() {
 			t.Errorf("git reads %s", got)
 		}
 		if _, err := os.Stat(filepath.Join(r.gitDir(), ours+".lock")); !errors.Is(err, os.ErrNotExist) {
@@ -226,9 +191,9 @@ func TestOneRefCannotLieBelowAnother(t *testing.T) {
 		return s.CompareAndSwap(ctx, Update{Name: name, New: r.ids[0]})
 	}
 	for _, pack := range []bool{false, true} {
-		r.git("", "update-ref", "refs/x/a", r.ids[1].String())
+		r.Git("update-ref", "refs/x/a", r.ids[1].String())
 		if pack {
-			r.git("", "pack-refs", "--all", "--prune")
+			r.Git("pack-refs", "--all", "--prune")
 		}
 		for _, name := range []string{"refs/x", "refs/x/a/b", "refs/x/a/b/c"} {
 			if err := create(name); !errors.Is(err, ErrConflict) {
@@ -236,14 +201,14 @@ func TestOneRefCannotLieBelowAnother(t *testing.T) {
 			}
 		}
 	}
-	r.git("", "update-ref", "-d", "refs/x/a")
+	r.Git("update-ref", "-d", "refs/x/a")
 	if err := os.MkdirAll(filepath.Join(r.gitDir(), "refs", "x", "y", "z"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := create("refs/x"); err != nil {
 		t.Errorf("empty directories are in the way: %v", err)
 	}
-	r.git("", "symbolic-ref", "refs/sym", "refs/heads/main")
+	r.Git("symbolic-ref", "refs/sym", "refs/heads/main")
 	if err := create("refs/sym"); !errors.Is(err, ErrConflict) {
 		t.Errorf("a symbolic ref was followed: %v", err)
 	}
@@ -271,7 +236,7 @@ func TestTheReflogIsWrittenWhereGitWouldWriteIt(t *testing.T) {
 	if got, err := os.ReadFile(log); err != nil || string(got) != want {
 		t.Errorf("\n got %q\nwant %q", got, want)
 	}
-	if out := r.git("", "reflog", "show", "--format=%gd %gn %gs %H", ours); !strings.Contains(out, "@{1} N one two "+r.ids[1].String()) {
+	if out := r.Git("reflog", "show", "--format=%gd %gn %gs %H", ours); !strings.Contains(out, "@{1} N one two "+r.ids[1].String()) {
 		t.Errorf("git reads %s", out)
 	}
 }
@@ -309,8 +274,6 @@ func FuzzParse(f *testing.F) {
 		if id, target, ok := s.parse(text); ok && id.IsZero() == (target == "") {
 			t.Errorf("%q: %v, %q", text, id, target)
 		}
-		p := packedRefs{oid.SHA1, text}
 		_, _ = lookUp(bytes.NewReader(text), int64(len(text)), name)
-		p.below(name)
 	})
 }

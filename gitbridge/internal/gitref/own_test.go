@@ -22,7 +22,7 @@ type corpse struct {
 
 func newCorpse(t *testing.T) *corpse {
 	c := &corpse{repo: newRepo(t, oid.SHA1, 2)}
-	c.opt = Options{Own: filepath.Join(c.dir, "own"), Patience: 50 * time.Millisecond}
+	c.opt = Options{Own: filepath.Join(c.Dir, "own"), Patience: 50 * time.Millisecond}
 	c.lock = filepath.Join(c.gitDir(), filepath.FromSlash(ours)+".lock")
 	if err := c.store(&c.opt).CompareAndSwap(context.Background(), Update{Name: ours, New: c.ids[0]}); err != nil {
 		t.Fatal(err)
@@ -33,23 +33,23 @@ func newCorpse(t *testing.T) *corpse {
 
 // hold takes the lock of the ref.
 func (c *corpse) hold() *lock {
-	c.t.Helper()
+	c.T.Helper()
 	s := c.store(&c.opt)
 	l, err := s.lockOwn(context.Background(), s.path(ours), c.ids[1].String()+"\n", func() error { return nil })
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	return l
 }
 
 // die does what the end of a process does.
 func (c *corpse) die(l *lock) {
-	c.t.Helper()
+	c.T.Helper()
 	if err := errors.Join(l.f.Close(), l.held.Unlock()); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	if _, err := os.Lstat(c.lock); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 }
 
@@ -62,10 +62,10 @@ func TestALockThatAKilledProcessLeftIsTakenOver(t *testing.T) {
 	if err := c.swap(); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.git("", "rev-parse", ours); got != c.ids[1].String() {
+	if got := c.Git("rev-parse", ours); got != c.ids[1].String() {
 		t.Errorf("git reads %s", got)
 	}
-	left, err := filepath.Glob(filepath.Join(c.dir, "own*"))
+	left, err := filepath.Glob(filepath.Join(c.Dir, "own*"))
 	if err != nil || strings.Join(left, " ") != c.opt.Own+".held "+c.opt.Own+".lock" {
 		t.Errorf("beside the two files that stay: %v, %v", left, err)
 	}
@@ -129,11 +129,11 @@ func TestALockThatIsNotCertainlyADeadProcessesIsLeftAlone(t *testing.T) {
 			if err := os.Remove(c.lock); err != nil {
 				return err
 			}
-			c.t.Cleanup(c.hold().release)
+			c.T.Cleanup(c.hold().release)
 			return nil
 		},
 		"that cannot be checked, as there is no directory for our own": func(c *corpse) error {
-			c.opt.Own = filepath.Join(c.dir, "none", "own")
+			c.opt.Own = filepath.Join(c.Dir, "none", "own")
 			return nil
 		},
 	} {
@@ -149,7 +149,7 @@ func TestALockThatIsNotCertainlyADeadProcessesIsLeftAlone(t *testing.T) {
 			if _, err := os.Lstat(c.lock); err != nil || string(content(c)) != string(before) {
 				t.Errorf("the lock is now %q (%v), was %q", content(c), err, before)
 			}
-			if got := c.git("", "rev-parse", ours); got != c.ids[0].String() {
+			if got := c.Git("rev-parse", ours); got != c.ids[0].String() {
 				t.Errorf("the ref has moved to %s", got)
 			}
 		})
@@ -180,7 +180,7 @@ func TestALockThatChangesWhileItIsTakenOverIsPutBack(t *testing.T) {
 
 func TestTheLockAppearsWhenTheRefMayMove(t *testing.T) {
 	r := newRepo(t, oid.SHA1, 2)
-	own := filepath.Join(r.dir, "own")
+	own := filepath.Join(r.Dir, "own")
 	path := filepath.Join(r.gitDir(), filepath.FromSlash(ours))
 	refused := errors.New("it is not recorded")
 	for _, opt := range []Options{{Own: own, Sync: true}, {Sync: true}} {
@@ -213,7 +213,7 @@ func TestTheLockAppearsWhenTheRefMayMove(t *testing.T) {
 		if err := s.CompareAndSwap(t.Context(), u); err != nil || called < 2 {
 			t.Errorf("%v after %d calls", err, called)
 		}
-		if got := r.git("", "rev-parse", ours); got != r.ids[0].String() {
+		if got := r.Git("rev-parse", ours); got != r.ids[0].String() {
 			t.Errorf("git reads %s", got)
 		}
 	}

@@ -146,8 +146,8 @@ func (s *Store) free(name string) error {
 			return fmt.Errorf("%w: %s exists", ErrConflict, above)
 		}
 	}
-	packed, err := s.readPacked()
-	if err == nil && packed.below(name+"/") {
+	taken, err := s.below(name + "/")
+	if taken {
 		err = fmt.Errorf("%w: there are refs below %s/", ErrConflict, name)
 	}
 	return err
