@@ -6,10 +6,8 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 	"github.com/seed-82afce7a/rewind/engine/internal/changes"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
-	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 )
 
 // What the rooms below have, and callers of the engine use.
@@ -24,10 +22,6 @@ type (
 	Name = changes.Name
 	// A Touch is a snapshot that changed a path.
 	Touch = lookup.Touch
-	// A Tree is a worktree that is watched.
-	Tree = watched.Tree
-	// Upkeep is what turns leave to be done between them.
-	Upkeep = mirror.Upkeep
 	// Shelf is the directory of the stores of directories without git.
 	Shelf = shelf.Shelf
 	// A Store is one of them.

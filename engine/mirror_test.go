@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -149,38 +148,42 @@ func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
 
 // A lasting program opens its worktree anew for each turn.
 type lasting struct {
-	p      *place
-	e      *Engine
-	upkeep mirror.Upkeep
+	p     *place
+	e     *Engine
+	watch Watch
+}
+
+func (l *lasting) open() {
+	l.p.t.Helper()
+	next, err := l.watch.Open(context.Background(), l.p.dir, &Options{Getenv: func(name string) string { return l.p.env[name] }})
+	l.p.must(err)
+	l.e = next
+	l.p.t.Cleanup(func() { l.watch.Close() })
 }
 
 func (l *lasting) turn(text string) *Recorded {
 	l.p.t.Helper()
-	opt := &Options{Getenv: func(name string) string { return l.p.env[name] }, Upkeep: &l.upkeep}
-	next, err := l.e.Reopen(context.Background(), l.p.dir, opt)
-	l.p.must(err)
-	l.e = next
-	l.p.t.Cleanup(func() { next.Close() })
+	l.open()
 	l.p.write("a/b/c/d", text)
-	r := l.p.take(next)
+	r := l.p.take(l.e)
 	l.p.must(r.Bridge)
 	return r
 }
 
 func (l *lasting) rest() {
 	l.p.t.Helper()
-	l.p.must(l.upkeep.Run(context.Background()))
-	if l.upkeep.Due() {
+	l.p.must(l.watch.Rest(context.Background()))
+	if l.watch.Due() {
 		l.p.t.Error("a rest leaves something")
 	}
 }
 
 func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	two := l.turn("two")
-	if !l.upkeep.Due() {
+	if !l.watch.Due() {
 		t.Fatal("a turn has left nothing")
 	}
 	l.rest()
@@ -208,7 +211,7 @@ func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) 
 
 func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	var ids []oid.ID
 	before := 0
 	for i := range 300 {
@@ -241,7 +244,7 @@ func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 
 func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	l.rest()
 	l.turn("two")
@@ -256,13 +259,11 @@ func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
 
 func TestARepositoryThatWentNeedsNoUpkeep(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	p.must(os.Rename(filepath.Join(p.dir, ".git"), filepath.Join(t.TempDir(), "gone")))
-	next, err := l.e.Reopen(context.Background(), p.dir, &Options{Getenv: func(name string) string { return p.env[name] }, Upkeep: &l.upkeep})
-	p.must(err)
-	defer next.Close()
-	if !l.upkeep.Due() {
+	l.open()
+	if !l.watch.Due() {
 		t.Fatal("nothing was left")
 	}
 	l.rest()

@@ -22,23 +22,21 @@ import (
 // at or above dir that has snapshots, or dir itself. Nothing is created. The store of
 // a directory that was renamed is given the folder of its new name.
 func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
-	return open(ctx, dir, opt, &Engine{})
+	e := &Engine{}
+	return e.open(ctx, dir, opt, &Engine{})
 }
 
-// Reopen is [Open] for who has had an engine open, of whatever directory, and closes
-// that one, also where it fails. Everything that Open looks at is looked at again:
-// whose the repository and the store are, where they lie, every setting. What the
-// old engine holds open is taken over where it still is what would be opened. It is
-// closed beside what comes next: to give back large packs takes some tenths of a
-// millisecond.
-func (e *Engine) Reopen(ctx context.Context, dir string, opt *Options) (*Engine, error) {
-	next, err := open(ctx, dir, opt, e)
-	go e.Close()
-	return next, err
+// Beside opens a directory, which is no repository, as one more worktree of this one's
+// store, without git.
+func (e *Engine) Beside(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	there := &Engine{beside: e}
+	return there.open(ctx, dir, opt, &Engine{})
 }
 
-func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine, err error) {
-	e := &Engine{now: time.Now}
+// open opens an engine, with what an old one holds open where that is what would be
+// opened.
+func (e *Engine) open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine, err error) {
+	e.now = time.Now
 	defer func() {
 		if err != nil {
 			_ = e.Close()
@@ -56,7 +54,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	e.repo.TakeOver(old.repo)
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.lookup = e.newLookup()
-	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.opt.Upkeep)
+	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.watch.rest())
 	if e.repo != nil { // git's own rules are there too: it must be readable
 		if e.git, err = e.repo.Config(); err != nil {
 			return nil, err
@@ -87,6 +85,10 @@ func (e *Engine) Close() error {
 	var errs []error
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
 	if e.store != nil {
 		errs = append(errs, e.store.Close())
 	}
@@ -98,7 +100,7 @@ func (e *Engine) Close() error {
 
 // locate finds root, repository and store of a directory.
 func (e *Engine) locate(dir string) (err error) {
-	if b := e.opt.Beside; b != nil {
+	if b := e.beside; b != nil {
 		e.root, e.key, e.alg, e.dir, e.ownDir = dir, "fork "+dir, b.alg, b.dir, filepath.Join(b.dir, "forks", filepath.Base(dir))
 		e.birth, err = dirfd.Birth(dir)
 		return err

@@ -84,7 +84,7 @@ func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
 		}
 		return nil, err
 	}
-	if e.repo == nil && e.opt.Beside == nil {
+	if e.repo == nil && e.beside == nil {
 		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
 	}
 	return s, nil

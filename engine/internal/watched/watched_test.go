@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 )
 
 // hide changes a file so that no watcher is told before the mapping ends.
@@ -42,11 +41,11 @@ func (w *world) file(name, text string) string {
 
 // plain is a world without chance.
 func plain(t *testing.T) *world {
-	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), ctx: t.Context(), base: t.TempDir(), tree: &watched.Tree{}}
+	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), ctx: t.Context(), base: t.TempDir(), tree: &engine.Watch{}}
 	w.dir = filepath.Join(w.base, "w")
 	w.must(os.Mkdir(w.dir, 0o755))
 	w.must(os.Mkdir(filepath.Join(w.base, "home"), 0o755))
-	t.Cleanup(w.tree.Close)
+	t.Cleanup(func() { w.tree.Close() })
 	return w
 }
 
@@ -99,7 +98,7 @@ func TestASettingEndsTheWatching(t *testing.T) {
 	w := plain(t)
 	w.file("d/f", "one")
 	w.arm()
-	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Watch: w.tree, Getenv: func(name string) string {
+	e, err := w.tree.Open(w.ctx, w.dir, &engine.Options{Getenv: func(name string) string {
 		if name == "REWIND_WATCH" {
 			return "false"
 		}
@@ -135,7 +134,7 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 	if r := w.snapshot(); r.ID == before.ID || r.Changed == 0 {
 		t.Error("the snapshot after the audit has not what was missed")
 	}
-	e := w.engine(&watched.Tree{})
+	e := w.engine(&engine.Watch{})
 	defer e.Close()
 	if _, err := e.Snapshot(w.ctx, nil); err != nil {
 		t.Fatal(err)
@@ -149,8 +148,8 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 		t.Errorf("warnings of a command: %q", all)
 	}
 	w.must(os.Remove(note))
-	w.tree = &watched.Tree{}
-	t.Cleanup(w.tree.Close)
+	w.tree = &engine.Watch{}
+	t.Cleanup(func() { w.tree.Close() })
 	w.arm()
 }
 
@@ -194,7 +193,7 @@ func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
 	w.settle()
 	w.must(os.WriteFile(path, []byte("two"), 0o644))
 	ctx, cancel := context.WithCancel(w.ctx)
-	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: w.tree})
+	e, err := w.tree.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env})
 	w.must(err)
 	defer e.Close()
 	w.tree.Begin(w.ctx, e.Root(), 0, "").Close() // one that ends before it asks
