@@ -96,17 +96,15 @@ type scan struct {
 }
 
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
-	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
+	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force)}
 	s.wake = sync.NewCond(&s.mu)
 	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
 	if cfg.Policy != nil {
 		s.small = cfg.Policy.Small()
 	}
 	local := root.Local()
-	if s.slack == 0 {
-		if s.slack = slackUnknown; local {
-			s.slack = slackLocal
-		}
+	if local {
+		s.slack = slackLocal
 	}
 	if st, err := root.Stat(); err == nil && local {
 		s.quick = st.Dev
@@ -151,10 +149,7 @@ func (s *scan) run(ctx context.Context) error {
 // another: it begins with one worker, which would otherwise wake a second one at each,
 // and [scan.push] starts the others where directories wait.
 func (s *scan) start(ctx context.Context, all *sync.WaitGroup) {
-	workers := s.cfg.Workers
-	if workers == 0 {
-		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
-	}
+	workers := min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
 	s.hire = func() { all.Go(func() { s.work(ctx) }) }
 	if s.cfg.Only != nil {
 		s.idle, workers = workers-1, 1

@@ -15,7 +15,6 @@ package worktree
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/attr"
@@ -197,10 +196,8 @@ type Config struct {
 	// never entered.
 	Skip dirfd.Stat
 
-	Workers  int               // 0: one a core, 2 to 16
 	Progress func(Counters)    // called now and then while the scan runs
 	Now      func() int64      // the clock that stamps files, in ns; nil: the kernel's
-	Slack    time.Duration     // 0: what the file system needs
 	sleep    func(path string) // tests: between the stat and the read of a file
 }
 

@@ -22,6 +22,7 @@ func (w *world) seenByScans(when string) {
 // Nothing is told of a store, and the first one since the page was written back alone
 // moves the times.
 func TestStoresToAFileThatWasMetMappedAreSeenUntilTheMappingEnds(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.scans = newScans(w)
 	path := w.file("d/f", "one")

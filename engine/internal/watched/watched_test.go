@@ -39,8 +39,9 @@ func (w *world) file(name, text string) string {
 	return path
 }
 
-// plain is a world without chance.
+// plain is a world without chance. Most of these tests wait for time to pass, and do it together.
 func plain(t *testing.T) *world {
+	t.Helper()
 	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), ctx: t.Context(), base: t.TempDir(), tree: &engine.Watch{}}
 	w.dir = filepath.Join(w.base, "w")
 	w.must(os.Mkdir(w.dir, 0o755))
@@ -58,6 +59,7 @@ func (w *world) settle() {
 }
 
 func TestARestoreLooksAtEverything(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/f", "one")
 	first := w.snapshot()
@@ -80,6 +82,7 @@ func TestARestoreLooksAtEverything(t *testing.T) {
 }
 
 func TestAnotherProcessThatRecordsMakesTheNextTurnAFullOne(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/f", "one")
 	w.arm()
@@ -95,6 +98,7 @@ func TestAnotherProcessThatRecordsMakesTheNextTurnAFullOne(t *testing.T) {
 }
 
 func TestASettingEndsTheWatching(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.file("d/f", "one")
 	w.arm()
@@ -115,6 +119,7 @@ func TestASettingEndsTheWatching(t *testing.T) {
 }
 
 func TestTheAuditFindsWhatWasMissed(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.file("d/e/g", "one")
@@ -155,6 +160,7 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 
 // Nothing tells of a name that is made for a file outside of the worktree.
 func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path, other := w.file("d/f", "one"), filepath.Join(w.base, "other")
 	w.settle()
@@ -172,6 +178,7 @@ func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
 }
 
 func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.file("d/f", "one")
 	w.file("g/h/i", "one")
@@ -188,6 +195,7 @@ func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
 }
 
 func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.settle()
@@ -217,6 +225,7 @@ func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
 // A turn that looked at everything and recorded nothing, as rewind watch --no-points
 // takes one, was told which directories are others than before, and nobody else is.
 func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"looks", "fails"} {
 		w := plain(t)
 		w.file("d/f", "one")
@@ -250,6 +259,7 @@ func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *test
 }
 
 func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.run("git", "init", "-q")
 	path := w.file("nested/f", "one")
@@ -266,6 +276,7 @@ func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
 // name, in the worktree or outside of it. Where it is mounted nothing can be listed any
 // more, and the kernel tells nobody.
 func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
+	t.Parallel()
 	for _, other := range []string{"w/d/d/out", "outside"} {
 		w := plain(t)
 		w.file("f", "1")
