@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
@@ -55,12 +57,12 @@ func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
 		two := p.snap(e, "two", nil)
 		p.damage(e, []byte(dear))
 		p.write("d/dear", dear) // the store has it, it believes
-		r, err := e.Do(ctx, Op{To: two.ID})
+		r, err := e.Restore(ctx, two.ID, nil)
 		p.must(err)
 		if p.read("d/dear") != other || len(r.Renewed) != 1 || r.Renewed[0].Path != "d/dear" || len(r.Conflicts) != 0 {
 			t.Errorf("git %v: %+v", git, r)
 		}
-		_, err = e.Do(ctx, Op{Verb: Undo})
+		_, err = e.Undo(ctx)
 		p.must(err)
 		if p.read("d/dear") != dear {
 			t.Errorf("git %v: the only good copy is gone", git)
@@ -81,7 +83,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	c, err := e.stage(ctx, nil)
 	p.must(err)
 	defer c.Discard()
-	to, err := e.aimAt(ctx, &Op{To: two.ID})
+	to, err := e.aimAt(ctx, two.ID, nil)
 	p.must(err)
 	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)
@@ -91,8 +93,10 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	if why := sure.Refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.Renewed) != 0 {
 		t.Errorf("%v, %v", why, sure.Renewed)
 	}
-	if err := e.objects.ReadBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
-		t.Errorf("what is missing can be read back: %v", err)
+	missing := apply.Node{Mode: tree.GitFile, ID: e.alg.Sum(oid.Blob, []byte("nobody wrote this"))}
+	sure, err = e.securing().Steps(ctx, []apply.Step{{Path: "missing", Have: missing}})
+	if p.must(err); !errors.Is(sure.Refuse["missing"], ErrDamaged) {
+		t.Errorf("what is missing can be read back: %v", sure.Refuse)
 	}
 }
 
@@ -114,9 +118,9 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 		p.damage(e, payload)
 		damaged++
 	}
-	_, err = e.Do(ctx, Op{To: one.ID})
+	_, err = e.Restore(ctx, one.ID, nil)
 	p.must(err)
-	_, err = e.Do(ctx, Op{Verb: Undo})
+	_, err = e.Undo(ctx)
 	if p.must(err); p.read("d/f") != "2" || damaged < 2 {
 		t.Errorf("%q, %d directories were damaged", p.read("d/f"), damaged)
 	}
@@ -142,7 +146,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		return st.Decoded
 	}
 	began := decoded()
-	r, err := e.Do(ctx, Op{To: one.ID})
+	r, err := e.Restore(ctx, one.ID, nil)
 	p.must(err)
 	if r.Written != files || len(r.Conflicts) != 0 {
 		t.Fatalf("%+v", r)
@@ -152,7 +156,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		t.Errorf("%d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
 	}
 	began = decoded()
-	_, err = e.Do(ctx, Op{Verb: Undo})
+	_, err = e.Undo(ctx)
 	p.must(err)
 	if n := decoded() - began; n < 2*files || n > 2*files+trees {
 		t.Errorf("to undo it %d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)

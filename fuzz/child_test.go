@@ -66,19 +66,19 @@ func travelAndDie() {
 		fmt.Println("recorded", r.ID)
 	}
 	if from := os.Getenv("REWIND_FUZZ_MERGE"); from == keptMine {
-		_, err = e.Do(ctx, engine.Op{To: target, KeepMine: true})
+		_, err = e.Restore(ctx, target, &engine.RestoreOptions{KeepMine: true})
 		childExit(err)
 	} else if from != "" {
 		base, err := oid.Parse(from)
 		childExit(err)
-		_, err = e.Do(ctx, engine.Op{Verb: "revert", Spans: []engine.Span{{From: base, To: target}}})
+		_, err = e.Merge(ctx, "revert", []engine.Span{{From: base, To: target}}, nil)
 		childExit(err)
 	} else {
-		_, err = e.Do(ctx, engine.Op{To: target})
+		_, err = e.Restore(ctx, target, nil)
 		childExit(err)
 	}
 	fmt.Println("restored")
-	_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
+	_, err = e.Undo(ctx)
 	childExit(err)
 	fmt.Println("undone")
 	childExit(e.Close())

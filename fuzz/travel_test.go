@@ -29,7 +29,7 @@ func (w *world) travel() {
 	before, mine := w.picture(w.root), w.mine()
 	w.note("restore %v", s.snap.ID)
 	ignored := w.ignored(before)
-	r, err := e.Do(w.t.Context(), engine.Op{To: s.snap.ID})
+	r, err := e.Restore(w.t.Context(), s.snap.ID, nil)
 	if err != nil {
 		w.fail("restore: %v", err)
 	}
@@ -60,7 +60,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	was.undo, was.tree = w.export(e, undo), undo.Tree.String()
 	w.compareRestored(s, r, was)
 	w.note("undo")
-	u, err := e.Do(w.t.Context(), engine.Op{Verb: engine.Undo})
+	u, err := e.Undo(w.t.Context())
 	if err != nil {
 		w.fail("undo: %v", err)
 	}
@@ -71,7 +71,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	}
 	if w.one(2) {
 		w.note("redo")
-		again, err := e.Do(w.t.Context(), engine.Op{Verb: engine.Redo})
+		again, err := e.Redo(w.t.Context())
 		if err != nil {
 			w.fail("redo: %v", err)
 		}
@@ -98,7 +98,7 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		return
 	}
 	w.note("restore %v %q, undo, redo, undo", s.snap.ID, limits.texts)
-	r, err := e.Do(w.t.Context(), engine.Op{To: s.snap.ID, Paths: limits.texts})
+	r, err := e.Restore(w.t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: limits.texts})
 	if w.refused(err, limits, s.recorded, before) {
 		return
 	}
@@ -118,11 +118,11 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		return
 	}
 	for i, want := range []picture{before, restored, before} {
-		verb := engine.Undo
+		run := e.Undo
 		if i == 1 {
-			verb = engine.Redo
+			run = e.Redo
 		}
-		again, err := e.Do(w.t.Context(), engine.Op{Verb: verb})
+		again, err := run(w.t.Context())
 		w.must(err)
 		w.allowed(again, before)
 		if d := want.differs(w.picture(w.root)); d != "" {

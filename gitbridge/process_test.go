@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
-	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -27,7 +26,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	gittest.Alone()
 	os.Exit(m.Run())
 }
 
@@ -51,7 +49,7 @@ func bridgeOnce(dir, number string) error {
 	if err != nil {
 		return err
 	}
-	r := &repo{&gittest.Repo{Dir: dir}, b.Algorithm(), map[oid.ID]oid.Kind{}, map[oid.ID][]byte{}}
+	r := &repo{dir: dir, alg: b.Algorithm(), kinds: map[oid.ID]oid.Kind{}, objects: map[oid.ID][]byte{}}
 	_, err = b.Bridge(context.Background(), processJob(r, b, n))
 	return errors.Join(err, b.Close())
 }
@@ -59,11 +57,11 @@ func bridgeOnce(dir, number string) error {
 func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
 	const processes = 32
 	r := newRepo(t, oid.SHA1)
-	r.Git("config", "core.fsync", "all")
+	r.git("config", "core.fsync", "all")
 	var all []*exec.Cmd
 	for n := range processes {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "BRIDGE_DIR="+r.Dir, fmt.Sprint("BRIDGE_N=", n))
+		cmd.Env = append(os.Environ(), "BRIDGE_DIR="+r.dir, fmt.Sprint("BRIDGE_N=", n))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -88,7 +86,7 @@ func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
 			t.Errorf("snapshot %d is %d times in the chain, want once", n, found[id])
 		}
 	}
-	r.Clean()
+	r.wantClean()
 }
 
 func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
@@ -116,30 +114,30 @@ func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
 	if len(found) != snapshots {
 		t.Errorf("%d snapshots are in the chain, want %d", len(found), snapshots)
 	}
-	r.Clean()
+	r.wantClean()
 }
 
 func TestALinkedWorktreeSharesTheStore(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.Git("commit", "-q", "--allow-empty", "-m", "m")
+	r.git("commit", "-q", "--allow-empty", "-m", "m")
 	wt := filepath.Join(t.TempDir(), "wt")
-	r.Git("worktree", "add", "-q", "-b", "side", wt)
-	main, side := r.open(), r.openAt(wt, "")
+	r.git("worktree", "add", "-q", "-b", "side", wt)
+	main, side := r.open(), r.openAt(wt)
 	if h, err := side.Head(); err != nil || h.Branch != "side" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	first, second := r.snapshot(main, 1, many(3)), r.snapshot(side, 2, many(4))
 	r.bridge(main, first)
-	r.Git("pack-refs", "--all", "--prune")
-	r.Git("gc", "-q")
+	r.git("pack-refs", "--all", "--prune")
+	r.git("gc", "-q")
 	r.bridge(side, second)
 	r.wantChain(main, first, second)
-	r.Clean()
-	r.Git("symbolic-ref", "HEAD", "refs/heads/none")
+	r.wantClean()
+	r.git("symbolic-ref", "HEAD", "refs/heads/none")
 	if h, err := main.Head(); err != nil || h.Branch != "none" || !h.Commit.IsZero() || !h.Tree.IsZero() {
 		t.Errorf("unborn: %+v, %v", h, err)
 	}
-	r.Git("-C", wt, "checkout", "-q", "--detach")
+	r.git("-C", wt, "checkout", "-q", "--detach")
 	if h, err := side.Head(); err != nil || h.Branch != "" || h.Commit.IsZero() {
 		t.Errorf("detached: %+v, %v", h, err)
 	}
@@ -147,14 +145,14 @@ func TestALinkedWorktreeSharesTheStore(t *testing.T) {
 
 func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.Write("f", "1")
-	r.Git("add", "-A")
-	r.Git("commit", "-q", "-m", "m")
-	r.Write("f", "2")
-	r.Git("add", "-A")
+	r.write("f", "1")
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "m")
+	r.write("f", "2")
+	r.git("add", "-A")
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, hook := range []string{"reference-transaction", "pre-commit", "post-commit", "post-index-change", "pre-auto-gc", "update"} {
-		path := r.Path(".git", "hooks", hook)
+		path := filepath.Join(r.dir, ".git", "hooks", hook)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+hook+" >>'"+ran+"'\n"), 0o755)); err != nil {
 			t.Fatal(err)
 		}
@@ -163,8 +161,8 @@ func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 		t.Helper()
 		var s strings.Builder
 		for _, name := range []string{"HEAD", "index", "config", "logs/HEAD", "logs/refs/heads/main", "refs/heads/main"} {
-			p, err := os.ReadFile(r.Path(".git", name))
-			info, err2 := os.Stat(r.Path(".git", name))
+			p, err := os.ReadFile(filepath.Join(r.dir, ".git", name))
+			info, err2 := os.Stat(filepath.Join(r.dir, ".git", name))
 			if err := errors.Join(err, err2); err != nil {
 				t.Fatal(err)
 			}
@@ -192,13 +190,13 @@ func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 	if p, err := os.ReadFile(ran); err == nil {
 		t.Errorf("hooks ran: %s", p)
 	}
-	if got := r.Git("for-each-ref", "--format=%(refname)"); got != "refs/heads/main\n"+StoreRef {
+	if got := r.git("for-each-ref", "--format=%(refname)"); got != "refs/heads/main\n"+StoreRef {
 		t.Errorf("refs: %q", got)
 	}
 }
 
 func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
-	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
+	both(t, func(t *testing.T, alg oid.Algorithm) {
 		for name, peculiar := range map[string]func(*gitconf.Layout){
 			"reftable":          func(l *gitconf.Layout) { l.RefStorage = "reftable" },
 			"unknown extension": func(l *gitconf.Layout) { l.UnknownExtensions = []string{"x"} },
@@ -209,11 +207,11 @@ func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
 			if h, err := b.Head(); err != nil || h.Branch != "main" || !h.Commit.IsZero() {
 				t.Errorf("%s: unborn: %+v, %v", name, h, err)
 			}
-			r.Git("commit", "-q", "--allow-empty", "-m", "m")
-			if h, err := b.Head(); err != nil || h.Commit.String() != r.Git("rev-parse", "HEAD") {
+			r.git("commit", "-q", "--allow-empty", "-m", "m")
+			if h, err := b.Head(); err != nil || h.Commit.String() != r.git("rev-parse", "HEAD") {
 				t.Errorf("%s: %+v, %v", name, h, err)
 			}
-			r.Git("checkout", "-q", "--detach")
+			r.git("checkout", "-q", "--detach")
 			if h, err := b.Head(); err != nil || h.Branch != "" || h.Commit.IsZero() {
 				t.Errorf("%s: detached: %+v, %v", name, h, err)
 			}
@@ -224,7 +222,7 @@ func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
 			}
 			r.bridge(b, first)
 			r.wantChain(b, first, second)
-			r.Clean()
+			r.wantClean()
 		}
 	})
 }

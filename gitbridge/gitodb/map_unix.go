@@ -4,7 +4,6 @@ package gitodb
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -14,21 +13,24 @@ import (
 
 // mapFile maps a file for reading. The caller unmaps it, and reads it under
 // guard only.
-func mapFile(path string) (data []byte, unmap func() error, file fs.FileInfo, err error) {
+func mapFile(path string) (data []byte, unmap func() error, at stamp, err error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, stamp{}, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, stamp{}, err
 	}
-	data, unmap = mapOpen(f, st.Size())
-	if data == nil {
-		return nil, nil, nil, &os.PathError{Op: "map", Path: path, Err: errors.New("not a file that can be mapped")}
+	if !st.Mode().IsRegular() || st.Size() == 0 || st.Size() != int64(int(st.Size())) {
+		return nil, nil, stamp{}, &os.PathError{Op: "map", Path: path, Err: errors.New("not a file that can be mapped")}
 	}
-	return data, unmap, st, nil
+	data, err = unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, stamp{}, &os.PathError{Op: "map", Path: path, Err: err}
+	}
+	return data, func() error { return unix.Munmap(data) }, stampOpened(path, st), nil
 }
 
 // mapOpen maps the first bytes of an open file for reading; nil where that is

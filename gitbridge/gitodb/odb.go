@@ -67,13 +67,21 @@ type DB struct {
 		files map[string]*os.File
 	}
 
+	links struct { // what [DB.Links] found
+		sync.Mutex
+		paths []string
+		at    stamp // zero: nothing that can be relied upon
+	}
+
+	made sync.Map // of oid.ID: the sizes of the files that this database has written
+
 	dir string
 	alg oid.Algorithm
 	opt Options
 
-	load    sync.Once // fills sources, at the first question
+	taken   map[string][]*pack // see [DB.TakeOver], by the directory of their source
+	load    sync.Once          // fills sources, at the first question
 	sources []*source
-	taken   map[string]*source // see [DB.TakeOver], by their directories
 	bases   *bases
 	*pools
 }
@@ -109,7 +117,7 @@ func (d *DB) Close() error {
 	for _, s := range d.all() {
 		errs = append(errs, s.close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.dropTaken())...)
 }
 
 // Refresh lists the packs anew if their directory changed. Reading does so by
@@ -117,7 +125,7 @@ func (d *DB) Close() error {
 // it relies on [DB.Has], which otherwise trusts packs that were seen earlier.
 func (d *DB) Refresh() {
 	for _, s := range d.all() {
-		s.refresh(false)
+		s.refresh()
 	}
 }
 
@@ -311,7 +319,7 @@ func (d *DB) unpacked(id oid.ID) func(func(place) bool) {
 			}
 		}
 		for _, s := range d.all() {
-			s.refresh(false)
+			s.refresh()
 			for _, p := range s.list() {
 				if off, ok := p.find(id); ok && !yield(place{pack: p, off: off}) {
 					return
@@ -329,6 +337,7 @@ type source struct {
 	recent atomic.Pointer[pack] // where the last object was found
 
 	mu      sync.Mutex // held while the list of packs is made
+	taken   []*pack    // what another database had open; see [DB.TakeOver]
 	retired []*pack    // no longer listed; readers may still hold them
 	mtime   time.Time  // of the pack directory when it was listed
 	settled bool       // a later change of the directory shows in its mtime
@@ -338,7 +347,7 @@ func (s *source) list() []*pack {
 	if l := s.packs.Load(); l != nil {
 		return *l
 	}
-	s.refresh(false)
+	s.refresh()
 	return *s.packs.Load()
 }
 
@@ -361,20 +370,16 @@ func (s *source) find(id oid.ID) (*pack, int64) {
 func (s *source) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.closeRetired()
+	var errs []error
+	for _, p := range s.retired {
+		errs = append(errs, p.close())
+	}
 	if l := s.packs.Swap(nil); l != nil {
 		for _, p := range *l {
-			err = errors.Join(err, p.close())
+			errs = append(errs, p.close())
 		}
 	}
 	s.recent.Store(nil)
-	return err
-}
-
-func (s *source) closeRetired() (err error) {
-	for _, p := range s.retired {
-		err = errors.Join(err, p.close())
-	}
 	s.retired = nil
-	return err
+	return errors.Join(append(errs, s.dropTaken())...)
 }

@@ -23,10 +23,7 @@ const alternateBytesMax = 1 << 20
 func (d *DB) all() []*source {
 	d.load.Do(func() {
 		d.addSource(d.dir, 0, map[string]bool{})
-		for _, s := range d.taken { // of directories that are no longer used
-			_ = s.close()
-		}
-		d.taken = nil
+		_ = d.dropTaken() // those of directories that are no longer used
 	})
 	return d.sources
 }
@@ -46,13 +43,7 @@ func (d *DB) addSource(dir string, depth int, seen map[string]bool) {
 		}
 		seen[real] = true
 	}
-	s := d.taken[dir]
-	if s == nil {
-		s = &source{dir: dir, alg: d.alg}
-	} else {
-		s.refresh(true)
-	}
-	d.sources = append(d.sources, s)
+	d.sources = append(d.sources, &source{dir: dir, alg: d.alg, taken: d.taken[dir]})
 	delete(d.taken, dir)
 	text, err := regular.Read(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
 	if err != nil || depth == alternateDepthMax {
@@ -154,9 +145,9 @@ func settled(mtime time.Time) bool {
 	return mtime.IsZero() || time.Since(mtime) > wait
 }
 
-// refresh lists the packs anew if their directory may have changed, or in any case.
-// Packs that are still there are kept as they are.
-func (s *source) refresh(anyhow bool) {
+// refresh lists the packs anew if their directory may have changed. Packs that
+// are still there are kept as they are.
+func (s *source) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dir := filepath.Join(s.dir, "pack")
@@ -165,7 +156,7 @@ func (s *source) refresh(anyhow bool) {
 	if st, err := os.Stat(dir); err == nil {
 		mtime = st.ModTime()
 	}
-	if old != nil && !anyhow && s.settled && mtime.Equal(s.mtime) {
+	if old != nil && s.settled && mtime.Equal(s.mtime) {
 		return
 	}
 	s.mtime, s.settled = mtime, settled(mtime)
@@ -178,8 +169,9 @@ func (s *source) refresh(anyhow bool) {
 	list := []*pack{}
 	for _, path := range packPaths(dir) {
 		p := known[path.name]
-		if p == nil || p.gone.Load() || anyhow && !p.isStill() {
+		if p == nil || p.gone.Load() {
 			p = &pack{path: path.name, alg: s.alg, cruft: path.cruft}
+			s.adopt(p)
 		} else {
 			delete(known, path.name)
 		}
@@ -190,9 +182,7 @@ func (s *source) refresh(anyhow bool) {
 		s.retired = append(s.retired, p)
 	}
 	s.packs.Store(&list)
-	if r := s.recent.Load(); r != nil && r.gone.Load() {
-		s.recent.Store(nil)
-	}
+	_ = s.dropTaken()
 }
 
 // A packPath is a pack's path without the extension.

@@ -275,11 +275,11 @@ func List(ctx context.Context, e *engine.Engine, opt *engine.Options) (list []Li
 
 // open opens the fork's directory as a worktree of the same store.
 func (f *Fork) open(ctx context.Context, e *engine.Engine, opt *engine.Options) (*engine.Engine, error) {
-	open := engine.Open
+	o := *opt
 	if !f.Git {
-		open = e.Beside
+		o.Beside = e
 	}
-	there, err := open(ctx, f.Dir, opt)
+	there, err := engine.Open(ctx, f.Dir, &o)
 	if err == nil && there.Root() != f.Dir {
 		err = errors.Join(fmt.Errorf("%w: %s belongs to %s", ErrAnother, f.Dir, there.Root()), there.Close())
 	}

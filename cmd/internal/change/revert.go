@@ -23,8 +23,8 @@ func applyCommand(a *app) *cobra.Command {
 }
 
 func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
-	r := restoring{op: engine.Op{Verb: name}, carryOut: (*engine.Engine).Do}
-	opt := &r.op
+	var r restoring
+	opt := &engine.RestoreOptions{}
 	c := a.InWorktree(name+" ID... [-- PATH...]", short, cli.Takes(1, -1, "rewind "+name+" @"), func(ctx context.Context, e *engine.Engine, args []string) error {
 		ids, paths, err := a.SplitPaths(args, len(args))
 		switch {
@@ -42,8 +42,13 @@ func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		opt.Spans, opt.Label = spans.Merged(back)
-		r.hint = cli.FlagHint(paths)
+		merge, label := spans.Merged(back)
+		opt.Label = label
+		r.hint, r.merging = cli.FlagHint(paths), &opt.Markers
+		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.PlanMerge(ctx, merge, opt) }
+		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
+			return e.Merge(ctx, name, merge, opt)
+		}
 		return a.restore(ctx, e, &r)
 	})
 	markersFlag(c, opt)

@@ -2,80 +2,96 @@ package verb
 
 import (
 	"context"
+	"fmt"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 func callPlan(ctx context.Context, c *Call) (any, error) {
-	_, op, err := target(ctx, c)
+	s, opt, err := target(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return planned(ctx, c, op)
+	plan, err := c.Engine.Plan(ctx, s.ID, opt)
+	if err != nil {
+		return nil, err
+	}
+	return planned(ctx, c, plan)
+}
+
+func callPlanUndo(ctx context.Context, c *Call, redo bool) (any, error) {
+	plan, err := c.Engine.PlanUndo(ctx, redo)
+	if err != nil {
+		return nil, err
+	}
+	return planned(ctx, c, plan)
 }
 
 // callUndo is undo or redo. Whoever names the snapshot to which it is to lead means
 // no other: since the user saw a plan another process may have restored something.
-func callUndo(ctx context.Context, c *Call, verb string) (any, error) {
+func callUndo(ctx context.Context, c *Call, redo bool) (any, error) {
 	var p struct{ ID string }
 	if err := c.Decode(&p); err != nil {
 		return nil, err
 	}
-	op := engine.Op{Verb: verb}
 	if p.ID != "" {
-		var err error
-		if op.To, err = oid.Parse(p.ID); err != nil {
-			return nil, exit.Usagef("%q is not a whole id", p.ID)
+		plan, err := c.Engine.PlanUndo(ctx, redo)
+		if err != nil {
+			return nil, err
+		}
+		if plan.Target.ID.String() != p.ID {
+			return nil, fmt.Errorf("another process has restored files since: %s would lead to %s, not to %s; nothing was changed", c.Method, plan.Target.ID.Short(), p.ID)
 		}
 	}
-	return restored(c)(c.Engine.Do(ctx, op))
+	if redo {
+		return restored(c)(c.Engine.Redo(ctx))
+	}
+	return restored(c)(c.Engine.Undo(ctx))
 }
 
 // merged is what planRevert, revert, planApply and apply are asked for.
-func merged(ctx context.Context, c *Call, verb string) (op engine.Op, err error) {
+func merged(ctx context.Context, c *Call, verb string) ([]engine.Span, *engine.RestoreOptions, error) {
 	var p struct {
 		IDs              []string
 		Paths            []string
 		Ignored, Markers bool
 	}
 	if err := c.Decode(&p); err != nil {
-		return op, err
+		return nil, nil, err
 	}
 	list, err := SpansOf(ctx, c.Engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.Engine.Resolve(ctx, id) })
 	if err != nil {
-		return op, err
+		return nil, nil, err
 	}
 	spans, label := list.Merged(verb == "revert")
-	return engine.Op{Verb: verb, Spans: spans, Paths: p.Paths, Ignored: p.Ignored, Markers: p.Markers, Label: label}, nil
+	return spans, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored, Markers: p.Markers, Label: label}, nil
 }
 
 func callPlanMerge(ctx context.Context, c *Call, verb string) (any, error) {
-	op, err := merged(ctx, c, verb)
+	spans, opt, err := merged(ctx, c, verb)
 	if err != nil {
 		return nil, err
 	}
-	return planned(ctx, c, op)
+	plan, err := c.Engine.PlanMerge(ctx, spans, opt)
+	if err != nil {
+		return nil, err
+	}
+	return planned(ctx, c, plan)
 }
 
 func callMerge(ctx context.Context, c *Call, verb string) (any, error) {
-	op, err := merged(ctx, c, verb)
+	spans, opt, err := merged(ctx, c, verb)
 	if err != nil {
 		return nil, err
 	}
-	return restored(c)(c.Engine.Do(ctx, op))
+	return restored(c)(c.Engine.Merge(ctx, verb, spans, opt))
 }
 
-// planned is the plan of an operation, with the branches on which it was recorded and would be
+// planned is the plan with the branches on which it was recorded and would be
 // carried out, and with the lines that it changes if the client wants them.
-func planned(ctx context.Context, c *Call, op engine.Op) (any, error) {
-	plan, err := c.Engine.Plan(ctx, op)
-	if err != nil {
-		return nil, err
-	}
+func planned(ctx context.Context, c *Call, plan *engine.Plan) (any, error) {
 	var p struct {
 		Patch    bool
 		MaxBytes int
@@ -88,12 +104,13 @@ func planned(ctx context.Context, c *Call, op engine.Op) (any, error) {
 	if !p.Patch {
 		return out, nil
 	}
-	patch, err := patchOf(ctx, plan, p.MaxBytes)
+	d := c.Engine.DiffPlan(plan)
+	patch, err := patchOf(ctx, d, p.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	out.Patch, out.Truncated = &patch.Patch, patch.Truncated
-	lines, err := Difference(ctx, plan, true)
+	lines, err := Difference(ctx, d, true)
 	out.Changes = lines.Changes
 	return out, err
 }

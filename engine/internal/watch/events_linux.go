@@ -98,7 +98,7 @@ func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
 			delete(w.byDir, dir)
 		}
 	case name == "":
-		w.add(dir, "")
+		w.add(Change{Dir: dir})
 	case bits&unix.IN_ISDIR != 0:
 		w.directory(dir, name, bits)
 	default:
@@ -108,42 +108,42 @@ func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
 
 // directory notes that something was done to a subdirectory.
 func (w *Watcher) directory(dir, name string, bits uint32) {
-	at := path.Join(dir, name)
-	w.renamed(at, bits)
+	w.renamed(Change{Dir: dir, Name: name}, bits)
 	if bits&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0 {
-		w.changes.AddBelow(at)
-		w.bound()
+		w.add(Change{Dir: dir, Name: name, Below: true})
 		return
 	}
-	w.add(at, "")
+	w.add(Change{Dir: join(dir, name)})
 }
 
 // named notes that something was done to what is no directory.
 func (w *Watcher) named(dir, name string, bits uint32) {
-	at := path.Join(dir, name)
-	w.add(dir, name)
-	w.renamed(at, bits)
+	c := Change{Dir: dir, Name: name}
+	w.add(c)
+	w.renamed(c, bits)
 	switch {
 	case bits&unix.IN_MODIFY != 0:
-		w.written(at)
+		w.written(c)
 	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE) != 0:
-		delete(w.open, at)
+		delete(w.open, c)
 	}
 }
 
 // Open notes that somebody has a file open for writing, of which nothing may have told:
-// its path counts as changed until it is closed.
+// its path is a candidate until it is closed.
 func (w *Watcher) Open(file string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.changes.AddPath(file)
-	w.written(file)
+	dir, name := path.Split(file)
+	c := Change{Dir: strings.TrimSuffix(dir, "/"), Name: name}
+	w.add(c)
+	w.written(c)
 }
 
 // written notes that a file is open for writing. What was moved out of what is watched
 // counts too, for its new name is never told.
-func (w *Watcher) written(file string) {
-	w.open[file] = true
+func (w *Watcher) written(c Change) {
+	w.open[c] = true
 	if len(w.open)+len(w.moved) > openMax {
 		w.fail(doubt("too many files are open for writing"))
 	}
@@ -154,33 +154,35 @@ func (w *Watcher) written(file string) {
 // after the other, with one number; another rename may come in between. Where two names are exchanged it does so twice, and
 // the second time begins with the name that the first one ended with: there another
 // file is by then, so that both names count.
-func (w *Watcher) renamed(at string, bits uint32) {
+func (w *Watcher) renamed(c Change, bits uint32) {
 	switch {
 	case bits&unix.IN_MOVED_FROM != 0:
-		for file := range w.open {
-			rest, ok := below(file, at)
+		for open := range w.open {
+			rest, ok := below(open, c)
 			if ok {
 				w.moved[w.pair] = append(w.moved[w.pair], rest)
 			}
-			if ok && at != w.to {
-				delete(w.open, file)
+			if ok && c != w.to {
+				delete(w.open, open)
 			}
 		}
 	case bits&unix.IN_MOVED_TO != 0:
 		for _, rest := range w.moved[w.pair] {
-			w.written(path.Join(at, rest))
+			dir, name := path.Split(join(join(c.Dir, c.Name), rest))
+			w.written(Change{Dir: strings.TrimSuffix(dir, "/"), Name: name})
 		}
-		w.to = at
+		w.to = c
 	default:
-		w.to = ""
+		w.to = Change{}
 	}
 }
 
 // below returns the path of a file from a name on, if that is its own or of a directory
 // above it.
-func below(file, at string) (rest string, ok bool) {
-	if file == at {
+func below(file, at Change) (rest string, ok bool) {
+	whole, top := join(file.Dir, file.Name), join(at.Dir, at.Name)
+	if whole == top {
 		return "", true
 	}
-	return strings.CutPrefix(file, at+"/")
+	return strings.CutPrefix(whole, top+"/")
 }

@@ -1,23 +1,30 @@
 package watched
 
-import "github.com/seed-82afce7a/rewind/internal/worktree"
+import (
+	"path"
+
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
 
 // follow watches directories that are new or may be others than before, and files that
 // the scan met open for writing: nobody tells of what is stored to mapped memory.
-func (u *Turn) follow(writing []string, changed *worktree.Updated) error {
+func (u *Turn) follow(changed *worktree.Updated) error {
 	t := u.tree
-	for _, file := range writing {
+	for _, file := range u.writing {
 		t.watcher.Open(file)
 	}
-	for top := range u.changes.Below() {
-		for dir := range t.table.Below(top) {
+	for _, c := range u.changes {
+		if !c.Below {
+			continue
+		}
+		for dir := range t.base.Dirs(path.Join(c.Dir, c.Name)) {
 			if err := t.watcher.Add(dir); err != nil {
 				return err
 			}
 		}
 	}
 	if changed == nil || !t.armed {
-		for dir := range t.table.Below("") {
+		for dir := range t.base.Dirs("") {
 			if err := t.watchNew(dir); err != nil {
 				return err
 			}

@@ -1,0 +1,58 @@
+package objects
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/apply"
+)
+
+// ErrUnfinished is reported of an operation that has begun and has not ended.
+var ErrUnfinished = errors.New("stopped half-way")
+
+// A kept plan has a version, because it may be read by another build than the one
+// that wrote it.
+type keptPlan struct {
+	Version int          `json:"version"`
+	Steps   []apply.Step `json:"steps"`
+}
+
+const planVersion = 1
+
+// stepBytes is about what a step takes.
+const stepBytes = 256
+
+// EncodeSteps encodes the steps of a plan one by one: of a million all at once the package
+// json would hold the text three times.
+func EncodeSteps(steps []apply.Step) ([]byte, error) {
+	if len(steps) == 0 {
+		return json.Marshal(keptPlan{Version: planVersion, Steps: steps})
+	}
+	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, planVersion)
+	for i := range steps {
+		text, err := json.Marshal(&steps[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return append(out, "]}"...), nil
+}
+
+// DecodeSteps reads what [EncodeSteps] gives.
+func DecodeSteps(data []byte) ([]apply.Step, error) {
+	var j keptPlan
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, fmt.Errorf("%w: the journal: %w", records.ErrDamaged, err)
+	}
+	if j.Version != planVersion {
+		return nil, fmt.Errorf("%w: a journal of version %d", cas.ErrNewerFormat, j.Version)
+	}
+	return j.Steps, nil
+}
