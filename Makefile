@@ -31,9 +31,10 @@ vet: ## formatting, vet of code and tests, and a build, for each system
 	@host=$$(go env GOHOSTOS); for os in $(OSES); do echo "vet, build: $$os"; export CGO_ENABLED=0 GOOS=$$os; \
 	  fast=; [ $$os = $$host ] || fast=-gcflags=all=-N; go vet $$fast $(PKG) && go build $$fast $(PKG) || exit 1; done
 
-lint: ## staticcheck, at the version of tools/go.mod
-	@echo "== lint: staticcheck (the first run builds it)"
-	@CGO_ENABLED=0 go tool -modfile=tools/go.mod staticcheck $(PKG)
+lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versions of tools/go.mod
+	@echo "== lint: golangci-lint and deadcode (the first run builds them, which takes minutes)"
+	@CGO_ENABLED=0 go tool -modfile=tools/go.mod golangci-lint run $(PKG)
+	@dead=$$(CGO_ENABLED=0 go tool -modfile=tools/go.mod deadcode ./... | grep -v 'internal/seed\|internal/gittest\|fuzz/\|UnmarshalJSON' || true); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
 check: ## the Go tests, with the race detector where there are goroutines (PKG=./cas, TIMEOUT=15m, RACE=all)
 	@echo "== check: the Go tests; building them takes minutes the first time"

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,135 +10,107 @@ import (
 	"strings"
 )
 
+// absent reports whether there is nothing at a path.
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// emptied forgets what a system has in the state directory, which is all.
+func emptied(s *script) { s.do(func() error { return emptyDir(s.l.state) }) }
+
 // restic is that program with a repository in the state directory.
-type restic struct{}
-
-func (*restic) run(ctx context.Context, l *lane, args ...string) ([]byte, error) {
-	return l.run(ctx, resticCommand(l, args...))
+func restic(l *lane) system {
+	repository := filepath.Join(l.state, "restic")
+	run := func(s *script, codes []int, args ...string) string {
+		return s.run(command{name: "restic", args: append([]string{"-q"}, args...), env: []string{"RESTIC_PASSWORD=bench", "RESTIC_REPOSITORY=" + repository}, codes: codes})
+	}
+	return peer{
+		forgets: emptied,
+		records: func(s *script) string {
+			if absent(repository) {
+				run(s, nil, "init")
+			}
+			out := strings.TrimSpace(run(s, nil, "backup", "--json", "--exclude", ".git", "."))
+			var reply struct {
+				ID string `json:"snapshot_id"`
+			}
+			s.reply(out[strings.LastIndexByte(out, '\n')+1:], &reply, &reply.ID)
+			return reply.ID
+		},
+		// It ends with 1 after it has done the rest, where a link is in its way.
+		restores: func(s *script, id string) { run(s, []int{1}, "restore", id, "--target", ".") },
+	}
 }
 
-func resticCommand(l *lane, args ...string) command {
-	return command{name: "restic", args: append([]string{"-q"}, args...), env: []string{"RESTIC_PASSWORD=bench", "RESTIC_REPOSITORY=" + filepath.Join(l.state, "restic")}}
-}
-
-func (*restic) forget(_ context.Context, l *lane) error { return emptyDir(l.state) }
-
-func (r *restic) snapshot(ctx context.Context, l *lane) (string, error) {
-	if _, err := os.Stat(filepath.Join(l.state, "restic")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := r.run(ctx, l, "init"); err != nil {
-			return "", err
+// reply reads what a program says of a snapshot, in which its id must be.
+func (s *script) reply(text string, to any, id *string) {
+	s.do(func() error {
+		if err := json.Unmarshal([]byte(text), to); err != nil || *id == "" {
+			return fmt.Errorf("the snapshot has no id: %.200q", text)
 		}
-	}
-	out, err := r.run(ctx, l, "backup", "--json", "--exclude", ".git", ".")
-	if err != nil {
-		return "", err
-	}
-	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-	var reply struct {
-		ID string `json:"snapshot_id"`
-	}
-	if err := json.Unmarshal(lines[len(lines)-1], &reply); err != nil || reply.ID == "" {
-		return "", fmt.Errorf("restic gave no id: %.200q", out)
-	}
-	return reply.ID, nil
-}
-
-// restore ends with 1 after it has done the rest, where a link is in its way.
-func (r *restic) restore(ctx context.Context, l *lane, id string) error {
-	c := resticCommand(l, "restore", id, "--target", ".")
-	c.codes = []int{1}
-	_, err := l.run(ctx, c)
-	return err
+		return nil
+	})
 }
 
 // borg is that program with a repository in the state directory, not encrypted.
-type borg struct{ made int }
-
-func (*borg) run(ctx context.Context, l *lane, args ...string) ([]byte, error) {
-	return l.run(ctx, command{name: "borg", args: args, env: []string{"BORG_BASE_DIR=" + l.state, "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes", "BORG_REPO=" + filepath.Join(l.state, "borg")}})
-}
-
-func (*borg) forget(_ context.Context, l *lane) error { return emptyDir(l.state) }
-
-func (b *borg) snapshot(ctx context.Context, l *lane) (string, error) {
-	if _, err := os.Stat(filepath.Join(l.state, "borg")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := b.run(ctx, l, "init", "-e", "none"); err != nil {
-			return "", err
-		}
+func borg(l *lane) system {
+	repository, made := filepath.Join(l.state, "borg"), 0
+	run := func(s *script, args ...string) {
+		s.run(command{name: "borg", args: args, env: []string{"BORG_BASE_DIR=" + l.state, "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes", "BORG_REPO=" + repository}})
 	}
-	b.made++
-	id := fmt.Sprintf("::%d", b.made)
-	_, err := b.run(ctx, l, "create", "--exclude", "sh:.git", id, ".")
-	return id, err
-}
-
-func (b *borg) restore(ctx context.Context, l *lane, id string) error {
-	_, err := b.run(ctx, l, "extract", id)
-	return err
+	return peer{
+		forgets: emptied,
+		records: func(s *script) string {
+			if absent(repository) {
+				run(s, "init", "-e", "none")
+			}
+			made++
+			id := fmt.Sprintf("::%d", made)
+			run(s, "create", "--exclude", "sh:.git", id, ".")
+			return id
+		},
+		restores: func(s *script, id string) { run(s, "extract", id) },
+	}
 }
 
 // kopia is that program with a repository in the state directory.
-type kopia struct{}
-
-func (*kopia) run(ctx context.Context, l *lane, args ...string) ([]byte, error) {
-	return l.run(ctx, command{name: "kopia", args: append([]string{"--config-file=" + filepath.Join(l.state, "kopia.config"), "--no-progress"}, args...), env: []string{"KOPIA_PASSWORD=bench", "KOPIA_CHECK_FOR_UPDATES=false"}})
-}
-
-func (*kopia) forget(_ context.Context, l *lane) error { return emptyDir(l.state) }
-
-func (k *kopia) snapshot(ctx context.Context, l *lane) (string, error) {
-	at := filepath.Join(l.state, "kopia")
-	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Mkdir(at, 0o700); err != nil {
-			return "", err
-		}
-		if _, err := k.run(ctx, l, "repository", "create", "filesystem", "--path="+at); err != nil {
-			return "", err
-		}
-		if _, err := k.run(ctx, l, "policy", "set", "--add-ignore=/.git", l.tree); err != nil {
-			return "", err
-		}
+func kopia(l *lane) system {
+	repository := filepath.Join(l.state, "kopia")
+	run := func(s *script, args ...string) string {
+		args = append([]string{"--config-file=" + filepath.Join(l.state, "kopia.config"), "--no-progress"}, args...)
+		return s.run(command{name: "kopia", args: args, env: []string{"KOPIA_PASSWORD=bench", "KOPIA_CHECK_FOR_UPDATES=false"}})
 	}
-	out, err := k.run(ctx, l, "snapshot", "create", "--json", l.tree)
-	if err != nil {
-		return "", err
+	return peer{
+		forgets: emptied,
+		records: func(s *script) string {
+			if absent(repository) {
+				s.do(func() error { return os.Mkdir(repository, 0o700) })
+				run(s, "repository", "create", "filesystem", "--path="+repository)
+				run(s, "policy", "set", "--add-ignore=/.git", l.tree)
+			}
+			var reply struct{ RootEntry struct{ Obj string } }
+			s.reply(run(s, "snapshot", "create", "--json", l.tree), &reply, &reply.RootEntry.Obj)
+			return reply.RootEntry.Obj
+		},
+		restores: func(s *script, id string) { run(s, "restore", id, l.tree) },
 	}
-	var reply struct{ RootEntry struct{ Obj string } }
-	if err := json.Unmarshal(out, &reply); err != nil || reply.RootEntry.Obj == "" {
-		return "", fmt.Errorf("kopia gave no id: %.200q", out)
-	}
-	return reply.RootEntry.Obj, nil
-}
-
-func (k *kopia) restore(ctx context.Context, l *lane, id string) error {
-	_, err := k.run(ctx, l, "restore", id, l.tree)
-	return err
 }
 
 // jj is that program, in a repository of its own beside git's.
-type jj struct{}
-
-func (jj) run(ctx context.Context, l *lane, args ...string) ([]byte, error) {
-	return l.run(ctx, command{name: "jj", args: append([]string{"--config=user.name=bench", "--config=user.email=bench@localhost", "--quiet"}, args...)})
-}
-
-func (jj) forget(_ context.Context, l *lane) error { return os.RemoveAll(filepath.Join(l.tree, ".jj")) }
-
-func (j jj) snapshot(ctx context.Context, l *lane) (string, error) {
-	if _, err := os.Stat(filepath.Join(l.tree, ".jj")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := j.run(ctx, l, "git", "init", "--colocate"); err != nil {
-			return "", err
-		}
+func jj(l *lane) system {
+	repository := filepath.Join(l.tree, ".jj")
+	run := func(s *script, args ...string) string {
+		return s.run(command{name: "jj", args: append([]string{"--config=user.name=bench", "--config=user.email=bench@localhost", "--quiet"}, args...)})
 	}
-	out, err := j.run(ctx, l, "log", "--no-graph", "-r", "@", "-T", "commit_id")
-	return strings.TrimSpace(string(out)), err
-}
-
-func (j jj) restore(ctx context.Context, l *lane, id string) error {
-	_, err := j.run(ctx, l, "restore", "--from", id)
-	return err
-}
-
-func (j jj) content(ctx context.Context, l *lane, id, name string) ([]byte, error) {
-	return j.run(ctx, l, "file", "show", "-r", id, name)
+	return readable{peer{
+		forgets: func(s *script) { s.do(func() error { return os.RemoveAll(repository) }) },
+		records: func(s *script) string {
+			if absent(repository) {
+				run(s, "git", "init", "--colocate")
+			}
+			return strings.TrimSpace(run(s, "log", "--no-graph", "-r", "@", "-T", "commit_id"))
+		},
+		restores: func(s *script, id string) { run(s, "restore", "--from", id) },
+	}, func(s *script, id, name string) string { return run(s, "file", "show", "-r", id, name) }}
 }

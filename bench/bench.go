@@ -170,7 +170,9 @@ func runStage(ctx context.Context, o Options, r *report.Report, p stagePlan) (er
 		if where, err = restorePlace(ctx, p.dir, imageBytes(corpusBytes(o)*int64(len(p.chosen)), o.Rounds)); err != nil {
 			return err
 		}
-		defer func() { err = firstError(err, where.leave()) }()
+		if where.undo != nil {
+			defer func() { err = firstError(err, where.undo()) }()
+		}
 	}
 	st, err := newStage(ctx, o, where, p.chosen)
 	if err != nil {

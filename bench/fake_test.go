@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// fakeVar makes the test's own program stand for rewind: it has the command line and
-// the requests of rewind, and keeps its snapshots with git. The variable's value is the
-// verb that it does not do, though it says it did.
-const fakeVar = "BENCH_FAKE"
+// fakeName makes the test's own program stand for rewind, where it is called so: it has
+// the command line and the requests of rewind, and keeps its snapshots with git. Behind
+// the name stands the verb that it does not do, though it says it did.
+const fakeName = "fake-rewind-"
 
 func TestMain(m *testing.M) {
-	if broken, ok := os.LookupEnv(fakeVar); ok {
+	if broken, ok := strings.CutPrefix(filepath.Base(os.Args[0]), fakeName); ok {
 		if err := runFake(os.Args[1:], broken); err != nil {
 			fmt.Fprintln(os.Stderr, "fake:", err)
 			os.Exit(1)
@@ -35,8 +35,15 @@ func fakeRewind(t *testing.T, broken string) string {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: there is no git, and every peer is run with it")
 	}
-	t.Setenv(fakeVar, broken)
-	return os.Args[0]
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := filepath.Join(t.TempDir(), fakeName+broken)
+	if err := os.Symlink(self, fake); err != nil {
+		t.Fatal(err)
+	}
+	return fake
 }
 
 // A fake is the worktree and where its snapshots are.

@@ -23,6 +23,17 @@ type stage struct {
 	crowds []crowd // further sessions in lanes
 }
 
+// A place is a directory on a file system that the report names.
+type place struct {
+	dir  string
+	kind string
+	undo func() error // nil: nothing to undo
+}
+
+// imageBytes is the size of the file system made for a corpus of some bytes: the
+// peers leave thousands of small files for each round. The file is sparse.
+func imageBytes(corpus int64, rounds int) int64 { return 4*corpus + int64(rounds+4)<<28 }
+
 // A lane is one contender's copy of the corpus and everything that it keeps.
 type lane struct {
 	contender contender
@@ -298,6 +309,9 @@ func (l *lane) rest() {
 		r.rest()
 	}
 }
+
+// forget makes the system forget the worktree.
+func (l *lane) forget(ctx context.Context) error { return l.system.forget(ctx, l) }
 
 // prime makes sure that the system has recorded the worktree, and is ready.
 func (l *lane) prime(ctx context.Context) error {

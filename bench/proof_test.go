@@ -10,6 +10,7 @@ import (
 
 // Who fails in a later round has not shown that what it recorded comes back.
 func TestWhoFailsBeforeItsProofIsNotCalledExact(t *testing.T) {
+	t.Parallel()
 	st := &stage{o: Options{Rounds: 3, longest: 1 << 40, Progress: func(string) {}, Note: func(string) {}}}
 	l, err := (&stage{dir: t.TempDir()}).emptyLane("x")
 	if err != nil {
@@ -52,6 +53,7 @@ func (*breaker) restore(context.Context, *lane, string) error { return errors.Ne
 // Of the turns of an agent too: what was not recorded is not put back, and is no proof
 // of anything.
 func TestWhoFailsInATurnOrInItsProofIsNotCalledExact(t *testing.T) {
+	t.Parallel()
 	for fails, want := range map[int]report.Exactness{0: "", 1: "", 2: "", 9: report.NotExact} {
 		peer := contender{key: "peer", name: "peer", make: func(*lane) system { return &breaker{fails: fails} }}
 		o, err := Options{Files: 100, Turns: 4}.filled()

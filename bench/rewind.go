@@ -7,69 +7,53 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 )
 
-// rewind is the program that all this is about; docs/cli.md is its contract.
-type rewind struct{ noGit bool }
-
-// process makes rewind as a new process for each command.
+// process makes rewind as a new process for each command; docs/cli.md is its contract.
 func process(noGit bool) func(*lane) system {
-	return func(*lane) system { return rewind{noGit} }
+	return func(*lane) system { return rewind(noGit) }
 }
 
-// run runs one command of rewind.
-func (r rewind) run(ctx context.Context, l *lane, args ...string) ([]byte, error) {
-	where := []string{"-C", l.tree}
-	if r.noGit {
+func rewind(noGit bool) readable {
+	return readable{peer{
+		forgets: func(s *script) {
+			s.l.primed = false
+			emptied(s)
+			if !noGit { // without git the state directory has it all
+				s.do(func() error { return os.RemoveAll(filepath.Join(s.l.tree, ".git", "rewind")) })
+				s.dropRefs("refs/pi-rewind/store")
+			}
+		},
+		records: func(s *script) (id string) {
+			out := s.rewind(noGit, "snapshot", "--json")
+			s.do(func() (err error) {
+				id, err = idOf([]byte(out))
+				return err
+			})
+			return id
+		},
+		restores: func(s *script, id string) { s.rewind(noGit, "restore", id, "--yes", "--json") },
+	}, func(s *script, id, name string) string { return s.rewind(noGit, "cat", id+":"+name) }}
+}
+
+// rewind runs one command of the program.
+func (s *script) rewind(noGit bool, args ...string) string {
+	where := []string{"-C", s.l.tree}
+	if noGit {
 		where = append(where, "--no-git")
 	}
-	return l.run(ctx, command{name: l.binary, args: append(where, args...)})
+	return s.run(command{name: s.l.binary, args: append(where, args...)})
 }
 
-func (r rewind) forget(ctx context.Context, l *lane) error {
-	l.primed = false
-	if err := emptyDir(l.state); err != nil || r.noGit {
-		return err // without git the state directory has it all
-	}
-	if err := os.RemoveAll(filepath.Join(l.tree, ".git", "rewind")); err != nil {
-		return err
-	}
-	return dropRef(ctx, l, "refs/pi-rewind/store")
-}
-
-func (r rewind) snapshot(ctx context.Context, l *lane) (string, error) {
-	out, err := r.run(ctx, l, "snapshot", "--json")
-	if err != nil {
-		return "", err
-	}
-	return idOf(out)
-}
-
-// idOf gives the id of what was recorded, if all of it was.
+// idOf gives the id of what was recorded.
 func idOf(out []byte) (string, error) {
-	var reply struct {
-		ID      string
-		Skipped []struct{ Path, Reason string }
-	}
+	var reply struct{ ID string }
 	if err := json.Unmarshal(out, &reply); err != nil || reply.ID == "" {
 		return "", fmt.Errorf("snapshot gave no id: %q", out)
 	}
 	return reply.ID, nil
-}
-
-func (r rewind) restore(ctx context.Context, l *lane, id string) error {
-	_, err := r.run(ctx, l, "restore", id, "--yes", "--json")
-	return err
-}
-
-func (r rewind) content(ctx context.Context, l *lane, id, name string) ([]byte, error) {
-	return r.run(ctx, l, "cat", id+":"+name)
-}
-
-// dropRef deletes a ref if it is there.
-func dropRef(ctx context.Context, l *lane, ref string) error {
-	_, err := l.git(ctx, "update-ref", "-d", ref)
-	return err
 }
 
 // emptyDir removes what is in a directory.
@@ -79,4 +63,66 @@ func emptyDir(dir string) error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 	}
 	return err
+}
+
+// beside is rewind as a new process each time, while another one watches the
+// worktree: `rewind watch` answers what the new process asks.
+type beside struct {
+	readable
+	living // the one that watches
+}
+
+func besideWatch(*lane) system { return &beside{readable: rewind(false)} }
+
+func (b *beside) end() { b.finish(func() { _ = b.cmd.Process.Signal(syscall.SIGTERM) }) }
+
+func (b *beside) forget(ctx context.Context, l *lane) error {
+	b.end()
+	return b.readable.forget(ctx, l)
+}
+
+func (b *beside) snapshot(ctx context.Context, l *lane) (string, error) {
+	if b.cmd != nil {
+		defer l.peak.watch(b.cmd.Process.Pid)()
+	}
+	return b.readable.snapshot(ctx, l)
+}
+
+// ready waits until the worktree is watched.
+func (b *beside) ready(ctx context.Context, l *lane) error {
+	if b.cmd == nil {
+		if err := b.start(b.command(ctx, l, "-C", l.tree, "watch", "--no-points")); err != nil {
+			return err
+		}
+	}
+	return b.settle(ctx, l, b, func() ([]byte, error) {
+		s := script{ctx: ctx, l: l}
+		out := s.rewind(false, "status", "--json")
+		return []byte(out), s.err
+	})
+}
+
+// settle takes snapshots until the worktree is watched: watching begins in the
+// background, and full scans come first.
+func (p *living) settle(ctx context.Context, l *lane, taker system, status func() ([]byte, error)) error {
+	end := time.Now().Add(30*time.Second + time.Duration(l.names.files)*200*time.Microsecond)
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		out, err := status()
+		if err != nil {
+			return err
+		}
+		var reply struct {
+			Watched   bool
+			Unwatched string
+		}
+		if err := json.Unmarshal(out, &reply); err != nil || reply.Watched {
+			return err
+		}
+		if time.Now().After(end) {
+			return unready{fmt.Sprintf("the worktree is not watched: %s %s", reply.Unwatched, &p.errors)}
+		}
+		if _, err := taker.snapshot(ctx, l); err != nil {
+			return err
+		}
+	}
 }

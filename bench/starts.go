@@ -24,28 +24,29 @@ func (st *stage) chosenKey(key string) (contender, bool) {
 // starts: commands that should cost no more than their start.
 func starts(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
 	var ways []way
-	add := func(key string, make func(l *lane) []way) error {
-		c, ok := st.chosenKey(key)
+	for _, of := range []struct {
+		key, name string
+		command   func(l *lane) []string
+	}{
+		{"rewind", "rewind list", func(l *lane) []string { return []string{l.binary, "-C", l.tree, "list", "--limit", "20", "--json"} }},
+		{"rewind", "rewind status", func(l *lane) []string { return []string{l.binary, "-C", l.tree, "status", "--json"} }},
+		{"pi-rewind-hook", "git log of pi-rewind-hook", func(*lane) []string {
+			return []string{"git", "log", "-20", "--first-parent", "--format=%H %T %s", hookRef}
+		}},
+		{"restic", "restic snapshots", func(l *lane) []string {
+			return []string{"restic", "-q", "-r", l.state + "/restic", "snapshots", "--json"}
+		}},
+		{"git-status", "git version", func(*lane) []string { return []string{"git", "version"} }},
+	} {
+		c, ok := st.chosenKey(of.key)
 		if !ok {
-			return nil
+			continue
 		}
 		l, err := st.lane(ctx, c)
-		if err == nil {
-			ways = append(ways, make(l)...)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}
-	err := firstError(add("rewind", func(l *lane) []way {
-		return []way{l.command("rewind list", l.binary, "-C", l.tree, "list", "--limit", "20", "--json"), l.command("rewind status", l.binary, "-C", l.tree, "status", "--json")}
-	}), add("pi-rewind-hook", func(l *lane) []way {
-		return []way{l.command("git log of pi-rewind-hook", "git", "log", "-20", "--first-parent", "--format=%H %T %s", hookRef)}
-	}), add("restic", func(l *lane) []way {
-		return []way{l.command("restic snapshots", "restic", "-q", "-r", l.state+"/restic", "snapshots", "--json")}
-	}), add("git-status", func(l *lane) []way {
-		return []way{l.command("git version", "git", "version")}
-	}))
-	if err != nil {
-		return nil, err
+		ways = append(ways, l.command(of.name, of.command(l)...))
 	}
 	lines, err := measure(ctx, st, w.name, ways)
 	return w.result(st, 0, lines), err
@@ -53,7 +54,7 @@ func starts(ctx context.Context, st *stage, w workload) ([]report.Result, error)
 
 // command is a way that is one command, which must print something. The lane's
 // system has recorded something before.
-func (l *lane) command(name, program string, args ...string) way {
+func (l *lane) command(name string, args ...string) way {
 	var out []byte
 	return way{
 		name: name, lane: l, ours: l.contender.ours(),
@@ -64,7 +65,7 @@ func (l *lane) command(name, program string, args ...string) way {
 			return l.prime(ctx)
 		},
 		act: func(ctx context.Context) (err error) {
-			out, err = l.run(ctx, command{name: program, args: args, env: []string{"RESTIC_PASSWORD=bench"}})
+			out, err = l.run(ctx, command{name: args[0], args: args[1:], env: []string{"RESTIC_PASSWORD=bench"}})
 			return err
 		},
 		after: func(context.Context) error {
@@ -82,31 +83,12 @@ const atOnce = 4
 // sessions: four of them edit and record the same directory at once. Each has
 // an edit of its own, and its own snapshot must hold it.
 func sessions(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
-	var ways []way
-	for _, c := range st.chosen {
-		if c.make == nil {
-			continue
-		}
-		way, err := st.crowd(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		ways = append(ways, way)
-	}
-	defer func() { st.tidy(ctx, ways) }()
-	lines, err := measure(ctx, st, w.name, ways)
+	lines, err := st.compare(ctx, w, contender.makes, st.crowd)
 	return w.result(st, atOnce, lines), err
 }
 
-// crowd makes a way of four sessions of one contender.
-func (st *stage) crowd(ctx context.Context, c contender) (way, error) {
-	l, err := st.lane(ctx, c)
-	if err != nil {
-		return way{}, err
-	}
-	if err := l.clean(ctx); err != nil {
-		return way{}, err
-	}
+// crowd is the way of four sessions of one contender in one lane.
+func (st *stage) crowd(c contender, l *lane) way {
 	files := l.pick(atOnce)
 	all := crowd{l.system}
 	for len(all) < len(files) {
@@ -115,15 +97,15 @@ func (st *stage) crowd(ctx context.Context, c contender) (way, error) {
 	st.crowds = append(st.crowds, all[1:])
 	ids := make([]string, len(files))
 	return way{
-		name: c.name, lane: l, ours: c.ours(),
 		before: func(ctx context.Context) error {
 			all.each(resident.wake)
-			return all.at(func(s system, i int) error {
-				if r, ok := s.(resident); ok {
-					return r.ready(ctx, l)
+			err := l.prime(ctx)
+			all.each(func(r resident) {
+				if err == nil {
+					err = r.ready(ctx, l)
 				}
-				return nil
-			}, l.prime(ctx))
+			})
+			return err
 		},
 		act: func(ctx context.Context) error {
 			errs := make([]error, len(files))
@@ -153,7 +135,7 @@ func (st *stage) crowd(ctx context.Context, c contender) (way, error) {
 			}
 			return l.comesBack(ctx, id)
 		},
-	}, nil
+	}
 }
 
 // A crowd is several sessions with one worktree.
@@ -166,19 +148,6 @@ func (c crowd) each(do func(resident)) {
 			do(r)
 		}
 	}
-}
-
-// at does something with every one, unless something went wrong before.
-func (c crowd) at(do func(s system, i int) error, err error) error {
-	for i, s := range c {
-		err = firstError(err, func() error {
-			if err != nil {
-				return err
-			}
-			return do(s, i)
-		}())
-	}
-	return err
 }
 
 // histories: commands in a directory with a long history, beside git's own list of
@@ -199,13 +168,10 @@ func histories(ctx context.Context, st *stage, w workload) ([]report.Result, err
 		return nil, err
 	}
 	own := func(name string, args ...string) way {
-		return l.command(name, l.binary, append([]string{"-C", l.tree}, args...)...)
+		return l.command(name, append([]string{l.binary, "-C", l.tree}, args...)...)
 	}
-	snapshot, err := st.recorder(ctx, c, func(l *lane) (changed, error) { return edit(ctx, l, 1) })
-	if err != nil {
-		return nil, err
-	}
-	snapshot.name = "rewind snapshot, one file edited"
+	snapshot := l.recorder(l.prime, func() (changed, error) { return edit(ctx, l, 1) })
+	snapshot.name, snapshot.lane, snapshot.ours = "rewind snapshot, one file edited", l, true
 	half := fmt.Sprint(st.o.History / 2)
 	ways := []way{snapshot, own("rewind list, 20 newest", "list", "--limit", "20", "--json"), own("rewind list, all", "list", "--limit", "0", "--json"), own("rewind status", "status", "--json"),
 		own("rewind prune to half, dry run", "prune", "--max-snapshots", half, "--dry-run", "--json")}
@@ -222,8 +188,6 @@ func histories(ctx context.Context, st *stage, w workload) ([]report.Result, err
 	}
 	w.about = fmt.Sprintf("%s of %d snapshots", strings.TrimSuffix(w.about, " with a long history")+" with a history", st.o.History)
 	results := w.result(st, 1, lines)
-	once := st.o
-	once.Rounds = 0
 	pruned, err := st.pruned(ctx, own("rewind prune to half", "prune", "--max-snapshots", half, "--json"))
 	results[0].Lines = append(results[0].Lines, pruned)
 	return results, err
@@ -272,7 +236,7 @@ func (st *stage) chain(ctx context.Context) ([]way, error) {
 		return nil, err
 	}
 	log := func(name string, more ...string) way {
-		return l.command(name, "git", append([]string{"log", "--first-parent", "--format=%H %T %s", "refs/bench/chain"}, more...)...)
+		return l.command(name, append([]string{"git", "log", "--first-parent", "--format=%H %T %s", "refs/bench/chain"}, more...)...)
 	}
 	return []way{log("git log, 20 newest of as many commits", "-20"), log("git log, all of as many commits")}, nil
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/bench/report"
 )
@@ -75,61 +74,69 @@ type changed struct {
 // A change makes the situation of a turn, in a lane that has been primed.
 type change func(ctx context.Context, l *lane, n int) (changed, error)
 
+// compare makes a way of each contender that takes part, and measures them beside
+// some more. Before and after it their lanes are clean checkouts.
+func (st *stage) compare(ctx context.Context, w workload, takes func(contender) bool, wayOf func(c contender, l *lane) way, more ...way) ([]report.Line, error) {
+	var ways []way
+	defer func() { st.tidy(ctx, ways) }()
+	for _, c := range st.chosen {
+		if !takes(c) {
+			continue
+		}
+		l, err := st.lane(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.clean(ctx); err != nil {
+			return nil, err
+		}
+		one := wayOf(c, l)
+		one.name, one.lane, one.ours = c.name, l, c.ours()
+		ways = append(ways, one)
+	}
+	return measure(ctx, st, w.name, append(ways, more...))
+}
+
+// makes reports whether a contender records and restores.
+func (c contender) makes() bool { return c.make != nil }
+
 // records makes the workload of a snapshot after a change of n files. The bare
 // system calls take part where the names stay what they were.
 func records(n int, do change, sameNames bool) func(context.Context, *stage, workload) ([]report.Result, error) {
 	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
-		var ways []way
-		defer func() { st.tidy(ctx, ways) }()
-		for _, c := range st.chosen {
-			one := func(l *lane) (changed, error) { return do(ctx, l, n) }
-			var way way
-			var err error
-			switch {
-			case c.make != nil:
-				way, err = st.recorder(ctx, c, one)
-			case c.needs == "" && !sameNames:
-				continue
-			default:
-				way, err = st.looks(ctx, c, one)
+		takes := func(c contender) bool { return c.makes() || c.needs != "" || sameNames }
+		lines, err := st.compare(ctx, w, takes, func(c contender, l *lane) way {
+			one := func() (changed, error) { return do(ctx, l, n) }
+			if c.makes() {
+				return l.recorder(l.prime, one)
 			}
-			if err != nil {
-				return nil, err
-			}
-			ways = append(ways, way)
-		}
-		lines, err := measure(ctx, st, w.name, ways)
+			return l.looks(c, one)
+		})
 		return w.result(st, st.count(n), lines), err
 	}
 }
 
-// recorder makes a way of a contender that records: a snapshot after a change.
-func (st *stage) recorder(ctx context.Context, c contender, do func(*lane) (changed, error)) (way, error) {
-	l, err := st.lane(ctx, c)
-	if err != nil {
-		return way{}, err
-	}
-	if err := l.clean(ctx); err != nil {
-		return way{}, err
-	}
+// recorder is the way of a lane whose system records: a snapshot after a change, for
+// which the system is made ready.
+func (l *lane) recorder(ready func(context.Context) error, do func() (changed, error)) way {
 	var did changed
 	var id string
 	return way{
-		name: c.name, lane: l, ours: c.ours(),
 		before: func(ctx context.Context) (err error) {
-			if err := l.prime(ctx); err != nil {
+			if err := ready(ctx); err != nil {
 				return err
 			}
-			did, err = do(l)
+			did, err = do()
 			return err
 		},
 		act: func(ctx context.Context) (err error) {
 			id, err = l.system.snapshot(ctx, l)
+			l.primed = l.primed || err == nil
 			return err
 		},
 		after: func(ctx context.Context) error { return l.holds(ctx, id, did.files) },
 		prove: func(ctx context.Context) error { return l.comesBack(ctx, id) },
-	}, nil
+	}
 }
 
 // tidy makes clean checkouts of the lanes that were used. What it cannot undo is
@@ -149,48 +156,25 @@ func (st *stage) tidy(ctx context.Context, ways []way) {
 // firsts makes the workload of a first snapshot.
 func firsts(noGit bool) func(context.Context, *stage, workload) ([]report.Result, error) {
 	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
-		var ways []way
-		still := func(*lane) (changed, error) { return changed{}, nil }
-		for _, c := range st.chosen {
-			var way way
-			var err error
-			switch {
-			case c.make != nil && !c.resident && (c.noGit || !noGit):
-				way, err = st.first(ctx, c)
-			case c.look != nil && !noGit:
-				way, err = st.looks(ctx, c, still)
-			default:
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			ways = append(ways, way)
+		takes := func(c contender) bool {
+			return c.makes() && !c.resident && (c.noGit || !noGit) || c.look != nil && !noGit
 		}
+		var git []way
 		if noGit {
 			way, err := st.initAdd(ctx)
 			if err != nil {
 				return nil, err
 			}
-			ways = append(ways, way)
+			git = append(git, way)
 		}
-		lines, err := measure(ctx, st, w.name, ways)
+		lines, err := st.compare(ctx, w, takes, func(c contender, l *lane) way {
+			if c.makes() {
+				return l.recorder(l.forget, func() (changed, error) { return changed{files: l.pick(3)}, nil })
+			}
+			return l.looks(c, func() (changed, error) { return changed{}, nil })
+		}, git...)
 		return w.result(st, 0, lines), err
 	}
-}
-
-// first makes a way of a contender that has never seen the worktree.
-func (st *stage) first(ctx context.Context, c contender) (way, error) {
-	w, err := st.recorder(ctx, c, func(l *lane) (changed, error) { return changed{files: l.pick(3)}, nil })
-	w.before = func(ctx context.Context) error {
-		return w.lane.system.forget(ctx, w.lane)
-	}
-	inner := w.after
-	w.after = func(ctx context.Context) error {
-		w.lane.primed = true
-		return inner(ctx)
-	}
-	return w, err
 }
 
 // initAdd is what git does with files that it has never seen, in a repository
@@ -228,36 +212,22 @@ func (st *stage) initAdd(ctx context.Context) (way, error) {
 // restores makes the workload of a restore of a clean checkout after some harm.
 func restores(harm func(l *lane) error) func(context.Context, *stage, workload) ([]report.Result, error) {
 	return func(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
-		var ways []way
-		for _, c := range st.chosen {
-			if c.make == nil {
-				continue
-			}
-			way, err := st.restorer(ctx, c, harm)
-			if err != nil {
-				return nil, err
-			}
-			ways = append(ways, way)
-		}
-		defer func() { st.tidy(ctx, ways) }()
-		lines, err := measure(ctx, st, w.name, ways)
-		var n int
-		if i := slices.IndexFunc(ways, func(w way) bool { return w.lane.harmed > 0 }); i >= 0 {
-			n = ways[i].lane.harmed
-		}
-		return w.result(st, n, lines), err
+		harmed := 0
+		lines, err := st.compare(ctx, w, contender.makes, func(_ contender, l *lane) way {
+			return st.restorer(l, func() error {
+				err := harm(l)
+				harmed = l.harmed
+				return err
+			})
+		})
+		return w.result(st, harmed, lines), err
 	}
 }
 
-// restorer makes a way of a contender that puts back.
-func (st *stage) restorer(ctx context.Context, c contender, harm func(l *lane) error) (way, error) {
-	l, err := st.lane(ctx, c)
-	if err != nil {
-		return way{}, err
-	}
+// restorer is the way of a lane whose system puts back.
+func (st *stage) restorer(l *lane, harm func() error) way {
 	var id string
 	return way{
-		name: c.name, lane: l, ours: c.ours(),
 		before: func(ctx context.Context) (err error) {
 			if err := l.clean(ctx); err != nil {
 				return err
@@ -266,10 +236,7 @@ func (st *stage) restorer(ctx context.Context, c contender, harm func(l *lane) e
 				return err
 			}
 			l.primed = true
-			if err := l.prime(ctx); err != nil {
-				return err
-			}
-			return harm(l)
+			return firstError(l.prime(ctx), harm())
 		},
 		act: func(ctx context.Context) error { return l.system.restore(ctx, l, id) },
 		after: func(ctx context.Context) error {
@@ -280,7 +247,7 @@ func (st *stage) restorer(ctx context.Context, c contender, harm func(l *lane) e
 			return want.differs(l.tree, l.read)
 		},
 		prove: func(context.Context) error { return nil }, // each restore was compared
-	}, nil
+	}
 }
 
 // count limits a number of files to change to half of those that there are.

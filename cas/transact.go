@@ -189,6 +189,9 @@ func (f *file) start() (err error) {
 		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.used)
 	}
 	if f.writable && f.kept { // bbolt has the list of its own last transaction
+		if f.newest() != f.last.header.transaction() { // who wrote this one was killed before its record
+			return errors.New("somebody has written since")
+		}
 		return nil
 	}
 	if f.writable {

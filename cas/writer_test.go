@@ -164,9 +164,22 @@ func TestAWriterOpensAFileAnewThatWasTouched(t *testing.T) {
 			}
 		},
 		"a file that was written at another time": func(t *testing.T, s *Store) { must(t, os.Chtimes(s.Path(), time.Time{}, time.Unix(1, 0))) },
-		"another file in its place":               func(t *testing.T, s *Store) { exchange(t, s.Path()) },
-		"a file that is longer":                   func(t *testing.T, s *Store) { lengthen(t, s.Path()) },
-		"what was written anew by a compaction":   func(t *testing.T, s *Store) { _, _, err := s.Compact(t.Context()); must(t, err) },
+		// It was killed after its commit, before the record of it, in a clock tick of the file system.
+		"a commit of another handle that has no record": func(t *testing.T, s *Store) {
+			info, err := os.Stat(s.Path())
+			must(t, err)
+			lock, err := os.ReadFile(s.Path() + lockSuffix)
+			must(t, err)
+			other, err := Open(t.Context(), s.Path(), nil)
+			must(t, err)
+			record(t, other, "other")
+			must(t, other.Close())
+			must(t, os.WriteFile(s.Path()+lockSuffix, lock, 0o600))
+			must(t, os.Chtimes(s.Path(), time.Time{}, info.ModTime()))
+		},
+		"another file in its place":             func(t *testing.T, s *Store) { exchange(t, s.Path()) },
+		"a file that is longer":                 func(t *testing.T, s *Store) { lengthen(t, s.Path()) },
+		"what was written anew by a compaction": func(t *testing.T, s *Store) { _, _, err := s.Compact(t.Context()); must(t, err) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)

@@ -37,7 +37,7 @@ func TestAFileThatAListOpensToOneUserIsNotOpenToAll(t *testing.T) {
 		}
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "lent")))
-	_, err := e.Restore(context.Background(), r.ID, nil)
+	_, err := e.Do(context.Background(), Op{To: r.ID})
 	p.must(err)
 	if got := p.read("lent"); got != "for one reader" {
 		t.Errorf("restored: %q", got)
@@ -59,7 +59,7 @@ func TestUnderADefaultListOfItsDirectoryTheStoreIsClosed(t *testing.T) {
 		first := p.snap(e, "one", nil)
 		p.write("file", "another")
 		p.snap(e, "two", nil)
-		_, err := e.Restore(context.Background(), first.ID, nil)
+		_, err := e.Do(context.Background(), Op{To: first.ID})
 		p.must(err)
 		files := 0
 		p.must(filepath.WalkDir(e.dir, func(path string, d fs.DirEntry, err error) error {

@@ -25,23 +25,33 @@ type aim struct {
 	merge   *merging  // what is merged into the present; nil: the present becomes the target
 }
 
-// aimAt aims at a snapshot, within the paths of the options.
-func (e *Engine) aimAt(ctx context.Context, id oid.ID, opt *RestoreOptions) (to aim, err error) {
-	if to.target, err = e.Find(ctx, id); err == nil {
+// aim finds what an operation is to reach.
+func (e *Engine) aim(ctx context.Context, op *Op) (to aim, err error) {
+	if err := op.check(); err != nil {
+		return to, err
+	}
+	switch {
+	case op.takesBack():
+		return e.aimBack(ctx, op)
+	case op.merges():
+		return e.aimMerge(ctx, op)
+	}
+	to, err = e.aimAt(ctx, op)
+	to.chosen = true
+	return to, err
+}
+
+// aimAt aims at a snapshot, within the paths of an operation.
+func (e *Engine) aimAt(ctx context.Context, op *Op) (to aim, err error) {
+	if to.target, err = e.Find(ctx, op.To); err == nil {
 		to.stored, err = e.isRecorded(ctx, to.target.ID)
 	}
 	if err != nil {
 		return aim{}, err
 	}
-	var paths []string
-	if opt != nil {
-		paths, to.ignored, to.edits = opt.Paths, opt.Ignored, opt.Edits
-	}
-	if err := checkEdits(to.edits, opt); err != nil {
-		return aim{}, err
-	}
-	if to.paths, err = selection(paths, e.existsIn(ctx, to.target)); err == nil && opt != nil && opt.KeepMine {
-		err = to.keepMine(ctx, e, opt)
+	to.ignored, to.edits = op.Ignored, op.Edits
+	if to.paths, err = selection(op.Paths, e.existsIn(ctx, to.target)); err == nil && op.KeepMine {
+		err = to.keepMine(ctx, e, op)
 	}
 	return to, err
 }
@@ -81,7 +91,7 @@ func (to aim) checkTarget(v *records.View) error {
 	return nil
 }
 
-// selection reads the paths that somebody chose; see [RestoreOptions].
+// selection reads the paths that somebody chose; see [Op].
 func selection(paths []string, exists func(path string) (bool, error)) (*plan.Selection, error) {
 	s, err := plan.Select(paths, exists)
 	if errors.Is(err, plan.ErrPath) {
@@ -112,33 +122,3 @@ func (e *Engine) existsIn(ctx context.Context, snapshots ...*Snapshot) func(stri
 
 // whatIsNow names the present in an error.
 const whatIsNow = "what would be recorded now"
-
-// RestoreOptions say how far a restore, undo or redo goes.
-type RestoreOptions struct {
-	// Paths limit it to these paths, slash-separated below the worktree, and to
-	// what lies below them; empty: everything. A path that exists, in the snapshot
-	// or on disk, means itself. Another one with glob characters is a pattern
-	// with the rules of gitignore(5): without a slash it matches a name in any
-	// directory, and `**` any directories. Before a path ":(literal)" and
-	// ":(glob)" say which it is, and ":(prefix:N)" that its first N bytes, a
-	// directory with its slash, are no pattern and the pattern begins there.
-	Paths []string
-
-	// Ignored says that ignored files which are there, and differ, go back too. Else
-	// those alone that are gone.
-	Ignored bool
-
-	// KeepMine says that what changed since the last snapshot of an agent's turn stays,
-	// merged with what is restored as [Engine.Merge] does.
-	KeepMine bool
-
-	// Markers, of a merge, says that a text which cannot be merged gets both versions,
-	// between markers, and is named. Else it stays as it is. Label stands behind the
-	// markers, for what is merged in.
-	Markers bool
-	Label   string
-
-	// Edits give some of the files other contents than the snapshot has. Then Paths
-	// may not be empty: the worktree as a whole does not become what the snapshot is.
-	Edits []Edit
-}

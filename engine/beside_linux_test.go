@@ -58,7 +58,7 @@ func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
 			})
 		}
 	}
-	if _, err := restores.Restore(context.Background(), one.ID, nil); err != nil {
+	if _, err := restores.Do(context.Background(), Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	both.Wait()
@@ -117,7 +117,7 @@ func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T
 	slow.seen = func() { once.Do(func() { close(scanned) }) }
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, err := restores.Restore(context.Background(), one.ID, nil)
+		_, err := restores.Do(context.Background(), Op{To: one.ID})
 		if err != nil {
 			t.Error(err)
 		}
@@ -147,7 +147,7 @@ func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
 	one := p.take(e)
 	p.write("f", "second")
 	p.take(e)
-	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	p.write("f", "as the third")
@@ -159,7 +159,7 @@ func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
 		home, err := e.Leave(ctx, nil)
 		p.must(err)
 		for _, id := range []oid.ID{one.ID, home.ID} {
-			if _, err := e.Restore(ctx, id, nil); err != nil {
+			if _, err := e.Do(ctx, Op{To: id}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -46,11 +46,11 @@ func TestAWorktreeThatIsAddedAgainIsAnotherOne(t *testing.T) {
 			first = r
 		}
 	}
-	_, err := e.Restore(ctx, first.ID, nil)
+	_, err := e.Do(ctx, Op{To: first.ID})
 	p.must(err)
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
-	p.cut((*Engine).Redo)
+	p.cut(doing(Op{Verb: Redo}))
 	p.dir = main
 	p.git("worktree", "remove", "--force", linked)
 	e = add()
@@ -73,17 +73,17 @@ func TestAWorktreeThatIsAddedAgainIsAnotherOne(t *testing.T) {
 			t.Fatalf("a file of the new worktree is %q", data)
 		}
 	}
-	for _, do := range []func(context.Context) (*Restored, error){e.Undo, e.Redo} {
-		if _, err := do(ctx); !errors.Is(err, ErrNothing) {
+	for _, verb := range []string{Undo, Redo} {
+		if _, err := e.Do(ctx, Op{Verb: verb}); !errors.Is(err, ErrNothing) {
 			t.Errorf("what another worktree did is offered: %v", err)
 		}
 	}
 	if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
 		t.Errorf("it is said again: %v, %v", err, r.Unfinished)
 	}
-	_, err = e.Restore(ctx, first.ID, nil) // by its id it is there
+	_, err = e.Do(ctx, Op{To: first.ID}) // by its id it is there
 	p.must(err)
-	if _, err := e.Undo(ctx); err != nil {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil {
 		t.Error(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
 	one, err := e.Snapshot(ctx, nil)
 	p.must(err)
 	p.write("d/f", "two")
-	_, err = e.Restore(ctx, one.ID, nil)
+	_, err = e.Do(ctx, Op{To: one.ID})
 	p.must(err)
 	moved, copied := p.dir+"-moved", p.dir+"-copied"
 	p.must(os.Rename(p.dir, moved))
@@ -105,13 +105,13 @@ func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
 		t.Skipf("SKIPPED: no cp -a here: %s", out)
 	}
 	c := p.openAt(copied)
-	if _, err := c.Undo(ctx); !errors.Is(err, ErrNothing) {
+	if _, err := c.Do(ctx, Op{Verb: Undo}); !errors.Is(err, ErrNothing) {
 		t.Errorf("undo in a copy: %v", err)
 	}
 	if list, err := c.List(ctx, nil); err != nil || len(list) != 2 {
 		t.Errorf("a copy lists %d snapshots, %v", len(list), err)
 	}
-	_, err = p.openAt(moved).Undo(ctx)
+	_, err = p.openAt(moved).Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	if data, _ := os.ReadFile(filepath.Join(moved, "d", "f")); string(data) != "two" {
 		t.Errorf("undo in the moved repository gives %q", data)

@@ -73,7 +73,7 @@ func TestBlameOfALineThatARestoreBroughtBackNamesWhereItCameFrom(t *testing.T) {
 	b := p.record(e, "b")
 	p.write("f", "x\n")
 	p.record(e, "c")
-	_, err := e.Restore(ctx, b.ID, nil)
+	_, err := e.Do(ctx, Op{To: b.ID})
 	p.must(err)
 	if got := p.blamed(e, nil, "f"); got != "^a b" {
 		t.Errorf("after the restore: %q", got)

@@ -58,10 +58,10 @@ func TestAnOperationThatNobodyBoundToADirectoryIsNotReplayed(t *testing.T) {
 	if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
 		t.Errorf("it is said again: %v, %v", err, r.Unfinished)
 	}
-	_, err = e.Restore(ctx, first, nil) // by its id it is there
+	_, err = e.Do(ctx, Op{To: first}) // by its id it is there
 	p.must(err)
 	p.wantState("restored", "one")
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 }
 
@@ -82,7 +82,7 @@ func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testi
 	}
 	list, err := e.List(ctx, nil)
 	p.must(err)
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, list[0].ID, nil) })
+	p.cut(doing(Op{To: list[0].ID}))
 	other := filepath.Join(p.dir, "w")
 	victim := filepath.Join(other, "w", "d", strings.Repeat("x", 60))
 	p.must(os.MkdirAll(filepath.Dir(victim), 0o755))
@@ -98,7 +98,7 @@ func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testi
 	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || string(data) != "two" {
 		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, data)
 	}
-	if _, err := e.Undo(ctx); !errors.Is(err, ErrNothing) {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); !errors.Is(err, ErrNothing) {
 		t.Errorf("undo: %v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestAnArchiveReachesNoHome(t *testing.T) {
 	for n := range 60 {
 		p.write("d/"+strings.Repeat("x", n+1), "x")
 	}
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, one.ID, nil) })
+	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Do(ctx, Op{To: one.ID}) })
 	p.unbound()
 	p.git("config", "rewind.force", "true")
 	unpacked := filepath.Join(p.home, "src")
@@ -210,10 +210,10 @@ func TestAnOperationBoundToAnInodeAloneIsNotReplayed(t *testing.T) {
 		if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
 			t.Errorf("%q: it is said again: %v, %v", birth, err, r.Unfinished)
 		}
-		_, err = e.Restore(ctx, first, nil)
+		_, err = e.Do(ctx, Op{To: first})
 		p.must(err)
 		p.wantState("restored", "one")
-		_, err = e.Undo(ctx)
+		_, err = e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 		if p.read(edited) != "edited since" {
 			t.Errorf("%q: after undo %q", birth, p.read(edited))

@@ -34,7 +34,7 @@ func TestAnUndoOfAKilledRestoreKeepsWhatTheStoreHasLost(t *testing.T) {
 	}
 	p.must(e.Close())
 	p.damage(e, []byte(old))
-	r, err := p.open().Undo(ctx)
+	r, err := p.open().Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	if p.read(taken) != old {
 		t.Errorf("%s has %q, it had %q before the restore: %+v", taken, p.read(taken), old, r)

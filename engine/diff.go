@@ -8,18 +8,21 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Difference is the list of changes between two states, and a way to read
-// the bytes of both sides. A side that is the worktree is read from disk.
-type Difference struct {
-	Changes []Change
+// A Diff is the list of changes between two states, and a way to read the bytes of
+// both sides: of what differs ([Engine.Diff]), or of what an operation will change,
+// from the worktree as it is now ([Engine.Plan]). A side that is the worktree is read
+// from disk.
+type Diff struct {
+	Changes []Change // in path order
 
 	// Unfinished, if it is not nil, says that the worktree is as an interrupted
-	// operation left it.
+	// operation left it, which is finished first.
 	Unfinished error
 
 	// Ignored are, where the worktree is compared with nothing, the files that are
@@ -29,8 +32,16 @@ type Difference struct {
 	// Most is how many bytes of a file Read gives; 0: 512 MiB.
 	Most int
 
+	// Of a plan: the snapshot that will be restored, the paths that stay although it
+	// does not have them, or has something else, those that cannot be restored from
+	// what it has, and those that will have conflicts between markers.
+	Target                  *Snapshot
+	Kept, Conflicts, Marked []Note
+
 	e     *Engine
 	live  liveSide
+	steps []apply.Step
+	force []string          // ignored files that lie where the target has a file
 	texts map[oid.ID][]byte // contents that are nowhere but here
 }
 
@@ -49,12 +60,12 @@ const (
 // What a snapshot left out is neither deleted nor added: nothing is known of
 // it. In the worktree whatever the snapshot has is looked at, also where the
 // rules of today leave it out. A path that neither side has is an [ErrNoSnapshot].
-func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Difference, error) {
+func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Diff, error) {
 	sel, err := selection(paths, e.existsIn(ctx, from, to))
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{e: e, Ignored: map[Path]bool{}}
+	d := &Diff{e: e, Ignored: map[Path]bool{}}
 	if to != nil {
 		o := plan.Objects{Algorithm: e.alg, Tree: e.objects.Trees(ctx, objects.Reading{})}
 		if err := checkChosen(sel, o, from, side{to.State(), "snapshot " + to.ID.Short()}); err != nil {
@@ -109,10 +120,53 @@ func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) e
 	return lookup.NotThere{Snapshot: from.ID, Paths: nowhere, Other: to.name}
 }
 
-// DiffPlan returns what a plan would change, from the worktree to the plan's
-// target. It costs no scan: it is the plan's own list, with the bytes of both sides.
-func (e *Engine) DiffPlan(p *Plan) *Difference {
-	return &Difference{e: e, live: liveFrom, Changes: p.Changes, texts: p.texts}
+// A Side is what one side of a change holds at its path.
+type Side struct {
+	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
+	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
+}
+
+// Dir reports whether the side holds a directory.
+func (s Side) Dir() bool { return tree.Mode(s.Mode).IsDir() }
+
+// Link reports whether the side holds a symbolic link, whose content is its target.
+func (s Side) Link() bool { return tree.Mode(s.Mode).Type() == tree.Symlink }
+
+// A Change is one path at which two states differ.
+type Change struct {
+	Path Path `json:"path"`
+	From Side `json:"from,omitzero"`
+	To   Side `json:"to,omitzero"`
+}
+
+// Status returns git's letter: A added, D deleted, M modified (content or
+// permissions), T another type.
+func (c Change) Status() byte {
+	from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
+	switch {
+	case from == 0:
+		return 'A'
+	case to == 0:
+		return 'D'
+	case from.Type() != to.Type():
+		return 'T'
+	}
+	return 'M'
+}
+
+func changesOf(list []plan.Change) []Change {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Change, 0, len(list))
+	for _, c := range list {
+		out = append(out, Change{
+			Path: Path(c.Path),
+			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
+			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
+		})
+	}
+	return out
 }
 
 // diffBytesMax is how much of a file is read to compare its lines. git calls
@@ -124,7 +178,7 @@ const diffBytesMax = 512 << 20
 // or nothing has no bytes. A file of the worktree is read as it is now, and an
 // error if it is gone. Not whole: it is larger than Most, and these are its first
 // bytes.
-func (d *Difference) Read(ctx context.Context, c Change, new bool) (data []byte, whole bool, err error) {
+func (d *Diff) Read(ctx context.Context, c Change, new bool) (data []byte, whole bool, err error) {
 	side := c.From
 	if new {
 		side = c.To

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -59,7 +59,7 @@ func (e *Engine) costWith(weigh func(*gitbridge.Repo) int64) cost {
 // toldCost returns what history costs if that is much and to be said now: once,
 // and again when it has doubled. It is nil otherwise.
 func (e *Engine) toldCost(ctx context.Context) *cost {
-	c := e.costWith(e.opt.Upkeep.Weight) // the snapshot, or the rest before it, has just looked at most of it
+	c := e.costWith((*gitbridge.Repo).Weighed) // the snapshot, or the rest before it, has just looked at most of it
 	if !c.much() {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err 
 	if h, err := e.repo.Head(); err == nil {
 		head = h.Tree
 	}
-	w := &retention.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
+	w := &reach.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
 	others := slices.DeleteFunc(all, func(s *Snapshot) bool { return gone[s.ID] })
 	ids, err := w.Beyond(ctx, dropped, others, head)
 	if err != nil {

@@ -5,11 +5,9 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 	"github.com/seed-82afce7a/rewind/engine/internal/changes"
-	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
-	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 )
 
 // What the rooms below have, and callers of the engine use.
@@ -24,40 +22,36 @@ type (
 	Name = changes.Name
 	// A Touch is a snapshot that changed a path.
 	Touch = lookup.Touch
-	// A Tree is a worktree that is watched.
-	Tree = watched.Tree
-	// Upkeep is what turns leave to be done between them.
-	Upkeep = mirror.Upkeep
-	// StoreDir is the directory of the stores of directories without git.
-	StoreDir = locate.Stores
+	// Shelf is the directory of the stores of directories without git.
+	Shelf = shelf.Shelf
 	// A Store is one of them.
-	Store = locate.Store
+	Store = shelf.Store
 )
 
 // What may have become of a store's directory.
 const (
-	Stands  = locate.Stands
-	Gone    = locate.Gone
-	Another = locate.Another
-	Passed  = locate.Passed
-	Unknown = locate.Unknown
+	Stands  = shelf.Stands
+	Gone    = shelf.Gone
+	Another = shelf.Another
+	Passed  = shelf.Passed
+	Unknown = shelf.Unknown
 )
 
 // ErrNoStore is the error of a store that there is not.
-var ErrNoStore = locate.ErrNone
+var ErrNoStore = shelf.ErrNone
 
 // ErrUnseen is the error of a prune that could not look at a ledger.
 var ErrUnseen = retention.ErrUnseen
 
 // Stores lists the stores of directories without git.
-func Stores(ctx context.Context, getenv func(string) string) (*StoreDir, []Store, error) {
-	s, err := locate.OpenStores(getenv)
+func Stores(ctx context.Context, getenv func(string) string) (*Shelf, []Store, error) {
+	s, err := shelf.Open(getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := s.List(ctx)
+	list, err := s.Stores(ctx)
 	return s, list, err
 }
 
 // ChooseStore returns the store of the list that has a name.
-func ChooseStore(list []Store, name string) (Store, error) { return locate.Choose(list, name) }
+func ChooseStore(list []Store, name string) (Store, error) { return shelf.Choose(list, name) }

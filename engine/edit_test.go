@@ -13,19 +13,19 @@ import (
 )
 
 // edited plans a restore of one path and gives its file a content of its own.
-func (p *place) edited(e *Engine, s *Snapshot, path, text string) *RestoreOptions {
+func (p *place) edited(e *Engine, s *Snapshot, path, text string) Op {
 	p.t.Helper()
-	opt := &RestoreOptions{Paths: []string{":(literal)" + path}}
-	plan, err := e.Plan(context.Background(), s.ID, opt)
+	op := Op{To: s.ID, Paths: []string{":(literal)" + path}}
+	plan, err := e.Plan(context.Background(), op)
 	p.must(err)
 	for _, c := range plan.Changes {
 		if string(c.Path) == path {
-			opt.Edits = []Edit{{c, []byte(text)}}
-			return opt
+			op.Edits = []Edit{{c, []byte(text)}}
+			return op
 		}
 	}
 	p.t.Fatalf("%s does not change", path)
-	return nil
+	return op
 }
 
 func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
@@ -40,14 +40,14 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 		p.write("other", "2")
 		second, err := e.Snapshot(ctx, nil)
 		p.must(err)
-		opt := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
-		plan, err := e.Plan(ctx, first.ID, opt)
+		op := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
+		plan, err := e.Plan(ctx, op)
 		p.must(err)
-		text, _, err := e.DiffPlan(plan).Read(ctx, plan.Changes[0], true)
+		text, _, err := plan.Read(ctx, plan.Changes[0], true)
 		if p.must(err); string(text) != "one\nTWO\n" {
 			t.Errorf("the plan shows %q", text)
 		}
-		r, err := e.Restore(ctx, first.ID, opt)
+		r, err := e.Do(ctx, op)
 		if p.must(err); r.Written != 1 || len(r.Conflicts) != 0 {
 			t.Errorf("written %d, conflicts %v", r.Written, r.Conflicts)
 		}
@@ -55,10 +55,10 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 		if here, err := e.Here(ctx); err != nil || here.ID != second.ID {
 			t.Errorf("the files stand at %v, %v; want %v", here, err, second.ID)
 		}
-		_, err = e.Undo(ctx)
+		_, err = e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 		p.want("file", "ONE\nTWO\n", "other", "2")
-		_, err = e.Redo(ctx)
+		_, err = e.Do(ctx, Op{Verb: Redo})
 		p.must(err)
 		p.want("file", "one\nTWO\n", "other", "2")
 	}
@@ -86,8 +86,8 @@ func TestAnEditOfAFileThatChangedMeanwhileIsAConflict(t *testing.T) {
 	a, b := p.edited(e, first.Snapshot, "a", "x"), p.edited(e, first.Snapshot, "b", "x")
 	p.write("a", "333") // something else
 	p.write("b", "1")   // what the snapshot has
-	for path, opt := range map[string]*RestoreOptions{"a": a, "b": b} {
-		r, err := e.Restore(ctx, first.ID, opt)
+	for path, op := range map[string]Op{"a": a, "b": b} {
+		r, err := e.Do(ctx, op)
 		p.must(err)
 		if r.Written != 0 || len(r.Conflicts) != 1 || string(r.Conflicts[0].Path) != path {
 			t.Errorf("%s: written %d, conflicts %v", path, r.Written, r.Conflicts)
@@ -103,7 +103,7 @@ func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	first, err := e.Snapshot(ctx, nil)
 	p.must(err)
 	p.write("a", "22")
-	r, err := e.Restore(ctx, first.ID, p.edited(e, first.Snapshot, "a", "22"))
+	r, err := e.Do(ctx, p.edited(e, first.Snapshot, "a", "22"))
 	if p.must(err); r.Written != 0 || !r.Undo.IsZero() || len(r.Conflicts) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -119,10 +119,10 @@ func TestAnEditThatCannotBePartOfARestoreIsRefused(t *testing.T) {
 	p.write("gone", "1")
 	whole := p.edited(e, first.Snapshot, "kept", "3")
 	whole.Paths = nil
-	for what, opt := range map[string]*RestoreOptions{
+	for what, op := range map[string]Op{
 		"without paths": whole, "of what is to be deleted": p.edited(e, first.Snapshot, "gone", "2"),
 	} {
-		if _, err := e.Restore(ctx, first.ID, opt); !errors.Is(err, ErrRefused) {
+		if _, err := e.Do(ctx, op); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -132,13 +132,13 @@ func TestAnEditThatCannotBePartOfARestoreIsRefused(t *testing.T) {
 func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	opt := &RestoreOptions{Paths: []string{"d"}}
-	plan, err := e.Plan(ctx, recorded[0].ID, opt)
+	op := Op{To: recorded[0].ID, Paths: []string{"d"}}
+	plan, err := e.Plan(ctx, op)
 	p.must(err)
 	for _, c := range plan.Changes {
-		opt.Edits = append(opt.Edits, Edit{c, []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))})
+		op.Edits = append(op.Edits, Edit{c, []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))})
 	}
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, opt) })
+	p.cut(doing(op))
 	sweep := func() int {
 		report, err := p.storeOf(e).Sweep(ctx, e.sweeping(ctx, cas.SweepOptions{Grace: -1}, nil))
 		p.must(err)
@@ -157,10 +157,10 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	if n := sweep(); n == 0 {
 		t.Error("the edits of a restore that has ended stay in the store, and no snapshot has them")
 	}
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	p.wantState("undo", "three")
-	_, err = e.Redo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Redo})
 	p.must(err)
 	p.want("d/007", "edit7")
 }
@@ -173,13 +173,13 @@ func TestAnEditBringsAFileThatIsGoneInAnotherForm(t *testing.T) {
 	first, err := e.Snapshot(ctx, nil)
 	p.must(err)
 	p.must(os.RemoveAll(filepath.Join(p.dir, "d")))
-	_, err = e.Restore(ctx, first.ID, p.edited(e, first.Snapshot, "d/new", "2\n"))
+	_, err = e.Do(ctx, p.edited(e, first.Snapshot, "d/new", "2\n"))
 	p.must(err)
 	p.want("d/new", "2\n")
 	if info, err := os.Stat(filepath.Join(p.dir, "d/new")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	if p.must(err); p.exists("d") {
 		t.Error("undo left what the restore had brought")
 	}

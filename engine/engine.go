@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/internal/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/journal"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -36,7 +36,7 @@ var (
 	ErrNewerFormat = objects.ErrNewerFormat
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
-	ErrUnfinished  = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
+	ErrUnfinished  = journal.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at
@@ -47,9 +47,6 @@ type Options struct {
 	UseEnv    bool                // obey GIT_DIR and friends, which otherwise are ignored
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
-	Watch     *watched.Tree       // of a program that lives on: what lets snapshots look only where something changed; may be nil
-	Upkeep    *mirror.Upkeep      // of a program that lives on, and runs it between two turns: what snapshots leave until then; may be nil
-	Beside    *Engine             // open the directory, which is no repository, as one more worktree of the store of this one, without git; nil: look where it belongs
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
 }
 
@@ -96,6 +93,8 @@ type Engine struct {
 	dir       string          // where the store lies
 	ownDir    string          // of this worktree alone: the stat table and the operation lock lie there
 	opt       Options
+	watch     *Watch  // of a program that lives on; may be nil
+	beside    *Engine // the worktree of whose store this is a fork; nil: the store is where it belongs
 	conf      *settings.Settings
 	git       *gitconf.Config // the repository's configuration; nil without git
 	now       func() time.Time
@@ -106,8 +105,9 @@ type Engine struct {
 	mirror  *mirror.Mirror   // the way into git
 	lookup  *lookup.Reader   // finds and lists snapshots
 
-	mu    sync.Mutex // guards store
-	store *cas.Store // nil until it exists
+	mu     sync.Mutex // guards what follows
+	store  *cas.Store // nil until it exists
+	closed bool
 }
 
 // Root returns the worktree's directory, absolute and without symbolic links.
@@ -126,9 +126,9 @@ func (e *Engine) progress(step string) func(done, total int) {
 
 // The files beside one another in the store's directory.
 const (
-	storeFile     = locate.StoreFile
-	statTableFile = locate.StatTableFile
-	lockFile      = locate.LockFile
+	storeFile     = shelf.StoreFile
+	statTableFile = shelf.StatTableFile
+	lockFile      = shelf.LockFile
 )
 
 // What the records of a store are made of; [records] says what each one means.

@@ -89,7 +89,7 @@ func (p *peers) open() *engine.Engine {
 
 func (p *peers) restore(id oid.ID) *engine.Restored {
 	p.t.Helper()
-	r, err := p.open().Restore(context.Background(), id, nil)
+	r, err := p.open().Do(context.Background(), engine.Op{To: id})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestWhatAFreshIndexCouldNotSeeStays(t *testing.T) {
 	if got := p.kept(r); !slices.Contains(got, "forced.log") || !slices.Contains(got, "local.env") || !slices.Contains(got, "late.log") {
 		t.Errorf("kept and named: %q", got)
 	}
-	if _, err := p.open().Undo(context.Background()); err != nil {
+	if _, err := p.open().Do(context.Background(), engine.Op{Verb: engine.Undo}); err != nil {
 		t.Fatal(err)
 	}
 	p.want(map[string]string{"a": "2", "later": "new", "data/set": "never seen", "local.env": "secret", ".gitignore": "data/\n"})

@@ -50,16 +50,16 @@ func (m *ignoredModel) turn() {
 		m.then = append(m.then, ignoredThen{m.snap(m.e, fmt.Sprint(len(m.then)), nil), m.picture()})
 		return
 	}
-	to, opt := m.then[m.rng.IntN(len(m.then))], &RestoreOptions{Ignored: m.rng.IntN(3) == 0}
+	to, ignored := m.then[m.rng.IntN(len(m.then))], m.rng.IntN(3) == 0
 	before := m.picture()
 	held := m.held(to)
-	r, err := m.e.Restore(context.Background(), to.ID, opt)
+	r, err := m.e.Do(context.Background(), Op{To: to.ID, Ignored: ignored})
 	m.must(err)
 	if len(r.Conflicts) > 0 {
 		m.t.Fatalf("conflicts %v", r.Conflicts)
 	}
-	if got := m.picture(); !maps.Equal(files(got), m.want(files(before), held, opt.Ignored)) {
-		m.t.Fatalf("ignored too: %v\nbefore %v\nsnapshot %v\nafter %v\nkept %v", opt.Ignored, shown(before), shown(held), shown(got), r.Kept)
+	if got := m.picture(); !maps.Equal(files(got), m.want(files(before), held, ignored)) {
+		m.t.Fatalf("ignored too: %v\nbefore %v\nsnapshot %v\nafter %v\nkept %v", ignored, shown(before), shown(held), shown(got), r.Kept)
 	}
 	if r.Undo.IsZero() {
 		return

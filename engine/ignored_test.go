@@ -24,9 +24,10 @@ func (p *place) remove(name string) {
 }
 
 // putBack restores, and wants no conflict.
-func (p *place) putBack(e *Engine, s *Recorded, opt *RestoreOptions) *Restored {
+func (p *place) putBack(e *Engine, s *Recorded, op Op) *Restored {
 	p.t.Helper()
-	r, err := e.Restore(context.Background(), s.ID, opt)
+	op.To = s.ID
+	r, err := e.Do(context.Background(), op)
 	p.must(err)
 	if len(r.Conflicts) > 0 {
 		p.t.Fatalf("conflicts %v", r.Conflicts)
@@ -40,10 +41,10 @@ func (p *place) wantThereAndBack(e *Engine, before map[string]string) {
 	after := p.picture()
 	for _, turn := range []struct {
 		what string
-		do   func(context.Context) (*Restored, error)
+		verb string
 		want map[string]string
-	}{{"undo", e.Undo, before}, {"redo", e.Redo, after}, {"undo of the redo", e.Undo, before}} {
-		r, err := turn.do(context.Background())
+	}{{"undo", Undo, before}, {"redo", Redo, after}, {"undo of the redo", Undo, before}} {
+		r, err := e.Do(context.Background(), Op{Verb: turn.verb})
 		if err != nil || len(r.Conflicts) > 0 {
 			p.t.Fatalf("%s: %v %+v", turn.what, err, r)
 		}
@@ -73,12 +74,12 @@ func TestAnIgnoredFileThatIsGoneComesBack(t *testing.T) {
 			p.remove(gone)
 		}
 		before := p.picture()
-		if r := p.putBack(e, s, nil); r.Written != 5 || len(r.Kept) > 0 {
+		if r := p.putBack(e, s, Op{}); r.Written != 5 || len(r.Kept) > 0 {
 			t.Errorf("%+v", r)
 		}
 		p.wantPicture("restore", then)
 		p.wantThereAndBack(e, before)
-		p.putBack(e, s, nil)
+		p.putBack(e, s, Op{})
 		if e.repo != nil {
 			if all := p.git("rev-list", "--objects", "--all"); strings.Contains(all, ".env") || strings.Contains(all, ".local") {
 				t.Errorf("git has an ignored file: %s", all)
@@ -103,7 +104,7 @@ func TestAnIgnoredFileThatChangedStaysUnlessSomebodyAsks(t *testing.T) {
 		p.must(os.Chmod(filepath.Join(p.dir, ".env.mode"), 0o600))
 		p.write("file", "two")
 		before := p.picture()
-		r := p.putBack(e, s, nil)
+		r := p.putBack(e, s, Op{})
 		if got := keptPaths(r); !slices.Equal(got, []string{".env", ".env.mode"}) || r.Kept[0].Reason == "" {
 			t.Errorf("kept %v", r.Kept)
 		}
@@ -111,7 +112,7 @@ func TestAnIgnoredFileThatChangedStaysUnlessSomebodyAsks(t *testing.T) {
 			t.Errorf("%q %q", p.read(".env"), p.read("file"))
 		}
 		p.wantThereAndBack(e, before)
-		if r = p.putBack(e, s, &RestoreOptions{Ignored: true}); len(r.Kept) > 0 || p.read(".env") != "then" {
+		if r = p.putBack(e, s, Op{Ignored: true}); len(r.Kept) > 0 || p.read(".env") != "then" {
 			t.Errorf("%q, kept %v", p.read(".env"), r.Kept)
 		}
 		p.wantThereAndBack(e, before)
@@ -132,7 +133,7 @@ func TestNoRestoreDeletesAnIgnoredFile(t *testing.T) {
 		p.snap(e, "two", nil)
 		before := p.picture()
 		for _, ignored := range []bool{false, true} {
-			r := p.putBack(e, s, &RestoreOptions{Ignored: ignored})
+			r := p.putBack(e, s, Op{Ignored: ignored})
 			for _, name := range []string{"a.log", "d/b.log", "new/c.log"} {
 				if !p.exists(name) {
 					t.Errorf("%s was deleted", name)
@@ -141,7 +142,7 @@ func TestNoRestoreDeletesAnIgnoredFile(t *testing.T) {
 			if p.exists(".gitignore") || slices.ContainsFunc(r.Kept, func(n Note) bool { return strings.HasSuffix(string(n.Path), ".log") }) {
 				t.Errorf("kept %v", r.Kept)
 			}
-			_, err := e.Undo(context.Background())
+			_, err := e.Do(context.Background(), Op{Verb: Undo})
 			p.must(err)
 			p.wantPicture("undo", before)
 		}
@@ -159,14 +160,14 @@ func TestWhatTheSnapshotIgnoredDecides(t *testing.T) {
 		p.write("then", "not ignored any more")
 		p.write("later", "ignored now")
 		before := p.picture()
-		if r := p.putBack(e, s, nil); !slices.Equal(keptPaths(r), []string{"then"}) {
+		if r := p.putBack(e, s, Op{}); !slices.Equal(keptPaths(r), []string{"then"}) {
 			t.Errorf("kept %v", r.Kept)
 		}
 		if p.read("then") != "not ignored any more" || p.read("later") != "recorded like any other" {
 			t.Errorf("%q %q", p.read("then"), p.read("later"))
 		}
 		p.wantThereAndBack(e, before)
-		p.putBack(e, s, &RestoreOptions{Ignored: true})
+		p.putBack(e, s, Op{Ignored: true})
 		if p.read("then") != "ignored" {
 			t.Errorf("%q", p.read("then"))
 		}
@@ -198,7 +199,7 @@ func TestAFileThatOutgrewTheLimitsIsLostByNoRestore(t *testing.T) {
 		}
 		before := p.picture()
 		for _, ignored := range []bool{false, true} {
-			r := p.putBack(e, s, &RestoreOptions{Ignored: ignored})
+			r := p.putBack(e, s, Op{Ignored: ignored})
 			edited, kept := "now", []string{"d/grown.dat", "edited.dat"}
 			if ignored {
 				edited, kept = "then", nil
@@ -218,9 +219,9 @@ func TestUndoLeavesAnIgnoredFileThatWasEditedSince(t *testing.T) {
 	e := p.open()
 	s := p.snap(e, "one", nil)
 	p.remove(".env")
-	p.putBack(e, s, nil)
+	p.putBack(e, s, Op{})
 	p.write(".env", "edited since")
-	r, err := e.Undo(context.Background())
+	r, err := e.Do(context.Background(), Op{Verb: Undo})
 	p.must(err)
 	if p.read(".env") != "edited since" || !slices.Equal(keptPaths(r), []string{".env"}) {
 		t.Errorf("%q, kept %v", p.read(".env"), r.Kept)
@@ -240,7 +241,7 @@ func TestADirectoryInThePlaceOfAnIgnoredFileStays(t *testing.T) {
 		p.write("d", "a file where its directory was")
 		before := p.picture()
 		for _, ignored := range []bool{false, true} {
-			r := p.putBack(e, s, &RestoreOptions{Ignored: ignored})
+			r := p.putBack(e, s, Op{Ignored: ignored})
 			if p.read("x.local/in") != "ignored with its directory" || p.read("d/x.local") != "then" || !slices.Equal(keptPaths(r), []string{"x.local"}) {
 				t.Errorf("kept %v", r.Kept)
 			}
@@ -266,7 +267,7 @@ func TestIgnoredFilesOfANestedRepositoryComeBackToo(t *testing.T) {
 	p.write("in/y.local", "now")
 	p.write("in/f", "now")
 	before := p.picture()
-	if r := p.putBack(e, s, nil); p.read("in/x.local") != "then" || p.read("in/y.local") != "now" || p.read("in/f") != "1" || !slices.Equal(keptPaths(r), []string{"in/y.local"}) {
+	if r := p.putBack(e, s, Op{}); p.read("in/x.local") != "then" || p.read("in/y.local") != "now" || p.read("in/f") != "1" || !slices.Equal(keptPaths(r), []string{"in/y.local"}) {
 		t.Errorf("kept %v", r.Kept)
 	}
 	p.wantThereAndBack(e, before)
@@ -288,11 +289,11 @@ func TestSecretsAndExcludedFilesAreWhatTheyWere(t *testing.T) {
 	for _, name := range []string{"b.local", "c.key"} {
 		p.remove(name)
 	}
-	p.putBack(e, s, nil)
+	p.putBack(e, s, Op{})
 	p.wantPicture("restore", then)
 	p.remove("a.out")
 	p.write("c.key", "2")
-	p.putBack(e, s, nil)
+	p.putBack(e, s, Op{})
 	if p.exists("a.out") || p.read("c.key") != "1" {
 		t.Error("what a setting names is not treated as before")
 	}
@@ -315,7 +316,7 @@ func TestTheSettingSaysWhichIgnoredFilesAreRecorded(t *testing.T) {
 			for _, name := range []string{"a.x", "large.x", "out"} {
 				p.remove(name)
 			}
-			p.putBack(e, s, nil)
+			p.putBack(e, s, Op{})
 			for _, name := range all {
 				if p.exists(name) != slices.Contains(c.recorded, name) {
 					t.Errorf("%s: %s is back: %v", c.value, name, p.exists(name))
@@ -336,7 +337,7 @@ func TestAnOptedInFileIsRestoredLikeAnyOther(t *testing.T) {
 	e := p.open()
 	s := p.snap(e, "one", nil)
 	p.write(".env", "now")
-	if r := p.putBack(e, s, nil); p.read(".env") != "then" || len(r.Kept) > 0 {
+	if r := p.putBack(e, s, Op{}); p.read(".env") != "then" || len(r.Kept) > 0 {
 		t.Errorf("%q, kept %v", p.read(".env"), r.Kept)
 	}
 }
@@ -348,7 +349,7 @@ func TestWhatIsMissingAndWasNotRecordedIsNamedAsIgnored(t *testing.T) {
 	e := p.open()
 	s := p.snap(e, "one", nil)
 	p.remove("out")
-	_, err := e.Restore(context.Background(), s.ID, &RestoreOptions{Paths: []string{"out/x"}})
+	_, err := e.Do(context.Background(), Op{To: s.ID, Paths: []string{"out/x"}})
 	if !errors.Is(err, ErrNoSnapshot) || !strings.Contains(err.Error(), `"out/x" (ignored by the rules of the snapshot, and not recorded)`) {
 		t.Errorf("%v", err)
 	}

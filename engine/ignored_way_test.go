@@ -19,12 +19,12 @@ func TestIgnoredFilesStayInADirectoryWhereTheSnapshotHasAFile(t *testing.T) {
 			p.write(name, "ignored")
 			before := p.picture()
 			for _, ignored := range []bool{false, true} {
-				r, err := e.Restore(context.Background(), s.ID, &RestoreOptions{Ignored: ignored})
+				r, err := e.Do(context.Background(), Op{To: s.ID, Ignored: ignored})
 				p.must(err)
 				if p.read(name) != "ignored" || len(r.Conflicts) != 1 || r.Conflicts[0].Path != "d" {
 					t.Errorf("conflicts %v", r.Conflicts)
 				}
-				_, err = e.Undo(context.Background())
+				_, err = e.Do(context.Background(), Op{Verb: Undo})
 				p.must(err)
 				p.wantPicture("undo", before)
 			}
@@ -43,12 +43,12 @@ func TestAnIgnoredDirectoryStaysWhereTheSnapshotHasAFile(t *testing.T) {
 		p.write("d/x", "ignored")
 		p.write("d/deep/y", "ignored")
 		before := p.picture()
-		r, err := e.Restore(context.Background(), s.ID, &RestoreOptions{Ignored: true})
+		r, err := e.Do(context.Background(), Op{To: s.ID, Ignored: true})
 		p.must(err)
 		if p.read("d/x") != "ignored" || p.read("d/deep/y") != "ignored" || len(r.Conflicts) != 1 {
 			t.Errorf("conflicts %v", r.Conflicts)
 		}
-		_, err = e.Undo(context.Background())
+		_, err = e.Do(context.Background(), Op{Verb: Undo})
 		p.must(err)
 		p.wantPicture("undo", before)
 	})
@@ -65,7 +65,7 @@ func TestAnIgnoredFileGivesWayToADirectoryOfTheSnapshot(t *testing.T) {
 		p.write("d", "ignored, and in the way")
 		p.write(".gitignore", "/d\n")
 		before := p.picture()
-		p.putBack(e, s, nil)
+		p.putBack(e, s, Op{})
 		if p.read("d/f") != "recorded" {
 			t.Error("d/f is not back")
 		}

@@ -58,7 +58,7 @@ func TestAnIndexThatNoGitHereReadsHindersNoSnapshotAndLosesNothing(t *testing.T)
 			p.must(os.WriteFile(index, good, 0o644))
 		}
 		for _, to := range []*Recorded{whole, r} {
-			if _, err := e.Restore(ctx, to.ID, nil); err != nil {
+			if _, err := e.Do(ctx, Op{To: to.ID}); err != nil {
 				t.Fatal(err)
 			}
 			want := map[bool]string{true: "one", false: "two"}[to == whole]
@@ -109,7 +109,7 @@ func TestABrokenIndexOfANestedRepositoryHindersNoSnapshot(t *testing.T) {
 			}
 			p.write("plain", "two")
 			p.write("inner/deep/file", "changed")
-			if _, err := e.Restore(ctx, r.ID, nil); err != nil {
+			if _, err := e.Do(ctx, Op{To: r.ID}); err != nil {
 				t.Fatal(err)
 			}
 			if p.read("plain") != "one" || p.read("inner/deep/file") != "inside" {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -34,7 +34,7 @@ func (p *place) history(e *Engine) (list []*Recorded) {
 	p.write("large", noise(7, 200<<10)+"x"+noise(8, 100<<10))
 	list = append(list, p.snap(e, "two", nil))
 	p.must(e.Pin(ctx, "keep", list[0].ID))
-	if _, err := e.Restore(ctx, list[0].ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: list[0].ID}); err != nil {
 		p.t.Fatal(err)
 	}
 	list = append(list, p.snap(e, "three", nil))
@@ -78,7 +78,7 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 		before := p.history(p.open())
 		wanted := map[oid.ID]map[string]string{}
 		for _, r := range before {
-			if _, err := p.open().Restore(ctx, r.ID, nil); err != nil {
+			if _, err := p.open().Do(ctx, Op{To: r.ID}); err != nil {
 				t.Fatal(err)
 			}
 			wanted[r.ID] = p.files()
@@ -111,7 +111,7 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 			}
 		}
 		now := p.files()
-		if _, err := e.Undo(ctx); err != nil {
+		if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil {
 			t.Errorf("%s: undo: %v", alg, err)
 		}
 		if got := p.files(); same(got, now) {
@@ -131,7 +131,7 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	p.t.Helper()
 	e, ctx := p.open(), context.Background()
 	for id, want := range wanted {
-		r, err := e.Restore(ctx, id, nil)
+		r, err := e.Do(ctx, Op{To: id})
 		if err != nil || len(r.Conflicts) > 0 || !same(p.files(), want) {
 			p.t.Errorf("%v did not come back: %v %+v\n%v\n%v", id, err, r, p.files(), want)
 		}
@@ -142,14 +142,14 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	p.snap(p.open(), "after", nil)
 	p.sync(e)
 	p.wantClean(p.open())
-	if st := p.stores()[p.dir]; st.State != locate.Passed || st.Snapshots < len(before) {
+	if st := p.stores()[p.dir]; st.State != shelf.Passed || st.Snapshots < len(before) {
 		p.t.Errorf("%+v", st)
 	}
 	out, err := e.Purge(ctx, []string{"key.pem"}, false)
 	if err != nil || len(out.Left) != 1 || !strings.Contains(out.Left[0].Reason, "stores --remove") {
 		p.t.Errorf("a purge says nothing of the old store: %+v, %v", out, err)
 	}
-	p.must(p.storeDir().Remove(p.stores()[p.dir], false))
+	p.must(p.shelf().Remove(p.stores()[p.dir], false))
 	p.wantContent(e, mustFind(p.t.(*testing.T), e, before[0].ID).ID, "sub/deep/a", "a")
 }
 
@@ -253,7 +253,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	all.Wait()
 	git := p.snap(p.open(), "in git", nil)
 	two := p.snap(old, "two", nil)
-	if st := p.stores()[p.dir]; st.State != locate.Stands {
+	if st := p.stores()[p.dir]; st.State != shelf.Stands {
 		t.Errorf("a store that has more than the repository's: %+v", st)
 	}
 	e := p.open()
@@ -265,11 +265,11 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 		t.Errorf("the last is %v, %v", last, err)
 	}
 	for id, text := range map[oid.ID]string{one.ID: "one", git.ID: "in git", two.ID: "two"} {
-		if _, err := e.Restore(ctx, id, nil); err != nil || p.read("file") != text {
+		if _, err := e.Do(ctx, Op{To: id}); err != nil || p.read("file") != text {
 			t.Errorf("%v: %v, %q", id, err, p.read("file"))
 		}
 	}
-	if st := p.stores()[p.dir]; st.State != locate.Passed {
+	if st := p.stores()[p.dir]; st.State != shelf.Passed {
 		t.Errorf("%+v", st)
 	}
 	p.wantClean(e)
@@ -295,23 +295,23 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 	p.initGit()
 	p.snap(p.open(), "two", nil)
 	p.sync(p.open())
-	if st := p.stores()[p.dir]; st.State != locate.Passed {
+	if st := p.stores()[p.dir]; st.State != shelf.Passed {
 		t.Fatalf("%+v", st)
 	}
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
-	if st := p.stores()[p.dir]; st.State != locate.Stands || p.storeDir().Remove(st, false) == nil {
+	if st := p.stores()[p.dir]; st.State != shelf.Stands || p.shelf().Remove(st, false) == nil {
 		t.Errorf("what has the history is gone, and the old store may go too: %+v", st)
 	}
 	p.snap(p.open(), "three", nil)
 	e := p.open()
-	if _, err := e.Restore(context.Background(), one.ID, nil); err != nil || p.read("file") != "one" {
+	if _, err := e.Do(context.Background(), Op{To: one.ID}); err != nil || p.read("file") != "one" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
-	if st := p.stores()[p.dir]; st.State != locate.Passed {
+	if st := p.stores()[p.dir]; st.State != shelf.Passed {
 		t.Errorf("%+v", st)
 	}
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git")))
-	if st := p.stores()[p.dir]; st.State != locate.Stands {
+	if st := p.stores()[p.dir]; st.State != shelf.Stands {
 		t.Errorf("there is no repository any more: %+v", st)
 	}
 }
@@ -325,11 +325,11 @@ func TestAnUndoAfterGitInitKnowsWhatTheRestoreMade(t *testing.T) {
 	one := p.snap(p.open(), "one", nil)
 	p.must(os.Remove(filepath.Join(p.dir, ".env")))
 	p.write("file", "two")
-	if _, err := p.open().Restore(context.Background(), one.ID, nil); err != nil || p.read(".env") != "small" {
+	if _, err := p.open().Do(context.Background(), Op{To: one.ID}); err != nil || p.read(".env") != "small" {
 		t.Fatal(err)
 	}
 	p.initGit()
-	r, err := p.open().Undo(context.Background())
+	r, err := p.open().Do(context.Background(), Op{Verb: Undo})
 	if err != nil || p.exists(".env") || p.read("file") != "two" {
 		t.Errorf("an ignored file that the restore brought back, and nobody changed: %+v, %v", r, err)
 	}

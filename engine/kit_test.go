@@ -182,6 +182,11 @@ func (p *place) prune(e *Engine, opt *PruneOptions) *Pruned {
 	return out
 }
 
+// doing is an operation, to be carried out later.
+func doing(op Op) func(*Engine, context.Context) (*Restored, error) {
+	return func(e *Engine, ctx context.Context) (*Restored, error) { return e.Do(ctx, op) }
+}
+
 // hook appends a snapshot to the ref with the commands of pi-rewind-hook.
 func (p *place) hook(text string) oid.ID {
 	p.t.Helper()

@@ -17,10 +17,10 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		first := p.snap(e, "one", nil).ID
 		last := p.snap(e, "two", &SnapshotOptions{Label: "mine"}).ID
 		ref := refOf(p, e)
-		_, err := e.Restore(ctx, first, &RestoreOptions{})
+		_, err := e.Do(ctx, Op{To: first})
 		p.must(err)
 		p.write("file", "three")
-		_, err = e.Restore(ctx, first, &RestoreOptions{})
+		_, err = e.Do(ctx, Op{To: first})
 		p.must(err)
 		undo, err := e.Resolve(ctx, "undo:1")
 		p.must(err)

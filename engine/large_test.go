@@ -73,10 +73,10 @@ func TestALargeUntrackedFileCostsItsPiecesInTheStoreAndNothingInGit(t *testing.T
 	if n := p.gitBytes(); n > 1<<16 {
 		t.Errorf("git has %d bytes", n)
 	}
-	if _, err := e.Restore(ctx, first.ID, nil); err != nil || p.read("data/large.bin") != large {
+	if _, err := e.Do(ctx, Op{To: first.ID}); err != nil || p.read("data/large.bin") != large {
 		t.Errorf("the first version did not come back: %v", err)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("data/large.bin") != edited {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("data/large.bin") != edited {
 		t.Errorf("the second version did not come back: %v", err)
 	}
 	p.wantClean(e)
@@ -140,7 +140,7 @@ func TestAFileIsRecordedOnceWhicheverSideOfTheLimitItIsOn(t *testing.T) {
 		t.Errorf("without a limit: %d bytes were stored again", n)
 	}
 	for _, v := range versions {
-		if _, err := e.Restore(ctx, v.id, nil); err != nil || p.read("big") != v.text {
+		if _, err := e.Do(ctx, Op{To: v.id}); err != nil || p.read("big") != v.text {
 			t.Errorf("%v did not come back: %v", v.id, err)
 		}
 	}

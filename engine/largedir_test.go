@@ -48,14 +48,14 @@ func (p *place) below(dir string) map[string]string {
 
 func (p *place) restore(e *Engine, s *Snapshot) *Restored {
 	p.t.Helper()
-	r, err := e.Restore(context.Background(), s.ID, nil)
+	r, err := e.Do(context.Background(), Op{To: s.ID})
 	p.must(err)
 	return r
 }
 
 func (p *place) undo(e *Engine) *Restored {
 	p.t.Helper()
-	r, err := e.Undo(context.Background())
+	r, err := e.Do(context.Background(), Op{Verb: Undo})
 	p.must(err)
 	return r
 }
@@ -127,7 +127,7 @@ func TestADirectoryThatBecameLargeKeepsWhatWasAddedAndLosesNoByte(t *testing.T) 
 		p.same("restored", p.below("data"), after)
 		p.undo(e)
 		p.same("taken back", p.below("data"), before)
-		if _, err := e.Redo(context.Background()); err != nil {
+		if _, err := e.Do(context.Background(), Op{Verb: Redo}); err != nil {
 			t.Fatal(err)
 		}
 		p.same("done again", p.below("data"), after)

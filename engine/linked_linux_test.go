@@ -64,7 +64,7 @@ func linkedToSomebody(t *testing.T, name string, closed bool) {
 		t.Errorf("%s: the other user has %q", name, got)
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "secretaa")))
-	_, err = e.Restore(t.Context(), r.ID, nil)
+	_, err = e.Do(t.Context(), Op{To: r.ID})
 	if p.must(err); p.read("secretaa") != "private a" {
 		t.Errorf("%s: it came back as %q", name, p.read("secretaa"))
 	}

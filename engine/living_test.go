@@ -22,6 +22,7 @@ type harmed struct {
 	*place
 	e      *Engine
 	living bool // the same process goes on
+	watch  Watch
 }
 
 var harms = map[string]func(h *harmed){
@@ -53,9 +54,9 @@ func (h *harmed) next() {
 		h.e = h.open()
 		return
 	}
-	e, err := h.e.Reopen(h.t.Context(), h.dir, &Options{Getenv: func(name string) string { return h.env[name] }})
+	e, err := h.watch.Open(h.t.Context(), h.dir, &Options{Getenv: func(name string) string { return h.env[name] }})
 	h.must(err)
-	h.t.Cleanup(func() { e.Close() })
+	h.t.Cleanup(func() { h.watch.Close() })
 	h.e = e
 }
 

@@ -55,12 +55,12 @@ func TestALostSnapshotIsNobodysLastOneAndNoUndo(t *testing.T) {
 		t.Fatalf("%+v, %v: it is not lost", s, err)
 	}
 	e = p.open()
-	r, err := e.Restore(t.Context(), zero.ID, nil)
+	r, err := e.Do(t.Context(), Op{To: zero.ID})
 	p.must(err)
 	if r.Undo == one.ID || p.exists("tracked/7") {
 		t.Errorf("%+v", r)
 	}
-	_, err = e.Undo(t.Context())
+	_, err = e.Do(t.Context(), Op{Verb: Undo})
 	p.must(err)
 	if p.read("tracked/7") != "7" {
 		t.Errorf("undo gave %q", p.read("tracked/7"))

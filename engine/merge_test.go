@@ -92,7 +92,7 @@ type mergeCase struct {
 	base, theirs, ours, want []string
 	left                     []string // conflicts, by path
 	kept                     []string
-	opt                      RestoreOptions
+	opt                      Op
 }
 
 func (c *mergeCase) run(t *testing.T, git bool) {
@@ -106,13 +106,14 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 	p.must(err)
 	p.arrange(c.ours)
 	c.opt.Label = "before"
-	spans := []Span{{From: base.ID, To: theirs.ID}}
-	plan, err := e.PlanMerge(ctx, spans, &c.opt)
+	op := c.opt
+	op.Verb, op.Spans = "revert", []Span{{From: base.ID, To: theirs.ID}}
+	plan, err := e.Plan(ctx, op)
 	p.must(err)
 	if now := p.arranged(); !slices.Equal(now, sorted(c.ours)) {
 		t.Errorf("the plan changed files: %q", now)
 	}
-	r, err := e.Merge(ctx, "revert", spans, &c.opt)
+	r, err := e.Do(ctx, op)
 	p.must(err)
 	want := sorted(c.want)
 	if now := p.arranged(); !slices.Equal(now, want) {
@@ -134,10 +135,10 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 		return
 	}
 	for _, step := range []struct {
-		do   func(context.Context) (*Restored, error)
+		verb string
 		want []string
-	}{{e.Undo, sorted(c.ours)}, {e.Redo, want}, {e.Undo, sorted(c.ours)}} {
-		_, err = step.do(ctx)
+	}{{Undo, sorted(c.ours)}, {Redo, want}, {Undo, sorted(c.ours)}} {
+		_, err = e.Do(ctx, Op{Verb: step.verb})
 		p.must(err)
 		if now := p.arranged(); !slices.Equal(now, step.want) {
 			t.Errorf("after undo or redo: %q\nwant               %q", now, step.want)
@@ -170,7 +171,7 @@ func TestWhatAMergeDoes(t *testing.T) {
 	for _, c := range []mergeCase{
 		{name: "texts that were changed in different places", base: l("a=" + text), theirs: l("a=" + first), ours: l("a=" + last), want: l("a=" + both)},
 		{name: "texts that were changed in the same place", base: l("a="+text, "b=1"), theirs: l("a="+first, "b=2"), ours: l("a="+other, "b=1"), want: l("a="+other, "b=2"), left: l("a")},
-		{name: "the same with markers", base: l("a=" + text), theirs: l("a=" + first), ours: l("a=" + other), want: l("a=" + marked), opt: RestoreOptions{Markers: true}},
+		{name: "the same with markers", base: l("a=" + text), theirs: l("a=" + first), ours: l("a=" + other), want: l("a=" + marked), opt: Op{Markers: true}},
 		{name: "what is done already", base: l("a=1", "b=1", "c=1"), theirs: l("a=2", "c=1", "d=1"), ours: l("a=2", "c=3", "d=1"), want: l("a=2", "c=3", "d=1")},
 		{name: "files that come and go", base: l("a=1", "d/b=1"), theirs: l("a=1", "e/f/c=1"), ours: l("a=2", "d/b=1", "d/x=1"), want: l("a=2", "d/x=1", "e/f/c=1")},
 		{name: "a file that goes with its directory", base: l("a=1", "d/e/b=1"), theirs: l("a=1"), ours: l("a=2", "d/e/b=1"), want: l("a=2")},
@@ -196,7 +197,7 @@ func TestWhatAMergeDoes(t *testing.T) {
 		{name: "an edited file that was moved", base: l("a=" + text), theirs: l("a=" + first), ours: l("d/b=" + text), want: l("d/b=" + first)},
 		{name: "an edited file that was moved and edited", base: l("a=" + text), theirs: l("a=" + first), ours: l("d/b=" + last), want: l("d/b=" + last), left: l("a")},
 		{name: "two files that change places", base: l("a=1", "b=2"), theirs: l("a=2", "b=1"), ours: l("a=1", "b=2", "c="), want: l("a=2", "b=1", "c=")},
-		{name: "some paths", base: l("a=1", "b=1"), theirs: l("a=2", "b=2"), ours: l("a=1", "b=1", "c="), want: l("a=2", "b=1", "c="), opt: RestoreOptions{Paths: l("a")}},
+		{name: "some paths", base: l("a=1", "b=1"), theirs: l("a=2", "b=2"), ours: l("a=1", "b=1", "c="), want: l("a=2", "b=1", "c="), opt: Op{Paths: l("a")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.run(t, false)

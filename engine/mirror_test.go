@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -52,7 +51,7 @@ func (p *place) loose() int {
 func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	p, e, one := many(t)
 	before := len(p.packs())
-	r, err := e.Restore(context.Background(), one.ID, nil)
+	r, err := e.Do(context.Background(), Op{To: one.ID})
 	p.must(err)
 	if p.read("dir0/0") != "first 0" || r.Written < changedFiles {
 		t.Fatalf("%q, %+v", p.read("dir0/0"), r)
@@ -69,7 +68,7 @@ func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	if n := p.git("rev-list", "--count", gitbridge.StoreRef); n != "4" { // two snapshots, two links
 		t.Errorf("the chain has %s commits", n)
 	}
-	if _, err := e.Undo(context.Background()); err != nil || p.read("dir0/0") != "second 0" {
+	if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("dir0/0") != "second 0" {
 		t.Errorf("%v, %q", err, p.read("dir0/0"))
 	}
 	p.wantClean(e)
@@ -86,7 +85,7 @@ func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
 		}
 		return time.Now()
 	}
-	if _, err := e.Restore(during, one.ID, nil); !errors.Is(err, context.Canceled) {
+	if _, err := e.Do(during, Op{To: one.ID}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if got := p.packs(); len(got) != before || p.git("rev-parse", gitbridge.StoreRef) != ref || p.read("dir0/0") != "second 0" {
@@ -149,38 +148,42 @@ func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
 
 // A lasting program opens its worktree anew for each turn.
 type lasting struct {
-	p      *place
-	e      *Engine
-	upkeep mirror.Upkeep
+	p     *place
+	e     *Engine
+	watch Watch
+}
+
+func (l *lasting) open() {
+	l.p.t.Helper()
+	next, err := l.watch.Open(context.Background(), l.p.dir, &Options{Getenv: func(name string) string { return l.p.env[name] }})
+	l.p.must(err)
+	l.e = next
+	l.p.t.Cleanup(func() { l.watch.Close() })
 }
 
 func (l *lasting) turn(text string) *Recorded {
 	l.p.t.Helper()
-	opt := &Options{Getenv: func(name string) string { return l.p.env[name] }, Upkeep: &l.upkeep}
-	next, err := l.e.Reopen(context.Background(), l.p.dir, opt)
-	l.p.must(err)
-	l.e = next
-	l.p.t.Cleanup(func() { next.Close() })
+	l.open()
 	l.p.write("a/b/c/d", text)
-	r := l.p.take(next)
+	r := l.p.take(l.e)
 	l.p.must(r.Bridge)
 	return r
 }
 
 func (l *lasting) rest() {
 	l.p.t.Helper()
-	l.p.must(l.upkeep.Run(context.Background()))
-	if l.upkeep.Due() {
+	l.p.must(l.watch.Rest(context.Background()))
+	if l.watch.Due() {
 		l.p.t.Error("a rest leaves something")
 	}
 }
 
 func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	two := l.turn("two")
-	if !l.upkeep.Due() {
+	if !l.watch.Due() {
 		t.Fatal("a turn has left nothing")
 	}
 	l.rest()
@@ -208,7 +211,7 @@ func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) 
 
 func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	var ids []oid.ID
 	before := 0
 	for i := range 300 {
@@ -241,28 +244,26 @@ func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 
 func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	l.rest()
 	l.turn("two")
-	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got <= 0 || got > want {
+	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got <= 0 || got > want {
 		t.Errorf("%d bytes are taken for granted, there are %d", got, want)
 	}
 	l.rest()
-	if got, want := l.upkeep.Weight(l.e.repo), l.e.repo.Weight(); got != want {
+	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got != want {
 		t.Errorf("after a rest %d bytes, there are %d", got, want)
 	}
 }
 
 func TestARepositoryThatWentNeedsNoUpkeep(t *testing.T) {
 	p := newPlace(t, true)
-	l := &lasting{p: p, e: p.open()}
+	l := &lasting{p: p}
 	l.turn("one")
 	p.must(os.Rename(filepath.Join(p.dir, ".git"), filepath.Join(t.TempDir(), "gone")))
-	next, err := l.e.Reopen(context.Background(), p.dir, &Options{Getenv: func(name string) string { return p.env[name] }, Upkeep: &l.upkeep})
-	p.must(err)
-	defer next.Close()
-	if !l.upkeep.Due() {
+	l.open()
+	if !l.watch.Due() {
 		t.Fatal("nothing was left")
 	}
 	l.rest()

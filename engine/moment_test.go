@@ -37,7 +37,7 @@ func (p *place) wantHere(e *Engine, what string, want oid.ID) {
 // restored restores a snapshot by what a person types.
 func (p *place) restored(e *Engine, text string, paths ...string) *Restored {
 	p.t.Helper()
-	r, err := e.Restore(context.Background(), p.resolved(e, text), &RestoreOptions{Paths: paths})
+	r, err := e.Do(context.Background(), Op{To: p.resolved(e, text), Paths: paths})
 	p.must(err)
 	return r
 }
@@ -77,7 +77,7 @@ func TestTheLastSnapshotIsTheLastOnPurpose(t *testing.T) {
 		if p.resolved(e, "@") != better || p.resolved(e, "@~1") != good {
 			t.Error("an undo snapshot counts")
 		}
-		p.undone(e, (*Engine).Undo)
+		p.undone(e, doing(Op{Verb: Undo}))
 		if p.read("f") != "bad" || p.resolved(e, "@") != better || p.resolved(e, "undo:2") != ops[0].From {
 			t.Errorf("after the undo it is %q, and @ is %v", p.read("f"), p.resolved(e, "@"))
 		}
@@ -131,9 +131,9 @@ func TestFilesStandWhereTheyWereRestored(t *testing.T) {
 	p.wantHere(e, "one path of another snapshot", two)
 	p.restored(e, "@~1")
 	p.wantHere(e, "a restore", one)
-	p.undone(e, (*Engine).Undo)
+	p.undone(e, doing(Op{Verb: Undo}))
 	p.wantHere(e, "its undo", two)
-	p.undone(e, (*Engine).Redo)
+	p.undone(e, doing(Op{Verb: Redo}))
 	p.wantHere(e, "its redo", one)
 	p.write("f", "three")
 	p.wantHere(e, "an edit", one)
@@ -156,13 +156,13 @@ func TestFilesStandWhereTheyWereRestored(t *testing.T) {
 func TestAnInterruptedRestoreLeadsSomewhereWhenItIsFinished(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	p.cut(doing(Op{To: recorded[0].ID}))
 	p.wantHere(e, "interrupted", recorded[1].ID)
 	_, err := e.Recover(ctx)
 	p.must(err)
 	p.wantHere(e, "finished", recorded[0].ID)
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[1].ID, nil) })
-	p.undone(e, (*Engine).Undo)
+	p.cut(doing(Op{To: recorded[1].ID}))
+	p.undone(e, doing(Op{Verb: Undo}))
 	p.wantHere(e, "interrupted and taken back", recorded[0].ID)
 }
 
@@ -184,8 +184,8 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 		t.Fatalf("the purge changed nothing: %v", now)
 	}
 	p.wantHere(e, "purged", now)
-	p.undone(e, (*Engine).Undo)
-	p.undone(e, (*Engine).Redo)
+	p.undone(e, doing(Op{Verb: Undo}))
+	p.undone(e, doing(Op{Verb: Redo}))
 	p.wantHere(e, "undone and redone since", now)
 	// An earlier version has left restores, and did not say where they led.
 	p.must(e.update(ctx, func(u *records.Update) error { return u.Stand(oid.ID{}) }))
@@ -196,7 +196,7 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 		p.snap(e, "", nil)
 	}
 	p.restored(e, now.String())
-	p.undone(e, (*Engine).Undo)
+	p.undone(e, doing(Op{Verb: Undo}))
 	here := p.resolved(e, "@")
 	p.wantHere(e, "undone", here)
 	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
@@ -216,7 +216,7 @@ func TestEachWorktreeStandsByItself(t *testing.T) {
 	other, err := l.Snapshot(context.Background(), nil)
 	p.must(err)
 	p.must(os.WriteFile(filepath.Join(dir, "f"), []byte("edited"), 0o644))
-	_, err = l.Restore(context.Background(), one, nil)
+	_, err = l.Do(context.Background(), Op{To: one})
 	p.must(err)
 	p.wantHere(l, "restored there", one)
 	p.wantHere(e, "nothing was done here", one)

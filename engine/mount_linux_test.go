@@ -22,7 +22,7 @@ func TestARestoreGoesRoundWhatCannotBeWritten(t *testing.T) {
 	}
 	defer unix.Unmount(at, unix.MNT_DETACH)
 	p.must(unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
-	r, err := e.Restore(ctx, one.ID, nil)
+	r, err := e.Do(ctx, Op{To: one.ID})
 	p.must(err)
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "locked/f" || !strings.Contains(r.Conflicts[0].Reason, "read-only") || p.read("file") != "one" {
 		t.Errorf("%+v, %q", r, p.read("file"))

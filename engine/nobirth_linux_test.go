@@ -49,10 +49,10 @@ func TestWhereNoBirthIsKeptAnInterruptedRestoreIsNamedAndNotReplayed(t *testing.
 			t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read(edited))
 		}
 		e := p.open()
-		_, err = e.Restore(ctx, first, nil)
+		_, err = e.Do(ctx, Op{To: first})
 		p.must(err)
 		p.wantState("restored", "one")
-		_, err = e.Undo(ctx)
+		_, err = e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 		if p.read(edited) != "edited since" {
 			t.Errorf("after undo %q", p.read(edited))

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 )
 
@@ -21,23 +22,21 @@ import (
 // at or above dir that has snapshots, or dir itself. Nothing is created. The store of
 // a directory that was renamed is given the folder of its new name.
 func Open(ctx context.Context, dir string, opt *Options) (*Engine, error) {
-	return open(ctx, dir, opt, &Engine{})
+	e := &Engine{}
+	return e.open(ctx, dir, opt, &Engine{})
 }
 
-// Reopen is [Open] for who has had an engine open, of whatever directory, and closes
-// that one, also where it fails. Everything that Open looks at is looked at again:
-// whose the repository and the store are, where they lie, every setting. What the
-// old engine holds open is taken over where it still is what would be opened. It is
-// closed beside what comes next: to give back large packs takes some tenths of a
-// millisecond.
-func (e *Engine) Reopen(ctx context.Context, dir string, opt *Options) (*Engine, error) {
-	next, err := open(ctx, dir, opt, e)
-	go e.Close()
-	return next, err
+// Beside opens a directory, which is no repository, as one more worktree of this one's
+// store, without git.
+func (e *Engine) Beside(ctx context.Context, dir string, opt *Options) (*Engine, error) {
+	there := &Engine{beside: e}
+	return there.open(ctx, dir, opt, &Engine{})
 }
 
-func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine, err error) {
-	e := &Engine{now: time.Now}
+// open opens an engine, with what an old one holds open where that is what would be
+// opened.
+func (e *Engine) open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine, err error) {
+	e.now = time.Now
 	defer func() {
 		if err != nil {
 			_ = e.Close()
@@ -55,7 +54,7 @@ func open(ctx context.Context, dir string, opt *Options, old *Engine) (_ *Engine
 	e.repo.TakeOver(old.repo)
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.lookup = e.newLookup()
-	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.opt.Upkeep)
+	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.watch.rest())
 	if e.repo != nil { // git's own rules are there too: it must be readable
 		if e.git, err = e.repo.Config(); err != nil {
 			return nil, err
@@ -86,6 +85,10 @@ func (e *Engine) Close() error {
 	var errs []error
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
 	if e.store != nil {
 		errs = append(errs, e.store.Close())
 	}
@@ -97,32 +100,45 @@ func (e *Engine) Close() error {
 
 // locate finds root, repository and store of a directory.
 func (e *Engine) locate(dir string) (err error) {
-	if b := e.opt.Beside; b != nil {
+	if b := e.beside; b != nil {
 		e.root, e.key, e.alg, e.dir, e.ownDir = dir, "fork "+dir, b.alg, b.dir, filepath.Join(b.dir, "forks", filepath.Base(dir))
 		e.birth, err = dirfd.Birth(dir)
 		return err
 	}
-	p, err := locate.Find(dir, locate.Options{NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv})
+	p, err := locate.Find(dir, locate.Options{
+		NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv,
+		Store: storeFile, Others: []string{storeFile + ".lock", statTableFile, lockFile}, Without: e.onShelf,
+	})
 	if u := (*locate.Unfit)(nil); errors.As(err, &u) {
 		err = fmt.Errorf("%w: %w", ErrRefused, u)
 	}
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	e.root, e.key, e.birth, e.alg, e.repo = p.Root, p.Key, p.Birth, p.Algorithm, p.Repo
 	e.dir, e.ownDir, e.movedFrom, e.aside = p.Store, p.Own, p.From, p.Warning()
 	return nil
 }
 
-// storeDir returns where stores of directories without git lie.
-func (e *Engine) storeDir() (*locate.Stores, error) {
-	d, err := locate.OpenStores(e.opt.Getenv)
-	return d, refused(err)
+// onShelf finds the home of a directory without git.
+func (e *Engine) onShelf(dir, base string) (home locate.Home, err error) {
+	s, err := e.shelf()
+	if err != nil {
+		return home, err
+	}
+	found, err := s.Nearest(dir, base)
+	return locate.Home(found), refused(err)
+}
+
+// shelf returns where stores of directories without git lie.
+func (e *Engine) shelf() (*shelf.Shelf, error) {
+	s, err := shelf.Open(e.opt.Getenv)
+	return s, refused(err)
 }
 
 // refused makes what is somebody else's an [ErrRefused].
 func refused(err error) error {
-	if errors.Is(err, locate.ErrForeign) {
+	if errors.Is(err, shelf.ErrForeign) {
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

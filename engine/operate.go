@@ -9,12 +9,55 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/journal"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/secure"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
+
+// Do carries out an operation: it makes the worktree what it was at a snapshot, takes
+// that back, or merges.
+//
+// The order is the guarantee. First one durable transaction records the present
+// as a snapshot, and the operation with its plan. Then the changes are made. Each
+// is checked against what the plan expects: an edit that was made meanwhile is a
+// conflict, and survives. Then comes one sync, and last the operation's end. After
+// a crash anywhere the next command finishes what was begun, and an undo takes it
+// back.
+//
+// If nothing has to change, nothing is recorded, and an undo has no step to take
+// back. After a restore the files stand at the snapshot all the same.
+//
+// An undo does not finish a restore or redo that was interrupted: it takes it back.
+// If an undo was interrupted, an undo finishes it and does no more: whoever says undo
+// again after an interruption means the same undo. So it is with redo. If an undo was
+// interrupted, a redo finishes it and then takes it back.
+func (e *Engine) Do(ctx context.Context, op Op) (*Restored, error) {
+	if op.takesBack() {
+		return e.takeBack(ctx, &op)
+	}
+	to, err := e.aim(ctx, &op)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := e.lockOperations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	finished, err := e.recoverFirst(ctx, lock)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.operate(ctx, running{&Operation{Kind: op.kind()}, lock}, to)
+	if err == nil {
+		r.Recovered = finished
+	}
+	return r, err
+}
 
 // operate carries out an operation: it plans, records the present and the
 // operation, makes the changes, and records the end. The caller gives the kind of
@@ -25,20 +68,138 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)
 	}
-	return b.carryOut(ctx, e, op, to)
+	var out outcome
+	var bridged error
+	if b.way == nil {
+		err = e.standAtTarget(ctx, op, to)
+	} else if out, bridged, err = e.carryOut(ctx, op, b); err != nil {
+		err = unfinished(string(op.Kind), op.Operation, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := restored(op.Operation, out)
+	r.Bridge = bridged
+	return r.with(b.plan), nil
+}
+
+// A begun operation is recorded with its plan. It has what is needed to carry it
+// out. Where no file has to change nothing was recorded, and there is only the plan.
+type begun struct {
+	plan   *Diff
+	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git; nil: nothing has begun
+	memory *capture.Memory // has the trees that were made of the present
+}
+
+// prepare plans, and begins the operation with a snapshot of the present. If a
+// sweep removed something in between, nothing was recorded, and it tries again.
+func (e *Engine) prepare(ctx context.Context, op running, to aim) (begun, error) {
+	op.To, op.Paths = to.target.ID, converted[Path](to.paths.Patterns())
+	for tries := 1; ; tries++ {
+		b, err := e.tryPrepare(ctx, op, to)
+		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+			return b, err
+		}
+	}
+}
+
+// tryPrepare is prepare, once.
+func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (begun, error) {
+	c, plan, err := e.planStaged(ctx, to)
+	if err != nil {
+		return begun{}, err
+	}
+	defer c.Discard()
+	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
+		return begun{plan: plan}, nil
+	}
+	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
+		return begun{}, err
+	}
+	way, err := e.begin(ctx, op, to, c, plan.steps)
+	if err != nil {
+		return begun{}, err
+	}
+	_ = e.saveStatTable(op.From, c.SaveStatTable) // a cancellation is met again, and reported, before the first step
+	return begun{plan, way, c.Memory}, nil
+}
+
+// planStaged stages the present and plans. Ignored files that the plan would
+// overwrite or delete are to be in the snapshot of the present: if there are any,
+// it stages and plans once more, with them. The caller commits or discards what is
+// staged.
+func (e *Engine) planStaged(ctx context.Context, to aim) (*staged, *Diff, error) {
+	c, p, err := e.planWith(ctx, to, nil)
+	if err != nil || len(p.force) == 0 {
+		return c, p, err
+	}
+	c.Discard()
+	return e.planWith(ctx, to, p.force)
+}
+
+// planWith stages the present with these ignored files, and plans.
+func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged, *Diff, error) {
+	c, err := e.stage(ctx, force)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := e.plan(ctx, c.present(), to)
+	if err != nil {
+		c.Discard()
+		return nil, nil, err
+	}
+	return c, p, nil
+}
+
+// begin records the operation, before any file is changed. The same transaction
+// records the present as a snapshot, to which undo returns. If the present is as
+// the last snapshot has it, that one is taken instead; if a prune has dropped it
+// meanwhile, the error is [cas.ErrSwept]. If the target was dropped meanwhile, it
+// is [ErrNoSnapshot]. From here on no prune drops either of them.
+func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
+	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
+	text, err := journal.Encode(steps)
+	if err != nil {
+		return nil, err
+	}
+	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
+		return nil, objects.StoreError(err)
+	}
+	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
+		op.From = undo.ID
+		if err := to.checkTarget(&u.View); err != nil {
+			return err
+		}
+		return u.Begin(op.Operation)
+	})
+	return done.way, err
+}
+
+// stageTexts stages the contents that the steps of a plan write and no snapshot has.
+func (d *Diff) stageTexts(ctx context.Context, stage *cas.Stage) (ids []oid.ID, err error) {
+	staged := map[oid.ID]bool{}
+	for _, s := range d.steps {
+		if text, ok := d.texts[s.Want.ID]; ok && !staged[s.Want.ID] {
+			if _, err := stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
+				return nil, objects.StoreError(err)
+			}
+			ids, staged[s.Want.ID] = append(ids, s.Want.ID), true
+		}
+	}
+	return ids, nil
 }
 
 // carryOut makes the changes of an operation that has begun, and records its end.
-func (b begun) carryOut(ctx context.Context, e *Engine, op running, _ aim) (r *Restored, err error) {
-	// The snapshot to which undo returns is recorded in the store now, so the files
-	// may be changed. It goes into git at the same time. If that fails, the next
-	// command tries again. The operation ends only when git is done. Somebody may
-	// kill an undo while it waits for git, and say undo again: if the first had
-	// ended, the second would take back one operation more than he meant.
+// Bridged says why the snapshot of the present is not in git yet.
+//
+// The snapshot to which undo returns is recorded in the store now, so the files
+// may be changed. It goes into git at the same time. If that fails, the next
+// command tries again. The operation ends only when git is done. Somebody may
+// kill an undo while it waits for git, and say undo again: if the first had
+// ended, the second would take back one operation more than he meant.
+func (e *Engine) carryOut(ctx context.Context, op running, b begun) (out outcome, bridged, err error) {
 	var git sync.WaitGroup
-	var bridged error
 	git.Go(func() { bridged = b.way.Finish(ctx) })
-	var out outcome
 	if err = e.securing().Trees(ctx, b.memory.Trees()); err == nil {
 		out, err = e.apply(ctx, op, b.plan.steps, false)
 	}
@@ -46,30 +207,66 @@ func (b begun) carryOut(ctx context.Context, e *Engine, op running, _ aim) (r *R
 	if err == nil {
 		err = e.end(ctx, op, out)
 	}
-	if err != nil {
-		return nil, unfinished(string(op.Kind), op.Operation, err)
-	}
-	r = restored(op.Operation, out)
-	r.Bridge = bridged
-	return r.with(b.plan), nil
+	return out, bridged, err
 }
 
-// carryOut ends a restore that found nothing to change. The files stand at its
+// standAtTarget ends a restore that found nothing to change. The files stand at its
 // target from now on, if it was of all of them.
-func (n nothing) carryOut(ctx context.Context, e *Engine, op running, to aim) (*Restored, error) {
-	here, err := e.Here(ctx)
-	if err != nil {
-		return nil, err
+func (e *Engine) standAtTarget(ctx context.Context, op running, to aim) error {
+	if op.Kind != records.KindRestore || len(op.Paths) > 0 {
+		return nil
 	}
-	if op.Kind == records.KindRestore && len(op.Paths) == 0 && (here == nil || here.ID != op.To) {
-		err := e.update(ctx, func(u *records.Update) error {
-			return errors.Join(to.checkTarget(&u.View), u.Stand(op.To))
-		})
-		if err != nil {
-			return nil, err
+	here, err := e.Here(ctx)
+	if err != nil || here != nil && here.ID == op.To {
+		return err
+	}
+	return e.update(ctx, func(u *records.Update) error {
+		return errors.Join(to.checkTarget(&u.View), u.Stand(op.To))
+	})
+}
+
+// apply carries out the steps. Before that it makes sure that all they replace can
+// be brought back. Replay says that some of the steps may be done already.
+func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
+	sure, err := e.securing().Steps(ctx, steps)
+	if err != nil {
+		return out, err
+	}
+	out.renewed = sure.Renewed
+	source := e.objects.Prefetch(wanted(steps)).Write
+	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
+		Alg:       e.alg,
+		Refuse:    sure.Refuse,
+		Replay:    replay,
+		Key:       op.Key,
+		Protected: e.protected(),
+		Progress:  e.progress("restore"),
+	})
+	return out, err
+}
+
+// securing keeps what a restore replaces.
+func (e *Engine) securing() *secure.Keeper { return &secure.Keeper{Root: e.root, Objects: e.objects} }
+
+// wanted lists the contents that steps write, in their order.
+func wanted(steps []apply.Step) (ids []oid.ID) {
+	for i := range steps {
+		if !steps[i].Want.ID.IsZero() {
+			ids = append(ids, steps[i].Want.ID)
 		}
 	}
-	return restored(op.Operation, outcome{}).with(n.plan), nil
+	return ids
+}
+
+// end records that the operation is done.
+func (e *Engine) end(ctx context.Context, op running, out outcome) error {
+	err := e.update(ctx, func(u *records.Update) error {
+		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.Leftover(false, out.Left...))
+	})
+	if err == nil {
+		journal.NoteEnd(op.lock, op.Key)
+	}
+	return err
 }
 
 // An outcome is what came of the steps of an operation.
@@ -99,7 +296,7 @@ func restored(op *Operation, out outcome) *Restored {
 }
 
 // with adds what the plan says of paths that no step touches.
-func (r *Restored) with(p *Plan) *Restored {
+func (r *Restored) with(p *Diff) *Restored {
 	r.Kept = append(lacks(p.Target), r.Kept...)
 	r.Kept, r.Conflicts = append(p.Kept, r.Kept...), append(p.Conflicts, r.Conflicts...)
 	r.Marked = p.Marked
@@ -113,150 +310,6 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 		if _, gone := e.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
 			return fmt.Errorf("%w: it was dropped meanwhile", gone)
 		}
-	}
-	return err
-}
-
-// A prepared operation has either [begun], or there is [nothing] to do.
-type prepared interface {
-	carryOut(context.Context, *Engine, running, aim) (*Restored, error)
-}
-
-// A nothing is an operation that was not recorded: no file has to change.
-type nothing struct{ plan *Plan }
-
-// A begun operation is recorded with its plan. It has what is needed to carry it
-// out.
-type begun struct {
-	plan   *Plan
-	way    *mirror.Way     // of the snapshot of the present, which may be on its way into git
-	memory *capture.Memory // has the trees that were made of the present
-}
-
-// prepare plans, and begins the operation with a snapshot of the present. If a
-// sweep removed something in between, nothing was recorded, and it tries again.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (prepared, error) {
-	op.To, op.Paths = to.target.ID, converted[Path](to.paths.Patterns())
-	for tries := 1; ; tries++ {
-		b, err := e.tryPrepare(ctx, op, to)
-		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
-			return b, err
-		}
-	}
-}
-
-// tryPrepare is prepare, once.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (prepared, error) {
-	c, plan, err := e.planStaged(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Discard()
-	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
-		return nothing{plan}, nil
-	}
-	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
-		return nil, err
-	}
-	way, err := e.begin(ctx, op, to, c, plan.steps)
-	if err != nil {
-		return nil, err
-	}
-	_ = e.saveStatTable(op.From, c.SaveStatTable) // a cancellation is met again, and reported, before the first step
-	return begun{plan, way, c.Memory}, nil
-}
-
-// planStaged stages the present and plans. Ignored files that the plan would
-// overwrite or delete are to be in the snapshot of the present: if there are any,
-// it stages and plans once more, with them. The caller commits or discards what is
-// staged.
-func (e *Engine) planStaged(ctx context.Context, to aim) (*staged, *Plan, error) {
-	c, p, err := e.planWith(ctx, to, nil)
-	if err != nil || len(p.force) == 0 {
-		return c, p, err
-	}
-	c.Discard()
-	return e.planWith(ctx, to, p.force)
-}
-
-// planWith stages the present with these ignored files, and plans.
-func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged, *Plan, error) {
-	c, err := e.stage(ctx, force)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := e.plan(ctx, c.present(), to)
-	if err != nil {
-		c.Discard()
-		return nil, nil, err
-	}
-	return c, p, nil
-}
-
-// begin records the operation, before any file is changed. The same transaction
-// records the present as a snapshot, to which undo returns. If the present is as
-// the last snapshot has it, that one is taken instead; if a prune has dropped it
-// meanwhile, the error is [cas.ErrSwept]. If the target was dropped meanwhile, it
-// is [ErrNoSnapshot]. From here on no prune drops either of them.
-func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
-	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
-	text, err := objects.EncodeSteps(steps)
-	if err != nil {
-		return nil, err
-	}
-	if op.Plan, err = c.Stage.Put(ctx, oid.Blob, text, oid.ID{}); err != nil {
-		return nil, objects.StoreError(err)
-	}
-	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, undo *Snapshot) error {
-		op.From = undo.ID
-		if err := to.checkTarget(&u.View); err != nil {
-			return err
-		}
-		return u.Begin(op.Operation)
-	})
-	return done.way, err
-}
-
-// apply carries out the steps. Before that it makes sure that all they replace can
-// be brought back. Replay says that some of the steps may be done already.
-func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, replay bool) (out outcome, err error) {
-	sure, err := e.securing().Steps(ctx, steps)
-	if err != nil {
-		return out, err
-	}
-	out.renewed = sure.Renewed
-	source := e.objects.Prefetch(wanted(steps)).Write
-	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
-		Alg:       e.alg,
-		Refuse:    sure.Refuse,
-		Replay:    replay,
-		Key:       op.Key,
-		Protected: e.protected(),
-		Progress:  e.progress("restore"),
-	})
-	return out, err
-}
-
-// securing keeps what a restore replaces.
-func (e *Engine) securing() *objects.Keeper { return &objects.Keeper{Root: e.root, Objects: e.objects} }
-
-// wanted lists the contents that steps write, in their order.
-func wanted(steps []apply.Step) (ids []oid.ID) {
-	for i := range steps {
-		if !steps[i].Want.ID.IsZero() {
-			ids = append(ids, steps[i].Want.ID)
-		}
-	}
-	return ids
-}
-
-// end records that the operation is done.
-func (e *Engine) end(ctx context.Context, op running, out outcome) error {
-	err := e.update(ctx, func(u *records.Update) error {
-		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.Leftover(false, out.Left...))
-	})
-	if err == nil {
-		noteEnd(op.lock, op.Key)
 	}
 	return err
 }

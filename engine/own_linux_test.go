@@ -170,7 +170,7 @@ func (p *place) tryAll() string {
 	errs = append(errs, err)
 	if err == nil {
 		errs = append(errs, r.Bridge)
-		_, err = e.Restore(p.t.Context(), r.ID, nil)
+		_, err = e.Do(p.t.Context(), Op{To: r.ID})
 		if errors.Is(err, ErrNothing) {
 			err = nil
 		}

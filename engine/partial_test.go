@@ -84,7 +84,7 @@ func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
 					p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
 					makeTo(p, "b")
 					before := p.picture()
-					r, err := e.Restore(ctx, id, &RestoreOptions{Paths: sel})
+					r, err := e.Do(ctx, Op{To: id, Paths: sel})
 					if nowhere := new(lookup.NotThere); errors.As(err, nowhere) { // nor does any of the kinds have it there
 						for _, path := range nowhere.Paths {
 							if p.exists(string(path.Path)) {
@@ -102,16 +102,16 @@ func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
 						p.wantPicture("nothing was to change: "+what, before)
 						continue
 					}
-					r, err = e.Undo(ctx)
+					r, err = e.Do(ctx, Op{Verb: Undo})
 					if err != nil || len(r.Conflicts) > 0 {
 						t.Fatalf("undo of %s, %v: %v %+v", what, sel, err, r)
 					}
 					p.wantPicture("undo of "+what, before)
-					if r, err = e.Redo(ctx); err != nil || len(r.Conflicts) > 0 {
+					if r, err = e.Do(ctx, Op{Verb: Redo}); err != nil || len(r.Conflicts) > 0 {
 						t.Fatalf("redo of %s, %v: %v %+v", what, sel, err, r)
 					}
 					p.wantPicture("redo of "+what, after)
-					if r, err = e.Undo(ctx); err != nil || len(r.Conflicts) > 0 {
+					if r, err = e.Do(ctx, Op{Verb: Undo}); err != nil || len(r.Conflicts) > 0 {
 						t.Fatalf("second undo of %s, %v: %v %+v", what, sel, err, r)
 					}
 					p.wantPicture("second undo of "+what, before)
@@ -135,11 +135,11 @@ func TestAnIgnoredFileInAParentsPlaceIsBackAfterAnUndo(t *testing.T) {
 		p.write(".gitignore", "b\n")
 		p.write("b", "precious")
 		before := p.picture()
-		r, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+		r, err := e.Do(ctx, Op{To: id, Paths: []string{"b/x"}})
 		if err != nil || len(r.Conflicts) > 0 || p.read("b/x") != "in it" {
 			t.Fatalf("%v %+v", err, r)
 		}
-		if r, err = e.Undo(ctx); err != nil || len(r.Conflicts) > 0 {
+		if r, err = e.Do(ctx, Op{Verb: Undo}); err != nil || len(r.Conflicts) > 0 {
 			t.Fatalf("%v %+v", err, r)
 		}
 		p.wantPicture("undo", before)
@@ -156,19 +156,19 @@ func TestUndoOfAPathTakesWhatStandsBelowItsParentsPlaceIntoItsPlan(t *testing.T)
 	id := p.snap(e, "one", nil).ID
 	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
 	p.write("b", "precious")
-	_, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+	_, err := e.Do(ctx, Op{To: id, Paths: []string{"b/x"}})
 	p.must(err)
 	p.write("b/new", "made since")
 	with := p.picture()
-	plan, err := e.PlanUndo(ctx, false)
+	plan, err := e.Plan(ctx, Op{Verb: Undo})
 	if err != nil || len(plan.Changes) != 3 {
 		t.Errorf("%v: %+v, want the file, and the two that lie in its place", err, plan)
 	}
-	r, err := e.Undo(ctx)
+	r, err := e.Do(ctx, Op{Verb: Undo})
 	if err != nil || len(r.Conflicts) > 0 || p.read("b") != "precious" {
 		t.Fatalf("%v %+v", err, r)
 	}
-	if r, err = e.Redo(ctx); err != nil || len(r.Conflicts) > 0 {
+	if r, err = e.Do(ctx, Op{Verb: Redo}); err != nil || len(r.Conflicts) > 0 {
 		t.Fatalf("%v %+v", err, r)
 	}
 	p.wantPicture("redo", with)
@@ -183,20 +183,20 @@ func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
 	id := p.snap(e, "one", nil).ID
 	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
 	p.write("b", "precious")
-	_, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"b/x"}})
+	_, err := e.Do(ctx, Op{To: id, Paths: []string{"b/x"}})
 	p.must(err)
 	unlock, err := e.lockOperations(ctx)
 	p.must(err)
-	op, to, err := e.reverted(ctx, "undo")
+	op, to, err := e.taken(ctx, &Op{Verb: Undo})
 	p.must(err)
 	undo := running{&Operation{Kind: "undo", Reverts: op.Seq}, unlock}
 	_, err = e.prepare(ctx, undo, to)
 	p.must(errors.Join(err, unlock.Unlock()))
-	plan, err := e.PlanUndo(ctx, false)
+	plan, err := e.Plan(ctx, Op{Verb: Undo})
 	if err != nil || len(plan.Changes) != 2 {
 		t.Errorf("%v: %+v", err, plan)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("b") != "precious" {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("b") != "precious" {
 		t.Error(err)
 	}
 }

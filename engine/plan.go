@@ -12,59 +12,33 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/merge"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
-	"github.com/seed-82afce7a/rewind/engine/internal/retention"
-	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/engine/internal/purge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Plan is the list of changes that a restore will make. It holds no
-// resources: it can be shown, counted, or thrown away.
-type Plan struct {
-	Target  *Snapshot `json:"target"`  // what will be restored
-	Changes []Change  `json:"changes"` // in path order
-	Kept    []Note    `json:"kept"`    // paths that stay although the target does not have them, or has something else
-
-	// Conflicts are paths that cannot be restored from what the target has.
-	Conflicts []Note `json:"conflicts,omitempty"`
-
-	// Marked are files that will have conflicts between markers: of a merge that is
-	// asked for them.
-	Marked []Note `json:"marked,omitempty"`
-
-	// Unfinished, if it is not nil, says that the plan begins at what an
-	// interrupted operation left, which Restore finishes first.
-	Unfinished error `json:"-"`
-
-	steps []apply.Step
-	force []string          // ignored files that lie where the target has a file
-	texts map[oid.ID][]byte // contents that no snapshot has
-}
-
-// Plan tells what Restore would do now, and changes nothing.
-func (e *Engine) Plan(ctx context.Context, id oid.ID, opt *RestoreOptions) (*Plan, error) {
-	to, err := e.aimAt(ctx, id, opt)
+// Plan tells what an operation would do now, and changes nothing.
+func (e *Engine) Plan(ctx context.Context, op Op) (*Diff, error) {
+	to, err := e.aim(ctx, &op)
 	if err != nil {
 		return nil, err
 	}
-	to.chosen = true
-	p, op, err := e.planNow(ctx, to)
-	if err != nil {
-		return nil, err
+	p, open, err := e.planNow(ctx, to)
+	if err == nil && !op.takesBack() { // an undo or redo takes it back, or is what finishes it
+		p.Unfinished = shownUnfinished(open)
 	}
-	p.Unfinished = shownUnfinished(op)
-	return p, nil
+	return p, err
 }
 
 // planNow plans without recording anything. What an interrupted operation left
 // beside the files is no part of the plan: it is cleared away before. The
 // operation is returned too, nil if there is none.
-func (e *Engine) planNow(ctx context.Context, to aim) (*Plan, *Operation, error) {
+func (e *Engine) planNow(ctx context.Context, to aim) (*Diff, *Operation, error) {
 	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	var out *Plan
+	var out *Diff
 	err = e.lookFor(ctx, func(now *present) ([]string, error) {
 		p, err := e.plan(ctx, now, to)
 		if err != nil {
@@ -82,7 +56,7 @@ func (e *Engine) planNow(ctx context.Context, to aim) (*Plan, *Operation, error)
 
 // plan finds what must change so that the present becomes the target, within
 // the selected paths.
-func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) {
+func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Diff, error) {
 	targets, o := e.targets(ctx, now, append(to.merge.all(), to.target)...)
 	var p *plan.Plan
 	var err error
@@ -103,8 +77,8 @@ func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Plan, error) 
 		wanted, texts = editsOf(to.edits, e.alg)
 		p.Edit(wanted)
 	}
-	return &Plan{
-		Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts), Marked: planned(p.Marked),
+	return &Diff{
+		e: e, live: liveFrom, Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts), Marked: planned(p.Marked),
 		steps: p.Steps, force: p.Force, texts: texts,
 	}, nil
 }
@@ -144,7 +118,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	for _, n := range s.Skipped {
 		if p := string(n.Path); n.Overlaid { // it has all of it: only git's tree has not
 			t.Aside[p] = true
-		} else if t.Skipped[p] = ""; n.Reason == retention.Purged {
+		} else if t.Skipped[p] = ""; n.Reason == purge.Reason {
 			t.Skipped[p] = n.Reason
 		}
 	}
@@ -182,55 +156,6 @@ func planned(from []plan.Note) (to []Note) {
 		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
 	}
 	return to
-}
-
-// A Side is what one side of a change holds at its path.
-type Side struct {
-	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
-	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
-}
-
-// Dir reports whether the side holds a directory.
-func (s Side) Dir() bool { return tree.Mode(s.Mode).IsDir() }
-
-// Link reports whether the side holds a symbolic link, whose content is its target.
-func (s Side) Link() bool { return tree.Mode(s.Mode).Type() == tree.Symlink }
-
-// A Change is one path at which two states differ.
-type Change struct {
-	Path Path `json:"path"`
-	From Side `json:"from,omitzero"`
-	To   Side `json:"to,omitzero"`
-}
-
-// Status returns git's letter: A added, D deleted, M modified (content or
-// permissions), T another type.
-func (c Change) Status() byte {
-	from, to := tree.Mode(c.From.Mode), tree.Mode(c.To.Mode)
-	switch {
-	case from == 0:
-		return 'A'
-	case to == 0:
-		return 'D'
-	case from.Type() != to.Type():
-		return 'T'
-	}
-	return 'M'
-}
-
-func changesOf(list []plan.Change) []Change {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]Change, 0, len(list))
-	for _, c := range list {
-		out = append(out, Change{
-			Path: Path(c.Path),
-			From: Side{Mode: uint32(c.From.Mode), ID: c.From.ID},
-			To:   Side{Mode: uint32(c.To.Mode), ID: c.To.ID},
-		})
-	}
-	return out
 }
 
 // converted returns texts as paths, or paths as texts.

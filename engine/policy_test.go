@@ -51,7 +51,7 @@ func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
 	if second.Changed < 5 {
 		t.Errorf("%d paths changed", second.Changed)
 	}
-	if _, err := e.Restore(context.Background(), first.ID, nil); err != nil {
+	if _, err := e.Do(context.Background(), Op{To: first.ID}); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range files {
@@ -62,10 +62,10 @@ func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
 	if info, _ := os.Stat(filepath.Join(p.dir, "keys/server.pem")); info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's mode is %v", info.Mode())
 	}
-	if _, err := e.Undo(context.Background()); err != nil || p.read(".env") != "changed .env" || p.exists("out/fixtures/a/b.json") {
+	if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read(".env") != "changed .env" || p.exists("out/fixtures/a/b.json") {
 		t.Errorf("%v after the undo: %q", err, p.read(".env"))
 	}
-	if _, err := e.Redo(context.Background()); err != nil || p.read("out/fixtures/a/b.json") != "fixture" {
+	if _, err := e.Do(context.Background(), Op{Verb: Redo}); err != nil || p.read("out/fixtures/a/b.json") != "fixture" {
 		t.Errorf("%v after the redo", err)
 	}
 	for name, text := range files {
@@ -99,7 +99,7 @@ func TestWhatTheSettingsLeaveOutIsNamedAndNeverDeleted(t *testing.T) {
 		t.Errorf("named %v", r.Skipped)
 	}
 	for _, id := range []oid.ID{first.ID, r.ID} {
-		if _, err := e.Restore(context.Background(), id, nil); err != nil {
+		if _, err := e.Do(context.Background(), Op{To: id}); err != nil {
 			t.Fatal(err)
 		}
 		if !p.exists("data/set.csv") || len(p.read("big")) != 2000 {
@@ -124,10 +124,10 @@ func TestAFileThatGrewBeyondTheLimitIsNotOverwrittenUnseen(t *testing.T) {
 	first := p.snap(e, "one", nil)
 	large := strings.Repeat("precious", 1000)
 	p.write("f", large)
-	r, err := e.Restore(context.Background(), first.ID, nil)
+	r, err := e.Do(context.Background(), Op{To: first.ID})
 	p.must(err)
 	if p.read("f") == "small" {
-		if _, err := e.Undo(context.Background()); err != nil || p.read("f") != large {
+		if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("f") != large {
 			t.Errorf("%v: the large version is lost", err)
 		}
 	} else if p.read("f") != large || len(r.Conflicts)+len(r.Kept) == 0 {
@@ -174,17 +174,17 @@ func TestARestoreNamesWhatStaysBecauseItCouldNotBeRecorded(t *testing.T) {
 			t.Errorf("kept %+v, conflicts %+v, want %q kept", r.Kept, r.Conflicts, want)
 		}
 	}
-	r, err := p.open().Restore(t.Context(), second.ID, nil)
+	r, err := p.open().Do(t.Context(), Op{To: second.ID})
 	p.must(err)
 	stays(r) // that snapshot left it out too
-	r, err = p.open().Restore(t.Context(), first.ID, nil)
+	r, err = p.open().Do(t.Context(), Op{To: first.ID})
 	p.must(err)
 	stays(r, "huge")
-	if r, err = p.open().Restore(t.Context(), first.ID, nil); err != nil || !r.Undo.IsZero() {
+	if r, err = p.open().Do(t.Context(), Op{To: first.ID}); err != nil || !r.Undo.IsZero() {
 		t.Fatalf("%+v, %v: nothing had to change", r, err)
 	}
 	stays(r, "huge")
-	if r, err = p.open().Restore(t.Context(), first.ID, &RestoreOptions{Paths: []string{"f"}}); err != nil {
+	if r, err = p.open().Do(t.Context(), Op{To: first.ID, Paths: []string{"f"}}); err != nil {
 		t.Fatal(err)
 	}
 	stays(r) // it was not asked for

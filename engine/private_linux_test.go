@@ -75,7 +75,7 @@ func TestWhatOthersMayNotReadBecomesNoObjectThatTheyMay(t *testing.T) {
 	for name := range private {
 		p.must(os.Remove(filepath.Join(p.dir, name)))
 	}
-	_, err := e.Restore(t.Context(), first.ID, nil)
+	_, err := e.Do(t.Context(), Op{To: first.ID})
 	p.must(err)
 	for name, mode := range private {
 		st, err := os.Stat(filepath.Join(p.dir, name))

@@ -43,7 +43,7 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		p.must(os.RemoveAll(filepath.Join(p.dir, "only")))
 		p.must(os.Remove(filepath.Join(p.dir, "keys/a.key")))
 		old = append(old, p.snap(e, "three", nil).ID)
-		if _, err := e.Restore(ctx, old[0], nil); err != nil {
+		if _, err := e.Do(ctx, Op{To: old[0]}); err != nil {
 			t.Fatal(err)
 		}
 		var hook oid.ID
@@ -75,13 +75,13 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		if p.read("keys/a.key") != secret {
 			t.Fatal("the worktree was touched")
 		}
-		if _, err := e.Restore(ctx, old[1], nil); err != nil || p.read("keys/a.key") != secret || p.read("file") != "two" {
+		if _, err := e.Do(ctx, Op{To: old[1]}); err != nil || p.read("keys/a.key") != secret || p.read("file") != "two" {
 			t.Errorf("%v: %q, %q", err, p.read("keys/a.key"), p.read("file"))
 		}
-		if _, err := e.Undo(ctx); err != nil || p.read("file") != "one" {
+		if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "one" {
 			t.Errorf("%v: %q", err, p.read("file"))
 		}
-		if _, err := e.Undo(ctx); err != nil || p.read("file") != "three" {
+		if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "three" {
 			t.Errorf("%v: %q", err, p.read("file"))
 		}
 		if git {
@@ -226,13 +226,13 @@ func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
 		p.write("key", "the only copy of mine")
 		home, err := e.Leave(ctx, nil)
 		p.must(err)
-		if _, err := e.Restore(ctx, first.ID, nil); err != nil {
+		if _, err := e.Do(ctx, Op{To: first.ID}); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := e.Purge(ctx, []string{"key"}, false); !errors.Is(err, ErrRefused) {
 			t.Errorf("git %v: while the present is in a snapshot alone: %+v, %v", git, out, err)
 		}
-		if _, err := e.Restore(ctx, home.ID, nil); err != nil || p.read("key") != "the only copy of mine" {
+		if _, err := e.Do(ctx, Op{To: home.ID}); err != nil || p.read("key") != "the only copy of mine" {
 			t.Errorf("git %v: %q, %v", git, p.read("key"), err)
 		}
 		p.must(e.SetAway(ctx, oid.ID{}, nil))
@@ -260,9 +260,9 @@ func TestAPurgeWaitsForAnInterruptedRestoreOfAnotherWorktree(t *testing.T) {
 	p.snap(f, "linked", nil)
 	one := p.snap(p.open(), "one", nil).Snapshot
 	all("two")
-	opt := p.edited(p.open(), one, name(59), secret)
-	opt.Paths = []string{"d"}
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, one.ID, opt) })
+	op := p.edited(p.open(), one, name(59), secret)
+	op.Paths = []string{"d"}
+	p.cut(doing(op))
 	if out, err := f.Purge(ctx, []string{name(59)}, false); !errors.Is(err, ErrRefused) {
 		t.Errorf("the store holds what is to be written: %+v, %v", out, err)
 	}

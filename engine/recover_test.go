@@ -20,7 +20,7 @@ import (
 func interrupted(t *testing.T) (*place, oid.ID) {
 	t.Helper()
 	p, recorded := crowded(t)
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	p.cut(doing(Op{To: recorded[0].ID}))
 	return p, recorded[0].ID
 }
 
@@ -45,7 +45,7 @@ func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
 			return r.Recovered, err
 		},
 		"restore": func(e *Engine, other oid.ID) (*Restored, error) {
-			r, err := e.Restore(ctx, other, nil)
+			r, err := e.Do(ctx, Op{To: other})
 			return r.Recovered, err
 		},
 		"prune": func(e *Engine, _ oid.ID) (*Restored, error) {
@@ -102,10 +102,10 @@ func TestWhatWasFinishedIsToldAlsoWhereTheRestFails(t *testing.T) {
 func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	_, err := e.Do(ctx, Op{To: recorded[0].ID})
 	p.must(err)
-	p.cut((*Engine).Undo)
-	r, err := e.Redo(ctx)
+	p.cut(doing(Op{Verb: Undo}))
+	r, err := e.Do(ctx, Op{Verb: Redo})
 	p.must(err)
 	if r.Recovered == nil || r.Recovered.Written == 0 || r.Recovered.ID == r.ID {
 		t.Errorf("%+v", r.Recovered)
@@ -143,10 +143,10 @@ func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
 	if out, err := e.Prune(ctx, nil); err != nil || !errors.Is(out.Unfinished, ErrUnfinished) {
 		t.Errorf("a prune: %v", err)
 	}
-	if _, err := e.Restore(ctx, id, nil); !errors.Is(err, ErrUnfinished) {
+	if _, err := e.Do(ctx, Op{To: id}); !errors.Is(err, ErrUnfinished) {
 		t.Errorf("another restore: %v", err)
 	}
-	_, err := e.Undo(ctx)
+	_, err := e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	p.wantState("undo", "three")
 	s, err := e.Status(ctx)
@@ -159,16 +159,16 @@ func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 	ctx := context.Background()
 	for _, kind := range []string{"restore", "undo"} {
 		p, recorded := crowded(t)
-		restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) }
+		restore := doing(Op{To: recorded[0].ID})
 		e := p.open()
-		want, back := "three", e.Undo
+		want, back := "three", Undo
 		if kind == "restore" {
 			p.cut(restore)
 		} else {
 			_, err := restore(e, ctx)
 			p.must(err)
-			p.cut((*Engine).Undo)
-			want, back = "one", e.Redo
+			p.cut(doing(Op{Verb: Undo}))
+			want, back = "one", Redo
 		}
 		p.rejournal(e, "")
 		r, err := e.Snapshot(ctx, nil)
@@ -176,7 +176,7 @@ func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 		if got := r.Recovered; got == nil || len(got.Conflicts) != 1 || !strings.HasPrefix(got.Conflicts[0].Reason, lostJournal) || r.Unfinished != nil {
 			t.Fatalf("%s: %+v, %v", kind, got, r.Unfinished)
 		}
-		_, err = back(ctx)
+		_, err = e.Do(ctx, Op{Verb: back})
 		p.must(err)
 		p.wantState(kind+" that was taken back", want)
 	}
@@ -185,7 +185,7 @@ func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	_, err := e.Do(ctx, Op{To: recorded[0].ID})
 	p.must(err)
 	p.must(e.update(ctx, func(u *records.Update) error {
 		h, err := u.History()
@@ -203,7 +203,7 @@ func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T
 	if p.read("d/007") != "three7" || r.Recovered == nil || r.Recovered.Written != 0 || len(r.Recovered.Kept) != 1 {
 		t.Errorf("%q, %+v", p.read("d/007"), r.Recovered)
 	}
-	if _, err = e.Undo(ctx); err != nil {
+	if _, err = e.Do(ctx, Op{Verb: Undo}); err != nil {
 		t.Error(err)
 	}
 }
@@ -218,7 +218,7 @@ func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
 			older, _ = os.ReadFile(store)
 		}
 	}
-	_, err := e.Restore(ctx, recorded[0].ID, nil)
+	_, err := e.Do(ctx, Op{To: recorded[0].ID})
 	p.must(err)
 	p.must(os.WriteFile(store, older, 0o600))
 	p.must(os.Remove(filepath.Join(e.ownDir, lockFile))) // nor does it say that the restore has ended
@@ -245,7 +245,7 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for i := range 5 {
-		_, err := e.Restore(ctx, recorded[i%2].ID, nil)
+		_, err := e.Do(ctx, Op{To: recorded[i%2].ID})
 		p.must(err)
 	}
 	p.must(e.update(ctx, func(u *records.Update) error {
@@ -264,7 +264,7 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 	if st, err := e.Status(ctx); err != nil || st.Undo != 5 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	_, err := e.Undo(ctx)
+	_, err := e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 }
 
@@ -283,7 +283,7 @@ func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
 			}
 			return time.Now()
 		}
-		_, err := e.Restore(context.Background(), one.ID, nil)
+		_, err := e.Do(context.Background(), Op{To: one.ID})
 		if calls < 2 || !errors.Is(err, ErrNoSnapshot) || !p.exists("since") || p.read("file") != "two" {
 			t.Errorf("git %v: %v, %v, %q", git, err, p.exists("since"), p.read("file"))
 		}
@@ -340,7 +340,7 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 	if len(r.Skipped) > 0 {
 		t.Errorf("a dry run names what the snapshot will not meet: %v", r.Skipped)
 	}
-	plan, err := e.Plan(ctx, id, nil)
+	plan, err := e.Plan(ctx, Op{To: id})
 	p.must(err)
 	d, err := e.Diff(ctx, plan.Target, nil, nil)
 	p.must(err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -23,9 +23,9 @@ func (p *place) rename(to string) {
 	p.dir = to
 }
 
-func (p *place) storeDir() *locate.Stores {
+func (p *place) shelf() *shelf.Shelf {
 	p.t.Helper()
-	s, err := locate.OpenStores(func(name string) string { return p.env[name] })
+	s, err := shelf.Open(func(name string) string { return p.env[name] })
 	p.must(err)
 	return s
 }
@@ -42,11 +42,11 @@ func (p *place) folder() string {
 }
 
 // stores lists the stores without git as "directory state snapshots".
-func (p *place) stores() map[string]locate.Store {
+func (p *place) stores() map[string]shelf.Store {
 	p.t.Helper()
-	list, err := p.storeDir().List(context.Background())
+	list, err := p.shelf().Stores(context.Background())
 	p.must(err)
-	all := map[string]locate.Store{}
+	all := map[string]shelf.Store{}
 	for _, st := range list {
 		all[st.Directory] = st
 	}
@@ -68,7 +68,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	one := p.snap(e, "one", nil)
 	two := p.snap(e, "two", nil)
 	ctx := context.Background()
-	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	old := p.dir
@@ -84,14 +84,14 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	if got := p.records(e); !slices.Contains(got, one.ID) || !slices.Contains(got, two.ID) {
 		t.Errorf("records %v", got)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("file") != "two" {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "two" {
 		t.Errorf("undo after the rename: %v, %q", err, p.read("file"))
 	}
 	p.snap(e, "three", nil)
 	if w := p.open().Warnings(); len(w) != 0 {
 		t.Errorf("said again: %q", w)
 	}
-	if st := p.stores(); len(st) != 1 || st[p.dir].State != locate.Stands || st[p.dir].Snapshots != 4 {
+	if st := p.stores(); len(st) != 1 || st[p.dir].State != shelf.Stands || st[p.dir].Snapshots != 4 {
 		t.Errorf("%+v", st)
 	}
 
@@ -102,7 +102,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	gone := p.dir
 	p.dir, p.env["HOME"] = filepath.Join(above+"-too", filepath.Base(p.dir)), filepath.Join(above+"-too", "home")
 	p.must(os.MkdirAll(gone, 0o755))
-	if _, err := p.open().Restore(ctx, one.ID, nil); err != nil || p.read("file") != "one" {
+	if _, err := p.open().Do(ctx, Op{To: one.ID}); err != nil || p.read("file") != "one" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
 	if e := p.openAt(gone); p.storeOf(e) != nil {
@@ -128,7 +128,7 @@ func TestACopyTakesNoHistory(t *testing.T) {
 	if c := p.openAt(twin); p.storeOf(c) != nil {
 		t.Error("the copy has the history once the original is gone")
 	}
-	if st := p.stores()[p.dir]; st.State != locate.Gone || st.Snapshots != 1 {
+	if st := p.stores()[p.dir]; st.State != shelf.Gone || st.Snapshots != 1 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -202,7 +202,7 @@ func TestAStoreIsRemovedWhollyAndNotWhereItMayBeWanted(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
 	p.snap(e, "one", nil)
-	s := p.storeDir()
+	s := p.shelf()
 	st := p.stores()[p.dir]
 	if err := s.Remove(st, false); err == nil || p.stores()[st.Directory].ID != st.ID {
 		t.Errorf("the store of a directory that stands: %v", err)
@@ -230,7 +230,7 @@ func TestAMovedRepositoryKeepsItsHistory(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	one := p.snap(e, "one", nil)
 	p.snap(e, "two", nil)
-	if _, err := e.Restore(ctx, one.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
 		t.Fatal(err)
 	}
 	p.rename(p.dir + "-renamed")
@@ -238,7 +238,7 @@ func TestAMovedRepositoryKeepsItsHistory(t *testing.T) {
 	if w := e.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
-	if _, err := e.Undo(ctx); err != nil || p.read("file") != "two" {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "two" {
 		t.Errorf("undo: %v, %q", err, p.read("file"))
 	}
 	if got := p.records(e); !slices.Contains(got, one.ID) {

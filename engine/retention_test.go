@@ -263,7 +263,7 @@ func TestTheStoreFitsIntoItsBudget(t *testing.T) {
 	if len(out.Dropped) != len(dry.Dropped) {
 		t.Errorf("the dry run said %d, it were %d", len(dry.Dropped), len(out.Dropped))
 	}
-	if _, err := e.Restore(context.Background(), left[len(left)-1], nil); err != nil {
+	if _, err := e.Do(context.Background(), Op{To: left[len(left)-1]}); err != nil {
 		t.Error(err)
 	}
 }

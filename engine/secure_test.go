@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
-	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
@@ -57,12 +55,12 @@ func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
 		two := p.snap(e, "two", nil)
 		p.damage(e, []byte(dear))
 		p.write("d/dear", dear) // the store has it, it believes
-		r, err := e.Restore(ctx, two.ID, nil)
+		r, err := e.Do(ctx, Op{To: two.ID})
 		p.must(err)
 		if p.read("d/dear") != other || len(r.Renewed) != 1 || r.Renewed[0].Path != "d/dear" || len(r.Conflicts) != 0 {
 			t.Errorf("git %v: %+v", git, r)
 		}
-		_, err = e.Undo(ctx)
+		_, err = e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 		if p.read("d/dear") != dear {
 			t.Errorf("git %v: the only good copy is gone", git)
@@ -83,7 +81,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	c, err := e.stage(ctx, nil)
 	p.must(err)
 	defer c.Discard()
-	to, err := e.aimAt(ctx, two.ID, nil)
+	to, err := e.aimAt(ctx, &Op{To: two.ID})
 	p.must(err)
 	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)
@@ -93,10 +91,8 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	if why := sure.Refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.Renewed) != 0 {
 		t.Errorf("%v, %v", why, sure.Renewed)
 	}
-	missing := apply.Node{Mode: tree.GitFile, ID: e.alg.Sum(oid.Blob, []byte("nobody wrote this"))}
-	sure, err = e.securing().Steps(ctx, []apply.Step{{Path: "missing", Have: missing}})
-	if p.must(err); !errors.Is(sure.Refuse["missing"], ErrDamaged) {
-		t.Errorf("what is missing can be read back: %v", sure.Refuse)
+	if err := e.objects.ReadBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
+		t.Errorf("what is missing can be read back: %v", err)
 	}
 }
 
@@ -118,9 +114,9 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 		p.damage(e, payload)
 		damaged++
 	}
-	_, err = e.Restore(ctx, one.ID, nil)
+	_, err = e.Do(ctx, Op{To: one.ID})
 	p.must(err)
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	if p.must(err); p.read("d/f") != "2" || damaged < 2 {
 		t.Errorf("%q, %d directories were damaged", p.read("d/f"), damaged)
 	}
@@ -146,7 +142,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		return st.Decoded
 	}
 	began := decoded()
-	r, err := e.Restore(ctx, one.ID, nil)
+	r, err := e.Do(ctx, Op{To: one.ID})
 	p.must(err)
 	if r.Written != files || len(r.Conflicts) != 0 {
 		t.Fatalf("%+v", r)
@@ -156,7 +152,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		t.Errorf("%d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
 	}
 	began = decoded()
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	if n := decoded() - began; n < 2*files || n > 2*files+trees {
 		t.Errorf("to undo it %d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)

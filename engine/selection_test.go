@@ -27,7 +27,7 @@ func TestAPathThatExistsMeansItself(t *testing.T) {
 		if err != nil || len(d.Changes) != 1 || d.Changes[0].Path != "[x].txt" {
 			t.Errorf("%v: %+v", err, d)
 		}
-		if _, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{"[x].txt"}}); err != nil {
+		if _, err := e.Do(ctx, Op{To: id, Paths: []string{"[x].txt"}}); err != nil {
 			t.Fatal(err)
 		}
 		if p.read("[x].txt") != "old" || p.read("x.txt") != "new" || p.read("d/[x].txt") != "new" {
@@ -35,10 +35,10 @@ func TestAPathThatExistsMeansItself(t *testing.T) {
 		}
 		// The undo means the same path, whatever exists now.
 		p.must(os.Remove(filepath.Join(p.dir, "[x].txt")))
-		if _, err := e.Undo(ctx); err != nil || p.read("x.txt") != "new" || p.exists("[x].txt") != onDisk {
+		if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("x.txt") != "new" || p.exists("[x].txt") != onDisk {
 			t.Errorf("%v: %q, %v", err, p.read("x.txt"), p.exists("[x].txt"))
 		}
-		if _, err := e.Restore(ctx, id, &RestoreOptions{Paths: []string{":(glob)[x].txt"}}); err != nil || p.read("x.txt") != "old" {
+		if _, err := e.Do(ctx, Op{To: id, Paths: []string{":(glob)[x].txt"}}); err != nil || p.read("x.txt") != "old" {
 			t.Errorf("%v: %q", err, p.read("x.txt"))
 		}
 	}

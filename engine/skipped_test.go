@@ -55,7 +55,7 @@ func TestManySkippedPathsAreStoredOnce(t *testing.T) {
 	}
 	// A restore does not delete what was left out then, and a prune keeps the list.
 	p.prune(e, &PruneOptions{MaxSnapshots: 2, Grace: -1})
-	r, err := e.Restore(ctx, one.ID, nil)
+	r, err := e.Do(ctx, Op{To: one.ID})
 	if err != nil || r.Deleted != 0 || !p.exists("d/7.out") {
 		t.Errorf("%+v, %v", r, err)
 	}

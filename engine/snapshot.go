@@ -95,7 +95,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
-	_ = e.saveStatTable(r.ID, func(store string, id oid.ID) error { return turn.End(c, store, id) })
+	_ = e.saveStatTable(r.ID, func(store string, id oid.ID) error { return turn.End(c.Result(), store, id) })
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if !r.Reused {
@@ -155,7 +155,7 @@ func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, tur
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
 		place := e.place()
-		place.Base, place.Only = turn.Base, turn.Only
+		place.Table, place.Only = turn.Table, turn.Only
 		c, err := e.stageAt(ctx, place, nil)
 		if err != nil {
 			return t, err

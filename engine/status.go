@@ -49,7 +49,7 @@ type Status struct {
 // changes nothing: it does not finish an unfinished operation, it names it.
 func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Ignored: e.conf.Ignored, Warnings: e.Warnings()}
-	st.Watched, st.Unwatched = e.opt.Watch.State()
+	st.Watched, st.Unwatched = e.watch.State()
 	if what, err := e.missed(); err == nil && what != "" {
 		st.Warnings = append(st.Warnings, "not watched: "+what)
 	}

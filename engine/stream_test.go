@@ -71,7 +71,7 @@ func TestALargeFileOfGitIsNotReadIntoMemory(t *testing.T) {
 	if r, err := e.Export(ctx, s.Snapshot, out); err != nil || len(r.Conflicts) > 0 {
 		t.Fatal(err, r)
 	}
-	if _, err := e.Restore(ctx, s.ID, nil); err != nil {
+	if _, err := e.Do(ctx, Op{To: s.ID}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

@@ -40,7 +40,7 @@ func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
 	p.git("reflog", "expire", "--expire=now", "--all")
 	p.git("gc", "-q", "--prune=now")
 	e = p.open()
-	_, err := e.Restore(context.Background(), want[2], nil)
+	_, err := e.Do(context.Background(), Op{To: want[2]})
 	p.must(err)
 	if got := p.read("tracked"); got != "of the commit" {
 		t.Errorf("restored %q", got)
@@ -141,7 +141,7 @@ func TestARepositoryThatOnlyGitKnowsLeavesSnapshotsPending(t *testing.T) {
 		t.Errorf("%v does not name the extension", r.Bridge)
 	}
 	p.write("file", "three")
-	if _, err := p.open().Restore(context.Background(), r.ID, nil); err != nil || p.read("file") != "two" {
+	if _, err := p.open().Do(context.Background(), Op{To: r.ID}); err != nil || p.read("file") != "two" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
 	p.write(".git/config", config)
@@ -170,7 +170,7 @@ func TestRefsThatAreElsewhereLeaveSnapshotsPending(t *testing.T) {
 	p.must(os.Remove(filepath.Join(p.dir, "indexed")))
 	p.git("rm", "-q", "--cached", "indexed")
 	p.git("gc", "-q", "--prune=now")
-	if _, err := p.open().Restore(context.Background(), r.ID, nil); err != nil || p.read("indexed") != "in git's index alone" {
+	if _, err := p.open().Do(context.Background(), Op{To: r.ID}); err != nil || p.read("indexed") != "in git's index alone" {
 		t.Errorf("%v, %q", err, p.read("indexed"))
 	}
 	delete(p.env, "GIT_REFERENCE_BACKEND")

@@ -104,7 +104,7 @@ func TestARepositoryOfSomebodyElseIsRecordedWithoutIt(t *testing.T) {
 		r, err := e.Snapshot(ctx, nil)
 		p.must(err)
 		p.write("sub/file", "changed in "+dir)
-		_, err = e.Restore(ctx, r.ID, nil)
+		_, err = e.Do(ctx, Op{To: r.ID})
 		p.must(err)
 		_, err = e.Verify(ctx)
 		p.must(err)
@@ -225,7 +225,7 @@ func nestedOfSomebodyElse(t *testing.T, git bool) {
 		t.Errorf("skipped %v", r.Skipped)
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "sub", "file")))
-	_, err = e.Restore(context.Background(), r.ID, nil)
+	_, err = e.Do(context.Background(), Op{To: r.ID})
 	p.must(err)
 	if _, err := os.Stat(wire); err == nil || p.read("sub/file") != "nested" {
 		t.Errorf("%v, %q", err, p.read("sub/file"))

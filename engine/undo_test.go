@@ -69,27 +69,27 @@ func TestRedoAfterAnInterruptedRedoDoesNotRedoOneMore(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for _, r := range []*Recorded{recorded[1], recorded[0]} {
-		_, err := e.Restore(ctx, r.ID, nil)
+		_, err := e.Do(ctx, Op{To: r.ID})
 		p.must(err)
 	}
 	for range 2 {
-		_, err := e.Undo(ctx)
+		_, err := e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 	}
 	p.wantState("two undos", "three")
-	p.cut((*Engine).Redo)
-	plan, err := e.PlanUndo(ctx, true)
+	p.cut(doing(Op{Verb: Redo}))
+	plan, err := e.Plan(ctx, Op{Verb: Redo})
 	p.must(err)
 	if plan.Target.ID != recorded[1].ID && plan.Target.State() != recorded[1].State() {
 		t.Errorf("the preview of the redo leads to %v, not to the state that the redo had begun to bring back", plan.Target.ID)
 	}
-	_, err = e.Redo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Redo})
 	p.must(err)
 	p.wantState("the interrupted redo, finished", "two")
-	_, err = e.Redo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Redo})
 	p.must(err)
 	p.wantState("the next redo", "one")
-	if _, err = e.Redo(ctx); !errors.Is(err, ErrNothing) {
+	if _, err = e.Do(ctx, Op{Verb: Redo}); !errors.Is(err, ErrNothing) {
 		t.Errorf("a third redo: %v", err)
 	}
 }
@@ -98,14 +98,14 @@ func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for _, r := range []*Recorded{recorded[1], recorded[0]} {
-		_, err := e.Restore(ctx, r.ID, nil)
+		_, err := e.Do(ctx, Op{To: r.ID})
 		p.must(err)
 	}
-	err := p.cut((*Engine).Undo)
+	err := p.cut(doing(Op{Verb: Undo}))
 	if strings.Contains(err.Error(), "undo takes it back") {
 		t.Errorf("an unfinished undo is finished by undo, not taken back, but the error says: %v", err)
 	}
-	plan, err := e.PlanUndo(ctx, false)
+	plan, err := e.Plan(ctx, Op{Verb: Undo})
 	p.must(err)
 	if plan.Target.State() != recorded[1].State() {
 		t.Errorf("the preview leads to %v, and undo to %v", plan.Target.ID, recorded[1].ID)
@@ -115,26 +115,26 @@ func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 			t.Fatalf("the preview names a temporary file: %s", c.Path)
 		}
 	}
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	p.wantState("the interrupted undo, finished", "two")
 }
 
 func TestAnInterruptedRecoverySaysThatItStoppedHalfWay(t *testing.T) {
 	p, recorded := crowded(t)
-	restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) }
+	restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Do(ctx, Op{To: recorded[0].ID}) }
 	p.cut(restore)
 	p.cut(restore)
-	_, err := p.open().Undo(context.Background())
+	_, err := p.open().Do(context.Background(), Op{Verb: Undo})
 	p.must(err)
 	p.wantState("undo of a restore that was interrupted twice", "three")
 }
 
 func TestRedoWithNothingToRedoLeavesAnInterruptedRestoreAlone(t *testing.T) {
 	p, recorded := crowded(t)
-	p.cut(func(e *Engine, ctx context.Context) (*Restored, error) { return e.Restore(ctx, recorded[0].ID, nil) })
+	p.cut(doing(Op{To: recorded[0].ID}))
 	e, ctx := p.open(), context.Background()
-	if _, err := e.Redo(ctx); !errors.Is(err, ErrNothing) {
+	if _, err := e.Do(ctx, Op{Verb: Redo}); !errors.Is(err, ErrNothing) {
 		t.Fatalf("redo: %v", err)
 	}
 	s, err := e.Status(ctx)
@@ -190,9 +190,9 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 			}
 			return time.Now()
 		}
-		_, err := e.Restore(context.Background(), one.ID, nil)
+		_, err := e.Do(context.Background(), Op{To: one.ID})
 		p.must(err)
-		if _, err := e.Undo(context.Background()); err != nil || p.read("file") != "of the present" || !done {
+		if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("file") != "of the present" || !done {
 			t.Errorf("%v, %q, %v", err, p.read("file"), done)
 		}
 		p.wantClean(e)
@@ -221,11 +221,11 @@ func TestASnapshotThatIsTakenToBeReturnedToStandsWithItsOperation(t *testing.T) 
 		}
 		return time.Now()
 	}
-	if _, err := e.Restore(during, one.ID, nil); !errors.Is(err, context.Canceled) || len(p.records(other)) != 1 {
+	if _, err := e.Do(during, Op{To: one.ID}); !errors.Is(err, context.Canceled) || len(p.records(other)) != 1 {
 		t.Errorf("stopped before it begins: %v, %d snapshots", err, len(p.records(other)))
 	}
 	e.now = time.Now
-	_, err := e.Restore(context.Background(), one.ID, nil)
+	_, err := e.Do(context.Background(), Op{To: one.ID})
 	if p.must(err); len(p.records(other)) != 2 || p.read("file") != "one" {
 		t.Errorf("%d snapshots, %q", len(p.records(other)), p.read("file"))
 	}
@@ -246,7 +246,7 @@ func TestATargetThatIsPrunedMeanwhileIsGoneAndNotDamaged(t *testing.T) {
 		}
 		return time.Now()
 	}
-	_, err := e.Restore(context.Background(), one.ID, nil)
+	_, err := e.Do(context.Background(), Op{To: one.ID})
 	if !errors.Is(err, ErrNoSnapshot) || errors.Is(err, ErrDamaged) || p.read("file") != "two" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
@@ -258,7 +258,7 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	one := p.snap(e, "one", nil)
 	for _, text := range []string{"two", "three"} {
 		p.write("file", text)
-		_, err := e.Restore(ctx, one.ID, nil)
+		_, err := e.Do(ctx, Op{To: one.ID})
 		p.must(err)
 	}
 	lock := filepath.Join(p.dir, ".git", gitbridge.StoreRef) + ".lock"
@@ -266,7 +266,7 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	during, kill := context.WithCancel(ctx)
 	done := make(chan error)
 	p.write("more", "of which the undo makes a snapshot")
-	go func() { _, err := p.open().Undo(during); done <- err }()
+	go func() { _, err := p.open().Do(during, Op{Verb: Undo}); done <- err }()
 	for end := time.Now().Add(20 * time.Second); p.read("file") != "three"; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the undo does not write while git is locked")
@@ -281,7 +281,7 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	}
 	p.must(os.Remove(lock))
 	for _, want := range []string{"three", "two"} { // the first finishes it
-		_, err := e.Undo(ctx)
+		_, err := e.Do(ctx, Op{Verb: Undo})
 		p.must(err)
 		if got := p.read("file"); got != want {
 			t.Errorf("file is %q, want %q", got, want)

@@ -20,7 +20,7 @@ func TestWhoWaitsForAStoreThatWasMadeSinceCanBeToldToStop(t *testing.T) {
 		"status":  func(ctx context.Context, e *Engine) error { _, err := e.Status(ctx); return err },
 		"resolve": func(ctx context.Context, e *Engine) error { _, err := e.Resolve(ctx, "@"); return err },
 		"preview": func(ctx context.Context, e *Engine) error { _, err := e.Preview(ctx); return err },
-		"undo":    func(ctx context.Context, e *Engine) error { _, err := e.Undo(ctx); return err },
+		"undo":    func(ctx context.Context, e *Engine) error { _, err := e.Do(ctx, Op{Verb: Undo}); return err },
 		"prune":   func(ctx context.Context, e *Engine) error { _, err := e.Prune(ctx, nil); return err },
 		"purge":   func(ctx context.Context, e *Engine) error { _, err := e.Purge(ctx, []string{"f"}, true); return err },
 		"sync":    func(ctx context.Context, e *Engine) error { _, err := e.Sync(ctx); return err },

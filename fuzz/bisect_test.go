@@ -102,7 +102,7 @@ func searchAndDie(t *testing.T, git bool, n int) int {
 	if now := historyOf(t, e); now != history {
 		t.Errorf("git %v, killed before call %d: undo and redo were %s and are %s", git, n, history, now)
 	}
-	_, err = e.Redo(ctx) // the snapshots behind it are there
+	_, err = e.Do(ctx, engine.Op{Verb: engine.Redo}) // the snapshots behind it are there
 	must(err)
 	calls, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(string(out[max(0, bytes.LastIndex(out, []byte("calls"))):]), "calls")))
 	return calls
@@ -125,10 +125,10 @@ func recordSix(ctx context.Context, e *engine.Engine, write func(name, text stri
 			first = r
 		}
 	}
-	if _, err := e.Restore(ctx, first.ID, nil); err != nil {
+	if _, err := e.Do(ctx, engine.Op{To: first.ID}); err != nil {
 		return err
 	}
-	_, err := e.Undo(ctx)
+	_, err := e.Do(ctx, engine.Op{Verb: engine.Undo})
 	return err
 }
 
@@ -139,7 +139,7 @@ func historyOf(t *testing.T, e *engine.Engine) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := e.PlanUndo(t.Context(), true)
+	p, err := e.Plan(t.Context(), engine.Op{Verb: engine.Redo})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,19 +66,19 @@ func travelAndDie() {
 		fmt.Println("recorded", r.ID)
 	}
 	if from := os.Getenv("REWIND_FUZZ_MERGE"); from == keptMine {
-		_, err = e.Restore(ctx, target, &engine.RestoreOptions{KeepMine: true})
+		_, err = e.Do(ctx, engine.Op{To: target, KeepMine: true})
 		childExit(err)
 	} else if from != "" {
 		base, err := oid.Parse(from)
 		childExit(err)
-		_, err = e.Merge(ctx, "revert", []engine.Span{{From: base, To: target}}, nil)
+		_, err = e.Do(ctx, engine.Op{Verb: "revert", Spans: []engine.Span{{From: base, To: target}}})
 		childExit(err)
 	} else {
-		_, err = e.Restore(ctx, target, nil)
+		_, err = e.Do(ctx, engine.Op{To: target})
 		childExit(err)
 	}
 	fmt.Println("restored")
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
 	childExit(err)
 	fmt.Println("undone")
 	childExit(e.Close())

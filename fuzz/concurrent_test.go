@@ -175,11 +175,11 @@ func workForAWhile() {
 		ids, content[r.ID] = append(ids, r.ID), text
 		if i%4 == 3 {
 			back := ids[rng.IntN(len(ids))]
-			r, err := e.Restore(ctx, back, nil)
+			r, err := e.Do(ctx, engine.Op{To: back})
 			childExit(err)
 			childExit(mustHold("mine", content[back]))
 			if !r.Undo.IsZero() { // else nothing had to change, and there is nothing to take back
-				_, err = e.Undo(ctx)
+				_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
 				childExit(err)
 			}
 			childExit(mustHold("mine", text))

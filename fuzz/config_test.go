@@ -8,26 +8,6 @@ import (
 	"testing"
 )
 
-// TestNamesAreRecordedAsTheyAreOnDisk: core.precomposeUnicode is for macOS alone;
-// git elsewhere does not look at it.
-func TestNamesAreRecordedAsTheyAreOnDisk(t *testing.T) {
-	w := plain(t, kind{})
-	w.git("config", "core.precomposeUnicode", "true")
-	w.reopen()
-	for _, name := range []string{"a\u0308", "\u00e4", "d/e\u0301", "u\u0308/f"} {
-		w.write(name, "named "+name)
-	}
-	w.settle()
-	s := w.keep()
-	w.git("add", "-A")
-	w.write("a\u0308", "edited")
-	w.write("d/i\u0307", "new")
-	w.settle()
-	w.keep()
-	w.taken = []taken{s}
-	w.travel()
-}
-
 // TestThePathOfARuleFileIsReadAsByGit: relative to the top of the worktree; set to
 // nothing there is no such file, also not the usual one.
 func TestThePathOfARuleFileIsReadAsByGit(t *testing.T) {

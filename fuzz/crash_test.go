@@ -67,9 +67,9 @@ func sweepMerge(t *testing.T, keepMine bool) {
 	s.reopen()
 	var m *engine.Restored
 	if keepMine {
-		m, err = s.long.Restore(t.Context(), s.a, &engine.RestoreOptions{KeepMine: true})
+		m, err = s.long.Do(t.Context(), engine.Op{To: s.a, KeepMine: true})
 	} else {
-		m, err = s.long.Merge(t.Context(), "revert", []engine.Span{{From: s.base, To: s.a}}, nil)
+		m, err = s.long.Do(t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: s.base, To: s.a}}})
 	}
 	s.must(err)
 	if s.back = s.picture(s.root); m.Written < s.files || len(m.Conflicts) == 0 || s.back["mine"] == "" {
@@ -250,7 +250,7 @@ func (s *sweep) check(n int, heard said) {
 	switch {
 	case st.Unfinished != nil && n%2 == 0: // undo takes back what is half done
 		kind := st.Unfinished.Kind
-		_, err := s.long.Undo(ctx)
+		_, err := s.long.Do(ctx, engine.Op{Verb: engine.Undo})
 		s.must(err)
 		if kind == "undo" {
 			want = []picture{s.before, s.back}

@@ -185,14 +185,14 @@ func forkAndDie() {
 	childExit(errors.Join(os.WriteFile(filepath.Join(dir, "text"), []byte("ONE\ntwo\nthree\nfour\nfive\n"), 0o644),
 		os.Remove(filepath.Join(dir, "gone")), os.WriteFile(filepath.Join(dir, "new"), []byte("made there"), 0o644)))
 	fmt.Println("edited")
-	a, err := fork.Adopt(ctx, e, dir, opt, &engine.RestoreOptions{})
+	a, err := fork.Adopt(ctx, e, dir, opt, engine.Op{})
 	childExit(err)
-	done, err := a.Merge(ctx, e, &engine.RestoreOptions{})
+	done, err := a.Merge(e, ctx, engine.Op{})
 	childExit(err)
 	if len(done.Conflicts) > 0 {
 		childExit(fmt.Errorf("%v", done.Conflicts))
 	}
-	_, err = e.Undo(ctx)
+	_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
 	childExit(err)
 	_, err = fork.Remove(ctx, e, dir, false, opt)
 	childExit(err)

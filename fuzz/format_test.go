@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -110,7 +109,7 @@ func writeFrozen(t *testing.T, name string) {
 	w.must(os.RemoveAll(w.path("d")))
 	keep("second")
 	want.Undone = w.picture(w.root).brief()
-	_, err := e.Restore(t.Context(), first.ID, nil)
+	_, err := e.Do(t.Context(), engine.Op{To: first.ID})
 	w.must(err)
 	data, err := json.MarshalIndent(want, "", "\t")
 	w.must(err)
@@ -187,45 +186,12 @@ func readFrozen(t *testing.T, name string) {
 	if v, err := e.Verify(t.Context()); err != nil || len(v.Damaged) > 0 {
 		t.Errorf("verify: %v %+v", err, v)
 	}
-	r, err := e.Undo(t.Context())
+	r, err := e.Do(t.Context(), engine.Op{Verb: engine.Undo})
 	w.must(err)
 	if rows() == 0 {
 		t.Error("no stat table was made in the place of the old one")
 	}
 	if d := want.Undone.differs(w.picture(w.root).brief()); d != "" {
 		t.Errorf("undo %+v: %s", r, d)
-	}
-}
-
-// Seeds 100107680 and 99113589: git adds an entry below a directory that a sparse index
-// has as a whole. Such an index is malformed: what is on disk is recorded without it, and
-// that is named. Git makes a tree of it, or does not: of what is in a conflict it depends
-// on the time.
-func TestAnIndexWithEntriesInADirectoryThatItHasAsAWholeIsNamed(t *testing.T) {
-	commit := strings.Repeat("12", 20)
-	for _, entry := range []string{
-		"160000 " + commit + " 0\tout/a\x00",
-		"160000 " + commit + " 2\tout/a\x00",
-	} {
-		w := plain(t, kind{Sparse: true})
-		for _, p := range []string{"in/f", "out/d/f"} {
-			w.write(p, "1")
-		}
-		w.git("add", "-A")
-		w.git("commit", "-qm", "1")
-		w.git("sparse-checkout", "set", "--cone", "--sparse-index", "in")
-		if out, err := w.tryGit(entry, "update-index", "-z", "--index-info"); err != nil {
-			w.fail("%v %s", err, out)
-		}
-		if w.partlyWhole() != "out/" {
-			t.Skip("SKIPPED: this git makes no such index")
-		}
-		w.settle()
-		r, err := w.long.Snapshot(t.Context(), nil)
-		w.must(err)
-		if len(r.Skipped) != 1 || string(r.Skipped[0].Path) != ".git" || !strings.Contains(r.Skipped[0].Reason, `"out" has entries`) {
-			w.fail("skipped are %+v", r.Skipped)
-		}
-		w.examine(w.long, r.Snapshot) // all that is on disk
 	}
 }

@@ -5,9 +5,9 @@ package fuzz
 import (
 	"maps"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // gitDoes is a change that git makes.
@@ -84,7 +84,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 			w.keep()
 			there := w.picture(w.root)
 			changed := maps.Clone(there)
-			r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
+			r, err := w.long.Do(t.Context(), engine.Op{To: s.snap.ID})
 			w.must(err)
 			now := w.picture(w.root)
 			for p, what := range before {
@@ -107,69 +107,12 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 				}
 			}
 			if !nothing {
-				_, err = w.long.Undo(t.Context())
+				_, err = w.long.Do(t.Context(), engine.Op{Verb: engine.Undo})
 				w.must(err)
 			}
 			if d := changed.differs(w.picture(w.root)); d != "" {
 				t.Errorf("undo: %s", d)
 			}
 		})
-	}
-}
-
-// TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas: an object that git's index
-// names and git lost is written, because the snapshot needs it. So git fsck, which
-// ended with 2 before, ends with 0; of the rest nothing changes.
-func TestASnapshotGivesBackToGitWhatItLostAndTheDiskHas(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "only in git's index")
-	w.write("d/g", "in a commit")
-	w.git("add", "d")
-	w.git("commit", "-qm", "one")
-	w.git("add", "f")
-	w.settle()
-	id := w.git("rev-parse", ":f")
-	w.must(os.Remove(filepath.Join(w.common, "objects", id[:2], id[2:])))
-	mine := w.mine()
-	if out, err := w.tryGit("", "fsck"); err == nil || !strings.Contains(out, "missing blob "+id) {
-		w.fail("git fsck: %v %s", err, out)
-	}
-	w.keep()
-	if out, err := w.tryGit("", "fsck"); err != nil {
-		w.fail("git fsck: %v %s", err, out)
-	}
-	if !maps.Equal(mine, w.mine()) {
-		w.fail("something else changed")
-	}
-}
-
-// TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt, also where it has no
-// repository: a file in it is recorded like any other, so that a restore of what had
-// no such file takes it away, and undo brings it back.
-func TestARuleThatIgnoresASubmoduleDoesNotIgnoreWhatIsInIt(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "1")
-	s := w.keep()
-	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",in")
-	w.outsideIgnore("in*\n")
-	w.write("in/out", "of the submodule")
-	w.settle()
-	if now := w.keep(); now.recorded["in/out"] == "" {
-		w.fail("in/out is not recorded")
-	}
-	before := w.picture(w.root)
-	r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
-	w.must(err)
-	if _, err := os.Lstat(w.path("in/out")); err == nil {
-		w.fail("in/out stays: %+v", r)
-	}
-	_, err = w.long.Undo(t.Context())
-	w.must(err)
-	if d := before.differs(w.picture(w.root)); d != "" {
-		w.fail("undo: %s", d)
-	}
-	for range 4 { // it draws whether to redo
-		w.taken = []taken{s}
-		w.travel()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // ignored asks git which paths of a picture it ignores and does not track: these
@@ -93,62 +92,5 @@ func (w *world) allSmall(rest []string) {
 			continue
 		}
 		w.fail("%q is ignored and small, and not recorded", at)
-	}
-}
-
-// Seed 100107128: a tracked file that git cannot convert is in no git tree. That a rule
-// matches it makes it no ignored file: a restore brings it back, or says what is in the
-// way.
-func TestATrackedFileThatGitCannotConvertIsNoIgnoredFile(t *testing.T) {
-	for name, change := range map[string]func(w *world){
-		"the same file": func(*world) {},
-		"edited":        func(w *world) { w.write("f", "edited, without a mark") },
-		"untracked":     func(w *world) { w.git("rm", "-q", "--cached", "f"); w.write("f", "ignored now") },
-		"gone":          func(w *world) { w.git("rm", "-q", "--cached", "f"); w.must(os.Remove(w.path("f"))) },
-		"a directory":   func(w *world) { w.must(os.Remove(w.path("f"))); w.write("f/g", "1") },
-		"an empty one":  func(w *world) { w.must(os.Remove(w.path("f"))); w.must(os.Mkdir(w.path("f"), 0o755)) },
-		"a submodule": func(w *world) {
-			w.must(os.Remove(w.path("f")))
-			w.write("f/g", "1")
-			w.git("update-index", "--add", "--replace", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",f")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := plain(t, kind{})
-			w.write(".gitignore", "/f\n/other\n")
-			w.write(".gitattributes", "f working-tree-encoding=UTF-16\n")
-			w.write("f", "without a mark")
-			w.write("other", "ignored")
-			w.git("add", "-N", "-f", "f")
-			w.settle()
-			s := w.keep()
-			if n := s.snap.Skipped; len(n) != 1 || n[0].Path != "f" || !n[0].Overlaid || len(s.ignored) != 1 || !s.ignored["other"] {
-				w.fail("skipped %v, ignored %v", n, s.ignored)
-			}
-			change(w)
-			w.write("other", "ignored, and edited")
-			w.settle()
-			before := w.picture(w.root)
-			r, err := w.long.Restore(t.Context(), s.snap.ID, nil)
-			w.must(err)
-			now, full := w.picture(w.root), before["f/g"] != "" // of ignored files, which are in the way
-			if _, kept := named(r, "f"); kept || blocked(r, "f") != full || !full && now["f"] != s.recorded["f"] {
-				w.fail("f is %q: %+v", now["f"], r)
-			}
-			if why, kept := named(r, "other"); !kept || now["other"] != before["other"] {
-				w.fail("other is %q, kept %q", now["other"], why)
-			}
-			if !r.Undo.IsZero() {
-				_, err = w.long.Undo(t.Context())
-				w.must(err)
-			}
-			if d := before.differs(w.picture(w.root)); d != "" {
-				w.fail("undo: %s", d)
-			}
-			for range 4 { // it draws whether to redo
-				w.taken = []taken{s}
-				w.travel()
-			}
-		})
 	}
 }

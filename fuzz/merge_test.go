@@ -19,7 +19,7 @@ func (m *model) merge() {
 	from, to := pick(m.world, m.order), pick(m.world, m.order)
 	m.note("merge %v %v", from, to)
 	before := m.now()
-	r, err := m.e.Merge(m.t.Context(), "revert", []engine.Span{{From: from, To: to}}, nil)
+	r, err := m.e.Do(m.t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}})
 	m.must(err)
 	m.carried(r, from, to, before, true)
 }
@@ -37,7 +37,7 @@ func (m *model) keepMine() {
 	turn := slices.IndexFunc(list, func(s *engine.Snapshot) bool {
 		return slices.ContainsFunc(s.Points, func(p engine.Point) bool { return p.Trigger == "turn" })
 	})
-	r, err := m.e.Restore(m.t.Context(), to, &engine.RestoreOptions{KeepMine: true})
+	r, err := m.e.Do(m.t.Context(), engine.Op{To: to, KeepMine: true})
 	if turn < 0 {
 		if m.compare(before); !errors.Is(err, engine.ErrNoSnapshot) {
 			m.fail("there was no turn, and it says %v", err)

@@ -3,7 +3,6 @@
 package fuzz
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -165,7 +164,7 @@ func (m *model) restore() {
 	if len(m.order) > 0 {
 		id := pick(m.world, m.order)
 		m.note("restore %v", id)
-		m.carryOut(func() (*engine.Restored, error) { return m.e.Restore(m.t.Context(), id, nil) }, m.snaps[id], step{})
+		m.carryOut(func() (*engine.Restored, error) { return m.e.Do(m.t.Context(), engine.Op{To: id}) }, m.snaps[id], step{})
 	}
 }
 
@@ -183,11 +182,11 @@ func (m *model) restorePart() {
 	m.note("restore %v %q", id, s.texts)
 	there := maps.Clone(m.snaps[id].picture)
 	maps.DeleteFunc(there, func(p, _ string) bool { return m.snaps[id].purged(p) })
-	if _, err := m.e.Plan(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts}); m.refused(err, s, there, m.now()) {
+	if _, err := m.e.Plan(m.t.Context(), engine.Op{To: id, Paths: s.texts}); m.refused(err, s, there, m.now()) {
 		return
 	}
 	m.carryOut(func() (*engine.Restored, error) {
-		return m.e.Restore(m.t.Context(), id, &engine.RestoreOptions{Paths: s.texts})
+		return m.e.Do(m.t.Context(), engine.Op{To: id, Paths: s.texts})
 	}, m.snaps[id], step{scope: s, part: true})
 }
 
@@ -250,19 +249,19 @@ func (m *model) compare(want picture) {
 
 func (m *model) takeBack() {
 	m.note("undo")
-	m.undo, m.redo = m.revert(m.e.Undo, m.undo, m.redo)
+	m.undo, m.redo = m.revert(engine.Undo, m.undo, m.redo)
 }
 
 func (m *model) doAgain() {
 	m.note("redo")
-	m.redo, m.undo = m.revert(m.e.Redo, m.redo, m.undo)
+	m.redo, m.undo = m.revert(engine.Redo, m.redo, m.undo)
 }
 
 // revert takes back the newest step of a list and puts its opposite on another.
-func (m *model) revert(run func(context.Context) (*engine.Restored, error), list, other []step) (left, more []step) {
+func (m *model) revert(verb string, list, other []step) (left, more []step) {
 	m.t.Helper()
 	before := m.now()
-	r, err := run(m.t.Context())
+	r, err := m.e.Do(m.t.Context(), engine.Op{Verb: verb})
 	if len(list) == 0 {
 		if !errors.Is(err, engine.ErrNothing) {
 			m.fail("there was nothing to take back: %v", err)

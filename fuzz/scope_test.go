@@ -5,11 +5,9 @@ package fuzz
 import (
 	"errors"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -171,66 +169,4 @@ func (s step) expect(now picture, to *state, of step) (picture, step) {
 	}
 	s.scope = back
 	return out, s
-}
-
-// TestARestoreBelowAnIgnoredDirectoryLeavesItsPermissions: the scan left it out,
-// but it is there, and was not asked for.
-func TestARestoreBelowAnIgnoredDirectoryLeavesItsPermissions(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("d/e/f", "1")
-	s := w.keep()
-	w.must(os.RemoveAll(w.path("d/e")))
-	w.must(os.Chmod(w.path("d"), 0o775))
-	w.outsideIgnore("**/\n")
-	w.settle()
-	before := w.picture(w.root)
-	r, err := w.long.Restore(t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: []string{"d/e"}})
-	w.must(err)
-	if now := w.picture(w.root); now["d"] != before["d"] || now["d/e/f"] != s.recorded["d/e/f"] {
-		w.fail("restored is %q: %+v", now, r)
-	}
-	u, err := w.long.Undo(t.Context())
-	w.must(err)
-	if d := before.differs(w.picture(w.root)); d != "" {
-		w.fail("undo did not bring back:\n  %s\n%+v", d, u)
-	}
-}
-
-// Seed 99006336: a name that is never written needs no directory. One was made for it,
-// even in the place of a file, and a redo after an undo did not make it again.
-func TestARestoreMakesNoDirectoryForANameThatIsNeverWritten(t *testing.T) {
-	w := plain(t, kind{})
-	for _, p := range []string{"a/.GIT", "b/e/.GIT", "b/g", "c/.GIT/in/x"} {
-		w.write(p, "1")
-	}
-	s := w.keep()
-	for _, p := range []string{"a", "b", "c"} {
-		w.must(os.RemoveAll(w.path(p)))
-	}
-	w.write("a", "a file now")
-	w.settle()
-	before := w.picture(w.root)
-	r, err := w.long.Restore(t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: []string{":(glob).GIT", "b/g"}})
-	w.must(err)
-	for _, p := range []string{"a/.GIT", "b/e/.GIT", "c/.GIT", "c/.GIT/in", "c/.GIT/in/x"} {
-		if !blocked(r, p) {
-			w.fail("%q is no conflict: %+v", p, r)
-		}
-	}
-	restored, want := w.picture(w.root), maps.Clone(before)
-	want["b"], want["b/g"] = s.recorded["b"], s.recorded["b/g"]
-	if d := want.differs(restored); d != "" {
-		w.fail("the restore made something else:\n  %s\n%+v", d, r)
-	}
-	for i, want := range []picture{before, restored, before} {
-		run := w.long.Undo
-		if i == 1 {
-			run = w.long.Redo
-		}
-		again, err := run(t.Context())
-		w.must(err)
-		if d := want.differs(w.picture(w.root)); d != "" {
-			w.fail("step %d did not bring back:\n  %s\n%+v", i, d, again)
-		}
-	}
 }

@@ -188,26 +188,3 @@ func (w *world) compareSpecials(s taken, at, below []string, m marked) {
 		w.fail("skipped are %q, not %q", skipped, named)
 	}
 }
-
-// Seed 100102074: git names the file in an error of several lines then.
-func TestASpecialFileInThePlaceOfANameOfTwoLinesIsSkipped(t *testing.T) {
-	w := plain(t, kind{})
-	names := []string{"f", "nl\nx", "two\nlines\nand: more"}
-	for _, p := range names {
-		w.write(p, "1")
-	}
-	w.git("add", "-A")
-	for _, p := range names {
-		w.must(os.Remove(w.path(p)))
-		w.must(syscall.Mkfifo(w.path(p), 0o644))
-	}
-	w.settle()
-	r := w.record()
-	var skipped []string
-	for _, s := range r.Skipped {
-		skipped = append(skipped, string(s.Path))
-	}
-	if want := w.expected(exception{}, ""); !slices.Equal(skipped, names) || !slices.Equal(want.failed, names) {
-		w.fail("skipped are %q, git fails at %q", skipped, want.failed)
-	}
-}

@@ -61,35 +61,6 @@ func (x entries) spec(magic, p string) string {
 	return ":(" + magic + ",glob)" + pattern
 }
 
-// TestGitIsNotAskedForWhatLiesInASubmodule checks that the oracle has an answer
-// where a file at which a filter gives up lies in what the index has as a
-// submodule: git add does not look there.
-func TestGitIsNotAskedForWhatLiesInASubmodule(t *testing.T) {
-	w := plain(t, kind{Filters: true})
-	command, err := filterCommand()
-	w.must(err)
-	w.git("config", "filter.proc.process", command)
-	w.reopen()
-	w.write(".gitattributes", "*.p filter=proc\n")
-	for _, p := range []string{"a.p", "d/n.p", "z.p"} {
-		w.write(p, "aabb")
-	}
-	w.git("add", "-A")
-	w.settle()
-	w.keep()
-	w.git("update-index", "--add", "--replace", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",d")
-	w.settle()
-	w.keep()
-	w.write("a.p", "ABORT aabb")
-	w.write("d/n.p", "ABORT aabb")
-	w.settle()
-	w.keep()
-	w.write("z.p", "bbaa")
-	w.must(os.Remove(w.path("a.p")))
-	w.settle()
-	w.keep()
-}
-
 // TestWhatIsInConflictBesideASubmoduleCanBeLeftOut: git takes what the index has
 // below a submodule in a conflict, so the oracle must be able to leave it out,
 // and nothing else with it.
@@ -120,74 +91,6 @@ func TestWhatIsInConflictBesideASubmoduleCanBeLeftOut(t *testing.T) {
 	for _, p := range paths {
 		if got, want := strings.Contains(left, "\t"+p+"\n") || strings.HasSuffix(left, "\t"+p), p[2] == '*' || p[2] == '['; got != want {
 			t.Errorf("%q is in conflict still: %v, want %v\n%s", p, got, want, left)
-		}
-	}
-}
-
-// TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas: the scan
-// leaves an ignored directory out, so that what it was is in the journal alone.
-func TestUndoGivesAnIgnoredDirectoryItsPermissionsBackWhereASubmoduleWas(t *testing.T) {
-	for _, rules := range []string{"tree/.gitignore", "tree/.git/info/exclude"} {
-		w := plain(t, kind{})
-		w.write("f", "1")
-		w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",e")
-		w.must(os.Mkdir(w.path("e"), 0o755))
-		s := w.keep()
-		w.git("rm", "-q", "--cached", "e")
-		w.must(os.WriteFile(filepath.Join(w.dir, rules), []byte("e\n"), 0o644))
-		w.outside++
-		w.write("e/in", "ignored")
-		w.must(os.Chmod(w.path("e"), 0o775))
-		w.settle()
-		w.keep()
-		w.taken = []taken{s}
-		for range 4 { // it draws whether to redo
-			w.travel()
-		}
-	}
-}
-
-// Seed 99108844: a directory is a plain one where the index has a submodule in a
-// conflict in it, also if it is a repository, and the index has a file in its place.
-// So it is for git once the conflict is gone, and before if a later name is in the
-// index. Else git add leaves in its index the repository, and what lies in it.
-func TestARepositoryAroundASubmoduleInConflictIsAPlainDirectory(t *testing.T) {
-	for i := range 16 {
-		file, later, instead, born := i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0
-		w := plain(t, kind{})
-		w.nested = true
-		w.write("z", "1")
-		w.git("init", "-q", "a/b/module")
-		w.git("init", "-q", "a")
-		w.git("-C", "a", "commit", "-q", "--allow-empty", "-m", "x")
-		commit := strings.Repeat("12", 20)
-		blob := w.git("hash-object", "-w", "z")
-		lines := "160000 " + commit + " 2\ta/b/module\x00"
-		if instead {
-			lines += "100644 " + blob + " 0\ta\x00"
-		}
-		if later {
-			lines += "100644 " + blob + " 0\tz\x00"
-		}
-		if out, err := w.tryGit(lines, "update-index", "-z", "--index-info"); err != nil {
-			w.fail("%v %s", err, out)
-		}
-		if born {
-			w.git("-C", "a/b/module", "commit", "-q", "--allow-empty", "-m", "y")
-			commit = w.headIn("a/b/module")
-		}
-		want := "160000 commit " + commit + "\ta/b/module\n"
-		if file {
-			w.write("a/f", "1")
-			want += "100644 blob " + blob + "\ta/f\n"
-		}
-		for range 2 {
-			w.settle()
-			r := w.record()
-			if got := w.git("ls-tree", "-r", r.Tree.String()); got != want+"100644 blob "+blob+"\tz" || born != (len(r.Skipped) == 0) {
-				w.fail("file %v, later %v, instead %v, born %v: the tree has\n%s\nskipped are %v", file, later, instead, born, got, r.Skipped)
-			}
-			w.write("z", "1") // the index is not read again
 		}
 	}
 }
@@ -306,30 +209,6 @@ func TestFilesInConflictBesideASubmoduleAreRecorded(t *testing.T) {
 	}
 }
 
-// Seed 91001211: rules outside the tree decide what a snapshot could have had. A
-// file that appears after they changed goes again when what was before it comes
-// back, though a snapshot with the very same files was made under the old ones.
-func TestASnapshotUnderOtherRulesIsAnother(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "1")
-	w.outsideIgnore("b\n")
-	first := w.keep()
-	w.outsideIgnore("nothing\n")
-	w.settle()
-	second := w.keep()
-	if again := w.keep(); again.snap.ID != second.snap.ID || second.snap.ID == first.snap.ID {
-		w.fail("snapshots %v, %v, %v", first.snap.ID, second.snap.ID, again.snap.ID)
-	}
-	w.write("b", "new")
-	w.settle()
-	w.keep()
-	r, err := w.long.Restore(t.Context(), second.snap.ID, nil)
-	w.must(err)
-	if d := second.recorded.differs(w.picture(w.root)); d != "" {
-		w.fail("%s\n%+v", d, r)
-	}
-}
-
 // isHeadless reports whether a submodule of the index is named whose HEAD git cannot
 // read either. The tree has the commit that the index has; git add fails only if
 // something that was added in it was edited.
@@ -341,28 +220,12 @@ func (w *world) isHeadless(s engine.Note) bool {
 	return err != nil
 }
 
-// Seed 100114973: the commit is not known of a submodule whose branch is no id. That
-// is named, though git add fails at it only where something was added in it.
-func TestASubmoduleWithoutAReadableCommitIsNamed(t *testing.T) {
-	for _, added := range []bool{false, true} {
-		w := plain(t, kind{})
-		w.nested = true
-		w.git("init", "-q", "m")
-		w.write("m/f", "1")
-		if added {
-			w.git("-C", "m", "add", "f")
-		}
-		w.git("-C", "m", "commit", "-q", "--allow-empty", "-m", "x")
-		commit := strings.Repeat("12", 20)
-		w.git("update-index", "--add", "--cacheinfo", "160000,"+commit+",m")
-		w.settle()
-		w.keep()
-		w.write("m/.git/"+w.git("-C", "m", "symbolic-ref", "HEAD"), "no id\n")
-		w.write("m/f", "2")
-		w.settle()
-		s := w.named("m")
-		if got := w.git("rev-parse", s.snap.Tree.String()+":m"); got != commit {
-			w.fail("the tree has %s, not the index's commit", got)
-		}
-	}
+// behindLinks reports whether the index has an entry that is not wanted on disk, below
+// a name where a link leads to something of that name. In a sparse checkout git looks
+// there, and takes the entry for wanted; git add finds that it is gone, then.
+func (w *world) behindLinks() bool {
+	return slices.ContainsFunc(w.indexed(), func(l listed) bool {
+		_, err := os.Lstat(w.path(l.path))
+		return l.unwanted && err == nil && !w.onDisk(l.path)
+	})
 }

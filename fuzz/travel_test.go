@@ -29,7 +29,7 @@ func (w *world) travel() {
 	before, mine := w.picture(w.root), w.mine()
 	w.note("restore %v", s.snap.ID)
 	ignored := w.ignored(before)
-	r, err := e.Restore(w.t.Context(), s.snap.ID, nil)
+	r, err := e.Do(w.t.Context(), engine.Op{To: s.snap.ID})
 	if err != nil {
 		w.fail("restore: %v", err)
 	}
@@ -60,7 +60,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	was.undo, was.tree = w.export(e, undo), undo.Tree.String()
 	w.compareRestored(s, r, was)
 	w.note("undo")
-	u, err := e.Undo(w.t.Context())
+	u, err := e.Do(w.t.Context(), engine.Op{Verb: engine.Undo})
 	if err != nil {
 		w.fail("undo: %v", err)
 	}
@@ -71,7 +71,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	}
 	if w.one(2) {
 		w.note("redo")
-		again, err := e.Redo(w.t.Context())
+		again, err := e.Do(w.t.Context(), engine.Op{Verb: engine.Redo})
 		if err != nil {
 			w.fail("redo: %v", err)
 		}
@@ -98,7 +98,7 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		return
 	}
 	w.note("restore %v %q, undo, redo, undo", s.snap.ID, limits.texts)
-	r, err := e.Restore(w.t.Context(), s.snap.ID, &engine.RestoreOptions{Paths: limits.texts})
+	r, err := e.Do(w.t.Context(), engine.Op{To: s.snap.ID, Paths: limits.texts})
 	if w.refused(err, limits, s.recorded, before) {
 		return
 	}
@@ -118,11 +118,11 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		return
 	}
 	for i, want := range []picture{before, restored, before} {
-		run := e.Undo
+		verb := engine.Undo
 		if i == 1 {
-			run = e.Redo
+			verb = engine.Redo
 		}
-		again, err := run(w.t.Context())
+		again, err := e.Do(w.t.Context(), engine.Op{Verb: verb})
 		w.must(err)
 		w.allowed(again, before)
 		if d := want.differs(w.picture(w.root)); d != "" {

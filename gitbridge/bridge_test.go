@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -25,14 +25,14 @@ func TestOnlyTheDifferenceIsLookedUpAndWritten(t *testing.T) {
 	if !report.Packed || report.Looked != 200+7+7+1 || report.Written != report.Looked+2 {
 		t.Errorf("first: %+v", report)
 	}
-	r.wantClean()
+	r.Clean()
 	files = maps.Clone(files)
 	files["d3/e/f3"] = "changed"
 	second := r.snapshot(b, 2, files)
 	if report = r.bridge(b, second); report.Packed || report.Looked != 4 || report.Written != 5 {
 		t.Errorf("second: %+v", report)
 	}
-	r.wantClean()
+	r.Clean()
 	if report = r.bridge(b, second); report != (Report{}) {
 		t.Errorf("again: %+v", report)
 	}
@@ -47,13 +47,13 @@ func TestTheRefWaitsForASnapshotOfWhichGitHasEveryObject(t *testing.T) {
 	b := r.open()
 	job := r.snapshot(b, 1, many(3))
 	r.bridge(b, job)
-	r.git("update-ref", "-d", StoreRef)
+	r.Git("update-ref", "-d", StoreRef)
 	refused := errors.New("it was not recorded")
 	job.Recorded = func(context.Context) error { return refused }
 	if _, err := b.Bridge(t.Context(), job); !errors.Is(err, refused) {
 		t.Errorf("%v", err)
 	}
-	if out, err := r.run("rev-parse", "--verify", "-q", StoreRef); err == nil {
+	if out, err := r.Try("rev-parse", "--verify", "-q", StoreRef); err == nil {
 		t.Errorf("the ref is at %s", out)
 	}
 }
@@ -66,12 +66,12 @@ func TestASnapshotWhoseCommitAloneWasLostKeepsItsPlaceInTheChain(t *testing.T) {
 	r.bridge(b, second)
 	for _, lost := range []Job{first, second} {
 		id := lost.Snapshot.String()
-		if err := os.Remove(filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])); err != nil {
+		if err := os.Remove(r.Path(".git", "objects", id[:2], id[2:])); err != nil {
 			t.Fatal(err)
 		}
 		r.rebuild(lost)
 	}
-	r.wantClean()
+	r.Clean()
 	r.wantChain(b, first, second)
 }
 
@@ -92,18 +92,18 @@ func TestWhatAnEarlierSnapshotHasIsNotLookedUp(t *testing.T) {
 	if report := r.bridge(b, job); report.Looked != 2 {
 		t.Errorf("%+v", report)
 	}
-	r.wantClean()
+	r.Clean()
 }
 
 func TestWhatHeadHasIsNotLookedUp(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	files := many(100)
 	for name, text := range files {
-		r.write(name, text)
+		r.Write(name, text)
 	}
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", "m")
-	r.git("repack", "-q", "-a", "-d")
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "m")
+	r.Git("repack", "-q", "-a", "-d")
 	files["new"] = "n"
 	b := r.open()
 	job := r.snapshot(b, 1, files)
@@ -111,13 +111,13 @@ func TestWhatHeadHasIsNotLookedUp(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	h, err := b.Head()
-	if err != nil || h.Branch != "main" || h.Commit.String() != r.git("rev-parse", "HEAD") || h.Tree.String() != r.git("rev-parse", "HEAD^{tree}") {
+	if err != nil || h.Branch != "main" || h.Commit.String() != r.Git("rev-parse", "HEAD") || h.Tree.String() != r.Git("rev-parse", "HEAD^{tree}") {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
 
 func TestGarbageCollectionBetweenSnapshotsLosesNothing(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		b := r.open()
 		files := many(20)
@@ -128,8 +128,8 @@ func TestGarbageCollectionBetweenSnapshotsLosesNothing(t *testing.T) {
 			files[fmt.Sprintf("new%d", n)] = "n"
 			jobs = append(jobs, r.snapshot(b, n, files))
 			r.bridge(b, jobs[n])
-			r.git("gc", "-q", "--prune=now")
-			r.wantClean()
+			r.Git("gc", "-q", "--prune=now")
+			r.Clean()
 		}
 		r.wantChain(b, jobs...)
 		for id, want := range r.objects {
@@ -145,12 +145,12 @@ func TestADeletedRefAndItsGarbageAreMadeAgain(t *testing.T) {
 	b := r.open()
 	first := r.snapshot(b, 1, many(10))
 	r.bridge(b, first)
-	r.git("update-ref", "-d", StoreRef)
-	r.git("gc", "-q", "--prune=now")
+	r.Git("update-ref", "-d", StoreRef)
+	r.Git("gc", "-q", "--prune=now")
 	second := r.snapshot(b, 2, many(11))
 	r.bridge(b, second)
 	r.bridge(b, first)
-	r.wantClean()
+	r.Clean()
 	r.wantChain(b, second, first)
 }
 
@@ -168,7 +168,7 @@ func TestAMissingObjectIsNamedAndTheRefStays(t *testing.T) {
 		if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), id.String()) {
 			t.Errorf("%v, want ErrMissing and %v", err, id)
 		}
-		if out, err := r.run("rev-parse", "-q", "--verify", StoreRef); err == nil {
+		if out, err := r.Try("rev-parse", "-q", "--verify", StoreRef); err == nil {
 			t.Errorf("the ref is %s", out)
 		}
 	}
@@ -186,7 +186,7 @@ func TestGitlinksAreNotFollowed(t *testing.T) {
 	c := Commit{Tree: r.put(oid.Tree, tree.Encode([]tree.Entry{link}, r.alg)), Time: epoch, Identity: b.Identity()}
 	p := EncodeSnapshot(c, r.alg)
 	r.bridge(b, Job{Snapshot: r.alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
-	r.wantClean()
+	r.Clean()
 }
 
 func TestWritingMayTakeLongerThanTheRefIsFoughtFor(t *testing.T) {

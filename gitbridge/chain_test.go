@@ -4,23 +4,23 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		b := r.open()
 		first, second := r.snapshot(b, 1, map[string]string{"a": "1", "d/b": "2"}), r.snapshot(b, 2, map[string]string{"a": "1", "d/b": "3"})
 		one := r.bridge(b, first)
 		two := r.bridge(b, second)
 		r.wantChain(b, first, second)
-		r.wantClean()
+		r.Clean()
 
 		// The same by the commands of pi-rewind-hook.
 		snapshot := func(n int, j Job) string {
@@ -32,7 +32,7 @@ func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
 		}
 		strip := func(id string) string { // what differs: our header, and so the ids
 			var out []string
-			for line := range strings.Lines(r.git("cat-file", "commit", id) + "\n") {
+			for line := range strings.Lines(r.Git("cat-file", "commit", id) + "\n") {
 				if !strings.HasPrefix(line, "rewind ") {
 					out = append(out, line)
 				}
@@ -44,10 +44,10 @@ func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
 				t.Errorf("snapshot\n%s\nwant\n%s", got, want)
 			}
 		}
-		empty := r.git("hash-object", "-t", "tree", "/dev/null")
+		empty := r.Git("hash-object", "-t", "tree", "/dev/null")
 		k1 := r.commitTree(epoch.Add(time.Second), "pi rewind store", empty, "-p", first.Snapshot.String())
 		k2 := r.commitTree(epoch.Add(2*time.Second), "pi rewind store", empty, "-p", k1, "-p", second.Snapshot.String())
-		if one.Link.String() != k1 || two.Link.String() != k2 || r.git("rev-parse", StoreRef) != k2 {
+		if one.Link.String() != k1 || two.Link.String() != k2 || r.Git("rev-parse", StoreRef) != k2 {
 			t.Errorf("links %v, %v, want %s, %s", one.Link, two.Link, k1, k2)
 		}
 	})
@@ -55,26 +55,26 @@ func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
 
 // commitTree runs git commit-tree at a time.
 func (r *repo) commitTree(at time.Time, message, tree string, args ...string) string {
-	r.t.Helper()
+	r.T.Helper()
 	stamp := fmt.Sprintf("%d %s", at.Unix(), at.Format("-0700"))
-	r.t.Setenv("GIT_AUTHOR_DATE", stamp)
-	r.t.Setenv("GIT_COMMITTER_DATE", stamp)
-	return r.git(append([]string{"commit-tree", tree, "-m", message}, args...)...)
+	r.T.Setenv("GIT_AUTHOR_DATE", stamp)
+	r.T.Setenv("GIT_COMMITTER_DATE", stamp)
+	return r.Git(append([]string{"commit-tree", tree, "-m", message}, args...)...)
 }
 
 func TestAForeignStoreIsReadAndContinued(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.write("f", "theirs")
-	r.git("add", "-A")
-	treeID := r.git("write-tree")
-	empty := r.git("hash-object", "-t", "tree", "/dev/null")
+	r.Write("f", "theirs")
+	r.Git("add", "-A")
+	treeID := r.Git("write-tree")
+	empty := r.Git("hash-object", "-t", "tree", "/dev/null")
 	theirs := r.commitTree(epoch, "pi rewind snapshot", treeID)
 	k := r.commitTree(epoch, "pi rewind store", empty, "-p", theirs) // its tree is not in git
-	r.git("update-ref", StoreRef, k, strings.Repeat("0", 40))
+	r.Git("update-ref", StoreRef, k, strings.Repeat("0", 40))
 	b := r.open()
 	job := r.snapshot(b, 5, map[string]string{"f": "ours"})
 	r.bridge(b, job)
-	r.wantClean() // the empty tree is there now
+	r.Clean() // the empty tree is there now
 	var got []StoreSnapshot
 	for s, err := range b.Snapshots(context.Background()) {
 		if err != nil {
@@ -82,7 +82,7 @@ func TestAForeignStoreIsReadAndContinued(t *testing.T) {
 		}
 		got = append(got, s)
 	}
-	if len(got) != 2 || !got[0].Native || got[1].Native || got[1].ID != r.id(theirs) || got[1].Tree != r.id(treeID) ||
+	if len(got) != 2 || !got[0].Native || got[1].Native || got[1].ID != r.Parse(theirs) || got[1].Tree != r.Parse(treeID) ||
 		!got[1].Time.Equal(epoch.Truncate(time.Second)) || !got[0].Time.Equal(epoch.Add(5*time.Second)) {
 		t.Errorf("%+v", got)
 	}
@@ -96,7 +96,7 @@ func TestSnapshotsOfForeignKindsAreNamed(t *testing.T) {
 	second := r.snapshot(b, 2, map[string]string{"f": "2"})
 	r.bridge(b, second)
 	path := job.Snapshot.String()
-	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", path[:2], path[2:])); err != nil {
+	if err := os.Remove(r.Path(".git", "objects", path[:2], path[2:])); err != nil {
 		t.Fatal(err)
 	}
 	n, lost := 0, 0
@@ -112,7 +112,7 @@ func TestSnapshotsOfForeignKindsAreNamed(t *testing.T) {
 	if n != 2 || lost != 1 {
 		t.Errorf("%d snapshots, %d lost, want 2 and 1", n, lost)
 	}
-	r.git("update-ref", StoreRef, r.commitTree(epoch, "something else", r.git("hash-object", "-t", "tree", "-w", "/dev/null")))
+	r.Git("update-ref", StoreRef, r.commitTree(epoch, "something else", r.Git("hash-object", "-t", "tree", "-w", "/dev/null")))
 	for s, err := range r.open().Snapshots(context.Background()) {
 		t.Errorf("a foreign commit is taken for a store: %v, %v", s, err)
 	}

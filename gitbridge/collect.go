@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -17,55 +16,34 @@ import (
 // Weight returns the bytes of the files that we wrote among git's objects, and
 // that are there still. What git has packed anew since is in files of its own,
 // and not counted: to tell it apart the whole repository would have to be walked.
-func (r *Repo) Weight() int64 {
+func (r *Repo) Weight() (bytes int64) {
 	if r.own == "" {
 		return 0
 	}
-	var loose []oid.ID
+	seen := map[oid.ID]bool{}
 	for _, x := range r.allNotes().list {
-		if x.kind != noteFound && r.ours(x) {
-			loose = append(loose, x.id)
+		if x.kind != noteFound && r.ours(x) && !seen[x.id] {
+			seen[x.id] = true
+			bytes += r.db.LooseSize(x.id)
 		}
 	}
-	return r.db.Weight(loose, r.packNames())
+	return bytes + r.packsWeight()
 }
 
-// Weighed is [Repo.Weight] as the last bridge found it, with what that has written
-// since. It costs little; without a bridge it weighs.
+// Weighed is [Repo.Weight] without the objects that have got files of their own since
+// a job last looked at all of them. It costs little; if no job has, it weighs.
 func (r *Repo) Weighed() int64 {
-	bytes, ok := r.weighed.get()
-	if !ok {
-		return r.Weight()
+	if bytes := r.weighed.Load(); bytes >= 0 {
+		return bytes + r.packsWeight()
 	}
-	return bytes + r.db.Weight(nil, r.packNames())
+	return r.Weight()
 }
 
-// weighed is what our objects' own files were found to take.
-type weighed struct {
-	mu    sync.Mutex
-	known bool
-	bytes int64
-}
-
-func (w *weighed) set(sizes map[oid.ID]int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.known, w.bytes = true, 0
-	for _, size := range sizes {
-		w.bytes += size
+func (r *Repo) packsWeight() (bytes int64) {
+	for _, name := range r.packNames() {
+		bytes += r.db.PackSize(name)
 	}
-}
-
-func (w *weighed) add(size int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bytes += size
-}
-
-func (w *weighed) get() (bytes int64, known bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.bytes, w.known
+	return bytes
 }
 
 // packNames returns the base names of the packs that were noted, each once.

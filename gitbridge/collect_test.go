@@ -16,28 +16,28 @@ import (
 
 // loose writes an object that nothing refers to, and returns its file.
 func (r *repo) loose(text string) string {
-	r.t.Helper()
-	path := filepath.Join(r.dir, "file")
+	r.T.Helper()
+	path := r.Path("file")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	id := r.git("hash-object", "-w", "file")
-	return filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])
+	id := r.Git("hash-object", "-w", "file")
+	return r.Path(".git", "objects", id[:2], id[2:])
 }
 
 func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	for i, text := range []string{"one", "two", "three"} {
 		r.loose(text)
-		r.git("add", "-A")
-		r.git("commit", "-q", "-m", text)
+		r.Git("add", "-A")
+		r.Git("commit", "-q", "-m", text)
 		if i == 1 {
-			r.git("branch", "lost")
+			r.Git("branch", "lost")
 		}
 	}
-	gone := r.git("rev-parse", "HEAD")
-	r.git("reset", "-q", "--hard", "HEAD~1") // the reflog alone keeps it
-	log := filepath.Join(r.dir, ".git", "logs", "HEAD")
+	gone := r.Git("rev-parse", "HEAD")
+	r.Git("reset", "-q", "--hard", "HEAD~1") // the reflog alone keeps it
+	log := r.Path(".git", "logs", "HEAD")
 	young, old := r.loose("young"), r.loose(strings.Repeat("old and large ", 1<<16))
 	ago := time.Now().Add(-15 * 24 * time.Hour)
 	if err := os.Chtimes(old, ago, ago); err != nil {
@@ -51,8 +51,8 @@ func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
 	if err := os.WriteFile(log, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ran := filepath.Join(r.dir, "ran")
-	hook := filepath.Join(r.dir, ".git", "hooks", "reference-transaction")
+	ran := r.Path("ran")
+	hook := r.Path(".git", "hooks", "reference-transaction")
 	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
 	}
 	has := func(path string) bool {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-		_, err := r.run("cat-file", "-e", id)
+		_, err := r.Try("cat-file", "-e", id)
 		return err == nil
 	}
 	if !has(young) || has(old) {
@@ -78,16 +78,16 @@ func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
 	if now, _ := os.ReadFile(log); string(now) != string(text) {
 		t.Errorf("the reflog is %q", now)
 	}
-	if _, err := r.run("cat-file", "-e", gone); err != nil {
+	if _, err := r.Try("cat-file", "-e", gone); err != nil {
 		t.Error("what the reflog keeps is gone")
 	}
-	if _, err := os.Stat(filepath.Join(r.dir, ".git", "refs", "heads", "lost")); err != nil {
+	if _, err := os.Stat(r.Path(".git", "refs", "heads", "lost")); err != nil {
 		t.Errorf("a ref was moved to another file: %v", err)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a hook ran")
 	}
-	r.git("fsck", "--strict")
+	r.Git("fsck", "--strict")
 }
 
 func TestACollectionIsRefusedWhereAProgramSaysWhatToKeep(t *testing.T) {
@@ -97,7 +97,7 @@ func TestACollectionIsRefusedWhereAProgramSaysWhatToKeep(t *testing.T) {
 	if err := os.Chtimes(old, ago, ago); err != nil {
 		t.Fatal(err)
 	}
-	r.git("config", "gc.recentObjectsHook", "true")
+	r.Git("config", "gc.recentObjectsHook", "true")
 	if _, _, err := r.open().Collect(context.Background()); !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), "recentObjectsHook") {
 		t.Errorf("%v", err)
 	}
@@ -112,24 +112,24 @@ func TestACollectionThroughALinkTakesNothingFromAnotherRepository(t *testing.T) 
 	for _, name := range []string{"objects", "objects/pack"} {
 		other := newRepo(t, oid.SHA1)
 		other.loose("the other's")
-		other.git("add", "-A")
-		other.git("commit", "-q", "-m", "the other's")
-		other.git("repack", "-q", "-a", "-d")
+		other.Git("add", "-A")
+		other.Git("commit", "-q", "-m", "the other's")
+		other.Git("repack", "-q", "-a", "-d")
 		r := newRepo(t, oid.SHA1)
 		r.loose("one")
-		r.git("add", "-A")
-		r.git("config", "gc.pruneExpire", "now")
-		place := filepath.Join(r.dir, ".git", name)
-		if err := errors.Join(os.RemoveAll(place), os.Symlink(filepath.Join(other.dir, ".git", name), place)); err != nil {
+		r.Git("add", "-A")
+		r.Git("config", "gc.pruneExpire", "now")
+		place := r.Path(".git", name)
+		if err := errors.Join(os.RemoveAll(place), os.Symlink(filepath.Join(other.Dir, ".git", name), place)); err != nil {
 			t.Fatal(err)
 		}
-		r.git("hash-object", "-w", "file")
-		r.git("commit", "-q", "--allow-empty", "-m", "one")
+		r.Git("hash-object", "-w", "file")
+		r.Git("commit", "-q", "--allow-empty", "-m", "one")
 		if _, _, err := r.open().Collect(context.Background()); !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), place+" is a link") {
 			t.Errorf("%s: %v", name, err)
 		}
-		other.git("fsck", "--full", "--strict")
-		other.git("cat-file", "-e", "HEAD:file")
+		other.Git("fsck", "--full", "--strict")
+		other.Git("cat-file", "-e", "HEAD:file")
 	}
 }
 
@@ -161,8 +161,8 @@ func TestWhatWeWroteIsWeighedAndWhatGitPackedIsNot(t *testing.T) {
 		if weight > 1<<20 {
 			t.Errorf("%d bytes weighed", weight)
 		}
-		r.git("update-ref", "refs/heads/keep", r.git("commit-tree", "-m", "x", r.git("write-tree")))
-		r.git("gc", "-q", "--prune=now")
+		r.Git("update-ref", "refs/heads/keep", r.Git("commit-tree", "-m", "x", r.Git("write-tree")))
+		r.Git("gc", "-q", "--prune=now")
 		if n := b.Weight(); n != 0 {
 			t.Errorf("%d bytes are left after git collected", n)
 		}

@@ -32,8 +32,8 @@ func named(pattern string, another bool) string {
 // is included under a condition which only git can judge.
 func TestEachSettingThatNamesAProgramIsOverridden(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	included := filepath.Join(r.dir, "included")
-	for _, file := range []string{filepath.Join(r.dir, ".git", "config"), included} {
+	included := r.Path("included")
+	for _, file := range []string{r.Path(".git", "config"), included} {
 		for pattern := range programs {
 			name, value := named(pattern, file == included), "tripwire"
 			if pattern == "core.fsmonitor" || pattern == "gc.auto" || strings.HasSuffix(pattern, "enabled") {
@@ -43,18 +43,18 @@ func TestEachSettingThatNamesAProgramIsOverridden(t *testing.T) {
 			} else if strings.HasPrefix(pattern, "submodule.") {
 				value = "!tripwire"
 			}
-			r.git("config", "--file", file, name, value)
+			r.Git("config", "--file", file, name, value)
 		}
 	}
-	r.git("config", "remote.o.url", "x")
-	r.git("config", "includeIf.hasconfig:remote.*.url:x.path", included)
+	r.Git("config", "remote.o.url", "x")
+	r.Git("config", "includeIf.hasconfig:remote.*.url:x.path", included)
 	b := r.open()
 	for pattern, want := range programs {
 		for _, name := range []string{named(pattern, false), named(pattern, true)} {
 			if got, err := b.git(t.Context(), nil, "config", "--get", name); err != nil || got != want {
 				t.Errorf("%s is %q in force, not %q (%v)", name, got, want, err)
 			}
-			if was := r.git("config", "--get", name); was == want {
+			if was := r.Git("config", "--get", name); was == want {
 				t.Errorf("%s is %q anyway: nothing is shown", name, was)
 			}
 		}
@@ -88,7 +88,7 @@ var suspicious = regexp.MustCompile(`(cmd|command|program|helper|driver|textconv
 func TestEveryDocumentedSettingThatMayNameAProgramIsKnown(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	seen := 0
-	for name := range strings.SplitSeq(r.git("help", "-c"), "\n") {
+	for name := range strings.SplitSeq(r.Git("help", "-c"), "\n") {
 		name = strings.ToLower(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.TrimSpace(name), "*"))
 		if !suspicious.MatchString(name) || strings.HasPrefix(name, "advice.") || strings.Contains(name, "fsck.") {
 			continue
@@ -149,20 +149,20 @@ func wired(t *testing.T, name string, w wire) (r *repo, args []string, tripped f
 	ran, script := filepath.Join(outside, "ran"), filepath.Join(outside, "script")
 	hook := "#!/bin/sh\ntouch '" + ran + "'\nexit 1\n"
 	hooks := filepath.Join(outside, "hooks")
-	r.write("file", "one")
-	r.git("add", ".")
-	r.git("commit", "-qm", "one")
-	r.git("branch", "other")
+	r.Write("file", "one")
+	r.Git("add", ".")
+	r.Git("commit", "-qm", "one")
+	r.Git("branch", "other")
 	for branch, text := range map[string]string{"other": "two", "main": "three"} {
-		r.git("checkout", "-q", branch)
-		r.write("file", text)
-		r.git("commit", "-qam", text)
+		r.Git("checkout", "-q", branch)
+		r.Write("file", text)
+		r.Git("commit", "-qam", text)
 	}
-	r.git("checkout", "-q", "main")
-	r.git("init", "-q", "--bare", "alternate")
-	r.git("remote", "add", "o", filepath.Join(r.dir, "alternate"))
-	r.write(".git/objects/info/alternates", filepath.Join(r.dir, "alternate", "objects")+"\n")
-	r.write(".git/info/attributes", "* diff=a filter=a merge=a\n")
+	r.Git("checkout", "-q", "main")
+	r.Git("init", "-q", "--bare", "alternate")
+	r.Git("remote", "add", "o", r.Path("alternate"))
+	r.Write(".git/objects/info/alternates", r.Path("alternate", "objects")+"\n")
+	r.Write(".git/info/attributes", "* diff=a filter=a merge=a\n")
 	for _, path := range []string{script, filepath.Join(hooks, "reference-transaction")} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -172,13 +172,13 @@ func wired(t *testing.T, name string, w wire) (r *repo, args []string, tripped f
 		}
 	}
 	if name == "hook" {
-		if err := os.WriteFile(filepath.Join(r.dir, ".git", "hooks", "reference-transaction"), []byte(hook), 0o755); err != nil {
+		if err := os.WriteFile(r.Path(".git", "hooks", "reference-transaction"), []byte(hook), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put := strings.NewReplacer("WIRE", "touch '"+ran+"'; false", "SCRIPT", script, "HOOKS", hooks).Replace
 	for i := 0; i < len(w.settings); i += 2 {
-		r.git("config", w.settings[i], put(w.settings[i+1]))
+		r.Git("config", w.settings[i], put(w.settings[i+1]))
 	}
 	for _, a := range w.args {
 		args = append(args, put(a))
@@ -234,7 +234,7 @@ func TestARepositoryWithEveryWireIsBridged(t *testing.T) {
 		if tripped() {
 			t.Errorf("%s: the wire is tripped", name)
 		}
-		if ref := fmt.Sprint(r.run("rev-parse", "-q", "--verify", StoreRef)); !strings.Contains(ref, "<nil>") && name != "hook" {
+		if ref := fmt.Sprint(r.Try("rev-parse", "-q", "--verify", StoreRef)); !strings.Contains(ref, "<nil>") && name != "hook" {
 			t.Errorf("%s: %s", name, ref)
 		}
 	}

@@ -3,7 +3,6 @@ package gitbridge
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -92,19 +91,19 @@ func TestTheIdentityIsTheUsersOrRewinds(t *testing.T) {
 		{"Ünï <Codé>\n", " x@y> ", "Ünï Codé <x@y>"},
 		{"...", "m", "rewind <m>"},
 	} {
-		r.git("config", "user.name", c.name)
-		r.git("config", "user.email", c.mail)
+		r.Git("config", "user.name", c.name)
+		r.Git("config", "user.email", c.mail)
 		if got := r.open().Identity(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	r.git("config", "--remove-section", "user")
+	r.Git("config", "--remove-section", "user")
 	b := r.open()
 	if got := b.Identity(); got != "rewind <rewind@localhost>" {
 		t.Errorf("unset: %q", got)
 	}
 	r.bridge(b, r.snapshot(b, 1, many(2)))
-	r.wantClean()
+	r.Clean()
 }
 
 func TestPermissionsAreThoseOfASharedRepository(t *testing.T) {
@@ -113,13 +112,13 @@ func TestPermissionsAreThoseOfASharedRepository(t *testing.T) {
 	}
 	for _, value := range []string{"umask", "group", "all", "0640", "0666", "2", "false"} {
 		r := newRepo(t, oid.SHA1)
-		r.git("config", "core.sharedRepository", value)
-		r.git("config", "core.logAllRefUpdates", "always")
+		r.Git("config", "core.sharedRepository", value)
+		r.Git("config", "core.logAllRefUpdates", "always")
 		// One object by git and one by us, in directories made by each.
-		r.write("in", "git's")
-		theirs := r.git("hash-object", "-w", "in")
-		commit := r.commitTree(epoch, "m", r.git("hash-object", "-w", "-t", "tree", "/dev/null"))
-		r.git("update-ref", "refs/theirs/x", commit)
+		r.Write("in", "git's")
+		theirs := r.Git("hash-object", "-w", "in")
+		commit := r.commitTree(epoch, "m", r.Git("hash-object", "-w", "-t", "tree", "/dev/null"))
+		r.Git("update-ref", "refs/theirs/x", commit)
 		b := r.open()
 		job := r.snapshot(b, 1, map[string]string{"f": "ours"})
 		r.bridge(b, job)
@@ -132,11 +131,11 @@ func TestPermissionsAreThoseOfASharedRepository(t *testing.T) {
 			{"logs/refs/theirs", "logs/refs/pi-rewind"},
 			{"logs/refs/theirs/x", "logs/" + StoreRef},
 		} {
-			want, err := os.Stat(filepath.Join(r.dir, ".git", pair[0]))
+			want, err := os.Stat(r.Path(".git", pair[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := os.Stat(filepath.Join(r.dir, ".git", pair[1]))
+			got, err := os.Stat(r.Path(".git", pair[1]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +156,7 @@ func TestSyncingFollowsCoreFsync(t *testing.T) {
 		"reference":              {false, true},
 		"all,none":               {false, false},
 	} {
-		r.git("config", "core.fsync", value)
+		r.Git("config", "core.fsync", value)
 		h, err := r.open().habits()
 		if err != nil || h.syncLoose != want[0] || h.syncRefs != want[1] {
 			t.Errorf("%q: %v, %v, %v, want %v", value, h.syncLoose, h.syncRefs, err, want)

@@ -16,11 +16,11 @@ import (
 // lastParents walks the store as a reader does that knows only links of one
 // snapshot: first parents, while they are links, and the last parent of each.
 func (r *repo) lastParents() (out []string) {
-	r.t.Helper()
-	at := r.git("rev-parse", StoreRef)
+	r.T.Helper()
+	at := r.Git("rev-parse", StoreRef)
 	for {
-		line := strings.Fields(r.git("log", "-1", "--format=%P", at))
-		if r.git("log", "-1", "--format=%s", at) != linkMessage || len(line) == 0 {
+		line := strings.Fields(r.Git("log", "-1", "--format=%P", at))
+		if r.Git("log", "-1", "--format=%s", at) != linkMessage || len(line) == 0 {
 			return out
 		}
 		out = append(out, line[len(line)-1])
@@ -33,16 +33,16 @@ func (r *repo) lastParents() (out []string) {
 
 // foreign appends a snapshot with the commands of pi-rewind-hook.
 func (r *repo) foreign(n int) string {
-	r.t.Helper()
-	empty := r.git("hash-object", "-w", "-t", "tree", "/dev/null")
+	r.T.Helper()
+	empty := r.Git("hash-object", "-w", "-t", "tree", "/dev/null")
 	id := r.commitTree(epoch.Add(time.Duration(n)*time.Second), snapshotMessage, empty)
 	args := []string{"-p", id}
-	old, err := r.run("rev-parse", "--verify", "-q", StoreRef)
+	old, err := r.Try("rev-parse", "--verify", "-q", StoreRef)
 	if err == nil {
 		args = append([]string{"-p", old}, args...)
 	}
 	link := r.commitTree(epoch, linkMessage, empty, args...)
-	r.git("update-ref", StoreRef, link, old)
+	r.Git("update-ref", StoreRef, link, old)
 	return id
 }
 
@@ -91,18 +91,18 @@ func TestAFoldedChainIsShortAndKeepsEverySnapshot(t *testing.T) {
 	if len(found) > 15 {
 		t.Errorf("%d links for %d snapshots", len(found), len(want))
 	}
-	r.wantClean()
+	r.Clean()
 	mirror, pushed, bundle := t.TempDir(), filepath.Join(t.TempDir(), "p.git"), filepath.Join(t.TempDir(), "b")
-	r.git("gc", "-q", "--prune=now")
-	r.git("clone", "-q", "--mirror", r.dir, mirror)
-	r.git("init", "-q", "--bare", pushed)
-	r.git("push", "-q", "--mirror", pushed)
-	r.git("bundle", "create", "-q", bundle, "--all")
-	r.git("bundle", "verify", "-q", bundle)
+	r.Git("gc", "-q", "--prune=now")
+	r.Git("clone", "-q", "--mirror", r.Dir, mirror)
+	r.Git("init", "-q", "--bare", pushed)
+	r.Git("push", "-q", "--mirror", pushed)
+	r.Git("bundle", "create", "-q", bundle, "--all")
+	r.Git("bundle", "verify", "-q", bundle)
 	for _, dir := range []string{mirror, pushed} {
-		r.git("-C", dir, "fsck", "--strict")
+		r.Git("-C", dir, "fsck", "--strict")
 		for _, id := range want {
-			r.git("-C", dir, "cat-file", "-e", id+"^{tree}")
+			r.Git("-C", dir, "cat-file", "-e", id+"^{tree}")
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestAFoldThatRacesASnapshotLosesNeither(t *testing.T) {
 		t.Error(err)
 	}
 	r.wantChain(b, jobs...)
-	r.wantClean()
+	r.Clean()
 }
 
 func TestARefThatIsNoIDIsNamedAndRepairedOnRequest(t *testing.T) {
@@ -141,12 +141,12 @@ func TestARefThatIsNoIDIsNamedAndRepairedOnRequest(t *testing.T) {
 		b := r.open()
 		first, second := r.snapshot(b, 1, many(2)), r.snapshot(b, 2, many(3))
 		r.bridge(b, first)
-		r.write(".git/"+StoreRef, text)
+		r.Write(".git/"+StoreRef, text)
 		if _, err := b.Bridge(context.Background(), second); !errors.Is(err, ErrBroken) {
 			t.Errorf("%q: %v, want ErrBroken", text, err)
 		}
 		r.rebuild(first, second)
 		r.wantChain(b, first, second)
-		r.wantClean()
+		r.Clean()
 	}
 }

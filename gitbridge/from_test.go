@@ -3,13 +3,14 @@ package gitbridge
 import (
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // An import is told from another of the same files and the same moment, and
 // git finds nothing wrong with it.
 func TestAnImportSaysWhereItComesFrom(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		b := r.open()
 		c := Commit{Tree: r.tree(map[string]string{"a": "1"}), Time: epoch, Identity: b.Identity(), From: "tallow " + alg.Sum(oid.Blob, nil).String()}
@@ -23,7 +24,7 @@ func TestAnImportSaysWhereItComesFrom(t *testing.T) {
 			}
 			r.bridge(b, Job{Snapshot: alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
 		}
-		r.wantClean()
+		r.Clean()
 		n := 0
 		for s, err := range b.Snapshots(t.Context()) {
 			if n++; err != nil || !s.Native || s.From != []string{other.From, c.From}[n-1] {

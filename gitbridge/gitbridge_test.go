@@ -2,103 +2,49 @@ package gitbridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A repo is a repository made by the git program, the oracle of these tests,
-// with a store of objects beside it.
+// A repo is a repository made by the git program, with a store of objects beside it.
 type repo struct {
-	t   *testing.T
-	dir string
-	alg oid.Algorithm
-
+	*gittest.Repo
+	alg     oid.Algorithm
 	kinds   map[oid.ID]oid.Kind // the store
 	objects map[oid.ID][]byte
 }
 
-var gitEnv = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-
 func newRepo(t *testing.T, alg oid.Algorithm) *repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
-	}
-	for _, v := range gitEnv {
-		name, value, _ := strings.Cut(v, "=")
-		t.Setenv(name, value)
-	}
-	r := &repo{t: t, dir: t.TempDir(), alg: alg, kinds: map[oid.ID]oid.Kind{}, objects: map[oid.ID][]byte{}}
-	t.Setenv("HOME", r.dir)
-	r.git("init", "-q", "-b", "main", "--object-format="+alg.String())
-	r.git("config", "gc.auto", "0")
-	r.git("config", "user.name", "A. User")
-	r.git("config", "user.email", "user@example.org")
-	return r
+	return &repo{gittest.Of(t, alg), alg, map[oid.ID]oid.Kind{}, map[oid.ID][]byte{}}
 }
 
-func (r *repo) run(args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
+func (r *repo) open() *Repo { return r.openAt(r.Dir, "") }
 
-func (r *repo) git(args ...string) string {
-	r.t.Helper()
-	out, err := r.run(args...)
-	if err != nil {
-		r.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return out
-}
+// openNoted opens the repository with a place for notes.
+func (r *repo) openNoted() *Repo { return r.openAt(r.Dir, r.Path(".git", "own")) }
 
-func (r *repo) id(s string) oid.ID {
-	r.t.Helper()
-	id, err := oid.Parse(s)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return id
-}
-
-func (r *repo) write(name, text string) {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *repo) open() *Repo {
-	r.t.Helper()
-	return r.openAt(r.dir)
-}
-
-func (r *repo) openAt(dir string) *Repo {
-	r.t.Helper()
+func (r *repo) openAt(dir, own string) *Repo {
+	r.T.Helper()
 	l, err := gitconf.Discover(dir, nil)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	repo, err := Open(l, nil)
+	repo, err := Open(l, &Options{Own: own})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	r.t.Cleanup(func() {
+	r.T.Cleanup(func() {
 		if err := repo.Close(); err != nil {
-			r.t.Error(err)
+			r.T.Error(err)
 		}
 	})
 	return repo
@@ -149,10 +95,10 @@ func (r *repo) snapshot(b *Repo, n int, files map[string]string) Job {
 }
 
 func (r *repo) bridge(b *Repo, job Job) Report {
-	r.t.Helper()
+	r.T.Helper()
 	report, err := b.Bridge(context.Background(), job)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return report
 }
@@ -160,7 +106,7 @@ func (r *repo) bridge(b *Repo, job Job) Report {
 // rebuild writes again all objects of snapshots that git lacks, and the chain
 // with them.
 func (r *repo) rebuild(jobs ...Job) {
-	r.t.Helper()
+	r.T.Helper()
 	b := r.open()
 	var ids, snapshots []oid.ID
 	commits := map[oid.ID][]byte{}
@@ -182,48 +128,33 @@ func (r *repo) rebuild(jobs ...Job) {
 		kind, p, err := r.load(id)
 		return gitodb.Payload(kind, p), err
 	}
-	release, err := b.Put(r.t.Context(), ids, source)
+	release, err := b.Put(r.T.Context(), ids, source)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	defer release()
-	if err := b.Rebuild(r.t.Context(), snapshots, nil); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// wantClean asks git whether everything is whole.
-func (r *repo) wantClean() {
-	r.t.Helper()
-	out, err := r.run("fsck", "--strict", "--full", "--no-dangling")
-	if err != nil || strings.Contains(out, "missing") || strings.Contains(out, "error") || strings.Contains(out, "warning") {
-		r.t.Errorf("fsck: %v %s", err, out)
+	if err := b.Rebuild(r.T.Context(), snapshots, nil); err != nil {
+		r.T.Fatal(err)
 	}
 }
 
 // wantChain checks that the store has these snapshots, oldest first.
 func (r *repo) wantChain(b *Repo, jobs ...Job) {
-	r.t.Helper()
+	r.T.Helper()
 	var got []oid.ID
 	for s, err := range b.Snapshots(context.Background()) {
 		if err != nil || s.Err != nil {
-			r.t.Errorf("%v, %v", err, s.Err)
+			r.T.Errorf("%v, %v", err, s.Err)
 		}
 		got = append(got, s.ID)
 	}
 	if len(got) != len(jobs) {
-		r.t.Fatalf("%d snapshots, want %d", len(got), len(jobs))
+		r.T.Fatalf("%d snapshots, want %d", len(got), len(jobs))
 	}
 	for i, j := range jobs {
 		if got[len(got)-1-i] != j.Snapshot {
-			r.t.Errorf("snapshot %d is %v, want %v", i, got[len(got)-1-i], j.Snapshot)
+			r.T.Errorf("snapshot %d is %v, want %v", i, got[len(got)-1-i], j.Snapshot)
 		}
-	}
-}
-
-func both(t *testing.T, f func(t *testing.T, alg oid.Algorithm)) {
-	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
-		t.Run(alg.String(), func(t *testing.T) { f(t, alg) })
 	}
 }
 

@@ -56,20 +56,19 @@ func (w *writer) heal() {
 	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
 	chain := sync.OnceValue(func() map[oid.ID]bool { return notes.chain(tip, w.r.Algorithm()) }) // of no use where nothing is gone
-	sizes := make(map[oid.ID]int64, len(notes.list))
+	var weight int64
 	looked := make(map[oid.ID]bool, len(notes.list))
 	for _, x := range notes.list {
 		if looked[x.id] { // the empty tree, say, is noted by each job
 			continue
 		}
 		size := w.putBack(x, chain)
-		looked[x.id] = size > 0
-		if x.kind != noteFound {
-			sizes[x.id] = size
+		if looked[x.id] = size > 0; x.kind != noteFound {
+			weight += size
 		}
 	}
 	w.owed = len(notes.list)
-	w.r.weighed.set(sizes)
+	w.r.weighed.Store(weight)
 }
 
 // putBack writes an object again if it is gone. It writes a link only if the
@@ -86,7 +85,7 @@ func (w *writer) putBack(x note, chain func() map[oid.ID]bool) int64 {
 		return size
 	}
 	if o, err := w.object(x); err == nil {
-		_ = w.db.WriteLoose(x.id, o)
+		_ = w.db.ReplaceLoose(x.id, o)
 	}
 	return 0
 }
@@ -118,15 +117,13 @@ func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
 
 // Upkeep does what a [Job] has left to it: it writes again what a collection took of
 // the objects that our ref came to need of late, and packs them when they are many.
-// It returns what our files weigh, as [Repo.Weighed] does.
-func (r *Repo) Upkeep(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) (weight int64, err error) {
+func (r *Repo) Upkeep(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) error {
 	w, err := r.writer(&Job{Load: load})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	w.heal()
-	err = w.tidy(ctx)
-	return r.Weighed(), errors.Join(err, w.close())
+	return errors.Join(w.tidy(ctx), w.close())
 }
 
 // Heal reads back the objects of ours that have files of their own, and writes

@@ -18,7 +18,7 @@ func TestASnapshotOfAsManyObjectsAsGetFilesMakesNoPack(t *testing.T) {
 	b := r.open()
 	r.bridge(b, r.snapshot(b, 1, map[string]string{"x": "x"}))
 	packs := func() int {
-		list, err := filepath.Glob(filepath.Join(r.dir, ".git/objects/pack/*.pack"))
+		list, err := filepath.Glob(r.Path(".git/objects/pack/*.pack"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestASnapshotOfAsManyObjectsAsGetFilesMakesNoPack(t *testing.T) {
 	if !met {
 		t.Errorf("no snapshot had %d objects", looseMax)
 	}
-	r.wantClean()
+	r.Clean()
 }
 
 // Many processes wait for their records behind one that has the store for long. One
@@ -87,5 +87,5 @@ func TestManyJobsWhoseRecordsComeLateHinderNoOther(t *testing.T) {
 	waiting.Wait()
 	close(release)
 	all.Wait()
-	r.wantClean()
+	r.Clean()
 }

@@ -71,7 +71,6 @@ func (w *writer) note(wrote, found []oid.ID) { w.noteLines(w.noteOf(wrote, found
 
 func (w *writer) noteOf(wrote, found []oid.ID) (p []byte) {
 	for _, id := range wrote {
-		w.r.weighed.add(w.db.MadeSize(id))
 		p = fmt.Appendf(p, "%s %s %v\n", noteWrote, w.name, id)
 	}
 	for _, id := range found {
@@ -84,7 +83,6 @@ func (w *writer) noteOf(wrote, found []oid.ID) (p []byte) {
 func (w *writer) noteLink(id oid.ID, payload []byte) { w.noteLines(w.noteOfLink(id, payload)) }
 
 func (w *writer) noteOfLink(id oid.ID, payload []byte) []byte {
-	w.r.weighed.add(w.db.MadeSize(id))
 	return fmt.Appendf(nil, "%s %s %v %x\n", noteLink, w.name, id, payload)
 }
 

@@ -19,24 +19,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// openNoted opens the repository with a place for notes.
-func (r *repo) openNoted() *Repo {
-	r.t.Helper()
-	l, err := gitconf.Discover(r.dir, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	b, err := Open(l, &Options{Own: filepath.Join(r.dir, ".git", "own")})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = b.Close() })
-	return b
-}
-
 // turns bridges snapshots that differ in one file.
 func (r *repo) turns(b *Repo, from, to int) (jobs []Job) {
-	r.t.Helper()
+	r.T.Helper()
 	for n := from; n < to; n++ {
 		jobs = append(jobs, r.snapshot(b, n, map[string]string{"a/b/c": fmt.Sprint(n)}))
 		r.bridge(b, jobs[n-from])
@@ -46,10 +31,10 @@ func (r *repo) turns(b *Repo, from, to int) (jobs []Job) {
 
 // looseFiles lists the objects that have files of their own.
 func (r *repo) looseFiles() []string {
-	r.t.Helper()
-	list, err := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "??", "*"))
+	r.T.Helper()
+	list, err := filepath.Glob(r.Path(".git", "objects", "??", "*"))
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return list
 }
@@ -72,15 +57,15 @@ func TestWhatACollectionTakesBeforeTheRefMovesComesBackAlthoughOthersPackedMeanw
 					t.Errorf("nothing was packed: %d files", n)
 				}
 			}
-			r.git("gc", "-q", "--prune=now")
+			r.Git("gc", "-q", "--prune=now")
 			return nil
 		}
 		r.bridge(b, job)
-		if out, err := r.run("cat-file", "-e", job.Snapshot.String()); err == nil {
+		if out, err := r.Try("cat-file", "-e", job.Snapshot.String()); err == nil {
 			t.Errorf("the collection took nothing: %s", out)
 		}
 		last := r.turns(r.openNoted(), 2000, 2001)
-		r.wantClean()
+		r.Clean()
 		r.wantChain(r.open(), append(append(first, job), last...)...)
 	}
 }
@@ -93,11 +78,11 @@ func TestACollectionDoesNotTakeAPackThatTheRefIsAboutToName(t *testing.T) {
 	calls := 0
 	job.Recorded = func(context.Context) error {
 		if calls++; calls == 2 { // the pack has its name, the ref is where it was
-			held, err := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "*.keep"))
+			held, err := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep"))
 			if err != nil || len(held) != 1 {
 				t.Errorf("held: %v %v", held, err)
 			}
-			r.git("gc", "-q", "--prune=now")
+			r.Git("gc", "-q", "--prune=now")
 		}
 		return nil
 	}
@@ -105,19 +90,19 @@ func TestACollectionDoesNotTakeAPackThatTheRefIsAboutToName(t *testing.T) {
 		t.Errorf("%+v after %d calls", report, calls)
 	}
 	r.turns(b, 2, 3) // the commit alone had a file of its own
-	r.wantClean()
-	if held, _ := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "*.keep")); len(held) > 0 {
+	r.Clean()
+	if held, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep")); len(held) > 0 {
 		t.Errorf("still held: %v", held)
 	}
-	r.git("gc", "-q", "--prune=now")
-	r.wantClean()
+	r.Git("gc", "-q", "--prune=now")
+	r.Clean()
 }
 
 func TestAPackWhoseHolderDiedIsReleased(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
 	r.bridge(b, r.snapshot(b, 0, many(200)))
-	packs, _ := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "*.pack"))
+	packs, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.pack"))
 	if len(packs) != 1 {
 		t.Fatal(packs)
 	}
@@ -192,8 +177,8 @@ func TestNothingIsPackedWhileGitCollects(t *testing.T) {
 	} {
 		r := newRepo(t, oid.SHA1)
 		b := r.openNoted()
-		r.write(".git/gc.pid", c.text)
-		if err := os.Chtimes(filepath.Join(r.dir, ".git", "gc.pid"), c.age, c.age); err != nil {
+		r.Write(".git/gc.pid", c.text)
+		if err := os.Chtimes(r.Path(".git", "gc.pid"), c.age, c.age); err != nil {
 			t.Fatal(err)
 		}
 		packs := 0
@@ -205,7 +190,7 @@ func TestNothingIsPackedWhileGitCollects(t *testing.T) {
 		if n := len(r.looseFiles()); (n > 400-5*packs) != c.waits || (packs > 0) != c.here || packs > 2*packsMax {
 			t.Errorf("%q: %d files, %d turns in packs of their own", c.text, n, packs)
 		}
-		r.wantClean()
+		r.Clean()
 	}
 }
 
@@ -213,17 +198,17 @@ func TestALinkThatTheChainHasNoMoreIsNotWrittenAgain(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
 	jobs := r.turns(b, 0, 5)
-	link := r.git("rev-parse", StoreRef)
+	link := r.Git("rev-parse", StoreRef)
 	if err := b.Fold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.git("gc", "-q", "--prune=now")
+	r.Git("gc", "-q", "--prune=now")
 	jobs = append(jobs, r.turns(b, 5, 6)...)
-	if out, err := r.run("cat-file", "-e", link); err == nil {
+	if out, err := r.Try("cat-file", "-e", link); err == nil {
 		t.Errorf("it was: %s", out)
 	}
 	r.wantChain(r.open(), jobs...)
-	r.wantClean()
+	r.Clean()
 }
 
 func TestNotesThatMeetARenameAreNotLost(t *testing.T) {
@@ -267,13 +252,13 @@ func TestNotesThatMeetARenameAreNotLost(t *testing.T) {
 func TestNotesOfADeadJobAreWorkedOffAfterAnHour(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
-	id := r.git("hash-object", "-w", "--stdin") // of nothing
+	id := r.Git("hash-object", "-w", "--stdin") // of nothing
 	for _, c := range []struct {
 		began time.Time
 		stay  bool
 	}{{time.Now(), true}, {time.Now().Add(-2 * time.Hour), false}} {
 		line := fmt.Sprintf("%s %s.x %s\n", noteWrote, strconv.FormatInt(c.began.Unix(), 36), id)
-		r.write(".git/own.loose", line)
+		r.Write(".git/own.loose", line)
 		w, err := b.writer(&Job{Load: r.load})
 		if err != nil {
 			t.Fatal(err)

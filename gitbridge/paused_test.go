@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -30,15 +30,15 @@ func TestAJobThatTriesAgainDuringACollectionLosesNothing(t *testing.T) {
 	job := r.snapshot(b, 3, map[string]string{"a/b/c": "3"})
 	gate := r.pausedGit()
 	gc := exec.Command("git", "gc", "-q", "--prune=now")
-	gc.Dir, gc.Env = r.dir, append(os.Environ(), "GIT_EXEC_PATH="+gate.dir)
+	gc.Dir, gc.Env = r.Dir, append(os.Environ(), "GIT_EXEC_PATH="+gate.dir)
 	var out bytes.Buffer
 	gc.Stdout, gc.Stderr = &out, &out
 	if err := gc.Start(); err != nil {
 		t.Fatal(err)
 	}
 	gate.wait(t, "reflog")
-	lock := filepath.Join(r.dir, ".git", filepath.FromSlash(StoreRef)+".lock")
-	r.write(".git/"+StoreRef+".lock", "somebody's")
+	lock := r.Path(".git", filepath.FromSlash(StoreRef)+".lock")
+	r.Write(".git/"+StoreRef+".lock", "somebody's")
 	for range 2 {
 		if _, err := b.Bridge(t.Context(), job); !errors.Is(err, gitref.ErrLocked) {
 			t.Fatalf("%v", err)
@@ -53,9 +53,9 @@ func TestAJobThatTriesAgainDuringACollectionLosesNothing(t *testing.T) {
 	gate.open(t, "repack-done")
 	err := gc.Wait()
 	t.Logf("%+v; gc: %v %s", report, err, out.String())
-	r.wantClean()
+	r.Clean()
 	r.turns(b, 4, 5)
-	r.wantClean()
+	r.Clean()
 }
 
 // Who has waited for somebody's lock file before its record was there looks once more
@@ -67,10 +67,10 @@ func TestAJobBehindALockFileLooksOnceMoreWhenItIsRecorded(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
 	r.turns(b, 0, 2)
-	lock := filepath.Join(r.dir, ".git", filepath.FromSlash(StoreRef)+".lock")
+	lock := r.Path(".git", filepath.FromSlash(StoreRef)+".lock")
 	for _, stays := range []bool{true, false} {
 		job := r.snapshot(b, map[bool]int{true: 3, false: 4}[stays], map[string]string{"a": fmt.Sprint(stays)})
-		r.write(".git/"+StoreRef+".lock", "somebody's")
+		r.Write(".git/"+StoreRef+".lock", "somebody's")
 		asked := 0
 		job.Recorded = func(context.Context) error {
 			if asked++; !stays {
@@ -88,7 +88,7 @@ func TestAJobBehindALockFileLooksOnceMoreWhenItIsRecorded(t *testing.T) {
 			t.Errorf("the lock file went: %v", err)
 		}
 	}
-	r.wantClean()
+	r.Clean()
 }
 
 // A gate is where a collection stops until it is told to go on.
@@ -97,10 +97,10 @@ type gate struct{ dir string }
 // pausedGit makes a directory of git's programs whose "git" stops before "git reflog",
 // and after "git pack-objects", until it is told to go on.
 func (r *repo) pausedGit() gate {
-	t := r.t
+	t := r.T
 	t.Helper()
 	g := gate{t.TempDir()}
-	real := r.git("--exec-path")
+	real := r.Git("--exec-path")
 	list, err := os.ReadDir(real)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	gittest.Alone()
 	os.Exit(m.Run())
 }
 
@@ -49,7 +51,7 @@ func bridgeOnce(dir, number string) error {
 	if err != nil {
 		return err
 	}
-	r := &repo{dir: dir, alg: b.Algorithm(), kinds: map[oid.ID]oid.Kind{}, objects: map[oid.ID][]byte{}}
+	r := &repo{&gittest.Repo{Dir: dir}, b.Algorithm(), map[oid.ID]oid.Kind{}, map[oid.ID][]byte{}}
 	_, err = b.Bridge(context.Background(), processJob(r, b, n))
 	return errors.Join(err, b.Close())
 }
@@ -57,11 +59,11 @@ func bridgeOnce(dir, number string) error {
 func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
 	const processes = 32
 	r := newRepo(t, oid.SHA1)
-	r.git("config", "core.fsync", "all")
+	r.Git("config", "core.fsync", "all")
 	var all []*exec.Cmd
 	for n := range processes {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "BRIDGE_DIR="+r.dir, fmt.Sprint("BRIDGE_N=", n))
+		cmd.Env = append(os.Environ(), "BRIDGE_DIR="+r.Dir, fmt.Sprint("BRIDGE_N=", n))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -86,7 +88,7 @@ func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
 			t.Errorf("snapshot %d is %d times in the chain, want once", n, found[id])
 		}
 	}
-	r.wantClean()
+	r.Clean()
 }
 
 func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
@@ -114,30 +116,30 @@ func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
 	if len(found) != snapshots {
 		t.Errorf("%d snapshots are in the chain, want %d", len(found), snapshots)
 	}
-	r.wantClean()
+	r.Clean()
 }
 
 func TestALinkedWorktreeSharesTheStore(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.git("commit", "-q", "--allow-empty", "-m", "m")
+	r.Git("commit", "-q", "--allow-empty", "-m", "m")
 	wt := filepath.Join(t.TempDir(), "wt")
-	r.git("worktree", "add", "-q", "-b", "side", wt)
-	main, side := r.open(), r.openAt(wt)
+	r.Git("worktree", "add", "-q", "-b", "side", wt)
+	main, side := r.open(), r.openAt(wt, "")
 	if h, err := side.Head(); err != nil || h.Branch != "side" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	first, second := r.snapshot(main, 1, many(3)), r.snapshot(side, 2, many(4))
 	r.bridge(main, first)
-	r.git("pack-refs", "--all", "--prune")
-	r.git("gc", "-q")
+	r.Git("pack-refs", "--all", "--prune")
+	r.Git("gc", "-q")
 	r.bridge(side, second)
 	r.wantChain(main, first, second)
-	r.wantClean()
-	r.git("symbolic-ref", "HEAD", "refs/heads/none")
+	r.Clean()
+	r.Git("symbolic-ref", "HEAD", "refs/heads/none")
 	if h, err := main.Head(); err != nil || h.Branch != "none" || !h.Commit.IsZero() || !h.Tree.IsZero() {
 		t.Errorf("unborn: %+v, %v", h, err)
 	}
-	r.git("-C", wt, "checkout", "-q", "--detach")
+	r.Git("-C", wt, "checkout", "-q", "--detach")
 	if h, err := side.Head(); err != nil || h.Branch != "" || h.Commit.IsZero() {
 		t.Errorf("detached: %+v, %v", h, err)
 	}
@@ -145,14 +147,14 @@ func TestALinkedWorktreeSharesTheStore(t *testing.T) {
 
 func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.write("f", "1")
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", "m")
-	r.write("f", "2")
-	r.git("add", "-A")
+	r.Write("f", "1")
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "m")
+	r.Write("f", "2")
+	r.Git("add", "-A")
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, hook := range []string{"reference-transaction", "pre-commit", "post-commit", "post-index-change", "pre-auto-gc", "update"} {
-		path := filepath.Join(r.dir, ".git", "hooks", hook)
+		path := r.Path(".git", "hooks", hook)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+hook+" >>'"+ran+"'\n"), 0o755)); err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +163,8 @@ func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 		t.Helper()
 		var s strings.Builder
 		for _, name := range []string{"HEAD", "index", "config", "logs/HEAD", "logs/refs/heads/main", "refs/heads/main"} {
-			p, err := os.ReadFile(filepath.Join(r.dir, ".git", name))
-			info, err2 := os.Stat(filepath.Join(r.dir, ".git", name))
+			p, err := os.ReadFile(r.Path(".git", name))
+			info, err2 := os.Stat(r.Path(".git", name))
 			if err := errors.Join(err, err2); err != nil {
 				t.Fatal(err)
 			}
@@ -190,13 +192,13 @@ func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 	if p, err := os.ReadFile(ran); err == nil {
 		t.Errorf("hooks ran: %s", p)
 	}
-	if got := r.git("for-each-ref", "--format=%(refname)"); got != "refs/heads/main\n"+StoreRef {
+	if got := r.Git("for-each-ref", "--format=%(refname)"); got != "refs/heads/main\n"+StoreRef {
 		t.Errorf("refs: %q", got)
 	}
 }
 
 func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		for name, peculiar := range map[string]func(*gitconf.Layout){
 			"reftable":          func(l *gitconf.Layout) { l.RefStorage = "reftable" },
 			"unknown extension": func(l *gitconf.Layout) { l.UnknownExtensions = []string{"x"} },
@@ -207,11 +209,11 @@ func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
 			if h, err := b.Head(); err != nil || h.Branch != "main" || !h.Commit.IsZero() {
 				t.Errorf("%s: unborn: %+v, %v", name, h, err)
 			}
-			r.git("commit", "-q", "--allow-empty", "-m", "m")
-			if h, err := b.Head(); err != nil || h.Commit.String() != r.git("rev-parse", "HEAD") {
+			r.Git("commit", "-q", "--allow-empty", "-m", "m")
+			if h, err := b.Head(); err != nil || h.Commit.String() != r.Git("rev-parse", "HEAD") {
 				t.Errorf("%s: %+v, %v", name, h, err)
 			}
-			r.git("checkout", "-q", "--detach")
+			r.Git("checkout", "-q", "--detach")
 			if h, err := b.Head(); err != nil || h.Branch != "" || h.Commit.IsZero() {
 				t.Errorf("%s: detached: %+v, %v", name, h, err)
 			}
@@ -222,7 +224,7 @@ func TestTheGitProgramServesWhereFilesDoNot(t *testing.T) {
 			}
 			r.bridge(b, first)
 			r.wantChain(b, first, second)
-			r.wantClean()
+			r.Clean()
 		}
 	})
 }

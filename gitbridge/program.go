@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

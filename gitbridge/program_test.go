@@ -56,8 +56,8 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 				t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "config"))
 				where = append(where, "--global")
 			}
-			r.git(append(where, "hook."+name+".event", "reference-transaction")...)
-			r.git(append(where, "hook."+name+".command", "echo '"+name+"' >>'"+ran+"'; exit 1")...)
+			r.Git(append(where, "hook."+name+".event", "reference-transaction")...)
+			r.Git(append(where, "hook."+name+".command", "echo '"+name+"' >>'"+ran+"'; exit 1")...)
 		}
 		t.Setenv(unknown, "1")
 		b := r.open()
@@ -74,10 +74,10 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 	}
 	// The program of this test would run them.
 	r := newRepo(t, oid.SHA1)
-	r.git("config", "hook.mine.event", "reference-transaction")
-	r.git("config", "hook.mine.command", "exit 1")
+	r.Git("config", "hook.mine.event", "reference-transaction")
+	r.Git("config", "hook.mine.command", "exit 1")
 	cmd := exec.Command(r.newer(t), "update-ref", "refs/heads/x", "HEAD")
-	if cmd.Dir = r.dir; cmd.Run() == nil {
+	if cmd.Dir = r.Dir; cmd.Run() == nil {
 		t.Error("the hook did not run where nothing stops it")
 	}
 }
@@ -87,24 +87,24 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 // circle.
 func TestABranchIsAskedOfTheProgramWhereRefsAreNotFiles(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.write("inc", "[core]\n\tautocrlf = input\n")
-	r.git("config", "includeIf.onbranch:topic/.path", filepath.Join(r.dir, "inc"))
-	r.git("commit", "-q", "--allow-empty", "-m", "m")
-	r.git("checkout", "-q", "-b", "topic/x")
+	r.Write("inc", "[core]\n\tautocrlf = input\n")
+	r.Git("config", "includeIf.onbranch:topic/.path", r.Path("inc"))
+	r.Git("commit", "-q", "--allow-empty", "-m", "m")
+	r.Git("checkout", "-q", "-b", "topic/x")
 	for _, want := range []string{"input", ""} {
 		b := r.open()
 		b.layout.RefStorage = "reftable"
-		r.write(".git/real", r.git("symbolic-ref", "-q", "HEAD"))
+		r.Write(".git/real", r.Git("symbolic-ref", "-q", "HEAD"))
 		// In such a repository the file HEAD says nothing; the program knows.
 		program := filepath.Join(t.TempDir(), "git")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\ncase \"$*\" in *symbolic-ref*) cat '"+filepath.Join(r.dir, ".git", "real")+"';; *) git \"$@\";; esac\n"), 0o755); err != nil {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\ncase \"$*\" in *symbolic-ref*) cat '"+r.Path(".git", "real")+"';; *) git \"$@\";; esac\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		head, err := os.ReadFile(filepath.Join(r.dir, ".git", "HEAD"))
+		head, err := os.ReadFile(r.Path(".git", "HEAD"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.write(".git/HEAD", "ref: refs/heads/.invalid\n")
+		r.Write(".git/HEAD", "ref: refs/heads/.invalid\n")
 		b.program = program
 		c, err := b.Config()
 		if err != nil {
@@ -113,8 +113,8 @@ func TestABranchIsAskedOfTheProgramWhereRefsAreNotFiles(t *testing.T) {
 		if got, _ := c.String("core.autocrlf"); got != want {
 			t.Errorf("core.autocrlf is %q, want %q", got, want)
 		}
-		r.write(".git/HEAD", string(head))
-		r.git("checkout", "-q", "-B", "other")
+		r.Write(".git/HEAD", string(head))
+		r.Git("checkout", "-q", "-B", "other")
 	}
 }
 
@@ -147,13 +147,13 @@ func TestWhatGitWouldNotSeeIsNotSaidToBeInGit(t *testing.T) {
 			return r.open()
 		},
 		"extensions.compatObjectFormat = sha256": func(r *repo) *Repo {
-			r.git("config", "core.repositoryFormatVersion", "1")
-			r.git("config", "extensions.compatObjectFormat", "sha256")
+			r.Git("config", "core.repositoryFormatVersion", "1")
+			r.Git("config", "extensions.compatObjectFormat", "sha256")
 			return r.open()
 		},
 		"refstorage": func(r *repo) *Repo { // this git does not know it, and refuses
-			r.git("config", "core.repositoryFormatVersion", "1")
-			r.git("config", "extensions.refStorage", "files:///tmp/elsewhere")
+			r.Git("config", "core.repositoryFormatVersion", "1")
+			r.Git("config", "extensions.refStorage", "files:///tmp/elsewhere")
 			return r.open()
 		},
 	} {
@@ -165,7 +165,7 @@ func TestWhatGitWouldNotSeeIsNotSaidToBeInGit(t *testing.T) {
 			if !errors.Is(err, ErrUnsupportedRepository) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want ErrUnsupportedRepository and why", err)
 			}
-			if found, _ := filepath.Glob(filepath.Join(r.dir, ".git", "refs", "pi-rewind", "*")); len(found) > 0 {
+			if found, _ := filepath.Glob(r.Path(".git", "refs", "pi-rewind", "*")); len(found) > 0 {
 				t.Errorf("written: %q", found)
 			}
 		})

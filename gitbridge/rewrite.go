@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

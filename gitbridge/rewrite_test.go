@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 func TestARewriteDropsWhatItIsToldAndKeepsTheRest(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		b := r.open()
 		var jobs []Job
@@ -28,14 +28,14 @@ func TestARewriteDropsWhatItIsToldAndKeepsTheRest(t *testing.T) {
 			t.Fatalf("%v, %v", dropped, err)
 		}
 		r.wantChain(b, jobs[0], jobs[2], jobs[3], jobs[5])
-		r.git("gc", "-q", "--prune=now")
-		r.wantClean()
-		if out, err := r.run("cat-file", "-e", jobs[1].Snapshot.String()); err == nil {
+		r.Git("gc", "-q", "--prune=now")
+		r.Clean()
+		if out, err := r.Try("cat-file", "-e", jobs[1].Snapshot.String()); err == nil {
 			t.Errorf("the dropped snapshot is still there: %s", out)
 		}
-		tip := r.git("rev-parse", StoreRef)
+		tip := r.Git("rev-parse", StoreRef)
 		for _, keep := range []func(StoreSnapshot) bool{keep, func(StoreSnapshot) bool { return false }} {
-			if dropped, err := b.Rewrite(context.Background(), keep); err != nil || dropped != nil || r.git("rev-parse", StoreRef) != tip {
+			if dropped, err := b.Rewrite(context.Background(), keep); err != nil || dropped != nil || r.Git("rev-parse", StoreRef) != tip {
 				t.Errorf("%v, %v", dropped, err)
 			}
 		}
@@ -83,13 +83,13 @@ func TestASnapshotThatRacesARewriteIsWhole(t *testing.T) {
 			if _, err := r.open().Rewrite(context.Background(), func(s StoreSnapshot) bool { return s.ID == zero.Snapshot }); err != nil {
 				t.Error(err)
 			}
-			r.git("gc", "-q", "--prune=now")
+			r.Git("gc", "-q", "--prune=now")
 		}
 		return load(id)
 	}
 	r.bridge(b, second)
 	r.wantChain(b, zero, second)
-	r.wantClean()
+	r.Clean()
 }
 
 func TestABrokenStoreIsNamedAndRepairedOnRequest(t *testing.T) {
@@ -100,7 +100,7 @@ func TestABrokenStoreIsNamedAndRepairedOnRequest(t *testing.T) {
 	report := r.bridge(b, second)
 	empty := func(id oid.ID) { // as a loss of power leaves it
 		t.Helper()
-		path := filepath.Join(r.dir, ".git", "objects", id.String()[:2], id.String()[2:])
+		path := r.Path(".git", "objects", id.String()[:2], id.String()[2:])
 		if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o444)); err != nil {
 			t.Fatal(err)
 		}
@@ -116,11 +116,11 @@ func TestABrokenStoreIsNamedAndRepairedOnRequest(t *testing.T) {
 		t.Errorf("%v, want ErrBroken", err)
 	}
 	r.rebuild(first, second, third)
-	tip := r.git("rev-parse", StoreRef)
+	tip := r.Git("rev-parse", StoreRef)
 	r.rebuild(first, second, third)
-	if now := r.git("rev-parse", StoreRef); now != tip {
+	if now := r.Git("rev-parse", StoreRef); now != tip {
 		t.Errorf("a whole chain was made anew: %s, then %s", tip, now)
 	}
 	r.wantChain(b, first, second, third)
-	r.git("rev-list", "--objects", StoreRef)
+	r.Git("rev-list", "--objects", StoreRef)
 }

@@ -14,29 +14,29 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // collects has git collect from now on, as other programs see it, and returns what
 // makes it end.
 func (r *repo) collects() (end func()) {
-	r.t.Helper()
+	r.T.Helper()
 	host, err := os.Hostname()
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	r.write(".git/gc.pid", fmt.Sprintf("%d %s", os.Getpid(), host))
+	r.Write(".git/gc.pid", fmt.Sprintf("%d %s", os.Getpid(), host))
 	return func() {
-		if err := os.Remove(filepath.Join(r.dir, ".git", "gc.pid")); err != nil {
-			r.t.Error(err)
+		if err := os.Remove(r.Path(".git", "gc.pid")); err != nil {
+			r.T.Error(err)
 		}
 	}
 }
 
 // unnamed are the files of objects that a collection would remove now.
 func (r *repo) unnamed() (files []string) {
-	r.t.Helper()
+	r.T.Helper()
 	for _, path := range r.looseFiles() {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 		if !slices.Contains(r.reachable(), id) {
@@ -47,8 +47,8 @@ func (r *repo) unnamed() (files []string) {
 }
 
 func (r *repo) reachable() []string {
-	r.t.Helper()
-	return strings.Fields(r.git("rev-list", "--objects", "--no-object-names", "--all"))
+	r.T.Helper()
+	return strings.Fields(r.Git("rev-list", "--objects", "--no-object-names", "--all"))
 }
 
 // A collection looks what the refs name, and removes later what they did not. A turn that
@@ -88,15 +88,15 @@ func TestACollectionThatLooksBeforeTheRefMovesAndRemovesAfterwardsTakesNothing(t
 					t.Error(err)
 				}
 			}
-			if r.wantClean(); begins == "before" && !report.Packed {
+			if r.Clean(); begins == "before" && !report.Packed {
 				t.Errorf("%v: not in a pack: %+v", alg, report)
 			}
 			end()
-			r.git("gc", "-q", "--prune=now") // nothing is held any more
+			r.Git("gc", "-q", "--prune=now") // nothing is held any more
 			more := r.turns(b, 3, 5)
-			r.wantClean()
+			r.Clean()
 			r.wantChain(b, append(jobs, more...)...)
-			if held, _ := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "*.keep")); len(held) > 0 {
+			if held, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep")); len(held) > 0 {
 				t.Errorf("still held: %v", held)
 			}
 		}
@@ -112,15 +112,15 @@ func TestATurnBesideNoCollectionMakesNoPack(t *testing.T) {
 			t.Errorf("turn %d: %+v", n, report)
 		}
 	}
-	if packs, _ := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "*")); len(packs) > 0 {
+	if packs, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*")); len(packs) > 0 {
 		t.Errorf("%v", packs)
 	}
 }
 
 func (r *repo) packFiles(pattern string) []string {
-	list, err := filepath.Glob(filepath.Join(r.dir, ".git/objects/pack", pattern))
+	list, err := filepath.Glob(r.Path(".git/objects/pack", pattern))
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return list
 }
@@ -160,7 +160,7 @@ func TestARepositoryOfUnknownFormGetsNoPackOfOurs(t *testing.T) {
 	jobs := r.turns(known, 0, 2)
 	l := *known.layout
 	l.UnknownExtensions = []string{"somethingnew"}
-	b, err := Open(&l, &Options{Own: filepath.Join(r.dir, ".git", "own")})
+	b, err := Open(&l, &Options{Own: r.Path(".git", "own")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAPackThatCannotBeWrittenKeepsNoSnapshotFromGit(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
 	r.turns(b, 0, 2)
-	pack := filepath.Join(r.dir, ".git/objects/pack")
+	pack := r.Path(".git/objects/pack")
 	if err := errors.Join(os.RemoveAll(pack), os.WriteFile(pack, nil, 0o444)); err != nil {
 		t.Fatal(err)
 	}

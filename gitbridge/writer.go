@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -114,7 +114,7 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return w.db.WriteLooseAll(ids, source)
+		return w.db.WriteLoose(ids, source)
 	})
 }
 

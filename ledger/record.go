@@ -11,9 +11,6 @@ import (
 // recordVersion is the only version of the records that exists.
 const recordVersion = 2
 
-// recordBytesMax bounds the data of one record: room for 200,000 bindings.
-const recordBytesMax = 16 << 20
-
 // ErrRecord is reported for data that is no valid record of its kind.
 var ErrRecord = errors.New("not a valid rewind record")
 

@@ -223,7 +223,7 @@ func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 	w.must(err)
 	recorded := map[int]bool{}
 	for range times(15) {
-		r, err := e.Restore(t.Context(), s.ID, nil)
+		r, err := e.Do(t.Context(), engine.Op{To: s.ID})
 		w.must(err)
 		if r.Undo.IsZero() {
 			continue
@@ -293,8 +293,8 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 		}
 		s, err := e.Resolve(t.Context(), id)
 		w.must(err)
-		_, _ = e.Restore(t.Context(), s.ID, nil)
-		_, _ = e.Undo(t.Context())
+		_, _ = e.Do(t.Context(), engine.Op{To: s.ID})
+		_, _ = e.Do(t.Context(), engine.Op{Verb: engine.Undo})
 		if d := differences(pictureOf(t, w.outside, nil), before); d != "" {
 			t.Fatalf("something outside has changed:\n%s", d)
 		}

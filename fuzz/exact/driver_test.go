@@ -75,19 +75,19 @@ func (d throughEngine) restore(w *world, id string, paths ...string) outcome {
 	if err != nil {
 		w.Fatalf("resolve %s: %v", id, err)
 	}
-	r, err := e.Restore(context.Background(), s.ID, &engine.RestoreOptions{Paths: paths})
+	r, err := e.Do(context.Background(), engine.Op{To: s.ID, Paths: paths})
 	return d.outcome(w, "restore", r, err)
 }
 
 func (d throughEngine) undo(w *world) outcome {
 	w.Helper()
-	r, err := d.open(w).Undo(context.Background())
+	r, err := d.open(w).Do(context.Background(), engine.Op{Verb: engine.Undo})
 	return d.outcome(w, "undo", r, err)
 }
 
 func (d throughEngine) redo(w *world) outcome {
 	w.Helper()
-	r, err := d.open(w).Redo(context.Background())
+	r, err := d.open(w).Do(context.Background(), engine.Op{Verb: engine.Redo})
 	return d.outcome(w, "redo", r, err)
 }
 

@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-func TestEverySystemsCheckpointsAreRead(t *testing.T) { both(t, testEverySystem) }
+func TestEverySystemsCheckpointsAreRead(t *testing.T) { gittest.Both(t, testEverySystem) }
 
 func testEverySystem(t *testing.T, alg oid.Algorithm) {
 	r := newRepo(t, alg)
-	r.write("new", "two\n")
+	r.Write("new", "two\n")
 	r.hook()
-	head, tree := r.git("rev-parse", "HEAD"), r.freshTree()
+	head, tree := r.Git("rev-parse", "HEAD"), r.freshTree()
 	turn := "turn-" + session + "-7-1772600767089"
 	r.piRewind(turn, "toolName write\ndescription fix the parser\n", "new")
 	r.checkpointPi(session + "-turn-3-1772600767089")
@@ -29,7 +30,7 @@ func testEverySystem(t *testing.T, alg oid.Algorithm) {
 	r.commit(sharedPrefix+"checkpoint-resume-"+session+"-1772600767089", tree, "rewind backup\n")
 	r.commit(sharedPrefix+"before-restore-1772600767089", tree, "rewind backup\n")
 	r.commit("refs/tallow/rewind/s1/turn-4", tree, "tallow rewind: turn 4\n", head)
-	r.git("update-ref", "refs/tallow/rewind/s1/turn-5", head)
+	r.Git("update-ref", "refs/tallow/rewind/s1/turn-5", head)
 	r.commit("refs/checkpoints/feature/x/12", r.copiedTree(), "checkpoint:1772600767:before:a:b.go\n", head)
 	r.commit(sharedPrefix+"main/20260304-050607.089", tree, "whatever\n")
 
@@ -64,7 +65,7 @@ not JSON "rewind-snapshot"
 	for _, w := range want {
 		wantCheckpoint(t, got[w.Ref], w)
 	}
-	if c := got[sharedPrefix+turn]; c.Head != r.id("HEAD") || c.Index != r.id("HEAD^{tree}") || !c.Time.Equal(at) || c.Tree.String() != tree || c.Identity != "pi-rewind <rewind@pi>" {
+	if c := got[sharedPrefix+turn]; c.Head != r.ID("HEAD") || c.Index != r.ID("HEAD^{tree}") || !c.Time.Equal(at) || c.Tree.String() != tree || c.Identity != "pi-rewind <rewind@pi>" {
 		t.Errorf("pi-rewind: %+v", c)
 	}
 	if r.refs() != before {
@@ -109,7 +110,7 @@ func TestADescriptionForgesNoMetadata(t *testing.T) {
 	r.piRewind("turn-x-1-1", "description please\nbranch evil\nhead "+zeros+"\nindex-tree "+other+"\nworktree-tree "+other+
 		"\ncreated 1999-01-01T00:00:00.000Z\nuntracked []\nlargeFiles []\nlargeDirs []\nsessionId evil\n\nthanks\n")
 	c := r.all(nil)[sharedPrefix+"turn-x-1-1"]
-	if c.Err != nil || c.Branch != "main" || c.Head != r.id("HEAD") || c.Session != session || c.Tree != r.id("HEAD^{tree}") || c.Time.Year() != 2026 {
+	if c.Err != nil || c.Branch != "main" || c.Head != r.ID("HEAD") || c.Session != session || c.Tree != r.ID("HEAD^{tree}") || c.Time.Year() != 2026 {
 		t.Errorf("forged: %+v", c)
 	}
 	if !strings.HasPrefix(c.Label, "please branch evil head "+zeros) || !strings.HasSuffix(c.Label, "thanks") {
@@ -122,30 +123,30 @@ func TestHostileRefsAreNamedAndTheRestIsRead(t *testing.T) {
 	tree := r.freshTree()
 	good := sharedPrefix + "checkpoint-1772600767089"
 	r.commit(good, tree, "rewind backup\n")
-	r.git("tag", "-a", "-m", "a tag", "v1")
+	r.Git("tag", "-a", "-m", "a tag", "v1")
 	put := func(name, text string) {
-		r.write(".git/"+name, text+"\n")
+		r.Write(".git/"+name, text+"\n")
 	}
 	gone := strings.Repeat("ab", 20)
 	put(sharedPrefix+"tree", tree)
-	put(sharedPrefix+"tag", r.git("rev-parse", "v1"))
+	put(sharedPrefix+"tag", r.Git("rev-parse", "v1"))
 	put(sharedPrefix+"gone", gone)
 	put(sharedPrefix+"nothing", "ref: refs/heads/nowhere")
 	put(sharedPrefix+"half", "abcdef")
 	put(sharedPrefix+"empty", "")
 	put(sharedPrefix+"loop", "ref: "+sharedPrefix+"loop")
-	put("refs/tallow/rewind/s/turn-x", r.git("rev-parse", "HEAD"))
-	put("refs/tallow/rewind/a/b/turn-1", r.git("rev-parse", "HEAD"))
-	put("refs/checkpoints/main/1", r.git("rev-parse", "HEAD"))
-	put("refs/checkpoints/main/über\U0001F600", r.git("rev-parse", "HEAD"))
-	put("refs/checkpoints/main/odd name", r.git("rev-parse", "HEAD")) // git ignores it
+	put("refs/tallow/rewind/s/turn-x", r.Git("rev-parse", "HEAD"))
+	put("refs/tallow/rewind/a/b/turn-1", r.Git("rev-parse", "HEAD"))
+	put("refs/checkpoints/main/1", r.Git("rev-parse", "HEAD"))
+	put("refs/checkpoints/main/über\U0001F600", r.Git("rev-parse", "HEAD"))
+	put("refs/checkpoints/main/odd name", r.Git("rev-parse", "HEAD")) // git ignores it
 	r.commit(sharedPrefix+"cut", tree, "pi-rewind:cut\nsessionId x\n")
 	r.commit(sharedPrefix+"other-tree", tree, "pi-rewind:x\nsessionId "+session+"\ntrigger turn\nturn 1\nbranch main\nhead "+gone+"\nindex-tree "+gone+"\nworktree-tree "+gone+"\ncreated x\nuntracked []\nlargeFiles []\nlargeDirs []")
 	r.commit(sharedPrefix+"no-json", tree, "checkpoint:x\nsessionId "+session+"\nturn 1\nhead "+gone+"\nindex-tree "+gone+"\nworktree-tree "+tree+"\ncreated x\nuntracked {\nlargeFiles []\nlargeDirs []")
-	r.commit(sharedPrefix+"stash/1", tree, "WIP on main: x", "HEAD", r.git("commit-tree", tree, "-m", "index on main"))
+	r.commit(sharedPrefix+"stash/1", tree, "WIP on main: x", "HEAD", r.Git("commit-tree", tree, "-m", "index on main"))
 	r.loseTree(sharedPrefix + "lost-tree")
 
-	got := r.all(&Options{Session: func(string) string { return r.dir }})
+	got := r.all(&Options{Session: func(string) string { return r.Dir }})
 	if c := got[good]; c.Err != nil || c.Kind != HookV1 {
 		t.Errorf("the good one: %+v", c)
 	}
@@ -177,8 +178,8 @@ func TestHostileRefsAreNamedAndTheRestIsRead(t *testing.T) {
 
 // loseTree makes a checkpoint and lets git lose its tree.
 func (r *repo) loseTree(ref string) {
-	r.t.Helper()
-	r.write("lost", "lost\n")
+	r.T.Helper()
+	r.Write("lost", "lost\n")
 	tree := r.freshTree()
 	r.remove("lost")
 	r.commit(ref, tree, "rewind backup\n")
@@ -189,7 +190,7 @@ func TestABrokenStoreHidesNothingElse(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	r.hook()
 	r.commit(sharedPrefix+"checkpoint-1772600767089", r.freshTree(), "rewind backup\n")
-	r.write(".git/"+gitbridge.StoreRef, strings.Repeat("cd", 20)+"\n")
+	r.Write(".git/"+gitbridge.StoreRef, strings.Repeat("cd", 20)+"\n")
 	got := r.all(nil)
 	if c := got[gitbridge.StoreRef]; c.Err == nil {
 		t.Error("the broken store has no error")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 

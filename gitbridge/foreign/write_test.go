@@ -13,7 +13,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
-	"github.com/seed-82afce7a/rewind/gitbridge/gitref"
+	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -22,63 +23,54 @@ var moment = time.UnixMilli(1772600767089).In(time.FixedZone("", 3600))
 // scene makes a worktree with a staged, a changed and an untracked file, writes
 // its checkpoint, and changes everything. It returns what was there before.
 func (r *repo) scene(kind Kind) (ref string, was map[string]string) {
-	r.t.Helper()
-	r.write("staged", "s\n")
-	r.git("add", "staged")
-	r.write("tracked", "two\n")
-	r.write("dir/untracked", "u\n")
-	r.write("build/left", "not in it\n")
-	r.git("rm", "-q", "--cached", "staged") // and again, so that the index has it alone
-	r.git("add", "staged")
+	r.T.Helper()
+	r.Write("staged", "s\n")
+	r.Git("add", "staged")
+	r.Write("tracked", "two\n")
+	r.Write("dir/untracked", "u\n")
+	r.Write("build/left", "not in it\n")
+	r.Git("rm", "-q", "--cached", "staged") // and again, so that the index has it alone
+	r.Git("add", "staged")
 	was = r.files()
-	s := Snapshot{Tree: r.treeOf(r.freshTree()), Time: moment, Session: session, Entry: "a1b2", Label: "fix\nbranch evil\r\nit", Turn: 2, Index: r.index(), Left: []string{"left.bin"}}
+	s := Snapshot{Tree: r.Parse(r.freshTree()), Time: moment, Session: session, Entry: "a1b2", Label: "fix\nbranch evil\r\nit", Turn: 2, Index: r.index(), Left: []string{"left.bin"}}
 	ref, err := Write(context.Background(), r.open(), kind, s)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	r.write("tracked", "three\n")
-	r.write("later", "l\n")
+	r.Write("tracked", "three\n")
+	r.Write("later", "l\n")
 	r.remove("dir/untracked")
 	return ref, was
 }
 
-func (r *repo) treeOf(text string) oid.ID {
-	r.t.Helper()
-	id, err := oid.Parse(text)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return id
-}
-
 func (r *repo) message(ref string) string {
-	_, message, _ := strings.Cut(r.git("cat-file", "commit", ref), "\n\n")
+	_, message, _ := strings.Cut(r.Git("cat-file", "commit", ref), "\n\n")
 	return message
 }
 
 // TestPeersRestoreWhatWeWrite runs the commands by which each system restores.
-func TestPeersRestoreWhatWeWrite(t *testing.T) { both(t, testPeersRestore) }
+func TestPeersRestoreWhatWeWrite(t *testing.T) { gittest.Both(t, testPeersRestore) }
 
 func testPeersRestore(t *testing.T, alg oid.Algorithm) {
 	restores := map[Kind]func(r *repo, ref string){
 		HookV1: func(r *repo, ref string) { // an overlay: it deletes nothing
-			r.git("checkout", ref, "--", ".")
+			r.Git("checkout", ref, "--", ".")
 			r.remove("later")
 		},
 		PiRewind:     (*repo).restorePi,
 		CheckpointPi: (*repo).restorePi,
 		Tallow: func(r *repo, ref string) {
-			r.git("checkout", ref, "--", ".")
-			inTree := strings.Fields(r.git("ls-tree", "-r", "--name-only", ref))
-			for _, name := range strings.Fields(r.git("ls-files", "-co", "--exclude-standard")) {
-				if !contains(inTree, name) {
+			r.Git("checkout", ref, "--", ".")
+			inTree := strings.Fields(r.Git("ls-tree", "-r", "--name-only", ref))
+			for _, name := range strings.Fields(r.Git("ls-files", "-co", "--exclude-standard")) {
+				if !slices.Contains(inTree, name) {
 					r.remove(name)
 				}
 			}
 		},
 		CheckpointSh: func(r *repo, ref string) {
-			r.git("checkout", r.git("rev-parse", ref), "--", ".")
-			r.git("clean", "-fdq", "-e", ".claude/")
+			r.Git("checkout", r.Git("rev-parse", ref), "--", ".")
+			r.Git("clean", "-fdq", "-e", ".claude/")
 		},
 	}
 	refs := map[Kind]string{
@@ -99,22 +91,13 @@ func testPeersRestore(t *testing.T, alg oid.Algorithm) {
 			if !ok || c.Err != nil || c.Kind != kind {
 				t.Fatalf("read back: %v %+v", ok, c)
 			}
-			if out, err := r.run("", nil, "fsck", "--strict", "--full"); err != nil || strings.Contains(out, "missing") {
+			if out, err := r.Try("fsck", "--strict", "--full"); err != nil || strings.Contains(out, "missing") {
 				t.Errorf("fsck: %v %s", err, out)
 			}
 			restore(r, ref)
 			r.wantFiles(was)
 		})
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 // field reads metadata as pi-rewind does: the first line of a name.
@@ -124,25 +107,25 @@ func (r *repo) field(ref, key string) string {
 			return strings.TrimSuffix(v, "\n")
 		}
 	}
-	r.t.Errorf("%s has no %s", ref, key)
+	r.T.Errorf("%s has no %s", ref, key)
 	return ""
 }
 
 // restorePi is what pi-rewind and checkpoint-pi do.
 func (r *repo) restorePi(ref string) {
 	restorePiFiles(r, ref)
-	r.git("read-tree", "--reset", r.field(ref, "index-tree"))
-	if got := r.git("diff", "--cached", "--name-only"); got != "staged" {
-		r.t.Errorf("in the index: %q, want staged", got)
+	r.Git("read-tree", "--reset", r.field(ref, "index-tree"))
+	if got := r.Git("diff", "--cached", "--name-only"); got != "staged" {
+		r.T.Errorf("in the index: %q, want staged", got)
 	}
 }
 
 func restorePiFiles(r *repo, ref string) {
-	r.git("reset", "-q", "--hard", r.field(ref, "head"))
-	r.git("read-tree", "--reset", "-u", r.field(ref, "worktree-tree"))
-	for _, name := range strings.Fields(r.git("ls-files", "--others", "--exclude-standard")) {
+	r.Git("reset", "-q", "--hard", r.field(ref, "head"))
+	r.Git("read-tree", "--reset", "-u", r.field(ref, "worktree-tree"))
+	for _, name := range strings.Fields(r.Git("ls-files", "--others", "--exclude-standard")) {
 		if !strings.Contains(r.field(ref, "untracked"), `"`+name+`"`) && !r.inLargeDir(ref, name) {
-			r.git("clean", "-fq", "--", name)
+			r.Git("clean", "-fq", "--", name)
 		}
 	}
 }
@@ -151,7 +134,7 @@ func restorePiFiles(r *repo, ref string) {
 func (r *repo) inLargeDir(ref, name string) bool {
 	var dirs []string
 	if err := json.Unmarshal([]byte(r.field(ref, "largeDirs")), &dirs); err != nil {
-		r.t.Error(err)
+		r.T.Error(err)
 	}
 	return slices.ContainsFunc(dirs, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
 }
@@ -159,16 +142,16 @@ func (r *repo) inLargeDir(ref, name string) bool {
 func TestPiRewindKeepsWhatLiesInADirectoryThatWasLeftOut(t *testing.T) {
 	for _, kind := range []Kind{PiRewind, CheckpointPi} {
 		r := newRepo(t, oid.SHA1)
-		r.write("kept", "k\n")
-		s := Snapshot{Tree: r.treeOf(r.freshTree()), Time: moment, Session: session, Index: r.index(), Left: []string{"data"}}
+		r.Write("kept", "k\n")
+		s := Snapshot{Tree: r.Parse(r.freshTree()), Time: moment, Session: session, Index: r.index(), Left: []string{"data"}}
 		ref, err := Write(context.Background(), r.open(), kind, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.write("data/below/one", "1\n")
-		r.write("database", "made since\n")
+		r.Write("data/below/one", "1\n")
+		r.Write("database", "made since\n")
 		restorePiFiles(r, ref)
-		if got := strings.Join(strings.Fields(r.git("ls-files", "--others")), " "); !strings.Contains(got, "data/below/one") || strings.Contains(got, "database") {
+		if got := strings.Join(strings.Fields(r.Git("ls-files", "--others")), " "); !strings.Contains(got, "data/below/one") || strings.Contains(got, "database") {
 			t.Errorf("%s: %s is left", kind, got)
 		}
 	}
@@ -183,9 +166,9 @@ trigger turn
 turn 2
 description fix branch evil it
 branch main
-head ` + r.git("rev-parse", "HEAD") + `
-index-tree ` + r.git("write-tree") + `
-worktree-tree ` + r.git("rev-parse", ref+"^{tree}") + `
+head ` + r.Git("rev-parse", "HEAD") + `
+index-tree ` + r.Git("write-tree") + `
+worktree-tree ` + r.Git("rev-parse", ref+"^{tree}") + `
 created 2026-03-04T05:06:07.089Z
 untracked ["build/left","dir/untracked","left.bin"]
 largeFiles []
@@ -193,14 +176,14 @@ largeDirs ["left.bin"]`
 	if got := r.message(ref); got != want {
 		t.Errorf("message\n%s\nwant\n%s", got, want)
 	}
-	if got := r.git("log", "-1", "--format=%an <%ae> %cn <%ce> %P %ct", ref); got != "pi-rewind <rewind@pi> pi-rewind <rewind@pi>  1772600767" {
+	if got := r.Git("log", "-1", "--format=%an <%ae> %cn <%ce> %P %ct", ref); got != "pi-rewind <rewind@pi> pi-rewind <rewind@pi>  1772600767" {
 		t.Errorf("commit %q", got)
 	}
 }
 
 func TestNothingThatExistsIsReplaced(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	tree := r.treeOf(r.freshTree())
+	tree := r.Parse(r.freshTree())
 	repo := r.open()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -232,9 +215,9 @@ func TestNothingThatExistsIsReplaced(t *testing.T) {
 func TestNumbersGoOnAfterTheHighest(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	for _, ref := range []string{"3", "9", "20/1"} { // the last belongs to a branch main/20
-		r.git("update-ref", "refs/checkpoints/main/"+ref, "HEAD")
+		r.Git("update-ref", "refs/checkpoints/main/"+ref, "HEAD")
 	}
-	ref, err := Write(context.Background(), r.open(), CheckpointSh, Snapshot{Tree: r.treeOf(r.freshTree()), Time: moment})
+	ref, err := Write(context.Background(), r.open(), CheckpointSh, Snapshot{Tree: r.Parse(r.freshTree()), Time: moment})
 	if err != nil || ref != "refs/checkpoints/main/21" {
 		t.Errorf("%s, %v", ref, err)
 	}
@@ -242,16 +225,16 @@ func TestNumbersGoOnAfterTheHighest(t *testing.T) {
 
 func TestWhatALayoutCannotHoldIsRefused(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	tree := r.treeOf(r.freshTree())
+	tree := r.Parse(r.freshTree())
 	write := func(kind Kind, s Snapshot) error {
 		s.Tree, s.Time = tree, moment
 		_, err := Write(context.Background(), r.open(), kind, s)
 		return err
 	}
-	r.git("update-ref", "refs/checkpoints/rel/1", "HEAD")
-	r.git("update-ref", "refs/tallow/rewind", "HEAD")
+	r.Git("update-ref", "refs/checkpoints/rel/1", "HEAD")
+	r.Git("update-ref", "refs/tallow/rewind", "HEAD")
 	before := r.refs()
-	r.git("checkout", "-q", "-b", "rel/1")
+	r.Git("checkout", "-q", "-b", "rel/1")
 	for name, c := range map[string]struct{ err, want error }{
 		"directory and file":     {write(CheckpointSh, Snapshot{}), gitref.ErrConflict},
 		"file and directory":     {write(Tallow, Snapshot{Session: "s"}), gitref.ErrConflict},
@@ -265,39 +248,39 @@ func TestWhatALayoutCannotHoldIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.err, c.want)
 		}
 	}
-	r.git("checkout", "-q", "--detach")
+	r.Git("checkout", "-q", "--detach")
 	if err := write(CheckpointSh, Snapshot{}); !errors.Is(err, ErrCannotWrite) {
 		t.Errorf("detached: %v", err)
 	}
-	r.git("checkout", "-q", "--orphan", "fresh")
+	r.Git("checkout", "-q", "--orphan", "fresh")
 	if err := write(CheckpointSh, Snapshot{}); !errors.Is(err, ErrCannotWrite) {
 		t.Errorf("no commit: %v", err)
 	}
 	if err := write(PiRewind, Snapshot{Session: session, Trigger: "undo"}); err != nil {
 		t.Errorf("pi-rewind without a commit: %v", err)
 	}
-	r.git("update-ref", "-d", sharedPrefix+"before-restore-"+session+"-1772600767089")
-	r.git("symbolic-ref", "HEAD", "refs/heads/main")
-	r.git("branch", "-D", "-q", "rel/1")
+	r.Git("update-ref", "-d", sharedPrefix+"before-restore-"+session+"-1772600767089")
+	r.Git("symbolic-ref", "HEAD", "refs/heads/main")
+	r.Git("branch", "-D", "-q", "rel/1")
 	if now := r.refs(); now != before {
 		t.Errorf("refs\n%s\nwere\n%s", now, before)
 	}
 }
 
-func TestAnIndexIsWrittenAsGitWritesIt(t *testing.T) { both(t, testIndexTree) }
+func TestAnIndexIsWrittenAsGitWritesIt(t *testing.T) { gittest.Both(t, testIndexTree) }
 
 func testIndexTree(t *testing.T, alg oid.Algorithm) {
 	r := newRepo(t, alg)
-	r.write("a/b/c", "1\n")
-	r.write("a.b", "1\n")
-	r.write("only/meant", "1\n")
-	r.git("add", "a", "a.b")
-	r.git("add", "-N", "only")
+	r.Write("a/b/c", "1\n")
+	r.Write("a.b", "1\n")
+	r.Write("only/meant", "1\n")
+	r.Git("add", "a", "a.b")
+	r.Git("add", "-N", "only")
 	x, err := newIndexTree(r.open(), r.index())
-	if err != nil || x.tree.String() != r.git("write-tree") {
-		t.Errorf("%v, %v, want %s", x.tree, err, r.git("write-tree"))
+	if err != nil || x.tree.String() != r.Git("write-tree") {
+		t.Errorf("%v, %v, want %s", x.tree, err, r.Git("write-tree"))
 	}
-	r.gitWith("0 "+strings.Repeat("0", 2*alg.Size())+"\ta.b\n100644 "+r.git("hash-object", "-w", "a.b")+" 1\ta.b\n", nil, "update-index", "--index-info")
+	r.Give("0 "+strings.Repeat("0", 2*alg.Size())+"\ta.b\n100644 "+r.Git("hash-object", "-w", "a.b")+" 1\ta.b\n", "update-index", "--index-info")
 	if _, err := newIndexTree(r.open(), r.index()); !errors.Is(err, ErrCannotWrite) || !strings.Contains(err.Error(), "a.b") {
 		t.Errorf("unmerged: %v", err)
 	}
@@ -308,11 +291,11 @@ func testIndexTree(t *testing.T, alg oid.Algorithm) {
 
 func TestATreeThatGitLacksIsNotWritten(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	_, err := Write(context.Background(), r.open(), HookV1, Snapshot{Tree: r.treeOf(strings.Repeat("ab", 20)), Time: moment})
+	_, err := Write(context.Background(), r.open(), HookV1, Snapshot{Tree: r.Parse(strings.Repeat("ab", 20)), Time: moment})
 	if !errors.Is(err, gitbridge.ErrMissing) {
 		t.Error(err)
 	}
-	if _, err := filepath.Glob(filepath.Join(r.dir, ".git", sharedPrefix, "*")); err != nil {
+	if _, err := filepath.Glob(r.Path(".git", sharedPrefix, "*")); err != nil {
 		t.Error(err)
 	}
 }
@@ -322,7 +305,7 @@ func TestTheProgramWritesWhereItMust(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	tree := r.freshTree()
 	r.commit(sharedPrefix+"checkpoint-1772600767089", tree, "rewind backup\n")
-	l, err := gitconf.Discover(r.dir, nil)
+	l, err := gitconf.Discover(r.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +315,7 @@ func TestTheProgramWritesWhereItMust(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer repo.Close()
-	ref, err := Write(context.Background(), repo, HookV1, Snapshot{Tree: r.treeOf(tree), Time: moment})
+	ref, err := Write(context.Background(), repo, HookV1, Snapshot{Tree: r.Parse(tree), Time: moment})
 	if err != nil || ref != sharedPrefix+"checkpoint-1772600767090" {
 		t.Errorf("%s, %v", ref, err)
 	}

@@ -1,67 +1,23 @@
 package gitindex
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A repo is a repository made for one test by the git program.
+// A repo is a repository made by the git program.
 type repo struct {
-	t   *testing.T
-	dir string
+	*gittest.Repo
 	alg oid.Algorithm
 }
 
-func newRepo(t *testing.T, alg oid.Algorithm) *repo {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: no git program, which is the oracle of this test")
-	}
-	r := &repo{t: t, dir: t.TempDir(), alg: alg}
-	r.git("init", "-q", "--object-format="+alg.String())
-	return r
-}
-
-func (r *repo) git(args ...string) string {
-	r.t.Helper()
-	out, err := r.try(args...)
-	if err != nil {
-		r.t.Fatalf("git %q: %v", args, err)
-	}
-	return out
-}
-
-func (r *repo) try(args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+r.dir, "GIT_OPTIONAL_LOCKS=0")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, stderr.String())
-	}
-	return string(out), nil
-}
-
-func (r *repo) write(path, content string) {
-	r.t.Helper()
-	full := filepath.Join(r.dir, path)
-	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-}
+func newRepo(t *testing.T, alg oid.Algorithm) *repo { return &repo{gittest.Of(t, alg), alg} }
 
 // fill writes files that make every kind of path order.
 func (r *repo) fill() {
@@ -71,18 +27,18 @@ func (r *repo) fill() {
 		"long" + strings.Repeat("x", 200), strings.Repeat("y", 250) + "/" + strings.Repeat("z", 250),
 		strings.Repeat(strings.Repeat("p", 200)+"/", 25)[:3800] + "/end",
 	} {
-		r.write(p, "content of "+p)
+		r.Write(p, "content of "+p)
 	}
 	for i := range 300 {
-		r.write(fmt.Sprintf("many/%02d/f%d", i%17, i), strconv.Itoa(i%40))
+		r.Write(fmt.Sprintf("many/%02d/f%d", i%17, i), strconv.Itoa(i%40))
 	}
-	r.write("empty", "")
-	r.write("exec", "#!/bin/sh\n")
-	if err := os.Chmod(filepath.Join(r.dir, "exec"), 0o755); err != nil {
-		r.t.Fatal(err)
+	r.Write("empty", "")
+	r.Write("exec", "#!/bin/sh\n")
+	if err := os.Chmod(r.Path("exec"), 0o755); err != nil {
+		r.T.Fatal(err)
 	}
-	if err := os.Symlink("nowhere", filepath.Join(r.dir, "link")); err != nil {
-		r.t.Fatal(err)
+	if err := os.Symlink("nowhere", r.Path("link")); err != nil {
+		r.T.Fatal(err)
 	}
 }
 
@@ -151,11 +107,14 @@ func (r *repo) gitList(sparse bool) map[string]string {
 		args = append(args, "--sparse")
 	}
 	out := map[string]string{}
-	rest := r.git(args...)
+	rest, err := r.Ask("", args...)
+	if err != nil {
+		r.T.Fatal(err)
+	}
 	for rest != "" {
 		head, after, ok := strings.Cut(rest, "\x00")
 		if !ok {
-			r.t.Fatalf("git ls-files: %q", rest)
+			r.T.Fatalf("git ls-files: %q", rest)
 		}
 		meta, path, _ := strings.Cut(head, "\t")
 		var debug []string

@@ -19,45 +19,45 @@ import (
 )
 
 func (r *repo) decode() *Index {
-	r.t.Helper()
-	path := filepath.Join(r.dir, ".git", "index")
+	r.T.Helper()
+	path := r.Path(".git", "index")
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	x, err := Decode(data, &Options{Algorithm: r.alg, Mtime: info.ModTime().UnixNano(), Shared: func(id oid.ID) ([]byte, error) {
-		return os.ReadFile(filepath.Join(r.dir, ".git", "sharedindex."+id.String()))
+		return os.ReadFile(r.Path(".git", "sharedindex."+id.String()))
 	}})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return x
 }
 
 // check compares the decoded index with git's listing.
 func (r *repo) check() *Index {
-	r.t.Helper()
+	r.T.Helper()
 	x := r.decode()
 	want := r.gitList(x.Sparse)
 	got := list(x)
 	if len(got) != len(want) || x.Len() != len(want) {
-		r.t.Errorf("%d entries listed, Len %d; git has %d", len(got), x.Len(), len(want))
+		r.T.Errorf("%d entries listed, Len %d; git has %d", len(got), x.Len(), len(want))
 	}
 	for _, l := range got {
 		path, meta, _ := strings.Cut(l, "\x00")
 		if strings.HasPrefix(meta, "S 040000 ") {
 			if w := want[path+"/\x000"]; !strings.HasPrefix(w, meta) {
-				r.t.Errorf("sparse directory %q: %q, git has %q", path, meta, w)
+				r.T.Errorf("sparse directory %q: %q, git has %q", path, meta, w)
 			}
 			continue
 		}
 		stage := strings.Fields(meta)[3]
 		if w := want[path+"\x00"+stage]; normal(w) != normal(meta) {
-			r.t.Errorf("%q:\n got %q\nwant %q", path, normal(meta), normal(w))
+			r.T.Errorf("%q:\n got %q\nwant %q", path, normal(meta), normal(w))
 		}
 	}
 	return x
@@ -68,18 +68,18 @@ func TestEveryVariantIsReadAsGitReadsIt(t *testing.T) {
 		for version := 2; version <= 4; version++ {
 			t.Run(fmt.Sprintf("%v v%d", alg, version), func(t *testing.T) {
 				r := newRepo(t, alg)
-				r.git("config", "index.version", strconv.Itoa(version))
+				r.Git("config", "index.version", strconv.Itoa(version))
 				r.fill()
-				r.git("add", ".")
+				r.Git("add", ".")
 				if x := r.check(); x.Version != min(version, 4) && version != 3 {
 					t.Errorf("version %d", x.Version)
 				}
-				r.git("commit", "-qm", "x")
+				r.Git("commit", "-qm", "x")
 				r.check()
-				r.git("update-index", "--assume-unchanged", "b/a.c", "a")
-				r.git("update-index", "--skip-worktree", "b/a/c/d", "z")
-				r.write("later/new", "x")
-				r.git("add", "-N", "later/new")
+				r.Git("update-index", "--assume-unchanged", "b/a.c", "a")
+				r.Git("update-index", "--skip-worktree", "b/a/c/d", "z")
+				r.Write("later/new", "x")
+				r.Git("add", "-N", "later/new")
 				x := r.check()
 				if version == 3 && x.Version != 3 {
 					t.Errorf("version %d", x.Version)
@@ -87,7 +87,7 @@ func TestEveryVariantIsReadAsGitReadsIt(t *testing.T) {
 				if e := x.Dir("later").find("new"); len(e) != 1 || e[0].Flags != IntentToAdd {
 					t.Errorf("intent to add: %+v", e)
 				}
-				r.git("update-index", "--index-version", "4", "--split-index")
+				r.Git("update-index", "--index-version", "4", "--split-index")
 				r.check()
 			})
 		}
@@ -99,27 +99,27 @@ func TestSplitIndexesAreJoined(t *testing.T) {
 		for _, version := range []string{"2", "4"} {
 			t.Run(alg.String()+" v"+version, func(t *testing.T) {
 				r := newRepo(t, alg)
-				r.git("config", "core.splitIndex", "true")
-				r.git("config", "index.version", version)
-				r.git("config", "splitIndex.maxPercentChange", "100")
+				r.Git("config", "core.splitIndex", "true")
+				r.Git("config", "index.version", version)
+				r.Git("config", "splitIndex.maxPercentChange", "100")
 				r.fill()
-				r.git("add", ".")
-				r.git("update-index", "--split-index")
+				r.Git("add", ".")
+				r.Git("update-index", "--split-index")
 				r.check()
 				for i := range 60 {
-					r.write(fmt.Sprintf("many/%02d/f%d", i%17, i), "changed")
+					r.Write(fmt.Sprintf("many/%02d/f%d", i%17, i), "changed")
 				}
-				r.write("b/a/new", "x")
-				r.write("0", "first")
-				r.git("add", ".")
-				r.git("rm", "-q", "--cached", "a", "z", "many/03/f3", "many/00/f0")
-				r.git("update-index", "--assume-unchanged", "b/a.c")
-				r.git("update-index", "--skip-worktree", "b/a/c/d")
+				r.Write("b/a/new", "x")
+				r.Write("0", "first")
+				r.Git("add", ".")
+				r.Git("rm", "-q", "--cached", "a", "z", "many/03/f3", "many/00/f0")
+				r.Git("update-index", "--assume-unchanged", "b/a.c")
+				r.Git("update-index", "--skip-worktree", "b/a/c/d")
 				r.check()
-				if found, _ := filepath.Glob(filepath.Join(r.dir, ".git", "sharedindex.*")); len(found) == 0 {
+				if found, _ := filepath.Glob(r.Path(".git", "sharedindex.*")); len(found) == 0 {
 					t.Error("git made no shared index; the test is empty")
 				}
-				data, err := os.ReadFile(filepath.Join(r.dir, ".git", "index"))
+				data, err := os.ReadFile(r.Path(".git", "index"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -135,16 +135,16 @@ func TestSparseIndexesHaveWholeDirectories(t *testing.T) {
 	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
 		r := newRepo(t, alg)
 		r.fill()
-		r.write("many/sub/deep/x", "x")
-		r.git("add", ".")
-		r.git("commit", "-qm", "x")
-		r.git("sparse-checkout", "set", "--cone", "--sparse-index", "many/03", "many/sub")
+		r.Write("many/sub/deep/x", "x")
+		r.Git("add", ".")
+		r.Git("commit", "-qm", "x")
+		r.Git("sparse-checkout", "set", "--cone", "--sparse-index", "many/03", "many/sub")
 		x := r.check()
 		d := x.Dir("b")
 		if !x.Sparse || d == nil || d.Sparse.IsZero() || len(d.Entries)+len(d.Dirs) > 0 {
 			t.Fatalf("%v: sparse %v, b is %+v", alg, x.Sparse, d)
 		}
-		if want := strings.TrimSpace(r.git("rev-parse", "HEAD:b")); d.Sparse.String() != want {
+		if want := strings.TrimSpace(r.Git("rev-parse", "HEAD:b")); d.Sparse.String() != want {
 			t.Errorf("b is %v, want %s", d.Sparse, want)
 		}
 		if x.Dir("many/03") == nil || len(x.Dir("many/03").Entries) == 0 {
@@ -155,11 +155,11 @@ func TestSparseIndexesHaveWholeDirectories(t *testing.T) {
 
 func TestChecksumMayBeLeftOut(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.git("config", "index.skipHash", "true")
+	r.Git("config", "index.skipHash", "true")
 	r.fill()
-	r.git("add", ".")
+	r.Git("add", ".")
 	r.check()
-	path := filepath.Join(r.dir, ".git", "index")
+	path := r.Path(".git", "index")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -177,21 +177,21 @@ func TestChecksumMayBeLeftOut(t *testing.T) {
 
 func TestUnmergedPathsHaveStages(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.write("f/x", "base")
-	r.write("both", "base")
-	r.git("add", ".")
-	r.git("commit", "-qm", "base")
-	r.git("checkout", "-qb", "other")
-	r.write("f/x", "theirs")
-	r.git("rm", "-q", "both")
-	r.write("both/inner", "d/f conflict")
-	r.git("add", ".")
-	r.git("commit", "-qam", "theirs")
-	r.git("checkout", "-q", "-")
-	r.write("f/x", "ours")
-	r.write("both", "ours")
-	r.git("commit", "-qam", "ours")
-	if _, err := r.try("merge", "other"); err == nil {
+	r.Write("f/x", "base")
+	r.Write("both", "base")
+	r.Git("add", ".")
+	r.Git("commit", "-qm", "base")
+	r.Git("checkout", "-qb", "other")
+	r.Write("f/x", "theirs")
+	r.Git("rm", "-q", "both")
+	r.Write("both/inner", "d/f conflict")
+	r.Git("add", ".")
+	r.Git("commit", "-qam", "theirs")
+	r.Git("checkout", "-q", "-")
+	r.Write("f/x", "ours")
+	r.Write("both", "ours")
+	r.Git("commit", "-qam", "ours")
+	if _, err := r.Try("merge", "other"); err == nil {
 		t.Fatal("the merge has no conflict")
 	}
 	x := r.check()
@@ -206,11 +206,11 @@ func TestUnmergedPathsHaveStages(t *testing.T) {
 
 func TestSubmodulesAreGitlinks(t *testing.T) {
 	inner := newRepo(t, oid.SHA1)
-	inner.write("x", "x")
-	inner.git("add", ".")
-	inner.git("commit", "-qm", "x")
+	inner.Write("x", "x")
+	inner.Git("add", ".")
+	inner.Git("commit", "-qm", "x")
 	r := newRepo(t, oid.SHA1)
-	r.git("submodule", "--quiet", "add", inner.dir, "lib/sub")
+	r.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.Dir, "lib/sub")
 	x := r.check()
 	if e := x.Dir("lib").find("sub"); len(e) != 1 || e[0].Mode != tree.GitLink {
 		t.Errorf("submodule is %+v", e)
@@ -220,25 +220,25 @@ func TestSubmodulesAreGitlinks(t *testing.T) {
 func TestDigestFollowsContentAndNotStatData(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	r.fill()
-	r.git("add", ".")
+	r.Git("add", ".")
 	first := r.decode()
 	later := time.Unix(1_700_000_000, 5)
 	for _, p := range []string{"b/a.c", "a"} {
-		if err := os.Chtimes(filepath.Join(r.dir, p), later, later); err != nil {
+		if err := os.Chtimes(r.Path(p), later, later); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.git("update-index", "--refresh")
+	r.Git("update-index", "--refresh")
 	second := r.decode()
 	if first.Dir("b").Entries[0].Stat == second.Dir("b").Entries[0].Stat {
 		t.Fatal("stat data did not change; the test is empty")
 	}
 	same(t, first, second)
-	r.write("b/a/c/d", "changed")
-	r.git("add", ".")
-	r.git("update-index", "--assume-unchanged", "many/05/f5")
-	r.write("a-b/sub/new", "x")
-	r.git("add", "a-b")
+	r.Write("b/a/c/d", "changed")
+	r.Git("add", ".")
+	r.Git("update-index", "--assume-unchanged", "many/05/f5")
+	r.Write("a-b/sub/new", "x")
+	r.Git("add", "a-b")
 	same(t, second, r.decode(), "a-b", "a-b/sub", "b/a/c", "many/05")
 }
 
@@ -291,11 +291,11 @@ func TestDigestIsTheSameForever(t *testing.T) {
 
 func TestAnEntryThatGitWroteTwiceIsOne(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.git("config", "index.version", "2")
-	r.write("a", "1")
-	r.write("b/c", "2")
-	r.git("add", ".")
-	path := filepath.Join(r.dir, ".git", "index")
+	r.Git("config", "index.version", "2")
+	r.Write("a", "1")
+	r.Write("b/c", "2")
+	r.Git("add", ".")
+	path := r.Path(".git", "index")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestAnEntryThatGitWroteTwiceIsOne(t *testing.T) {
 		}
 	}
 	write(twice)
-	if out := r.git("ls-files", "-s"); strings.Count(out, "\ta\n") != 2 {
+	if out := r.Git("ls-files", "-s"); strings.Count(out, "\ta\n") != 2 {
 		t.Fatalf("git does not list it twice:\n%s", out)
 	}
 	if x := r.decode(); len(x.Dir("").find("a")) != 1 || len(x.Dir("b").find("c")) != 1 {

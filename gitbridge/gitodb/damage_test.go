@@ -48,9 +48,9 @@ func damaged(t *testing.T, path string, seed uint64, f func()) {
 }
 
 func TestDamageIsNeverAWrongByteAndNeverAPanic(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t, oid.SHA1)
-	r.fill(11)
-	ids := r.ids()
+	ids := r.fill(11)
 	errs := map[string]int{}
 	read := func() {
 		d, err := Open(r.objects(), r.alg, nil)
@@ -73,11 +73,11 @@ func TestDamageIsNeverAWrongByteAndNeverAPanic(t *testing.T) {
 			}
 		}
 	}
-	head, _ := oid.Parse(r.git("rev-parse", "HEAD"))
+	head := r.ID("HEAD")
 	loose := loosePath(r.objects(), head)
 	damaged(t, loose, 12, read)
-	r.git("repack", "-q", "-a", "-d", "-f")
-	r.git("prune-packed")
+	r.Git("repack", "-q", "-a", "-d", "-f")
+	r.Git("prune-packed")
 	base := strings.TrimSuffix(packOf(t, r), ".idx")
 	damaged(t, base+".idx", 13, read)
 	damaged(t, base+".pack", 14, read)
@@ -89,15 +89,14 @@ func TestDamageIsNeverAWrongByteAndNeverAPanic(t *testing.T) {
 func TestABrokenCopyIsPassedOverForAGoodOne(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	r.fill(15)
-	r.git("repack", "-q", "-a") // the loose ones stay
-	head, _ := oid.Parse(r.git("rev-parse", "HEAD"))
+	r.Git("repack", "-q", "-a") // the loose ones stay
+	head := r.ID("HEAD")
 	base := strings.TrimSuffix(packOf(t, r), ".idx")
-	p, _ := os.ReadFile(base + ".pack")
+	p, err := os.ReadFile(base + ".pack")
 	for i := 100; i < len(p)-100; i++ {
 		p[i] ^= 0x55
 	}
-	os.Remove(base + ".pack")
-	if err := os.WriteFile(base+".pack", p, 0o644); err != nil {
+	if err := errors.Join(err, os.Remove(base+".pack"), os.WriteFile(base+".pack", p, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := r.open().Read(head); err != nil {
@@ -114,20 +113,16 @@ func TestAnIndexCutShortUnderTheMapIsNotTheEnd(t *testing.T) {
 		t.Skip("SKIPPED: cutting a mapped file is tried on Linux only")
 	}
 	r := newRepo(t, oid.SHA1)
-	r.fill(16)
-	ids := r.ids()
-	r.git("repack", "-q", "-a", "-d")
-	r.git("prune-packed")
+	ids := r.fill(16)
+	r.Git("repack", "-q", "-a", "-d")
+	r.Git("prune-packed")
 	d := r.open()
 	for id := range ids {
 		if !d.Has(id) {
 			t.Fatal("not there")
 		}
 	}
-	idx := packOf(t, r)
-	if err := errors.Join(os.Chmod(idx, 0o644), os.Truncate(idx, 0)); err != nil {
-		t.Fatal(err)
-	}
+	r.truncate(packOf(t, r), 0)
 	for id := range ids {
 		if d.Has(id) {
 			t.Error("found in an index that is gone")

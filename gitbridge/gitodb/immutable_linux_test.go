@@ -2,7 +2,7 @@ package gitodb
 
 import (
 	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -21,12 +21,7 @@ func TestADamagedObjectThatCannotBeReplacedIsNotSaidToBeWritten(t *testing.T) {
 	p := []byte("a few bytes")
 	id := oid.SHA1.Sum(oid.Blob, p)
 	path := loosePath(d.dir, id)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r.Write(strings.TrimPrefix(path, r.Dir), "damaged")
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

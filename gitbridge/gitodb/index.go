@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 
@@ -17,8 +18,8 @@ import (
 type index struct {
 	data  []byte
 	unmap func() error
-	at    stamp // of the file; zero: nothing that can be relied upon
-	hash  int   // bytes of an id
+	file  fs.FileInfo // of the file when it was mapped; nil where it was read
+	hash  int         // bytes of an id
 	count int
 
 	ids    int // where the first id begins, and the bytes from one to the next
@@ -34,11 +35,11 @@ const fanoutBytes = 256 * 4
 
 // openIndex maps an index file and checks its shape.
 func openIndex(path string, alg oid.Algorithm) (*index, error) {
-	data, unmap, at, err := mapFile(path)
+	data, unmap, file, err := mapFile(path)
 	if err != nil {
 		return nil, err
 	}
-	x := &index{data: data, unmap: unmap, at: at, hash: alg.Size()}
+	x := &index{data: data, unmap: unmap, file: file, hash: alg.Size()}
 	if err := guard(x.shape); err != nil {
 		return nil, errors.Join(fmt.Errorf("pack index %s: %w", path, err), unmap())
 	}

@@ -2,12 +2,15 @@
 
 package gitodb
 
-import "os"
+import (
+	"io/fs"
+	"os"
+)
 
 // mapFile reads a whole file, where mapping is not at hand.
-func mapFile(path string) (data []byte, unmap func() error, at stamp, err error) {
+func mapFile(path string) (data []byte, unmap func() error, file fs.FileInfo, err error) {
 	data, err = os.ReadFile(path)
-	return data, func() error { return nil }, stamp{}, err
+	return data, func() error { return nil }, nil, err
 }
 
 // mapOpen maps nothing here: the file is read in the usual way.

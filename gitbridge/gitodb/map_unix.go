@@ -4,6 +4,7 @@ package gitodb
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -13,24 +14,21 @@ import (
 
 // mapFile maps a file for reading. The caller unmaps it, and reads it under
 // guard only.
-func mapFile(path string) (data []byte, unmap func() error, at stamp, err error) {
+func mapFile(path string) (data []byte, unmap func() error, file fs.FileInfo, err error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, nil, stamp{}, err
+		return nil, nil, nil, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, nil, stamp{}, err
+		return nil, nil, nil, err
 	}
-	if !st.Mode().IsRegular() || st.Size() == 0 || st.Size() != int64(int(st.Size())) {
-		return nil, nil, stamp{}, &os.PathError{Op: "map", Path: path, Err: errors.New("not a file that can be mapped")}
+	data, unmap = mapOpen(f, st.Size())
+	if data == nil {
+		return nil, nil, nil, &os.PathError{Op: "map", Path: path, Err: errors.New("not a file that can be mapped")}
 	}
-	data, err = unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return nil, nil, stamp{}, &os.PathError{Op: "map", Path: path, Err: err}
-	}
-	return data, func() error { return unix.Munmap(data) }, stampOpened(path, st), nil
+	return data, unmap, st, nil
 }
 
 // mapOpen maps the first bytes of an open file for reading; nil where that is

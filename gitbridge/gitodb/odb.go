@@ -67,21 +67,13 @@ type DB struct {
 		files map[string]*os.File
 	}
 
-	links struct { // what [DB.Links] found
-		sync.Mutex
-		paths []string
-		at    stamp // zero: nothing that can be relied upon
-	}
-
-	made sync.Map // of oid.ID: the sizes of the files that this database has written
-
 	dir string
 	alg oid.Algorithm
 	opt Options
 
-	taken   map[string][]*pack // see [DB.TakeOver], by the directory of their source
-	load    sync.Once          // fills sources, at the first question
+	load    sync.Once // fills sources, at the first question
 	sources []*source
+	taken   map[string]*source // see [DB.TakeOver], by their directories
 	bases   *bases
 	*pools
 }
@@ -117,7 +109,7 @@ func (d *DB) Close() error {
 	for _, s := range d.all() {
 		errs = append(errs, s.close())
 	}
-	return errors.Join(append(errs, d.dropTaken())...)
+	return errors.Join(errs...)
 }
 
 // Refresh lists the packs anew if their directory changed. Reading does so by
@@ -125,7 +117,7 @@ func (d *DB) Close() error {
 // it relies on [DB.Has], which otherwise trusts packs that were seen earlier.
 func (d *DB) Refresh() {
 	for _, s := range d.all() {
-		s.refresh()
+		s.refresh(false)
 	}
 }
 
@@ -319,7 +311,7 @@ func (d *DB) unpacked(id oid.ID) func(func(place) bool) {
 			}
 		}
 		for _, s := range d.all() {
-			s.refresh()
+			s.refresh(false)
 			for _, p := range s.list() {
 				if off, ok := p.find(id); ok && !yield(place{pack: p, off: off}) {
 					return
@@ -337,7 +329,6 @@ type source struct {
 	recent atomic.Pointer[pack] // where the last object was found
 
 	mu      sync.Mutex // held while the list of packs is made
-	taken   []*pack    // what another database had open; see [DB.TakeOver]
 	retired []*pack    // no longer listed; readers may still hold them
 	mtime   time.Time  // of the pack directory when it was listed
 	settled bool       // a later change of the directory shows in its mtime
@@ -347,7 +338,7 @@ func (s *source) list() []*pack {
 	if l := s.packs.Load(); l != nil {
 		return *l
 	}
-	s.refresh()
+	s.refresh(false)
 	return *s.packs.Load()
 }
 
@@ -370,16 +361,20 @@ func (s *source) find(id oid.ID) (*pack, int64) {
 func (s *source) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
-	for _, p := range s.retired {
-		errs = append(errs, p.close())
-	}
+	err := s.closeRetired()
 	if l := s.packs.Swap(nil); l != nil {
 		for _, p := range *l {
-			errs = append(errs, p.close())
+			err = errors.Join(err, p.close())
 		}
 	}
 	s.recent.Store(nil)
+	return err
+}
+
+func (s *source) closeRetired() (err error) {
+	for _, p := range s.retired {
+		err = errors.Join(err, p.close())
+	}
 	s.retired = nil
-	return errors.Join(append(errs, s.dropTaken())...)
+	return err
 }

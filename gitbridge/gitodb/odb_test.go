@@ -1,144 +1,107 @@
 package gitodb
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A repo is a repository made by the git program, the oracle of these tests.
+// A repo is a repository made by the git program.
 type repo struct {
-	t   *testing.T
-	dir string
+	*gittest.Repo
 	alg oid.Algorithm
 }
 
-func newRepo(t *testing.T, alg oid.Algorithm) *repo {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
-	}
-	r := &repo{t, t.TempDir(), alg}
-	r.git("init", "-q", "-b", "main", "--object-format="+alg.String())
-	r.git("config", "gc.auto", "0")
-	return r
-}
+func newRepo(t *testing.T, alg oid.Algorithm) *repo { return &repo{gittest.Of(t, alg), alg} }
 
-func (r *repo) objects() string { return filepath.Join(r.dir, ".git", "objects") }
+func (r *repo) objects() string { return r.Path(".git", "objects") }
 
-func (r *repo) run(stdin string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME="+r.dir,
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
+func (r *repo) open() *DB { return r.openAt(r.objects()) }
 
-func (r *repo) git(args ...string) string {
-	r.t.Helper()
-	out, err := r.run("", args...)
+func (r *repo) openAt(dir string) *DB {
+	r.T.Helper()
+	d, err := Open(dir, r.alg, nil)
 	if err != nil {
-		r.t.Fatalf("git %q: %v\n%s", args, err, out)
+		r.T.Fatal(err)
 	}
-	return out
-}
-
-func (r *repo) open() *DB {
-	r.t.Helper()
-	d, err := Open(r.objects(), r.alg, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() {
+	r.T.Cleanup(func() {
 		if err := d.Close(); err != nil {
-			r.t.Error(err)
+			r.T.Error(err)
 		}
 	})
 	return d
 }
 
-// fill commits generations of files that pack into chains of deltas.
-func (r *repo) fill(seed uint64) {
-	r.t.Helper()
+// fill commits generations of files that pack into chains of deltas, and lists every
+// object with git's word for its kind.
+func (r *repo) fill(seed uint64) map[oid.ID]string {
+	r.T.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	r.t.Logf("seed %d", seed)
 	var lines []string
 	for range 400 {
 		lines = append(lines, fmt.Sprintf("line %x", rnd.Uint64()))
 	}
-	write := func(name string, p []byte) {
-		path := filepath.Join(r.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, p, 0o644)); err != nil {
-			r.t.Fatal(err)
-		}
-	}
 	for gen := range 7 {
 		lines[rnd.IntN(len(lines))] = fmt.Sprintf("changed in %d", gen)
-		write("a/b/text", []byte(strings.Join(lines, "\n")))
 		big := make([]byte, 300_000)
 		rand.NewChaCha8([32]byte{byte(gen)}).Read(big)
-		write("noise", big)
-		write("empty", nil)
-		write(fmt.Sprintf("d%d/f", gen), []byte{byte(gen)})
-		r.git("add", "-A")
-		r.git("commit", "-q", "-m", fmt.Sprint("generation ", gen))
+		r.Write("a/b/text", strings.Join(lines, "\n"))
+		r.Write("noise", string(big))
+		r.Write("empty", "")
+		r.Write(fmt.Sprintf("d%d/f", gen), string([]byte{byte(gen)}))
+		r.Git("add", "-A")
+		r.Git("commit", "-q", "-m", fmt.Sprint("generation ", gen))
 	}
-	r.git("tag", "-a", "-m", "a tag", "v1")
+	r.Git("tag", "-a", "-m", "a tag", "v1")
+	return r.ids()
 }
 
-// ids lists every object of the repository with git's word for its kind.
 func (r *repo) ids() map[oid.ID]string {
-	r.t.Helper()
+	r.T.Helper()
 	all := map[oid.ID]string{}
-	for line := range strings.Lines(r.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
-		f := strings.Fields(line)
-		id, err := oid.Parse(f[0])
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		all[id] = f[1]
+	for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
+		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[r.Parse(id)] = kind
 	}
 	return all
 }
 
 // wantAll reads every object and compares kind and bytes with git's.
 func (r *repo) wantAll(d *DB, ids map[oid.ID]string) {
-	r.t.Helper()
+	r.T.Helper()
 	for id, kind := range ids {
 		k, p, err := d.Read(id)
 		if err != nil {
-			r.t.Errorf("Read: %v", err)
+			r.T.Errorf("Read: %v", err)
 			continue
 		}
 		if !d.Has(id) || k.String() != kind || r.alg.Sum(k, p) != id {
-			r.t.Errorf("%v: a %v, want %s", id, k, kind)
+			r.T.Errorf("%v: a %v, want %s", id, k, kind)
 		}
 		if n, err := d.Length(id); n != int64(len(p)) || err != nil {
-			r.t.Errorf("Length(%v) = %d, %v, want %d", id, n, err, len(p))
+			r.T.Errorf("Length(%v) = %d, %v, want %d", id, n, err, len(p))
 		}
 	}
 	r.wantLengths(d, ids)
 	if len(ids) < 40 {
-		r.t.Errorf("only %d objects", len(ids))
+		r.T.Errorf("only %d objects", len(ids))
 	}
 }
 
 // wantLengths asks for all objects at once, and for one that is nowhere.
 func (r *repo) wantLengths(d *DB, ids map[oid.ID]string) {
-	r.t.Helper()
+	r.T.Helper()
 	all := append(slices.Collect(maps.Keys(ids)), r.alg.Sum(oid.Blob, []byte("nowhere")))
 	sizes := make([]int64, len(all))
 	d.Lengths(len(all), func(i int) []byte { return all[i].Bytes() }, sizes)
@@ -148,53 +111,52 @@ func (r *repo) wantLengths(d *DB, ids map[oid.ID]string) {
 			want = -1
 		}
 		if sizes[i] != want {
-			r.t.Errorf("Lengths of %v is %d, want %d", id, sizes[i], want)
+			r.T.Errorf("Lengths of %v is %d, want %d", id, sizes[i], want)
 		}
 	}
 }
 
-func both(t *testing.T, f func(t *testing.T, alg oid.Algorithm)) {
-	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
-		t.Run(alg.String(), func(t *testing.T) { f(t, alg) })
-	}
-}
-
+// Packs of every form that git writes, which come and go under an open database.
 func TestEveryObjectOfGitIsReadLooseAndPacked(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	t.Parallel()
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
-		r.fill(1)
-		ids := r.ids()
-		t.Run("loose", func(t *testing.T) { r.wantAll(r.open(), ids) })
-		r.git("repack", "-q", "-a", "-d", "-f", "--depth=50")
-		if out := r.git("verify-pack", "-v", packOf(t, r)); !strings.Contains(out, "chain length = 5") {
-			t.Fatal("git made no deep chains; the test needs them")
+		ids, living := r.fill(1), r.open()
+		for _, way := range [][]string{
+			nil,
+			{"repack", "-q", "-a", "-d", "-f", "--depth=50"},
+			{"-c", "repack.usedeltabaseoffset=false", "repack", "-q", "-a", "-d", "-f"},
+			{"-c", "pack.indexVersion=1", "repack", "-q", "-a", "-d", "-f", "--window=2"},
+			{"offsets of 64 bits"},
+		} {
+			switch {
+			case len(way) == 1:
+				idx := packOf(t, r)
+				if err := os.Remove(idx); err != nil {
+					t.Fatal(err)
+				}
+				r.Git("index-pack", "--index-version=2,0x40", strings.TrimSuffix(idx, ".idx")+".pack")
+			case way != nil:
+				r.Git(way...)
+				r.Git("prune-packed")
+			}
+			t.Run(strings.Join(way, " "), func(t *testing.T) {
+				var readers sync.WaitGroup
+				for _, d := range []*DB{living, r.open()} {
+					for range 2 {
+						readers.Go(func() { r.wantAll(d, ids) })
+					}
+				}
+				readers.Wait()
+			})
+			if len(way) > 0 && way[0] == "repack" && !strings.Contains(r.Git("verify-pack", "-v", packOf(t, r)), "chain length = 5") {
+				t.Fatal("git made no deep chains; the test needs them")
+			}
 		}
-		t.Run("packed", func(t *testing.T) { r.wantAll(r.open(), ids) })
-		r.git("-c", "repack.usedeltabaseoffset=false", "repack", "-q", "-a", "-d", "-f")
-		t.Run("packed with ref deltas", func(t *testing.T) { r.wantAll(r.open(), ids) })
+		r.Write("more", "since")
+		r.Git("add", "-A")
+		r.wantAll(living, r.ids())
 	})
-}
-
-func TestIndexesOfVersionOneAreRead(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	r.fill(2)
-	ids := r.ids()
-	r.git("-c", "pack.indexVersion=1", "repack", "-q", "-a", "-d", "-f")
-	if p, _ := os.ReadFile(packOf(t, r)); bytes.HasPrefix(p, idxMagic) {
-		t.Fatal("git wrote version 2")
-	}
-	r.wantAll(r.open(), ids)
-}
-
-func TestOffsetsOf64BitsAreRead(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	r.fill(3)
-	ids := r.ids()
-	r.git("repack", "-q", "-a", "-d")
-	idx := packOf(t, r)
-	os.Remove(idx)
-	r.git("index-pack", "--index-version=2,0x40", strings.TrimSuffix(idx, ".idx")+".pack")
-	r.wantAll(r.open(), ids)
 }
 
 func packOf(t *testing.T, r *repo) string {
@@ -218,69 +180,48 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	}
 }
 
-func TestPacksThatComeAndGoAreNoticed(t *testing.T) {
-	both(t, func(t *testing.T, alg oid.Algorithm) {
-		r := newRepo(t, alg)
-		r.fill(4)
-		ids := r.ids()
-		d := r.open()
-		r.wantAll(d, ids)
-		for range 3 {
-			r.git("repack", "-q", "-a", "-d", "-f", "--window=2") // loose, then pack after pack
-			r.git("prune-packed")
-			r.wantAll(d, ids)
-			if err := os.WriteFile(filepath.Join(r.dir, "more"), []byte(fmt.Sprint(time.Now())), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			r.git("add", "-A")
-			r.git("commit", "-q", "-m", "more")
-			ids = r.ids()
-			r.wantAll(d, ids)
-		}
-	})
-}
-
 func TestAlternatesAreFollowed(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.fill(5)
-	ids := r.ids()
-	r.git("repack", "-q", "-a", "-d")
+	ids := r.fill(5)
+	r.Git("repack", "-q", "-a", "-d")
 	odd := filepath.Join(t.TempDir(), "a \"quoted\"\tname\n")
-	middle, top := filepath.Join(t.TempDir(), "m"), filepath.Join(t.TempDir(), "t")
-	link := func(dir, alternates string) {
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "info"), 0o755),
-			os.WriteFile(filepath.Join(dir, "info", "alternates"), []byte(alternates), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if err := os.Symlink(r.objects(), odd); err != nil {
 		t.Skip("SKIPPED: no symlinks here: ", err)
 	}
-	link(middle, "# a comment\n\n/nowhere/at/all\n\""+strings.NewReplacer(`"`, `\"`, "\t", `\t`, "\n", `\012`).Replace(odd)+"\"\n")
-	rel, err := filepath.Rel(top, middle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link(top, rel+"\n"+top+"\n")
-	d, err := Open(top, oid.SHA1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	r.wantAll(d, ids)
-	if len(d.all()) != 3 {
+	quoted := strings.NewReplacer(`"`, `\"`, "\t", `\t`, "\n", `\012`).Replace(odd)
+	r.Write("middle/info/alternates", "# a comment\n\n/nowhere/at/all\n\""+quoted+"\"\n")
+	r.Write("top/info/alternates", "../middle\n"+r.Path("top")+"\n")
+	d := r.openAt(r.Path("top"))
+	if r.wantAll(d, ids); len(d.all()) != 3 {
 		t.Errorf("%d directories, want 3", len(d.all()))
+	}
+}
+
+// Each link to "." gives the directory one more name at each level: with n of them it
+// would be looked into 1+n+n²+… times, up to the fifth power.
+func TestADirectoryOfObjectsThatNamesItselfByLinksIsOneSource(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	lines := r.Path("other") + "\n"
+	r.Write("other/x", "")
+	for i := range 4 {
+		name := fmt.Sprint("l", i)
+		if err := os.Symlink(".", filepath.Join(r.objects(), name)); err != nil {
+			t.Skip("SKIPPED: no symlinks here: ", err)
+		}
+		lines += name + "\n"
+	}
+	r.Write(".git/objects/info/alternates", lines)
+	if all := r.open().all(); len(all) != 2 || all[0].dir != r.objects() || all[1].dir != r.Path("other") {
+		t.Errorf("%d sources", len(all))
 	}
 }
 
 func TestFreshenRenewsFileAndPack(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	r.fill(6)
-	old := time.Now().Add(-100 * time.Hour)
-	id, err := oid.Parse(r.git("rev-parse", "HEAD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.Write("f", "x")
+	r.Git("add", "f")
+	r.Git("commit", "-q", "-m", "m")
+	id, old := r.ID("HEAD"), time.Now().Add(-100*time.Hour)
 	renewed := func(path string) {
 		t.Helper()
 		if err := os.Chtimes(path, old, old); err != nil {
@@ -294,41 +235,14 @@ func TestFreshenRenewsFileAndPack(t *testing.T) {
 		}
 	}
 	renewed(loosePath(r.objects(), id))
-	r.git("repack", "-q", "-a", "-d")
+	r.Git("repack", "-q", "-a", "-d")
 	renewed(strings.TrimSuffix(packOf(t, r), ".idx") + ".pack")
-}
-
-func TestFreshenAsksForAnotherCopyOfWhatLiesInACruftPack(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	r.fill(7)
-	blob, err := r.run("lost", "hash-object", "-w", "--stdin")
-	if err != nil {
-		t.Fatal(blob, err)
-	}
-	if out, err := r.run("", "repack", "-q", "--cruft", "-d"); err != nil {
+	lost := r.Parse(r.Give("lost", "hash-object", "-w", "--stdin"))
+	if out, err := r.Try("repack", "-q", "--cruft", "-d"); err != nil {
 		t.Skipf("SKIPPED: this git makes no cruft packs: %s", out)
 	}
-	id, _ := oid.Parse(blob)
-	if d := r.open(); !d.Has(id) || d.Freshen(id) {
-		t.Errorf("Has %v, Freshen %v, want there but not fresh", d.Has(id), d.Freshen(id))
-	}
-}
-
-func TestConcurrentReadersAgree(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	r.fill(8)
-	ids := r.ids()
-	r.git("repack", "-q", "-a", "-d", "-f")
-	d := r.open()
-	done := make(chan struct{})
-	for range 4 {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			r.wantAll(d, ids)
-		}()
-	}
-	for range 4 {
-		<-done
+	if d := r.open(); !d.Has(lost) || d.Freshen(lost) {
+		t.Errorf("in a cruft pack: Has %v, Freshen %v, want there but not fresh", d.Has(lost), d.Freshen(lost))
 	}
 }
 

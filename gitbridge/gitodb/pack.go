@@ -31,7 +31,6 @@ type pack struct {
 	mu   sync.Mutex // held while the file is opened
 	file *os.File
 	size int64 // of the file without its trailer
-	at   stamp // of the file; zero: nothing that can be relied upon
 
 	data  []byte       // the file mapped; nil where that cannot be
 	unmap func() error // of data
@@ -94,7 +93,7 @@ func (p *pack) check(f *os.File) error {
 		return err
 	}
 	head, trailer := make([]byte, 12), make([]byte, p.alg.Size())
-	p.size, p.at = st.Size()-int64(len(trailer)), stampOpened(p.path+".pack", st)
+	p.size = st.Size() - int64(len(trailer))
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return fmt.Errorf("%w: cut short", ErrCorrupt)
 	}
@@ -283,29 +282,28 @@ func (d *DB) packedLength(p *pack, off int64) (int64, error) {
 // headBytes is how much of a deflated entry nearly always gives its first bytes.
 const headBytes = 256
 
-// inflateHead fills head with the first bytes of an entry. It reads little at
-// first: of most entries only these few bytes are ever wanted.
-func (d *DB) inflateHead(p *pack, e entry, head []byte) error {
-	var err error
-	for _, most := range []int64{headBytes, math.MaxInt64} {
-		size := min(most, p.size-e.data)
-		z := d.inflater(io.NewSectionReader(p, e.data, size))
-		err = z.fill(head)
-		d.inflate.Put(z)
-		if err == nil || size < most {
-			return err
-		}
-	}
-	return err
-}
-
 // deltaHeadMax is more than the two sizes at the head of a delta have.
 const deltaHeadMax = 16
 
-// deltaResult reads from a delta's head the size of what it makes.
-func (d *DB) deltaResult(p *pack, e entry) (int64, error) {
+// deltaResult reads from a delta's head the size of what it makes. It reads little
+// at first: of most deltas only these few bytes are ever wanted.
+func (d *DB) deltaResult(p *pack, e entry) (result int64, err error) {
+	for _, most := range []int64{headBytes, math.MaxInt64} {
+		size := min(most, p.size-e.data)
+		z := d.inflater(io.NewSectionReader(p, e.data, size))
+		result, err = resultSize(z, e)
+		d.inflate.Put(z)
+		if err == nil || size < most {
+			break
+		}
+	}
+	return result, err
+}
+
+// resultSize reads the size of what a delta makes, which z inflates.
+func resultSize(z *inflater, e entry) (int64, error) {
 	head := make([]byte, min(e.size, deltaHeadMax))
-	if err := d.inflateHead(p, e, head); err != nil {
+	if err := z.fill(head); err != nil {
 		return 0, err
 	}
 	_, rest, ok := deltaSize(head)

@@ -83,10 +83,10 @@ func (d *DB) RemoveLoose(id oid.ID) error {
 // HasPack reports whether there is a pack of this base name that may be
 // replaced: not one that is marked to be kept, nor one of unreachable objects.
 func (d *DB) HasPack(base string) bool {
-	if !strings.HasPrefix(base, "pack-") || strings.ContainsAny(base, "/\\.") {
+	path, ok := d.packPath(base)
+	if !ok {
 		return false
 	}
-	path := filepath.Join(d.dir, "pack", base)
 	for _, ext := range []string{".keep", ".mtimes", ".promisor"} {
 		if _, err := os.Lstat(path + ext); err == nil {
 			return false
@@ -94,6 +94,20 @@ func (d *DB) HasPack(base string) bool {
 	}
 	_, err := os.Lstat(path + ".idx")
 	return err == nil
+}
+
+// packPath returns the path of a pack without its extension; not ok if that is no name of
+// one.
+func (d *DB) packPath(base string) (path string, ok bool) {
+	return filepath.Join(d.dir, "pack", base), strings.HasPrefix(base, "pack-") && !strings.ContainsAny(base, "/\\.")
+}
+
+// PackSize returns the bytes of the files of the pack of this base name.
+func (d *DB) PackSize(base string) (bytes int64) {
+	if path, ok := d.packPath(base); ok {
+		bytes = fileSize(path+".pack") + fileSize(path+".idx") + fileSize(path+".rev")
+	}
+	return bytes
 }
 
 // ids returns the ids of all objects of a pack, from its index.

@@ -23,7 +23,10 @@ const alternateBytesMax = 1 << 20
 func (d *DB) all() []*source {
 	d.load.Do(func() {
 		d.addSource(d.dir, 0, map[string]bool{})
-		_ = d.dropTaken() // those of directories that are no longer used
+		for _, s := range d.taken { // of directories that are no longer used
+			_ = s.close()
+		}
+		d.taken = nil
 	})
 	return d.sources
 }
@@ -43,7 +46,13 @@ func (d *DB) addSource(dir string, depth int, seen map[string]bool) {
 		}
 		seen[real] = true
 	}
-	d.sources = append(d.sources, &source{dir: dir, alg: d.alg, taken: d.taken[dir]})
+	s := d.taken[dir]
+	if s == nil {
+		s = &source{dir: dir, alg: d.alg}
+	} else {
+		s.refresh(true)
+	}
+	d.sources = append(d.sources, s)
 	delete(d.taken, dir)
 	text, err := regular.Read(filepath.Join(dir, "info", "alternates"), alternateBytesMax)
 	if err != nil || depth == alternateDepthMax {
@@ -145,9 +154,9 @@ func settled(mtime time.Time) bool {
 	return mtime.IsZero() || time.Since(mtime) > wait
 }
 
-// refresh lists the packs anew if their directory may have changed. Packs that
-// are still there are kept as they are.
-func (s *source) refresh() {
+// refresh lists the packs anew if their directory may have changed, or in any case.
+// Packs that are still there are kept as they are.
+func (s *source) refresh(anyhow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dir := filepath.Join(s.dir, "pack")
@@ -156,7 +165,7 @@ func (s *source) refresh() {
 	if st, err := os.Stat(dir); err == nil {
 		mtime = st.ModTime()
 	}
-	if old != nil && s.settled && mtime.Equal(s.mtime) {
+	if old != nil && !anyhow && s.settled && mtime.Equal(s.mtime) {
 		return
 	}
 	s.mtime, s.settled = mtime, settled(mtime)
@@ -169,9 +178,8 @@ func (s *source) refresh() {
 	list := []*pack{}
 	for _, path := range packPaths(dir) {
 		p := known[path.name]
-		if p == nil || p.gone.Load() {
+		if p == nil || p.gone.Load() || anyhow && !p.isStill() {
 			p = &pack{path: path.name, alg: s.alg, cruft: path.cruft}
-			s.adopt(p)
 		} else {
 			delete(known, path.name)
 		}
@@ -182,7 +190,9 @@ func (s *source) refresh() {
 		s.retired = append(s.retired, p)
 	}
 	s.packs.Store(&list)
-	_ = s.dropTaken()
+	if r := s.recent.Load(); r != nil && r.gone.Load() {
+		s.recent.Store(nil)
+	}
 }
 
 // A packPath is a pack's path without the extension.

@@ -4,75 +4,53 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // next opens the database as one that lives on does for each turn, and closes the last.
 func (r *repo) next(from *DB) *DB {
-	r.t.Helper()
+	r.T.Helper()
 	d := r.open()
-	if from != nil {
-		d.TakeOver(from)
-		if err := from.Close(); err != nil {
-			r.t.Error(err)
-		}
+	d.TakeOver(from)
+	if err := from.Close(); err != nil {
+		r.T.Error(err)
 	}
 	return d
-}
-
-// blob writes a blob with git, into a file of its own.
-func (r *repo) blob(text string) oid.ID {
-	r.t.Helper()
-	out, err := r.run(text, "hash-object", "-w", "--stdin")
-	id, err2 := oid.Parse(out)
-	if err := errors.Join(err, err2); err != nil {
-		r.t.Fatal(out, err)
-	}
-	return id
 }
 
 // packed commits a file and packs all that is loose; it returns the file's blob.
 func (r *repo) packed(name string) oid.ID {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := os.WriteFile(path, []byte("text of "+name), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", name)
-	r.git("repack", "-q", "-d")
-	return r.blob("text of " + name)
+	r.T.Helper()
+	r.Write(name, "text of "+name)
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", name)
+	r.Git("repack", "-q", "-d")
+	return r.ID("HEAD:" + name)
 }
 
-// rested waits until a change of the packs shows in their times, and returns the database
-// with every pack mapped.
-func (r *repo) rested(from *DB, ids ...oid.ID) *DB {
-	r.t.Helper()
-	time.Sleep(2 * settleFine)
-	d := r.next(from)
-	for _, p := range d.all()[0].list() {
-		p.lookUp()
-	}
-	for _, id := range ids {
-		if _, _, err := d.Read(id); err != nil {
-			r.t.Fatal(err)
+// packHaving returns the path, without its extension, of the pack that has an object.
+func (r *repo) packHaving(id oid.ID) string {
+	r.T.Helper()
+	for _, path := range packsOf(r) {
+		if strings.Contains(r.Git("verify-pack", "-v", path), id.String()) {
+			return strings.TrimSuffix(path, ".idx")
 		}
 	}
-	return d
+	r.T.Fatal("no pack has ", id)
+	return ""
 }
 
-// maps are where the indexes are mapped, by their packs' names.
-func mapsOf(d *DB) map[string]*byte {
-	at := map[string]*byte{}
+// opened are the packs that are open, by where their indexes and their files are mapped.
+func opened(d *DB) map[string][2]*byte {
+	at := map[string][2]*byte{}
 	for _, s := range d.all() {
 		for _, p := range s.list() {
-			if x := p.lookUp(); x != nil {
-				at[p.path] = &x.data[0]
+			if p.index != nil && p.data != nil {
+				at[p.path] = [2]*byte{&p.index.data[0], &p.data[0]}
 			}
 		}
 	}
@@ -80,144 +58,92 @@ func mapsOf(d *DB) map[string]*byte {
 }
 
 func (r *repo) want(d *DB, id oid.ID, there bool) {
-	r.t.Helper()
+	r.T.Helper()
 	_, _, err := d.Read(id)
 	if d.Has(id) != there || there && err != nil || !there && !errors.Is(err, ErrNotFound) {
-		r.t.Errorf("%v: Has says %v and Read %v, there: %v", id, d.Has(id), err, there)
+		r.T.Errorf("%v: Has says %v and Read %v, there: %v", id, d.Has(id), err, there)
 	}
 }
 
 func TestADatabaseThatIsOpenedAgainOpensNoPackThatIsStillTheSame(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: on this system every pack is opened anew")
-	}
-	both(t, func(t *testing.T, alg oid.Algorithm) {
+	gittest.Both(t, func(t *testing.T, alg oid.Algorithm) {
 		r := newRepo(t, alg)
 		a, b := r.packed("a"), r.packed("b")
-		d := r.rested(nil, a, b)
-		before := mapsOf(d)
-		open := map[*os.File]bool{}
-		for _, p := range d.all()[0].list() {
-			open[p.file] = true
-		}
-		for range 3 {
-			d = r.next(d)
-			r.want(d, a, true)
-			r.want(d, b, true)
-			for path, at := range mapsOf(d) {
-				if at != before[path] {
-					t.Errorf("%s was mapped again", path)
-				}
-			}
-			for _, p := range d.all()[0].list() {
-				if !open[p.file] {
-					t.Errorf("%s was opened again", p.path)
-				}
-			}
-		}
-		// A pack that gets a new age is opened again when it is read; its index is the same.
-		if len(before) != 2 || !d.Freshen(a) {
-			t.Fatalf("%d packs, of which the one of the object is to be freshened", len(before))
-		}
-		d = r.next(d)
+		d := r.open()
 		r.want(d, a, true)
-		if now := mapsOf(d); len(now) != 2 || now[d.all()[0].recent.Load().path] != before[d.all()[0].recent.Load().path] {
-			t.Error("the index was mapped again")
+		r.want(d, b, true)
+		before := opened(d)
+		for range 3 { // a pack that gets a new age is the same too
+			d = r.next(d)
+			if now := opened(d); len(before) != 2 || len(now) != 2 || now[r.packHaving(a)] != before[r.packHaving(a)] || now[r.packHaving(b)] != before[r.packHaving(b)] {
+				t.Errorf("a pack was opened again: %v, then %v", before, now)
+			}
+			r.want(d, a, d.Freshen(a))
+			r.want(d, b, true)
 		}
 	})
 }
 
 // What another has done to the packs between two turns is seen as by who never had them open.
 func TestADatabaseThatIsOpenedAgainSeesWhatBecameOfThePacks(t *testing.T) {
-	objects := func(r *repo) string { return r.objects() }
-	for name, change := range map[string]func(r *repo) error{
-		"a collection that drops what no ref names": func(r *repo) error {
-			r.git("update-ref", "-d", "refs/heads/main")
-			r.git("reflog", "expire", "--expire=now", "--all")
-			r.git("rm", "-q", "--cached", "b")
-			r.git("update-ref", "refs/heads/main", "keep")
-			r.git("gc", "-q", "--prune=now")
+	for name, change := range map[string]func(r *repo, a, b string) error{
+		"a collection that drops what no ref names": func(r *repo, _, _ string) error {
+			r.Git("reset", "-q", "--hard", "HEAD~")
+			r.Git("reflog", "expire", "--expire=now", "--all")
+			r.Git("gc", "-q", "--prune=now")
 			return nil
 		},
-		"a pack that was removed": func(r *repo) error {
-			base := strings.TrimSuffix(r.packHaving("b"), ".idx")
-			return errors.Join(os.Remove(base+".idx"), os.Remove(base+".pack"))
+		"a pack that was removed":   func(_ *repo, _, b string) error { return errors.Join(os.Remove(b+".idx"), os.Remove(b+".pack")) },
+		"a pack without its index":  func(_ *repo, _, b string) error { return os.Remove(b + ".idx") },
+		"an index without its pack": func(_ *repo, _, b string) error { return os.Remove(b + ".pack") },
+		"other objects in the place of these": func(r *repo, _, _ string) error {
+			r.Git("tag", "keep", "HEAD~")
+			r.Git("init", "-q", "other")
+			r.Git("-C", "other", "fetch", "-q", "..", "keep")
+			return errors.Join(os.Rename(r.objects(), r.objects()+".old"), os.Rename(filepath.Join(r.Dir, "other", ".git", "objects"), r.objects()))
 		},
-		"a pack without its index": func(r *repo) error { return os.Remove(r.packHaving("b")) },
-		"an index without its pack": func(r *repo) error {
-			return os.Remove(strings.TrimSuffix(r.packHaving("b"), ".idx") + ".pack")
-		},
-		"other objects in the place of these": func(r *repo) error {
-			r.git("init", "-q", "other", "--object-format="+r.alg.String())
-			r.git("-C", "other", "fetch", "-q", "..", "keep")
-			return errors.Join(os.Rename(objects(r), objects(r)+".old"), os.Rename(filepath.Join(r.dir, "other", ".git", "objects"), objects(r)))
-		},
-		"the pack under its name, with other bytes": func(r *repo) error {
-			other, mine := strings.TrimSuffix(r.packHaving("a"), ".idx"), strings.TrimSuffix(r.packHaving("b"), ".idx")
+		"the pack under its name, with other bytes": func(_ *repo, a, b string) error {
 			for _, ext := range []string{".idx", ".pack"} {
-				p, err := os.ReadFile(other + ext)
-				if err = errors.Join(err, os.Remove(mine+ext), os.WriteFile(mine+ext, p, 0o644)); err != nil {
+				p, err := os.ReadFile(a + ext)
+				if err = errors.Join(err, os.Remove(b+ext), os.WriteFile(b+ext, p, 0o644)); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
-		"an index that was written over": func(r *repo) error {
-			path := r.packHaving("b")
-			st, err := os.Stat(path)
+		"an index that was written over": func(_ *repo, _, b string) error {
+			st, err := os.Stat(b + ".idx")
 			if err != nil {
 				return err
 			}
 			// Neither its size nor its time of modification tell it from what it was.
-			return errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, make([]byte, st.Size()), 0o644), os.Chtimes(path, st.ModTime(), st.ModTime()))
+			return errors.Join(os.Chmod(b+".idx", 0o644), os.WriteFile(b+".idx", make([]byte, st.Size()), 0o644), os.Chtimes(b+".idx", st.ModTime(), st.ModTime()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t, oid.SHA1)
-			a := r.packed("a")
-			r.git("tag", "keep")
-			b := r.packed("b")
-			d := r.rested(nil, a, b)
-			if err := change(r); err != nil {
+			a, b := r.packed("a"), r.packed("b")
+			d := r.open()
+			r.want(d, a, true)
+			r.want(d, b, true)
+			if err := change(r, r.packHaving(a), r.packHaving(b)); err != nil {
 				t.Fatal(err)
 			}
-			taken, anew := r.next(d), r.open()
-			r.want(anew, a, true)
-			r.want(taken, a, true)
-			for _, d := range []*DB{anew, taken} {
-				if d.Has(b) {
-					t.Error("the object is not there, and believed to be")
-				}
-				if _, _, err := d.Read(b); err == nil {
-					t.Error("the object is not there, and was read")
+			for _, d := range []*DB{r.open(), r.next(d)} {
+				r.want(d, a, true)
+				if _, _, err := d.Read(b); d.Has(b) || err == nil {
+					t.Errorf("the object is not there: Has says %v, and Read %v", d.Has(b), err)
 				}
 			}
 		})
 	}
 }
 
-func (r *repo) packHaving(name string) string {
-	r.t.Helper()
-	id := r.blobName(name)
-	list, err := filepath.Glob(filepath.Join(r.objects(), "pack", "*.idx"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for _, path := range list {
-		if strings.Contains(r.git("verify-pack", "-v", path), id) {
-			return path
-		}
-	}
-	r.t.Fatal("no pack has ", name)
-	return ""
-}
-
-func (r *repo) blobName(name string) string { return r.git("rev-parse", "main:"+name) }
-
 func TestADatabaseThatIsOpenedAgainSeesPacksAndAlternatesThatCame(t *testing.T) {
 	r, other := newRepo(t, oid.SHA1), newRepo(t, oid.SHA1)
 	a, far := r.packed("a"), other.packed("far")
-	d := r.rested(nil, a)
+	d := r.open()
+	r.want(d, a, true)
 	r.want(d, far, false)
 	alternates := filepath.Join(r.objects(), "info", "alternates")
 	if err := os.WriteFile(alternates, []byte(other.objects()+"\n"), 0o644); err != nil {
@@ -225,61 +151,45 @@ func TestADatabaseThatIsOpenedAgainSeesPacksAndAlternatesThatCame(t *testing.T) 
 	}
 	d = r.next(d)
 	r.want(d, far, true)
-	d = r.rested(d, a, far)
-	before := mapsOf(d)
-	d = r.next(d)
-	r.want(d, far, true)
-	if now := mapsOf(d); runtime.GOOS == "linux" && (len(now) != 2 || now[packName(t, other)] != before[packName(t, other)]) {
-		t.Error("the alternate's pack was mapped again")
+	before := opened(d)
+	if d = r.next(d); opened(d)[other.packHaving(far)] != before[other.packHaving(far)] {
+		t.Error("the alternate's pack was opened again")
 	}
 	if err := os.Remove(alternates); err != nil {
 		t.Fatal(err)
 	}
 	d = r.next(d)
 	r.want(d, far, false)
-	r.want(d, a, true)
 	b := r.packed("b")
-	d = r.next(d)
-	r.want(d, b, true)
-	for range 2 { // who never asks closes what was taken over all the same
+	for range 3 { // also where nobody asked meanwhile
 		d = r.next(d)
 	}
-	d = r.next(d)
 	r.want(d, a, true)
+	r.want(d, b, true)
 }
 
-func packName(t *testing.T, r *repo) string { return strings.TrimSuffix(packOf(t, r), ".idx") }
-
 func TestFilesThatWereTakenOverAreClosed(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: this system does not list the maps of a process")
-	}
 	r := newRepo(t, oid.SHA1)
 	a := r.packed("a")
-	d := r.rested(nil, a)
 	mapped := func() int {
 		p, err := os.ReadFile("/proc/self/maps")
 		if err != nil {
-			t.Fatal(err)
+			t.Skip("SKIPPED: this system does not list the maps of a process")
 		}
 		return strings.Count(string(p), r.objects())
 	}
-	if mapped() != 2 {
-		t.Fatalf("%d maps, of a pack and its index", mapped())
-	}
+	d := r.open()
+	r.want(d, a, true)
 	d = r.next(d) // which nobody asks anything
 	if mapped() != 2 {
-		t.Errorf("%d maps after the first was closed", mapped())
+		t.Errorf("%d maps, of a pack and its index", mapped())
 	}
 	other := newRepo(t, oid.SHA1).next(d) // of another repository, which has no use for them
-	if mapped() != 2 {
-		t.Errorf("%d maps before the first question", mapped())
-	}
-	other.Has(a)
-	if mapped() != 0 {
+	if other.Has(a); mapped() != 0 {
 		t.Errorf("%d maps of a repository that is closed", mapped())
 	}
-	d = r.rested(nil, a)
+	d = r.open()
+	r.want(d, a, true)
 	if err := r.next(d).Close(); err != nil || mapped() != 0 {
 		t.Errorf("%d maps at the end: %v", mapped(), err)
 	}

@@ -40,19 +40,6 @@ func Payload(kind oid.Kind, p []byte) Object {
 // A Source gives the objects to write. It is called by several goroutines.
 type Source func(id oid.ID) (Object, error)
 
-// WriteLoose writes an object into a file of its own and closes its data. An
-// object that has such a file is left alone. Bytes that do not have the id are
-// ErrCorrupt, and nothing is written. Without [Options.Sync] the bytes are on
-// their way to the disk when it returns: what is synced afterwards on the same
-// file system, such as the ref, carries them with it on those that keep a
-// common journal (git's documentation of core.fsyncMethod, "batch").
-func (d *DB) WriteLoose(id oid.ID, o Object) error {
-	if d.HasLoose(id) {
-		return o.Data.Close()
-	}
-	return d.ReplaceLoose(id, o)
-}
-
 // HasLoose reports whether an object has a file of its own in this directory,
 // whatever is in it.
 func (d *DB) HasLoose(id oid.ID) bool { return d.LooseSize(id) > 0 }
@@ -66,19 +53,14 @@ func (d *DB) LooseSize(id oid.ID) int64 {
 	return fileSize(loosePath(d.dir, id))
 }
 
-// MadeSize is [DB.LooseSize] for an object that this database may have written itself:
-// then its file is not looked at.
-func (d *DB) MadeSize(id oid.ID) int64 {
-	if size, ok := d.made.Load(id); ok {
-		return size.(int64)
-	}
-	return d.LooseSize(id)
-}
-
-// WriteLooseAll is [DB.WriteLoose] for a few objects of a source. The disk takes the
-// bytes of all of them at the same time; none has its name before the disk has its
-// bytes.
-func (d *DB) WriteLooseAll(ids []oid.ID, source Source) (err error) {
+// WriteLoose writes a few objects of a source into files of their own. One that has such
+// a file is left alone. Bytes that do not have the id are ErrCorrupt, and nothing is
+// written. The disk takes the bytes of all of them at the same time; none has its name
+// before the disk has its bytes. Without [Options.Sync] the bytes are on their way to the
+// disk when it returns: what is synced afterwards on the same file system, such as the
+// ref, carries them with it on those that keep a common journal (git's documentation of
+// core.fsyncMethod, "batch").
+func (d *DB) WriteLoose(ids []oid.ID, source Source) (err error) {
 	var begun []*looseFile
 	defer func() {
 		for _, l := range begun {
@@ -110,8 +92,8 @@ func (d *DB) WriteLooseAll(ids []oid.ID, source Source) (err error) {
 	return nil
 }
 
-// ReplaceLoose is [DB.WriteLoose], also where the object has such a file, which
-// then was no good.
+// ReplaceLoose is [DB.WriteLoose] for one object, also where that has such a file, which
+// then was no good. It closes the object's data.
 func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 	l, err := d.beginLoose(id, o)
 	if err != nil {
@@ -125,8 +107,6 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 type looseFile struct {
 	t    *temp
 	path string // to be
-	id   oid.ID
-	size int64
 }
 
 // beginLoose writes an object into a file without its name, and closes its data. The
@@ -138,10 +118,8 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	}
 	path := loosePath(d.dir, id)
 	t, err := d.createTemp(filepath.Dir(path), "tmp_obj_")
-	var out counted
 	if err == nil {
-		out.w = t.f
-		if err = d.deflateLoose(&out, id, o); err != nil {
+		if err = d.deflateLoose(t.f, id, o); err != nil {
 			t.abandon()
 		}
 	}
@@ -151,19 +129,7 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	if !d.opt.Sync {
 		startWriteOut(t.f)
 	}
-	return &looseFile{t, path, id, out.n}, nil
-}
-
-// A counted writer counts what goes through it.
-type counted struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return &looseFile{t, path}, nil
 }
 
 // endLoose gives an object's file its name.
@@ -174,7 +140,6 @@ func (d *DB) endLoose(l *looseFile) error {
 	if err := l.t.install(l.path, d.opt.Sync, d.opt.Share); err != nil {
 		return err
 	}
-	d.made.Store(l.id, l.size)
 	if !d.opt.Sync {
 		return nil
 	}

@@ -104,26 +104,9 @@ func TestApplyMakesExactlyTheTarget(t *testing.T) {
 			t.Errorf("%s: mtime %d is not after %d", path, now[path].Mtime, stats[path].Mtime)
 		}
 	}
-	notes, err := apply.Verify(t.Context(), root, steps, oid.SHA1)
-	if err != nil || len(notes) != 0 {
-		t.Errorf("Verify: %v, %v", notes, err)
-	}
 	// And back again, from the same kind of plan.
 	run(t, root, plan(t, root, before, nil), before)
 	same(t, root, before)
-}
-
-func TestAPlanSurvivesJSON(t *testing.T) {
-	root := t.TempDir()
-	before.make(t, root)
-	steps := plan(t, root, after, nil)
-	p, err := json.Marshal(steps)
-	must(t, err)
-	var back []apply.Step
-	must(t, json.Unmarshal(p, &back))
-	if !slices.Equal(steps, back) {
-		t.Errorf("a plan of %d steps changed in %d bytes of JSON", len(steps), len(p))
-	}
 }
 
 func FuzzStepJSON(f *testing.F) {
@@ -362,23 +345,6 @@ func TestCancellingStopsBetweenSteps(t *testing.T) {
 		t.Errorf("replay: %+v, %v", out, err)
 	}
 	same(t, root, to)
-}
-
-func TestVerifyNamesWhatIsWrong(t *testing.T) {
-	root := t.TempDir()
-	to := world{"ok": file("1"), "bytes": file("1"), "mode": file("1"), "gone": file("1"), "type": file("1"), "d": dir(0o755)}
-	steps := plan(t, root, to, nil)
-	run(t, root, steps, to)
-	must(t, os.WriteFile(filepath.Join(root, "bytes"), []byte("2"), 0o644))
-	must(t, os.Chmod(filepath.Join(root, "mode"), 0o600))
-	must(t, os.Chmod(filepath.Join(root, "d"), 0o700))
-	must(t, os.Remove(filepath.Join(root, "gone")))
-	must(t, os.Remove(filepath.Join(root, "type")))
-	must(t, os.Symlink("ok", filepath.Join(root, "type")))
-	notes, err := apply.Verify(t.Context(), root, steps, oid.SHA1)
-	if got := paths(notes); err != nil || !slices.Equal(got, []string{"bytes", "d", "gone", "mode", "type"}) {
-		t.Errorf("notes %q, %v", got, err)
-	}
 }
 
 func TestNestedRepositoriesAreDirectories(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
@@ -280,8 +281,7 @@ func convert(t *testing.T, cfg *attr.Config, root string, rules []byte, samples 
 // compareConversions holds a batch of random files against git add.
 func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	root := filepath.Join(t.TempDir(), "w")
-	run(t, "", nil, "init", "-q", root)
+	git := gittest.New(t)
 	cfg, args := randomConfig(r)
 	var samples []sample
 	var rules, blobs, info bytes.Buffer
@@ -289,19 +289,19 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 		s := randomSample(r, i)
 		samples = append(samples, s)
 		fmt.Fprintf(&rules, "%s %s\n", s.name, s.attrs)
-		write(t, filepath.Join(root, s.name), s.raw)
+		git.Write(s.name, string(s.raw))
 		if s.blob != nil {
-			write(t, filepath.Join(root, ".git/blobs", s.name), s.blob)
+			git.Write(".git/blobs/"+s.name, string(s.blob))
 			fmt.Fprintf(&blobs, ".git/blobs/%s\n", s.name)
 		}
 	}
-	written := strings.Fields(string(run(t, root, blobs.Bytes(), "hash-object", "-w", "--no-filters", "--stdin-paths")))
+	written := strings.Fields(git.Give(blobs.String(), "hash-object", "-w", "--no-filters", "--stdin-paths"))
 	for i, path := range strings.Fields(blobs.String()) {
 		fmt.Fprintf(&info, "100644 %s\t%s\n", written[i], filepath.Base(path))
 	}
-	write(t, filepath.Join(root, ".gitattributes"), rules.Bytes())
-	run(t, root, info.Bytes(), "update-index", "--index-info")
-	convert(t, cfg, root, rules.Bytes(), samples)
+	git.Write(".gitattributes", rules.String())
+	git.Give(info.String(), "update-index", "--index-info")
+	convert(t, cfg, git.Dir, rules.Bytes(), samples)
 
 	batch := []string{}
 	for i := range samples {
@@ -311,29 +311,29 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 			continue
 		}
 		refused++
-		if _, err := try(t, root, nil, append(args, "add", "--", s.name)...); err == nil && !errors.Is(s.refused, attr.ErrEncoding) {
+		if _, err := git.Try(append(args, "add", "--", s.name)...); err == nil && !errors.Is(s.refused, attr.ErrEncoding) {
 			t.Fatalf("seed %d: %q %q %q: git takes it, we say %v", seed, s.name, s.attrs, s.raw, s.refused)
 		}
 	}
-	if _, err := try(t, root, []byte(strings.Join(batch, "\x00")), append(args, "add", "--pathspec-from-file=-", "--pathspec-file-nul")...); err != nil {
+	if _, err := git.Ask(strings.Join(batch, "\x00"), append(args, "add", "--pathspec-from-file=-", "--pathspec-file-nul")...); err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, rules.Bytes())
 	}
 	ids := map[string]string{}
-	for line := range strings.Lines(string(run(t, root, nil, "-c", "core.quotePath=false", "ls-files", "-s"))) {
+	for line := range strings.Lines(git.Git("-c", "core.quotePath=false", "ls-files", "-s")) {
 		f := strings.Fields(line)
 		ids[f[3]] = f[1]
 	}
 	for _, s := range samples {
 		sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(s.want)), s.want...))
 		if s.refused == nil && ids[s.name] != fmt.Sprintf("%x", sum) {
-			blob := run(t, root, nil, "cat-file", "blob", ids[s.name])
+			blob := git.Git("cat-file", "blob", ids[s.name])
 			t.Fatalf("seed %d: %q %q index %q:\nraw  %q\ngit  %q\nours %q\n%q", seed, s.name, s.attrs, s.blob, s.raw, blob, s.want, args[:6])
 		}
 		if s.refused == nil && !bytes.Equal(s.want, s.raw) {
 			changed++
 		}
 	}
-	os.RemoveAll(root)
+	os.RemoveAll(git.Dir)
 	return changed, refused
 }
 
@@ -341,7 +341,6 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 // for random files, attributes, configurations and blobs in the index.
 // REWIND_FUZZ_BATCHES is the number of batches of 250 files.
 func TestConversionsAreGits(t *testing.T) {
-	needGit(t)
 	batches := envN(t, "REWIND_FUZZ_BATCHES", 2)
 	first := seed.Of(t)
 	changed, refused := 0, 0

@@ -5,30 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // TestEncodingTablesAreGits sends every byte that we take in a single-byte
 // encoding through git.
 func TestEncodingTablesAreGits(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: no git on this machine to compare with")
-	}
-	root := t.TempDir()
-	git := func(args ...string) []byte {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+root)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %q: %v\n%s", args, err, out)
-		}
-		return out
-	}
-	git("init", "-q")
+	git := gittest.New(t)
 	var rules bytes.Buffer
 	want := map[string][]byte{}
 	for i, name := range singleBytes {
@@ -45,16 +30,12 @@ func TestEncodingTablesAreGits(t *testing.T) {
 		file := fmt.Sprintf("f%d", i)
 		fmt.Fprintf(&rules, "%s -text working-tree-encoding=%s\n", file, name)
 		want[file] = text
-		if err := os.WriteFile(filepath.Join(root, file), raw, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		git.Write(file, string(raw))
 	}
-	if err := os.WriteFile(filepath.Join(root, ".gitattributes"), rules.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	git("add", ".")
+	git.Write(".gitattributes", rules.String())
+	git.Git("add", ".")
 	for file, text := range want {
-		if got := git("cat-file", "blob", ":"+file); !bytes.Equal(got, text) {
+		if got, err := git.Ask("", "cat-file", "blob", ":"+file); err != nil || got != string(text) {
 			t.Errorf("%s (%s): git has %q, we %q", file, rules.Bytes(), got, text)
 		}
 	}

@@ -215,7 +215,7 @@ func (b *Bisect) place(ctx context.Context, s *engine.Snapshot) (why string, err
 	if err := b.save(ctx); err != nil {
 		return "", err
 	}
-	done, err := b.e.Restore(ctx, s.ID, nil)
+	done, err := b.e.Do(ctx, engine.Op{To: s.ID})
 	if err != nil {
 		return "", err
 	}
@@ -312,7 +312,7 @@ func (b *Bisect) putBack(ctx context.Context) (all *engine.Restored, err error) 
 		if !away.Moved && !away.Unfinished {
 			break
 		}
-		step, err := b.e.Undo(ctx)
+		step, err := b.e.Do(ctx, engine.Op{Verb: engine.Undo})
 		if err != nil {
 			return nil, err
 		}
@@ -322,7 +322,7 @@ func (b *Bisect) putBack(ctx context.Context) (all *engine.Restored, err error) 
 	if sure && all.ID == b.home {
 		return all, nil
 	}
-	last, err := b.e.Restore(ctx, b.home, &engine.RestoreOptions{Ignored: true})
+	last, err := b.e.Do(ctx, engine.Op{To: b.home, Ignored: true})
 	return then(all, last), err
 }
 

@@ -92,22 +92,3 @@ func TestAQuickLookSeesTheSameAndDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkLstatRaw(b *testing.B) {
-	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	d, err := Open(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer d.Close()
-	name := []byte("f\x00")
-	var st Stat
-	for b.Loop() {
-		if err := d.LstatRaw(&name[0], &st); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -9,6 +9,9 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
+// adopt is what the history calls it.
+const adopt = "adopt"
+
 // An Adoption is what was done in a fork, to be merged into the present.
 type Adoption struct {
 	Dir   string           // of the fork
@@ -23,7 +26,7 @@ type Adoption struct {
 // worktree of e: what changed since it was made. Where the
 // worktree still has all of what an earlier adoption brought, it is what changed since
 // that one. Of the worktree it changes nothing. The paths of the options limit it.
-func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Options, opt *engine.RestoreOptions) (*Adoption, error) {
+func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Options, op engine.Op) (*Adoption, error) {
 	f, r, err := find(ctx, e, dir)
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Optio
 		return nil, fmt.Errorf("record what is in %s: %w", f.Dir, err)
 	}
 	a := &Adoption{Dir: f.Dir, Now: now, fork: f, registry: r}
-	a.Spans, err = f.spans(ctx, e, engine.Span{From: base.ID, To: now.ID}, opt)
+	a.Spans, err = f.spans(ctx, e, engine.Span{From: base.ID, To: now.ID}, op)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +62,13 @@ func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Optio
 // spans returns what of all that was done in the fork is to be merged: what was done
 // since the last adoption, if the present still has all of that one. What that one left
 // as it is, such as an ignored file, is left and named again.
-func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, opt *engine.RestoreOptions) ([]engine.Span, error) {
+func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, op engine.Op) ([]engine.Span, error) {
 	if f.Adopted.IsZero() {
 		return []engine.Span{all}, nil
 	}
-	of := *opt
-	of.Markers = false
 	last := engine.Span{From: f.base(), To: f.Adopted}
-	p, err := e.PlanMerge(ctx, []engine.Span{last}, &of)
+	op.Verb, op.Spans, op.Markers = adopt, []engine.Span{last}, false
+	p, err := e.Plan(ctx, op)
 	since := engine.Span{From: f.Adopted, To: all.To}
 	switch {
 	case errors.Is(err, engine.ErrNoSnapshot): // pruned, or one of the paths is new
@@ -82,8 +84,9 @@ func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, opt
 }
 
 // Merge merges the adoption into the present: an operation of its own.
-func (a *Adoption) Merge(ctx context.Context, e *engine.Engine, opt *engine.RestoreOptions) (*engine.Restored, error) {
-	done, err := e.Merge(ctx, "adopt", a.Spans, opt)
+func (a *Adoption) Merge(e *engine.Engine, ctx context.Context, op engine.Op) (*engine.Restored, error) {
+	op.Verb, op.Spans = adopt, a.Spans
+	done, err := e.Do(ctx, op)
 	if err != nil || a.fork.Adopted == a.Now.ID {
 		return done, err
 	}

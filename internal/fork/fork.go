@@ -275,11 +275,11 @@ func List(ctx context.Context, e *engine.Engine, opt *engine.Options) (list []Li
 
 // open opens the fork's directory as a worktree of the same store.
 func (f *Fork) open(ctx context.Context, e *engine.Engine, opt *engine.Options) (*engine.Engine, error) {
-	o := *opt
+	open := engine.Open
 	if !f.Git {
-		o.Beside = e
+		open = e.Beside
 	}
-	there, err := engine.Open(ctx, f.Dir, &o)
+	there, err := open(ctx, f.Dir, opt)
 	if err == nil && there.Root() != f.Dir {
 		err = errors.Join(fmt.Errorf("%w: %s belongs to %s", ErrAnother, f.Dir, there.Root()), there.Close())
 	}

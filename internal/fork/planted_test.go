@@ -308,11 +308,11 @@ func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
 		}
 		for _, name := range []string{"first", "second"} {
 			put(t, filepath.Join(dir, name), name)
-			from, err := Adopt(t.Context(), e, dir, &engine.Options{}, &engine.RestoreOptions{})
+			from, err := Adopt(t.Context(), e, dir, &engine.Options{}, engine.Op{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := from.Merge(t.Context(), e, &engine.RestoreOptions{})
+			done, err := from.Merge(e, t.Context(), engine.Op{})
 			if err != nil || done.Written != 1 || done.Deleted+len(done.Conflicts)+len(done.Kept) > 0 {
 				t.Errorf("%s: %+v, %v", name, done, err)
 			}

@@ -1,7 +1,6 @@
 package stattable
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -106,19 +105,4 @@ func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {
 			wantRows(t, path, b, rows)
 		}
 	}
-}
-
-func TestANewTableLeavesAnotherOneAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "stat.db")
-	rng := rand.New(rand.NewPCG(1, 4))
-	ours, theirs := bulk(rng, 30), bulk(rng, 40)
-	table := Load(path)
-	b := Binding{Store: "store"}
-	if err := Load(path).Save(b, theirs, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := table.Save(Binding{Store: "other"}, ours, nil); !errors.Is(err, ErrOutdated) {
-		t.Errorf("saved over another's table: %v", err)
-	}
-	wantRows(t, path, b, theirs)
 }

@@ -3,19 +3,28 @@ package stattable
 import (
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // kept is what a table has that lives in memory, beside its rows.
 type kept struct {
-	spare   []uint32       // places in the list that no row has
-	unsaved map[string]Row // what the file lacks; the zero Row is one that goes
+	spare    []uint32        // places in the list that no row has
+	unsaved  map[string]Row  // what the file lacks; the zero Row is one that goes
+	restless map[string]bool // directories with rows that are [Row.Restless]
+	small    Small           // of all rows
 }
 
 // Kept reports whether the rows are in memory, and not used where they lie in the
 // file.
 func (t *Table) Kept() bool { return t.kept != nil }
+
+// Restless returns the directories with rows that are [Row.Restless], of a table in memory.
+func (t *Table) Restless() iter.Seq[string] { return maps.Keys(t.kept.restless) }
+
+// Small sums up the rows of a table in memory.
+func (t *Table) Small() Small { return t.kept.small }
 
 // SaveAndKeep is [Table.Save], and returns the rows as they are afterwards in
 // memory of its own, to be used and changed without the file. Only what can be
@@ -41,7 +50,7 @@ func (t *Table) SaveAndKeep(b Binding, changed map[string]Row, removed []string)
 
 // copied makes a table in memory of what this one will have after a change.
 func (t *Table) copied(changed map[string]Row, removed []string) *Table {
-	k := (&Table{path: t.path, kept: &kept{unsaved: map[string]Row{}}}).empty()
+	k := (&Table{path: t.path, kept: &kept{unsaved: map[string]Row{}, restless: map[string]bool{}}}).empty()
 	gone := make(map[string]bool, len(removed))
 	for _, dir := range removed {
 		gone[dir] = true
@@ -71,10 +80,7 @@ func (t *Table) copied(changed map[string]Row, removed []string) *Table {
 
 // put sets the row of a directory in memory.
 func (t *Table) put(dir string, r Row) {
-	if i, ok := t.rows[dir]; ok {
-		t.list[i].p = r.p
-		return
-	}
+	t.take(dir)
 	at := uint32(len(t.list))
 	if n := len(t.kept.spare); n > 0 {
 		at, t.kept.spare = t.kept.spare[n-1], t.kept.spare[:n-1]
@@ -82,6 +88,10 @@ func (t *Table) put(dir string, r Row) {
 		t.list = append(t.list, slot{})
 	}
 	t.list[at], t.rows[dir] = slot{dir: dir, p: r.p}, at
+	t.kept.small.Add(r.Small())
+	if r.Restless() {
+		t.kept.restless[dir] = true
+	}
 }
 
 // take removes the row of a directory from memory.
@@ -90,6 +100,8 @@ func (t *Table) take(dir string) {
 	if !ok {
 		return
 	}
+	t.kept.small.Sub(Row{t.list[at].p}.Small())
+	delete(t.kept.restless, dir)
 	delete(t.rows, dir)
 	t.list[at] = slot{}
 	t.kept.spare = append(t.kept.spare, at)
@@ -165,4 +177,51 @@ func inDir(dir, name string) string {
 		return strings.Clone(name)
 	}
 	return dir + "/" + name
+}
+
+// AlwaysLook are the flags of entries that every scan looks at: what was read too
+// soon, and what may be written under another name, of which nothing tells.
+const AlwaysLook = Young | Fresh | Linked
+
+// Restless reports whether a directory must be entered by each scan, though
+// nothing in it seems to change.
+func (r Row) Restless() bool {
+	const flags = Ambiguous | Retry | DotGit | Full | Dropped
+	if r.Flags()&flags != 0 || len(r.Notes()) > 0 {
+		return true
+	}
+	for rest := r.Entries(); !rest.Empty(); {
+		var e Entry
+		if e, rest = rest.Cut(); e.Flags()&AlwaysLook != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Small is how many small ignored files there are, and how many bytes they have.
+type Small struct{ Files, Bytes int64 }
+
+// Add adds another one.
+func (a *Small) Add(o Small) { a.Files, a.Bytes = a.Files+o.Files, a.Bytes+o.Bytes }
+
+// Sub takes another one off.
+func (a *Small) Sub(o Small) { a.Files, a.Bytes = a.Files-o.Files, a.Bytes-o.Bytes }
+
+// Small is what the row of a directory counts for. Bytes that were measured and
+// not recorded are not in it.
+func (r Row) Small() (a Small) {
+	if r.IsZero() {
+		return a
+	}
+	if a.Files = int64(r.Head().Unasked); a.Files == 0 {
+		return a
+	}
+	for rest := r.Entries(); !rest.Empty(); {
+		var e Entry
+		if e, rest = rest.Cut(); e.Flags()&Unasked != 0 {
+			a.Bytes += e.Size()
+		}
+	}
+	return a
 }

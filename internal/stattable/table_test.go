@@ -31,6 +31,11 @@ func sample(alg oid.Algorithm) (Head, []Item, []Note) {
 		{Name: "nested", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Git: a, Raw: b},
 		{Name: "unborn", Mode: tree.Nested | 0o755, GitMode: tree.GitLink, Flags: IsDir, Raw: b},
 		{Name: "link", Mode: tree.Symlink, GitMode: tree.GitSymlink, Git: b, Raw: b},
+		{Name: "fresh", Mode: tree.GitFile, GitMode: tree.GitFile, Git: a, Raw: a, Flags: Fresh, ReadAt: 1 << 60},
+		{Name: "fresh and converted", Mode: tree.GitFile, GitMode: tree.GitFile, Git: a, Raw: b, Flags: Fresh | Young, ReadAt: -1},
+		{Name: "fresh, outside", Mode: tree.GitFile, GitMode: tree.GitFile, Raw: b, Flags: Fresh, ReadAt: 7},
+		{Name: "fresh, of no content", Mode: tree.GitFile, GitMode: tree.GitFile, Flags: Fresh, ReadAt: 8},
+		{Name: "last", Mode: tree.GitFile, GitMode: tree.GitFile, Git: b, Raw: b},
 	}
 	return head, items, []Note{{"skipped", "permission denied", false}, {"", "", true}}
 }

@@ -1,261 +1,296 @@
+// Package tidy holds what no linter knows of this module: how much a package shows,
+// that ARCHITECTURE.md tells the truth, and that its words are few. What linters know
+// is in .golangci.yml.
 package tidy
 
 import (
-	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
-
-func TestTheModuleIsTidy(t *testing.T) {
-	root := filepath.Join("..", "..")
-	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatalf("not run from its own directory: %v", err)
-	}
-	found, err := check(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range found {
-		t.Error(b)
-	}
-}
-
-// breaches are files that break one rule each, beside a package that is in order.
-var breaches = []struct{ name, file, text, want string }{
-	{"a walk that names a function that is gone", "ARCHITECTURE.md", strings.Replace(inOrder, "`store.Close`", "`store.Shut`", 1),
-		"ARCHITECTURE.md:2: names store.Shut, which is not declared in cas/store.go"},
-	{"a walk that names a file that is gone", "ARCHITECTURE.md", strings.Replace(inOrder, "cas/store.go", "cas/sac.go", 1),
-		"ARCHITECTURE.md:2: names cas/sac.go, which does not exist"},
-	{"a function beside the walks that is gone", "ARCHITECTURE.md", "Beside it `cas/store.go` (`lost`) works.\n" + inOrder,
-		"ARCHITECTURE.md:1: names lost, which is not declared in cas/store.go"},
-	{"a step without a place", "ARCHITECTURE.md", inOrder + "2. Something is done.\n",
-		"ARCHITECTURE.md:6: a step of a walk names no file and function"},
-	{"a walk that is missing", "ARCHITECTURE.md", strings.Replace(inOrder, "## One restore", "## Another", 1),
-		"ARCHITECTURE.md:1: has no walk \"## One restore\""},
-	{"a long walk", "ARCHITECTURE.md", inOrder + many("2. `cas/c%d.go` (`F`)\n", 12),
-		"ARCHITECTURE.md:1: \"## One restore\" names 13 files, over 12"},
-	{"a walk through many lines", "cas/store.go", strings.Replace(casInOrder, "open() {}", "open() {\n"+strings.Repeat("\n", 1500)+"}", 1),
-		"ARCHITECTURE.md:1: \"## One restore\" goes through 1502 lines, over 1500"},
-	{"a package without a place", "stray/a.go", "// Package stray is lost.\npackage stray\n",
-		"stray/a.go:2: package stray is not in the table of layers"},
-	{"an import against the layers", "cas/a.go",
-		"package cas\n\nimport _ \"" + module + "/gitbridge\"\n", "cas/a.go:3: cas may not import gitbridge"},
-	{"an outside module in the wrong place", "ledger/a.go",
-		"// Package ledger.\npackage ledger\n\nimport _ \"go.etcd.io/bbolt\"\n",
-		"ledger/a.go:4: ledger may not import go.etcd.io/bbolt, which is for cas internal/stattable"},
-	{"an unknown outside module", "cas/a.go", "package cas\n\nimport _ \"example.org/x/y\"\n",
-		"cas/a.go:3: example.org/x/y is not in the table of outside modules"},
-	{"a program that is started elsewhere", "cas/a.go", "package cas\n\nimport _ \"os/exec\"\n",
-		"cas/a.go:3: cas may not import os/exec, which is for "},
-	{"a table of the store named beside its package", "engine/internal/plan/a.go",
-		"// Package plan.\npackage plan\n\nfunc f() { v.Table(name) }\n", "engine/internal/plan/a.go:4: a table of the store is for engine/internal/records alone"},
-	{"no package comment", "engine/a.go", "package engine\n", "engine/a.go:1: package engine has no comment"},
-	{"an empty name", "cas/util/a.go", "// Package util.\npackage util\n", "cas/util/a.go:2: package name util says nothing"},
-	{"a long function", "cas/a.go", "package cas\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
-		"cas/a.go:3: function of 71 lines, over 70"},
-	{"a long function in a test", "cas/a_test.go", "package cas\n\nvar f = func() {\n" + strings.Repeat("\tg()\n", 69) + "}\n",
-		"cas/a_test.go:3: function of 71 lines, over 70"},
-	{"a long file", "cas/a.go", "package cas\n" + strings.Repeat("\n", 400), "cas/a.go:401: file of 401 lines, over 400"},
-	{"a long file of the extension", "extension/a.ts", strings.Repeat("\n", 401), "extension/a.ts:401: file of 401 lines, over 400"},
-	{"many exports", "cas/a.go", "package cas\n\n" + many("// V is.\nvar V%d int\n", 41), "package cas exports 41 names, over 40"},
-	{"a face of many lines", "engine/a.go", "// Package engine.\npackage engine\n" + strings.Repeat("\n", 5000), "package engine has 1 files of 5001 lines, over 30 or 5000: find the next room below it"},
-	{"a file of the engine that is not on the map", "engine/stray.go", "// Package engine.\npackage engine\n\nfunc f() {}\n", "ARCHITECTURE.md:1: does not say what engine/stray.go is for"},
-	{"a room that is not on the map", "engine/internal/plan/a.go", "// Package plan.\npackage plan\n", "ARCHITECTURE.md:1: does not name the room engine/internal/plan"},
-	{"many methods", "cas/a.go", "package cas\n\n// T is.\ntype T int\n\n" + many("// M is.\nfunc (t *T) M%d() {}\n", 90), "package cas exports 91 names and methods, over 90"},
-	{"a wide interface", "cas/a.go", "package cas\n\ntype i interface {\n" + many("\tM%d()\n", 6) + "}\n",
-		"cas/a.go:3: interface of 6 methods, over 5"},
-	{"a silent function", "cas/a.go", "package cas\n\nfunc Open() {}\n", "cas/a.go:3: exported Open has no comment"},
-	{"a silent method", "cas/a.go", "package cas\n\n// S is.\ntype S struct{}\n\nfunc (s *S) Close() {}\n",
-		"cas/a.go:6: exported Close has no comment"},
-	{"a silent type in a group", "cas/a.go", "package cas\n\n// All.\ntype (\n\tA int\n)\n", "cas/a.go:5: exported A has no comment"},
-	{"a silent variable", "cas/a.go", "package cas\n\nvar ErrX error\n", "cas/a.go:3: exported ErrX has no comment"},
-	{"a comment that names what is gone", "cas/a.go", "package cas\n\nfunc f() {\n\tg() // as oldName does\n}\n",
-		"cas/a.go:4: names oldName, which is nowhere in the code"},
-	{"a comment that names a test that is gone", "cas/a.go", "package cas\n\n// See TestThatItHolds.\nfunc f() {}\n",
-		"cas/a.go:3: names TestThatItHolds, which is nowhere in the code"},
-	{"a comment that names a file that is gone", "cas/a.go", "package cas\n\n// See sac.go.\nfunc f() {}\n",
-		"cas/a.go:3: names sac.go, which is nowhere in the code"},
-	{"a comment with the name of something else", "cas/a.go", "package cas\n\nvar g, theOther int\n\n// theOther does.\nfunc f() {}\n",
-		"cas/a.go:5: the comment of f begins with theOther"},
-	{"init", "cas/a.go", "package cas\n\nfunc init() {}\n", "cas/a.go:3: init hides work from its caller"},
-	{"many parameters", "cas/a.go", "package cas\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n",
-		"cas/a.go:3: f has 5 parameters after ctx, over 4"},
-	{"two decisions of one number", "docs/decisions/0001-b.md", "# 0001: b\n", "docs/decisions/0001-b.md:1: has the number of docs/decisions/0001-a.md"},
-	{"a place of one machine", "docs/a.md", "one\nin /work" + "/main\n", "docs/a.md:2: names a place: /work" + "/"},
-}
-
-// casInOrder is a package that is in order.
-const casInOrder = "// Package cas is in order.\npackage cas\n\ntype store struct{}\n\nfunc (s *store) Close() {}\n\nfunc open() {}\n"
-
-// inOrder is a map that is in order.
-const inOrder = "## One snapshot\n1. `cas/store.go` (`store.Close`, `open`): ends.\n\n## One restore\n1. `cas/store.go` (`open`): begins.\n"
-
-func many(format string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format, i)
-	}
-	return b.String()
-}
-
-func TestEachRuleFindsItsBreach(t *testing.T) {
-	for _, c := range breaches {
-		t.Run(c.name, func(t *testing.T) {
-			found, err := check(fstest.MapFS{
-				"ARCHITECTURE.md":          {Data: []byte(inOrder)},
-				"cas/store.go":             {Data: []byte(casInOrder)},
-				"docs/decisions/0001-a.md": {Data: []byte("# 0001: a\n")},
-				c.file:                     {Data: []byte(c.text)},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, b := range found {
-				if strings.Contains(b.String(), c.want) {
-					return
-				}
-			}
-			t.Errorf("found %v, want %s", found, c.want)
-		})
-	}
-}
-
-func TestWhatIsInOrderIsLeftAlone(t *testing.T) {
-	found, err := check(fstest.MapFS{
-		"ARCHITECTURE.md": {Data: []byte(inOrder)},
-		"cas/store.go":    {Data: []byte(casInOrder)},
-		"cas/cas.go": {Data: []byte(`// Package cas is in order.
-package cas
-
-import (
-	"context"
-
-	"go.etcd.io/bbolt"
-	"` + module + `/internal/oid"
-)
-
-// Errors and limits.
-var ErrA, ErrB error
 
 const (
-	Max = 1 // the largest
+	namesMax     = 40  // exported names of a package
+	exportsMax   = 90  // these, and the exported methods of its types
+	walkFilesMax = 10  // files of one walk of ARCHITECTURE.md
+	glossaryMax  = 25  // words that a newcomer has to learn
+	decisionsMax = 20  // decision records
+	pageMax      = 650 // words of one of them
+	sourceMax    = 400 // lines of a TypeScript file; golangci-lint knows Go's
 )
 
-// S is.
-type S struct{}
+// longer are the decision records that may have two pages.
+var longer = []string{"0004-store.md"}
 
-// keyOf and theOther are described once; see store.go, and \\uXXXX on macOS.
-const keyOf, theOther = "store.go", 2
+var root = os.DirFS("../..")
 
-// Close closes, as theOther does.
-func (s *S) Close(ctx context.Context, a, b, c, d int) {}
+// A source is one Go file.
+type source struct {
+	name string
+	file *ast.File
+}
 
-type hidden struct{}
+func (s source) test() bool { return strings.HasSuffix(s.name, "_test.go") }
 
-func (h hidden) Read() {}
-`)},
-		"cas/cas_test.go":     {Data: []byte("package cas\n\nimport _ \"" + module + "/gitbridge\"\n\nfunc TestX() {}\n")},
-		"cas/testdata/bad.go": {Data: []byte("no go at all")},
-		"tools/go.mod":        {Data: []byte("module x\n")},
-		"tools/tools.go":      {Data: []byte("package tools\n")},
+// sources parses the Go files of the module, and texts reads whatever people write in it.
+func sources(t *testing.T) (all []source, texts map[string]string) {
+	t.Helper()
+	texts = map[string]string{}
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && apart(name) {
+				return fs.SkipDir
+			}
+			return err
+		}
+		if !slices.Contains([]string{".go", ".ts", ".md", ".sh", ".mjs", ".js", ".json", ".txtar", ".yml", ".yaml", ".mod"}, path.Ext(name)) {
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		texts[name] = string(text)
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+		all = append(all, source{name, file})
+		return err
 	})
-	if err != nil || len(found) > 0 {
-		t.Errorf("found %v, %v", found, err)
+	if err != nil || len(all) < 100 {
+		t.Fatalf("%d files, %v", len(all), err)
+	}
+	return all, texts
+}
+
+// apart reports directories with no source of this module: what a dot hides, inputs of
+// tests, installed packages, other modules.
+func apart(dir string) bool {
+	base := path.Base(dir)
+	if dir == "." {
+		return false
+	}
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil || strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules"
+}
+
+func TestPackagesExportFew(t *testing.T) {
+	all, _ := sources(t)
+	names, methods := map[string]map[string]bool{}, map[string]map[string]bool{} // by package; one for all systems
+	for _, s := range all {
+		dir := path.Dir(s.name)
+		if names[dir] == nil {
+			names[dir], methods[dir] = map[string]bool{}, map[string]bool{}
+		}
+		if !s.test() {
+			collect(s.file, names[dir], methods[dir])
+		}
+	}
+	for dir := range names {
+		if n, m := len(names[dir]), len(methods[dir]); n > namesMax || n+m > exportsMax {
+			t.Errorf("%s exports %d names, and %d with methods, over %d or %d", dir, n, n+m, namesMax, exportsMax)
+		}
 	}
 }
 
-func TestEveryExportHasAUser(t *testing.T) {
-	found, err := checkExports(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range found {
-		t.Error(b)
+// collect adds the names that a file exports, and the methods of its exported types.
+func collect(file *ast.File, names, methods map[string]bool) {
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			name := functionName(d)
+			typ, _, method := strings.Cut(name, ".")
+			switch {
+			case method && ast.IsExported(typ) && d.Name.IsExported():
+				methods[name] = true
+			case !method && d.Name.IsExported():
+				names[name] = true
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				for _, id := range declared(spec) {
+					if id.IsExported() {
+						names[id.Name] = true
+					}
+				}
+			}
+		}
 	}
 }
 
-func TestAnExportWithoutAUserIsFound(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":           "module x\n\ngo 1.26\n",
-		"main.go":          "package main\n\nimport \"x/p\"\n\nfunc main() { p.Used(); var t p.T; _ = t.String }\n",
-		"p/p.go":           "package p\n\nimport \"io\"\n\nfunc Used() { Own(); Var++ }\n\nfunc Own() {}\n\nfunc Idle() {}\n\nvar Var, Spare int\n\ntype T struct{}\n\nfunc (T) String() string { return \"\" }\n\nfunc (T) Lone() {}\n\nfunc (*T) Read([]byte) (int, error) { return 0, io.EOF }\n\ntype E struct{ error }\n\nfunc (e E) Unwrap() error { return e.error }\n\nfunc (E) Is(error) bool { return false }\n\nvar _ E\n",
-		"p/p_windows.go":   "package p\n\nfunc Away() {}\n",
-		"main_windows.go":  "package main\n\nimport \"x/p\"\n\nvar _ = p.Away\n",
-		"aid/aid.go":       "package aid\n\nimport \"testing\"\n\nfunc Help(t *testing.T) {}\n",
-		"p/p_test.go":      "package p\n\nimport \"testing\"\n\nfunc TestIdle(t *testing.T) { Idle(); T{}.Lone(); Spare++ }\n",
-		"engine/engine.go": "package engine\n\nfunc Find() {}\n\nfunc Open() { Find() }\n\nfunc init() { Open() }\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
+// declared returns the names of a type, const or var.
+func declared(spec ast.Spec) []*ast.Ident {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		return []*ast.Ident{s.Name}
+	case *ast.ValueSpec:
+		return s.Names
+	}
+	return nil
+}
+
+// functionName is a function's name, or Type.Method.
+func functionName(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	typ := d.Recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	switch generic := typ.(type) {
+	case *ast.IndexExpr:
+		typ = generic.X
+	case *ast.IndexListExpr:
+		typ = generic.X
+	}
+	return typ.(*ast.Ident).Name + "." + d.Name.Name
+}
+
+var (
+	step  = regexp.MustCompile("^\\d+\\. `([a-z0-9_/]+\\.go)` \\((.*?)\\)")
+	named = regexp.MustCompile("`((?:[a-z0-9_]+/)+[a-z0-9_]+\\.go)`")
+)
+
+// A newcomer follows a snapshot and a restore from file to file, and does not come back
+// to one that he has left.
+func TestTheWalksGoThroughFilesAndFunctionsThatExist(t *testing.T) {
+	all, texts := sources(t)
+	functions := map[string][]string{}
+	for _, s := range all {
+		functions[s.name] = []string{}
+		for _, decl := range s.file.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok {
+				functions[s.name] = append(functions[s.name], functionName(d))
+			}
 		}
 	}
-	found, err := checkExports(dir)
-	if err != nil {
-		t.Fatal(err)
+	for _, m := range named.FindAllStringSubmatch(texts["ARCHITECTURE.md"], -1) {
+		if functions[m[1]] == nil {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+		}
 	}
-	var got []string
-	for _, b := range found {
-		got = append(got, b.String())
-	}
-	slices.Sort(got)
-	want := []string{
-		"p/p.go:11: exported Spare has no user outside of tests",
-		"p/p.go:17: exported T.Lone has no user outside of tests",
-		"p/p.go:7: exported Own has no user outside of tests",
-		"p/p.go:9: exported Idle has no user outside of tests",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("found %q, want %q", got, want)
+	for _, walk := range []string{"## One snapshot", "## One restore"} {
+		var files []string
+		for line := range strings.Lines(section(texts["ARCHITECTURE.md"], walk)) {
+			m := step.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			if len(files) == 0 || files[len(files)-1] != m[1] {
+				files = append(files, m[1])
+			}
+			for _, f := range strings.Split(m[2], ", ") {
+				if !slices.Contains(functions[m[1]], strings.Trim(f, "`")) {
+					t.Errorf("%s: %s is not declared in %s", walk, f, m[1])
+				}
+			}
+		}
+		once := slices.Compact(slices.Sorted(slices.Values(files)))
+		if len(files) == 0 || len(files) > walkFilesMax || len(once) < len(files) {
+			t.Errorf("%s goes through %d files, of which %d are different; at most %d, and none twice", walk, len(files), len(once), walkFilesMax)
+		}
 	}
 }
 
-func TestThePolicyNamesOnlyWhatIsThere(t *testing.T) {
-	root := fstest.MapFS{
-		"go.mod":             {Data: []byte("module x\n\ngo 1.26.0\n\nrequire (\n\tgo.etcd.io/bbolt v1.5.0\n\texample.org/gone v1.0.0\n\texample.org/deep v1.0.0 // indirect\n)\n")},
-		"cas/cas.go":         {Data: []byte("package cas\n\nimport _ \"" + module + "/internal/oid\"\n")},
-		"cas/cas_test.go":    {Data: []byte("package cas\n\nimport _ \"go.etcd.io/bbolt/x\"\n")},
-		"internal/oid/id.go": {Data: []byte("package oid\n")},
+// section returns what stands below a heading.
+func section(text, heading string) string {
+	_, text, _ = strings.Cut(text, heading+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+func TestThereAreFewWordsAndFewDecisions(t *testing.T) {
+	_, texts := sources(t)
+	words := strings.Count(section(texts["ARCHITECTURE.md"], "## Words"), "\n| ") - 1
+	if words < 10 || words > glossaryMax {
+		t.Errorf("ARCHITECTURE.md has %d words, over %d", words, glossaryMax)
 	}
-	for i := range depthMax + 1 {
-		next := ""
-		if i < depthMax {
-			next = fmt.Sprintf("import _ \"%s/d/p%d\"\n", module, i+1)
+	records, numbers := 0, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if path.Dir(name) != "docs/decisions" {
+			continue
 		}
-		root[fmt.Sprintf("d/p%d/a.go", i)] = &fstest.MapFile{Data: []byte("package p\n\n" + next)}
-	}
-	_, packages, err := read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]bool{}
-	for _, b := range checkPolicy(root, packages) {
-		got[b.String()] = true
-	}
-	for want, is := range map[string]bool{
-		layersFile + ":1: the table has a package ledger, which does not exist": true,
-		layersFile + ":1: cas may import internal/durable, and does not":        true,
-		layersFile + ":1: cas may import internal/oid, and does not":            false,
-		layersFile + ":1: cas may import go.etcd.io/bbolt, and does not":        true, // a test does
-		"go.mod:7: nothing imports example.org/gone":                            true,
-		"go.mod:6: nothing imports go.etcd.io/bbolt":                            false,
-		"go.mod:8: nothing imports example.org/deep":                            false,
-	} {
-		if got[want] != is {
-			t.Errorf("%q: %v, found %v", want, got[want], got)
+		records++
+		number, _, _ := strings.Cut(path.Base(name), "-")
+		if numbers[number] != "" {
+			t.Errorf("%s has the number of %s", name, numbers[number])
+		}
+		numbers[number] = name
+		bound := pageMax
+		if slices.Contains(longer, path.Base(name)) {
+			bound *= 2
+		}
+		if n := len(strings.Fields(texts[name])); n > bound {
+			t.Errorf("%s has %d words, over %d", name, n, bound)
 		}
 	}
-	long := false
-	for text := range got {
-		long = long || strings.Contains(text, "16 packages stand on one another, over 15: d/p0, d/p1")
+	if records < 5 || records > decisionsMax {
+		t.Errorf("there are %d decisions, over %d", records, decisionsMax)
 	}
-	if !long {
-		t.Errorf("a deep chain is not found: %v", got)
+}
+
+// Places of one machine, and hosts that a mirror may stand for, say nothing to a reader
+// elsewhere. (Cut, so as not to find themselves.)
+func TestTextsNameNoPlaceAndAreShort(t *testing.T) {
+	_, texts := sources(t)
+	for name, text := range texts {
+		for _, place := range []string{"/work" + "/", "proxy" + ".golang.org", "registry" + ".npmjs.org", "deb" + ".debian.org"} {
+			if strings.Contains(text, place) {
+				t.Errorf("%s names %s", name, place)
+			}
+		}
+		if n := strings.Count(text, "\n"); path.Ext(name) == ".ts" && n > sourceMax {
+			t.Errorf("%s has %d lines, over %d", name, n, sourceMax)
+		}
+	}
+}
+
+// What a comment can only mean as a name of the code: a word with an inner capital, a
+// test, a source file.
+var mention = regexp.MustCompile(`\b(?:[a-z]{2,}[A-Z][A-Za-z]{2,}|Test[A-Z]\w+|[a-z][a-z0-9_]+\.go)\b`)
+
+// A name that is gone from the code stays in comments.
+func TestCommentsNameWhatIsThere(t *testing.T) {
+	all, texts := sources(t)
+	known := map[string]bool{"macOS": true, "uXXXX": true}
+	for name := range texts {
+		known[path.Base(name)] = true
+	}
+	word := regexp.MustCompile(`[\w.]+`)
+	for _, s := range all {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CommentGroup, *ast.Comment:
+				return false
+			case *ast.Ident:
+				known[n.Name] = true
+			case *ast.BasicLit:
+				for _, w := range word.FindAllString(n.Value, -1) {
+					known[w], known[w[strings.LastIndex(w, ".")+1:]] = true, true
+				}
+			}
+			return true
+		})
+	}
+	for _, s := range all {
+		for _, group := range s.file.Comments {
+			for _, found := range mention.FindAllStringIndex(group.Text(), -1) {
+				text := group.Text()
+				if name := text[found[0]:found[1]]; !known[name] && (found[0] == 0 || text[found[0]-1] != '.') {
+					t.Errorf("%s: a comment names %s, which is nowhere in the code (%.60q)", s.name, name, fmt.Sprint(text))
+				}
+			}
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 )
 
-// A Difference is a name that is not as a base has it.
+// A Difference is a name that is not as a row has it.
 type Difference struct {
 	Dir, Name string // without a name: the directory itself
 
@@ -16,17 +16,14 @@ type Difference struct {
 	Slight bool
 }
 
-// Numbers is above the number of each directory of the base.
-func (b *Base) Numbers() int { return b.table.Len() }
-
-// Audit compares a directory of the base, by its number, with the disk. Root is the
-// worktree's. What every scan looks at anyway is left out, as is what lies below.
-func (b *Base) Audit(root *dirfd.Dir, number int) (all []Difference) {
-	dir, ok := b.table.Dir(number)
+// Audit compares a directory of a table in memory, by its number, with the disk. Root is
+// the worktree's. What every scan looks at anyway is left out, as is what lies below.
+func Audit(t *stattable.Table, root *dirfd.Dir, number int) (all []Difference) {
+	dir, ok := t.Dir(number)
 	if !ok {
 		return nil
 	}
-	row, _, _ := b.table.Row(dir)
+	row, _, _ := t.Row(dir)
 	if row.Flags()&(stattable.Ambiguous|stattable.Retry|stattable.Dropped) != 0 {
 		return nil // every scan lists it, with all in it
 	}
@@ -47,7 +44,7 @@ func (b *Base) Audit(root *dirfd.Dir, number int) (all []Difference) {
 	for rest := row.Entries(); !rest.Empty(); {
 		var e stattable.Entry
 		e, rest = rest.Cut()
-		if e.Flags()&(stattable.IsDir|stattable.AbsentNow|alwaysLook) != 0 {
+		if e.Flags()&(stattable.IsDir|stattable.AbsentNow|stattable.AlwaysLook) != 0 {
 			continue
 		}
 		if err := at.LstatRaw(e.CName(), &st); err != nil || !e.Same(&st) {
@@ -57,10 +54,4 @@ func (b *Base) Audit(root *dirfd.Dir, number int) (all []Difference) {
 		}
 	}
 	return all
-}
-
-// Covers reports whether a scan of these candidates looks at what differs.
-func (c *Candidates) Covers(d Difference) bool {
-	names, all := c.in(d.Dir)
-	return all || names[d.Name] || d.Name == "" && c.above[d.Dir] || c.isBelow(path.Join(d.Dir, d.Name))
 }

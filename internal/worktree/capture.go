@@ -100,6 +100,19 @@ func (w *worker) leaveOut(c *candidate, why string) {
 
 func (w *worker) note(into *contents, note stattable.Note) { into.notes = append(into.notes, note) }
 
+const leftoverReason = "a temporary file of an earlier restore that could not be removed"
+
+// placeOf is [Policy.Place], with what is to be left out in any case.
+func (s *scan) placeOf(path string, isDir, ignored bool, size int64) (Place, string) {
+	switch {
+	case s.cfg.Leave[path]:
+		return Nowhere, leftoverReason
+	case s.cfg.Policy == nil:
+		return Usual, ""
+	}
+	return s.cfg.Policy.Place(path, isDir, ignored, size)
+}
+
 // place begins the item of a file: where it goes. False: nowhere.
 func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, bool) {
 	it := stattable.Item{Name: c.name, Mode: st.Mode}
@@ -112,8 +125,8 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	place, why := Usual, ""
 	if c.unasked {
 		place = Unasked
-	} else if !c.isTracked && w.cfg.Policy != nil {
-		place, why = w.cfg.Policy.Place(join(n.path, c.name), false, c.ignored, st.Size)
+	} else if !c.isTracked {
+		place, why = w.placeOf(join(n.path, c.name), false, c.ignored, st.Size)
 	}
 	needed := c.forced || it.Flags&stattable.Rule != 0
 	switch {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -95,22 +94,6 @@ func TestAFileThatKeepsChangingIsNamedUnstableAndReadAgainNextTime(t *testing.T)
 	}
 }
 
-func TestALargeFileThatShrinksWhileItIsReadIsSkippedWithAReason(t *testing.T) {
-	p := newPlace(t)
-	size := 4 << 20
-	p.write("a", strings.Repeat("x", size))
-	r := p.scan(func(c *Config) {
-		c.sleep = func(string) {
-			size /= 2
-			p.must(os.Truncate(p.path("a"), int64(size)))
-		}
-	})
-	if len(r.Skipped)+len(r.Unstable) == 0 {
-		t.Errorf("neither skipped nor unstable: %v", p.recorded(r))
-	}
-	p.checkDisk(p.scan())
-}
-
 func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
@@ -127,55 +110,6 @@ func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 		t.Errorf("recorded %v, skipped %v", p.recorded(r), r.Skipped)
 	}
 	p.checkDisk(p.scan())
-}
-
-func TestWhatCannotBeReadIsSkippedWithAReasonAndTriedAgain(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("NOT TESTED: root can read everything")
-	}
-	p := newPlace(t)
-	p.write("a", "1")
-	p.write("d/b", "2")
-	p.write("c", "3")
-	p.must(os.Chmod(p.path("a"), 0))
-	p.must(os.Chmod(p.path("d"), 0))
-	r := p.settled()
-	want := []Skip{{Path: "a", Reason: "permission denied"}, {Path: "d", Reason: "permission denied"}}
-	if !slices.Equal(r.Skipped, want) {
-		t.Errorf("skipped %v", r.Skipped)
-	}
-	p.must(os.Chmod(p.path("a"), 0o644))
-	p.must(os.Chmod(p.path("d"), 0o755))
-	p.checkDisk(p.settled())
-}
-
-func TestPipesAndSocketsAreOutOfScope(t *testing.T) {
-	p := newPlace(t)
-	p.write("a", "1")
-	p.must(syscall.Mkfifo(p.path("pipe"), 0o600))
-	r := p.settled()
-	p.checkDisk(r)
-	if len(r.Skipped) != 0 {
-		t.Errorf("skipped %v", r.Skipped)
-	}
-}
-
-func TestExactModesAndEmptyDirectoriesAreInTheOverlay(t *testing.T) {
-	p := newPlace(t)
-	p.write("plain/a", "1")
-	if r := p.settled(); !r.State.Overlay.IsZero() {
-		t.Errorf("overlay %v", p.recorded(r))
-	}
-	p.write("odd/a", "1")
-	p.must(os.Chmod(p.path("odd"), 0o2700))
-	p.must(os.Chmod(p.path("odd/a"), 0o4711))
-	p.must(os.MkdirAll(p.path("empty/deep"), 0o755))
-	r := p.settled()
-	p.checkDisk(r)
-	p.must(os.Chmod(p.path("odd/a"), 0o644))
-	p.checkDisk(p.settled())
-	p.rm("empty/deep")
-	p.checkDisk(p.settled())
 }
 
 func TestTheStoresOwnDirectoryIsNeverEntered(t *testing.T) {
@@ -244,17 +178,6 @@ func TestThePolicyDecidesAboutWhatTheIndexDoesNotKnow(t *testing.T) {
 	p.write("large", "small now")
 	p.checkDisk(p.settled(policy), "out/drop", "tmp")
 	p.checkDisk(p.settled(func(c *Config) { c.Policy = rules{2} }), "out")
-}
-
-func TestARuleFileIsNoneInADirectoryThatBecameIgnored(t *testing.T) {
-	p := newRepo(t)
-	p.write("d/tracked", "1")
-	p.run("add", "-A")
-	p.write("d/.gitignore", "x\n")
-	policy := func(c *Config) { c.Policy = rules{2} }
-	p.checkDisk(p.settled(policy))
-	p.write(".gitignore", "/d\n")
-	p.checkDisk(p.settled(policy), "d/.gitignore")
 }
 
 func TestForcedPathsAreCapturedThisOnce(t *testing.T) {
@@ -347,14 +270,6 @@ func TestACancelledScanStops(t *testing.T) {
 	cfg := p.config()
 	cfg.sleep = func(string) { cancel() }
 	if _, err := Scan(ctx, cfg); !errors.Is(err, context.Canceled) {
-		t.Errorf("Scan = %v", err)
-	}
-}
-
-func TestARootThatIsMissingIsAnError(t *testing.T) {
-	p := newPlace(t)
-	p.dir = p.path("missing")
-	if _, err := Scan(context.Background(), p.config()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Scan = %v", err)
 	}
 }

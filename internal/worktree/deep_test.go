@@ -88,7 +88,4 @@ func TestADeepDirectoryHasWhatItHolds(t *testing.T) {
 	if again := p.scan(func(c *Config) { c.Recheck = true }).State; again != deep {
 		t.Errorf("another scan found %+v, the first %+v", again, deep)
 	}
-	if r := p.scan(func(c *Config) { c.Workers = 8 }); r.State != deep {
-		t.Errorf("several workers found %+v, want %+v", r.State, deep)
-	}
 }

@@ -4,15 +4,12 @@ package worktree
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A limit is a policy that leaves out what a directory holds if that is too
@@ -129,94 +126,5 @@ func TestARepositoryGoesByItsOwnIndexAndNotByAFullDirectoryAboveIt(t *testing.T)
 	p.checkDisk(r, out...)
 	if want := []Skip{{Path: "above", Reason: "full"}, {Path: "full", Reason: "full"}}; !slices.Equal(r.Skipped, want) {
 		t.Errorf("skipped %v", r.Skipped)
-	}
-}
-
-// TestRandomWorktreesWithFullDirectories takes the random steps of
-// [TestRandomWorktreesGiveGitsTree] and asks git which files it does not know.
-func TestRandomWorktreesWithFullDirectories(t *testing.T) {
-	seeds := 6
-	if testing.Short() {
-		seeds = 2
-	}
-	first := seed.Of(t)
-	for i := range uint64(seeds) {
-		seed := first + i
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			p := newRepo(t)
-			w := &walker{place: p, r: rand.New(rand.NewPCG(seed, 2))}
-			most := 1 + w.r.IntN(3)
-			for i := range 14 {
-				var done []string
-				for range 1 + w.r.IntN(5) {
-					done = append(done, w.step())
-				}
-				r := p.scan(upTo(most))
-				w.checkFull(r, most)
-				table := p.table
-				p.table += fmt.Sprint(".none", i)
-				if fresh := p.scan(upTo(most)); fresh.State != r.State || !slices.Equal(fresh.Skipped, r.Skipped) {
-					t.Errorf("without a table %v %v, with it %v %v", p.recorded(fresh), fresh.Skipped, p.recorded(r), r.Skipped)
-				}
-				p.table = table
-				if t.Failed() {
-					t.Fatalf("seed %d: after step %d: %q", seed, i, done)
-				}
-			}
-		})
-	}
-}
-
-// checkFull checks what is recorded against what git knows of the worktree.
-func (w *walker) checkFull(r *Result, most int) {
-	w.t.Helper()
-	list := func(args ...string) []string {
-		return strings.FieldsFunc(w.run(append([]string{"ls-files", "-z"}, args...)...), func(c rune) bool { return c == 0 })
-	}
-	unknown, count := list("-o", "--exclude-standard"), map[string]int{}
-	for _, f := range unknown {
-		count[path.Dir(f)]++
-	}
-	fullAbove := func(f string) (top string) {
-		for dir := path.Dir(f); dir != "."; dir = path.Dir(dir) {
-			if count[dir] >= most {
-				top = dir
-			}
-		}
-		return top
-	}
-	got, want := w.recorded(r), w.onDisk()
-	full := map[string]bool{}
-	for _, f := range unknown {
-		top := fullAbove(f)
-		if top != "" {
-			full[top] = true
-		}
-		rule := path.Base(f) == ".gitignore" || path.Base(f) == ".gitattributes"
-		if _, recorded := got[f]; recorded != (top == "") && !rule {
-			w.t.Errorf("%s: recorded %v, full above it: %q", f, recorded, top)
-		}
-	}
-	for _, f := range list("-c") {
-		if got[f] != want[f] && !strings.HasPrefix(want[f], "40") {
-			w.t.Errorf("%s is tracked: recorded %q, on disk %q", f, got[f], want[f])
-		}
-	}
-	for f, what := range got {
-		if want[f] != what {
-			w.t.Errorf("%s: recorded %q, on disk %q", f, what, want[f])
-		}
-	}
-	var named []string
-	for _, s := range r.Skipped {
-		named = append(named, s.Path)
-	}
-	for dir := range full {
-		if !slices.Contains(named, dir) {
-			w.t.Errorf("%s is full and not named in %v", dir, named)
-		}
-	}
-	if len(named) != len(full) {
-		w.t.Errorf("named %v, full are %v", named, full)
 	}
 }

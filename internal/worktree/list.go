@@ -271,10 +271,7 @@ func (l *listing) enter(c *node, instead bool) bool {
 	if l.n.trackedOnly() {
 		return forced
 	}
-	place, why := Usual, ""
-	if l.cfg.Policy != nil {
-		place, why = l.cfg.Policy.Place(c.path, true, c.ignored, 0)
-	}
+	place, why := l.placeOf(c.path, true, c.ignored, 0)
 	switch {
 	case place == Nowhere && !forced:
 		l.note(l.into, stattable.Note{Name: c.name, Reason: why})

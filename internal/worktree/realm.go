@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -95,6 +97,9 @@ func (s *scan) rulesDigest(r *realm) uint64 {
 	h = mixString(h, fmt.Sprint(set.NoFileMode, set.NoSymlinks, set.FoldCase, set.AllowNTFS, set.ProtectHFS, set.Compose != nil))
 	if s.cfg.Policy != nil {
 		h = mix(h, s.cfg.Policy.Digest())
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.cfg.Leave)) {
+		h = mixString(h, path)
 	}
 	if readers := s.cfg.Readers.Digest(); readers != "" {
 		h = mixString(h, fmt.Sprint(readers, s.cfg.Private))

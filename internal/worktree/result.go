@@ -150,6 +150,10 @@ func (r *Result) unseen() iter.Seq[string] {
 	}
 }
 
+func binding(store string, snapshot oid.ID) stattable.Binding {
+	return stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
+}
+
 // end closes the table and lets go of the rows.
 func (r *Result) end() {
 	r.statTable.Close()
@@ -165,7 +169,7 @@ func (r *Result) end() {
 func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
 	defer r.end()
 	changed, removed := r.changed()
-	bound := stattable.Binding{Store: store, Snapshot: snapshot, Boot: boot()}
+	bound := binding(store, snapshot)
 	if len(changed) == 0 && len(removed) == 0 && r.statTable.Bound() == bound {
 		return nil
 	}
@@ -175,3 +179,35 @@ func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
 	}
 	return err
 }
+
+// Keep is [Result.SaveStatTable], and returns the table in memory, for a next scan that
+// looks only where something may have changed. It returns nil without an error where the
+// rows do not tell all: a directory could not be looked at, or paths were looked at for
+// this scan only; or another process has saved meanwhile.
+func (r *Result) Keep(store string, snapshot oid.ID) (*stattable.Table, error) {
+	defer r.end()
+	if r.partly() || r.statTable.Kept() {
+		return nil, r.SaveStatTable(store, snapshot)
+	}
+	changed, removed := r.changed()
+	return r.statTable.SaveAndKeep(binding(store, snapshot), changed, removed)
+}
+
+// partly reports whether the rows do not say all that there is to know for a next
+// scan.
+func (r *Result) partly() bool { return len(r.closed) > 0 || len(r.unsaved) > 0 }
+
+// Update takes over what was seen into the table in memory that the scan was made on. It
+// reports whether that is as good as before; if not, it is to be thrown away.
+func (r *Result) Update(store string, snapshot oid.ID) (*Updated, bool) {
+	if !r.statTable.Kept() || r.partly() {
+		return nil, false
+	}
+	changed, removed := r.changed()
+	_ = r.statTable.Save(binding(store, snapshot), changed, removed) // in memory
+	return &Updated{Changed: slices.Sorted(maps.Keys(changed)), Removed: removed}, true
+}
+
+// Updated are the directories that have another row than before, each before those in
+// it, and those that have none any more.
+type Updated struct{ Changed, Removed []string }

@@ -72,7 +72,8 @@ type scan struct {
 	writeback func() time.Duration // see [writebackTime]
 	quick     uint64               // the device of the root, if it is this machine's own
 	force     forced
-	seen      []bool // by row number; each is written by the one worker that has the row
+	seen      []bool          // by row number; each is written by the one worker that has the row
+	way       map[string]bool // see [wayTo]
 
 	hire func() // starts another worker
 
@@ -90,22 +91,20 @@ type scan struct {
 	tally   tally
 	grown   growth
 	last    *node           // the root
-	linked  map[uint64]bool // inodes of files that have more names than their rows know; of candidates alone
+	linked  map[uint64]bool // inodes of files that have more names than their rows know; of changes alone
 	emptyID oid.ID
 }
 
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
-	s := &scan{cfg: cfg, root: root, slack: cfg.Slack, force: newForced(cfg.Force)}
+	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force)}
 	s.wake = sync.NewCond(&s.mu)
 	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
 	if cfg.Policy != nil {
 		s.small = cfg.Policy.Small()
 	}
 	local := root.Local()
-	if s.slack == 0 {
-		if s.slack = slackUnknown; local {
-			s.slack = slackLocal
-		}
+	if local {
+		s.slack = slackLocal
 	}
 	if st, err := root.Stat(); err == nil && local {
 		s.quick = st.Dev
@@ -115,8 +114,10 @@ func newScan(cfg *Config, root *dirfd.Dir) *scan {
 	}
 	s.cutoff = s.now() - int64(s.slack)
 	s.doubtful = doubtful(s.cfg.StatTable)
-	if cfg.Only == nil { // of a scan of candidates nothing may grow with the tree
+	if cfg.Only == nil {
 		s.seen = make([]bool, cfg.StatTable.Len())
+	} else { // nothing may grow with the tree
+		s.way = wayTo(cfg.StatTable)
 	}
 	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, found: map[string][]stattable.Entry{}, seen: s.seen, partial: cfg.Only != nil}
 	return s
@@ -144,14 +145,11 @@ func (s *scan) run(ctx context.Context) error {
 	return s.err
 }
 
-// start starts the workers. A scan of candidates most often enters one directory after
+// start starts the workers. A scan of changes most often enters one directory after
 // another: it begins with one worker, which would otherwise wake a second one at each,
 // and [scan.push] starts the others where directories wait.
 func (s *scan) start(ctx context.Context, all *sync.WaitGroup) {
-	workers := s.cfg.Workers
-	if workers == 0 {
-		workers = min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
-	}
+	workers := min(max(runtime.GOMAXPROCS(0), workersMin), workersMax)
 	s.hire = func() { all.Go(func() { s.work(ctx) }) }
 	if s.cfg.Only != nil {
 		s.idle, workers = workers-1, 1

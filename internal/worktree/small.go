@@ -85,67 +85,43 @@ const scansMax = 2 * (levelsMax + 1)
 // granted.
 var errLevels = errors.New("more small ignored files than the last time")
 
-// An amount is of small ignored files.
-type amount struct{ files, bytes int64 }
-
-// amountIn is what the row of a directory counts for. Bytes that were measured and
-// not recorded are not in it.
-func amountIn(row stattable.Row) (a amount) {
-	if row.IsZero() {
-		return a
-	}
-	if a.files = int64(row.Head().Unasked); a.files == 0 {
-		return a
-	}
-	for rest := row.Entries(); !rest.Empty(); {
-		var e stattable.Entry
-		if e, rest = rest.Cut(); e.Flags()&stattable.Unasked != 0 {
-			a.bytes += e.Size()
-		}
-	}
-	return a
-}
-
-func (a *amount) add(o amount) { a.files, a.bytes = a.files+o.files, a.bytes+o.bytes }
-func (a *amount) sub(o amount) { a.files, a.bytes = a.files-o.files, a.bytes-o.bytes }
-
 // tallied counts what a directory has of them, and ends the scan if that is more
-// than it was begun for. A scan of candidates counts how that differs from what
+// than it was begun for. A scan of changes counts how that differs from what
 // its row had.
-func (s *scan) tallied(n *node, now amount) {
+func (s *scan) tallied(n *node, now stattable.Small) {
 	if s.small == nil {
 		return
 	}
 	if s.cfg.Only != nil {
-		now.sub(amountIn(n.row))
-		s.grown.files.Add(now.files)
-		s.grown.bytes.Add(now.bytes)
-		if now != (amount{}) || n.reach == measured && now.files > 0 {
+		now.Sub(n.row.Small())
+		s.grown.files.Add(now.Files)
+		s.grown.bytes.Add(now.Bytes)
+		if now != (stattable.Small{}) || n.reach == measured && now.Files > 0 {
 			s.grown.other.Store(true)
 		}
 		return
 	}
-	if now.files == 0 {
+	if now.Files == 0 {
 		return
 	}
 	level := levelOf(n.depth)
-	s.tally.files[level].Add(now.files)
+	s.tally.files[level].Add(now.Files)
 	if n.reach != counted {
-		s.tally.bytes[level].Add(now.bytes)
+		s.tally.bytes[level].Add(now.Bytes)
 	}
 	if now := s.tally.levels(s.small); now.measured < s.levels.measured || now.taken < s.levels.taken {
 		s.fail(errLevels)
 	}
 }
 
-// A growth is how a scan of candidates differs from the rows that it is based on.
+// A growth is how a scan of changes differs from the rows that it is based on.
 type growth struct {
 	files, bytes atomic.Int64
 	other        atomic.Bool // in some directory
 }
 
 // settled returns the levels that follow from what a scan has counted, and whether
-// they are those that it went by. A scan of candidates has not counted all: it
+// they are those that it went by. A scan of changes has not counted all: it
 // tells only whether all is as it was, or fits into the limits for certain.
 func (s *scan) settled() (now levels, ok bool) {
 	switch {
@@ -155,9 +131,9 @@ func (s *scan) settled() (now levels, ok bool) {
 		now = s.tally.levels(s.small)
 		return now, now == s.levels
 	case s.levels == levelsOf(0):
-		all := s.cfg.Only.unasked
-		all.add(amount{s.grown.files.Load(), s.grown.bytes.Load()})
-		return s.levels, all.files <= int64(s.small.Files) && all.bytes <= s.small.Bytes
+		all := s.cfg.StatTable.Small()
+		all.Add(stattable.Small{Files: s.grown.files.Load(), Bytes: s.grown.bytes.Load()})
+		return s.levels, all.Files <= int64(s.small.Files) && all.Bytes <= s.small.Bytes
 	}
 	return s.levels, !s.grown.other.Load() && len(s.result.lost) == 0
 }
@@ -185,7 +161,7 @@ func (l *listing) deferred(f *candidate) bool {
 	if !f.ignored || f.forced || f.rule || l.smallIn(l.n) == nil || l.small.Product(f.name) {
 		return false
 	}
-	if place, _ := l.cfg.Policy.Place(join(l.n.path, f.name), false, true, 0); place != Usual {
+	if place, _ := l.placeOf(join(l.n.path, f.name), false, true, 0); place != Usual {
 		return false
 	}
 	l.waiting = append(l.waiting, f.name)
@@ -197,7 +173,7 @@ func (l *listing) deferred(f *candidate) bool {
 func (l *listing) takeSmall() error {
 	limits, count := l.small, len(l.waiting)
 	if count == 0 || count > limits.DirFiles {
-		l.tallied(l.n, amount{})
+		l.tallied(l.n, stattable.Small{})
 		return nil
 	}
 	l.into.head.Unasked = count
@@ -206,7 +182,7 @@ func (l *listing) takeSmall() error {
 	if l.n.reach != counted {
 		names, bytes = l.smallest(limits)
 	}
-	l.tallied(l.n, amount{int64(count), bytes})
+	l.tallied(l.n, stattable.Small{Files: int64(count), Bytes: bytes})
 	if l.n.reach != taken {
 		if len(names) > 0 {
 			l.into.head.Flags |= stattable.Retry // their sizes count

@@ -3,7 +3,6 @@
 package worktree
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -137,22 +136,4 @@ func (p *place) forge(name string, change func(*stattable.Item)) {
 	}
 	defer table.Close()
 	p.must(table.Save(table.Bound(), map[string]stattable.Row{"": stattable.Encode("", &c.head, c.items, c.notes)}, nil))
-}
-
-func wait(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
-func contentOf(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -131,7 +131,7 @@ func (w *worker) compare(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	} else {
 		n.tree, n.overlay = head.Tree, head.Overlay
 	}
-	w.tallied(n, amountIn(n.row))
+	w.tallied(n, n.row.Small())
 	w.descend(n, w.kidsOf(n))
 	return true, nil
 }
@@ -166,7 +166,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 			return false // see [listing.keepBelow]; the digest says nothing of that either
 		}
 		other := w.otherwise(n, e)
-		if !all && flags&alwaysLook == 0 && !names[e.Name()] && other == nil {
+		if !all && flags&stattable.AlwaysLook == 0 && !names[e.Name()] && other == nil {
 			continue
 		}
 		w.count.Stats++
@@ -337,14 +337,11 @@ func (w *worker) trouble(n *node, repo *Repo, err error) string {
 // index has a file instead: git passes by unless it is a repository with a
 // commit, or one of which it cannot know that.
 func (w *worker) inVain(n *node) bool {
-	return n.ignored && !n.all && !n.held && !w.force.above[n.path] &&
-		(w.cfg.Policy == nil || !w.overlaid(n))
-}
-
-// overlaid reports whether an ignored directory is recorded all the same.
-func (w *worker) overlaid(n *node) bool {
-	place, _ := w.cfg.Policy.Place(n.path, true, true, 0)
-	return place == Overlay || place == Unasked
+	if !n.ignored || n.all || n.held || w.force.above[n.path] {
+		return false
+	}
+	place, _ := w.placeOf(n.path, true, true, 0)
+	return place != Overlay && place != Unasked
 }
 
 func (s *scan) skip(k Skip) {

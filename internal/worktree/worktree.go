@@ -15,7 +15,6 @@ package worktree
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/attr"
@@ -181,22 +180,24 @@ type Config struct {
 	// function: there are none.
 	Nested func(ctx context.Context, dir string) (*Repo, error)
 
+	// Leave names files of ours that lie in the worktree, and are left out with a
+	// reason, as long as the index does not know them.
+	Leave map[string]bool
+
 	// Force names paths that are captured into the overlay whatever the rules
 	// say; what lies below a named directory is meant too.
 	Force []string
 
 	// Only says where to look. All else is as the rows have it, which then must
-	// be of a [Base]. Nil: everywhere.
-	Only *Candidates
+	// be in memory ([Result.Keep]). Nil: everywhere.
+	Only *Changes
 
 	// Skip is the directory of the store, known by device and inode. It is
 	// never entered.
 	Skip dirfd.Stat
 
-	Workers  int               // 0: one a core, 2 to 16
 	Progress func(Counters)    // called now and then while the scan runs
 	Now      func() int64      // the clock that stamps files, in ns; nil: the kernel's
-	Slack    time.Duration     // 0: what the file system needs
 	sleep    func(path string) // tests: between the stat and the read of a file
 }
 
@@ -235,7 +236,7 @@ type Result struct {
 	unsaved   map[string]bool          // rows that hold for this scan only
 	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
-	partial   bool                     // only candidates were looked at: seen says nothing
+	partial   bool                     // only what changed was looked at: seen says nothing
 	lost      []string                 // directories whose rows go then, with all below
 
 	found map[string][]stattable.Entry // of the directories that were asked about, in order

@@ -67,7 +67,7 @@ func (b *bisecting) printFound(ctx context.Context, s *bisect.Bisect) error {
 	if err != nil {
 		return err
 	}
-	var d *engine.Difference
+	var d *engine.Diff
 	if f.First != nil && f.Before != nil {
 		if d, err = b.Engine.Diff(ctx, f.Before, f.First, nil); err != nil {
 			return err

@@ -297,8 +297,8 @@ func (a *app) printForks(list []fork.Listed) {
 }
 
 func adoptCommand(a *app) *cobra.Command {
-	var r restoring
-	opt := &engine.RestoreOptions{}
+	r := restoring{op: engine.Op{Verb: "adopt"}}
+	opt := &r.op
 	c := a.InWorktree("adopt DIR [-- PATH...]", "Bring what was done in a fork to this worktree, and keep what that has", cli.Takes(1, -1, "rewind adopt ../try"), func(ctx context.Context, e *engine.Engine, args []string) error {
 		dirs, paths, err := a.SplitPaths(args, 1)
 		switch {
@@ -316,16 +316,12 @@ func adoptCommand(a *app) *cobra.Command {
 		if opt.Paths, err = a.Inside(paths); err != nil {
 			return err
 		}
-		from, err := fork.Adopt(ctx, e, dir, &engine.Options{Force: true, NoGit: a.NoGit}, opt)
+		from, err := fork.Adopt(ctx, e, dir, &engine.Options{Force: true, NoGit: a.NoGit}, *opt)
 		if err != nil {
 			return mistakenPlace(a.Verb, err)
 		}
-		opt.Label = filepath.Base(from.Dir)
-		r.hint, r.merging = cli.FlagHint(paths), &opt.Markers
-		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
-			return e.PlanMerge(ctx, from.Spans, opt)
-		}
-		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return from.Merge(ctx, e, opt) }
+		opt.Spans, opt.Label = from.Spans, filepath.Base(from.Dir)
+		r.hint, r.carryOut = cli.FlagHint(paths), from.Merge
 		return a.restore(ctx, e, &r)
 	})
 	markersFlag(c, opt)

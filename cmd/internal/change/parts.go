@@ -17,28 +17,28 @@ import (
 // A picker asks for each part of a plan whether it is to be restored.
 type picker struct {
 	*app
-	diff    *engine.Difference
+	diff    *engine.Diff
 	answers *bufio.Reader
 	how     show.Look
-	quit    bool                   // nothing more is wanted
-	taken   map[engine.Path]bool   // what is to be restored, whole or in part
-	opt     *engine.RestoreOptions // says the same
+	quit    bool                 // nothing more is wanted
+	taken   map[engine.Path]bool // what is to be restored, whole or in part
+	opt     *engine.Op           // says the same
 }
 
 // restoreParts restores those parts of a snapshot that somebody chooses. The answers
 // may come from a pipe.
-func (a *app) restoreParts(ctx context.Context, e *engine.Engine, s *engine.Snapshot, opt *engine.RestoreOptions, r *restoring) error {
-	p, err := e.Plan(ctx, s.ID, opt)
+func (a *app) restoreParts(ctx context.Context, e *engine.Engine, r *restoring) error {
+	p, err := e.Plan(ctx, r.op)
 	if err != nil {
 		return cli.WithHint(err, r.hint)
 	}
 	if len(p.Changes) > 0 {
-		chosen, err := a.pick(ctx, e, p, opt)
+		chosen, err := a.pick(ctx, p, &r.op)
 		switch {
 		case err != nil:
 			return err
 		case chosen == 0 && a.JSON:
-			a.PrintJSON(wire.NewRestored(&engine.Restored{ID: s.ID}, 0))
+			a.PrintJSON(wire.NewRestored(&engine.Restored{ID: r.op.To}, 0))
 			return nil
 		case chosen == 0:
 			show.Say(a.Out, "nothing was chosen, and nothing was changed\n")
@@ -46,21 +46,17 @@ func (a *app) restoreParts(ctx context.Context, e *engine.Engine, s *engine.Snap
 		}
 	}
 	r.yes = true // the answers are the consent
-	r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
-	r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
-		return e.Restore(ctx, s.ID, opt)
-	}
 	return a.restore(ctx, e, r)
 }
 
 // pick asks about the changes of a plan, and lets opt say what is to be restored of
 // them. It returns how many paths that are.
-func (a *app) pick(ctx context.Context, e *engine.Engine, p *engine.Plan, opt *engine.RestoreOptions) (int, error) {
+func (a *app) pick(ctx context.Context, p *engine.Diff, opt *engine.Op) (int, error) {
 	a.Progress.Clear()
 	a.Warn(p.Unfinished)
 	a.PrintKept(p.Kept, p.Conflicts)
 	k := &picker{
-		app: a, diff: e.DiffPlan(p), answers: bufio.NewReader(a.In), opt: opt,
+		app: a, diff: p, answers: bufio.NewReader(a.In), opt: opt,
 		how: show.Look{Color: show.Colored(a.Err), Bare: show.IsTerminal(a.Err)}, taken: map[engine.Path]bool{},
 	}
 	opt.Paths = nil

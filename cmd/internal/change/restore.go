@@ -21,16 +21,14 @@ import (
 // restoring is what restore, undo and redo have in common.
 type restoring struct {
 	yes, dry bool
-	history  bool   // it is undo or redo
-	merging  *bool  // it merges texts: whether with markers; nil: it does not
+	op       engine.Op
 	hint     string // what may be wrong with the paths; "": nothing
-	plan     func(context.Context, *engine.Engine) (*engine.Plan, error)
-	carryOut func(context.Context, *engine.Engine) (*engine.Restored, error)
+	carryOut func(*engine.Engine, context.Context, engine.Op) (*engine.Restored, error)
 }
 
 func restoreCommand(a *app) *cobra.Command {
-	var r restoring
-	opt := &engine.RestoreOptions{}
+	r := restoring{carryOut: (*engine.Engine).Do}
+	opt := &r.op
 	var prompt string
 	var parts bool
 	oneOrMore := func(c *cobra.Command, args []string) error {
@@ -70,15 +68,11 @@ func restoreCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.noteBranch(s)
-		if r.hint = cli.FlagHint(paths); opt.KeepMine {
-			r.merging, opt.Label = &opt.Markers, ids[0]
+		if opt.To, r.hint = s.ID, cli.FlagHint(paths); opt.KeepMine {
+			opt.Label = ids[0]
 		}
 		if parts {
-			return a.restoreParts(ctx, e, s, opt, &r)
-		}
-		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
-		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
-			return e.Restore(ctx, s.ID, opt)
+			return a.restoreParts(ctx, e, &r)
 		}
 		return a.restore(ctx, e, &r)
 	})
@@ -91,26 +85,20 @@ func restoreCommand(a *app) *cobra.Command {
 }
 
 // markersFlag adds --markers.
-func markersFlag(c *cobra.Command, opt *engine.RestoreOptions) {
+func markersFlag(c *cobra.Command, opt *engine.Op) {
 	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
 }
 
 func undoCommand(a *app) *cobra.Command {
-	return a.historyCommand("undo", "Take back the last restore, also one that was interrupted", (*engine.Engine).Undo)
+	return a.historyCommand(engine.Undo, "Take back the last restore, also one that was interrupted")
 }
 
 func redoCommand(a *app) *cobra.Command {
-	return a.historyCommand("redo", "Take back the last undo", (*engine.Engine).Redo)
+	return a.historyCommand(engine.Redo, "Take back the last undo")
 }
 
-func (a *app) historyCommand(name, short string, do func(*engine.Engine, context.Context) (*engine.Restored, error)) *cobra.Command {
-	r := restoring{
-		history: true,
-		plan: func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) {
-			return e.PlanUndo(ctx, name == "redo")
-		},
-		carryOut: func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) { return do(e, ctx) },
-	}
+func (a *app) historyCommand(name, short string) *cobra.Command {
+	r := restoring{op: engine.Op{Verb: name}, carryOut: (*engine.Engine).Do}
 	c := a.InWorktree(name, short, cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
 		return a.restore(ctx, e, &r)
 	})
@@ -127,7 +115,7 @@ func (a *app) restoreFlags(c *cobra.Command, r *restoring) *cobra.Command {
 func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error {
 	begin := time.Now()
 	if r.dry {
-		plan, err := r.plan(ctx, e)
+		plan, err := e.Plan(ctx, r.op)
 		if err != nil {
 			return cli.WithHint(err, r.hint)
 		}
@@ -146,7 +134,7 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 		}
 	}
 	begin = time.Now()
-	done, err := r.carryOut(ctx, e)
+	done, err := r.carryOut(e, ctx, r.op)
 	if err != nil {
 		return cli.WithHint(err, r.hint)
 	}
@@ -154,9 +142,10 @@ func (a *app) restore(ctx context.Context, e *engine.Engine, r *restoring) error
 	return a.printRestored(done, time.Since(begin))
 }
 
-// hintMarkers tells who merges, and has conflicts of texts, what can be done about them.
+// hintMarkers tells who has conflicts of texts, which only a merge has, what can be done
+// about them.
 func (a *app) hintMarkers(r *restoring, conflicts []engine.Note) {
-	if r.merging == nil || *r.merging || a.JSON {
+	if r.op.Markers || a.JSON {
 		return
 	}
 	texts := slices.ContainsFunc(conflicts, func(n engine.Note) bool { return strings.HasPrefix(n.Reason, conflictOfTexts) })
@@ -170,10 +159,10 @@ const conflictOfTexts = "the same lines were changed on both sides"
 
 // possible is an error if there is nothing to undo or redo: then --yes would not help.
 func (r *restoring) possible(ctx context.Context, e *engine.Engine) error {
-	if !r.history {
+	if r.op.Verb != engine.Undo && r.op.Verb != engine.Redo {
 		return nil
 	}
-	if _, err := r.plan(ctx, e); errors.Is(err, engine.ErrNothing) {
+	if _, err := e.Plan(ctx, r.op); errors.Is(err, engine.ErrNothing) {
 		return err
 	}
 	return nil
@@ -195,7 +184,7 @@ func (a *app) noteBranch(s *engine.Snapshot) {
 // ask shows the plan on the terminal and waits for an answer. Where nothing has
 // to change there is no question: carrying it out says so.
 func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
-	plan, err := r.plan(ctx, e)
+	plan, err := e.Plan(ctx, r.op)
 	if err != nil || len(plan.Changes) == 0 {
 		return err
 	}
@@ -214,7 +203,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
 }
 
 // printPlan says what would be done, and ends as doing it would.
-func (a *app) printPlan(p *engine.Plan, took time.Duration) error {
+func (a *app) printPlan(p *engine.Diff, took time.Duration) error {
 	a.Progress.Clear()
 	a.Warn(p.Unfinished)
 	out := wire.NewPlan(p, took)

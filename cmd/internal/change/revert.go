@@ -23,8 +23,8 @@ func applyCommand(a *app) *cobra.Command {
 }
 
 func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
-	var r restoring
-	opt := &engine.RestoreOptions{}
+	r := restoring{op: engine.Op{Verb: name}, carryOut: (*engine.Engine).Do}
+	opt := &r.op
 	c := a.InWorktree(name+" ID... [-- PATH...]", short, cli.Takes(1, -1, "rewind "+name+" @"), func(ctx context.Context, e *engine.Engine, args []string) error {
 		ids, paths, err := a.SplitPaths(args, len(args))
 		switch {
@@ -42,13 +42,8 @@ func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		merge, label := spans.Merged(back)
-		opt.Label = label
-		r.hint, r.merging = cli.FlagHint(paths), &opt.Markers
-		r.plan = func(ctx context.Context, e *engine.Engine) (*engine.Plan, error) { return e.PlanMerge(ctx, merge, opt) }
-		r.carryOut = func(ctx context.Context, e *engine.Engine) (*engine.Restored, error) {
-			return e.Merge(ctx, name, merge, opt)
-		}
+		opt.Spans, opt.Label = spans.Merged(back)
+		r.hint = cli.FlagHint(paths)
 		return a.restore(ctx, e, &r)
 	})
 	markersFlag(c, opt)

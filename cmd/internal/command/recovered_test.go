@@ -72,7 +72,7 @@ func interrupted(t *testing.T, git bool) (dir, id string) {
 	defer e.Close()
 	s, err := e.Resolve(ctx, id)
 	must(err)
-	if _, err := e.Restore(ctx, s.ID, nil); !errors.Is(err, engine.ErrUnfinished) {
+	if _, err := e.Do(ctx, engine.Op{To: s.ID}); !errors.Is(err, engine.ErrUnfinished) {
 		t.Fatalf("the restore was not cut short: %v", err)
 	}
 	must(os.WriteFile(filepath.Join(dir, "059"), []byte("edited since"), 0o644))
@@ -177,7 +177,7 @@ func TestStatusSaysWhatBecomesOfAnInterruptedUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := e.Undo(ctx); !errors.Is(err, engine.ErrUnfinished) {
+	if _, err := e.Do(ctx, engine.Op{Verb: engine.Undo}); !errors.Is(err, engine.ErrUnfinished) {
 		t.Fatalf("the undo was not cut short: %v", err)
 	}
 	status("unfinished undo of ")

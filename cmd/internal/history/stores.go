@@ -75,7 +75,7 @@ var stateOf = map[string]string{
 }
 
 // removeStore removes a store, after asking where a person is there to ask.
-func (a *app) removeStore(ctx context.Context, s *engine.StoreDir, list []engine.Store, name string, yes bool) error {
+func (a *app) removeStore(ctx context.Context, s *engine.Shelf, list []engine.Store, name string, yes bool) error {
 	st, err := engine.ChooseStore(list, name)
 	if err != nil {
 		return err

@@ -12,11 +12,9 @@ import (
 // A Keeper has what a program that lives on keeps of a worktree from one request to the
 // next. It holds no lock that another process could wait for.
 type Keeper struct {
-	turn   chan struct{}  // has room for who uses the engine
-	engine *engine.Engine // of the last request; nil if it could not be opened
-	Watch  engine.Tree
-	upkeep engine.Upkeep
-	rests  atomic.Bool // a rest is to come
+	turn  chan struct{} // has room for who uses the engine
+	Watch engine.Watch
+	rests atomic.Bool // a rest is to come
 }
 
 // NewKeeper makes one that keeps nothing yet.
@@ -31,9 +29,7 @@ func (k *Keeper) rest() {
 	_ = k.Begin(context.Background(), 0)
 	defer func() { <-k.turn }()
 	k.rests.Store(false)
-	if k.engine != nil {
-		_ = k.upkeep.Run(context.Background()) // what fails is tried again after the next turn
-	}
+	_ = k.Watch.Rest(context.Background()) // what fails is tried again after the next turn
 }
 
 var errBusy = errors.New("it is busy with another request")
@@ -58,20 +54,9 @@ func (k *Keeper) Begin(ctx context.Context, wait time.Duration) error {
 // End ends the turn of a request.
 func (k *Keeper) End() {
 	<-k.turn
-	if k.upkeep.Due() && k.rests.CompareAndSwap(false, true) {
+	if k.Watch.Due() && k.rests.CompareAndSwap(false, true) {
 		time.AfterFunc(restAfter, k.rest)
 	}
-}
-
-// Reopen opens the worktree for a request, with what the last one held open.
-func (k *Keeper) Reopen(ctx context.Context, dir string, opt *engine.Options) (_ *engine.Engine, err error) {
-	opt.Watch, opt.Upkeep = &k.Watch, &k.upkeep
-	if k.engine == nil {
-		k.engine, err = engine.Open(ctx, dir, opt)
-	} else {
-		k.engine, err = k.engine.Reopen(ctx, dir, opt)
-	}
-	return k.engine, err
 }
 
 // Close ends the keeping. What turns have left is done before, unless the program is to
@@ -79,12 +64,8 @@ func (k *Keeper) Reopen(ctx context.Context, dir string, opt *engine.Options) (_
 func (k *Keeper) Close(ctx context.Context) {
 	_ = k.Begin(context.Background(), 0)
 	defer k.End()
-	k.Watch.Close()
-	if k.engine != nil {
-		if ctx.Err() == nil {
-			_ = k.upkeep.Run(ctx)
-		}
-		_ = k.engine.Close()
-		k.engine = nil // a rest may still be to come
+	if ctx.Err() == nil {
+		_ = k.Watch.Rest(ctx)
 	}
+	_ = k.Watch.Close()
 }

@@ -152,7 +152,7 @@ func (o *Offer) open(ctx context.Context, dir string, opt *engine.Options) (e *e
 			o.kept.End()
 		}
 	}()
-	if e, err = o.kept.Reopen(ctx, dir, opt); err != nil {
+	if e, err = o.kept.Watch.Open(ctx, dir, opt); err != nil {
 		return nil, nil, err
 	}
 	if e.Root() != o.Root {

@@ -75,7 +75,7 @@ func (w *watch) run(ctx context.Context) error {
 	defer w.Keeper.Close(ctx)
 	w.app.LivesOn()
 	w.Watch.Any = true
-	e, err := w.Reopen(ctx, w.app.Dir, &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, Recovered: w.app.PrintRecovered})
+	e, err := w.Watch.Open(ctx, w.app.Dir, &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, Recovered: w.app.PrintRecovered})
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (w *watch) reoffer(ctx context.Context) error {
 		return err
 	}
 	defer w.End()
-	e, err := w.Reopen(ctx, w.root, w.options())
+	e, err := w.Watch.Open(ctx, w.root, w.options())
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (w *watch) options() *engine.Options {
 
 // look takes a point, or only learns what there is, for whoever asks next.
 func (w *watch) look(ctx context.Context) error {
-	e, err := w.Reopen(ctx, w.root, w.options())
+	e, err := w.Watch.Open(ctx, w.root, w.options())
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (w *watch) missed(ctx context.Context, what string) {
 		return
 	}
 	defer w.End()
-	e, err := w.Reopen(ctx, w.root, w.options())
+	e, err := w.Watch.Open(ctx, w.root, w.options())
 	if err == nil {
 		_, err = e.Snapshot(ctx, &engine.SnapshotOptions{Trigger: "audit"})
 	}

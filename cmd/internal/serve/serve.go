@@ -170,13 +170,13 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 		return nil, verb.Refused(codeNoVersion, exit.Failed, fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", *p.Protocol, protocolVersion))
 	}
 	open := func(ctx context.Context, c *verb.Call) (*engine.Engine, error) {
-		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit, Watch: &s.Watch}
+		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit}
 		s.app.Force, s.app.NoGit = p.Force, p.NoGit
 		if c == nil {
 			return engine.Open(ctx, p.Dir, opt)
 		}
 		opt.Progress, opt.Recovered = c.Progress(), func(done *engine.Restored) { c.Recovered = done }
-		return s.Reopen(ctx, p.Dir, opt)
+		return s.Watch.Open(ctx, p.Dir, opt)
 	}
 	e, err := open(ctx, nil)
 	if err != nil {

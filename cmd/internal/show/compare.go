@@ -21,7 +21,7 @@ type Lines struct {
 const binaryPrefix = 8000
 
 // Compare reads both sides of a change and compares them.
-func Compare(ctx context.Context, d *engine.Difference, c engine.Change) (l Lines, err error) {
+func Compare(ctx context.Context, d *engine.Diff, c engine.Change) (l Lines, err error) {
 	var wholeOld, wholeNew bool
 	if l.Old, wholeOld, err = d.Read(ctx, c, false); err != nil {
 		return l, err

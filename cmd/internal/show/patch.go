@@ -16,13 +16,17 @@ import (
 
 // The colours git uses by default.
 const (
-	Bold, red, green, Cyan, reset = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
+	Bold  = "\x1b[1m"
+	Cyan  = "\x1b[36m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	reset = "\x1b[m"
 )
 
 // PrintPatch prints a unified diff as git does: `git apply` accepts it, but for
 // directories and permissions that git cannot hold, which are named in
 // comments before the patch of the file.
-func PrintPatch(ctx context.Context, w io.Writer, d *engine.Difference, how Look) error {
+func PrintPatch(ctx context.Context, w io.Writer, d *engine.Diff, how Look) error {
 	for _, c := range d.Changes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -40,7 +44,7 @@ func PrintPatch(ctx context.Context, w io.Writer, d *engine.Difference, how Look
 	return nil
 }
 
-func printFile(ctx context.Context, w io.Writer, d *engine.Difference, c engine.Change, how Look) error {
+func printFile(ctx context.Context, w io.Writer, d *engine.Diff, c engine.Change, how Look) error {
 	if c.From.Dir() || c.To.Dir() {
 		printDirectory(w, c)
 		return nil
@@ -197,7 +201,7 @@ func Paint(w io.Writer, text []byte, code string, color bool) {
 }
 
 // PrintStat prints how many lines changed in each file, and the sum.
-func PrintStat(ctx context.Context, w io.Writer, d *engine.Difference, color bool) error {
+func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) error {
 	type row struct {
 		name  string
 		lines Lines

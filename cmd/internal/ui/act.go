@@ -19,8 +19,18 @@ type deed struct {
 	did   string      // "reverted"; empty: "restored"
 	back  string      // the key that takes it back
 	lines []patchLine // what it does to the lines of a file, where it is not of whole files
-	plan  func(context.Context) (*engine.Plan, error)
-	carry func(context.Context) (*engine.Restored, error)
+	op    engine.Op
+	ready func(context.Context, *engine.Op) error // completes op by what there is now; nil: it is complete
+}
+
+// plan looks what it would do now.
+func (d *deed) plan(ctx context.Context, e *engine.Engine) (*engine.Diff, error) {
+	if d.ready != nil {
+		if err := d.ready(ctx, &d.op); err != nil {
+			return nil, err
+		}
+	}
+	return e.Plan(ctx, d.op)
 }
 
 // What the background tells of deeds.
@@ -28,7 +38,7 @@ type (
 	// planned: what a deed would do.
 	planned struct {
 		deed deed
-		plan *engine.Plan
+		plan *engine.Diff
 		err  error
 		anew bool // the files have changed since it was shown
 		turn int
@@ -96,14 +106,11 @@ func (m *model) here() *engine.Snapshot {
 // restoring is the deed of a restore, of one path and what lies below it, or of
 // everything.
 func (m *model) restoring(s *engine.Snapshot, path string) deed {
-	e, opt := m.back.engine, &engine.RestoreOptions{}
-	d := deed{title: "Restore " + short(s.ID), back: "z", of: "everything"}
+	d := deed{title: "Restore " + short(s.ID), back: "z", of: "everything", op: engine.Op{To: s.ID}}
 	if path != "" {
-		opt.Paths = []string{":(literal)" + path}
+		d.op.Paths = []string{":(literal)" + path}
 		d.of = "only " + name(path)
 	}
-	d.plan = func(ctx context.Context) (*engine.Plan, error) { return e.Plan(ctx, s.ID, opt) }
-	d.carry = func(ctx context.Context) (*engine.Restored, error) { return e.Restore(ctx, s.ID, opt) }
 	if s.Branch != "" && s.Branch != m.timeline.past.branch {
 		d.of += ", recorded on branch " + line(s.Branch)
 		if now := m.timeline.past.branch; now != "" {
@@ -115,33 +122,31 @@ func (m *model) restoring(s *engine.Snapshot, path string) deed {
 
 // takeBack plans an undo, or a redo.
 func (m *model) takeBack(redo bool) tea.Cmd {
-	e := m.back.engine
-	d := deed{title: "Undo the last restore", back: "Z", carry: e.Undo}
+	d := deed{title: "Undo the last restore", back: "Z", op: engine.Op{Verb: engine.Undo}}
 	if redo {
-		d.title, d.back, d.carry = "Redo the last undo", "z", e.Redo
+		d.title, d.back, d.op.Verb = "Redo the last undo", "z", engine.Redo
 	}
-	d.plan = func(ctx context.Context) (*engine.Plan, error) { return e.PlanUndo(ctx, redo) }
 	return m.plan(d)
 }
 
 // plan looks what a deed would do.
 func (m *model) plan(d deed) tea.Cmd {
 	return m.start(d.title+": looking at the files", func(ctx context.Context, turn int) tea.Msg {
-		p, err := d.plan(ctx)
+		p, err := d.plan(ctx, m.back.engine)
 		return planned{deed: d, plan: p, err: err, turn: turn}
 	})
 }
 
 // carry carries a deed out that was shown. Where the files have changed meanwhile, it
 // is shown again.
-func (m *model) carry(d deed, shown *engine.Plan) tea.Cmd {
+func (m *model) carry(d deed, shown *engine.Diff) tea.Cmd {
 	return m.start(d.title, func(ctx context.Context, turn int) tea.Msg {
 		begin := time.Now()
-		p, err := d.plan(ctx)
+		p, err := d.plan(ctx, m.back.engine)
 		if err != nil || !alike(shown, p) {
 			return planned{d, p, err, true, turn}
 		}
-		r, err := d.carry(ctx)
+		r, err := m.back.engine.Do(ctx, d.op)
 		return done{d, r, err, time.Since(begin)}
 	})
 }
@@ -157,7 +162,7 @@ func (m *model) start(title string, f func(ctx context.Context, turn int) tea.Ms
 }
 
 // alike reports whether two plans change, keep and refuse the same.
-func alike(a, b *engine.Plan) bool {
+func alike(a, b *engine.Diff) bool {
 	if len(a.Changes) != len(b.Changes) || len(a.Kept) != len(b.Kept) || len(a.Conflicts) != len(b.Conflicts) {
 		return false
 	}

@@ -176,7 +176,7 @@ func (d *ask) draw(_ *model, w, _ int) (frame, []string) {
 // A question shows what a deed will do, and asks whether it may.
 type question struct {
 	deed   deed
-	plan   *engine.Plan
+	plan   *engine.Diff
 	anew   bool
 	scroll scroll
 	order  []int // of the changes: deletions first

@@ -21,7 +21,7 @@ type entry struct {
 type files struct {
 	of         *engine.Snapshot // whose changes they are; nil: the present's
 	at         *engine.Snapshot // whose changes were shown before
-	difference *engine.Difference
+	difference *engine.Diff
 	root       *entry
 	rows       []*entry
 	cursor     cursor
@@ -31,7 +31,7 @@ type files struct {
 
 // set takes over a difference. Of the same snapshot, it stays at the path that was
 // chosen.
-func (f *files) set(d *engine.Difference, root *entry, err error) {
+func (f *files) set(d *engine.Diff, root *entry, err error) {
 	before := ""
 	if e := f.chosen(); e != nil && (f.at == f.of || f.at != nil && f.of != nil && f.at.ID == f.of.ID) {
 		before = e.path

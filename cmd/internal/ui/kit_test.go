@@ -94,7 +94,7 @@ func tellAll(m *model) {
 	m.Update(listed{past: story(), turn: m.turns.list})
 	m.Update(edited{3})
 	list := changed()
-	m.Update(compared{difference: &engine.Difference{Changes: list}, root: grow(list), turn: m.turns.compare})
+	m.Update(compared{difference: &engine.Diff{Changes: list}, root: grow(list), turn: m.turns.compare})
 	var p patch
 	p.head(list[0])
 	p.compare(list[0], []byte("# App\n\nReads the store.\n"), []byte("# App\n\nReads the store, and searches 世界.\n\tindented\x1b[31m\n"))

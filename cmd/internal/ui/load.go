@@ -27,7 +27,7 @@ type (
 	}
 	// compared: what lies between two states.
 	compared struct {
-		difference *engine.Difference
+		difference *engine.Diff
 		root       *entry
 		err        error
 		turn       int
@@ -114,7 +114,7 @@ func (m *model) settle() time.Duration {
 
 // difference compares: the present with where the files stand, if s is nil; with the
 // present, if since is set; else with the snapshot before.
-func (b *backstage) difference(ctx context.Context, s *engine.Snapshot, since bool) (*engine.Difference, error) {
+func (b *backstage) difference(ctx context.Context, s *engine.Snapshot, since bool) (*engine.Diff, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

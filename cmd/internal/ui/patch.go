@@ -53,7 +53,7 @@ type patch struct {
 }
 
 // readPatch compares the lines of changes.
-func readPatch(ctx context.Context, d *engine.Difference, changes []engine.Change) (patch, error) {
+func readPatch(ctx context.Context, d *engine.Diff, changes []engine.Change) (patch, error) {
 	var p patch
 	for i, c := range changes {
 		if err := ctx.Err(); err != nil {
@@ -93,7 +93,7 @@ func (p *patch) head(c engine.Change) {
 }
 
 // add adds the lines of one change. What cannot be read is said in their place.
-func (p *patch) add(ctx context.Context, d *engine.Difference, c engine.Change) {
+func (p *patch) add(ctx context.Context, d *engine.Diff, c engine.Change) {
 	head := len(p.lines) - 1
 	if what := modes(c); what != "" {
 		p.note(what)

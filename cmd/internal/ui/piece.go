@@ -43,43 +43,42 @@ func (m *model) restoreHunk() tea.Cmd {
 
 // restoringHunk is the deed of the restore of one hunk.
 func (m *model) restoringHunk(s *engine.Snapshot, p piece) deed {
-	e, opt := m.back.engine, &engine.RestoreOptions{Paths: []string{":(literal)" + string(p.change.Path)}}
+	e := m.back.engine
 	return deed{
 		title: "Restore a hunk of " + name(string(p.change.Path)), back: "z",
 		of:    "as " + short(s.ID) + " has it; all else in the file stays",
 		lines: linesOf(reversed(p.hunk), 0),
-		plan:  func(ctx context.Context) (*engine.Plan, error) { return planHunk(ctx, e, s, p, opt) },
-		carry: func(ctx context.Context) (*engine.Restored, error) { return e.Restore(ctx, s.ID, opt) },
+		op:    engine.Op{To: s.ID, Paths: []string{":(literal)" + string(p.change.Path)}},
+		ready: func(ctx context.Context, op *engine.Op) error { return editHunk(ctx, e, p, op) },
 	}
 }
 
-// planHunk plans the restore of a hunk that was shown, and lets opt say what the file
-// is to be.
-func planHunk(ctx context.Context, e *engine.Engine, s *engine.Snapshot, p piece, opt *engine.RestoreOptions) (*engine.Plan, error) {
-	opt.Edits = nil
-	whole, err := e.Plan(ctx, s.ID, opt)
+// editHunk lets a restore say what a file is to be, of which a hunk that was shown is
+// restored.
+func editHunk(ctx context.Context, e *engine.Engine, p piece, op *engine.Op) error {
+	op.Edits = nil
+	whole, err := e.Plan(ctx, *op)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, c := range whole.Changes {
 		if c.Path != p.change.Path {
 			continue
 		}
-		d := e.DiffPlan(whole)
-		d.Most = contentMax
-		content, err := without(ctx, d, c, p.hunk)
+		whole.Most = contentMax
+		content, err := without(ctx, whole, c, p.hunk)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c.To.Mode = c.From.Mode
-		opt.Edits = []engine.Edit{{Change: c, Content: content}}
-		return e.Plan(ctx, s.ID, opt)
+		op.Edits = []engine.Edit{{Change: c, Content: content}}
+		return nil
 	}
-	return nil, errors.New("the file is as the snapshot has it by now")
+	return errors.New("the file is as the snapshot has it by now")
 }
 
 // without returns the present text of a file, with what one hunk changed taken back.
-func without(ctx context.Context, d *engine.Difference, c engine.Change, shown hunk.Hunk) ([]byte, error) {
+func without(ctx context.Context, d *engine.Diff, c engine.Change, shown hunk.Hunk) ([]byte, error) {
 	present, err := wholeText(ctx, d, c, false)
 	if err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func without(ctx context.Context, d *engine.Difference, c engine.Change, shown h
 }
 
 // wholeText returns one side of a change. A file may have grown since its lines were shown.
-func wholeText(ctx context.Context, d *engine.Difference, c engine.Change, new bool) ([]byte, error) {
+func wholeText(ctx context.Context, d *engine.Diff, c engine.Change, new bool) ([]byte, error) {
 	text, whole, err := d.Read(ctx, c, new)
 	if err == nil && !whole {
 		err = fmt.Errorf("%q is larger by now than files of which single hunks are restored; r in the files restores all of it", c.Path)

@@ -32,38 +32,25 @@ func (m *model) revert() tea.Cmd {
 // reverting is the deed of a revert, of one path and what lies below it, or of all
 // that a snapshot changed.
 func (m *model) reverting(s *engine.Snapshot, path string) deed {
-	e, opt := m.back.engine, &engine.RestoreOptions{Label: "without " + short(s.ID)}
+	e := m.back.engine
 	d := deed{
 		title: "Revert what " + short(s.ID) + " changed", did: "reverted", back: "z",
 		of: "every later edit stays, yours too; what cannot be merged is left and named",
+		op: engine.Op{Verb: "revert", Label: "without " + short(s.ID)},
 	}
 	if path != "" {
-		opt.Paths = []string{":(literal)" + path}
+		d.op.Paths = []string{":(literal)" + path}
 		d.of = "only " + name(path) + "; " + d.of
 	}
-	spans := func(ctx context.Context) ([]engine.Span, error) {
+	d.ready = func(ctx context.Context, op *engine.Op) error {
 		before, err := e.Before(ctx, s)
 		if err == nil && before == nil {
 			err = fmt.Errorf("%s is the first of its worktree: there is nothing before it to compare it with", short(s.ID))
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			op.Spans = []engine.Span{{From: s.ID, To: before.ID}}
 		}
-		return []engine.Span{{From: s.ID, To: before.ID}}, nil
-	}
-	d.plan = func(ctx context.Context) (*engine.Plan, error) {
-		list, err := spans(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return e.PlanMerge(ctx, list, opt)
-	}
-	d.carry = func(ctx context.Context) (*engine.Restored, error) {
-		list, err := spans(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return e.Merge(ctx, "revert", list, opt)
+		return err
 	}
 	return d
 }

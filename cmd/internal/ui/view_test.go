@@ -31,7 +31,7 @@ func TestTheDialogs(t *testing.T) {
 	keys(m, "?")
 	wantWhole(t, m)
 	wantPicture(t, m, "help")
-	m.Update(planned{deed: deed{title: "Restore 3f2a1b9c0d1e", of: "everything", back: "z"}, plan: &engine.Plan{
+	m.Update(planned{deed: deed{title: "Restore 3f2a1b9c0d1e", of: "everything", back: "z"}, plan: &engine.Diff{
 		Changes:   changed(),
 		Kept:      []engine.Note{{Path: ".env", Reason: "it is ignored"}},
 		Conflicts: []engine.Note{{Path: "odd\x1b[2Jname", Reason: "it is\nlost"}},

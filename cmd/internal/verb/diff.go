@@ -26,7 +26,7 @@ func DiffSides(ctx context.Context, e *engine.Engine, ids []string, find func(st
 }
 
 // Difference makes the object of a diff, with the number of lines if stat is set.
-func Difference(ctx context.Context, d *engine.Difference, stat bool) (wire.Difference, error) {
+func Difference(ctx context.Context, d *engine.Diff, stat bool) (wire.Difference, error) {
 	lines := func(c engine.Change) (*wire.Lines, error) {
 		l, err := show.Compare(ctx, d, c)
 		if err != nil || l.Binary {
@@ -50,7 +50,7 @@ type patchJSON struct {
 }
 
 // patchOf prints file after file until there is enough.
-func patchOf(ctx context.Context, d *engine.Difference, most int) (out patchJSON, err error) {
+func patchOf(ctx context.Context, d *engine.Diff, most int) (out patchJSON, err error) {
 	var text bytes.Buffer
 	for _, change := range d.Changes {
 		part := *d

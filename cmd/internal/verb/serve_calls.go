@@ -52,7 +52,7 @@ func callPreview(ctx context.Context, c *Call) (any, error) {
 }
 
 // target is the part that plan, show and restore have in common.
-func target(ctx context.Context, c *Call) (*engine.Snapshot, *engine.RestoreOptions, error) {
+func target(ctx context.Context, c *Call) (s *engine.Snapshot, op engine.Op, err error) {
 	var p struct {
 		ID       string
 		Paths    []string
@@ -60,18 +60,20 @@ func target(ctx context.Context, c *Call) (*engine.Snapshot, *engine.RestoreOpti
 		KeepMine bool
 	}
 	if err := c.Decode(&p); err != nil {
-		return nil, nil, err
+		return nil, op, err
 	}
-	s, err := c.Engine.Resolve(ctx, p.ID)
-	return s, &engine.RestoreOptions{Paths: p.Paths, Ignored: p.Ignored, KeepMine: p.KeepMine}, err
+	if s, err = c.Engine.Resolve(ctx, p.ID); err == nil {
+		op = engine.Op{To: s.ID, Paths: p.Paths, Ignored: p.Ignored, KeepMine: p.KeepMine}
+	}
+	return s, op, err
 }
 
 func callRestore(ctx context.Context, c *Call) (any, error) {
-	s, opt, err := target(ctx, c)
+	_, op, err := target(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return restored(c)(c.Engine.Restore(ctx, s.ID, opt))
+	return restored(c)(c.Engine.Do(ctx, op))
 }
 
 // restored turns the outcome of a restore, undo or redo into a result.

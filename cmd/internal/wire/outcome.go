@@ -101,7 +101,7 @@ type Plan struct {
 }
 
 // NewPlan tells of a plan.
-func NewPlan(p *engine.Plan, took time.Duration) *Plan {
+func NewPlan(p *engine.Diff, took time.Duration) *Plan {
 	out := &Plan{Restored: Restored{
 		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts), Marked: newNotes(p.Marked),
 		Unfinished: text(p.Unfinished), ElapsedMS: milliseconds(took),

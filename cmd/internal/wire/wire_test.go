@@ -68,7 +68,7 @@ func TestLinesAreCountedOnlyIfSomebodyAsks(t *testing.T) {
 }
 
 func TestAPlanHasChangesWhereThereAreAny(t *testing.T) {
-	p := &engine.Plan{Target: &engine.Snapshot{}}
+	p := &engine.Diff{Target: &engine.Snapshot{}}
 	want(t, NewPlan(p, 0), `{"id":"","dry_run":true,"written":0,"deleted":0,"kept":[],"conflicts":[],"elapsed_ms":0}`)
 	p.Changes = []engine.Change{{Path: "new", To: engine.Side{Mode: 0o100644}}, {Path: "old", From: engine.Side{Mode: 0o100644}}}
 	want(t, NewPlan(p, 0), `{"id":"","dry_run":true,"changes":[{"path":"new","status":"A","new_mode":"100644"},`+

@@ -48,23 +48,6 @@ type told struct {
 	by   int
 }
 
-// cut cuts a text into pieces where its bytes say so, as a store does. Those that are
-// known already are the same slices.
-func cut(text []byte, known map[string][]byte) (pieces [][]byte) {
-	for begin, at := 0, 0; at < len(text); at++ {
-		if c := text[at]; c != '3' && c != 'n' && c != '\n' && at+1 < len(text) || c == '\n' && at%2 == 0 && at+1 < len(text) {
-			continue
-		}
-		piece := text[begin : at+1]
-		if known[string(piece)] == nil {
-			known[string(piece)] = bytes.Clone(piece)
-		}
-		pieces = append(pieces, known[string(piece)])
-		begin = at + 1
-	}
-	return pieces
-}
-
 func TestEachLineIsSaidToComeFromWhereItCame(t *testing.T) {
 	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 3))

@@ -39,8 +39,8 @@ type Place struct {
 	Rules     *rules.Source
 	Objects   *objects.Objects
 
-	Base *worktree.Base              // instead of the file of the stat table; may be nil
-	Only func() *worktree.Candidates // says before the scan where to look, on that base; nil, or returns it: everywhere
+	Table *stattable.Table         // in memory, instead of the one in the file; may be nil
+	Only  func() *worktree.Changes // says before the scan where to look, on that table; nil, or returns it: everywhere
 }
 
 // How says how the worktree is looked at.
@@ -73,8 +73,8 @@ type Opened struct {
 // there is no stat table: then it is needed for certain.
 func Open(p Place) *Opened {
 	o := &Opened{place: p, statTable: make(chan *stattable.Table, 1)}
-	if p.Base != nil {
-		o.statTable <- p.Base.StatTable()
+	if p.Table != nil {
+		o.statTable <- p.Table
 		return o
 	}
 	go func() { o.statTable <- stattable.Load(p.StatTable) }()
@@ -117,20 +117,19 @@ func (o *Opened) Stage(ctx context.Context, how How, stage *cas.Stage) (*Staged,
 	return &Staged{Seen: seen, Stage: stage}, nil
 }
 
-// unbase does without a base that the store does not agree with any more: another
-// process has recorded something since.
-func (o *Opened) unbase(how *How) {
-	b := o.place.Base
-	if b == nil {
+// forget does without a table in memory that the store does not agree with any more:
+// another process has recorded something since.
+func (o *Opened) forget(how *How) {
+	if o.place.Table == nil {
 		return
 	}
-	if bound := b.StatTable().Bound(); how.Bound(bound.Store, bound.Snapshot) {
+	if bound := o.place.Table.Bound(); how.Bound(bound.Store, bound.Snapshot) {
 		return
 	}
 	if o.place.Only != nil {
 		o.place.Only() // what the watcher tells after the scan it does not tell again
 	}
-	o.place.Base, o.place.Only = nil, nil
+	o.place.Table, o.place.Only = nil, nil
 	<-o.statTable
 	o.statTable <- stattable.Load(o.place.StatTable)
 }
@@ -148,7 +147,7 @@ type capture struct {
 }
 
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
-	o.unbase(&how)
+	o.forget(&how)
 	c := &capture{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
 	c.seen = &Seen{Memory: newMemory(), Forced: how.Force, statTable: <-o.statTable, place: o.place}
 	if err := c.run(ctx, o.index); err != nil {
@@ -240,6 +239,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
 		Save:      c.saver(),
+		Leave:     c.how.Leave,
 		Force:     c.how.Force,
 		Nested:    c.nestedRepository(texts),
 		Skip:      statOf(c.Store),
@@ -250,16 +250,13 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 	if c.Only != nil {
 		cfg.Only = c.Only()
 	}
-	if len(c.how.Leave) > 0 {
-		cfg.Policy = &leaving{Policy: c.how.Policy, paths: c.how.Leave}
-	}
 	cfg.Repo.Ignore = texts.Chain(texts.Exclude)
 	return cfg
 }
 
 // configGit says how to scan a worktree of git.
 func (c *capture) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
-	cfg.Settings, cfg.Sizes = worktree.Settings(c.Rules.Settings()), c.Objects.Sizes
+	cfg.Settings, cfg.Sizes = c.Rules.Settings(), c.Objects.Sizes
 	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects)
 	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it
 		cfg.Readers = dirfd.Everybody()

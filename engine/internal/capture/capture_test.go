@@ -99,7 +99,7 @@ func TestASnapshotIsTheSameOnlyUnderTheSameRules(t *testing.T) {
 
 // What the watcher tells after a scan it does not tell again: a file that changed behind
 // the scan is then in no snapshot.
-func TestAScanWithoutItsBaseWaitsForTheWatcherToo(t *testing.T) {
+func TestAScanWithoutItsTableWaitsForTheWatcherToo(t *testing.T) {
 	ctx := context.Background()
 	p, _ := newPlace(t, map[string]string{"a": "one"})
 	first, err := Open(p).Look(ctx, never)
@@ -107,15 +107,15 @@ func TestAScanWithoutItsBaseWaitsForTheWatcherToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if p.Base, err = first.Keep("store", oid.ID{}); err != nil || p.Base == nil {
-		t.Fatalf("no base: %v", err)
+	if p.Table, err = first.Result().Keep("store", oid.ID{}); err != nil || p.Table == nil {
+		t.Fatalf("no table: %v", err)
 	}
 	late := filepath.Join(p.Root, "late")
-	p.Only = func() *worktree.Candidates {
+	p.Only = func() *worktree.Changes {
 		if err := os.WriteFile(late, nil, 0o644); err != nil {
 			t.Error(err)
 		}
-		return worktree.NewCandidates()
+		return &worktree.Changes{}
 	}
 	seen, err := Open(p).Look(ctx, never)
 	if err != nil {

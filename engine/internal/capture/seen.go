@@ -60,20 +60,8 @@ func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
 	return s.result.SaveStatTable(store, snapshot)
 }
 
-// Keep is [Seen.SaveStatTable], and keeps what was seen in memory, as
-// [worktree.Result.Keep] does.
-func (s *Seen) Keep(store string, snapshot oid.ID) (*worktree.Base, error) {
-	return s.result.Keep(store, snapshot)
-}
-
-// Update takes what was seen over into the base of the scan, as
-// [worktree.Base.Update] does.
-func (s *Seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool) {
-	return b.Update(s.result, store, snapshot)
-}
-
-// Writing names files that somebody had open for writing, as [worktree.Result] has it.
-func (s *Seen) Writing() []string { return s.result.Writing }
+// Result is what the scan found, for who keeps it for the next one.
+func (s *Seen) Result() *worktree.Result { return s.result }
 
 // Unstable names the files that kept changing.
 func (s *Seen) Unstable() (out []records.Note) {
@@ -86,9 +74,6 @@ func (s *Seen) Unstable() (out []records.Note) {
 // Recorded is the number of files and links that were captured; known only where
 // the scan knew nothing of any directory before.
 func (s *Seen) Recorded() (n int, known bool) { return s.result.Recorded() }
-
-// Files is how many paths the scan found.
-func (s *Seen) Files() int { return int(s.result.Counters.Stats) }
 
 // sameRules reports whether the rules outside the tree are those of a snapshot.
 func (s *Seen) sameRules(snap *records.Snapshot) bool {

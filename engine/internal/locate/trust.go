@@ -66,14 +66,16 @@ func (p *Place) Warning() string {
 // belong to whom they should.
 func (p *Place) checkOwner(l *gitconf.Layout, opt Options) error {
 	dirs := slices.Compact([]string{p.Store, p.Own})
-	paths, files := []string{}, []string{}
+	paths, stores := slices.Clone(dirs), []string{}
 	for _, dir := range dirs {
-		files = append(files, filepath.Join(dir, StoreFile))
-		paths = append(paths, openedIn(dir)...)
+		stores = append(stores, filepath.Join(dir, opt.Store))
+		for _, name := range append([]string{opt.Store}, opt.Others...) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
 	}
 	judge := trust.Judge{Env: opt.Getenv}
 	err := judge.Owns("", paths...)
-	if err == nil || l.Owns(paths...) == nil && !slices.ContainsFunc(files, denied) {
+	if err == nil || l.Owns(paths...) == nil && !slices.ContainsFunc(stores, denied) {
 		return nil
 	}
 	return err

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -31,24 +30,13 @@ func (empty) Object(oid.ID) (oid.Kind, []byte, bool) { return 0, nil, false }
 // newMirror makes a repository with so many committed files, and a store.
 func newMirror(t *testing.T, files int) (*Mirror, *cas.Store) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here, and it makes the repository of this test")
-	}
-	dir := t.TempDir()
+	r := gittest.New(t)
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("f", i)), []byte(fmt.Sprint("text ", i)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		r.Write(fmt.Sprint("f", i), fmt.Sprint("text ", i))
 	}
-	for _, args := range []string{"init -q -b main", "add -A", "-c user.name=A -c user.email=a@localhost commit -q -m one"} {
-		cmd := exec.Command("git", strings.Fields(args)...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-	}
-	layout, err := gitconf.Discover(dir, &gitconf.Options{Env: func(string) string { return "" }})
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "one")
+	layout, err := gitconf.Discover(r.Dir, &gitconf.Options{Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,7 +250,7 @@ func (w *Way) Finish(ctx context.Context) error {
 	case err != nil || w.order == nothing || w.at.Adrift:
 		return w.m.Bridge(ctx)
 	case w.m.upkeep != nil && len(w.older) == 0 && len(w.at.debt.Dropped) == 0:
-		w.m.upkeep.owe() // nothing was owed but this snapshot
+		w.m.upkeep.owe(true) // nothing was owed but this snapshot
 		return nil
 	}
 	return w.m.settleDebt(ctx)

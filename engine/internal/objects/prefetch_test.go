@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,26 +13,24 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // kit is objects with a store, and with a repository if git is wanted.
 type kit struct {
 	*Objects
-	t   *testing.T
-	dir string
-	s   *cas.Store
+	t *testing.T
+	r *gittest.Repo // nil without git
+	s *cas.Store
 }
 
 func newKit(t *testing.T, git bool) *kit {
 	t.Helper()
-	k := &kit{Objects: &Objects{Algorithm: oid.SHA1}, t: t, dir: t.TempDir()}
+	k := &kit{Objects: &Objects{Algorithm: oid.SHA1}, t: t}
 	if git {
-		if _, err := exec.LookPath("git"); err != nil {
-			t.Skip("SKIPPED: the git program is not here, and it is what this test compares with")
-		}
-		k.run("", "init", "-q")
-		layout, err := gitconf.Discover(k.dir, &gitconf.Options{Env: func(string) string { return "" }})
+		k.r = gittest.New(t)
+		layout, err := gitconf.Discover(k.r.Dir, &gitconf.Options{Env: func(string) string { return "" }})
 		if err == nil {
 			k.Git, err = gitbridge.Open(layout, nil)
 		}
@@ -42,25 +39,13 @@ func newKit(t *testing.T, git bool) *kit {
 		}
 		t.Cleanup(func() { k.Git.Close() })
 	}
-	s, err := cas.Open(t.Context(), filepath.Join(k.dir, "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
+	s, err := cas.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), &cas.Options{Algorithm: k.Algorithm, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	k.s, k.Store = s, func(context.Context) (*cas.Store, error) { return s, nil }
 	return k
-}
-
-// run gives a text to git, and returns what that says.
-func (k *kit) run(text string, args ...string) string {
-	k.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin = k.dir, strings.NewReader(text)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		k.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // keep puts texts into the store.
@@ -90,11 +75,7 @@ func TestWhatIsReadAheadIsWhatIsThere(t *testing.T) {
 	texts = append(texts, strings.Repeat("larger than what is read ahead\n", prefetchBytes/10))
 	ids := k.keep(texts...)
 	texts = append(texts, "in git alone")
-	loose, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids = append(ids, loose)
+	ids = append(ids, k.r.Parse(k.r.Give("in git alone", "hash-object", "-w", "--stdin")))
 	texts, ids = append(texts, texts[0], texts[1]), append(ids, ids[0], ids[1]) // what is asked for twice
 	p := k.Prefetch(ids)
 	texts, ids = append(texts, "not announced"), append(ids, k.keep("not announced")...)
@@ -164,10 +145,7 @@ func TestReadingAheadKeepsFewRuns(t *testing.T) {
 
 func TestWhatGitCouldNotGiveIsNotSaidToBeThere(t *testing.T) {
 	k, ctx := newKit(t, true), context.Background()
-	id, err := oid.Parse(k.run("in git alone", "hash-object", "-w", "--stdin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := k.r.Parse(k.r.Give("in git alone", "hash-object", "-w", "--stdin"))
 	if !k.InGit(id) || !k.Has(ctx, id) {
 		t.Error("what git has is not there")
 	}
@@ -180,12 +158,12 @@ func TestWhatGitCouldNotGiveIsNotSaidToBeThere(t *testing.T) {
 		t.Error("it gets no second chance")
 	}
 	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
-	for _, err := range []error{k.readBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
+	for _, err := range []error{k.ReadBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
 		if !errors.Is(err, records.ErrDamaged) {
 			t.Errorf("of what is nowhere: %v", err)
 		}
 	}
-	if err := k.readBack(ctx, id); err != nil {
+	if err := k.ReadBack(ctx, id); err != nil {
 		t.Error(err)
 	}
 	if _, err := k.Payload(ctx, oid.Tree, id); !errors.Is(err, records.ErrDamaged) {

@@ -15,12 +15,12 @@ const (
 	pathBytesMax = 128 << 20 // of all paths together
 )
 
-// A listBound counts the paths that are listed at once, and ends the list where they are
+// A Bound counts the paths that are listed at once, and ends the list where they are
 // too many.
-type listBound struct{ paths, bytes int }
+type Bound struct{ paths, bytes int }
 
-// count counts one more path, or is [tree.ErrLarge].
-func (b *listBound) count(path string) error {
+// Count counts one more path, or is [tree.ErrLarge].
+func (b *Bound) Count(path string) error {
 	b.paths++
 	b.bytes += len(path)
 	if b.paths > pathsMax || b.bytes > pathBytesMax {

@@ -11,29 +11,16 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/regular"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 
 	"golang.org/x/text/unicode/norm"
 )
-
-// A FileSettings says how a worktree's files are looked at, as git's
-// configuration has it. The zero value is git's own where nothing is set.
-type FileSettings struct {
-	NoFileMode bool // core.fileMode=false
-	NoSymlinks bool // core.symlinks=false
-	FoldCase   bool // core.ignoreCase
-	AllowNTFS  bool // core.protectNTFS=false
-	ProtectHFS bool // core.protectHFS
-
-	// Compose gives the form in which git records a name (core.precomposeUnicode);
-	// nil: as it is on disk.
-	Compose func(name string) string
-}
 
 // Settings takes over what git's configuration says about looking at
 // files. A malformed value counts as git's default and is a warning. By
 // core.trustctime and core.checkStat git may be told to overlook edits: they
 // are not obeyed, which may cost the first scan some reading.
-func (s *Source) Settings() FileSettings {
+func (s *Source) Settings() worktree.Settings {
 	flag := func(name string, otherwise bool) bool {
 		v, err := s.Config.Bool(name, otherwise)
 		if err != nil {
@@ -41,7 +28,7 @@ func (s *Source) Settings() FileSettings {
 		}
 		return v
 	}
-	out := FileSettings{
+	out := worktree.Settings{
 		NoFileMode: !flag("core.filemode", true),
 		NoSymlinks: !flag("core.symlinks", true),
 		FoldCase:   flag("core.ignorecase", false),

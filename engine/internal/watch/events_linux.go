@@ -98,7 +98,7 @@ func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
 			delete(w.byDir, dir)
 		}
 	case name == "":
-		w.add(Change{Dir: dir})
+		w.add(dir, "")
 	case bits&unix.IN_ISDIR != 0:
 		w.directory(dir, name, bits)
 	default:
@@ -108,42 +108,42 @@ func (w *Watcher) in(dir string, wd int32, bits uint32, name string) {
 
 // directory notes that something was done to a subdirectory.
 func (w *Watcher) directory(dir, name string, bits uint32) {
-	w.renamed(Change{Dir: dir, Name: name}, bits)
+	at := path.Join(dir, name)
+	w.renamed(at, bits)
 	if bits&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0 {
-		w.add(Change{Dir: dir, Name: name, Below: true})
+		w.changes.AddBelow(at)
+		w.bound()
 		return
 	}
-	w.add(Change{Dir: join(dir, name)})
+	w.add(at, "")
 }
 
 // named notes that something was done to what is no directory.
 func (w *Watcher) named(dir, name string, bits uint32) {
-	c := Change{Dir: dir, Name: name}
-	w.add(c)
-	w.renamed(c, bits)
+	at := path.Join(dir, name)
+	w.add(dir, name)
+	w.renamed(at, bits)
 	switch {
 	case bits&unix.IN_MODIFY != 0:
-		w.written(c)
+		w.written(at)
 	case bits&(unix.IN_CLOSE_WRITE|unix.IN_DELETE) != 0:
-		delete(w.open, c)
+		delete(w.open, at)
 	}
 }
 
 // Open notes that somebody has a file open for writing, of which nothing may have told:
-// its path is a candidate until it is closed.
+// its path counts as changed until it is closed.
 func (w *Watcher) Open(file string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	dir, name := path.Split(file)
-	c := Change{Dir: strings.TrimSuffix(dir, "/"), Name: name}
-	w.add(c)
-	w.written(c)
+	w.changes.AddPath(file)
+	w.written(file)
 }
 
 // written notes that a file is open for writing. What was moved out of what is watched
 // counts too, for its new name is never told.
-func (w *Watcher) written(c Change) {
-	w.open[c] = true
+func (w *Watcher) written(file string) {
+	w.open[file] = true
 	if len(w.open)+len(w.moved) > openMax {
 		w.fail(doubt("too many files are open for writing"))
 	}
@@ -154,35 +154,33 @@ func (w *Watcher) written(c Change) {
 // after the other, with one number; another rename may come in between. Where two names are exchanged it does so twice, and
 // the second time begins with the name that the first one ended with: there another
 // file is by then, so that both names count.
-func (w *Watcher) renamed(c Change, bits uint32) {
+func (w *Watcher) renamed(at string, bits uint32) {
 	switch {
 	case bits&unix.IN_MOVED_FROM != 0:
-		for open := range w.open {
-			rest, ok := below(open, c)
+		for file := range w.open {
+			rest, ok := below(file, at)
 			if ok {
 				w.moved[w.pair] = append(w.moved[w.pair], rest)
 			}
-			if ok && c != w.to {
-				delete(w.open, open)
+			if ok && at != w.to {
+				delete(w.open, file)
 			}
 		}
 	case bits&unix.IN_MOVED_TO != 0:
 		for _, rest := range w.moved[w.pair] {
-			dir, name := path.Split(join(join(c.Dir, c.Name), rest))
-			w.written(Change{Dir: strings.TrimSuffix(dir, "/"), Name: name})
+			w.written(path.Join(at, rest))
 		}
-		w.to = c
+		w.to = at
 	default:
-		w.to = Change{}
+		w.to = ""
 	}
 }
 
 // below returns the path of a file from a name on, if that is its own or of a directory
 // above it.
-func below(file, at Change) (rest string, ok bool) {
-	whole, top := join(file.Dir, file.Name), join(at.Dir, at.Name)
-	if whole == top {
+func below(file, at string) (rest string, ok bool) {
+	if file == at {
 		return "", true
 	}
-	return strings.CutPrefix(whole, top+"/")
+	return strings.CutPrefix(file, at+"/")
 }

@@ -23,12 +23,6 @@ var ErrDoubt = errors.New("changes may have been missed")
 // not possible here. The text says what can be done about it.
 var ErrUnable = errors.New("not possible")
 
-// A Change is a name that may have changed, in a directory that was added.
-type Change struct {
-	Dir, Name string // slash-separated, below the root; without a name: all names in the directory
-	Below     bool   // a directory came, went or was exchanged under the name: all below counts
-}
-
 func doubt(why string) error { return fmt.Errorf("%w: %s", ErrDoubt, why) }
 
 func unable(why string, err error) error { return fmt.Errorf("%w: %s: %w", ErrUnable, why, err) }

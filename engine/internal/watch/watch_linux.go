@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 const (
@@ -24,7 +26,6 @@ const (
 		unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
 	cookieWait = time.Second
-	namesMax   = 256     // more of a directory are all of it
 	dirsMax    = 1 << 20 // more with changes are a doubt
 	openMax    = 1 << 12 // files that were written and not closed: more are a doubt
 )
@@ -43,11 +44,11 @@ type Watcher struct {
 	dirs    map[int32]string // by watch descriptor
 	byDir   map[string]int32
 	more    map[int32][]string // other directories with the same one: two mounts of one, or one that was moved
-	changes map[string]*changed
-	open    map[Change]bool     // written to, and not closed since
+	changes *worktree.Changes
+	open    map[string]bool     // files that were written to, and not closed since
 	pair    uint32              // of the event that is noted: what joins the two of a rename
 	moved   map[uint32][]string // what was open at a name that was given up and below, by its path from there; by the pair
-	to      Change              // the last name that was given
+	to      string              // the last name that was given
 	cookie  int32
 	arrived chan struct{} // closed when the cookie is there
 	doubt   error
@@ -57,12 +58,6 @@ type Watcher struct {
 // control calls f with the descriptor of a file that is open.
 type control interface {
 	Control(f func(fd uintptr)) error
-}
-
-// changed is what changed in one directory.
-type changed struct {
-	names map[string]bool // nil if none; the value says: all below too
-	all   bool
 }
 
 // New begins to watch nothing. Directories are named by their paths below root.
@@ -87,7 +82,7 @@ func New(root string) (*Watcher, error) {
 		return nil, unable("inotify", err)
 	}
 	w := &Watcher{root: dir, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, byDir: map[string]int32{}, more: map[int32][]string{},
-		changes: map[string]*changed{}, open: map[Change]bool{}, moved: map[uint32][]string{}}
+		changes: &worktree.Changes{}, open: map[string]bool{}, moved: map[uint32][]string{}}
 	if w.conn, err = w.file.SyscallConn(); err == nil {
 		w.mounts, err = mountsAt(root)
 	}
@@ -121,8 +116,8 @@ func (w *Watcher) Close() {
 	unix.Close(w.root)
 }
 
-// Add watches one directory, not what lies below. All names in it are candidates
-// of the next [Watcher.Take]. A directory that is not there is no error: what it
+// Add watches one directory, not what lies below. The next [Watcher.Take] has all
+// names in it. A directory that is not there is no error: what it
 // lies in changed. A directory that is added again is watched where its path leads
 // now.
 func (w *Watcher) Add(dir string) error {
@@ -140,7 +135,9 @@ func (w *Watcher) Add(dir string) error {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
 		w.Remove(dir)
-		w.note(Change{Dir: dir})
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.add(dir, "")
 		return nil
 	default:
 		return unable("open "+dir, err)
@@ -165,16 +162,16 @@ func (w *Watcher) Add(dir string) error {
 	}
 	if other, ok := w.dirs[wd]; ok && other != dir && !slices.Contains(w.more[wd], dir) {
 		w.more[wd] = append(w.more[wd], dir)
-		for c := range w.open { // since it was moved it was told under the old path
-			if c.Dir == other {
-				w.written(Change{Dir: dir, Name: c.Name})
+		for file := range w.open { // since it was moved it was told under the old path
+			if rest, ok := below(file, other); ok {
+				w.written(path.Join(dir, rest))
 			}
 		}
 	} else if !ok {
 		w.dirs[wd] = dir
 	}
 	w.byDir[dir] = wd
-	w.add(Change{Dir: dir})
+	w.add(dir, "")
 	return nil
 }
 
@@ -233,7 +230,7 @@ const cookiePath = "/"
 // Take returns what may have changed since the last Take, and forgets it. What
 // was done before the call is among it: a watch is made and removed, which the
 // kernel tells in the one queue that has all else in order, and waited for.
-func (w *Watcher) Take(ctx context.Context) ([]Change, error) {
+func (w *Watcher) Take(ctx context.Context) (*worktree.Changes, error) {
 	w.taking.Lock()
 	defer w.taking.Unlock()
 	if err := w.mounts.changed(); err != nil { // which is told once
@@ -260,9 +257,14 @@ func (w *Watcher) Take(ctx context.Context) ([]Change, error) {
 		return nil, w.doubt
 	}
 	for _, dir := range w.mounts.below {
-		w.add(Change{Dir: dir}) // nobody may have told that it is deleted
+		w.add(dir, "") // nobody may have told that it is deleted
 	}
-	return w.taken(), nil
+	taken := w.changes
+	w.changes = &worktree.Changes{}
+	for file := range w.open { // what else is written to it may not be told
+		w.changes.AddPath(file)
+	}
+	return taken, nil
 }
 
 // send puts a cookie into the queue.
@@ -287,26 +289,6 @@ func (w *Watcher) send() (arrived chan struct{}, err error) {
 	return w.arrived, nil
 }
 
-// taken empties the list of changes. A file that was written and not closed stays
-// in it: what else is written to it may not be told.
-func (w *Watcher) taken() (out []Change) {
-	for dir, c := range w.changes {
-		if c.all {
-			out = append(out, Change{Dir: dir})
-		}
-		for name, below := range c.names {
-			if below || !c.all {
-				out = append(out, Change{Dir: dir, Name: name, Below: below})
-			}
-		}
-	}
-	clear(w.changes)
-	for c := range w.open {
-		w.add(c)
-	}
-	return out
-}
-
 // Last returns when the kernel last told of something; the zero time if it did not.
 func (w *Watcher) Last() time.Time {
 	w.mu.Lock()
@@ -314,34 +296,15 @@ func (w *Watcher) Last() time.Time {
 	return w.last
 }
 
-func (w *Watcher) note(c Change) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.add(c)
+// add adds a name in a directory to the changes; the empty one is all names.
+func (w *Watcher) add(dir, name string) {
+	w.changes.Add(dir, name)
+	w.bound()
 }
 
-// add adds a change to the list.
-func (w *Watcher) add(c Change) {
-	at := w.changes[c.Dir]
-	if at == nil {
-		at = &changed{}
-		w.changes[c.Dir] = at
-	}
-	if at.names == nil && c.Name != "" && (c.Below || !at.all) {
-		at.names = map[string]bool{}
-	}
-	switch {
-	case c.Name == "":
-		at.all = true
-	case c.Below || at.names[c.Name]:
-		at.names[c.Name] = true
-	case at.all:
-	case len(at.names) >= namesMax:
-		at.all = true
-	default:
-		at.names[c.Name] = false
-	}
-	if len(w.changes) > dirsMax {
+// bound gives up where more changed than is kept.
+func (w *Watcher) bound() {
+	if w.changes.Len() > dirsMax {
 		w.fail(doubt("too much changed at once"))
 	}
 }
@@ -356,6 +319,3 @@ func (w *Watcher) fail(err error) {
 		w.arrived = nil
 	}
 }
-
-// join returns the path of a name in a directory.
-func join(dir, name string) string { return path.Join(dir, name) }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // A Watcher watches directories. There is none on this system yet.
@@ -32,7 +34,7 @@ func (w *Watcher) Open(string) {}
 func (w *Watcher) Last() time.Time { return time.Time{} }
 
 // Take returns what may have changed.
-func (w *Watcher) Take(context.Context) ([]Change, error) { return nil, doubt("not watched") }
+func (w *Watcher) Take(context.Context) (*worktree.Changes, error) { return nil, doubt("not watched") }
 
 // Close ends the watching.
 func (w *Watcher) Close() {}

@@ -6,7 +6,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/watch"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
@@ -51,7 +50,7 @@ func (t *Tree) slice(until time.Time) (missed string, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer func() { t.auditing = more }()
-	if t.closed || !t.armed || !t.standing || t.base == nil || len(t.pending) > pendingMax {
+	if t.closed || !t.armed || !t.standing || t.table == nil || t.pending.Len() > pendingMax {
 		return "", false
 	}
 	root, err := dirfd.Open(t.root)
@@ -65,7 +64,7 @@ func (t *Tree) slice(until time.Time) (missed string, more bool) {
 		}
 		t.unaudited--
 		t.cursor++
-		if t.cursor >= t.base.Numbers() {
+		if t.cursor >= t.table.Len() {
 			t.cursor = 0
 		}
 		if missed, ok := t.compare(root); !ok {
@@ -78,7 +77,7 @@ func (t *Tree) slice(until time.Time) (missed string, more bool) {
 // compare audits one directory. Not ok: the watching has ended, and if something
 // was missed, why.
 func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
-	differences := t.base.Audit(root, t.cursor)
+	differences := worktree.Audit(t.table, root, t.cursor)
 	if len(differences) == 0 {
 		return "", true
 	}
@@ -88,13 +87,12 @@ func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
 		t.stop(err.Error())
 		return "", false
 	}
-	t.pending = append(t.pending, changes...)
-	told := candidates(t.pending)
+	t.pending.AddAll(changes)
 	for _, d := range differences {
 		switch {
-		case told.Covers(d):
+		case t.pending.Has(d.Dir, d.Name):
 		case d.Slight:
-			t.pending = append(t.pending, watch.Change{Dir: d.Dir, Name: d.Name})
+			t.pending.Add(d.Dir, d.Name)
 		default:
 			t.missed = fmt.Sprintf("a change of %q went unnoticed", path.Join(d.Dir, d.Name))
 			t.giveUp(t.missed)
@@ -102,17 +100,4 @@ func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
 		}
 	}
 	return "", true
-}
-
-// candidates are changes in the form that a scan takes.
-func candidates(changes []watch.Change) *worktree.Candidates {
-	only := worktree.NewCandidates()
-	for _, c := range changes {
-		if c.Below {
-			only.AddBelow(path.Join(c.Dir, c.Name))
-		} else {
-			only.Add(c.Dir, c.Name)
-		}
-	}
-	return only
 }

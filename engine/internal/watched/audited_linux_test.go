@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheAuditLooksBesideFilesWithOtherNames(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.file("d/e/g", "one")
@@ -17,7 +18,7 @@ func TestTheAuditLooksBesideFilesWithOtherNames(t *testing.T) {
 	end := hide(t, path)
 	defer end()
 	w.snapshot()
-	for range 400 {
+	for range 4000 {
 		time.Sleep(5 * time.Millisecond)
 		if only, why := w.tree.State(); !only {
 			if !strings.Contains(why, `"d/e/f" went unnoticed`) {

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 func (w *world) name() string {
@@ -238,11 +238,11 @@ func (w *world) unmount() {
 // restart is another process from here on; the first may have been killed.
 func (w *world) restart() {
 	if old := w.tree; w.r.IntN(2) == 0 {
-		w.t.Cleanup(old.Close)
+		w.t.Cleanup(func() { old.Close() })
 	} else {
 		old.Close()
 	}
-	w.tree = &watched.Tree{}
+	w.tree = &engine.Watch{}
 	w.snapshot()
 }
 

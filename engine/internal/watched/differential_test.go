@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
@@ -29,10 +28,10 @@ type world struct {
 	dir     string
 	git     bool
 	scans   *scans // not nil: nothing but scans, by a clock that believes every time
-	tree    *watched.Tree
+	tree    *engine.Watch
 	held    []held // files that are mapped
 	done    []string
-	watched int // comparisons in which only candidates were looked at
+	watched int // comparisons in which only what changed was looked at
 }
 
 // TestAWatchedSnapshotIsAFullOne does random things to worktrees that are watched,
@@ -67,14 +66,14 @@ func sequences(t *testing.T, of func(*world) *scans) {
 			break
 		}
 	}
-	t.Logf("%d snapshots, %d of them of candidates alone", compared, seen)
+	t.Logf("%d snapshots, %d of them of what changed alone", compared, seen)
 	if !t.Failed() && seen*2 < compared {
-		t.Errorf("only %d of %d snapshots were of candidates alone: the test says little", seen, compared)
+		t.Errorf("only %d of %d snapshots were of what changed alone: the test says little", seen, compared)
 	}
 }
 
 func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
-	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), ctx: context.Background(), base: t.TempDir(), tree: &watched.Tree{}}
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), ctx: context.Background(), base: t.TempDir(), tree: &engine.Watch{}}
 	w.dir = filepath.Join(w.base, "w")
 	for _, dir := range []string{"w", "home", "outside"} {
 		w.must(os.Mkdir(filepath.Join(w.base, dir), 0o777))
@@ -97,12 +96,12 @@ func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
 	}
 	w.unmount() // where a file is mounted nothing is watched
 	w.tree.Close()
-	w.tree = &watched.Tree{}
+	w.tree = &engine.Watch{}
 	w.arm()
 	return w
 }
 
-// arm takes snapshots until the next one is of candidates alone.
+// arm takes snapshots until the next one is of what changed alone.
 func (w *world) arm() {
 	w.t.Helper()
 	for range 1000 {
@@ -139,8 +138,12 @@ func (w *world) run(args ...string) {
 	_ = cmd.Run()
 }
 
-func (w *world) engine(tree *watched.Tree) *engine.Engine {
-	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: tree})
+func (w *world) engine(tree *engine.Watch) *engine.Engine {
+	open := engine.Open
+	if tree != nil {
+		open = tree.Open
+	}
+	e, err := open(w.ctx, w.dir, &engine.Options{Getenv: w.env})
 	w.must(err)
 	return e
 }
@@ -148,7 +151,7 @@ func (w *world) engine(tree *watched.Tree) *engine.Engine {
 func (w *world) snapshot() *engine.Recorded {
 	w.t.Helper()
 	if w.scans != nil {
-		return &engine.Recorded{Snapshot: w.scans.watched(w.tree)}
+		return &engine.Recorded{Snapshot: w.scans.watched(&w.tree.Tree)}
 	}
 	e := w.engine(w.tree)
 	defer e.Close()

@@ -15,8 +15,8 @@ func (t *Tree) Doubt() {
 // Audit compares everything that is kept with the disk, and says what was missed.
 func (t *Tree) Audit() string {
 	t.mu.Lock()
-	if t.base != nil {
-		t.unaudited = t.base.Numbers()
+	if t.table != nil {
+		t.unaudited = t.table.Len()
 	}
 	t.mu.Unlock()
 	for {
@@ -30,7 +30,7 @@ func (t *Tree) Audit() string {
 func (t *Tree) Pending() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.pending)
+	return t.pending.Len()
 }
 
 // Standing reports whether all directories are watched, and a turn may begin that looks

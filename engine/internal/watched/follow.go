@@ -1,30 +1,23 @@
 package watched
 
-import (
-	"path"
-
-	"github.com/seed-82afce7a/rewind/internal/worktree"
-)
+import "github.com/seed-82afce7a/rewind/internal/worktree"
 
 // follow watches directories that are new or may be others than before, and files that
 // the scan met open for writing: nobody tells of what is stored to mapped memory.
-func (u *Turn) follow(changed *worktree.Updated) error {
+func (u *Turn) follow(writing []string, changed *worktree.Updated) error {
 	t := u.tree
-	for _, file := range u.writing {
+	for _, file := range writing {
 		t.watcher.Open(file)
 	}
-	for _, c := range u.changes {
-		if !c.Below {
-			continue
-		}
-		for dir := range t.base.Dirs(path.Join(c.Dir, c.Name)) {
+	for top := range u.changes.Below() {
+		for dir := range t.table.Below(top) {
 			if err := t.watcher.Add(dir); err != nil {
 				return err
 			}
 		}
 	}
 	if changed == nil || !t.armed {
-		for dir := range t.base.Dirs("") {
+		for dir := range t.table.Below("") {
 			if err := t.watchNew(dir); err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ func (w *world) seenByScans(when string) {
 	if only, why := w.tree.State(); !only {
 		w.t.Fatalf("%s: it is not watched: %s", when, why)
 	}
-	if got, want := w.scans.watched(w.tree), w.scans.full(); got.Tree != want.Tree {
+	if got, want := w.scans.watched(&w.tree.Tree), w.scans.full(); got.Tree != want.Tree {
 		w.t.Errorf("%s: the watched scan missed it", when)
 	}
 }
@@ -22,6 +22,7 @@ func (w *world) seenByScans(when string) {
 // Nothing is told of a store, and the first one since the page was written back alone
 // moves the times.
 func TestStoresToAFileThatWasMetMappedAreSeenUntilTheMappingEnds(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.scans = newScans(w)
 	path := w.file("d/f", "one")
@@ -42,7 +43,7 @@ func TestStoresToAFileThatWasMetMappedAreSeenUntilTheMappingEnds(t *testing.T) {
 	store('2')
 	w.seenByScans("a store that moves no time")
 	w.scans.ahead = time.Hour
-	w.scans.watched(w.tree)
+	w.scans.watched(&w.tree.Tree)
 	w.must(unix.Msync(page, unix.MS_SYNC))
 	store('3')
 	w.seenByScans("a store to a file that was believed by its age")

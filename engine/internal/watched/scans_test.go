@@ -59,17 +59,6 @@ func (tight) Small() *worktree.Small {
 	return &worktree.Small{FileBytes: 8, DirFiles: 2, DirBytes: 9, Files: 4, Bytes: 14, Product: func(name string) bool { return name == "e" }}
 }
 
-// seen is a result in the form that a Tree takes.
-type seen struct{ *worktree.Result }
-
-func (s seen) Files() int { return int(s.Counters.Stats) }
-
-func (s seen) Writing() []string { return s.Result.Writing }
-
-func (s seen) Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool) {
-	return b.Update(s.Result, store, snapshot)
-}
-
 // tick is longer than the clock that stamps files stands still. What is done to a
 // directory within it may leave its times as they were, which only a scan that
 // knows what is young would notice.
@@ -82,14 +71,14 @@ func (s *scans) watched(tree *watched.Tree) *records.Snapshot {
 	defer turn.Close()
 	cfg := s.config()
 	cfg.Only = turn.Only()
-	if turn.Base != nil {
-		cfg.StatTable = turn.Base.StatTable()
+	if turn.Table != nil {
+		cfg.StatTable = turn.Table
 	} else {
 		cfg.StatTable = stattable.Load(s.table)
 	}
 	r, err := worktree.Scan(s.w.ctx, cfg)
 	s.w.must(err)
-	s.w.must(turn.End(seen{r}, "store", r.State.Tree))
+	s.w.must(turn.End(r, "store", r.State.Tree))
 	time.Sleep(tick)
 	return snapshotOf(r)
 }

@@ -2,7 +2,7 @@
 // between two turns of one worktree, what the last scan saw, and watches the
 // directories of which that is known.
 //
-// It only suggests where to look. Each candidate is looked at as by a scan of all,
+// It only suggests where to look. What changed is looked at as by a scan of all,
 // and what it suggests is a full scan wherever there is doubt. Nothing that
 // overwrites files uses it.
 //
@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/watch"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -33,40 +34,26 @@ type Tree struct {
 
 	mu       sync.Mutex // held during a turn, and by what is done between turns
 	root     string
-	base     *worktree.Base // nil: nothing is kept
-	watcher  *watch.Watcher // nil: nothing is watched
-	standing bool           // all directories are watched
-	armed    bool           // the base was made by a scan that began when they were
-	why      string         // it looks at everything; "" if it does not
-	off      bool           // and will go on doing so
-	refused  bool           // because the last turn said so
+	table    *stattable.Table // in memory, what the last scan saw; nil: nothing is kept
+	watcher  *watch.Watcher   // nil: nothing is watched
+	standing bool             // all directories are watched
+	armed    bool             // the table was made by a scan that began when they were
+	why      string           // it looks at everything; "" if it does not
+	off      bool             // and will go on doing so
+	refused  bool             // because the last turn said so
 	closed   bool
 	idle     *time.Timer
 
-	pending   []watch.Change // taken from the watcher by the audit, for the next turn
+	pending   worktree.Changes // taken from the watcher by the audit, for the next turn
 	auditing  bool
 	cursor    int    // the directory that was audited last
 	unaudited int    // since the last turn
 	missed    string // what the audit found, until a turn has it
 }
 
-// Seen is what a scan found, as far as a Tree asks.
-type Seen interface {
-	// Files is how many files were looked at.
-	Files() int
-
-	// SaveStatTable, Keep and Update are those of [worktree.Result].
-	SaveStatTable(store string, snapshot oid.ID) error
-	Keep(store string, snapshot oid.ID) (*worktree.Base, error)
-	Update(b *worktree.Base, store string, snapshot oid.ID) (*worktree.Updated, bool)
-
-	// Writing is that of [worktree.Result].
-	Writing() []string
-}
-
 // A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
 type Turn struct {
-	Base *worktree.Base // on which to scan; nil: on the stat table
+	Table *stattable.Table // in memory, on which to scan; nil: on the one in the file
 
 	// Missed is what the audit found since the turn before; "" if nothing. To watch
 	// this worktree again would be to trust what has failed.
@@ -75,16 +62,15 @@ type Turn struct {
 	tree    *Tree // nil: nothing is watched
 	least   int
 	off     string
-	changes []watch.Change
+	changes worktree.Changes
 	taking  chan taken // what the watcher is asked for; nil: nothing, or it has answered
-	only    *worktree.Candidates
-	writing []string // what the scan met open for writing
+	only    *worktree.Changes
 	ended   bool
 }
 
 // taken is a watcher's answer.
 type taken struct {
-	changes []watch.Change
+	changes *worktree.Changes
 	err     error
 	late    bool // the turn has ended before it
 }
@@ -105,13 +91,13 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 	turn := &Turn{tree: t, least: least, off: off}
 	if t.root != root {
 		t.stop("")
-		t.root, t.off, t.base, t.missed = root, false, nil, ""
+		t.root, t.off, t.table, t.missed = root, false, nil, ""
 	}
 	if t.refused = off != ""; t.refused {
 		t.stop(off)
-		t.base = nil
+		t.table = nil
 	}
-	turn.Base = t.base
+	turn.Table = t.table
 	turn.Missed, t.missed = t.missed, ""
 	if !t.standing {
 		return turn
@@ -126,7 +112,7 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 }
 
 // Only says where to look; nil: everywhere.
-func (u *Turn) Only() *worktree.Candidates {
+func (u *Turn) Only() *worktree.Changes {
 	u.take()
 	return u.only
 }
@@ -144,11 +130,11 @@ func (u *Turn) take() {
 		}
 		return
 	}
-	u.changes = append(got.changes, t.pending...)
-	t.pending = nil
-	if t.base != nil && t.armed {
-		u.only = candidates(u.changes)
-		t.base.Visit(u.only)
+	u.changes = *got.changes
+	u.changes.AddAll(&t.pending)
+	t.pending = worktree.Changes{}
+	if t.table != nil && t.armed {
+		u.only = &u.changes
 	}
 }
 
@@ -156,9 +142,9 @@ func (u *Turn) take() {
 func (u *Turn) Everything() {
 	u.take()
 	if u.tree != nil {
-		u.tree.base, u.tree.armed = nil, false
+		u.tree.table, u.tree.armed = nil, false
 	}
-	u.Base, u.only = nil, nil
+	u.Table, u.only = nil, nil
 }
 
 // Close ends a turn. What changed before one that did not come to its end is left to
@@ -170,10 +156,10 @@ func (u *Turn) Close() {
 	}
 	u.take()
 	if !u.ended {
-		t.leave(u.changes)
+		t.leave(&u.changes)
 	}
 	u.tree = nil
-	if t.base != nil && !t.closed {
+	if t.table != nil && !t.closed {
 		t.later()
 	}
 	t.mu.Unlock()
@@ -181,62 +167,62 @@ func (u *Turn) Close() {
 
 // leave leaves changes to the next turn. One that looks at everything asks of them too:
 // which directories are others than before, and so are to be watched anew.
-func (t *Tree) leave(changes []watch.Change) {
-	t.armed = t.armed && len(t.pending)+len(changes) <= pendingMax
-	for _, c := range changes {
-		if t.armed || c.Below {
-			t.pending = append(t.pending, c)
-		}
+func (t *Tree) leave(changes *worktree.Changes) {
+	if t.armed = t.armed && t.pending.Len()+changes.Len() <= pendingMax; t.armed {
+		t.pending.AddAll(changes)
+		return
 	}
-	if !t.armed && len(t.pending) > pendingMax {
+	for dir := range changes.Below() {
+		t.pending.AddBelow(dir)
+	}
+	if t.pending.Len() > pendingMax {
 		t.stop("more has changed than is kept")
 	}
 }
 
 // End keeps what was seen, which is now durable under this snapshot.
-func (u *Turn) End(seen Seen, store string, snapshot oid.ID) error {
+func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 	u.take()
 	t := u.tree
 	if t == nil || u.off != "" || t.off {
 		return seen.SaveStatTable(store, snapshot)
 	}
-	u.writing = seen.Writing()
-	if u.Base == nil {
-		if !t.Any && seen.Files() < u.least {
+	if u.Table == nil {
+		if !t.Any && int(seen.Counters.Stats) < u.least {
 			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
 			return seen.SaveStatTable(store, snapshot)
 		}
 		return u.keep(seen, store, snapshot)
 	}
-	changed, ok := seen.Update(u.Base, store, snapshot)
+	changed, ok := seen.Update(store, snapshot)
 	if !ok {
 		t.armed = false
 		return u.keep(seen, store, snapshot)
 	}
 	u.ended = true
-	u.settle(changed)
+	u.settle(seen, changed)
 	return nil
 }
 
-// keep makes a new base.
-func (u *Turn) keep(seen Seen, store string, snapshot oid.ID) error {
+// keep keeps what was seen from here on.
+func (u *Turn) keep(seen *worktree.Result, store string, snapshot oid.ID) error {
 	t := u.tree
-	base, err := seen.Keep(store, snapshot)
-	t.base, u.ended = base, base != nil
+	table, err := seen.Keep(store, snapshot)
+	t.table, u.ended = table, table != nil
 	if err != nil {
 		t.stop(err.Error())
 		return err
 	}
-	u.settle(nil)
+	u.settle(seen, nil)
 	return nil
 }
 
 // settle brings what is watched in line with what is known. Changed is how the
-// base differs from the one before; nil if that was none.
-func (u *Turn) settle(changed *worktree.Updated) {
+// table differs from the one before; nil if that was none.
+func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
 	t := u.tree
 	switch {
-	case t.base == nil:
+	case t.table == nil:
 		t.stop("a part of it cannot be looked at")
 		return
 	case t.watcher == nil:
@@ -245,15 +231,15 @@ func (u *Turn) settle(changed *worktree.Updated) {
 	case !t.standing:
 		return
 	}
-	if err := u.follow(changed); err != nil {
+	if err := u.follow(seen.Writing, changed); err != nil {
 		t.giveUp(err.Error())
 		return
 	}
 	t.armed, t.why = true, ""
-	t.unaudited = t.base.Numbers()
+	t.unaudited = t.table.Len()
 }
 
-// start begins to watch every directory of the base, which goes on after the turn.
+// start begins to watch every directory of the table, which goes on after the turn.
 func (t *Tree) start() {
 	w, err := watch.New(t.root)
 	if err != nil {
@@ -262,7 +248,7 @@ func (t *Tree) start() {
 	}
 	t.watcher, t.armed, t.why = w, false, "the watching begins"
 	var dirs []string
-	for dir := range t.base.Dirs("") {
+	for dir := range t.table.Below("") {
 		dirs = append(dirs, dir)
 	}
 	go func() {
@@ -289,7 +275,7 @@ func (t *Tree) stop(why string) {
 		w := t.watcher
 		go w.Close() // the kernel takes its time
 	}
-	t.watcher, t.standing, t.armed, t.pending = nil, false, false, nil
+	t.watcher, t.standing, t.armed, t.pending = nil, false, false, worktree.Changes{}
 	t.why = why
 }
 
@@ -297,7 +283,7 @@ func (t *Tree) stop(why string) {
 func (t *Tree) giveUp(why string) {
 	t.stop(why)
 	t.flush()
-	t.off, t.base = true, nil
+	t.off, t.table = true, nil
 }
 
 // later rests when no turn has begun for a while.
@@ -311,8 +297,8 @@ func (t *Tree) later() {
 // flush writes what the stat table lacks. If it is another process's by now the
 // next turn begins with that.
 func (t *Tree) flush() {
-	if t.base != nil && !t.base.Flush() {
-		t.base, t.armed = nil, false
+	if t.table != nil && t.table.Flush() != nil {
+		t.table, t.armed = nil, false
 	}
 }
 
@@ -326,7 +312,7 @@ func (t *Tree) Close() {
 	}
 	t.flush()
 	t.stop("")
-	t.base = nil
+	t.table = nil
 }
 
 // Stirred returns when something was last done in the worktree, as far as that is

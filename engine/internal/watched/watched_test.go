@@ -14,8 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/engine/internal/watched"
-	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // hide changes a file so that no watcher is told before the mapping ends.
@@ -41,13 +39,14 @@ func (w *world) file(name, text string) string {
 	return path
 }
 
-// plain is a world without chance.
+// plain is a world without chance. Most of these tests wait for time to pass, and do it together.
 func plain(t *testing.T) *world {
-	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), ctx: t.Context(), base: t.TempDir(), tree: &watched.Tree{}}
+	t.Helper()
+	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), ctx: t.Context(), base: t.TempDir(), tree: &engine.Watch{}}
 	w.dir = filepath.Join(w.base, "w")
 	w.must(os.Mkdir(w.dir, 0o755))
 	w.must(os.Mkdir(filepath.Join(w.base, "home"), 0o755))
-	t.Cleanup(w.tree.Close)
+	t.Cleanup(func() { w.tree.Close() })
 	return w
 }
 
@@ -60,6 +59,7 @@ func (w *world) settle() {
 }
 
 func TestARestoreLooksAtEverything(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/f", "one")
 	first := w.snapshot()
@@ -68,12 +68,12 @@ func TestARestoreLooksAtEverything(t *testing.T) {
 	defer end()
 	e := w.engine(w.tree)
 	defer e.Close()
-	r, err := e.Restore(w.ctx, first.ID, nil)
+	r, err := e.Do(w.ctx, engine.Op{To: first.ID})
 	w.must(err)
 	if got, _ := os.ReadFile(path); string(got) != "one" || r.Written != 1 {
 		t.Errorf("%q is in the file, %d were written", got, r.Written)
 	}
-	if _, err := e.Undo(w.ctx); err != nil {
+	if _, err := e.Do(w.ctx, engine.Op{Verb: engine.Undo}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "!ne" {
@@ -82,6 +82,7 @@ func TestARestoreLooksAtEverything(t *testing.T) {
 }
 
 func TestAnotherProcessThatRecordsMakesTheNextTurnAFullOne(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/f", "one")
 	w.arm()
@@ -97,10 +98,11 @@ func TestAnotherProcessThatRecordsMakesTheNextTurnAFullOne(t *testing.T) {
 }
 
 func TestASettingEndsTheWatching(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.file("d/f", "one")
 	w.arm()
-	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Watch: w.tree, Getenv: func(name string) string {
+	e, err := w.tree.Open(w.ctx, w.dir, &engine.Options{Getenv: func(name string) string {
 		if name == "REWIND_WATCH" {
 			return "false"
 		}
@@ -117,6 +119,7 @@ func TestASettingEndsTheWatching(t *testing.T) {
 }
 
 func TestTheAuditFindsWhatWasMissed(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.file("d/e/g", "one")
@@ -136,7 +139,7 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 	if r := w.snapshot(); r.ID == before.ID || r.Changed == 0 {
 		t.Error("the snapshot after the audit has not what was missed")
 	}
-	e := w.engine(&watched.Tree{})
+	e := w.engine(&engine.Watch{})
 	defer e.Close()
 	if _, err := e.Snapshot(w.ctx, nil); err != nil {
 		t.Fatal(err)
@@ -150,19 +153,20 @@ func TestTheAuditFindsWhatWasMissed(t *testing.T) {
 		t.Errorf("warnings of a command: %q", all)
 	}
 	w.must(os.Remove(note))
-	w.tree = &watched.Tree{}
-	t.Cleanup(w.tree.Close)
+	w.tree = &engine.Watch{}
+	t.Cleanup(func() { w.tree.Close() })
 	w.arm()
 }
 
 // Nothing tells of a name that is made for a file outside of the worktree.
 func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path, other := w.file("d/f", "one"), filepath.Join(w.base, "other")
 	w.settle()
 	w.must(os.Link(path, other))
 	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() != 1 {
-		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+		t.Errorf("missed %q, %d changes", missed, w.tree.Pending())
 	}
 	w.snapshot()
 	for _, text := range []string{"two", "three"} {
@@ -174,6 +178,7 @@ func TestANameFromOutsideIsKnownAfterTheAudit(t *testing.T) {
 }
 
 func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.file("d/f", "one")
 	w.file("g/h/i", "one")
@@ -182,26 +187,27 @@ func TestTheAuditLeavesToTheNextTurnWhatWasTold(t *testing.T) {
 	w.file("d/new", "two")
 	w.must(os.RemoveAll(filepath.Join(w.dir, "g")))
 	if missed := w.tree.Audit(); missed != "" || w.tree.Pending() == 0 {
-		t.Errorf("missed %q, %d candidates", missed, w.tree.Pending())
+		t.Errorf("missed %q, %d changes", missed, w.tree.Pending())
 	}
 	if r := w.snapshot(); r.Changed < 3 {
 		t.Errorf("%d changes", r.Changed)
 	}
 }
 
-func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
+func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	path := w.file("d/e/f", "one")
 	w.settle()
 	w.must(os.WriteFile(path, []byte("two"), 0o644))
 	ctx, cancel := context.WithCancel(w.ctx)
-	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Watch: w.tree})
+	e, err := w.tree.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env})
 	w.must(err)
 	defer e.Close()
 	w.tree.Begin(w.ctx, e.Root(), 0, "").Close() // one that ends before it asks
 	turn := w.tree.Begin(w.ctx, e.Root(), 0, "") // one that finds out what changed, and ends
-	if turn.Only() == nil || !turn.Only().Covers(worktree.Difference{Dir: "d/e", Name: "f"}) {
-		t.Errorf("the change is no candidate")
+	if turn.Only() == nil || !turn.Only().Has("d/e", "f") {
+		t.Errorf("the change is not told")
 	}
 	turn.Close()
 	cancel()
@@ -219,6 +225,7 @@ func TestATurnThatFailsLeavesItsCandidatesToTheNext(t *testing.T) {
 // A turn that looked at everything and recorded nothing, as rewind watch --no-points
 // takes one, was told which directories are others than before, and nobody else is.
 func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"looks", "fails"} {
 		w := plain(t)
 		w.file("d/f", "one")
@@ -252,6 +259,7 @@ func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *test
 }
 
 func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
+	t.Parallel()
 	w := plain(t)
 	w.run("git", "init", "-q")
 	path := w.file("nested/f", "one")
@@ -268,6 +276,7 @@ func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
 // name, in the worktree or outside of it. Where it is mounted nothing can be listed any
 // more, and the kernel tells nobody.
 func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
+	t.Parallel()
 	for _, other := range []string{"w/d/d/out", "outside"} {
 		w := plain(t)
 		w.file("f", "1")
