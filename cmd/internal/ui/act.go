@@ -3,7 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -41,24 +42,11 @@ type (
 		plan *engine.Diff
 		err  error
 		anew bool // the files have changed since it was shown
-		turn int
 	}
-	// done: what a deed has done.
-	done struct {
-		deed     deed
-		restored *engine.Restored
-		err      error
-		took     time.Duration
-	}
-	// recorded: a snapshot was asked for.
-	recorded struct {
-		recorded *engine.Recorded
-		err      error
-	}
-	// settled: something small was done.
-	settled struct {
-		text string
-		err  error
+	// An outcome is what was done, in a dialog, or in one line where that is nil.
+	outcome struct {
+		dialog *dialog
+		toast  span
 	}
 )
 
@@ -71,8 +59,7 @@ func (m *model) restore() tea.Cmd {
 	if m.focus == paneTimeline {
 		s := m.timeline.shown()
 		if s == nil {
-			m.toast = span{"the present is what is there already: choose a snapshot", careful}
-			return nil
+			return m.say("the present is what is there already: choose a snapshot")
 		}
 		return m.plan(m.restoring(s, ""))
 	}
@@ -80,17 +67,21 @@ func (m *model) restore() tea.Cmd {
 	e := m.files.chosen()
 	switch {
 	case !known:
-		m.toast = span{"still comparing", careful}
-		return nil
+		return m.say("still comparing")
 	case e == nil:
 		return nil
 	case s == nil:
 		if s = m.here(); s == nil {
-			m.toast = span{"there is no snapshot yet to restore from", careful}
-			return nil
+			return m.say("there is no snapshot yet to restore from")
 		}
 	}
 	return m.plan(m.restoring(s, e.path))
+}
+
+// say says why nothing is done.
+func (m *model) say(text string) tea.Cmd {
+	m.toast = span{text, careful}
+	return nil
 }
 
 // here returns the snapshot at which the files stand, if the timeline has it.
@@ -129,132 +120,105 @@ func (m *model) takeBack(redo bool) tea.Cmd {
 	return m.plan(d)
 }
 
+// revert plans to take back what the chosen snapshot changed, as a whole or at the
+// chosen path, and to keep every later edit.
+func (m *model) revert() tea.Cmd {
+	s, path := m.timeline.shown(), ""
+	if m.focus != paneTimeline {
+		of, known := m.snapshotOfFiles()
+		e := m.files.chosen()
+		if !known || e == nil || m.since {
+			return m.say("d shows what the snapshot changed: that is what t takes back")
+		}
+		s, path = of, e.path
+	}
+	if s == nil {
+		return m.say("choose the snapshot of a turn to take that back")
+	}
+	return m.plan(m.reverting(s, path))
+}
+
+// reverting is the deed of a revert, of one path and what lies below it, or of all
+// that a snapshot changed.
+func (m *model) reverting(s *engine.Snapshot, path string) deed {
+	e := m.back.engine
+	d := deed{
+		title: "Revert what " + short(s.ID) + " changed", did: "reverted", back: "z",
+		of: "every later edit stays, yours too; what cannot be merged is left and named",
+		op: engine.Op{Verb: "revert", Label: "without " + short(s.ID)},
+	}
+	if path != "" {
+		d.op.Paths = []string{":(literal)" + path}
+		d.of = "only " + name(path) + "; " + d.of
+	}
+	d.ready = func(ctx context.Context, op *engine.Op) error {
+		before, err := e.Before(ctx, s)
+		if err == nil && before == nil {
+			err = fmt.Errorf("%s is the first of its worktree: there is nothing before it to compare it with", short(s.ID))
+		}
+		if err == nil {
+			op.Spans = []engine.Span{{From: s.ID, To: before.ID}}
+		}
+		return err
+	}
+	return d
+}
+
 // plan looks what a deed would do.
 func (m *model) plan(d deed) tea.Cmd {
-	return m.start(d.title+": looking at the files", func(ctx context.Context, turn int) tea.Msg {
+	return m.start(d.title+": looking at the files", func(ctx context.Context) tea.Msg {
 		p, err := d.plan(ctx, m.back.engine)
-		return planned{deed: d, plan: p, err: err, turn: turn}
+		return planned{deed: d, plan: p, err: err}
 	})
 }
 
 // carry carries a deed out that was shown. Where the files have changed meanwhile, it
 // is shown again.
 func (m *model) carry(d deed, shown *engine.Diff) tea.Cmd {
-	return m.start(d.title, func(ctx context.Context, turn int) tea.Msg {
+	return m.start(d.title, func(ctx context.Context) tea.Msg {
 		begin := time.Now()
 		p, err := d.plan(ctx, m.back.engine)
 		if err != nil || !alike(shown, p) {
-			return planned{d, p, err, true, turn}
+			return planned{d, p, err, true}
 		}
 		r, err := m.back.engine.Do(ctx, d.op)
-		return done{d, r, err, time.Since(begin)}
+		return tell(d, r, err, time.Since(begin))
 	})
 }
 
 // start runs something in the background, while a dialog says so.
-func (m *model) start(title string, f func(ctx context.Context, turn int) tea.Msg) tea.Cmd {
-	m.turns.deed++
-	turn := m.turns.deed
-	cmd, cancel := m.back.call(func(ctx context.Context) tea.Msg { return f(ctx, turn) })
-	m.stopDeed = cancel
-	m.dialog = &busy{title: title, begun: m.now()}
-	return tea.Batch(cmd, tick())
+func (m *model) start(title string, f func(ctx context.Context) tea.Msg) tea.Cmd {
+	m.dialog = m.busy(title)
+	return tea.Batch(m.back.begin(&m.deeds, f), tick())
 }
 
 // alike reports whether two plans change, keep and refuse the same.
 func alike(a, b *engine.Diff) bool {
-	if len(a.Changes) != len(b.Changes) || len(a.Kept) != len(b.Kept) || len(a.Conflicts) != len(b.Conflicts) {
-		return false
-	}
-	for i := range a.Changes {
-		if a.Changes[i] != b.Changes[i] {
-			return false
-		}
-	}
-	for i := range a.Kept {
-		if a.Kept[i] != b.Kept[i] {
-			return false
-		}
-	}
-	for i := range a.Conflicts {
-		if a.Conflicts[i] != b.Conflicts[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// takeDeed takes up what the background tells of deeds.
-func (m *model) takeDeed(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case planned:
-		return m.takePlan(msg)
-	case done:
-		if errors.Is(msg.err, context.Canceled) && !errors.Is(msg.err, engine.ErrUnfinished) {
-			m.dialog, m.toast = nil, calledOff
-			return nil
-		}
-		m.dialog = tell(msg)
-		if m.dialog == nil {
-			m.toast = span{sayDone(msg), good}
-		}
-		return m.refresh()
-	case recorded:
-		m.dialog = tellRecorded(msg)
-		if m.dialog == nil {
-			m.toast = span{sayRecorded(msg.recorded), good}
-		}
-		return m.refresh()
-	case recovered:
-		t := &told{title: "An interrupted restore has been finished"}
-		t.restored(msg.restored)
-		m.dialog = t
-		return m.refresh()
-	case forked:
-		return m.takeForked(msg)
-	case settled:
-		m.dialog, m.toast = nil, span{msg.text, good}
-		if msg.err != nil {
-			m.dialog = failure("That was not done", msg.err)
-		}
-		return m.list(0)
-	}
-	return nil
+	return slices.Equal(a.Changes, b.Changes) && slices.Equal(a.Kept, b.Kept) && slices.Equal(a.Conflicts, b.Conflicts)
 }
 
 // calledOff is said of what was stopped before it had begun.
-var calledOff = span{"called off; nothing was changed", careful}
+var calledOff = outcome{toast: span{"called off; nothing was changed", careful}}
+
+// takeOutcome tells what was done.
+func (m *model) takeOutcome(o outcome) tea.Cmd {
+	m.dialog, m.toast = o.dialog, o.toast
+	return m.refresh()
+}
 
 // takePlan shows a plan and asks, or says why there is none. What changes no file is
 // carried out at once: the files stand at its target from then on.
 func (m *model) takePlan(msg planned) tea.Cmd {
-	if msg.turn != m.turns.deed {
-		return nil
-	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		m.dialog, m.toast = nil, calledOff
+		return m.takeOutcome(calledOff)
 	case errors.Is(msg.err, engine.ErrNothing):
-		m.dialog, m.toast = nil, span{line(msg.err.Error()), careful}
+		return m.takeOutcome(outcome{toast: span{line(msg.err.Error()), careful}})
 	case msg.err != nil:
-		m.dialog = failure(msg.deed.title, msg.err)
-		return m.list(0)
+		return m.takeOutcome(outcome{dialog: failure(msg.deed.title, msg.err)})
 	case len(msg.plan.Changes) == 0 && !msg.anew:
 		return m.carry(msg.deed, msg.plan)
-	default:
-		m.dialog = newQuestion(msg)
 	}
-	return nil
-}
-
-// askRecord asks for the label of a snapshot.
-func (m *model) askRecord() tea.Cmd {
-	e := m.back.engine
-	m.dialog = &ask{title: "Record the files as they are", label: "label (may be empty)", then: func(text string) tea.Cmd {
-		return m.start("Record the files as they are", func(ctx context.Context, _ int) tea.Msg {
-			r, err := e.Snapshot(ctx, &engine.SnapshotOptions{Label: strings.TrimSpace(text)})
-			return recorded{r, err}
-		})
-	}}
+	m.dialog = m.question(msg)
 	return nil
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,88 +11,117 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-// A dialog lies over the panes, and has the keys while it is there.
-type dialog interface {
-	// press takes a key.
-	press(m *model, key, text string) tea.Cmd
-	// draw returns the border, and the rows that fit into so many cells and rows.
-	draw(m *model, w, h int) (frame, []string)
+// A dialog lies over the panes, and has the keys while it is there. Keys scroll it, and
+// others close it, unless it says what they do.
+type dialog struct {
+	title, keys string
+	lines       func(w int) [][]span                            // what it says in so many cells; a line that is longer flows
+	press       func(key, text string) (cmd tea.Cmd, mine bool) // nil: what is no key to scroll closes it
+	busy        bool                                            // it changes while time passes
+
+	top, seen, rows int // the first row that is seen, how many are, and of how many
 }
 
-// A scroll is a list of rows of which a part is seen.
-type scroll struct{ top, seen, rows int }
-
-// press scrolls; false: the key is for something else.
-func (s *scroll) press(key string) bool {
-	switch key {
-	case "up", "k":
-		s.top--
-	case "down", "j":
-		s.top++
-	case "pgup", "ctrl+b", ",":
-		s.top -= max(1, s.seen-1)
-	case "pgdown", "ctrl+f", ".", "space":
-		s.top += max(1, s.seen-1)
-	case "home", "g", "<":
-		s.top = 0
-	case "end", "G", ">":
-		s.top = s.rows
-	default:
-		return false
+// take takes a key.
+func (m *model) take(d *dialog, key, text string) tea.Cmd {
+	if d.press != nil {
+		if cmd, mine := d.press(key, text); mine {
+			return cmd
+		}
 	}
-	s.top = max(0, min(s.top, s.rows-s.seen))
-	return true
-}
-
-// part says which rows are seen of a list, "" if all.
-func (s *scroll) part(rows, seen int) string {
-	s.rows, s.seen = rows, max(0, seen)
-	s.top = max(0, min(s.top, rows-s.seen))
-	if rows <= seen {
-		return ""
-	}
-	return fmt.Sprintf("%s–%s of %s  ↑↓", number(s.top+1), number(min(rows, s.top+s.seen)), number(rows))
-}
-
-// A help lists the keys.
-type help struct{ scroll scroll }
-
-func (d *help) press(m *model, key, _ string) tea.Cmd {
-	if !d.scroll.press(key) {
+	if !d.scroll(key) && d.press == nil {
 		m.dialog = nil
 	}
 	return nil
 }
 
-func (d *help) draw(_ *model, w, h int) (frame, []string) {
+// scroll moves what is seen; false: the key is for something else.
+func (d *dialog) scroll(key string) bool {
+	switch key {
+	case "up", "k":
+		d.top--
+	case "down", "j":
+		d.top++
+	case "pgup", "ctrl+b", ",":
+		d.top -= max(1, d.seen-1)
+	case "pgdown", "ctrl+f", ".":
+		d.top += max(1, d.seen-1)
+	case "space":
+		d.top += max(1, d.seen-1)
+		return d.rows > d.seen
+	case "home", "g", "<":
+		d.top = 0
+	case "end", "G", ">":
+		d.top = d.rows
+	default:
+		return false
+	}
+	return true
+}
+
+// draw returns the border, and the rows that fit into so many cells and rows.
+func (d *dialog) draw(w, h int) (frame, []string) {
+	var all [][]span
+	for _, l := range d.lines(w) {
+		all = append(all, flow(l, w)...)
+	}
+	d.rows, d.seen = len(all), min(h, len(all))
+	d.top = max(0, min(d.top, d.rows-d.seen))
+	f := frame{title: d.title, foot: d.keys, focused: true}
+	if d.rows > d.seen {
+		f.foot += fmt.Sprintf("  %s–%s of %s  ↑↓", number(d.top+1), number(d.top+d.seen), number(d.rows))
+	}
 	var rows []string
-	for i, s := range bindings() {
-		if i > 0 {
-			rows = append(rows, row(w, usual))
-		}
-		rows = append(rows, row(w, usual, span{" " + s.title, special}))
+	for _, spans := range all[d.top : d.top+d.seen] {
+		rows = append(rows, row(w, usual, spans...))
+	}
+	return f, rows
+}
+
+// flow breaks a line that is longer than so many cells. What is behind its first span
+// stays behind that.
+func flow(l []span, w int) [][]span {
+	all := 0
+	for _, s := range l {
+		all += width(s.text)
+	}
+	if all <= w {
+		return [][]span{l}
+	}
+	head, last := l[0], l[len(l)-1]
+	var out [][]span
+	for _, text := range wrap(textOf(l[1:]), w-width(head.text)) {
+		out = append(out, []span{head, {text, last.look}})
+		head.text = strings.Repeat(" ", width(head.text))
+	}
+	return out
+}
+
+// said is a sentence in a dialog.
+func said(l look, text string) []span { return []span{{" ", usual}, {text, l}} }
+
+// told is a dialog that only says something.
+func told(title string, lines ...[]span) *dialog {
+	return &dialog{title: title, keys: "Esc closes", lines: func(int) [][]span { return lines }}
+}
+
+// help lists the keys.
+func help() *dialog {
+	var lines [][]span
+	for _, s := range bindings() {
+		lines = append(lines, said(special, s.title))
 		for _, b := range s.list {
-			if b.name == "" {
-				continue
-			}
-			for i, text := range wrap(b.does, w-14) {
-				keys := b.name
-				if i > 0 {
-					keys = ""
-				}
-				rows = append(rows, row(w, usual, span{"  " + pad(keys, 10) + " ", strong}, span{text, usual}))
+			if b.name != "" {
+				lines = append(lines, []span{{"  " + pad(b.name, 10) + " ", strong}, {b.does, usual}})
 			}
 		}
+		lines = append(lines, nil)
 	}
-	rows = append(rows, row(w, usual))
-	for i, l := range signs {
-		if i == 0 {
-			rows = append(rows, row(w, usual, span{" Signs", special}))
-		}
-		rows = append(rows, row(w, usual, span{"  " + pad(l.node.text, 10) + " ", l.node.look}, span{l.means, usual}))
+	lines = append(lines, said(special, "Signs"))
+	for _, l := range signs {
+		lines = append(lines, []span{{"  " + pad(l.node.text, 10) + " ", l.node.look}, {l.means, usual}})
 	}
-	foot := d.scroll.part(len(rows), h)
-	return frame{title: "Keys", foot: strings.TrimSpace(foot + "  Esc closes"), focused: true}, rows[d.scroll.top:min(len(rows), d.scroll.top+h)]
+	return told("Keys", lines...)
 }
 
 // signs are what marks the rows of the timeline.
@@ -112,148 +142,123 @@ func pad(text string, cells int) string {
 	return text + strings.Repeat(" ", max(0, cells-width(text)))
 }
 
-// A busy dialog says what is under way.
-type busy struct {
-	title   string
-	begun   time.Time
-	leaving bool
-}
-
-func (d *busy) press(m *model, key, _ string) tea.Cmd {
-	if key == "esc" || key == "ctrl+c" {
-		d.leaving = true
-		m.stopDeed()
-	}
-	return nil
-}
-
-func (d *busy) draw(m *model, w, _ int) (frame, []string) {
-	text := "…"
-	if p := m.back.progress(); p != nil && m.now().Sub(d.begun) > 200*time.Millisecond {
-		text = p.Step + " " + number(p.Done)
-		if p.Total > 0 {
-			text += " of " + number(p.Total)
+// busy says what is under way, and stops it.
+func (m *model) busy(title string) *dialog {
+	begun, leaving := m.now(), false
+	say := func() string {
+		p, took := m.back.progress(), m.now().Sub(begun)
+		switch {
+		case leaving:
+			return "stopping…"
+		case p != nil && p.Total > 0 && took > 200*time.Millisecond:
+			return p.Step + " " + number(p.Done) + " of " + number(p.Total)
+		case p != nil && took > 200*time.Millisecond:
+			return p.Step + " " + number(p.Done)
+		case took > 3*time.Second:
+			return "still at it; another process may be using the store"
 		}
+		return "…"
 	}
-	if d.leaving {
-		text = "stopping…"
+	return &dialog{
+		title: title, keys: "Esc stops", busy: true,
+		lines: func(int) [][]span { return [][]span{nil, said(faint, say()), nil} },
+		press: func(key, _ string) (tea.Cmd, bool) {
+			if key == "esc" || key == "ctrl+c" {
+				leaving = true
+				m.deeds.cancel()
+			}
+			return nil, true
+		},
 	}
-	if m.now().Sub(d.begun) > 3*time.Second && !d.leaving && text == "…" {
-		text = "still at it; another process may be using the store"
-	}
-	return frame{title: d.title, foot: "Esc stops", focused: true}, []string{row(w, usual), row(w, usual, span{" " + text, faint}), row(w, usual)}
 }
 
-// An ask dialog asks for a text.
-type ask struct {
+// An asking is a text that is asked for, and what is done with it in the background.
+type asking struct {
 	title, label string
-	field        field
-	then         func(string) tea.Cmd
+	text         string // what stands there at first
+	then         func(ctx context.Context, text string) tea.Msg
 }
 
-func (d *ask) press(m *model, key, text string) tea.Cmd {
-	switch key {
-	case "enter":
-		m.dialog = nil
-		return d.then(d.field.String())
-	case "esc", "ctrl+c":
-		m.dialog = nil
-	default:
-		d.field.press(key, text)
+// ask asks for a text.
+func (m *model) ask(a asking) tea.Cmd {
+	var f field
+	f.put(a.text)
+	m.dialog = &dialog{
+		title: a.title, keys: "Enter does it · Esc does not",
+		lines: func(w int) [][]span {
+			before := span{" " + a.label + ": ", faint}
+			spans := f.spans()
+			room := max(w-width(before.text)-2, 4)
+			if over := width(spans[0].text) - room; over > 0 {
+				spans[0].text = "…" + cutLeft(spans[0].text, over+1)
+			}
+			spans[2].text = cut(spans[2].text, room-width(spans[0].text))
+			return [][]span{nil, append([]span{before}, spans...), nil}
+		},
+		press: func(key, text string) (tea.Cmd, bool) {
+			switch key {
+			case "enter":
+				return m.start(a.title, func(ctx context.Context) tea.Msg { return a.then(ctx, f.String()) }), true
+			case "esc", "ctrl+c":
+				m.dialog = nil
+			default:
+				f.press(key, text)
+			}
+			return nil, true
+		},
 	}
 	return nil
 }
 
-func (d *ask) draw(_ *model, w, _ int) (frame, []string) {
-	before := span{" " + d.label + ": ", faint}
-	spans := d.field.spans()
-	for room := w - width(before.text) - 2; width(spans[0].text) > max(room, 4); {
-		spans[0].text = "…" + cutLeft(spans[0].text, width(spans[0].text)-max(room, 4)+1)
-	}
-	return frame{title: d.title, foot: "Enter does it · Esc does not", focused: true}, []string{row(w, usual), row(w, usual, append([]span{before}, spans...)...), row(w, usual)}
-}
-
-// A question shows what a deed will do, and asks whether it may.
-type question struct {
-	deed   deed
-	plan   *engine.Diff
-	anew   bool
-	scroll scroll
-	order  []int // of the changes: deletions first
-	lost   int   // how many are deletions
-}
-
-func newQuestion(msg planned) *question {
-	q := &question{deed: msg.deed, plan: msg.plan, anew: msg.anew}
-	var others []int
-	for i, c := range msg.plan.Changes {
+// question shows what a deed will do, and asks whether it may.
+func (m *model) question(p planned) *dialog {
+	changes := p.plan.Changes
+	lost := 0
+	for _, c := range changes {
 		if c.Status() == 'D' {
-			q.order = append(q.order, i)
-		} else {
-			others = append(others, i)
+			lost++
 		}
 	}
-	q.lost = len(q.order)
-	q.order = append(q.order, others...)
-	return q
-}
-
-func (d *question) press(m *model, key, _ string) tea.Cmd {
-	switch key {
-	case "y", "Y":
-		return m.carry(d.deed, d.plan)
-	case "n", "N", "esc", "q", "ctrl+c", "enter":
-		m.dialog, m.toast = nil, span{"nothing was changed", careful}
-	default:
-		d.scroll.press(key)
+	counts := []span{{" writes " + count(len(changes)-lost, "path"), good}, {", ", usual}, {"deletes " + count(lost, "path"), map[bool]look{true: danger, false: good}[lost > 0]}}
+	if k := len(p.plan.Kept) + len(p.plan.Conflicts); k > 0 {
+		counts = append(counts, span{", leaves " + count(k, "path") + " as they are", careful})
 	}
-	return nil
-}
-
-func (d *question) draw(_ *model, w, h int) (frame, []string) {
-	var rows []string
-	say := func(l look, text string) {
-		for _, t := range wrap(text, w-2) {
-			rows = append(rows, row(w, usual, span{" " + t, l}))
+	var lines [][]span
+	if p.anew {
+		lines = append(lines, said(danger, "The files have changed since this was shown. Now it would do this:"))
+	}
+	if p.deed.of != "" {
+		lines = append(lines, said(usual, p.deed.of))
+	}
+	if p.plan.Unfinished != nil {
+		lines = append(lines, said(danger, "! "+line(p.plan.Unfinished.Error())))
+	}
+	lines = append(lines, counts, []span{{" What is there now is recorded first. ", faint}, {p.deed.back, strong}, {" takes it back.", faint}}, nil)
+	for _, deletions := range []bool{true, false} {
+		for _, c := range changes {
+			if (c.Status() == 'D') == deletions {
+				lines = append(lines, willBe(c))
+			}
 		}
 	}
-	if d.anew {
-		say(danger, "The files have changed since this was shown. Now it would do this:")
+	lines = stays(lines, "= keep    ", p.plan.Kept, faint)
+	lines = stays(lines, "! conflict", p.plan.Conflicts, danger)
+	for _, l := range p.deed.lines {
+		lines = append(lines, append([]span{{"   ", usual}}, l.spans(0)...))
 	}
-	if d.deed.of != "" {
-		say(usual, d.deed.of)
+	d := told(p.deed.title+"?", lines...)
+	d.keys = "y yes · n no"
+	d.press = func(key, _ string) (tea.Cmd, bool) {
+		switch key {
+		case "y", "Y":
+			return m.carry(p.deed, p.plan), true
+		case "n", "N", "esc", "q", "ctrl+c", "enter":
+			m.dialog, m.toast = nil, span{"nothing was changed", careful}
+			return nil, true
+		}
+		return nil, false
 	}
-	if d.plan.Unfinished != nil {
-		say(danger, "! "+line(d.plan.Unfinished.Error()))
-	}
-	n := len(d.plan.Changes)
-	spans := []span{{" writes " + count(n-d.lost, "path"), good}, {", ", usual}, {"deletes " + count(d.lost, "path"), map[bool]look{true: danger, false: good}[d.lost > 0]}}
-	if k := len(d.plan.Kept) + len(d.plan.Conflicts); k > 0 {
-		spans = append(spans, span{", leaves " + count(k, "path") + " as they are", careful})
-	}
-	rows = append(rows, row(w, usual, spans...), row(w, usual))
-	below := []string{row(w, usual), row(w, usual, span{" What is there now is recorded first. ", faint}, span{d.deed.back, strong}, span{" takes it back.", faint})}
-	all := n + len(d.plan.Kept) + len(d.plan.Conflicts) + len(d.deed.lines)
-	room := max(1, h-len(rows)-len(below))
-	foot := d.scroll.part(all, room)
-	for i := d.scroll.top; i < min(all, d.scroll.top+room); i++ {
-		rows = append(rows, d.line(w, i))
-	}
-	return frame{title: d.deed.title + "?", foot: strings.TrimSpace("y yes · n no  " + foot), focused: true}, append(rows, below...)
-}
-
-// line draws the row of a change, of a path that stays, or of a line of a file.
-func (d *question) line(w, i int) string {
-	if i < len(d.order) {
-		return row(w, usual, willBe(d.plan.Changes[d.order[i]])...)
-	}
-	if i -= len(d.order); i < len(d.plan.Kept) {
-		return row(w, usual, stays("= keep    ", d.plan.Kept[i], faint)...)
-	}
-	if i -= len(d.plan.Kept); i < len(d.plan.Conflicts) {
-		return row(w, usual, stays("! conflict", d.plan.Conflicts[i], danger)...)
-	}
-	return drawLine(w, d.deed.lines[i-len(d.plan.Conflicts)], span{"   ", usual}, lineLook{})
+	return d
 }
 
 // willBe says what will happen to a path.
@@ -273,39 +278,10 @@ func willBe(c engine.Change) []span {
 	return []span{{" ~ change  ", careful}, {text + "  ", usual}, {modes(c), faint}}
 }
 
-// stays names a path that is left as it is.
-func stays(sign string, n engine.Note, l look) []span {
-	return []span{{" " + sign + " ", l}, {name(string(n.Path)), usual}, {": " + line(n.Reason), faint}}
-}
-
-// A told dialog says what was done, or went wrong.
-type told struct {
-	title  string
-	lines  [][]span
-	scroll scroll
-}
-
-func (d *told) press(m *model, key, _ string) tea.Cmd {
-	if key == "space" || !d.scroll.press(key) {
-		m.dialog = nil
+// stays adds lines that name paths which are left as they are.
+func stays(lines [][]span, sign string, notes []engine.Note, l look) [][]span {
+	for _, n := range notes {
+		lines = append(lines, []span{{" " + sign + " ", l}, {name(string(n.Path)), usual}, {": " + line(n.Reason), faint}})
 	}
-	return nil
+	return lines
 }
-
-func (d *told) draw(_ *model, w, h int) (frame, []string) {
-	var rows []string
-	for _, spans := range d.lines {
-		text := textOf(spans)
-		if width(text) <= w {
-			rows = append(rows, row(w, usual, spans...))
-			continue
-		}
-		for i, t := range wrap(text, w-3) {
-			rows = append(rows, row(w, usual, span{strings.Repeat("  ", min(i, 1)), usual}, span{t, spans[0].look}))
-		}
-	}
-	foot := d.scroll.part(len(rows), h)
-	return frame{title: d.title, foot: strings.TrimSpace(foot + "  Esc closes"), focused: true}, rows[d.scroll.top:min(len(rows), d.scroll.top+h)]
-}
-
-func (d *told) say(l look, text string) { d.lines = append(d.lines, []span{{" " + text, l}}) }

@@ -143,38 +143,19 @@ func (e *entry) settle(depth int) {
 	}
 }
 
-// draw draws the rows that are seen.
+// draw draws the rows that are seen, or what is said in their place.
 func (f *files) draw(r rect, over look) []string {
-	if text := f.instead(); text.text != "" {
-		var rows []string
-		for _, l := range wrap(text.text, r.w-2) {
-			rows = append(rows, row(r.w, usual, span{" " + l, text.look}))
-		}
-		return rows[:min(len(rows), r.h)]
-	}
-	f.cursor.show(len(f.rows), r.h)
-	var rows []string
-	for i := f.cursor.top; i < min(len(f.rows), f.cursor.top+r.h); i++ {
-		l, pointer := usual, " "
-		if i == f.cursor.at {
-			l, pointer = over, "›"
-		}
-		rows = append(rows, f.rows[i].draw(r.w, l, pointer, f.rows[i].depth-f.rows[0].depth))
-	}
-	return rows
-}
-
-// instead is what is shown in the place of rows.
-func (f *files) instead() span {
 	switch {
 	case f.err != nil:
-		return span{"! " + line(f.err.Error()), bad}
+		return instead(r, span{"! " + line(f.err.Error()), bad})
 	case f.waiting && len(f.rows) == 0:
-		return span{"comparing…", faint}
+		return instead(r, span{"comparing…", faint})
 	case len(f.rows) == 0:
-		return span{"no difference", faint}
+		return instead(r, span{"no difference", faint})
 	}
-	return span{}
+	return f.cursor.draw(len(f.rows), r, over, func(i int, l look, pointer string) string {
+		return f.rows[i].draw(r.w, l, pointer, f.rows[i].depth-f.rows[0].depth)
+	})
 }
 
 func (e *entry) draw(cells int, l look, pointer string, depth int) string {

@@ -63,7 +63,7 @@ func bindings() []section {
 			{[]string{"f"}, "f", "fork: a second directory of the snapshot", "", (*model).askFork},
 		}},
 		{"Other", []binding{
-			{[]string{"?", "f1"}, "?", "this help", "help", func(m *model) tea.Cmd { m.dialog = &help{}; return nil }},
+			{[]string{"?", "f1"}, "?", "this help", "help", func(m *model) tea.Cmd { m.dialog = help(); return nil }},
 			{[]string{"esc"}, "Esc", "back: out of the filter, the pane", "", (*model).escape},
 			{[]string{"ctrl+z"}, "Ctrl-Z", "to the shell for a while (fg comes back)", "", func(*model) tea.Cmd { return tea.Suspend }},
 			{[]string{"q", "ctrl+c"}, "q", "quit", "quit", func(*model) tea.Cmd { return tea.Quit }},
@@ -74,7 +74,7 @@ func bindings() []section {
 // press does what a key is for: in the dialog, in the filter, else by the table.
 func (m *model) press(key, text string) tea.Cmd {
 	if m.dialog != nil {
-		return m.dialog.press(m, key, text)
+		return m.take(m.dialog, key, text)
 	}
 	if m.typing {
 		return m.filterKey(key, text)
@@ -236,10 +236,7 @@ func (m *model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	if m.dialog != nil {
-		key := map[bool]string{true: "down", false: "up"}[step > 0]
-		for range 3 {
-			m.dialog.press(m, key, "")
-		}
+		m.dialog.top += step
 		return nil
 	}
 	for p, r := range m.layout().pane {

@@ -91,16 +91,16 @@ func changed() []engine.Change {
 
 // tellAll lets the model know of a past, the changes of its first row, and some lines.
 func tellAll(m *model) {
-	m.Update(listed{past: story(), turn: m.turns.list})
+	m.Update(listed{past: story()})
 	m.Update(edited{3})
 	list := changed()
-	m.Update(compared{difference: &engine.Diff{Changes: list}, root: grow(list), turn: m.turns.compare})
+	m.Update(compared{difference: &engine.Diff{Changes: list}, root: grow(list)})
 	var p patch
 	p.head(list[0])
 	p.compare(list[0], []byte("# App\n\nReads the store.\n"), []byte("# App\n\nReads the store, and searches 世界.\n\tindented\x1b[31m\n"))
 	p.lines[0].right = []span{{" +2", good}, {" −1 ", bad}}
 	p.added, p.removed, p.digits = 2, 1, 1
-	m.Update(patched{patch: p, turn: m.turns.patch})
+	m.Update(patched{patch: p})
 }
 
 // keys presses keys, by their names.

@@ -95,6 +95,30 @@ type cursor struct{ at, top int }
 // move goes so many rows on, and stays within the list.
 func (c *cursor) move(by, rows int) { c.at = min(max(c.at+by, 0), max(rows-1, 0)) }
 
+// draw draws the rows of a list that are seen; the one at the cursor over all else in
+// a look of its own.
+func (c *cursor) draw(n int, r rect, over look, row func(i int, l look, pointer string) string) []string {
+	c.show(n, r.h)
+	var rows []string
+	for i := c.top; i < min(n, c.top+r.h); i++ {
+		l, pointer := usual, " "
+		if i == c.at {
+			l, pointer = over, "›"
+		}
+		rows = append(rows, row(i, l, pointer))
+	}
+	return rows
+}
+
+// instead is a sentence in the place of rows.
+func instead(r rect, s span) []string {
+	var rows []string
+	for _, text := range wrap(s.text, r.w-2) {
+		rows = append(rows, row(r.w, usual, span{" " + text, s.look}))
+	}
+	return rows[:min(len(rows), r.h)]
+}
+
 // show scrolls so that the place is seen, with some rows around it.
 func (c *cursor) show(rows, height int) {
 	margin := min(3, max(0, (height-1)/2))

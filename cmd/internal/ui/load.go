@@ -23,20 +23,17 @@ type (
 	listed struct {
 		past past
 		err  error
-		turn int
 	}
 	// compared: what lies between two states.
 	compared struct {
 		difference *engine.Diff
 		root       *entry
 		err        error
-		turn       int
 	}
 	// patched: the lines of a change.
 	patched struct {
 		patch patch
 		err   error
-		turn  int
 	}
 	// edited: how many paths changed since where the files stand.
 	edited struct{ paths int }
@@ -45,8 +42,6 @@ type (
 		path  string
 		stamp stamp
 	}
-	// recovered: an interrupted operation was finished on the way.
-	recovered struct{ restored *engine.Restored }
 	// late: what the first screen does not need waits no longer.
 	late struct{}
 	// beat: time has passed while something is under way.
@@ -61,46 +56,34 @@ type stamp struct {
 
 // list reads the timeline: so many snapshots, 0 for all.
 func (m *model) list(limit int) tea.Cmd {
-	m.stopList()
-	m.turns.list++
-	turn, opt := m.turns.list, engine.ListOptions{All: m.timeline.all, Limit: limit, Changes: true}
-	cmd, cancel := m.back.call(func(ctx context.Context) tea.Msg {
+	m.lists.stop()
+	opt := engine.ListOptions{All: m.timeline.all, Limit: limit, Changes: true}
+	return m.back.begin(&m.lists, func(ctx context.Context) tea.Msg {
 		p, err := readPast(ctx, m.back.engine, opt)
-		return listed{p, err, turn}
+		return listed{p, err}
 	})
-	m.stopList = cancel
-	return cmd
 }
 
-// compare looks what the chosen snapshot changed, or what changed since. Again: of
-// the same snapshot as before.
+// compare looks what the chosen snapshot changed, or what changed since.
 func (m *model) compare() tea.Cmd {
-	m.stopCompare()
-	m.stopPatch()
-	m.turns.compare++
-	m.turns.patch++
+	m.compares.stop()
+	m.reads.stop()
 	m.files.waiting = true
-	s, since, turn, wait := m.timeline.shown(), m.since, m.turns.compare, m.settle()
+	s, since, wait, b := m.timeline.shown(), m.since, m.settle(), m.back
 	m.files.of = s
-	b := m.back
-	cmd, cancel := b.call(func(ctx context.Context) tea.Msg {
+	return b.begin(&m.compares, func(ctx context.Context) tea.Msg {
 		if !rest(ctx, wait) {
 			return nil
 		}
 		b.scan.Lock()
 		defer b.scan.Unlock()
 		d, err := b.difference(ctx, s, since)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
-			return compared{err: err, turn: turn}
+			return compared{err: err}
 		}
 		d.Most = contentMax
-		return compared{d, grow(d.Changes), nil, turn}
+		return compared{d, grow(d.Changes), nil}
 	})
-	m.stopCompare = cancel
-	return cmd
 }
 
 // settle is how long a row stays chosen before it is looked at: on the first screen
@@ -138,7 +121,7 @@ func (b *backstage) difference(ctx context.Context, s *engine.Snapshot, since bo
 // look counts what changed since where the files stand.
 func (m *model) look() tea.Cmd {
 	b := m.back
-	cmd, _ := b.call(func(ctx context.Context) tea.Msg {
+	return b.call(b.ctx, func(ctx context.Context) tea.Msg {
 		b.scan.Lock()
 		defer b.scan.Unlock()
 		here, err := b.engine.Here(ctx)
@@ -151,38 +134,30 @@ func (m *model) look() tea.Cmd {
 		}
 		return edited{len(d.Changes)}
 	})
-	return cmd
 }
 
 // read reads the lines of the chosen change.
 func (m *model) read() tea.Cmd {
-	m.stopPatch()
-	m.turns.patch++
-	e, d, turn := m.files.chosen(), m.files.difference, m.turns.patch
+	m.reads.stop()
+	e, d := m.files.chosen(), m.files.difference
 	if e == nil || d == nil {
 		m.reading.set(patch{}, nil, "")
 		return nil
 	}
-	m.reading.waiting = true
-	m.reading.next = e.path
+	m.reading.waiting, m.reading.next = true, e.path
 	changes, wait := e.changes(), m.settle()
-	cmd, cancel := m.back.call(func(ctx context.Context) tea.Msg {
+	return m.back.begin(&m.reads, func(ctx context.Context) tea.Msg {
 		if !rest(ctx, wait) {
 			return nil
 		}
 		p, err := readPatch(ctx, d, changes)
-		if ctx.Err() != nil {
-			return nil
-		}
-		return patched{p, err, turn}
+		return patched{p, err}
 	})
-	m.stopPatch = cancel
-	return cmd
 }
 
 // poll looks after a while whether the store has changed.
 func (m *model) poll(path string) tea.Cmd {
-	cmd, _ := m.back.call(func(ctx context.Context) tea.Msg {
+	return m.back.call(m.back.ctx, func(ctx context.Context) tea.Msg {
 		if path == "" {
 			st, err := m.back.engine.Status(ctx)
 			if err == nil {
@@ -197,7 +172,6 @@ func (m *model) poll(path string) tea.Cmd {
 		}
 		return out
 	})
-	return cmd
 }
 
 // tick tells in a while that time has passed.

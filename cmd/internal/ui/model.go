@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,23 +23,20 @@ type model struct {
 	files    files
 	reading  reading
 	filter   field
-	typing   bool   // the keys go to the filter
-	dialog   dialog // nil: none
-	toast    span   // what is said at the bottom until the next key
+	typing   bool    // the keys go to the filter
+	dialog   *dialog // nil: none
+	toast    span    // what is said at the bottom until the next key
 	loaded   bool
 	first    int   // how many snapshots are read before all others
 	opened   bool  // what the first screen does not need was begun
 	failed   error // why there is no timeline
 	store    polled
 
-	turns                            struct{ list, compare, patch, deed int }
-	stopList, stopCompare, stopPatch context.CancelFunc
-	stopDeed                         context.CancelFunc
+	lists, compares, reads, deeds job
 }
 
 func newModel(b *backstage) *model {
-	none := func() {}
-	m := &model{back: b, now: time.Now, selected: chosen, first: firstPage, stopList: none, stopCompare: none, stopPatch: none, stopDeed: none}
+	m := &model{back: b, now: time.Now, selected: chosen, first: firstPage}
 	m.timeline.folded, m.timeline.edited = map[string]bool{}, -1
 	return m
 }
@@ -82,15 +78,17 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.click(tea.Mouse(msg))
 	case tea.FocusMsg:
 		return m, m.refresh()
+	case answer:
+		if msg.turn == msg.of.turn {
+			return m.Update(msg.msg)
+		}
 	case listed:
 		return m, m.takeList(msg)
 	case compared:
 		return m, m.takeDifference(msg)
 	case patched:
-		if msg.turn == m.turns.patch {
-			m.reading.set(msg.patch, msg.err, m.reading.next)
-			return m, m.open()
-		}
+		m.reading.set(msg.patch, msg.err, m.reading.next)
+		return m, m.open()
 	case late:
 		return m, m.open()
 	case edited:
@@ -98,20 +96,19 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case polled:
 		return m, m.takePoll(msg)
 	case beat:
-		if _, busy := m.dialog.(*busy); busy {
+		if m.dialog != nil && m.dialog.busy {
 			return m, tick()
 		}
-	default:
-		return m, m.takeDeed(msg)
+	case planned:
+		return m, m.takePlan(msg)
+	case outcome:
+		return m, m.takeOutcome(msg)
 	}
 	return m, nil
 }
 
 // takeList takes over the timeline, and reads the rest of it.
 func (m *model) takeList(msg listed) tea.Cmd {
-	if msg.turn != m.turns.list {
-		return nil
-	}
 	if m.failed = msg.err; msg.err != nil {
 		m.loaded = true
 		return m.open()
@@ -143,9 +140,6 @@ func (m *model) takeList(msg listed) tea.Cmd {
 
 // takeDifference takes over the changes, and reads the lines of the first.
 func (m *model) takeDifference(msg compared) tea.Cmd {
-	if msg.turn != m.turns.compare {
-		return nil
-	}
 	m.files.set(msg.difference, msg.root, msg.err)
 	if m.files.of == nil && msg.err == nil {
 		m.timeline.edited = len(msg.difference.Changes)

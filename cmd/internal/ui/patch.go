@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -236,52 +237,46 @@ func (v *reading) jump(by int) {
 func (v *reading) draw(r rect, focused bool) []string {
 	switch {
 	case v.err != nil:
-		return []string{row(r.w, usual, span{" ! " + line(v.err.Error()), bad})}
+		return instead(r, span{"! " + line(v.err.Error()), bad})
 	case len(v.patch.lines) == 0 && v.waiting:
-		return []string{row(r.w, usual, span{" reading…", faint})}
+		return instead(r, span{"reading…", faint})
 	}
-	v.cursor.show(len(v.patch.lines), r.h)
 	at := v.hunk()
-	var rows []string
-	for i := v.cursor.top; i < min(len(v.patch.lines), v.cursor.top+r.h); i++ {
-		l := v.patch.lines[i]
-		bar := span{" ", usual}
-		if focused && l.hunk >= 0 && l.hunk == at {
+	return v.cursor.draw(len(v.patch.lines), r, usual, func(i int, _ look, pointer string) string {
+		l, bar := v.patch.lines[i], span{" ", usual}
+		switch {
+		case focused && pointer != " ":
+			bar = span{pointer, special}
+		case focused && l.hunk >= 0 && l.hunk == at:
 			bar = span{"▌", accent}
 		}
-		if focused && i == v.cursor.at {
-			bar = span{"›", special}
+		spans := []span{bar}
+		if r.w >= numbersFrom && l.hunk >= 0 && (l.new > 0 || l.old > 0) {
+			spans = append(spans, span{fmt.Sprintf("%*d ", v.patch.digits, cmp.Or(l.new, l.old)), faint})
 		}
-		rows = append(rows, drawLine(r.w, l, bar, lineLook{v.patch.digits, v.shift}))
-	}
-	return rows
+		return sides(r.w, usual, l.right, append(spans, l.spans(v.shift)...)...)
+	})
 }
 
-// A lineLook says how lines are drawn: with numbers of so many digits (0: none), and
-// so many cells scrolled away at the left.
-type lineLook struct{ digits, shift int }
+// numbersFrom is from how many cells on the lines have their numbers.
+const numbersFrom = 50
 
-func drawLine(cells int, l patchLine, bar span, how lineLook) string {
+// spans show a line, but for so many cells at the left.
+func (l patchLine) spans(shift int) []span {
 	switch l.kind {
 	case kindFile:
-		return sides(cells, usual, l.right, bar, span{l.text + " ", strong})
-	case kindHunk, kindNote:
-		return row(cells, usual, bar, span{l.text, map[byte]look{kindHunk: accent, kindNote: faint}[l.kind]})
-	}
-	spans := []span{bar}
-	if how.digits > 0 && cells >= 50 && l.hunk >= 0 {
-		at := max(l.new, 0)
-		if l.kind == '-' {
-			at = l.old
-		}
-		spans = append(spans, span{fmt.Sprintf("%*d ", how.digits, at), faint})
+		return []span{{l.text + " ", strong}}
+	case kindHunk:
+		return []span{{l.text, accent}}
+	case kindNote:
+		return []span{{l.text, faint}}
 	}
 	ink := map[byte]look{'+': good, '-': bad}[l.kind]
 	text := shown(l.text)
-	if how.shift > 0 {
-		text = cutLeft(text, how.shift)
+	if shift > 0 {
+		text = cutLeft(text, shift)
 	}
-	return row(cells, usual, append(spans, span{string(l.kind), ink}, span{text, ink})...)
+	return []span{{string(l.kind), ink}, {text, ink}}
 }
 
 // tabStop is how far apart the stops of tabs are.

@@ -19,24 +19,19 @@ func (m *model) restoreHunk() tea.Cmd {
 	n := m.reading.hunk()
 	switch {
 	case !known || m.reading.waiting:
-		m.toast = span{"still comparing", careful}
-		return nil
+		return m.say("still comparing")
 	case n < 0:
-		m.toast = span{"go to a hunk to restore it (] and [)", careful}
-		return nil
+		return m.say("go to a hunk to restore it (] and [)")
 	case s != nil && !m.since:
-		m.toast = span{"d compares with the present, where a hunk can be restored; r in the files restores a whole file", careful}
-		return nil
+		return m.say("d compares with the present, where a hunk can be restored; r in the files restores a whole file")
 	case s == nil:
 		if s = m.here(); s == nil {
-			m.toast = span{"there is no snapshot yet to restore from", careful}
-			return nil
+			return m.say("there is no snapshot yet to restore from")
 		}
 	}
 	p := m.reading.patch.hunks[n]
 	if p.change.Status() != 'M' {
-		m.toast = span{"this file comes or goes as a whole: r in the files restores it", careful}
-		return nil
+		return m.say("this file comes or goes as a whole: r in the files restores it")
 	}
 	return m.plan(m.restoringHunk(s, p))
 }

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,85 +13,82 @@ import (
 )
 
 // failure tells of an error.
-func failure(title string, err error) *told {
-	t := &told{title: title}
-	for i, text := range strings.Split(visible.Lines(err.Error()), "\n") {
-		if i == 0 {
-			text = "! " + text
-		}
-		t.say(bad, text)
+func failure(title string, err error) *dialog {
+	var lines [][]span
+	for _, text := range strings.Split("! "+visible.Lines(err.Error()), "\n") {
+		lines = append(lines, said(bad, text))
 	}
 	switch {
 	case errors.Is(err, engine.ErrUnfinished):
-		t.say(usual, "")
-		t.say(usual, "z takes back what was begun; anything that records or restores finishes it.")
+		lines = append(lines, nil, said(usual, "z takes back what was begun; anything that records or restores finishes it."))
 	case errors.Is(err, engine.ErrDamaged):
-		t.say(usual, "")
-		t.say(usual, "“rewind verify” names what is affected.")
+		lines = append(lines, nil, said(usual, "“rewind verify” names what is affected."))
 	}
-	return t
+	return told(title, lines...)
 }
 
 // sayDone says in one line what a deed has done.
-func sayDone(d done) string {
-	r, did := d.restored, "restored "+short(d.restored.ID)
-	if d.deed.did != "" {
-		did = d.deed.did
-	}
-	if r.Undo.IsZero() && d.deed.did != "" {
+func sayDone(d deed, r *engine.Restored, took time.Duration) string {
+	switch {
+	case r.Undo.IsZero() && d.did != "":
 		return "nothing to change: the files have none of it"
-	}
-	if r.Undo.IsZero() {
+	case r.Undo.IsZero():
 		return "nothing to change: the files are as " + short(r.ID) + " has them"
 	}
-	return fmt.Sprintf("%s: %s written, %s deleted in %v; %s takes it back", did, number(r.Written), number(r.Deleted), d.took.Round(time.Millisecond), d.deed.back)
+	return fmt.Sprintf("%s: %s written, %s deleted in %v; %s takes it back", cmp.Or(d.did, "restored "+short(r.ID)), number(r.Written), number(r.Deleted), took.Round(time.Millisecond), d.back)
 }
 
-// tell tells what a deed has done where that needs more than a line; else it is nil.
-func tell(d done) dialog {
-	if d.err != nil {
-		return failure(d.deed.title, d.err)
+// tell tells what a deed has done.
+func tell(d deed, r *engine.Restored, err error, took time.Duration) outcome {
+	if errors.Is(err, context.Canceled) && !errors.Is(err, engine.ErrUnfinished) {
+		return calledOff
 	}
-	r := d.restored
-	if len(r.Kept)+len(r.Conflicts)+len(r.Renewed) == 0 && r.Bridge == nil && r.Recovered == nil {
-		return nil
+	if err != nil {
+		return outcome{dialog: failure(d.title, err)}
 	}
-	t := &told{title: d.deed.title}
-	t.say(good, sayDone(d))
-	if r.Recovered != nil {
-		t.say(careful, "before that, an interrupted restore was finished:")
-		t.restored(r.Recovered)
+	return brief(d.title, sayDone(d, r, took), left(before(nil, r.Recovered), r))
+}
+
+// brief tells something in one line, or in a dialog if there is more to say.
+func brief(title, text string, more [][]span) outcome {
+	if more == nil {
+		return outcome{toast: span{text, good}}
 	}
-	t.stays(r)
-	return t
+	return outcome{dialog: told(title, append([][]span{said(good, text)}, more...)...)}
+}
+
+// before adds what was finished before that, if anything was.
+func before(lines [][]span, r *engine.Restored) [][]span {
+	if r == nil {
+		return lines
+	}
+	return restored(append(lines, said(careful, "before that, an interrupted restore was finished:")), r)
 }
 
 // restored adds what a restore has done.
-func (d *told) restored(r *engine.Restored) {
-	d.say(good, fmt.Sprintf("%s: %s written, %s deleted", short(r.ID), number(r.Written), number(r.Deleted)))
-	d.stays(r)
+func restored(lines [][]span, r *engine.Restored) [][]span {
+	return left(append(lines, said(good, fmt.Sprintf("%s: %s written, %s deleted", short(r.ID), number(r.Written), number(r.Deleted)))), r)
 }
 
-// stays adds what a restore has left as it was, and what is wrong beside it.
-func (d *told) stays(r *engine.Restored) {
+// left adds what a restore has left as it was, and what is wrong beside it.
+func left(lines [][]span, r *engine.Restored) [][]span {
 	if len(r.Conflicts) > 0 {
-		d.say(danger, "not restored, and what was there is still there:")
+		lines = append(lines, said(danger, "not restored, and what was there is still there:"))
 	}
-	for _, n := range r.Conflicts {
-		d.lines = append(d.lines, stays("! conflict", n, danger))
-	}
+	lines = stays(lines, "! conflict", r.Conflicts, danger)
 	if len(r.Kept) > 0 {
-		d.say(usual, "kept as they are:")
+		lines = append(lines, said(usual, "kept as they are:"))
 	}
-	for _, n := range r.Kept {
-		d.lines = append(d.lines, stays("= keep    ", n, faint))
+	lines = stays(lines, "= keep    ", r.Kept, faint)
+	return warn(stays(lines, "* renewed ", r.Renewed, careful), careful, "", r.Bridge)
+}
+
+// warn adds an error that has not stopped anything, if there is one.
+func warn(lines [][]span, l look, what string, err error) [][]span {
+	if err != nil {
+		lines = append(lines, said(l, "! "+what+line(err.Error())))
 	}
-	for _, n := range r.Renewed {
-		d.lines = append(d.lines, stays("* renewed ", n, careful))
-	}
-	if r.Bridge != nil {
-		d.say(careful, "! "+line(r.Bridge.Error()))
-	}
+	return lines
 }
 
 // sayRecorded says in one line what a snapshot came to.
@@ -108,41 +107,19 @@ func sayRecorded(r *engine.Recorded) string {
 	return short(r.ID) + "  " + what
 }
 
-// tellRecorded tells of a snapshot where that needs more than a line; else it is nil.
-func tellRecorded(msg recorded) dialog {
-	if msg.err != nil {
-		return failure("Nothing was recorded", msg.err)
+// tellRecorded tells of a snapshot.
+func tellRecorded(r *engine.Recorded, err error) outcome {
+	if err != nil {
+		return outcome{dialog: failure("Nothing was recorded", err)}
 	}
-	r := msg.recorded
-	t := &told{title: "Recorded"}
-	t.say(good, sayRecorded(r))
-	if r.Unfinished != nil {
-		t.say(danger, "! "+line(r.Unfinished.Error()))
-	}
-	if r.Recovered != nil {
-		t.say(careful, "before that, an interrupted restore was finished:")
-		t.restored(r.Recovered)
-	}
-	for _, n := range r.Unexpected {
-		t.lines = append(t.lines, stays("! skipped ", n, danger))
-	}
-	for _, n := range r.Unstable {
-		t.lines = append(t.lines, stays("! unstable", n, careful))
-	}
-	for _, n := range r.Aside {
-		t.lines = append(t.lines, stays("= in the store alone", n, faint))
-	}
-	if r.Uncounted != nil {
-		t.say(careful, "what changed could not be counted: "+line(r.Uncounted.Error()))
-	}
-	if r.Bridge != nil {
-		t.say(careful, "! "+line(r.Bridge.Error()))
-	}
+	lines := before(warn(nil, danger, "", r.Unfinished), r.Recovered)
+	lines = stays(lines, "! skipped ", r.Unexpected, danger)
+	lines = stays(lines, "! unstable", r.Unstable, careful)
+	lines = stays(lines, "= in the store alone", r.Aside, faint)
+	lines = warn(lines, careful, "what changed could not be counted: ", r.Uncounted)
+	lines = warn(lines, careful, "", r.Bridge)
 	for _, p := range r.Exposed {
-		t.say(careful, "! may hold secrets, and is in git objects now: "+name(string(p)))
+		lines = append(lines, said(careful, "! may hold secrets, and is in git objects now: "+name(string(p))))
 	}
-	if len(t.lines) == 1 {
-		return nil
-	}
-	return t
+	return brief("Recorded", sayRecorded(r), lines)
 }

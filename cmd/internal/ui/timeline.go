@@ -191,17 +191,10 @@ func (m *moment) node() span {
 
 // draw draws the rows that are seen.
 func (t *timeline) draw(r rect, over look, now time.Time) []string {
-	t.cursor.show(len(t.stops), r.h)
-	var rows []string
-	for i := t.cursor.top; i < min(len(t.stops), t.cursor.top+r.h); i++ {
-		l := usual
-		pointer := " "
-		if i == t.cursor.at {
-			l, pointer = over, "›"
-		}
-		rows = append(rows, t.stops[i].draw(r.w, l, pointer, t.about(now)))
-	}
-	return rows
+	with := setting{now, t.edited, t.all}
+	return t.cursor.draw(len(t.stops), r, over, func(i int, l look, pointer string) string {
+		return t.stops[i].draw(r.w, l, pointer, with)
+	})
 }
 
 // A setting is what rows are drawn with.
@@ -210,8 +203,6 @@ type setting struct {
 	edited int
 	all    bool
 }
-
-func (t *timeline) about(now time.Time) setting { return setting{now, t.edited, t.all} }
 
 func (s stop) draw(cells int, l look, pointer string, with setting) string {
 	wide := cells >= wideTimes

@@ -49,7 +49,7 @@ func (s *Screen) Recovered(r *engine.Restored) {
 	p := s.program
 	s.mu.Unlock()
 	if p != nil {
-		go p.Send(recovered{r})
+		go p.Send(outcome{dialog: told("An interrupted restore has been finished", restored(nil, r)...)})
 	}
 }
 
@@ -101,57 +101,72 @@ type backstage struct {
 	fork     Forker
 	ctx      context.Context
 	progress func() *engine.Progress
-
-	mu    sync.Mutex // guards what follows
-	calls int
-	ended bool
-	idle  chan struct{} // closed when ended and there are no calls
-	scan  sync.Mutex    // one look at the worktree at a time
+	running  sync.RWMutex // held for reading while a call runs
+	scan     sync.Mutex   // one look at the worktree at a time
 }
 
-// call makes a command of a call of the engine. Its context ends with the screen,
-// and when the function that is returned is called.
-func (b *backstage) call(f func(context.Context) tea.Msg) (tea.Cmd, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(b.ctx)
+// call makes a command of a call of the engine. Its context ends with the screen too.
+func (b *backstage) call(ctx context.Context, f func(context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
-		defer cancel()
-		if !b.enter() {
+		b.running.RLock()
+		defer b.running.RUnlock()
+		if b.ctx.Err() != nil {
 			return nil
 		}
-		defer b.leave()
 		return f(ctx)
-	}, cancel
-}
-
-func (b *backstage) enter() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ended || b.ctx.Err() != nil {
-		return false
-	}
-	b.calls++
-	return true
-}
-
-func (b *backstage) leave() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.calls--; b.calls == 0 && b.ended {
-		close(b.idle)
 	}
 }
 
 // wait lets calls come to their end, for so long at most.
 func (b *backstage) wait(most time.Duration) {
-	b.mu.Lock()
-	b.ended, b.idle = true, make(chan struct{})
-	if b.calls == 0 {
-		close(b.idle)
-	}
-	b.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		b.running.Lock()
+		defer b.running.Unlock()
+		close(idle)
+	}()
 	select {
-	case <-b.idle:
+	case <-idle:
 	case <-time.After(most):
+	}
+}
+
+// A job is something that is done in the background. The answer to what was begun
+// before comes too late.
+type job struct {
+	turn   int
+	cancel context.CancelFunc // nil: nothing was begun
+}
+
+// An answer is what became of a job.
+type answer struct {
+	of   *job
+	turn int
+	msg  tea.Msg
+}
+
+// begin makes a command of a job. What was begun of it before goes on, unless it was
+// stopped.
+func (b *backstage) begin(j *job, f func(context.Context) tea.Msg) tea.Cmd {
+	ctx, cancel := context.WithCancel(b.ctx)
+	j.turn++
+	j.cancel = cancel
+	turn := j.turn
+	return b.call(ctx, func(ctx context.Context) tea.Msg {
+		defer cancel()
+		msg := f(ctx)
+		if _, told := msg.(outcome); told {
+			return msg // of what was done a person is told in any case
+		}
+		return answer{j, turn, msg}
+	})
+}
+
+// stop lets a job end of which no answer is wanted any more.
+func (j *job) stop() {
+	j.turn++
+	if j.cancel != nil {
+		j.cancel()
 	}
 }
 

@@ -81,7 +81,7 @@ func (m *model) screen() []string {
 func (m *model) lay(rows []string) {
 	w := min(m.w, max(50, min(92, m.w*3/4)))
 	most := max(3, m.h-4)
-	f, inner := m.dialog.draw(m, w-2, most-2)
+	f, inner := m.dialog.draw(w-2, most-2)
 	h := min(len(inner)+2, m.h)
 	r := rect{(m.w - w) / 2, max(0, (m.h-h)/2), w, h}
 	over(rows, r, f.box(r, inner))
@@ -114,10 +114,7 @@ func (m *model) drawTimeline(r rect) []string {
 		in.h--
 	}
 	if text := m.emptiness(); text.text != "" {
-		for _, t := range wrap(text.text, in.w-2) {
-			rows = append(rows, row(in.w, usual, span{" " + t, text.look}))
-		}
-		return f.box(r, rows[:min(len(rows), r.h-2)])
+		return f.box(r, append(rows, instead(in, text)...))
 	}
 	return f.box(r, append(rows, m.timeline.draw(in, m.lookOf(paneTimeline), m.now())...))
 }

@@ -38,10 +38,10 @@ func TestTheDialogs(t *testing.T) {
 	}})
 	wantWhole(t, m)
 	wantPicture(t, m, "question")
-	m.Update(done{deed: deed{title: "Restore 3f2a1b9c0d1e", back: "z"}, restored: &engine.Restored{
+	m.Update(tell(deed{title: "Restore 3f2a1b9c0d1e", back: "z"}, &engine.Restored{
 		ID: idOf(1), Undo: idOf(2), Written: 3, Deleted: 1,
 		Kept: []engine.Note{{Path: ".env", Reason: "it is ignored"}}, Conflicts: []engine.Note{{Path: "src/app.py", Reason: "it was changed meanwhile"}},
-	}, took: 12 * time.Millisecond})
+	}, nil, 12*time.Millisecond))
 	wantWhole(t, m)
 	wantPicture(t, m, "told")
 }
@@ -88,7 +88,7 @@ func TestScreensOfWhatIsWrongSaySo(t *testing.T) {
 	}
 	m := still(t, 120, 30)
 	tellAll(m)
-	m.Update(compared{err: errors.New("the tree is gone"), turn: m.turns.compare})
+	m.Update(compared{err: errors.New("the tree is gone")})
 	wantWhole(t, m)
 	if !strings.Contains(picture(m), "! the tree is gone") {
 		t.Errorf("a comparison that failed says nothing:\n%s", picture(m))
@@ -103,7 +103,7 @@ func TestTheCostOfAScreenDoesNotGrowWithTheHistory(t *testing.T) {
 		for i := range n {
 			p.moments = append(p.moments, momentAt(i+1, i, engine.Point{Label: fmt.Sprintf("label %08d", i)}))
 		}
-		m.Update(listed{past: p, turn: m.turns.list})
+		m.Update(listed{past: p})
 		m.timeline.cursor.at = n / 2
 		return testing.AllocsPerRun(5, func() { m.screen() })
 	}
