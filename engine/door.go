@@ -6,7 +6,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 	"github.com/seed-82afce7a/rewind/engine/internal/changes"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
-	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 )
 
@@ -22,36 +21,16 @@ type (
 	Name = changes.Name
 	// A Touch is a snapshot that changed a path.
 	Touch = lookup.Touch
-	// Shelf is the directory of the stores of directories without git.
-	Shelf = shelf.Shelf
-	// A Store is one of them.
+	// A Store is one of a directory without git.
 	Store = shelf.Store
 )
 
-// What may have become of a store's directory.
-const (
-	Stands  = shelf.Stands
-	Gone    = shelf.Gone
-	Another = shelf.Another
-	Passed  = shelf.Passed
-	Unknown = shelf.Unknown
-)
-
-// ErrNoStore is the error of a store that there is not.
-var ErrNoStore = shelf.ErrNone
-
-// ErrUnseen is the error of a prune that could not look at a ledger.
-var ErrUnseen = retention.ErrUnseen
-
-// Stores lists the stores of directories without git.
-func Stores(ctx context.Context, getenv func(string) string) (*Shelf, []Store, error) {
+// Stores lists the stores of directories without git, by the names of their folders.
+// [Store.Remove] removes one with all its history.
+func Stores(ctx context.Context, getenv func(string) string) ([]Store, error) {
 	s, err := shelf.Open(getenv)
 	if err != nil {
-		return nil, nil, err
+		return nil, refused(err)
 	}
-	list, err := s.Stores(ctx)
-	return s, list, err
+	return s.Stores(ctx)
 }
-
-// ChooseStore returns the store of the list that has a name.
-func ChooseStore(list []Store, name string) (Store, error) { return shelf.Choose(list, name) }

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
 	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -36,6 +37,7 @@ var (
 	ErrNewerFormat = objects.ErrNewerFormat
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
+	ErrUnseen      = retention.ErrUnseen   // of a prune: a session file cannot be looked at, and nothing was dropped
 	ErrUnfinished  = journal.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )
 

@@ -149,7 +149,8 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	if err != nil || len(out.Left) != 1 || !strings.Contains(out.Left[0].Reason, "stores --remove") {
 		p.t.Errorf("a purge says nothing of the old store: %+v, %v", out, err)
 	}
-	p.must(p.shelf().Remove(p.stores()[p.dir], false))
+	old := p.stores()[p.dir]
+	p.must(old.Remove(false))
 	p.wantContent(e, mustFind(p.t.(*testing.T), e, before[0].ID).ID, "sub/deep/a", "a")
 }
 
@@ -299,7 +300,7 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 		t.Fatalf("%+v", st)
 	}
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
-	if st := p.stores()[p.dir]; st.State != shelf.Stands || p.shelf().Remove(st, false) == nil {
+	if st := p.stores()[p.dir]; st.State != shelf.Stands || st.Remove(false) == nil {
 		t.Errorf("what has the history is gone, and the old store may go too: %+v", st)
 	}
 	p.snap(p.open(), "three", nil)

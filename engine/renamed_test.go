@@ -202,16 +202,15 @@ func TestAStoreIsRemovedWhollyAndNotWhereItMayBeWanted(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
 	p.snap(e, "one", nil)
-	s := p.shelf()
 	st := p.stores()[p.dir]
-	if err := s.Remove(st, false); err == nil || p.stores()[st.Directory].ID != st.ID {
+	if err := st.Remove(false); err == nil || p.stores()[st.Directory].ID != st.ID {
 		t.Errorf("the store of a directory that stands: %v", err)
 	}
 	p.must(os.RemoveAll(p.dir))
 	st = p.stores()[p.dir]
 	held, err := durable.TryLock(filepath.Join(st.Folder, lockFile), durable.Exclusive)
 	p.must(err)
-	if err := s.Remove(st, true); err == nil || p.stores()[st.Directory].ID != st.ID {
+	if err := st.Remove(true); err == nil || p.stores()[st.Directory].ID != st.ID {
 		t.Errorf("a store in use: %v", err)
 	}
 	p.must(held.Unlock())

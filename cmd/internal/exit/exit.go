@@ -35,6 +35,9 @@ var ErrDamageFound = errors.New("damage was found")
 // ErrNoPath ends a command of which no path was found.
 var ErrNoPath = errors.New("no snapshot has any of these paths")
 
+// ErrNoStore ends a command that names no store, or more than one.
+var ErrNoStore = errors.New("no such store")
+
 // ErrWhichLabel ends a command that is to take away a label of several.
 var ErrWhichLabel = errors.New("say which label")
 
@@ -61,7 +64,7 @@ var exits = []struct {
 	{ErrDamageFound, Damaged},
 	{engine.ErrNoSnapshot, Unknown},
 	{engine.ErrAmbiguous, Unknown},
-	{engine.ErrNoStore, Unknown},
+	{ErrNoStore, Unknown},
 	{ErrNoPath, Unknown},
 	{ErrWhichLabel, Unknown},
 	{fork.ErrNone, Unknown},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,7 @@ func storesCommand(a *app) *cobra.Command {
 	var remove string
 	var yes bool
 	c := cli.Command("stores", "List the stores of directories without git, and remove those that nobody needs", cli.Nothing, func(c *cobra.Command, _ []string) error {
-		s, list, err := engine.Stores(c.Context(), os.Getenv)
+		list, err := engine.Stores(c.Context(), os.Getenv)
 		if err != nil {
 			return err
 		}
@@ -28,7 +30,7 @@ func storesCommand(a *app) *cobra.Command {
 			_ = e.Close()
 		}
 		if c.Flags().Changed("remove") {
-			return a.removeStore(c.Context(), s, list, remove, yes)
+			return a.removeStore(c.Context(), list, remove, yes)
 		}
 		if a.JSON {
 			a.PrintJSON(wire.NewStores(list))
@@ -67,16 +69,48 @@ func (a *app) printStores(list []engine.Store) {
 
 // stateOf says what became of a store's directory.
 var stateOf = map[string]string{
-	engine.Stands:  "it is there",
-	engine.Gone:    "it is not there any more",
-	engine.Another: "another directory is there now",
-	engine.Passed:  "it is a git repository now, and has this history too",
-	engine.Unknown: "it cannot be looked at",
+	"stands":  "it is there",
+	"gone":    "it is not there any more",
+	"another": "another directory is there now",
+	"passed":  "it is a git repository now, and has this history too",
+	"unknown": "it cannot be looked at",
+}
+
+// chooseStore returns the store that a name or a directory means.
+func chooseStore(list []engine.Store, name string) (engine.Store, error) {
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return engine.Store{}, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	var found []engine.Store
+	for _, st := range list {
+		if st.ID == name {
+			return st, nil
+		}
+		if st.Directory != "" && (st.Directory == dir || st.Directory == real) {
+			found = append(found, st)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return engine.Store{}, fmt.Errorf("%w: %q is neither an id nor the directory of one", exit.ErrNoStore, name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, st := range found {
+		ids = append(ids, st.ID)
+	}
+	return engine.Store{}, fmt.Errorf("%w: %s has more than one: %s", exit.ErrNoStore, name, strings.Join(ids, ", "))
 }
 
 // removeStore removes a store, after asking where a person is there to ask.
-func (a *app) removeStore(ctx context.Context, s *engine.Shelf, list []engine.Store, name string, yes bool) error {
-	st, err := engine.ChooseStore(list, name)
+func (a *app) removeStore(ctx context.Context, list []engine.Store, name string, yes bool) error {
+	st, err := chooseStore(list, name)
 	if err != nil {
 		return err
 	}
@@ -93,7 +127,7 @@ func (a *app) removeStore(ctx context.Context, s *engine.Shelf, list []engine.St
 			return err
 		}
 	}
-	if err := s.Remove(st, a.Force); err != nil {
+	if err := st.Remove(a.Force); err != nil {
 		return err
 	}
 	if a.JSON {

@@ -17,9 +17,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ErrNone is reported where no store is meant, or more than one.
-var ErrNone = errors.New("no such store")
-
 // ErrInUse is reported of a store that is not removed: its directory stands, or
 // somebody works in it.
 var ErrInUse = errors.New("in use")
@@ -43,6 +40,8 @@ type Store struct {
 	Snapshots int
 	Last      time.Time // of the newest snapshot; zero: there is none
 	Err       error     // why the store cannot be read; nil: it can
+
+	on *Shelf
 }
 
 // Stores lists the stores, by the names of their folders.
@@ -61,7 +60,7 @@ func (s *Shelf) Stores(ctx context.Context) ([]Store, error) {
 // look reads what there is to know of a store. The store's own record of its
 // directory counts, and the note where there is none.
 func (s *Shelf) look(ctx context.Context, folder string) Store {
-	out := Store{ID: filepath.Base(folder), Folder: folder, State: Unknown}
+	out := Store{ID: filepath.Base(folder), Folder: folder, State: Unknown, on: s}
 	entries, err := os.ReadDir(folder)
 	out.Err = err
 	for _, e := range entries {
@@ -165,38 +164,6 @@ func (st *Store) read(ctx context.Context) (w records.Worktree, ids []oid.ID, er
 	return w, ids, err
 }
 
-// Choose returns the store that a name or a directory means.
-func Choose(list []Store, name string) (Store, error) {
-	dir, err := filepath.Abs(name)
-	if err != nil {
-		return Store{}, err
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		real = dir
-	}
-	var found []Store
-	for _, st := range list {
-		if st.ID == name {
-			return st, nil
-		}
-		if st.Directory != "" && (st.Directory == dir || st.Directory == real) {
-			found = append(found, st)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return Store{}, fmt.Errorf("%w: %q is neither an id nor the directory of one", ErrNone, name)
-	case 1:
-		return found[0], nil
-	}
-	var ids []string
-	for _, st := range found {
-		ids = append(ids, st.ID)
-	}
-	return Store{}, fmt.Errorf("%w: %s has more than one: %s", ErrNone, name, strings.Join(ids, ", "))
-}
-
 // Removable returns why a store is not to be removed, nil if it may be.
 func (st *Store) Removable(force bool) error {
 	if st.State == Gone || st.State == Passed || force {
@@ -211,11 +178,11 @@ const removedSuffix = ".removed"
 // Remove removes a store with all its history. Only by force does it so where there
 // is anything at the directory's path: it is found by that. First the folder gets a name under which no store is looked for:
 // so the store is wholly there or not at all, whatever happens meanwhile.
-func (s *Shelf) Remove(st Store, force bool) error {
+func (st *Store) Remove(force bool) error {
 	if err := st.Removable(force); err != nil {
 		return err
 	}
-	if err := s.own(filesOf(st.Folder)...); err != nil {
+	if err := st.on.own(filesOf(st.Folder)...); err != nil {
 		return err
 	}
 	for _, name := range []string{LockFile, StoreFile + ".lock"} {
