@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-82afce7a/rewind/internal/localfs"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -260,16 +259,6 @@ func (d *Dir) Readlink(name string) (string, error) {
 			return string(buf[:n]), nil
 		}
 	}
-}
-
-// Local reports whether the directory lies on a file system whose timestamps
-// are fine and made by this machine's clock.
-func (d *Dir) Local() bool {
-	var s unix.Statfs_t
-	if unix.Fstatfs(d.fd, &s) != nil {
-		return false
-	}
-	return localfs.Is(int64(s.Type))
 }
 
 // Close closes the handle.

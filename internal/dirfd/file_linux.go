@@ -4,8 +4,6 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/seed-82afce7a/rewind/internal/localfs"
 )
 
 // A File is an open regular file, for reading, by one goroutine.
@@ -75,7 +73,7 @@ func (f *File) Writer() (some, inMemory bool) {
 		return false, false
 	}
 	var s unix.Statfs_t
-	if unix.Fstatfs(f.fd, &s) != nil || !localfs.Is(int64(s.Type)) {
+	if unix.Fstatfs(f.fd, &s) != nil || !local[int64(s.Type)] {
 		return false, false // others refuse leases for reasons of their own
 	}
 	return true, s.Type == unix.TMPFS_MAGIC

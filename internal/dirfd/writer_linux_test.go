@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/seed-82afce7a/rewind/internal/localfs"
 )
 
 // opened makes a file and opens it for reading.
@@ -19,14 +17,11 @@ func opened(t *testing.T) (path string, f *File) {
 	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !localfs.Holds(path) {
+	d := open(t, dir)
+	if !d.Local() {
 		t.Skip("SKIPPED: temporary files lie on a file system that is not asked")
 	}
-	d, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
+	var err error
 	if f, err = d.OpenFile("f"); err != nil {
 		t.Fatal(err)
 	}

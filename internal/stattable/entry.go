@@ -10,18 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// Entries is a run of entries of a checked row.
-type Entries struct{ p []byte }
-
-// Empty reports whether no entry is left.
-func (e Entries) Empty() bool { return len(e.p) == 0 }
-
-// Cut returns the first entry and the rest; there must be one.
-func (e Entries) Cut() (Entry, Entries) {
-	n := binary.LittleEndian.Uint16(e.p[entSize:])
-	return Entry{e.p[:n]}, Entries{e.p[n:]}
-}
-
 // An Entry is one entry as it lies in the row: reading it copies nothing.
 type Entry struct{ p []byte }
 

@@ -163,9 +163,8 @@ func (t *Table) Below(dir string) iter.Seq2[string, Row] {
 // disk. They are parts of the row.
 func (r Row) Subdirectories() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for rest := r.Entries(); !rest.Empty(); {
-			var e Entry
-			if e, rest = rest.Cut(); e.Flags()&IsDir != 0 && e.Flags()&AbsentNow == 0 && !yield(e.Name()) {
+		for _, e := range r.Entries() {
+			if e.Flags()&IsDir != 0 && e.Flags()&AbsentNow == 0 && !yield(e.Name()) {
 				return
 			}
 		}
@@ -190,9 +189,8 @@ func (r Row) Restless() bool {
 	if r.Flags()&flags != 0 || len(r.Notes()) > 0 {
 		return true
 	}
-	for rest := r.Entries(); !rest.Empty(); {
-		var e Entry
-		if e, rest = rest.Cut(); e.Flags()&AlwaysLook != 0 {
+	for _, e := range r.Entries() {
+		if e.Flags()&AlwaysLook != 0 {
 			return true
 		}
 	}
@@ -217,9 +215,8 @@ func (r Row) Small() (a Small) {
 	if a.Files = int64(r.Head().Unasked); a.Files == 0 {
 		return a
 	}
-	for rest := r.Entries(); !rest.Empty(); {
-		var e Entry
-		if e, rest = rest.Cut(); e.Flags()&Unasked != 0 {
+	for _, e := range r.Entries() {
+		if e.Flags()&Unasked != 0 {
 			a.Bytes += e.Size()
 		}
 	}

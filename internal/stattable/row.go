@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"unsafe"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -352,9 +353,18 @@ func (r Row) entriesAt() int {
 	return n
 }
 
-// Entries returns the row's entries, to be gone through with [Entries.Cut].
-func (r Row) Entries() Entries {
-	return Entries{r.p[r.entriesAt():binary.LittleEndian.Uint32(r.p[offNotes:])]}
+// Entries returns the row's entries, with their numbers.
+func (r Row) Entries() iter.Seq2[int, Entry] {
+	return func(yield func(int, Entry) bool) {
+		rest := r.p[r.entriesAt():binary.LittleEndian.Uint32(r.p[offNotes:])]
+		for i := 0; len(rest) > 0; i++ {
+			n := binary.LittleEndian.Uint16(rest[entSize:])
+			if !yield(i, Entry{rest[:n]}) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
 }
 
 // Notes returns what was left out of the directory.

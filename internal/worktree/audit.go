@@ -41,9 +41,7 @@ func Audit(t *stattable.Table, root *dirfd.Dir, number int) (all []Difference) {
 		slight := err == nil && h.Mode == st.Mode && h.Ino == st.Ino && h.Mtime == st.Mtime
 		all = append(all, Difference{Dir: dir, Slight: slight})
 	}
-	for rest := row.Entries(); !rest.Empty(); {
-		var e stattable.Entry
-		e, rest = rest.Cut()
+	for _, e := range row.Entries() {
 		if e.Flags()&(stattable.IsDir|stattable.AbsentNow|stattable.AlwaysLook) != 0 {
 			continue
 		}

@@ -73,9 +73,7 @@ func (w *worker) finish(n *node) error {
 // changed.
 func unpack(row stattable.Row) *contents {
 	c := &contents{head: row.Head(), notes: row.Notes()}
-	for rest := row.Entries(); !rest.Empty(); {
-		var e stattable.Entry
-		e, rest = rest.Cut()
+	for _, e := range row.Entries() {
 		c.items = append(c.items, e.Item())
 	}
 	return c

@@ -261,10 +261,8 @@ func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.E
 	}
 	e = c.tracked.entry
 	if e == nil && c.isTracked && (!c.sameAttrs || c.old != nil && c.old.Flags&stattable.Converted != 0) {
-		if dir, err := w.directory(n.realm, n.path); err == nil {
-			t, _ := (&known{dir: dir}).file(c.name)
-			e = t.entry
-		}
+		_, t, _, _ := w.inIndex(n.realm, n.path, c.name)
+		e = t.entry
 	}
 	if !w.matches(n, e, st) || !w.has(e.ID) {
 		return nil, false

@@ -33,14 +33,12 @@ func (n *node) hides() bool {
 func (w *worker) readLink(c *node) {
 	link := gitlink{commit: c.was.Git(), headed: c.was.Item().Mode.Type() == tree.Nested}
 	if !c.noIndex {
-		dir, err := w.directory(c.realm, c.parent.path)
-		k := known{dir: dir}
-		t, ok := k.file(c.name)
+		k, t, ok, err := w.inIndex(c.realm, c.parent.path, c.name)
 		if err == nil && ok && t.mode != tree.GitLink {
 			return
 		}
 		first, end := k.entries(c.name)
-		link.conflict = err == nil && first < end && dir.Entries[first].Stage != 0 && !k.holds(c.name)
+		link.conflict = err == nil && first < end && k.dir.Entries[first].Stage != 0 && !k.holds(c.name)
 	}
 	c.link, c.side = link, min(c.side, asLink)
 }
@@ -51,15 +49,11 @@ func (w *worker) relink(n *node) error {
 	if !n.link.headed || n.gone != nil || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
 		return nil
 	}
-	outer := n.parent.realm
-	dir, err := w.directory(outer, n.parent.path)
-	if err != nil || dir == nil {
-		return err
-	}
-	if t, ok := (&known{dir: dir}).file(n.name); ok && t.mode == tree.GitLink {
+	_, t, ok, err := w.inIndex(n.parent.realm, n.parent.path, n.name)
+	if ok && t.mode == tree.GitLink {
 		n.link.commit = t.id
 	}
-	return nil
+	return err
 }
 
 // nameConflict names a submodule in a conflict that is no repository with a

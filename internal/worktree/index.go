@@ -46,6 +46,16 @@ func (s *scan) directoryInto(r *realm, path string, dir *gitindex.Directory) (*g
 	return dir, nil
 }
 
+// inIndex says what the index itself has under a name in a directory: a row may know of
+// what was there before.
+func (s *scan) inIndex(r *realm, path, name string) (k known, t tracked, ok bool, err error) {
+	if k.dir, err = s.directory(r, path); err != nil {
+		return k, t, false, err
+	}
+	t, ok = k.file(name)
+	return k, t, ok, nil
+}
+
 // inside turns a path of the worktree into one of the repository.
 func (r *realm) inside(path string) string {
 	if r.path == "" {

@@ -44,12 +44,11 @@ func (w *worker) keepIndexed(n *node) error {
 		return nil
 	}
 	p := n.parent
-	dir, err := w.directory(p.realm, p.path)
+	_, t, ok, err := w.inIndex(p.realm, p.path, n.name)
 	if err != nil {
 		return err
 	}
 	it := stattable.Item{Name: n.name, Mode: tree.Absent, GitMode: tree.GitDir, Flags: stattable.Tracked | stattable.AbsentNow}
-	t, ok := (&known{dir: dir}).file(n.name)
 	switch {
 	case ok && t.mode == tree.GitLink && t.entry != nil && !t.settled():
 		return nil

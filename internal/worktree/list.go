@@ -306,9 +306,7 @@ func oldItems(row stattable.Row) map[string]stattable.Item {
 		return nil
 	}
 	old := map[string]stattable.Item{}
-	for rest := row.Entries(); !rest.Empty(); {
-		var e stattable.Entry
-		e, rest = rest.Cut()
+	for _, e := range row.Entries() {
 		it := e.Item()
 		old[it.Name] = it
 	}

@@ -121,9 +121,7 @@ func (s *scan) more() (found bool) {
 		return false
 	}
 	for dir, row := range s.cfg.StatTable.Below("") {
-		for rest := row.Entries(); !rest.Empty(); {
-			var e stattable.Entry
-			e, rest = rest.Cut()
+		for _, e := range row.Entries() {
 			if e.Flags()&(stattable.IsDir|stattable.Linked) != 0 || !s.linked[e.Ino()] {
 				continue
 			}

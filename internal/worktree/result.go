@@ -71,9 +71,7 @@ func (r *Result) find(dir, name string) (stattable.Item, bool) {
 	entries, known := r.found[dir]
 	if !known {
 		if row, ok := r.row(dir); ok {
-			for rest := row.Entries(); !rest.Empty(); {
-				var e stattable.Entry
-				e, rest = rest.Cut()
+			for _, e := range row.Entries() {
 				entries = append(entries, e)
 			}
 			// A scan writes them in order, and a file may say anything.

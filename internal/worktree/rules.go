@@ -136,11 +136,11 @@ func (w *worker) ruleBytes(n *node, dir *dirfd.Dir, name string, f *ruleFile) ([
 // indexedAttributes is the id of the attributes file that the index has in a
 // directory; zero if there is none that git would read.
 func (w *worker) indexedAttributes(n *node) oid.ID {
-	dir, err := w.directory(n.realm, n.path)
-	if err != nil || dir == nil || !n.realm.repo.Cone.Has(n.realm.inside(n.path)) {
+	if !n.realm.repo.Cone.Has(n.realm.inside(n.path)) {
 		return oid.ID{}
 	}
-	return (&known{dir: dir}).content(attrName)
+	k, _, _, _ := w.inIndex(n.realm, n.path, attrName)
+	return k.content(attrName)
 }
 
 func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error) {
@@ -237,9 +237,6 @@ func (w *worker) indexed(n *node, c *candidate) (oid.ID, error) {
 	if c.tracked.entry != nil {
 		return c.tracked.entry.ID, nil
 	}
-	dir, err := w.directory(n.realm, n.path)
-	if err != nil || dir == nil {
-		return oid.ID{}, err
-	}
-	return (&known{dir: dir}).content(c.name), nil
+	k, _, _, err := w.inIndex(n.realm, n.path, c.name)
+	return k.content(c.name), err
 }

@@ -145,9 +145,7 @@ func (w *worker) look(n *node, dir *dirfd.Dir) bool {
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
 	asked := !n.realm.trusted && n.row.Flags()&stattable.Hides != 0
 	names, all := w.asks(n)
-	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
-		var e stattable.Entry
-		e, rest = rest.Cut()
+	for i, e := range n.row.Entries() {
 		flags := e.Flags()
 		if flags&stattable.Rule != 0 {
 			n.obey(e.Name(), e.Raw(), flags&stattable.AbsentNow == 0)
@@ -203,9 +201,7 @@ func (w *worker) refresh(n *node, dir *dirfd.Dir, st *dirfd.Stat) (bool, error) 
 	c.head.Flags |= n.row.Flags() & (stattable.DotGit | stattable.Hides | stattable.Full)
 	c.head.Index = n.row.Head().Index
 	next := w.changed
-	for i, rest := 0, n.row.Entries(); !rest.Empty(); i++ {
-		var e stattable.Entry
-		e, rest = rest.Cut()
+	for i, e := range n.row.Entries() {
 		it := e.Item()
 		if len(next) == 0 || next[0] != i {
 			c.items = append(c.items, it)
@@ -311,8 +307,8 @@ func (w *worker) insteadOfFile(n *node, head oid.ID) error {
 	if n.side == outside || head.IsZero() || len(head.Bytes()) != w.cfg.Algorithm.Size() || !n.parent.hides() {
 		return nil
 	}
-	dir, err := w.directory(n.parent.realm, n.parent.path)
-	if _, ok := (&known{dir: dir}).file(n.name); ok {
+	_, _, ok, err := w.inIndex(n.parent.realm, n.parent.path, n.name)
+	if ok {
 		n.link.instead = head
 	}
 	return err
