@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -103,7 +103,7 @@ func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err 
 	if h, err := e.repo.Head(); err == nil {
 		head = h.Tree
 	}
-	w := &reach.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
+	w := &retention.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
 	others := slices.DeleteFunc(all, func(s *Snapshot) bool { return gone[s.ID] })
 	ids, err := w.Beyond(ctx, dropped, others, head)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 	"github.com/seed-82afce7a/rewind/engine/internal/changes"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 )
 
 // What the rooms below have, and callers of the engine use.
@@ -22,15 +22,15 @@ type (
 	// A Touch is a snapshot that changed a path.
 	Touch = lookup.Touch
 	// A Store is one of a directory without git.
-	Store = shelf.Store
+	Store = locate.Store
 )
 
 // Stores lists the stores of directories without git, by the names of their folders.
 // [Store.Remove] removes one with all its history.
 func Stores(ctx context.Context, getenv func(string) string) ([]Store, error) {
-	s, err := shelf.Open(getenv)
+	s, err := locate.OpenStores(getenv)
 	if err != nil {
 		return nil, refused(err)
 	}
-	return s.Stores(ctx)
+	return s.List(ctx)
 }

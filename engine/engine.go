@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/internal/journal"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -38,7 +37,7 @@ var (
 	ErrRefused     = errors.New("refused")
 	ErrNothing     = errors.New("nothing to do")
 	ErrUnseen      = retention.ErrUnseen   // of a prune: a session file cannot be looked at, and nothing was dropped
-	ErrUnfinished  = journal.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
+	ErrUnfinished  = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at
@@ -128,9 +127,9 @@ func (e *Engine) progress(step string) func(done, total int) {
 
 // The files beside one another in the store's directory.
 const (
-	storeFile     = shelf.StoreFile
-	statTableFile = shelf.StatTableFile
-	lockFile      = shelf.LockFile
+	storeFile     = locate.StoreFile
+	statTableFile = locate.StatTableFile
+	lockFile      = locate.LockFile
 )
 
 // What the records of a store are made of; [records] says what each one means.

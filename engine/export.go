@@ -11,7 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/blame"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/twin"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -35,7 +35,7 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	if len(there) > 0 {
 		return nil, fmt.Errorf("%w: %s is not empty", ErrRefused, dir)
 	}
-	t, err := e.twinOf(ctx, s)
+	t, err := e.checkoutOf(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +43,13 @@ func (e *Engine) Export(ctx context.Context, s *Snapshot, dir string) (*Restored
 	return exported(s, t, out), err
 }
 
-// twinOf reads what a snapshot holds, to be written elsewhere.
-func (e *Engine) twinOf(ctx context.Context, s *Snapshot) (*twin.Twin, error) {
-	t, err := twin.New(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{}))
+// checkoutOf reads what a snapshot holds, to be written elsewhere.
+func (e *Engine) checkoutOf(ctx context.Context, s *Snapshot) (*plan.Checkout, error) {
+	t, err := plan.NewCheckout(s.State(), e.alg, e.objects.Trees(ctx, objects.Reading{}))
 	return t, objects.TreeError(err)
 }
 
-func exported(s *Snapshot, t *twin.Twin, out apply.Outcome) *Restored {
+func exported(s *Snapshot, t *plan.Checkout, out apply.Outcome) *Restored {
 	r := restored(&Operation{To: s.ID}, outcome{Outcome: out})
 	r.Written = t.Done(out.Conflicts)
 	r.Conflicts = append(lacks(s), r.Conflicts...)
@@ -70,7 +70,7 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 		}
 		head = c.Tree
 	}
-	t, err := e.twinOf(ctx, s)
+	t, err := e.checkoutOf(ctx, s)
 	if err == nil {
 		if err = e.makeDir(dir); errors.Is(err, os.ErrExist) {
 			err = fmt.Errorf("%w: %s exists", ErrRefused, dir)

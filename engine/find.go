@@ -10,7 +10,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/outside"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -158,7 +157,7 @@ func (e *Engine) newLookup() *lookup.Reader {
 		Select: func(ctx context.Context, paths []string) (lookup.Selection, error) {
 			return selection(paths, e.existsIn(ctx, e.newest(ctx)))
 		},
-		Outside: func(ctx context.Context) (lookup.Outside, error) { return e.outside(ctx) },
+		Outside: e.outside,
 	}
 }
 
@@ -173,12 +172,12 @@ func (e *Engine) newest(ctx context.Context) *Snapshot {
 }
 
 // outside opens what git has and the store has no record of. There must be git.
-func (e *Engine) outside(ctx context.Context) (*outside.Reader, error) {
-	return outside.Open(ctx, outside.Source{
+func (e *Engine) outside(ctx context.Context) (*lookup.Outside, error) {
+	return (&lookup.Outside{
 		Repo: e.repo, View: e.view, Rules: capture.RulesOf(e.rules().Read(), e.alg), Umask: capture.Umask(e.root),
 		Whole:         e.hasOverlay,
 		Conversations: e.sessions().Bind, Getenv: e.opt.Getenv, Home: e.home(),
-	})
+	}).Open(ctx)
 }
 
 // hasOverlay reports whether everything that an overlay needs is there.

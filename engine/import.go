@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/outside"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/foreign"
@@ -163,7 +163,7 @@ func guessed(s *Snapshot) bool {
 
 // importCommit encodes the commit of a checkpoint that becomes ours.
 func (e *Engine) importCommit(s *Snapshot) []byte {
-	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: outside.Origin(s)}
+	c := gitbridge.Commit{Tree: s.Tree, Time: s.Time, Identity: e.signer(s.Source.Commit), From: lookup.Origin(s)}
 	return gitbridge.EncodeSnapshot(c, e.alg)
 }
 

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/inherit"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 )
 
 // A directory with history may become a repository (git init). Its snapshots are
-// under another hash, in a store on the shelf; the repository's own store, while it
+// under another hash, in a store of its own; the repository's own store, while it
 // is new, takes them over (docs/decisions/0015-stores.md).
 
 // inherit takes over the history that the directory had before it was a repository.
@@ -27,15 +26,15 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 			return nil // what is wrong with the store is told by whoever needs it
 		}
 	}
-	s, err := e.shelf()
+	s, err := e.storeDir()
 	if err != nil {
 		return nil // it is somebody else's, and not needed
 	}
-	folder := s.Heirloom(e.root, e.heir(), fresh)
+	folder := s.Before(e.root, e.successor(), fresh)
 	if folder == "" || fresh && e.refKeeps(ctx) { // what the ref has is of a store that was lost, and comes back first
 		return nil
 	}
-	h, err := inherit.Open(ctx, folder, e.root, e.now)
+	h, err := locate.TakeOver(ctx, folder, e.root, e.now)
 	if err != nil && !fresh {
 		return nil // "rewind stores" says so; here it was said before
 	}
@@ -44,11 +43,11 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 		return nil
 	}
 	defer h.Close()
-	n, err := h.Pass(ctx, &inherit.Heir{
+	n, err := h.Pass(ctx, &locate.Target{
 		View: e.view, Store: e.needStore, Owner: e.owner(), Algorithm: e.alg, Identity: e.identity(), Progress: e.progress("take over"),
 	})
 	if err == nil {
-		_ = shelf.Inherited(folder, e.heir()) // without it the next command looks again, and finds nothing new
+		_ = locate.NoteTaken(folder, e.successor()) // without it the next command looks again, and finds nothing new
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -61,22 +60,22 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 	return nil
 }
 
-// heir names the repository's store; zero if there is none.
-func (e *Engine) heir() (h shelf.Heir) {
+// successor names the repository's store; zero if there is none.
+func (e *Engine) successor() (by locate.Successor) {
 	if s := e.atHand(); s != nil {
-		h = shelf.Heir{Folder: Path(e.dir), ID: shelf.NameOf(s)}
+		by = locate.Successor{Folder: Path(e.dir), ID: locate.NameOf(s)}
 	}
-	return h
+	return by
 }
 
 // nameLegacy says of a purge that the old store has the paths still, as far as they
 // are older than the repository.
 func (e *Engine) nameLegacy(out *Purged) {
-	s, err := e.shelf()
+	s, err := e.storeDir()
 	if err != nil || e.repo == nil || out.Snapshots == 0 {
 		return
 	}
-	if id := s.Legacy(e.root); id != "" {
+	if id := s.TakenOver(e.root); id != "" {
 		out.Left = append(out.Left, Note{Path: Path("store " + id), Reason: "it is from before this was a git repository, and has what is that old: \"rewind stores --remove " + id + "\" removes it"})
 	}
 }

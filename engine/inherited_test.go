@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -142,7 +142,7 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	p.snap(p.open(), "after", nil)
 	p.sync(e)
 	p.wantClean(p.open())
-	if st := p.stores()[p.dir]; st.State != shelf.Passed || st.Snapshots < len(before) {
+	if st := p.stores()[p.dir]; st.State != locate.Passed || st.Snapshots < len(before) {
 		p.t.Errorf("%+v", st)
 	}
 	out, err := e.Purge(ctx, []string{"key.pem"}, false)
@@ -254,7 +254,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	all.Wait()
 	git := p.snap(p.open(), "in git", nil)
 	two := p.snap(old, "two", nil)
-	if st := p.stores()[p.dir]; st.State != shelf.Stands {
+	if st := p.stores()[p.dir]; st.State != locate.Stands {
 		t.Errorf("a store that has more than the repository's: %+v", st)
 	}
 	e := p.open()
@@ -270,7 +270,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 			t.Errorf("%v: %v, %q", id, err, p.read("file"))
 		}
 	}
-	if st := p.stores()[p.dir]; st.State != shelf.Passed {
+	if st := p.stores()[p.dir]; st.State != locate.Passed {
 		t.Errorf("%+v", st)
 	}
 	p.wantClean(e)
@@ -296,11 +296,11 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 	p.initGit()
 	p.snap(p.open(), "two", nil)
 	p.sync(p.open())
-	if st := p.stores()[p.dir]; st.State != shelf.Passed {
+	if st := p.stores()[p.dir]; st.State != locate.Passed {
 		t.Fatalf("%+v", st)
 	}
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
-	if st := p.stores()[p.dir]; st.State != shelf.Stands || st.Remove(false) == nil {
+	if st := p.stores()[p.dir]; st.State != locate.Stands || st.Remove(false) == nil {
 		t.Errorf("what has the history is gone, and the old store may go too: %+v", st)
 	}
 	p.snap(p.open(), "three", nil)
@@ -308,11 +308,11 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 	if _, err := e.Do(context.Background(), Op{To: one.ID}); err != nil || p.read("file") != "one" {
 		t.Errorf("%v, %q", err, p.read("file"))
 	}
-	if st := p.stores()[p.dir]; st.State != shelf.Passed {
+	if st := p.stores()[p.dir]; st.State != locate.Passed {
 		t.Errorf("%+v", st)
 	}
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git")))
-	if st := p.stores()[p.dir]; st.State != shelf.Stands {
+	if st := p.stores()[p.dir]; st.State != locate.Stands {
 		t.Errorf("there is no repository any more: %+v", st)
 	}
 }

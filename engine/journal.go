@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/journal"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -19,7 +20,7 @@ func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error)
 	if err != nil {
 		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
 	}
-	steps, err := journal.Decode(text)
+	steps, err := objects.DecodeSteps(text)
 	if err != nil {
 		return nil, fmt.Errorf("the plan of the last %s: %w", op.Kind, err)
 	}
@@ -97,4 +98,20 @@ func setOf(paths []string) map[string]bool {
 		set[path] = true
 	}
 	return set
+}
+
+// The lock file of the operations has the key of the operation that ended last.
+// The store records that end too, but somebody may put an older copy of the store
+// in its place. To that store the operation has not ended. If its steps were
+// carried out again, they would undo what was done since. The file is not synced:
+// after a loss of power it may have an older key.
+
+// noteEnd writes the key of an operation that has ended.
+func noteEnd(lock io.WriterAt, key string) { _, _ = lock.WriteAt([]byte(key), 0) }
+
+// hasEnded reports whether the operation with a key was the last to end.
+func hasEnded(lock io.ReaderAt, of string) bool {
+	key := make([]byte, len(of))
+	n, _ := lock.ReadAt(key, 0)
+	return n > 0 && string(key[:n]) == of
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 )
 
@@ -105,40 +104,27 @@ func (e *Engine) locate(dir string) (err error) {
 		e.birth, err = dirfd.Birth(dir)
 		return err
 	}
-	p, err := locate.Find(dir, locate.Options{
-		NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv,
-		Store: storeFile, Others: []string{storeFile + ".lock", statTableFile, lockFile}, Without: e.onShelf,
-	})
+	p, err := locate.Find(dir, locate.Options{NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv})
 	if u := (*locate.Unfit)(nil); errors.As(err, &u) {
 		err = fmt.Errorf("%w: %w", ErrRefused, u)
 	}
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	e.root, e.key, e.birth, e.alg, e.repo = p.Root, p.Key, p.Birth, p.Algorithm, p.Repo
 	e.dir, e.ownDir, e.movedFrom, e.aside = p.Store, p.Own, p.From, p.Warning()
 	return nil
 }
 
-// onShelf finds the home of a directory without git.
-func (e *Engine) onShelf(dir, base string) (home locate.Home, err error) {
-	s, err := e.shelf()
-	if err != nil {
-		return home, err
-	}
-	found, err := s.Nearest(dir, base)
-	return locate.Home(found), refused(err)
-}
-
-// shelf returns where stores of directories without git lie.
-func (e *Engine) shelf() (*shelf.Shelf, error) {
-	s, err := shelf.Open(e.opt.Getenv)
-	return s, refused(err)
+// storeDir returns where stores of directories without git lie.
+func (e *Engine) storeDir() (*locate.Stores, error) {
+	d, err := locate.OpenStores(e.opt.Getenv)
+	return d, refused(err)
 }
 
 // refused makes what is somebody else's an [ErrRefused].
 func refused(err error) error {
-	if errors.Is(err, shelf.ErrForeign) {
+	if errors.Is(err, locate.ErrForeign) {
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

@@ -9,11 +9,9 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
-	"github.com/seed-82afce7a/rewind/engine/internal/journal"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/secure"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -158,7 +156,7 @@ func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged,
 // is [ErrNoSnapshot]. From here on no prune drops either of them.
 func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
-	text, err := journal.Encode(steps)
+	text, err := objects.EncodeSteps(steps)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +244,7 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 }
 
 // securing keeps what a restore replaces.
-func (e *Engine) securing() *secure.Keeper { return &secure.Keeper{Root: e.root, Objects: e.objects} }
+func (e *Engine) securing() *objects.Keeper { return &objects.Keeper{Root: e.root, Objects: e.objects} }
 
 // wanted lists the contents that steps write, in their order.
 func wanted(steps []apply.Step) (ids []oid.ID) {
@@ -264,7 +262,7 @@ func (e *Engine) end(ctx context.Context, op running, out outcome) error {
 		return errors.Join(u.End(op.Seq, len(out.Conflicts) > 0), u.Leftover(false, out.Left...))
 	})
 	if err == nil {
-		journal.NoteEnd(op.lock, op.Key)
+		noteEnd(op.lock, op.Key)
 	}
 	return err
 }

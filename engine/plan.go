@@ -12,7 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/merge"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
-	"github.com/seed-82afce7a/rewind/engine/internal/purge"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -118,7 +118,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	for _, n := range s.Skipped {
 		if p := string(n.Path); n.Overlaid { // it has all of it: only git's tree has not
 			t.Aside[p] = true
-		} else if t.Skipped[p] = ""; n.Reason == purge.Reason {
+		} else if t.Skipped[p] = ""; n.Reason == retention.Purged {
 			t.Skipped[p] = n.Reason
 		}
 	}

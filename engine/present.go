@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/rules"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -134,7 +134,7 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 	how = capture.How{
 		Umask: k.umask, Policy: e.conf.Policy(), Force: force, OverLimit: e.conf.OverLimit(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
-			bound := store != nil && k.Last != nil && name == shelf.NameOf(store) && snapshot == k.Last.ID
+			bound := store != nil && k.Last != nil && name == locate.NameOf(store) && snapshot == k.Last.ID
 			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.Adrift) && !e.objects.Distrusts()
 		},
 	}
@@ -173,7 +173,7 @@ func (p *present) forPlan() *plan.Present {
 // next scan takes longer. So only the caller's cancellation is an error.
 func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
-	err := save(shelf.NameOf(e.atHand()), id)
+	err := save(locate.NameOf(e.atHand()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

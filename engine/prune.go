@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
@@ -156,7 +155,7 @@ func (e *Engine) weigh(ctx context.Context) (func(*Snapshot) (float64, error), e
 
 // cost returns the bytes of the store that a snapshot needs and that were not
 // counted before. What cannot be read costs nothing.
-func (e *Engine) cost(ctx context.Context, r *reach.Walk, s *Snapshot) (total int64, err error) {
+func (e *Engine) cost(ctx context.Context, r *retention.Walk, s *Snapshot) (total int64, err error) {
 	var ids []oid.ID
 	for o := range r.Snapshot(s) {
 		ids = append(ids, o.ID)

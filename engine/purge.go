@@ -9,10 +9,10 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/outside"
-	"github.com/seed-82afce7a/rewind/engine/internal/purge"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -112,7 +112,7 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 // away refuses to purge while a worktree's files are away, or half restored: what is on disk
 // is not the owner's then, and the snapshot of what is may be all there is of it.
 func away(root Path, birth string) error {
-	if !locate.Stands(string(root), birth) {
+	if !locate.IsAt(string(root), birth) {
 		return nil
 	}
 	return fmt.Errorf("%w: a bisect or an interrupted restore stands open in %s: end it there first (rewind bisect reset, rewind sync)", ErrRefused, root)
@@ -121,13 +121,13 @@ func away(root Path, birth string) error {
 // A purging is one run of a purge.
 type purging struct {
 	e       *Engine
-	sel     purge.Selection
+	sel     retention.Selection
 	dry     bool
 	stage   *cas.Stage
-	editor  *purge.Editor   // of this round
-	removed map[string]bool // paths
-	blobs   map[oid.ID]bool // contents of these paths
-	left    map[Path]string // what could not be purged, and why
+	editor  *retention.Editor // of this round
+	removed map[string]bool   // paths
+	blobs   map[oid.ID]bool   // contents of these paths
+	left    map[Path]string   // what could not be purged, and why
 }
 
 // A replaced is a snapshot that gets another id.
@@ -138,7 +138,7 @@ type replaced struct {
 
 // round rewrites every snapshot that has any of the paths.
 func (p *purging) round(ctx context.Context) (int, error) {
-	p.editor = &purge.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.objects.Trees(ctx, objects.Reading{Once: true}), Contents: p.blobs}
+	p.editor = &retention.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.objects.Trees(ctx, objects.Reading{Once: true}), Contents: p.blobs}
 	p.editor.Put = func(tree []byte) (oid.ID, error) { return p.e.alg.Sum(oid.Tree, tree), nil }
 	if !p.dry {
 		p.stage = p.e.atHand().Stage()
@@ -227,5 +227,5 @@ func (p *purging) commit(ctx context.Context, s *Snapshot) gitbridge.Commit {
 	if p.e.repo == nil {
 		return gitbridge.Commit{Identity: p.e.identity()}
 	}
-	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: outside.Origin(s)}
+	return gitbridge.Commit{Identity: p.e.signer(s.ID), From: lookup.Origin(s)}
 }

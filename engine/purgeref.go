@@ -12,10 +12,10 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/outside"
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -78,15 +78,15 @@ func (p *purging) outside(ctx context.Context, changed []replaced) (more []repla
 
 // unrecorded is what there is to know to rewrite what has no record.
 type unrecorded struct {
-	*outside.Reader
+	*lookup.Outside
 	done  map[oid.ID]bool   // has a record, or is dropped from the ref already
 	known map[oid.ID]oid.ID // what a snapshot became that the store knows by another id
-	reach *reach.Walk
+	reach *retention.Walk
 }
 
 func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
 	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.objects.Trees(ctx, objects.Reading{Once: true}))}
-	if x.Reader, err = p.e.outside(ctx); err != nil {
+	if x.Outside, err = p.e.outside(ctx); err != nil {
 		return nil, err
 	}
 	err = p.e.view(ctx, func(v *records.View) error {

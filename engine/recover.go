@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/journal"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -70,7 +69,7 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 	}
 	op := running{h.Open, lock}
 	what := "the " + string(op.Kind) + " that was interrupted"
-	if journal.HasEnded(op.lock, op.Key) {
+	if hasEnded(op.lock, op.Key) {
 		if err := e.end(ctx, op, outcome{}); err != nil {
 			return nil, unfinished(what, op.Operation, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
+	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -23,9 +23,9 @@ func (p *place) rename(to string) {
 	p.dir = to
 }
 
-func (p *place) shelf() *shelf.Shelf {
+func (p *place) storeDir() *locate.Stores {
 	p.t.Helper()
-	s, err := shelf.Open(func(name string) string { return p.env[name] })
+	s, err := locate.OpenStores(func(name string) string { return p.env[name] })
 	p.must(err)
 	return s
 }
@@ -42,11 +42,11 @@ func (p *place) folder() string {
 }
 
 // stores lists the stores without git as "directory state snapshots".
-func (p *place) stores() map[string]shelf.Store {
+func (p *place) stores() map[string]locate.Store {
 	p.t.Helper()
-	list, err := p.shelf().Stores(context.Background())
+	list, err := p.storeDir().List(context.Background())
 	p.must(err)
-	all := map[string]shelf.Store{}
+	all := map[string]locate.Store{}
 	for _, st := range list {
 		all[st.Directory] = st
 	}
@@ -91,7 +91,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	if w := p.open().Warnings(); len(w) != 0 {
 		t.Errorf("said again: %q", w)
 	}
-	if st := p.stores(); len(st) != 1 || st[p.dir].State != shelf.Stands || st[p.dir].Snapshots != 4 {
+	if st := p.stores(); len(st) != 1 || st[p.dir].State != locate.Stands || st[p.dir].Snapshots != 4 {
 		t.Errorf("%+v", st)
 	}
 
@@ -128,7 +128,7 @@ func TestACopyTakesNoHistory(t *testing.T) {
 	if c := p.openAt(twin); p.storeOf(c) != nil {
 		t.Error("the copy has the history once the original is gone")
 	}
-	if st := p.stores()[p.dir]; st.State != shelf.Gone || st.Snapshots != 1 {
+	if st := p.stores()[p.dir]; st.State != locate.Gone || st.Snapshots != 1 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
@@ -91,8 +93,10 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	if why := sure.Refuse["dear"]; !errors.Is(why, ErrDamaged) || len(sure.Renewed) != 0 {
 		t.Errorf("%v, %v", why, sure.Renewed)
 	}
-	if err := e.objects.ReadBack(ctx, e.alg.Sum(oid.Blob, []byte("nobody wrote this"))); !errors.Is(err, ErrDamaged) {
-		t.Errorf("what is missing can be read back: %v", err)
+	missing := apply.Node{Mode: tree.GitFile, ID: e.alg.Sum(oid.Blob, []byte("nobody wrote this"))}
+	sure, err = e.securing().Steps(ctx, []apply.Step{{Path: "missing", Have: missing}})
+	if p.must(err); !errors.Is(sure.Refuse["missing"], ErrDamaged) {
+		t.Errorf("what is missing can be read back: %v", sure.Refuse)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -85,7 +84,7 @@ func (e *Engine) needStore(ctx context.Context) (*cas.Store, error) {
 		return nil, err
 	}
 	if e.repo == nil && e.beside == nil {
-		_ = shelf.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
+		_ = locate.Note(e.dir, e.root, e.opt.NoGit || e.aside != "") // without it the store is not found when the directory is renamed
 	}
 	return s, nil
 }
@@ -102,7 +101,7 @@ func (e *Engine) openStore(ctx context.Context, create bool) (*cas.Store, error)
 			return nil, err
 		}
 		if e.repo == nil { // where others write too, somebody may have been faster
-			if _, err := e.shelf(); err != nil {
+			if _, err := e.storeDir(); err != nil {
 				return nil, err
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -20,7 +20,7 @@ type living struct {
 	e       *Engine
 	ctx     context.Context
 	gone    map[oid.ID]bool // snapshots about to be dropped
-	r       *reach.Walk
+	r       *retention.Walk
 	visited *records.Visited
 }
 
@@ -94,7 +94,7 @@ func (l *living) walk(snaps []*Snapshot, load tree.Loader, mark func(oid.ID)) (a
 }
 
 // promised gives a walk what it needs to know of partial clones, see
-// [reach.Walk].
+// [retention.Walk].
 func (e *Engine) promised(s *Snapshot, load tree.Loader) func(oid.ID) bool {
 	if e.repo == nil {
 		return nil
@@ -103,6 +103,6 @@ func (e *Engine) promised(s *Snapshot, load tree.Loader) func(oid.ID) bool {
 }
 
 // reach returns a walk over what snapshots need.
-func (e *Engine) reach(load tree.Loader) *reach.Walk {
-	return &reach.Walk{Algorithm: e.alg, Load: load, Promised: e.promised}
+func (e *Engine) reach(load tree.Loader) *retention.Walk {
+	return &retention.Walk{Algorithm: e.alg, Load: load, Promised: e.promised}
 }

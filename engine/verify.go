@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -67,7 +67,7 @@ func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 }
 
 // verifyObject reads one object and compares it with its id.
-func (e *Engine) verifyObject(ctx context.Context, o reach.Object, out *Verified) error {
+func (e *Engine) verifyObject(ctx context.Context, o retention.Object, out *Verified) error {
 	kind, size, err := e.objects.Stat(ctx, o.ID)
 	if err != nil {
 		return err

@@ -1,10 +1,13 @@
 // Package locate finds, for a directory, the worktree that it belongs to, and where
 // its git and its store lie; and it refuses what must not be used.
 //
-// It makes nothing, and opens no store. What is not the user's own is neither obeyed
+// A directory without git has its store among others ([Stores]). One that became a
+// repository has its history in two stores then: the repository's takes over what the
+// old one has, written anew under its own hash ([TakeOver]).
+//
+// Finding makes nothing, and opens no store. What is not the user's own is neither obeyed
 // nor written (docs/decisions/0013-trust.md): then git is left out, and the directory
-// recorded in the user's own store. Which store that is, is asked of a function that
-// it is given.
+// recorded in the user's own store.
 package locate
 
 import (
@@ -27,23 +30,6 @@ type Options struct {
 	NoGit  bool // leave git out even inside a repository
 	UseEnv bool // obey GIT_DIR and friends
 	Getenv func(string) string
-
-	// Store and Others name the files in the directory of a store that must be the
-	// user's own before it is opened.
-	Store  string
-	Others []string
-
-	// Without finds the home of a directory without git, or of which git is left
-	// out: among dir and the directories above it, up to base, which it is if none
-	// of them has a store.
-	Without func(dir, base string) (Home, error)
-}
-
-// A Home is a directory without git, and where its store lies.
-type Home struct {
-	Root   string // the directory
-	Folder string // where its store is, or will be
-	From   string // where the directory was when its store was last written; "": here
 }
 
 // A Place is a worktree, its git and its store.
@@ -154,9 +140,14 @@ func (p *Place) repository(dir string, l *gitconf.Layout, opt Options) error {
 	return err
 }
 
-// without returns the place of a directory without git.
+// without returns the place of a directory without git, or of which git is left out:
+// dir or one of the directories above it, up to base, which it is if none has a store.
 func without(dir, base string, opt Options) (*Place, error) {
-	home, err := opt.Without(dir, base)
+	all, err := OpenStores(opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	home, err := all.nearest(dir, base)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ func birthOf(p *Place) (string, error) {
 	return git + records.BirthIn + root, nil
 }
 
-// Stands reports whether a directory is the root of the worktree that had a birth.
-func Stands(root, birth string) bool {
+// IsAt reports whether a directory is the root of the worktree that had a birth.
+func IsAt(root, birth string) bool {
 	now, err := dirfd.Birth(root)
 	return err == nil && (birth == now || strings.HasSuffix(birth, records.BirthIn+now))
 }

@@ -66,16 +66,14 @@ func (p *Place) Warning() string {
 // belong to whom they should.
 func (p *Place) checkOwner(l *gitconf.Layout, opt Options) error {
 	dirs := slices.Compact([]string{p.Store, p.Own})
-	paths, stores := slices.Clone(dirs), []string{}
+	paths, files := []string{}, []string{}
 	for _, dir := range dirs {
-		stores = append(stores, filepath.Join(dir, opt.Store))
-		for _, name := range append([]string{opt.Store}, opt.Others...) {
-			paths = append(paths, filepath.Join(dir, name))
-		}
+		files = append(files, filepath.Join(dir, StoreFile))
+		paths = append(paths, openedIn(dir)...)
 	}
 	judge := trust.Judge{Env: opt.Getenv}
 	err := judge.Owns("", paths...)
-	if err == nil || l.Owns(paths...) == nil && !slices.ContainsFunc(stores, denied) {
+	if err == nil || l.Owns(paths...) == nil && !slices.ContainsFunc(files, denied) {
 		return nil
 	}
 	return err

@@ -167,7 +167,7 @@ func (r *Reader) beside(ctx context.Context, told bool, skipped func(records.Not
 	if err != nil {
 		return nil, err
 	}
-	list, err := o.All(ctx, told, skipped)
+	list, err := o.all(ctx, told, skipped)
 	newestFirst(list)
 	return list, err
 }

@@ -2,8 +2,8 @@
 // person types, by where the files of a worktree stand; and it lists them, and
 // says what each one changed.
 //
-// It knows those of the store, under each of the ids that they ever had, and asks
-// [Outside] for what git has beside the store. It scans nothing, and changes nothing
+// It knows those of the store, under each of the ids that they ever had, and what git
+// has beside the store ([Outside]). It scans nothing, and changes nothing
 // but that it records what a snapshot changed, where it had to find that out. What it gives out is complete: skipped paths that have a content of
 // their own are filled in ([Reader.Fill]).
 package lookup
@@ -31,23 +31,11 @@ type Reader struct {
 	Objects *objects.Objects                                               // where skipped paths are read, and whether git has an id
 
 	// Outside opens what git has beside the store, for one request.
-	Outside func(ctx context.Context) (Outside, error)
+	Outside func(ctx context.Context) (*Outside, error)
 
 	Differ Differ // compares snapshots
 	// Select reads paths as a person types them.
 	Select func(ctx context.Context, paths []string) (Selection, error)
-}
-
-// Outside is what git has and the store has no record of.
-type Outside interface {
-	// Find returns the snapshot that git has under an id, nil if it has none.
-	Find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
-	// All returns everything; told asks the session ledgers what they
-	// say about it. What is no checkpoint after all is told to skipped, which may be
-	// nil.
-	All(ctx context.Context, told bool, skipped func(records.Note)) ([]*records.Snapshot, error)
-	// Lost returns the snapshots of ours of which the record is lost, newest first.
-	Lost(ctx context.Context) ([]*records.Snapshot, error)
 }
 
 // Find returns the snapshot with exactly this id, also with one that it had before
@@ -85,7 +73,7 @@ func (r *Reader) Fill(ctx context.Context, list ...*records.Snapshot) error {
 type Finder struct {
 	r       *Reader
 	aliases map[oid.ID]oid.ID // nil until one is needed
-	outside Outside           // nil until something of git's is asked for
+	outside *Outside          // nil until something of git's is asked for
 }
 
 // Finder begins a request.
@@ -139,5 +127,5 @@ func (f *Finder) inGit(ctx context.Context, id oid.ID) (s *records.Snapshot, err
 			return nil, err
 		}
 	}
-	return f.outside.Find(ctx, id)
+	return f.outside.find(ctx, id)
 }

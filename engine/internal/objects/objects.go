@@ -258,7 +258,7 @@ type Reading struct {
 // It remembers what it has read: one operation meets the same directories more
 // than once.
 func (o *Objects) Trees(ctx context.Context, how Reading) tree.Loader {
-	seen, empty := map[oid.ID][]byte{}, o.EmptyTree()
+	seen, empty := map[oid.ID][]byte{}, o.emptyTree()
 	return func(id oid.ID) ([]byte, error) {
 		if id == empty {
 			return nil, nil
@@ -304,6 +304,6 @@ func (o *Objects) ReadIn(v *cas.View, id oid.ID) (kind oid.Kind, payload []byte,
 	return kind, payload, StoreError(err)
 }
 
-// EmptyTree returns the id of a tree that holds nothing. Neither the store nor
+// emptyTree returns the id of a tree that holds nothing. Neither the store nor
 // git need have it.
-func (o *Objects) EmptyTree() oid.ID { return o.Algorithm.Sum(oid.Tree, nil) }
+func (o *Objects) emptyTree() oid.ID { return o.Algorithm.Sum(oid.Tree, nil) }

@@ -158,12 +158,12 @@ func TestWhatGitCouldNotGiveIsNotSaidToBeThere(t *testing.T) {
 		t.Error("it gets no second chance")
 	}
 	none := k.Algorithm.Sum(oid.Blob, []byte("nowhere"))
-	for _, err := range []error{k.ReadBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
+	for _, err := range []error{k.readBack(ctx, none), k.Write(ctx, &bytes.Buffer{}, none)} {
 		if !errors.Is(err, records.ErrDamaged) {
 			t.Errorf("of what is nowhere: %v", err)
 		}
 	}
-	if err := k.ReadBack(ctx, id); err != nil {
+	if err := k.readBack(ctx, id); err != nil {
 		t.Error(err)
 	}
 	if _, err := k.Payload(ctx, oid.Tree, id); !errors.Is(err, records.ErrDamaged) {

@@ -104,10 +104,10 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 	return from.Kind, from.Size, from.Data.Close()
 }
 
-// ReadAllBack is [Objects.ReadBack] for many objects, of which the small ones are
+// readAllBack is [Objects.readBack] for many objects, of which the small ones are
 // read some at a time. It returns what is wrong with each; once the context has
 // ended, what it did not come to is said to be fine.
-func (o *Objects) ReadAllBack(ctx context.Context, ids []oid.ID) []error {
+func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 	bad := make([]error, len(ids))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -142,14 +142,14 @@ func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
 	}
 	for i, id := range ids {
 		if !read[i] && ctx.Err() == nil {
-			bad[i] = o.ReadBack(ctx, id)
+			bad[i] = o.readBack(ctx, id)
 		}
 	}
 }
 
-// ReadBack reads an object to its end and compares it with its id. It reads from
+// readBack reads an object to its end and compares it with its id. It reads from
 // where a restore reads: the store, or git if the store has it not.
-func (o *Objects) ReadBack(ctx context.Context, id oid.ID) error {
+func (o *Objects) readBack(ctx context.Context, id oid.ID) error {
 	s, err := o.Store(ctx)
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ const (
 	pathBytesMax = 128 << 20 // of all paths together
 )
 
-// A Bound counts the paths that are listed at once, and ends the list where they are
+// A listBound counts the paths that are listed at once, and ends the list where they are
 // too many.
-type Bound struct{ paths, bytes int }
+type listBound struct{ paths, bytes int }
 
-// Count counts one more path, or is [tree.ErrLarge].
-func (b *Bound) Count(path string) error {
+// count counts one more path, or is [tree.ErrLarge].
+func (b *listBound) count(path string) error {
 	b.paths++
 	b.bytes += len(path)
 	if b.paths > pathsMax || b.bytes > pathBytesMax {

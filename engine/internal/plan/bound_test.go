@@ -9,22 +9,22 @@ import (
 )
 
 func TestAListHasRoomForTheLargestRepositoriesAndNoMore(t *testing.T) {
-	var r Bound
+	var r listBound
 	for range 1_200_000 { // a million files and their directories
-		if err := r.Count(strings.Repeat("x", 100)); err != nil {
+		if err := r.count(strings.Repeat("x", 100)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := 0; ; n++ {
-		if err := r.Count("x"); errors.Is(err, tree.ErrLarge) {
+		if err := r.count("x"); errors.Is(err, tree.ErrLarge) {
 			break
 		}
 		if n == pathsMax {
 			t.Fatal("any number is taken")
 		}
 	}
-	long := Bound{}
-	for n := 0; long.Count(strings.Repeat("x", 1<<20)) == nil; n++ {
+	long := listBound{}
+	for n := 0; long.count(strings.Repeat("x", 1<<20)) == nil; n++ {
 		if n == 1<<20 {
 			t.Fatal("paths of any length are taken")
 		}

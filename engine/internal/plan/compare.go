@@ -40,7 +40,7 @@ type comparison struct {
 	b        tree.State // of to, or of the present
 	sel      *Selection
 
-	bound   Bound
+	bound   listBound
 	changes []Change
 	hidden  []string
 }
@@ -77,7 +77,7 @@ func (c *comparison) add(view gitView, change tree.Change) error {
 	case gone && c.to.leftOut(change.Path), fresh && c.from.leftOut(change.Path):
 	default:
 		c.changes = append(c.changes, changeOf(change))
-		return c.bound.Count(change.Path)
+		return c.bound.count(change.Path)
 	}
 	return nil
 }

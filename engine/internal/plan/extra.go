@@ -27,7 +27,7 @@ func (p *planner) extra() map[string]string {
 func (p *planner) stay(extra map[string]string) error {
 	for _, path := range slices.Sorted(maps.Keys(extra)) {
 		p.plan.Kept = append(p.plan.Kept, Note{Path: path, Reason: keptUnrecorded + extra[path]})
-		if err := p.bound.Count(path); err != nil {
+		if err := p.bound.count(path); err != nil {
 			return err
 		}
 	}

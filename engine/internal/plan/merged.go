@@ -15,7 +15,7 @@ import (
 func (o Objects) Changed(from, to *Target, sel *Selection, take func(c tree.Change, unknown string) error) error {
 	view := viewOf(from, to)
 	before, after := newCoverage(from, o), newCoverage(to, o)
-	var bound Bound
+	var bound listBound
 	for c, err := range tree.Diff(from.State, to.State, o.Algorithm, o.Tree) {
 		if err != nil {
 			return err
@@ -24,7 +24,7 @@ func (o Objects) Changed(from, to *Target, sel *Selection, take func(c tree.Chan
 		if !known || view.unknown(c) || !sel.Match(c.Path) {
 			continue
 		}
-		if err := bound.Count(c.Path); err != nil {
+		if err := bound.count(c.Path); err != nil {
 			return err
 		}
 		unknown, err := lacks(before, after, c)

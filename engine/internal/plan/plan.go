@@ -65,7 +65,7 @@ type planner struct {
 	aim      Aim
 	cover    *coverage
 	plan     Plan
-	bound    Bound
+	bound    listBound
 	met      map[string]bool // paths that differ, where something is taken back
 	stepped  map[string]bool // those that have a step, where something is taken back
 	lastKept string          // the last kept path: what lies below it stays unmentioned
@@ -254,7 +254,7 @@ func (p *planner) remove(c tree.Change) error {
 			return nil // of a repository inside the worktree git says nothing
 		}
 		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: reason})
-		return p.bound.Count(c.Path)
+		return p.bound.count(c.Path)
 	}
 	return p.step(c)
 }
@@ -293,5 +293,5 @@ func (p *planner) step(c tree.Change) error {
 	}
 	p.plan.Steps = append(p.plan.Steps, s)
 	p.plan.Changes = append(p.plan.Changes, changeOf(c))
-	return p.bound.Count(c.Path)
+	return p.bound.count(c.Path)
 }

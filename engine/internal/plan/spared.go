@@ -66,7 +66,7 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 	}
 	p.lastKept = c.Path
 	p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: why})
-	return true, p.bound.Count(c.Path)
+	return true, p.bound.count(c.Path)
 }
 
 // holdsIgnored reports whether a directory that the scan left out, because it is

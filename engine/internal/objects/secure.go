@@ -1,13 +1,4 @@
-// Package secure makes sure that what a restore replaces can be brought back.
-//
-// A restore overwrites and deletes files that the snapshot before it has. That
-// snapshot did not store again what the store or git had already, and did not
-// read it either: it may be damaged. So a restore reads back all that it will
-// replace before it touches the first file. If an object is damaged, the file is
-// still on disk, and is stored anew. If that cannot be done the file stays.
-//
-// It changes no file of the worktree, and does not know why one is replaced.
-package secure
+package objects
 
 import (
 	"bytes"
@@ -20,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -28,10 +18,16 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Keeper secures what one worktree has.
+// A Keeper makes sure that what a restore of one worktree replaces can be brought back.
+//
+// A restore overwrites and deletes files that the snapshot before it has. That
+// snapshot did not store again what the store or git had already, and did not
+// read it either: it may be damaged. So a restore reads back all that it will
+// replace before it touches the first file. If an object is damaged, the file is
+// still on disk, and is stored anew. If that cannot be done the file stays.
 type Keeper struct {
 	Root    string // of the worktree
-	Objects *objects.Objects
+	Objects *Objects
 }
 
 // A Secured says what came of it.
@@ -56,7 +52,7 @@ func (k *Keeper) Steps(ctx context.Context, steps []apply.Step) (*Secured, error
 		}
 		at[s.Have.ID] = append(at[s.Have.ID], s)
 	}
-	damaged := k.Objects.ReadAllBack(ctx, ids)
+	damaged := k.Objects.readAllBack(ctx, ids)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -83,9 +79,9 @@ func (k *Keeper) Steps(ctx context.Context, steps []apply.Step) (*Secured, error
 // Trees is [Keeper.Steps] for the directories that a capture has encoded, which
 // are in memory still. What else a restore goes through was read to plan it.
 func (k *Keeper) Trees(ctx context.Context, payloads map[oid.ID][]byte) error {
-	delete(payloads, k.Objects.EmptyTree())
+	delete(payloads, k.Objects.emptyTree())
 	ids := slices.Collect(maps.Keys(payloads))
-	for i, damage := range k.Objects.ReadAllBack(ctx, ids) {
+	for i, damage := range k.Objects.readAllBack(ctx, ids) {
 		if damage == nil {
 			continue
 		}
@@ -120,7 +116,7 @@ func (k *Keeper) renewFrom(ctx context.Context, id oid.ID, s *apply.Step) error 
 	if got != id {
 		return apply.ErrChanged
 	}
-	return k.Objects.ReadBack(ctx, id)
+	return k.Objects.readBack(ctx, id)
 }
 
 // anew stores an object of which the store may have a damaged copy.
@@ -133,7 +129,7 @@ func (k *Keeper) anew(ctx context.Context, kind oid.Kind, r io.Reader, size int6
 		return oid.ID{}, err
 	}
 	id, err := s.Renew(ctx, kind, r, size)
-	return id, objects.StoreError(err)
+	return id, StoreError(err)
 }
 
 // onDisk opens the file, or the target of the link, that a step has seen.

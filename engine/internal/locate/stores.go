@@ -1,4 +1,4 @@
-package shelf
+package locate
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const (
 	Passed  = "passed"  // it is a repository now, whose store has all of this one
 )
 
-// A Store is one store of the shelf.
+// A Store is one store of the
 type Store struct {
 	ID        string // the name of its folder
 	Folder    string
@@ -41,11 +41,11 @@ type Store struct {
 	Last      time.Time // of the newest snapshot; zero: there is none
 	Err       error     // why the store cannot be read; nil: it can
 
-	on *Shelf
+	on *Stores
 }
 
-// Stores lists the stores, by the names of their folders.
-func (s *Shelf) Stores(ctx context.Context) ([]Store, error) {
+// List lists the stores, by the names of their folders.
+func (s *Stores) List(ctx context.Context) ([]Store, error) {
 	s.sweep()
 	var list []Store
 	for _, folder := range s.folders() {
@@ -59,7 +59,7 @@ func (s *Shelf) Stores(ctx context.Context) ([]Store, error) {
 
 // look reads what there is to know of a store. The store's own record of its
 // directory counts, and the note where there is none.
-func (s *Shelf) look(ctx context.Context, folder string) Store {
+func (s *Stores) look(ctx context.Context, folder string) Store {
 	out := Store{ID: filepath.Base(folder), Folder: folder, State: Unknown, on: s}
 	entries, err := os.ReadDir(folder)
 	out.Err = err
@@ -76,7 +76,7 @@ func (s *Shelf) look(ctx context.Context, folder string) Store {
 	if !noted {
 		out.Directory, birth = string(w.Root), w.Birth
 	}
-	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && s.has(ctx, n.Heir, ids) {
+	if out.State = stateOf(out.Directory, birth, n.Inode); out.State == Stands && s.has(ctx, n.Successor, ids) {
 		out.State = Passed
 	}
 	return out
@@ -84,9 +84,9 @@ func (s *Shelf) look(ctx context.Context, folder string) Store {
 
 // has reports whether the store that took these snapshots over is there, and has
 // them. Somebody may have deleted the repository, or its store, since.
-func (s *Shelf) has(ctx context.Context, heir Heir, ids []oid.ID) bool {
-	path := filepath.Join(string(heir.Folder), StoreFile)
-	if heir.ID == "" || s.own(string(heir.Folder), path, path+".lock") != nil {
+func (s *Stores) has(ctx context.Context, by Successor, ids []oid.ID) bool {
+	path := filepath.Join(string(by.Folder), StoreFile)
+	if by.ID == "" || s.own(string(by.Folder), path, path+".lock") != nil {
 		return false
 	}
 	db, err := cas.Open(ctx, path, nil)
@@ -94,7 +94,7 @@ func (s *Shelf) has(ctx context.Context, heir Heir, ids []oid.ID) bool {
 		return false
 	}
 	defer db.Close()
-	all := NameOf(db) == heir.ID
+	all := NameOf(db) == by.ID
 	err = db.View(ctx, func(v *cas.View) error {
 		in := records.In(v, &records.Owner{Key: "."})
 		for _, id := range ids {
@@ -203,7 +203,7 @@ func (st *Store) Remove(force bool) error {
 }
 
 // sweep removes what a removal left that was interrupted.
-func (s *Shelf) sweep() {
+func (s *Stores) sweep() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return

@@ -1,14 +1,9 @@
-// Package twin has what it takes to write a snapshot into a second directory: the
-// steps, and the index by which git takes that directory for a checkout of a commit.
-//
-// It knows no store and no repository, and writes nothing itself.
-package twin
+package plan
 
 import (
 	"errors"
 	"sync"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -16,8 +11,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Twin is a snapshot on its way into a second directory.
-type Twin struct {
+// A Checkout is what it takes to write a snapshot into a second directory: the steps,
+// and the index by which git takes that directory for a checkout of a commit.
+type Checkout struct {
 	alg   oid.Algorithm
 	trees tree.Loader
 	Steps []apply.Step // what makes the directory, directories before what lies in them
@@ -30,15 +26,15 @@ type Twin struct {
 	made map[string]gitindex.Stat // the files that were made
 }
 
-// New reads what a state holds.
-func New(s tree.State, alg oid.Algorithm, trees tree.Loader) (*Twin, error) {
-	t := &Twin{alg: alg, trees: trees, git: map[string]tree.Entry{}, absent: map[string]bool{}, made: map[string]gitindex.Stat{}}
-	var bound plan.Bound
+// NewCheckout reads what a state holds.
+func NewCheckout(s tree.State, alg oid.Algorithm, trees tree.Loader) (*Checkout, error) {
+	t := &Checkout{alg: alg, trees: trees, git: map[string]tree.Entry{}, absent: map[string]bool{}, made: map[string]gitindex.Stat{}}
+	var bound listBound
 	for c, err := range tree.Walk(s, alg, trees) {
 		if err != nil {
 			return nil, err
 		}
-		if err := bound.Count(c.Path); err != nil {
+		if err := bound.count(c.Path); err != nil {
 			return nil, err
 		}
 		git := c.To.Git
@@ -58,7 +54,7 @@ func New(s tree.State, alg oid.Algorithm, trees tree.Loader) (*Twin, error) {
 }
 
 // Made takes the stat data of a file or link that was made.
-func (t *Twin) Made(path string, st dirfd.Stat) {
+func (t *Checkout) Made(path string, st dirfd.Stat) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.made[path] = gitindex.NewStat(gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}, st.Dev)
@@ -67,7 +63,7 @@ func (t *Twin) Made(path string, st dirfd.Stat) {
 // Index makes the index that a checkout of the commit with this tree has: what
 // differs from it in the snapshot is seen as changed, or as untracked. What git
 // is to take for unchanged has the stat data of the file that was made.
-func (t *Twin) Index(head oid.ID) ([]byte, error) {
+func (t *Checkout) Index(head oid.ID) ([]byte, error) {
 	var lines []gitindex.Line
 	for c, err := range tree.Walk(tree.State{Tree: head, Umask: 0}, t.alg, t.trees) {
 		if err != nil {
@@ -88,7 +84,7 @@ func (t *Twin) Index(head oid.ID) ([]byte, error) {
 
 // Done counts the files and links that were made, but for those of which a note
 // says that they were not.
-func (t *Twin) Done(failed []apply.Note) (n int) {
+func (t *Checkout) Done(failed []apply.Note) (n int) {
 	not := map[string]bool{}
 	for _, note := range failed {
 		not[note.Path] = !errors.Is(note.Err, apply.ErrPrivilege) // else it was made, but for two bits

@@ -1,4 +1,4 @@
-package purge
+package retention
 
 import (
 	"errors"
@@ -12,25 +12,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A forest is trees by id.
-type forest map[oid.ID][]byte
-
-func (f forest) plant(p []byte) (oid.ID, error) {
+func (f forest) keep(p []byte) (oid.ID, error) {
 	id := oid.BLAKE3.Sum(oid.Tree, p)
 	f[id] = p
 	return id, nil
-}
-
-func (f forest) tree(entries ...tree.Entry) oid.ID {
-	id, _ := f.plant(tree.Encode(entries, oid.BLAKE3))
-	return id
-}
-
-func (f forest) load(id oid.ID) ([]byte, error) {
-	if p, ok := f[id]; ok {
-		return p, nil
-	}
-	return nil, errors.New("it is not here")
 }
 
 // paths are selected paths.
@@ -41,8 +26,6 @@ func (p paths) Match(path string) bool { return slices.Contains(p, path) }
 func (p paths) Below(dir string) bool {
 	return dir == "" || slices.ContainsFunc(p, func(path string) bool { return strings.HasPrefix(path, dir+"/") })
 }
-
-func blob(text string) oid.ID { return oid.BLAKE3.Sum(oid.Blob, []byte(text)) }
 
 func file(name, text string) tree.Entry {
 	return tree.Entry{Name: name, Mode: tree.GitFile, ID: blob(text)}
@@ -56,19 +39,19 @@ func TestACutLeavesTheRestAndNamesWhatWent(t *testing.T) {
 	f := forest{}
 	s := &records.Snapshot{
 		ID:      blob("commit"),
-		Tree:    f.tree(dir("a", f.tree(file("secret", "one"))), dir("b", f.tree(file("kept", "two"), file("secret", "three")))),
-		Overlay: f.tree(dir("a", f.tree(file("secret", "raw")))),
+		Tree:    f.plant(dir("a", f.plant(file("secret", "one"))), dir("b", f.plant(file("kept", "two"), file("secret", "three")))),
+		Overlay: f.plant(dir("a", f.plant(file("secret", "raw")))),
 		Skipped: []records.Note{{Path: "x", Reason: "a socket"}},
 	}
-	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"a/secret", "b/secret"}, Trees: f.load, Put: f.plant, Contents: map[oid.ID]bool{}}
+	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"a/secret", "b/secret"}, Trees: f.load, Put: f.keep, Contents: map[oid.ID]bool{}}
 	c, err := e.Cut(s)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	if want := f.tree(dir("b", f.tree(file("kept", "two")))); c.Tree != want { // git has no empty directory
+	if want := f.plant(dir("b", f.plant(file("kept", "two")))); c.Tree != want { // git has no empty directory
 		t.Errorf("the tree is %x", f[c.Tree])
 	}
-	if want := f.tree(dir("a", oid.BLAKE3.Sum(oid.Tree, nil))); c.Overlay != want { // the overlay has
+	if want := f.plant(dir("a", oid.BLAKE3.Sum(oid.Tree, nil))); c.Overlay != want { // the overlay has
 		t.Errorf("the overlay is %x", f[c.Overlay])
 	}
 	if !slices.Equal(c.Paths, []string{"a/secret", "b/secret"}) {
@@ -78,15 +61,15 @@ func TestACutLeavesTheRestAndNamesWhatWent(t *testing.T) {
 		t.Errorf("contents: %v", e.Contents)
 	}
 	n := c.Apply(s)
-	if len(n.Skipped) != 3 || n.Skipped[1] != (records.Note{Path: "a/secret", Reason: Reason}) || len(s.Skipped) != 1 {
+	if len(n.Skipped) != 3 || n.Skipped[1] != (records.Note{Path: "a/secret", Reason: Purged}) || len(s.Skipped) != 1 {
 		t.Errorf("skipped: %v, before %v", n.Skipped, s.Skipped)
 	}
 }
 
 func TestWhatHasNoneOfThePathsIsNotCut(t *testing.T) {
 	f := forest{}
-	s := &records.Snapshot{Tree: f.tree(file("kept", "two"), dir("sub", blob("a tree that nobody may ask for")))}
-	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"other/secret"}, Trees: f.load, Put: f.plant}
+	s := &records.Snapshot{Tree: f.plant(file("kept", "two"), dir("sub", blob("a tree that nobody may ask for")))}
+	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"other/secret"}, Trees: f.load, Put: f.keep}
 	if c, err := e.Cut(s); c != nil || err != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -94,8 +77,8 @@ func TestWhatHasNoneOfThePathsIsNotCut(t *testing.T) {
 
 func TestADamagedTreeIsNamedAndNotCut(t *testing.T) {
 	f := forest{}
-	damaged, _ := f.plant([]byte("no tree"))
-	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"secret"}, Trees: f.load, Put: f.plant, Contents: map[oid.ID]bool{}}
+	damaged, _ := f.keep([]byte("no tree"))
+	e := &Editor{Algorithm: oid.BLAKE3, Selection: paths{"secret"}, Trees: f.load, Put: f.keep, Contents: map[oid.ID]bool{}}
 	if c, err := e.Cut(&records.Snapshot{Tree: damaged}); c != nil || !errors.Is(err, records.ErrDamaged) {
 		t.Errorf("%+v, %v", c, err)
 	}

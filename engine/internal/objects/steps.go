@@ -1,6 +1,4 @@
-// Package journal is the form in which the plan of an operation is kept, so that it can
-// be finished, or taken back, by whoever comes after a crash.
-package journal
+package objects
 
 import (
 	"encoding/json"
@@ -17,23 +15,23 @@ var ErrUnfinished = errors.New("stopped half-way")
 
 // A kept plan has a version, because it may be read by another build than the one
 // that wrote it.
-type kept struct {
+type keptPlan struct {
 	Version int          `json:"version"`
 	Steps   []apply.Step `json:"steps"`
 }
 
-const version = 1
+const planVersion = 1
 
 // stepBytes is about what a step takes.
 const stepBytes = 256
 
-// Encode encodes the steps of a plan one by one: of a million all at once the package
+// EncodeSteps encodes the steps of a plan one by one: of a million all at once the package
 // json would hold the text three times.
-func Encode(steps []apply.Step) ([]byte, error) {
+func EncodeSteps(steps []apply.Step) ([]byte, error) {
 	if len(steps) == 0 {
-		return json.Marshal(kept{Version: version, Steps: steps})
+		return json.Marshal(keptPlan{Version: planVersion, Steps: steps})
 	}
-	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, version)
+	out := fmt.Appendf(make([]byte, 0, stepBytes*len(steps)+64), `{"version":%d,"steps":[`, planVersion)
 	for i := range steps {
 		text, err := json.Marshal(&steps[i])
 		if err != nil {
@@ -47,13 +45,13 @@ func Encode(steps []apply.Step) ([]byte, error) {
 	return append(out, "]}"...), nil
 }
 
-// Decode reads what [Encode] gives.
-func Decode(data []byte) ([]apply.Step, error) {
-	var j kept
+// DecodeSteps reads what [EncodeSteps] gives.
+func DecodeSteps(data []byte) ([]apply.Step, error) {
+	var j keptPlan
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, fmt.Errorf("%w: the journal: %w", records.ErrDamaged, err)
 	}
-	if j.Version != version {
+	if j.Version != planVersion {
 		return nil, fmt.Errorf("%w: a journal of version %d", cas.ErrNewerFormat, j.Version)
 	}
 	return j.Steps, nil

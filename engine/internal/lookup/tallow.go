@@ -1,4 +1,4 @@
-package outside
+package lookup
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // sessionFile returns the function that finds the file of a session among those of
 // every agent's directory that is known. They are looked at when it is first asked.
-func (r *Reader) sessionFile(ctx context.Context) func(id string) string {
+func (r *Outside) sessionFile(ctx context.Context) func(id string) string {
 	var files map[string]string
 	return func(id string) string {
 		if files == nil {
@@ -28,7 +28,7 @@ func (r *Reader) sessionFile(ctx context.Context) func(id string) string {
 }
 
 // tallowHomes are the directories that tallow keeps its sessions under.
-func (r *Reader) tallowHomes() (dirs []string) {
+func (r *Outside) tallowHomes() (dirs []string) {
 	add := func(dir string) {
 		if filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)

@@ -1,10 +1,4 @@
-// Package inherit passes on the history that a directory had without git to the store
-// of the repository that was made in it: it writes snapshots anew, under another hash.
-//
-// All that such a snapshot has goes into the overlay, over an empty git tree: what
-// was recorded without git was never meant for git's objects, and does not get there
-// now. It says the same of every path as before.
-package inherit
+package locate
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package outside
+package lookup
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // snapshot makes a record of a checkpoint.
-func (r *Reader) snapshot(c foreign.Checkpoint) *records.Snapshot {
+func (r *Outside) snapshot(c foreign.Checkpoint) *records.Snapshot {
 	g := &records.Gaps{GitOnly: true, FreshIndex: c.Gaps.FreshIndex, Incomplete: c.Gaps.Incomplete, Names: c.Gaps.Names}
 	for _, p := range c.Gaps.Paths {
 		g.Paths = append(g.Paths, records.Path(p))
@@ -39,7 +39,7 @@ func mergeRefs(s, t *records.Snapshot) {
 }
 
 // Kept makes a record of a snapshot that the store ref keeps.
-func (r *Reader) Kept(ctx context.Context, s gitbridge.StoreSnapshot) *records.Snapshot {
+func (r *Outside) Kept(ctx context.Context, s gitbridge.StoreSnapshot) *records.Snapshot {
 	if s.Native {
 		return r.rebuild(ctx, s.ID, gitbridge.Commit{Tree: s.Tree, Overlay: s.Overlay, Time: s.Time, From: s.From})
 	}
@@ -52,7 +52,7 @@ func (r *Reader) Kept(ctx context.Context, s gitbridge.StoreSnapshot) *records.S
 }
 
 // rebuild makes a record from the commit alone. The overlay may be gone.
-func (r *Reader) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *records.Snapshot {
+func (r *Outside) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *records.Snapshot {
 	s := &records.Snapshot{
 		ID: id, Tree: c.Tree, Overlay: c.Overlay, Umask: r.Umask, Time: c.Time, Rules: r.Rules,
 		Source: &records.Source{Kind: records.OwnKind, Ref: gitbridge.StoreRef, Commit: id},
@@ -76,7 +76,7 @@ func (r *Reader) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *re
 }
 
 // Origin is what the commit of a snapshot says of where it was imported from, ""
-// if it was not: what [Reader.Kept] reads.
+// if it was not: what [Outside.Kept] reads.
 func Origin(s *records.Snapshot) string {
 	if !s.Foreign() {
 		return ""

@@ -1,26 +1,18 @@
-// Package purge cuts paths out of snapshots: it makes the trees that are left
-// and says what went, with the contents that were there.
-//
-// A git tree that has nothing left goes from the tree above it, as git would
-// have it; a tree of the overlay stays, as an empty directory. The package
-// changes nothing: it reads trees through a loader, and hands new ones to its
-// user. What still has the contents is not its matter.
-package purge
+package retention
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/reach"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// Reason is why a snapshot does not have a path that was purged, so that no
+// Purged is why a snapshot does not have a path that was purged, so that no
 // restore deletes it from the worktree.
-const Reason = "its content was purged"
+const Purged = "its content was purged"
 
 // A Selection says which paths go.
 type Selection interface {
@@ -37,7 +29,7 @@ type Editor struct {
 	Put       func(tree []byte) (oid.ID, error) // keeps a new tree, or merely names it
 	Contents  map[oid.ID]bool                   // the contents of what went are added to it
 
-	memo map[visited]edited
+	memo map[treeAt]edited
 }
 
 // A Cut is what is left of a snapshot, and what went.
@@ -46,8 +38,8 @@ type Cut struct {
 	Paths         []string // sorted; of a directory only its own path
 }
 
-// visited is a tree at a place: what goes depends on both.
-type visited struct {
+// treeAt is a tree at a place: what goes depends on both.
+type treeAt struct {
 	id      oid.ID
 	at      string
 	overlay bool
@@ -61,11 +53,11 @@ type edited struct {
 
 // Cut cuts the paths out of a snapshot; nil if it has none of them.
 func (e *Editor) Cut(s *records.Snapshot) (*Cut, error) {
-	git, err := e.tree(visited{id: s.Tree})
+	git, err := e.tree(treeAt{id: s.Tree})
 	if err != nil {
 		return nil, err
 	}
-	overlay, err := e.tree(visited{id: s.Overlay, overlay: true})
+	overlay, err := e.tree(treeAt{id: s.Overlay, overlay: true})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +80,7 @@ func (c *Cut) Apply(s *records.Snapshot) *records.Snapshot {
 	n.Tree, n.Overlay = c.Tree, c.Overlay
 	n.Skipped = slices.Clone(s.Skipped)
 	for _, path := range c.Paths {
-		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: Reason})
+		n.Skipped = append(n.Skipped, records.Note{Path: records.Path(path), Reason: Purged})
 	}
 	return &n
 }
@@ -102,7 +94,7 @@ func (e *Editor) empty() oid.ID { return e.Algorithm.Sum(oid.Tree, nil) }
 const directoriesMax = 1 << 21
 
 // tree makes a tree without the paths.
-func (e *Editor) tree(v visited) (edited, error) {
+func (e *Editor) tree(v treeAt) (edited, error) {
 	if v.id.IsZero() || v.id == e.empty() || !e.Selection.Below(v.at) {
 		return edited{id: v.id}, nil
 	}
@@ -138,14 +130,14 @@ func (e *Editor) tree(v visited) (edited, error) {
 		out.id, err = e.Put(tree.Encode(left, e.Algorithm))
 	}
 	if e.memo == nil {
-		e.memo = map[visited]edited{}
+		e.memo = map[treeAt]edited{}
 	}
 	e.memo[v] = out
 	return out, err
 }
 
 // entry cuts one entry: it may get another id, or not be kept.
-func (e *Editor) entry(v visited, entry *tree.Entry) (keep bool, paths []string, err error) {
+func (e *Editor) entry(v treeAt, entry *tree.Entry) (keep bool, paths []string, err error) {
 	at := entry.Name
 	if v.at != "" {
 		at = v.at + "/" + entry.Name
@@ -156,7 +148,7 @@ func (e *Editor) entry(v visited, entry *tree.Entry) (keep bool, paths []string,
 	if !entry.Mode.IsDir() || entry.Mode.Type() == tree.Nested && !v.overlay {
 		return true, nil, nil
 	}
-	below, err := e.tree(visited{id: entry.ID, at: at, overlay: v.overlay})
+	below, err := e.tree(treeAt{id: entry.ID, at: at, overlay: v.overlay})
 	if err != nil || len(below.paths) == 0 {
 		return true, nil, err
 	}
@@ -167,8 +159,8 @@ func (e *Editor) entry(v visited, entry *tree.Entry) (keep bool, paths []string,
 // collect notes the contents of what goes.
 func (e *Editor) collect(entry tree.Entry, overlay bool) error {
 	var failed error
-	walk := &reach.Walk{Algorithm: e.Algorithm, Load: e.Trees}
-	for o, err := range walk.Entry(entry, overlay) {
+	walk := &Walk{Algorithm: e.Algorithm, Load: e.Trees}
+	for o, err := range walk.below(entry, overlay) {
 		if o.Kind == oid.Blob && !o.ID.IsZero() {
 			e.Contents[o.ID] = true
 		}

@@ -1,4 +1,4 @@
-package outside
+package lookup
 
 import (
 	"encoding/binary"

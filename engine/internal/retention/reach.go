@@ -1,10 +1,4 @@
-// Package reach finds what snapshots need: commits, trees and contents, the rules
-// that were in force, and what was left out.
-//
-// It reads trees through a loader that it is given. What that cannot give is
-// part of what it yields; whether an object is there is for the caller to see.
-// It knows neither the store nor git.
-package reach
+package retention
 
 import (
 	"context"
@@ -65,7 +59,7 @@ func (w *Walk) Beyond(ctx context.Context, these, others []*records.Snapshot, he
 		}
 	}
 	if !head.IsZero() {
-		for range w.Entry(tree.Entry{Mode: tree.Dir, ID: head}, false) {
+		for range w.below(tree.Entry{Mode: tree.Dir, ID: head}, false) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -114,8 +108,8 @@ func (w *Walk) Overlay(id oid.ID) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { w.tree("", id, true, yield) }
 }
 
-// Entry yields what one entry of a tree needs, as [Walk.Snapshot] does.
-func (w *Walk) Entry(e tree.Entry, overlay bool) iter.Seq2[Object, error] {
+// below yields what one entry of a tree needs, as [Walk.Snapshot] does.
+func (w *Walk) below(e tree.Entry, overlay bool) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { w.entry("", e, overlay, yield) }
 }
 

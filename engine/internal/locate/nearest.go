@@ -1,4 +1,4 @@
-package shelf
+package locate
 
 import "path/filepath"
 
@@ -9,11 +9,11 @@ type Home struct {
 	From   string // where the directory was when its store was last written; "": here
 }
 
-// Nearest chooses, among dir and the directories above it, the nearest that has a
+// nearest chooses, among dir and the directories above it, the nearest that has a
 // store; base, which is one of them, if none has. The store of a directory that was
 // renamed is given the folder of its new name. A folder in which anything is
 // somebody else's is an [ErrForeign].
-func (s *Shelf) Nearest(dir, base string) (Home, error) {
+func (s *Stores) nearest(dir, base string) (Home, error) {
 	home := Home{Root: base, Folder: s.folder(base)}
 	elsewhere := s.finder()
 	for at := dir; ; at = filepath.Dir(at) {

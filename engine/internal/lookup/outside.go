@@ -1,11 +1,4 @@
-// Package outside reads what git has and the store has no record of: snapshots of
-// ours of which the record is lost, and the checkpoints of other systems.
-//
-// It makes records of them, as far as their commits tell: [records.Gaps] say what
-// they could not have contained, and the rules and the umask are those of today. It
-// writes nothing, neither records nor git, and does not say which snapshot a name
-// means.
-package outside
+package lookup
 
 import (
 	"context"
@@ -19,8 +12,12 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Source is where to look, and what to go by.
-type Source struct {
+// An Outside reads what git has and the store has no record of: snapshots of ours of
+// which the record is lost, and the checkpoints of other systems. It makes records of
+// them, as far as their commits tell: [records.Gaps] say what they could not have
+// contained, and the rules and the umask are those of today. It is opened for one
+// request, and lists the checkpoints for single ids only once.
+type Outside struct {
 	Repo  *gitbridge.Repo
 	View  func(ctx context.Context, f func(*records.View) error) error // of the store
 	Rules records.Rules                                                // in force today
@@ -35,19 +32,14 @@ type Source struct {
 
 	Getenv func(string) string
 	Home   string
-}
 
-// A Reader reads what git has beside the store. It is made for one request, and
-// lists the checkpoints for single ids only once.
-type Reader struct {
-	Source
 	alg    oid.Algorithm
-	single map[oid.ID]*records.Snapshot // the checkpoints, for Find; nil until they were looked for
+	single map[oid.ID]*records.Snapshot // the checkpoints, for find; nil until they were looked for
 }
 
 // Open prepares to read.
-func Open(ctx context.Context, from Source) (*Reader, error) {
-	r := &Reader{Source: from, alg: from.Repo.Layout().Algorithm}
+func (r *Outside) Open(ctx context.Context) (*Outside, error) {
+	r.alg = r.Repo.Layout().Algorithm
 	return r, r.View(ctx, func(v *records.View) error {
 		w, ok, err := v.Worktree()
 		if ok {
@@ -57,8 +49,8 @@ func Open(ctx context.Context, from Source) (*Reader, error) {
 	})
 }
 
-// Find returns the snapshot that git has under an id, nil if it has none.
-func (r *Reader) Find(ctx context.Context, id oid.ID) (s *records.Snapshot, err error) {
+// find returns the snapshot that git has under an id, nil if it has none.
+func (r *Outside) find(ctx context.Context, id oid.ID) (s *records.Snapshot, err error) {
 	if kind, payload, err := r.Repo.Read(id); err == nil && kind == oid.Commit {
 		if c, err := gitbridge.DecodeSnapshot(payload, r.alg); err == nil {
 			return r.rebuild(ctx, id, c), nil
@@ -80,10 +72,10 @@ func (r *Reader) Find(ctx context.Context, id oid.ID) (s *records.Snapshot, err 
 	return r.single[id], nil
 }
 
-// All returns everything. Told asks the session ledgers what they say
+// all returns everything. Told asks the session ledgers what they say
 // about it. Refs that are no checkpoints after all are told to skipped, which may
 // be nil.
-func (r *Reader) All(ctx context.Context, told bool, skipped func(records.Note)) ([]*records.Snapshot, error) {
+func (r *Outside) all(ctx context.Context, told bool, skipped func(records.Note)) ([]*records.Snapshot, error) {
 	lost, err := r.Lost(ctx)
 	if err != nil {
 		return nil, err
@@ -108,7 +100,7 @@ func unimported(checkpoints []*records.Snapshot, lost iter.Seq[*records.Snapshot
 
 // Lost returns the snapshots of ours that the store ref keeps and the store has no
 // record of, newest first.
-func (r *Reader) Lost(ctx context.Context) ([]*records.Snapshot, error) {
+func (r *Outside) Lost(ctx context.Context) ([]*records.Snapshot, error) {
 	known, err := r.commits(ctx)
 	if err != nil {
 		return nil, err
@@ -132,7 +124,7 @@ func (r *Reader) Lost(ctx context.Context) ([]*records.Snapshot, error) {
 // Checkpoints returns those of other systems that were not imported, newest first.
 // One that several refs keep is one snapshot with a point for each. Those that
 // cannot be used are told to skipped, by their names; it may be nil.
-func (r *Reader) Checkpoints(ctx context.Context, kinds []foreign.Kind, skipped func(records.Note)) ([]*records.Snapshot, error) {
+func (r *Outside) Checkpoints(ctx context.Context, kinds []foreign.Kind, skipped func(records.Note)) ([]*records.Snapshot, error) {
 	known, err := r.commits(ctx)
 	if err != nil {
 		return nil, err
@@ -164,7 +156,7 @@ func (r *Reader) Checkpoints(ctx context.Context, kinds []foreign.Kind, skipped 
 }
 
 // commits returns the commits that the store has a record of.
-func (r *Reader) commits(ctx context.Context) (known map[oid.ID]bool, err error) {
+func (r *Outside) commits(ctx context.Context) (known map[oid.ID]bool, err error) {
 	known = map[oid.ID]bool{}
 	err = r.View(ctx, func(v *records.View) (err error) {
 		known, err = v.Commits()
@@ -175,7 +167,7 @@ func (r *Reader) commits(ctx context.Context) (known map[oid.ID]bool, err error)
 
 // Bind adds the conversation to those of the snapshots whose commits do not name
 // it.
-func (r *Reader) Bind(ctx context.Context, list []*records.Snapshot) error {
+func (r *Outside) Bind(ctx context.Context, list []*records.Snapshot) error {
 	var hooked []*records.Snapshot
 	for _, s := range list {
 		if s.Source.Kind == string(foreign.Hook) {

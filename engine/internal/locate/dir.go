@@ -1,14 +1,4 @@
-// Package shelf is the directory in which the stores of directories without git
-// lie, below the user's state directory: each in a folder of its own, named after
-// the directory's path.
-//
-// A note in each folder says which directory the store is for: where it was, and
-// what tells it from any other. So a directory that was renamed finds its store
-// again (docs/decisions/0015-stores.md). The notes say nothing that counts by
-// itself: a store that a note leads to is asked before it is taken.
-//
-// Nothing of another user's is opened, moved or removed.
-package shelf
+package locate
 
 import (
 	"encoding/json"
@@ -40,16 +30,24 @@ const noteBytesMax = 1 << 16
 // ErrForeign is reported of a directory, folder or file that is somebody else's.
 var ErrForeign = errors.New("a state directory is not yours")
 
-// A Shelf is the directory with the stores.
-type Shelf struct {
+// Stores is the directory in which the stores of directories without git lie, below the
+// user's state directory: each in a folder of its own, named after the directory's path.
+//
+// A note in each folder says which directory the store is for: where it was, and
+// what tells it from any other. So a directory that was renamed finds its store
+// again (docs/decisions/0015-stores.md). The notes say nothing that counts by
+// itself: a store that a note leads to is asked before it is taken.
+//
+// Nothing of another user's is opened, moved or removed.
+type Stores struct {
 	dir   string
 	judge trust.Judge
 }
 
-// Open returns the user's shelf, which need not be there yet. One that is somebody
+// OpenStores returns the directory of the user's stores, which need not be there yet. One that is somebody
 // else's is refused: nothing is left to fall back on.
-func Open(env func(string) string) (*Shelf, error) {
-	s := &Shelf{judge: trust.Judge{Env: env}}
+func OpenStores(env func(string) string) (*Stores, error) {
+	s := &Stores{judge: trust.Judge{Env: env}}
 	home := env("HOME")
 	if !filepath.IsAbs(home) {
 		home = env("USERPROFILE")
@@ -67,7 +65,7 @@ func Open(env func(string) string) (*Shelf, error) {
 
 // own returns nil if all the paths are the user's own, and [ErrForeign] for one that
 // is not.
-func (s *Shelf) own(paths ...string) error {
+func (s *Stores) own(paths ...string) error {
 	err := s.judge.Owns("", paths...)
 	if f := (*trust.Foreign)(nil); errors.As(err, &f) {
 		return fmt.Errorf("%w: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", ErrForeign, f, trust.Self(), f.Path)
@@ -77,7 +75,7 @@ func (s *Shelf) own(paths ...string) error {
 
 // folder names the folder of a directory's store: readable, and unique by a hash of
 // the real path.
-func (s *Shelf) folder(root string) string {
+func (s *Stores) folder(root string) string {
 	sum := oid.BLAKE3.Sum(oid.Blob, []byte(root)).String()
 	return filepath.Join(s.dir, readable(filepath.Base(root))+"-"+sum[:16])
 }
@@ -108,13 +106,13 @@ type identity struct {
 type note struct {
 	Root records.Path `json:"root"` // where it was
 	identity
-	Apart bool `json:"apart,omitempty"` // somebody wanted it beside git
-	Heir  Heir `json:"heir,omitzero"`   // took all of it over; zero: nobody did
+	Apart     bool      `json:"apart,omitempty"`    // somebody wanted it beside git
+	Successor Successor `json:"successor,omitzero"` // took all of it over; zero: nobody did
 }
 
-// An Heir is the store of the repository that a directory became. A repository that
+// A Successor is the store of the repository that a directory became. A repository that
 // lost its store, or was made anew, has another one.
-type Heir struct {
+type Successor struct {
 	Folder records.Path `json:"folder"`
 	ID     string       `json:"id"` // the store's own
 }
@@ -164,7 +162,7 @@ func readNote(folder string) (n note, ok bool) {
 }
 
 // folders lists the folders that have a store and are the user's own.
-func (s *Shelf) folders() (list []string) {
+func (s *Stores) folders() (list []string) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil
@@ -183,7 +181,8 @@ func filesOf(folder string) []string {
 	return append(openedIn(folder), filepath.Join(folder, noteFile))
 }
 
-// openedIn lists what must be the user's own before a store is opened.
+// openedIn lists what must be the user's own before the store in a folder is opened:
+// the folder, and files in it.
 func openedIn(folder string) []string {
 	list := []string{folder}
 	for _, name := range []string{StoreFile, StoreFile + ".lock", StatTableFile, LockFile} {
@@ -192,12 +191,12 @@ func openedIn(folder string) []string {
 	return list
 }
 
-// Heirloom returns the folder of the store that the directory had before there was a
+// Before returns the folder of the store that the directory had before there was a
 // repository in it, "" if there is none: the note names this very directory, nobody
 // wanted the store beside git, and the repository's store is not known to have all
 // that is in it. Fresh says that this one has nothing yet; then the directory may have
 // had another name too.
-func (s *Shelf) Heirloom(root string, heir Heir, fresh bool) string {
+func (s *Stores) Before(root string, by Successor, fresh bool) string {
 	folder := s.folder(root)
 	if !has(folder) {
 		if !fresh {
@@ -211,27 +210,27 @@ func (s *Shelf) Heirloom(root string, heir Heir, fresh bool) string {
 	}
 	id, known := identify(root)
 	n, noted := readNote(folder)
-	if !known || !noted || n.identity != id || n.Apart || n.Heir == heir && !fresh || s.own(filesOf(folder)...) != nil {
+	if !known || !noted || n.identity != id || n.Apart || n.Successor == by && !fresh || s.own(filesOf(folder)...) != nil {
 		return ""
 	}
 	return folder
 }
 
-// Inherited notes that a repository's store has all that is in a folder's.
-func Inherited(folder string, heir Heir) error {
+// NoteTaken notes that a repository's store has all that is in a folder's.
+func NoteTaken(folder string, by Successor) error {
 	n, ok := readNote(folder)
 	if !ok {
 		return nil
 	}
-	n.Heir = heir
+	n.Successor = by
 	return n.write(folder)
 }
 
-// Legacy returns the id of a store of this directory of which a repository's store
+// TakenOver returns the id of a store of this directory of which a repository's store
 // took over all, "" if there is none.
-func (s *Shelf) Legacy(root string) string {
+func (s *Stores) TakenOver(root string) string {
 	folder := s.folder(root)
-	if n, ok := readNote(folder); ok && n.Heir != (Heir{}) && has(folder) {
+	if n, ok := readNote(folder); ok && n.Successor != (Successor{}) && has(folder) {
 		return filepath.Base(folder)
 	}
 	return ""
@@ -250,7 +249,7 @@ type lost struct {
 // The note names this very directory, by birth and inode, and it is not where it
 // was any more: a copy, which an image of a disk makes of everything, leaves the
 // original where it is. Where two stores would do, none does.
-func (s *Shelf) finder() func(dir string) (lost, bool) {
+func (s *Stores) finder() func(dir string) (lost, bool) {
 	var all []lost
 	read := false
 	return func(dir string) (found lost, ok bool) {
@@ -300,7 +299,7 @@ func isDir(path string) bool {
 // the old path is put right by the next one. Where it cannot be renamed now,
 // because somebody works in it or it may not be written there, it stays as it is.
 // follow returns where the store is.
-func (s *Shelf) follow(l lost, dir string) (folder string) {
+func (s *Stores) follow(l lost, dir string) (folder string) {
 	to := s.folder(dir)
 	s.rename(l.Folder, to)
 	if has(to) {
@@ -309,7 +308,7 @@ func (s *Shelf) follow(l lost, dir string) (folder string) {
 	return l.Folder
 }
 
-func (s *Shelf) rename(from, to string) {
+func (s *Stores) rename(from, to string) {
 	held, err := durable.TryLock(filepath.Join(from, LockFile), durable.Exclusive)
 	if err != nil {
 		return

@@ -1,4 +1,4 @@
-package inherit
+package locate
 
 import (
 	"context"
@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/internal/journal"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/shelf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// An Heir is the store of a repository, which takes a history over.
-type Heir struct {
+// A Target is the store of a repository, which takes a history over.
+type Target struct {
 	View      func(context.Context, func(*records.View) error) error // reads its records; without a store it does nothing
 	Store     func(context.Context) (*cas.Store, error)              // opens it, or makes it
 	Owner     *records.Owner                                         // the worktree in it
@@ -27,12 +25,11 @@ type Heir struct {
 	Progress  func(done, total int)                                  // is told of each snapshot; may be nil
 }
 
-// An Heirloom is a store on the shelf whose history a repository takes over. It is for
-// one goroutine.
-type Heirloom struct {
+// A Takeover is of a store whose history a repository takes over. It is for one goroutine.
+type Takeover struct {
 	store *cas.Store
 	owner *records.Owner // of the worktree in it
-	to    *Heir
+	to    *Target
 
 	snaps   []*records.Snapshot // oldest first
 	aliases map[oid.ID]oid.ID
@@ -41,24 +38,24 @@ type Heirloom struct {
 	at      oid.ID               // where the files stand
 }
 
-// Open opens the store in a folder of the shelf, which is of the worktree root.
-func Open(ctx context.Context, folder, root string, now func() time.Time) (*Heirloom, error) {
+// TakeOver opens the store in a folder, which is of the worktree root.
+func TakeOver(ctx context.Context, folder, root string, now func() time.Time) (*Takeover, error) {
 	birth, err := dirfd.Birth(root)
 	if err != nil {
 		return nil, err
 	}
-	store, err := cas.Open(ctx, filepath.Join(folder, shelf.StoreFile), &cas.Options{Algorithm: oid.BLAKE3})
+	store, err := cas.Open(ctx, filepath.Join(folder, StoreFile), &cas.Options{Algorithm: oid.BLAKE3})
 	if err != nil {
 		return nil, objects.StoreError(err)
 	}
-	return &Heirloom{store: store, owner: &records.Owner{Key: ".", Birth: birth, Root: records.Path(root), Now: now}}, nil
+	return &Takeover{store: store, owner: &records.Owner{Key: ".", Birth: birth, Root: records.Path(root), Now: now}}, nil
 }
 
 // Close closes the store.
-func (h *Heirloom) Close() error { return h.store.Close() }
+func (h *Takeover) Close() error { return h.store.Close() }
 
 // read reads the records.
-func (h *Heirloom) read(ctx context.Context) error {
+func (h *Takeover) read(ctx context.Context) error {
 	return objects.StoreError(h.store.View(ctx, func(cv *cas.View) error {
 		v := records.In(cv, h.owner)
 		for s, err := range v.Snapshots() {
@@ -72,10 +69,10 @@ func (h *Heirloom) read(ctx context.Context) error {
 			return err
 		}
 		if history.Open != nil {
-			return fmt.Errorf("%w: a %s: \"rewind --no-git sync\" finishes it", journal.ErrUnfinished, history.Open.Kind)
+			return fmt.Errorf("%w: a %s: \"rewind --no-git sync\" finishes it", objects.ErrUnfinished, history.Open.Kind)
 		}
 		if history.Away != nil {
-			return fmt.Errorf("%w: a bisect: \"rewind --no-git bisect reset\" ends it", journal.ErrUnfinished)
+			return fmt.Errorf("%w: a bisect: \"rewind --no-git bisect reset\" ends it", objects.ErrUnfinished)
 		}
 		for op := history.Undo; op != nil; {
 			h.undo = append(h.undo, op)
@@ -93,10 +90,10 @@ func (h *Heirloom) read(ctx context.Context) error {
 	}))
 }
 
-// Pass writes anew what the heir lacks of the history, in one transaction at the end:
+// Pass writes anew what the target lacks of the history, in one transaction at the end:
 // until then nothing is recorded, and the next command begins again. It returns how many
 // snapshots it passed on.
-func (h *Heirloom) Pass(ctx context.Context, to *Heir) (int, error) {
+func (h *Takeover) Pass(ctx context.Context, to *Target) (int, error) {
 	h.to = to
 	if err := h.read(ctx); err != nil {
 		return 0, err
@@ -108,7 +105,7 @@ func (h *Heirloom) Pass(ctx context.Context, to *Heir) (int, error) {
 }
 
 // forgetKnown leaves out the snapshots that the repository's store has.
-func (h *Heirloom) forgetKnown(v *records.View) (err error) {
+func (h *Takeover) forgetKnown(v *records.View) (err error) {
 	h.snaps = slices.DeleteFunc(h.snaps, func(s *records.Snapshot) bool {
 		known, bad := v.Find(s.ID)
 		err = errors.Join(err, bad)
@@ -117,7 +114,7 @@ func (h *Heirloom) forgetKnown(v *records.View) (err error) {
 	return err
 }
 
-func (h *Heirloom) write(ctx context.Context) (int, error) {
+func (h *Takeover) write(ctx context.Context) (int, error) {
 	to, err := h.to.Store(ctx)
 	if err != nil {
 		return 0, err
@@ -154,19 +151,19 @@ func (h *Heirloom) write(ctx context.Context) (int, error) {
 
 // journal writes the plan of an operation anew, with the ids that contents have now:
 // an undo compares what is on disk with them.
-func (h *Heirloom) journal(ctx context.Context, w *writer, op *records.Operation) (oid.ID, error) {
+func (h *Takeover) journal(ctx context.Context, w *writer, op *records.Operation) (oid.ID, error) {
 	_, data, err := w.from.Read(ctx, op.Plan)
 	if err != nil {
 		return oid.ID{}, err
 	}
-	steps, err := journal.Decode(data)
+	steps, err := objects.DecodeSteps(data)
 	if err != nil {
 		return w.blob(ctx, op.Plan, "") // of another version: as it is
 	}
 	for i := range steps {
 		steps[i].Have.ID, steps[i].Want.ID = w.now(steps[i].Have.ID), w.now(steps[i].Want.ID)
 	}
-	if data, err = journal.Encode(steps); err != nil {
+	if data, err = objects.EncodeSteps(steps); err != nil {
 		return oid.ID{}, err
 	}
 	id, err := w.stage.Put(ctx, oid.Blob, data, oid.ID{})
@@ -176,7 +173,7 @@ func (h *Heirloom) journal(ctx context.Context, w *writer, op *records.Operation
 // record writes the records: snapshots, the ids they had, pins, and, where the
 // repository has no history yet, what undo takes back. What redo would have is left
 // behind, for only the whole log of operations could say it again.
-func (h *Heirloom) record(u *records.Update, owner *records.Owner, anew map[oid.ID]*records.Snapshot) error {
+func (h *Takeover) record(u *records.Update, owner *records.Owner, anew map[oid.ID]*records.Snapshot) error {
 	first, ids := u.Empty(), map[oid.ID]oid.ID{}
 	var all []records.Replacement
 	for _, s := range h.snaps {
