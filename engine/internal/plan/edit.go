@@ -8,7 +8,11 @@ import (
 )
 
 // An Edit puts something else in the place of what the target has at a path. It was
-// made for what was there: Have.
+// made for what was there: Have. By it hunks of a file are restored, whose result is in no
+// snapshot: a plan is made as ever and then edited, so that rules, checks, order,
+// verification and undo are those of every restore. The new contents go into the store in
+// the transaction that records the operation, which names them until it ends; then the
+// files have them. The files do not stand at the snapshot afterwards.
 type Edit struct{ Have, Want apply.Node }
 
 // conflictEdited is why an edit is not made.
