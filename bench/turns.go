@@ -2,133 +2,91 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
-// turnsTime is how long one contender may take for its turns in all. The slow ones
-// get no further, and say how far they came.
-const turnsTime = time.Minute
-
-// looksMost is how often what is stored is added up over the turns.
+// looksMost is about how many points the curve of what is stored has.
 const looksMost = 100
 
 // turns: a scripted agent works in each lane, the same in each, and after each of
-// its turns there is a snapshot.
+// its turns there is a snapshot. A round is a turn; the one that warms up only records
+// what is there.
 func turns(ctx context.Context, st *stage, w workload) ([]report.Result, error) {
+	o := st.o
+	defer func() { st.o = o }()
+	st.o.Rounds = o.Turns
 	var agents []*agent
-	for _, c := range st.chosen {
-		if c.make == nil {
-			continue
-		}
-		l, err := st.lane(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if err := firstError(l.clean(ctx), l.system.forget(ctx, l)); err != nil {
-			return nil, err
-		}
-		a := &agent{lane: l, line: report.Line{Contender: c.name}}
-		a.way = way{name: c.name, lane: l, ours: c.ours(), prove: func(ctx context.Context) error { return l.comesBack(ctx, a.id) }}
-		agents = append(agents, a)
+	lines, err := st.compare(ctx, w, contender.makes, func(_ contender, l *lane) way {
+		agents = append(agents, &agent{lane: l, o: o})
+		return agents[len(agents)-1].way()
+	})
+	for i := range lines {
+		lines[i].Growth = agents[i].growth
 	}
-	defer func() {
-		for _, a := range agents {
-			st.tidy(ctx, []way{a.way})
-		}
-	}()
-	var lines []report.Line
-	for n := range st.o.Turns + 1 { // the first is not measured
-		for i := range agents {
-			a := agents[(n+i)%len(agents)]
-			if a.line.Left != "" || a.late() {
-				continue
-			}
-			st.o.Progress(fmt.Sprintf("turns: %d of %d: %s", n, st.o.Turns, a.line.Contender))
-			err := a.turn(ctx, st.o, n)
-			if err = a.way.judge(ctx, &a.line, err); err != nil {
-				return nil, fmt.Errorf("%s: turn %d: %w", a.line.Contender, n, err)
-			}
-		}
-	}
-	for _, a := range agents {
-		if a.line.Left == "" { // else it has not recorded what is there
-			if err := a.way.shows(ctx, &a.line); err != nil {
-				return nil, fmt.Errorf("%s: %w", a.line.Contender, err)
-			}
-			if n := len(a.line.Seconds); n < st.o.Turns {
-				a.line.Left = cmp.Or(a.line.Left, fmt.Sprintf("ended after %d turns, which took a minute", n))
-			}
-		}
-		lines = append(lines, a.line)
-	}
-	w.about = fmt.Sprintf("%d %s", st.o.Turns, w.about)
-	return w.result(st, 2, lines), nil
+	w.about = fmt.Sprintf("%d %s", o.Turns, w.about)
+	return w.result(st, 2, lines), err
 }
 
 // An agent works in one lane.
 type agent struct {
 	lane    *lane
-	line    report.Line
-	way     way
-	id      string // of the last snapshot
-	spent   time.Duration
-	content int64 // of what it changed, deflated
-	first   int64 // what was stored after the first turn
+	o       Options
+	turn    int
+	content int64 // of what it has changed, deflated
+	first   int64 // what was stored after the warming up
+	growth  []report.Growth
 }
 
-// turn does the n-th turn and records it. Turn 0 only records what is there.
-func (a *agent) turn(ctx context.Context, o Options, n int) error {
-	l := a.lane
-	l.wake()
-	defer l.rest()
-	var files []string
-	if n > 0 {
-		var err error
-		if files, err = l.script(rand.New(rand.NewPCG(o.Seed, uint64(n)))); err != nil {
-			return err
+// way is that of the agent's turns. Now and then is looked at what was recorded.
+func (a *agent) way() way {
+	w := a.lane.recorder(a.ready, a.work)
+	holds := w.after
+	w.after = func(ctx context.Context) error {
+		if n := a.turn - 1; n%max(a.o.Turns/looksMost, 1) != 0 && n != a.o.Turns {
+			return nil
 		}
-		size, err := l.deflated(files)
-		if err != nil {
-			return err
-		}
-		a.content += size
+		return firstError(holds(ctx), a.look())
 	}
-	begun := time.Now()
-	id, err := l.system.snapshot(ctx, l)
-	took := time.Since(begun)
+	return w
+}
+
+// ready lets the system begin anew before the first turn.
+func (a *agent) ready(ctx context.Context) error {
+	if a.turn == 0 {
+		return a.lane.forget(ctx)
+	}
+	return a.lane.prime(ctx)
+}
+
+// work does the next turn.
+func (a *agent) work() (changed, error) {
+	a.turn++
+	if a.turn == 1 {
+		return changed{}, nil
+	}
+	files, err := a.lane.script(rand.New(rand.NewPCG(a.o.Seed, uint64(a.turn))))
 	if err != nil {
-		return err
+		return changed{}, err
 	}
-	a.id, l.primed = id, true
-	if n == 0 {
-		return firstError(l.prime(ctx), a.look(0))
-	}
-	a.spent += took
-	a.line.Seconds = append(a.line.Seconds, took.Seconds())
-	if n%max(o.Turns/looksMost, 1) == 0 || n == o.Turns || a.late() {
-		return firstError(a.look(n), l.holds(ctx, id, files))
-	}
-	return nil
+	size, err := a.lane.deflated(files)
+	a.content += size
+	return changed{files: files}, err
 }
-
-// late reports whether the agent has taken its time.
-func (a *agent) late() bool { return a.spent > turnsTime }
 
 // look adds up what is stored.
-func (a *agent) look(n int) error {
+func (a *agent) look() error {
+	n := a.turn - 1
 	size, err := a.lane.stored()
 	if n == 0 {
 		a.first = size
 	}
-	a.line.Growth = append(a.line.Growth, report.Growth{Turn: n, Stored: size - a.first, Content: a.content})
+	a.growth = append(a.growth, report.Growth{Turn: n, Stored: size - a.first, Content: a.content})
 	return err
 }
 

@@ -233,7 +233,7 @@ func (m *model) question(p planned) *dialog {
 	if p.plan.Unfinished != nil {
 		lines = append(lines, said(danger, "! "+line(p.plan.Unfinished.Error())))
 	}
-	lines = append(lines, counts, []span{{" What is there now is recorded first. ", faint}, {p.deed.back, strong}, {" takes it back.", faint}}, nil)
+	lines = append(lines, counts, said(faint, "What is there now is recorded first. "+p.deed.back+" takes it back."), nil)
 	for _, deletions := range []bool{true, false} {
 		for _, c := range changes {
 			if (c.Status() == 'D') == deletions {
