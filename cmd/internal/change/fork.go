@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
@@ -24,7 +25,7 @@ type forked struct {
 	Directory wire.Path     `json:"directory"`
 	DryRun    bool          `json:"dry_run,omitempty"`
 	Files     int           `json:"files"`
-	Ignored   *takenIgnored `json:"ignored,omitempty"` // nil: they were not asked for
+	Ignored   *takenIgnored `json:"ignored,omitempty"` // with --ignored
 	Conflicts []wire.Note   `json:"conflicts"`
 	ElapsedMS float64       `json:"elapsed_ms"`
 }
@@ -33,9 +34,9 @@ type forked struct {
 type takenIgnored struct {
 	Files  int         `json:"files"`
 	Bytes  int64       `json:"bytes"`
-	Shared int         `json:"shared"` // files that share their content
-	Left   []wire.Note `json:"left"`
-	Back   []wire.Note `json:"links_back"`
+	Shared int         `json:"shared"`     // files that share their content
+	Left   []wire.Note `json:"left"`       // was not taken
+	Back   []wire.Note `json:"links_back"` // were taken, and lead into this worktree
 }
 
 // A forking is how a fork is asked for.
@@ -202,14 +203,27 @@ func mistakenPlace(command string, err error) error {
 	return err
 }
 
+// listedForks is what --json prints of forks.
+type listedForks struct {
+	Forks   []listedFork `json:"forks,omitzero"`
+	Removed *removedFork `json:"removed,omitempty"` // with --remove, alone
+}
+
+// removedFork is a fork that was removed or forgotten.
+type removedFork struct {
+	Directory wire.Path    `json:"directory"`
+	Recorded  *wire.Record `json:"recorded,omitempty"` // the snapshot of what was changed there
+	State     string       `json:"state"`              // as it was
+}
+
 // listedFork is a fork as --json prints it.
 type listedFork struct {
 	Directory wire.Path `json:"directory"`
 	ID        string    `json:"id"`
-	State     string    `json:"state"`
+	State     string    `json:"state"` // stands, unfinished (it was interrupted while it was made), gone, or another (directory is there now)
 	Git       bool      `json:"git"`
 	Time      time.Time `json:"time"`
-	Changed   *int      `json:"changed,omitempty"` // nil: not known
+	Changed   *int      `json:"changed,omitempty"` // paths, since it was made; not there: not known
 	Bytes     int64     `json:"bytes"`
 	Error     string    `json:"error,omitempty"`
 }
@@ -245,11 +259,12 @@ func forksCommand(a *app) *cobra.Command {
 
 func (a *app) printRemoved(r *fork.Removed) {
 	if a.JSON {
-		out := map[string]any{"directory": wirePath(r.Dir), "state": r.State}
+		out := removedFork{Directory: wirePath(r.Dir), State: r.State}
 		if r.Recorded != nil {
-			out["recorded"] = wire.NewShown(r.Recorded, nil).Record
+			recorded := wire.NewShown(r.Recorded, nil).Record
+			out.Recorded = &recorded
 		}
-		a.PrintJSON(map[string]any{"removed": out})
+		a.PrintJSON(listedForks{Removed: &out})
 		return
 	}
 	switch r.State {
@@ -290,16 +305,18 @@ func (a *app) printForks(list []fork.Listed) {
 		}
 	}
 	if a.JSON {
-		a.PrintJSON(map[string]any{"forks": out})
+		a.PrintJSON(listedForks{Forks: out})
 	} else if len(list) == 0 {
 		show.Say(a.Err, "no forks; \"rewind fork ID DIR\" makes one\n")
 	}
 }
 
 func adoptCommand(a *app) *cobra.Command {
-	r := restoring{op: engine.Op{Verb: "adopt"}}
-	opt := &r.op
+	var r restoring
+	var p verb.Merge
 	c := a.InWorktree("adopt DIR [-- PATH...]", "Bring what was done in a fork to this worktree, and keep what that has", cli.Takes(1, -1, "rewind adopt ../try"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		opt := &r.op
+		*opt = p.Op("adopt")
 		dirs, paths, err := a.SplitPaths(args, 1)
 		switch {
 		case err != nil:
@@ -324,8 +341,7 @@ func adoptCommand(a *app) *cobra.Command {
 		r.hint, r.carryOut = cli.FlagHint(paths), from.Merge
 		return a.restore(ctx, e, &r)
 	})
-	markersFlag(c, opt)
-	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
+	verb.Flags(c.Flags(), &p)
 	return a.restoreFlags(c, &r)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -28,7 +29,7 @@ type restoring struct {
 
 func restoreCommand(a *app) *cobra.Command {
 	r := restoring{carryOut: (*engine.Engine).Do}
-	opt := &r.op
+	var p verb.Restore
 	var prompt string
 	var parts bool
 	oneOrMore := func(c *cobra.Command, args []string) error {
@@ -38,6 +39,8 @@ func restoreCommand(a *app) *cobra.Command {
 		return cli.Takes(1, -1, "rewind restore @")(c, args)
 	}
 	c := a.InWorktree("restore ID [-- PATH...]", "Put a recorded state back", oneOrMore, func(ctx context.Context, e *engine.Engine, args []string) error {
+		opt := &r.op
+		*opt = p.Op()
 		ids, paths, err := a.SplitPaths(args, 1)
 		if err != nil {
 			return err
@@ -78,15 +81,8 @@ func restoreCommand(a *app) *cobra.Command {
 	})
 	c.Flags().StringVar(&prompt, "prompt", "", "in place of ID: the state before an agent worked on the prompt with this `id`")
 	c.Flags().BoolVarP(&parts, "patch", "p", false, "ask for each hunk whether it is to be restored (y, n, q, a, d, s, e; ? explains them)")
-	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "restore ignored files too that are there and differ, not only those that are gone")
-	c.Flags().BoolVar(&opt.KeepMine, "keep-mine", false, "keep what changed since the last snapshot of an agent's turn, merged with what is restored")
-	markersFlag(c, opt)
+	verb.Flags(c.Flags(), &p)
 	return a.restoreFlags(c, &r)
-}
-
-// markersFlag adds --markers.
-func markersFlag(c *cobra.Command, opt *engine.Op) {
-	c.Flags().BoolVar(&opt.Markers, "markers", false, "write both versions of what cannot be merged, between markers, in place of leaving the file as it is")
 }
 
 func undoCommand(a *app) *cobra.Command {

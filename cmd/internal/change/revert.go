@@ -23,9 +23,11 @@ func applyCommand(a *app) *cobra.Command {
 }
 
 func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
-	r := restoring{op: engine.Op{Verb: name}, carryOut: (*engine.Engine).Do}
-	opt := &r.op
+	r := restoring{carryOut: (*engine.Engine).Do}
+	var p verb.Merge
 	c := a.InWorktree(name+" ID... [-- PATH...]", short, cli.Takes(1, -1, "rewind "+name+" @"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		opt := &r.op
+		*opt = p.Op(name)
 		ids, paths, err := a.SplitPaths(args, len(args))
 		switch {
 		case err != nil:
@@ -46,7 +48,6 @@ func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
 		r.hint = cli.FlagHint(paths)
 		return a.restore(ctx, e, &r)
 	})
-	markersFlag(c, opt)
-	c.Flags().BoolVar(&opt.Ignored, "ignored", false, "ignored files too that are there and differ, not only those that are gone")
+	verb.Flags(c.Flags(), &p)
 	return a.restoreFlags(c, &r)
 }

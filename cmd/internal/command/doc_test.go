@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,46 +15,108 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 )
 
 var update = flag.Bool("update", false, "write the reference part of docs/cli.md anew")
 
 const (
-	cliDoc    = "../../../docs/cli.md"
-	docMarker = "<!-- What follows is written by `go test ./cmd/internal/command -run Reference -update`. -->\n"
+	cliDoc      = "../../../docs/cli.md"
+	protocolDoc = "../../../docs/protocol.md"
 )
 
-// reference is the help of every command, as docs/cli.md has it.
+// written has the parts of the docs that are written by this test: between a line that
+// begins such a part, and one that ends it.
+func written(t *testing.T) map[string]map[string]string {
+	return map[string]map[string]string{
+		cliDoc:      {"objects": objects(t), "verbs": reference(newRoot(&cli.App{}))},
+		protocolDoc: {"methods": methods(), "parameters": parameters()},
+	}
+}
+
+// reference is the help of every command.
 func reference(root *cobra.Command) string {
 	var b bytes.Buffer
-	b.WriteString(docMarker)
 	for _, c := range root.Commands() {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### rewind %s\n\n%s.\n\n```\n%s```\n", c.Name(), c.Short, c.UsageString())
+		usage, _, _ := strings.Cut(c.UsageString(), "\nGlobal Flags:")
+		usage = strings.TrimSpace(strings.TrimPrefix(strings.ReplaceAll(usage, "\nFlags:\n", "\n"), "Usage:"))
+		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name(), c.Short, usage)
+	}
+	return b.String()
+}
+
+// methods is the table of the protocol's methods.
+func methods() string {
+	var b strings.Builder
+	b.WriteString("| method | parameters | result |\n|---|---|---|\n")
+	for _, v := range verb.Verbs() {
+		var names []string
+		for _, p := range v.Params() {
+			name := "`" + p.Name + "`"
+			if !p.Need {
+				name = "`" + p.Name + "?`"
+			}
+			names = append(names, name)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, strings.Join(names, ", "), v.Result)
+	}
+	return b.String()
+}
+
+// parameters is the table of what they mean.
+func parameters() string {
+	type meaning struct{ name, kind, help string }
+	of := map[meaning][]string{}
+	var order []meaning
+	for _, v := range verb.Verbs() {
+		for _, p := range v.Params() {
+			m := meaning{p.Name, p.Type.String(), strings.NewReplacer("<", "", ">", "").Replace(p.Help)}
+			if of[m] == nil {
+				order = append(order, m)
+			}
+			of[m] = append(of[m], "`"+v.Name+"`")
+		}
+	}
+	slices.SortStableFunc(order, func(a, b meaning) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	b.WriteString("| parameter | type | of | meaning |\n|---|---|---|---|\n")
+	for _, m := range order {
+		kind := map[string]string{"bool": "true", "int": "number", "float64": "number", "[]string": "list of texts"}[m.kind]
+		if kind == "" {
+			kind = "text"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, kind, strings.Join(of[m], ", "), m.help)
 	}
 	return b.String()
 }
 
 func TestTheReferenceInTheDocsIsWhatTheProgramSays(t *testing.T) {
-	doc, err := os.ReadFile(cliDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, tail, ok := strings.Cut(string(doc), docMarker)
-	if !ok {
-		t.Fatalf("%s has no line %q", cliDoc, strings.TrimSpace(docMarker))
-	}
-	want := reference(newRoot(&cli.App{}))
-	if *update {
-		if err := os.WriteFile(cliDoc, []byte(head+want), 0o644); err != nil {
+	for file, parts := range written(t) {
+		doc, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if docMarker+tail != want {
-		t.Errorf("%s does not say what the program's help says; run the command in its comment", cliDoc)
+		text := string(doc)
+		for name, want := range parts {
+			begin := fmt.Sprintf("<!-- %s: written by `go test ./cmd/internal/command -run Reference -update` -->\n\n", name)
+			end := fmt.Sprintf("\n<!-- end of %s -->\n", name)
+			head, rest, ok := strings.Cut(text, begin)
+			_, tail, ended := strings.Cut(rest, end)
+			if !ok || !ended {
+				t.Fatalf("%s has no lines %q and %q", file, begin, end)
+			}
+			text = head + begin + strings.TrimSpace(want) + "\n" + end + tail
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if text != string(doc) {
+			t.Errorf("%s does not say what the program says; run the command in its comments", file)
+		}
 	}
 }
 

@@ -30,6 +30,12 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"` // the command, or what else mends it
 }
 
+// An examined is what --json prints of doctor.
+type examined struct {
+	Well     bool      `json:"well"` // there is nothing to do
+	Findings []finding `json:"findings"`
+}
+
 // aboutHere is what findings are about that are of no agent.
 const aboutHere = "here"
 
@@ -50,10 +56,7 @@ func doctorCommand(a *app) *cobra.Command {
 			}
 		}
 		if a.JSON {
-			a.PrintJSON(struct {
-				Well     bool      `json:"well"`
-				Findings []finding `json:"findings"`
-			}{todo == 0, found})
+			a.PrintJSON(examined{todo == 0, found})
 		} else {
 			a.printFindings(found, todo)
 		}

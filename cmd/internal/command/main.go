@@ -96,9 +96,6 @@ func (c *commandLine) hearsItself() bool { return c.verb == "run" || c.verb == "
 // what it made before it ends.
 func (c *commandLine) isBench() bool { return c.verb == "bench" }
 
-// run carries out one command line and returns the exit code.
-func run(ctx context.Context, args []string, io cli.Stdio) int { return newLine(args, io).run(ctx) }
-
 func (c *commandLine) run(ctx context.Context) int {
 	a := c.app
 	err := c.root.ExecuteContext(ctx)

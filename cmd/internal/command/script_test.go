@@ -72,3 +72,6 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v exited with %s, want %s", args[1:], code, args[0])
 	}
 }
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args []string, io cli.Stdio) int { return newLine(args, io).run(ctx) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
@@ -66,7 +67,7 @@ func (a *app) labelled(ctx context.Context, e *engine.Engine, s *engine.Snapshot
 		if err != nil {
 			return err
 		}
-		a.PrintJSON(map[string]any{"id": now.ID.String(), "labels": append([]string{}, show.LabelsOf(now)...)})
+		a.PrintJSON(wire.Labels{ID: now.ID.String(), Labels: append([]string{}, show.LabelsOf(now)...)})
 	case removed:
 		show.Say(a.Out, "%s has the label %q no more\n", s.ID.Short(), show.OneLine(text))
 	default:

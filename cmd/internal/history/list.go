@@ -11,13 +11,17 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
 func listCommand(a *app) *cobra.Command {
-	var l show.Listing
+	var p verb.List
+	var oneline, graph bool
 	c := cli.Command("list [-- PATH...]", "List snapshots with what each one changed, newest first", onlyPaths, func(c *cobra.Command, args []string) error {
+		l := p.Listing()
+		l.Oneline, l.Graph = oneline, graph
 		if err := l.Check(args); err != nil {
 			return err
 		}
@@ -39,15 +43,9 @@ func listCommand(a *app) *cobra.Command {
 		return a.list(ctx, e, &l)
 	})
 	f := c.Flags()
-	f.BoolVar(&l.Opt.All, "all", false, "of every worktree that shares the store, with undo snapshots by their ids, and the checkpoints of other systems")
-	f.StringVar(&l.Opt.Session, "session", "", "only those of the conversation with this `id`")
-	f.StringVar(&l.Opt.Trigger, "trigger", "", "only those that this `word` caused: turn, prompt, …")
-	f.StringVar(&l.Opt.Grep, "grep", "", "only those of which a label or prompt has this `text`")
-	f.StringVar(&l.Since, "since", "", "only those from this `time` on: \"2 hours ago\", yesterday, 2026-11-21")
-	f.StringVar(&l.Until, "until", "", "only those up to this `time`")
-	f.IntVarP(&l.Opt.Limit, "limit", "n", 0, "at most `N` lines of snapshots; 0: all")
-	f.BoolVar(&l.Oneline, "oneline", false, "only the id and what it is, with what it changed")
-	f.BoolVar(&l.Graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
+	verb.Flags(f, &p)
+	f.BoolVar(&oneline, "oneline", false, "only the id and what it is, with what it changed")
+	f.BoolVar(&graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.JSONFlag(c)
 }
 

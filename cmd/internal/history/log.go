@@ -8,15 +8,16 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 )
 
 func logCommand(a *app) *cobra.Command {
-	var limit int
+	var p verb.Log
 	var patch bool
 	c := cli.Command("log PATH", "List the snapshots that changed a file or directory, also under the name it had before", cli.Takes(1, 1, "rewind log README.md"), func(c *cobra.Command, args []string) error {
-		if limit < 0 {
-			return exit.Usagef("--limit %d is negative", limit)
+		if p.Limit < 0 {
+			return exit.Usagef("--limit %d is negative", p.Limit)
 		}
 		if patch && a.JSON {
 			return exit.Usagef("%s: --patch and --json exclude one another", c.Name())
@@ -29,7 +30,7 @@ func logCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log, err := e.Log(ctx, name, limit)
+		log, err := e.Log(ctx, name, p.Limit)
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func logCommand(a *app) *cobra.Command {
 			return p.Log(ctx, e, log, patch)
 		})
 	})
-	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most `N` snapshots; 0: all")
+	verb.Flags(c.Flags(), &p)
 	c.Flags().BoolVarP(&patch, "patch", "p", false, "with what each one changed, as diff shows it")
 	return a.JSONFlag(c)
 }

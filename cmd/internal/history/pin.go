@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -34,7 +35,7 @@ func pinCommand(a *app) *cobra.Command {
 			return err
 		}
 		if a.JSON {
-			a.PrintJSON(map[string]any{"pins": pins})
+			a.PrintJSON(wire.Pins{Pins: pins})
 			return nil
 		}
 		if len(pins) == 0 {

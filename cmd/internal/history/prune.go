@@ -14,74 +14,75 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 )
 
 func pruneCommand(a *app) *cobra.Command {
-	var opt engine.PruneOptions
-	var days int
+	var p verb.Prune
+	var days, thin int
+	var grace time.Duration
+	var unseen bool
 	var gc bool
 	var budget byteSize
 	c := a.InWorktree("prune", "Drop snapshots beyond the limits and give the disk space back", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
-		if days < 0 || opt.MaxSnapshots < 0 || opt.Grace < 0 || opt.ThinDays < 0 {
+		p.MaxAgeDays = float64(days)
+		opt, err := p.Options()
+		if err != nil || grace < 0 || thin < 0 {
 			return exit.Usagef("limits cannot be negative")
 		}
-		if a.Said("grace") && opt.Grace == 0 {
+		if opt.Grace = grace; a.Said("grace") && grace == 0 {
 			opt.Grace = -1 // none, where leaving the flag out means the default
 		}
-		opt.MaxAge, opt.MaxStoreSize = cli.Duration(float64(days), 24*time.Hour), int64(budget)
-		var err error
+		opt.ThinDays, opt.Unseen, opt.MaxStoreSize = thin, unseen, int64(budget)
 		if opt.Forked, err = fork.Needed(ctx, e); err != nil {
 			return err
 		}
-		p, err := e.Prune(ctx, &opt)
+		done, err := e.Prune(ctx, opt)
 		if err != nil {
 			return err
 		}
-		if p.Bridge != nil {
-			show.Say(a.Err, "rewind: dropped from the store, but not from git yet: %v\n", p.Bridge)
+		if done.Bridge != nil {
+			show.Say(a.Err, "rewind: dropped from the store, but not from git yet: %v\n", done.Bridge)
 		}
 		var collected *wire.Collected
 		var failed error
 		if gc && !opt.DryRun {
 			var before, after int64
-			var done bool
-			switch before, after, done, failed = e.Collect(ctx); {
-			case done:
+			var did bool
+			switch before, after, did, failed = e.Collect(ctx); {
+			case did:
 				collected = &wire.Collected{Before: before, After: after}
 			case failed == nil:
 				show.Say(a.Err, "rewind: note: --gc means nothing here: this directory has no git\n")
 			}
 		}
 		if a.JSON {
-			a.PrintJSON(wire.NewPruned(p, collected, opt.DryRun))
+			a.PrintJSON(wire.NewPruned(done, collected, opt.DryRun))
 		} else {
-			a.printPruned(p, opt.DryRun)
-			a.printHeld(&p.Git, collected, opt.DryRun)
+			a.printPruned(done, opt.DryRun)
+			a.printHeld(&done.Git, collected, opt.DryRun)
 		}
 		if failed != nil {
 			show.Say(a.Err, "rewind: warning: %v\n", failed)
 			return exit.ErrPartial
 		}
-		if p.Unfinished != nil {
-			show.Say(a.Err, "rewind: warning: %v\n", p.Unfinished)
+		if done.Unfinished != nil {
+			show.Say(a.Err, "rewind: warning: %v\n", done.Unfinished)
 			return exit.ErrPartial
 		}
-		return cli.Also(p.Recovered, nil)
+		return cli.Also(done.Recovered, nil)
 	})
 	f := c.Flags()
-	f.IntVar(&opt.MaxSnapshots, "max-snapshots", 0, "keep at most `N` of each worktree (default: the setting rewind.maxSnapshots)")
+	verb.Flags(f, &p)
 	f.IntVar(&days, "max-age-days", 0, "drop what nobody referred to for `N` days (default: the setting rewind.maxAgeDays)")
 	f.Var(&budget, "max-store-size", "drop the oldest until the store has at most so many `bytes`, such as 500m (default: the setting rewind.maxStoreSize)")
-	f.IntVar(&opt.ThinDays, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
-	f.DurationVar(&opt.Grace, "grace", 0, "contents younger than this `duration` stay (default 24h; 0s: all that nothing needs goes, which is safe only while no other command runs)")
-	f.StringVar(&opt.Session, "session", "", "the conversation at hand, for rewind.scanMode ancestor-only, by its `id`")
-	f.BoolVar(&opt.Unseen, "unseen", false, "limits also apply to snapshots of conversations whose session file is nowhere to be found; what is missing is gone for good")
-	f.BoolVar(&opt.Startup, "startup", false, "give up when rewind.startupBudgetMs is over")
+	f.IntVar(&thin, "thin", 0, "keep all of today, one an hour for `N` days, then one a day (default: the setting rewind.thin)")
+	f.DurationVar(&grace, "grace", 0, "contents younger than this `duration` stay (default 24h; 0s: all that nothing needs goes, which is safe only while no other command runs)")
+	f.BoolVar(&unseen, "unseen", false, "limits also apply to snapshots of conversations whose session file is nowhere to be found; what is missing is gone for good")
 	f.BoolVar(&gc, "gc", false, "then let git collect (git gc), leaving refs and reflogs alone; what nothing refers to stays until it is older than gc.pruneExpire (two weeks, unless it is set)")
-	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would go and why the rest stays, and change nothing")
 	return a.JSONFlag(c)
 }
 

@@ -26,10 +26,7 @@ func statusCommand(a *app) *cobra.Command {
 			st.Watched, st.Unwatched = w.Used()
 		}
 		if a.JSON {
-			a.PrintJSON(struct {
-				wire.Status
-				Watcher *record.Watching `json:"watcher,omitempty"`
-			}{wire.NewStatus(st), w})
+			a.PrintJSON(status{wire.NewStatus(st), w})
 			return nil
 		}
 		a.printStatus(st)
@@ -37,6 +34,12 @@ func statusCommand(a *app) *cobra.Command {
 		return nil
 	})
 	return a.JSONFlag(c)
+}
+
+// A status is what --json prints of status.
+type status struct {
+	wire.Status
+	Watcher *record.Watching `json:"watcher,omitempty"` // the process that watches
 }
 
 func (a *app) printStatus(st *engine.Status) {

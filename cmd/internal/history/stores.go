@@ -131,7 +131,7 @@ func (a *app) removeStore(ctx context.Context, list []engine.Store, name string,
 		return err
 	}
 	if a.JSON {
-		a.PrintJSON(map[string]any{"removed": wire.NewStores([]engine.Store{st}).Stores[0]})
+		a.PrintJSON(wire.Stores{Removed: &wire.NewStores([]engine.Store{st}).Stores[0]})
 	} else {
 		show.Say(a.Out, "removed %s, gave back %s\n", st.ID, show.Size(st.Bytes))
 	}

@@ -12,12 +12,14 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
 func snapshotCommand(a *app) *cobra.Command {
-	var opt engine.SnapshotOptions
+	var p verb.Snapshot
+	var form string
 	var dry bool
 	noWords := func(_ *cobra.Command, list []string) error {
 		if len(list) > 0 {
@@ -27,7 +29,9 @@ func snapshotCommand(a *app) *cobra.Command {
 	}
 	c := cli.Command("snapshot", "Record the state of all files", noWords, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
-		if err := cli.KindOf("--layout", opt.Form); err != nil {
+		opt := p.Options()
+		opt.Form = form
+		if err := cli.KindOf("--layout", form); err != nil {
 			return err
 		}
 		ctx, err := a.Begin(c)
@@ -60,12 +64,9 @@ func snapshotCommand(a *app) *cobra.Command {
 		return nil
 	})
 	f := c.Flags()
-	f.StringVarP(&opt.Label, "message", "m", "", "a `label` for the snapshot")
-	f.StringVar(&opt.Session, "session", "", "the `id` of the conversation it belongs to")
-	f.StringVar(&opt.Entry, "entry", "", "the `id` of the conversation's entry")
-	f.StringVar(&opt.Trigger, "trigger", "", "what caused it, in a `word`: turn, prompt, tool, …")
+	verb.Flags(f, &p)
 	f.DurationVar(&a.Deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
-	f.StringVar(&opt.Form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
+	f.StringVar(&form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
 	return a.JSONFlag(c)
 }

@@ -100,12 +100,18 @@ func (s *server) message(line []byte) {
 // notified obeys a cancellation; other notifications ask for nothing.
 func (s *server) notified(m incoming) {
 	var p struct {
-		ID json.RawMessage `json:"id"`
+		ID        json.RawMessage `json:"id"`
+		RequestID json.RawMessage `json:"requestId"` // of the Model Context Protocol
 	}
-	if m.Method != "cancel" || len(m.Params) == 0 || json.Unmarshal(m.Params, &p) != nil {
+	if len(m.Params) == 0 || json.Unmarshal(m.Params, &p) != nil {
 		return
 	}
-	s.cancel(p.ID)
+	switch m.Method {
+	case "cancel":
+		s.cancel(p.ID)
+	case "notifications/cancelled":
+		s.cancel(p.RequestID)
+	}
 }
 
 // refuse answers what is no request. Without a known id the answer has id null.

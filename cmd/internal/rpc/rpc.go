@@ -1,13 +1,14 @@
 // Package rpc serves JSON-RPC 2.0 over lines: one message a line, in and out.
 //
 // It promises that requests are carried out one after the other in the order
-// in which they came, that the notification "cancel" overtakes them, that
+// in which they came, that the notification "cancel" (and "notifications/cancelled",
+// as the Model Context Protocol has it) overtakes them, that
 // whatever a line holds is answered or ignored and never ends the serving, and
 // that each answer is one whole line. When the input ends, the requests that
 // came before are still carried out; when an answer cannot be written, because
 // the client is gone, everything is cancelled.
 //
-// It knows no method but "cancel", and nothing of what the requests do.
+// It knows no other method, and nothing of what the requests do.
 package rpc
 
 import (

@@ -73,7 +73,7 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 	if r.Method == "initialize" {
 		return s.initialize(ctx, r)
 	}
-	method, ok := verb.Methods[r.Method]
+	v, ok := verb.Find(r.Method)
 	if !ok {
 		return nil, verb.Refused(rpc.CodeNoMethod, exit.BadUsage, fmt.Sprintf("there is no method %q", r.Method))
 	}
@@ -93,7 +93,7 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 	if untold != "" {
 		c.Warn(untold)
 	}
-	result, err := method(ctx, c)
+	result, err := v.Do(ctx, c)
 	s.offerOrNot(c.Engine)
 	if err != nil && c.Recovered != nil { // the result would have told
 		c.Warn(show.RecoveredText(c.Recovered))

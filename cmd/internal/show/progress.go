@@ -1,12 +1,13 @@
 package show
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -20,9 +21,9 @@ const progressDelay = 400 * time.Millisecond
 type Progress struct {
 	mu    sync.Mutex // guards what follows
 	w     io.Writer
-	bar   *progressbar.ProgressBar
 	step  string
 	begun time.Time
+	drawn time.Time
 	shown bool
 	ended bool
 }
@@ -30,7 +31,7 @@ type Progress struct {
 // Start returns the function to give to the engine, nil where there is no
 // terminal to draw on.
 func (p *Progress) Start(w io.Writer) func(engine.Progress) {
-	if !IsTerminal(w) {
+	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	p.w, p.begun = w, time.Now()
@@ -43,20 +44,24 @@ func (p *Progress) update(now engine.Progress) {
 	if p.ended || time.Since(p.begun) < progressDelay {
 		return
 	}
-	total := int64(-1)
-	if now.Total > 0 {
-		total = int64(now.Total)
+	if p.shown && p.step == now.Step && time.Since(p.drawn) < progressEvery {
+		return
 	}
-	if p.bar == nil || p.step != now.Step {
-		p.erase()
-		p.step = now.Step
-		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(now.Step), progressbar.OptionShowCount(),
-			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(total > 0))
+	p.step, p.drawn, p.shown = now.Step, time.Now(), true
+	fmt.Fprintf(p.w, "\r\x1b[K%s %s", now.Step, bar(now.Done, now.Total))
+}
+
+// progressEvery is how often what is shown changes.
+const progressEvery = 100 * time.Millisecond
+
+// bar draws how far a step is, of which the whole may not be known.
+func bar(done, total int) string {
+	if total <= 0 {
+		return fmt.Sprint(done)
 	}
-	p.shown = true
-	// Drawing is best effort: the step goes on without it.
-	_ = p.bar.Set(now.Done)
+	const width = 30
+	full := width * min(done, total) / total
+	return fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("=", full), strings.Repeat(" ", width-full), done, total)
 }
 
 // Of adapts the bar to a step that only counts; nil where there is none.
@@ -77,7 +82,7 @@ func (p *Progress) Clear() {
 
 func (p *Progress) erase() {
 	if p.shown {
-		_ = p.bar.Clear()
+		fmt.Fprint(p.w, "\r\x1b[K")
 		p.shown = false
 	}
 }

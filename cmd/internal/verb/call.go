@@ -2,7 +2,6 @@
 package verb
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 	"time"
@@ -18,35 +17,6 @@ type Call struct {
 	Begun     time.Time
 	Recovered *engine.Restored // what was finished on the way, if anything
 	Told      func(string)     // takes warnings in place of the client; nil: the client gets them
-}
-
-// Methods lists what docs/protocol.md does.
-var Methods = map[string]func(context.Context, *Call) (any, error){
-	"snapshot":   callSnapshot,
-	"preview":    callPreview,
-	"plan":       callPlan,
-	"planUndo":   func(ctx context.Context, c *Call) (any, error) { return planned(ctx, c, engine.Op{Verb: engine.Undo}) },
-	"planRedo":   func(ctx context.Context, c *Call) (any, error) { return planned(ctx, c, engine.Op{Verb: engine.Redo}) },
-	"restore":    callRestore,
-	"planRevert": func(ctx context.Context, c *Call) (any, error) { return callPlanMerge(ctx, c, "revert") },
-	"planApply":  func(ctx context.Context, c *Call) (any, error) { return callPlanMerge(ctx, c, "apply") },
-	"revert":     func(ctx context.Context, c *Call) (any, error) { return callMerge(ctx, c, "revert") },
-	"apply":      func(ctx context.Context, c *Call) (any, error) { return callMerge(ctx, c, "apply") },
-	"undo":       func(ctx context.Context, c *Call) (any, error) { return callUndo(ctx, c, engine.Undo) },
-	"redo":       func(ctx context.Context, c *Call) (any, error) { return callUndo(ctx, c, engine.Redo) },
-	"list":       callList,
-	"log":        callLog,
-	"show":       callShow,
-	"diff":       callDiff,
-	"blame":      callBlame,
-	"exists":     callExists,
-	"points":     callPoints,
-	"pin":        callPin,
-	"pins":       callPins,
-	"label":      callLabel,
-	"prune":      callPrune,
-	"status":     callStatus,
-	"sync":       callSync,
 }
 
 type exitData struct {

@@ -10,18 +10,18 @@ import (
 // A Blame is the answer of blame: lines, and the snapshots that they name.
 type Blame struct {
 	Path
-	At        string      `json:"at,omitempty"` // the snapshot whose file it is; empty: the file as it is now
-	Lines     []BlameLine `json:"lines"`
-	Snapshots []Record    `json:"snapshots"` // newest first
-	Unread    string      `json:"unread,omitempty"`
+	At        string      `json:"at,omitempty"` // the snapshot whose file it is; not there: the file as it is now
+	Lines     []blameLine `json:"lines"`
+	Snapshots []Record    `json:"snapshots"`        // newest first
+	Unread    string      `json:"unread,omitempty"` // why nothing older is known (exit 5)
 }
 
-// A BlameLine is a line and where it comes from.
-type BlameLine struct {
+// A blameLine is a line and where it comes from.
+type blameLine struct {
 	Line     int    `json:"line"`
-	Text     string `json:"text"` // without its end
-	TextB64  []byte `json:"text_b64,omitempty"`
-	Snapshot string `json:"snapshot,omitempty"` // empty: not recorded yet
+	Text     string `json:"text"`               // without its end
+	TextB64  []byte `json:"text_b64,omitempty"` // its bytes, where it is not UTF-8
+	Snapshot string `json:"snapshot,omitempty"` // not there: not recorded yet
 	Was      string `json:"was,omitempty"`      // what the file was called there, if that was something else
 	Older    bool   `json:"older,omitempty"`    // it may be older than that
 }
@@ -29,7 +29,7 @@ type BlameLine struct {
 // NewBlame tells where the lines of a file come from; at is nil for the file as it
 // is now.
 func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
-	out := Blame{Path: newPath(engine.Path(path)), Lines: []BlameLine{}, Snapshots: newRecords(r.Snapshots())}
+	out := Blame{Path: newPath(engine.Path(path)), Lines: []blameLine{}, Snapshots: newRecords(r.Snapshots())}
 	if at != nil {
 		out.At = at.ID.String()
 	}
@@ -38,7 +38,7 @@ func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
 	}
 	for i, l := range r.Lines {
 		text := strings.TrimSuffix(string(l.Text), "\n")
-		line := BlameLine{Line: r.First + i, Text: text, Older: l.Older}
+		line := blameLine{Line: r.First + i, Text: text, Older: l.Older}
 		if !utf8.ValidString(text) {
 			line.Text, line.TextB64 = strings.ToValidUTF8(text, "\uFFFD"), []byte(text)
 		}

@@ -6,21 +6,21 @@ import "github.com/seed-82afce7a/rewind/engine"
 type Pruned struct {
 	DryRun  bool           `json:"dry_run,omitempty"`
 	Dropped []Record       `json:"dropped"`
-	Foreign []string       `json:"foreign"`
-	Kept    map[string]int `json:"kept"`
+	Foreign []string       `json:"foreign"` // of pi-rewind-hook
+	Kept    map[string]int `json:"kept"`    // how many stay, by the reason
 	Ledgers int            `json:"ledgers"`
 	Objects int64          `json:"objects"`
 	Freed   int64          `json:"freed_bytes"`
 	Bridged bool           `json:"bridged"`
-	Git     *Held          `json:"git,omitempty"`       // what git still has of what was dropped; nil: nothing
-	Gone    *Collected     `json:"collected,omitempty"` // what git's own collection gave back; nil: nobody asked
+	Git     *held          `json:"git,omitempty"`       // what git still has of what was dropped
+	Gone    *Collected     `json:"collected,omitempty"` // with --gc: what git's objects took, and take now
 
 	Recovered  *Restored `json:"recovered,omitempty"`
 	Unfinished string    `json:"unfinished,omitempty"`
 }
 
-// A Held is what git still has of snapshots that were dropped.
-type Held struct {
+// A held is what git still has of snapshots that were dropped.
+type held struct {
 	Objects int    `json:"objects"`
 	Bytes   int64  `json:"bytes,omitempty"`
 	Expire  string `json:"prune_expire"`
@@ -43,7 +43,7 @@ func NewPruned(p *engine.Pruned, c *Collected, dry bool) Pruned {
 		Recovered: recovered(p.Recovered), Unfinished: text(p.Unfinished), Gone: c,
 	}
 	if g := p.Git; g.Objects > 0 {
-		out.Git = &Held{g.Objects, g.Bytes, g.Expire, g.Reflog, "git gc"}
+		out.Git = &held{g.Objects, g.Bytes, g.Expire, g.Reflog, "git gc"}
 	}
 	for _, id := range p.Foreign {
 		out.Foreign = append(out.Foreign, id.String())
@@ -60,13 +60,13 @@ type Purged struct {
 	Shared    int     `json:"shared"`
 	Left      []left  `json:"left"`
 	Bridged   bool    `json:"bridged"`
-	Git       Remains `json:"git"`
+	Git       remains `json:"git"`
 
 	Recovered *Restored `json:"recovered,omitempty"`
 }
 
-// Remains is what git may still have of what was purged.
-type Remains struct {
+// remains is what git may still have of what was purged.
+type remains struct {
 	Objects int    `json:"objects"`
 	Expire  string `json:"prune_expire,omitempty"`
 	Reflog  bool   `json:"reflog"`
@@ -77,7 +77,7 @@ type Remains struct {
 func NewPurged(p *engine.Purged, dry bool) Purged {
 	return Purged{
 		DryRun: dry, Paths: newPaths(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: newLefts(p.Left), Bridged: p.Bridge == nil,
-		Git:       Remains{p.Git.Objects, p.Git.Expire, p.Git.Reflog, newPaths(p.Git.Tracked)},
+		Git:       remains{p.Git.Objects, p.Git.Expire, p.Git.Reflog, newPaths(p.Git.Tracked)},
 		Recovered: recovered(p.Recovered),
 	}
 }

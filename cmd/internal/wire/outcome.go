@@ -8,27 +8,27 @@ import (
 
 // A Snapshot is the answer of snapshot, and of its dry run.
 type Snapshot struct {
-	ID         string        `json:"id,omitempty"`
+	ID         string        `json:"id,omitempty"` // with --dry-run only if a snapshot of this state exists as the last one
 	Tree       string        `json:"tree"`
 	Overlay    string        `json:"overlay,omitempty"`
 	Reused     bool          `json:"reused"`
-	Changed    *int          `json:"changed,omitempty"` // nil: it could not be counted
-	Skipped    []Note        `json:"skipped"`
-	Unexpected []Note        `json:"unexpected"`
-	Excluded   int           `json:"excluded,omitempty"`
-	Unstable   []Note        `json:"unstable,omitempty"`
-	Exposed    []engine.Path `json:"exposed,omitempty"`
-	Bridged    bool          `json:"bridged"`
-	Cost       *Cost         `json:"cost,omitempty"` // what history costs on the disk, where that is much
+	Changed    *int          `json:"changed,omitempty"`  // paths that differ from where the files stood; of the first snapshot, its files and links; not there: it could not be counted
+	Skipped    []Note        `json:"skipped"`            // every path that was left out, or that the store alone has because git's tree cannot hold it
+	Unexpected []Note        `json:"unexpected"`         // those of them that make it exit 5
+	Excluded   int           `json:"excluded,omitempty"` // how many a setting leaves out
+	Unstable   []Note        `json:"unstable,omitempty"` // changed while they were read
+	Exposed    []engine.Path `json:"exposed,omitempty"`  // untracked, look like secrets and are in git objects now: each once until it is purged
+	Bridged    bool          `json:"bridged"`            // false: it is in the store, and could not be brought into git; the next command tries again
+	Cost       *cost         `json:"cost,omitempty"`     // what history takes of the disk: when that passes a tenth of what is free, once, and again when it has doubled
 	Ref        string        `json:"ref,omitempty"`
 
-	Recovered  *Restored `json:"recovered,omitempty"`
-	Unfinished string    `json:"unfinished,omitempty"`
+	Recovered  *Restored `json:"recovered,omitempty"`  // what was done to finish an interrupted restore first, here as in all other objects
+	Unfinished string    `json:"unfinished,omitempty"` // why an interrupted restore could not be finished, and is left as it is; of what finishes none, as with --dry-run: it shows the files as that left them
 	ElapsedMS  float64   `json:"elapsed_ms"`
 }
 
-// A Cost is what history costs on the disk.
-type Cost struct {
+// A cost is what history costs on the disk.
+type cost struct {
 	Store int64 `json:"store_bytes"`
 	Git   int64 `json:"git_bytes"`
 	Free  int64 `json:"free_bytes"`
@@ -45,7 +45,7 @@ func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
 		out.Changed = &r.Changed
 	}
 	if r.Cost != nil {
-		c := Cost(*r.Cost)
+		c := cost(*r.Cost)
 		out.Cost = &c
 	}
 	return out
@@ -54,16 +54,16 @@ func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
 // A Restored is the answer of restore, undo and redo.
 type Restored struct {
 	ID        string   `json:"id"`
-	Undo      string   `json:"undo,omitempty"`
+	Undo      string   `json:"undo,omitempty"` // what undo returns to; not there: nothing had to change, and nothing was recorded
 	DryRun    bool     `json:"dry_run,omitempty"`
 	Changes   []Change `json:"changes,omitzero"` // of a plan
 	Written   int      `json:"written"`
 	Deleted   int      `json:"deleted"`
-	Kept      []Note   `json:"kept"`
-	Conflicts []Note   `json:"conflicts"`
-	Marked    []Note   `json:"marked,omitempty"`
-	Renewed   []Note   `json:"renewed,omitempty"`
-	Bridged   *bool    `json:"bridged,omitempty"` // nil on a dry run, and of what was recovered
+	Kept      []Note   `json:"kept"`              // what stays beside what the snapshot has, also what could not be recorded before
+	Conflicts []Note   `json:"conflicts"`         // what changed meanwhile, or cannot be merged
+	Marked    []Note   `json:"marked,omitempty"`  // has both versions now, between markers
+	Renewed   []Note   `json:"renewed,omitempty"` // was damaged in the store, and is whole again
+	Bridged   *bool    `json:"bridged,omitempty"` // of the snapshot to which undo returns; not there on a dry run, and of what was recovered
 
 	Recovered  *Restored `json:"recovered,omitempty"`
 	Unfinished string    `json:"unfinished,omitempty"` // of a plan: what is finished first

@@ -22,26 +22,26 @@ type Record struct {
 	Points   []engine.Point `json:"points"`
 	Skipped  []Note         `json:"skipped"`
 	Source   *source        `json:"source,omitempty"`
-	Lost     string         `json:"lost,omitempty"`
-	Gaps     []string       `json:"limits,omitempty"`
+	Lost     string         `json:"lost,omitempty"`   // why it is not whole any more: git lost what it alone had
+	Gaps     []string       `json:"limits,omitempty"` // what it could not have contained
 
-	OfRestore bool     `json:"of_restore,omitempty"` // only restores took it, before they changed files
-	Names     []string `json:"names,omitempty"`      // of list: its names undo:N
-	Here      bool     `json:"here,omitempty"`       // of list: the files stand at it
-	Pins      []string `json:"pins,omitempty"`       // of list: the names under which it is pinned
+	OfRestore bool     `json:"of_restore,omitempty"` // it is an undo snapshot
+	Names     []string `json:"names,omitempty"`      // those of the form undo:N
+	Here      bool     `json:"here,omitempty"`       // the files stand at it
+	Pins      []string `json:"pins,omitempty"`       // the names of its pins
 
-	Changed *changed `json:"changed,omitempty"` // of list: what it changed, as far as that is known
+	Changed *changed `json:"changed,omitempty"` // what it changed since `base`; not there: not known
 }
 
 // A changed says how much a snapshot changed since its base, the snapshot at which
 // the files stood before it.
 type changed struct {
-	Base  string `json:"base,omitempty"` // none of the first of a history
+	Base  string `json:"base,omitempty"` // where the files stood before it; none of the first of a history
 	Files int    `json:"files"`
 	Dirs  int    `json:"dirs,omitempty"`
 	Lines
-	Opaque int           `json:"uncounted,omitempty"` // files of which the lines are not counted
-	Names  []changedName `json:"names"`               // all of them, if Coarse is not set
+	Opaque int           `json:"uncounted,omitempty"` // files of which the lines, `added` and `removed`, are not counted
+	Names  []changedName `json:"names"`               // with `coarse` of directories, with how many files changed in each
 	Coarse bool          `json:"coarse,omitempty"`
 }
 
@@ -165,9 +165,9 @@ type Log struct {
 // A touch is one snapshot that changed a path.
 type touch struct {
 	Path
-	Status   string   `json:"status"`
-	From     *Path    `json:"from,omitempty"`    // what it was called before; status R
-	Changed  *changed `json:"changed,omitempty"` // at the path and below it, as far as that is known
+	Status   string   `json:"status"`            // git's letter
+	From     *Path    `json:"from,omitempty"`    // what it was called before, where the status is R
+	Changed  *changed `json:"changed,omitempty"` // at the path and below it
 	Snapshot Record   `json:"snapshot"`
 }
 

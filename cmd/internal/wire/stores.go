@@ -8,14 +8,15 @@ import (
 
 // Stores is the answer of stores.
 type Stores struct {
-	Stores []Store `json:"stores"`
+	Stores  []Store `json:"stores,omitzero"`
+	Removed *Store  `json:"removed,omitempty"` // with --remove, alone
 }
 
 // A Store is one of a directory without git.
 type Store struct {
 	ID        string    `json:"id"`
 	Directory *Path     `json:"directory,omitempty"`
-	State     string    `json:"state"` // stands, gone, another, passed, unknown
+	State     string    `json:"state"` // of the directory: stands, gone, another (is there now), passed (it is a git repository now, which has this history too) or unknown
 	Bytes     int64     `json:"bytes"`
 	Snapshots int       `json:"snapshots"`
 	LastTime  time.Time `json:"last_time,omitzero"`

@@ -18,7 +18,7 @@ import (
 // A Path is readable, and has its bytes beside it where they are not UTF-8.
 type Path struct {
 	Path    string `json:"path"`
-	PathB64 []byte `json:"path_b64,omitempty"`
+	PathB64 []byte `json:"path_b64,omitempty"` // its bytes, where it is not UTF-8
 }
 
 func newPath(p engine.Path) Path {

@@ -18,20 +18,14 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-func callSnapshot(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		Label, Session, Entry, Trigger string
-		DeadlineMs                     float64
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func snapshot(ctx context.Context, c *Call, p *Snapshot) (any, error) {
 	if p.DeadlineMs > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cli.Duration(p.DeadlineMs, time.Millisecond))
 		defer cancel()
 	}
-	r, err := c.Engine.Snapshot(ctx, &engine.SnapshotOptions{Label: p.Label, Session: p.Session, Entry: p.Entry, Trigger: p.Trigger})
+	opt := p.Options()
+	r, err := c.Engine.Snapshot(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +37,7 @@ func callSnapshot(ctx context.Context, c *Call) (any, error) {
 	return wire.NewSnapshot(r, time.Since(c.Begun)), nil
 }
 
-func callPreview(ctx context.Context, c *Call) (any, error) {
+func preview(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	r, err := c.Engine.Preview(ctx)
 	if err != nil {
 		return nil, err
@@ -51,58 +45,9 @@ func callPreview(ctx context.Context, c *Call) (any, error) {
 	return wire.NewSnapshot(r, time.Since(c.Begun)), nil
 }
 
-// target is the part that plan, show and restore have in common.
-func target(ctx context.Context, c *Call) (s *engine.Snapshot, op engine.Op, err error) {
-	var p struct {
-		ID       string
-		Paths    []string
-		Ignored  bool
-		KeepMine bool
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, op, err
-	}
-	if s, err = c.Engine.Resolve(ctx, p.ID); err == nil {
-		op = engine.Op{To: s.ID, Paths: p.Paths, Ignored: p.Ignored, KeepMine: p.KeepMine}
-	}
-	return s, op, err
-}
-
-func callRestore(ctx context.Context, c *Call) (any, error) {
-	_, op, err := target(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return restored(c)(c.Engine.Do(ctx, op))
-}
-
-// restored turns the outcome of a restore, undo or redo into a result.
-func restored(c *Call) func(*engine.Restored, error) (any, error) {
-	return func(r *engine.Restored, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Bridge != nil {
-			c.Warn(r.Bridge.Error())
-		}
-		return wire.NewRestored(r, time.Since(c.Begun)), nil
-	}
-}
-
-func callList(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		All, Changes           bool
-		Session, Trigger, Grep string
-		Since, Until, Older    string
-		Limit                  int
-		Paths                  []string
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
-	l := show.Listing{Since: p.Since, Until: p.Until, Opt: engine.ListOptions{
-		All: p.All, Changes: p.Changes, Session: p.Session, Trigger: p.Trigger, Grep: p.Grep, Paths: p.Paths, Limit: max(0, p.Limit),
-	}}
+func list(ctx context.Context, c *Call, p *List) (any, error) {
+	p.Limit = max(0, p.Limit)
+	l := p.Listing()
 	if err := l.Check(nil); err != nil {
 		return nil, err
 	}
@@ -124,14 +69,7 @@ func callList(ctx context.Context, c *Call) (any, error) {
 	return wire.NewList(list, m.Here, m.Ops, m.Pins), nil
 }
 
-func callLog(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		Path  string
-		Limit int
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func log(ctx context.Context, c *Call, p *Log) (any, error) {
 	name := path.Clean(p.Path)
 	if p.Path == "" || path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 		return nil, exit.Usagef("path %q is no path of the worktree", p.Path)
@@ -143,8 +81,8 @@ func callLog(ctx context.Context, c *Call) (any, error) {
 	return wire.NewLog(name, log), nil
 }
 
-func callShow(ctx context.Context, c *Call) (any, error) {
-	s, _, err := target(ctx, c)
+func shown(ctx context.Context, c *Call, p *identified) (any, error) {
+	s, err := c.Engine.Resolve(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -159,15 +97,7 @@ func callShow(ctx context.Context, c *Call) (any, error) {
 	return wire.NewShown(s, d.Changes), nil
 }
 
-func callDiff(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		From, To, Format string
-		Paths            []string
-		MaxBytes         int
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func diff(ctx context.Context, c *Call, p *diffing) (any, error) {
 	var ids []string
 	if p.From == "" && p.To != "" {
 		p.From = "@"
@@ -194,14 +124,7 @@ func callDiff(ctx context.Context, c *Call) (any, error) {
 	return nil, Refused(rpc.CodeParams, exit.BadUsage, `format is "names", "stat" or "patch"`)
 }
 
-func callBlame(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		ID, Path    string
-		First, Last int
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func blame(ctx context.Context, c *Call, p *blaming) (any, error) {
 	if p.Path == "" || p.First < 0 || p.Last < 0 {
 		return nil, Refused(rpc.CodeParams, exit.BadUsage, "path is a file, first and last are numbers of lines from 1 on")
 	}
@@ -233,11 +156,7 @@ func parseIDs(texts []string) []oid.ID {
 	return ids
 }
 
-func callExists(ctx context.Context, c *Call) (any, error) {
-	var p struct{ IDs []string }
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func exists(ctx context.Context, c *Call, p *existing) (any, error) {
 	ids, err := c.Engine.Existing(ctx, parseIDs(p.IDs))
 	if err != nil {
 		return nil, err
@@ -256,14 +175,7 @@ func callExists(ctx context.Context, c *Call) (any, error) {
 	return out, ctx.Err()
 }
 
-func callPoints(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		File, Leaf string
-		Entries    []string
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func points(ctx context.Context, c *Call, p *pointing) (any, error) {
 	at, pending, err := c.Engine.Points(ctx, p.File, p.Leaf, p.Entries)
 	if err != nil {
 		return nil, err
@@ -286,14 +198,7 @@ func callPoints(ctx context.Context, c *Call) (any, error) {
 	return out, nil
 }
 
-func callPin(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		ID, Name string
-		Remove   bool
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func pin(ctx context.Context, c *Call, p *pinning) (any, error) {
 	if p.Remove {
 		return nil, c.Engine.Pin(ctx, p.Name, oid.ID{})
 	}
@@ -304,14 +209,7 @@ func callPin(ctx context.Context, c *Call) (any, error) {
 	return nil, c.Engine.Pin(ctx, p.Name, s.ID)
 }
 
-func callLabel(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		ID, Label string
-		Remove    bool
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
+func label(ctx context.Context, c *Call, p *labelling) (any, error) {
 	s, err := c.Engine.Resolve(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -319,42 +217,30 @@ func callLabel(ctx context.Context, c *Call) (any, error) {
 	return nil, c.Engine.Label(ctx, s.ID, strings.TrimSpace(p.Label), p.Remove)
 }
 
-func callPins(ctx context.Context, c *Call) (any, error) {
+func pins(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	pins, err := c.Engine.Pins(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		Pins map[string]oid.ID `json:"pins"`
-	}{pins}, nil
+	return wire.Pins{Pins: pins}, nil
 }
 
-func callPrune(ctx context.Context, c *Call) (any, error) {
-	var p struct {
-		MaxSnapshots    int
-		MaxAgeDays      float64
-		Session         string
-		DryRun, Startup bool
-	}
-	if err := c.Decode(&p); err != nil {
-		return nil, err
-	}
-	if p.MaxSnapshots < 0 || p.MaxAgeDays < 0 {
-		return nil, exit.Usagef("limits cannot be negative")
-	}
-	age := cli.Duration(p.MaxAgeDays, 24*time.Hour)
-	forked, err := fork.Needed(ctx, c.Engine)
+func prune(ctx context.Context, c *Call, p *Prune) (any, error) {
+	opt, err := p.Options()
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.Engine.Prune(ctx, &engine.PruneOptions{MaxSnapshots: p.MaxSnapshots, MaxAge: age, Session: p.Session, DryRun: p.DryRun, Startup: p.Startup, Forked: forked})
+	if opt.Forked, err = fork.Needed(ctx, c.Engine); err != nil {
+		return nil, err
+	}
+	out, err := c.Engine.Prune(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
 	return wire.NewPruned(out, nil, p.DryRun), nil
 }
 
-func callStatus(ctx context.Context, c *Call) (any, error) {
+func status(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	st, err := c.Engine.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -362,7 +248,7 @@ func callStatus(ctx context.Context, c *Call) (any, error) {
 	return wire.NewStatus(st), nil
 }
 
-func callSync(ctx context.Context, c *Call) (any, error) {
+func synced(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	r, err := c.Engine.Sync(ctx)
 	if r.Unfinished != nil {
 		c.Warn(r.Unfinished.Error())
