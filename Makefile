@@ -5,42 +5,52 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eo pipefail -c
 
 PKG      ?= ./...
+DEEP     ?= 10
 FUZZTIME ?= 30s
-TIMEOUT  ?= 15m
+TIMEOUT  ?= 10m
 BENCH    ?= --files 10000
 OSES     := linux darwin windows
 
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check extension agents build bench fuzz clean
+.PHONY: help needs test vet lint check extension deep faults agents build bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: needs ## everything that a change must pass
-	@$(MAKE) --no-print-directory vet lint extension check
+# One package is tested without what has nothing to do with it.
+test: needs ## everything that a change must pass (PKG=./cas for one package)
+	@$(MAKE) --no-print-directory vet lint $(if $(filter ./...,$(PKG)),extension) check
 
 needs: ## what `make test` needs, and what of it is missing
 	@tools/needs.sh
 
-# What is compiled for another system is not run, and need not be fast.
-vet: ## formatting, vet of code and tests, and a build, for each system
+# Vet reads code and tests for another system, and only the program is built for it: it is
+# not run, and need not be fast.
+vet: ## formatting, vet of code and tests, and a build of the program, for each system
 	@echo "== vet: formatting, go vet and a build for $(OSES)"
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt: $$bad" >&2; exit 1; fi
 	@host=$$(go env GOHOSTOS); for os in $(OSES); do echo "vet, build: $$os"; export CGO_ENABLED=0 GOOS=$$os; \
-	  fast=; [ $$os = $$host ] || fast=-gcflags=all=-N; go vet $$fast $(PKG) && go build $$fast $(PKG) || exit 1; done
+	  fast=; [ $$os = $$host ] || fast=-gcflags=all=-N; go vet $$fast $(PKG) && go build -o /dev/null $$fast $(if $(filter ./...,$(PKG)),./cmd/rewind,$(PKG)) || exit 1; done
 
 lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versions of tools/go.mod
 	@echo "== lint: golangci-lint and deadcode (the first run builds them, which takes minutes)"
 	@CGO_ENABLED=0 go tool -modfile=tools/go.mod golangci-lint run $(PKG)
 	@dead=$$(CGO_ENABLED=0 go tool -modfile=tools/go.mod deadcode ./... | grep -v 'internal/seed\|internal/gittest\|fuzz/\|UnmarshalJSON' || true); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
-check: ## the Go tests, with the race detector where there are goroutines (PKG=./cas, TIMEOUT=15m, RACE=all)
+check: ## the Go tests, once more with the race detector where goroutines meet (PKG=./cas, TIMEOUT=10m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
 	@go vet -C tools ./testsum && go test -C tools ./testsum
 	@go vet -C bench/page . && go test -C bench/page .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
+
+deep: ## all that the tests can try, of what is random DEEP=10 times as much; then every test under the race detector
+	@REWIND_DEEP=$(DEEP) TIMEOUT=24h tools/check.sh $(PKG)
+	@RACE=all TIMEOUT=60m tools/check.sh $(PKG)
+
+faults: ## fifty faults, one at a time, each of which a test must find (ONLY=mirror): an hour
+	@go run -C tools ./faults -only '$(ONLY)'
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"

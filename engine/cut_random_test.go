@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -78,13 +76,9 @@ func (s *sweeper) step(e *Engine) string {
 }
 
 // TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt: others sweep our ref, and after the
-// next snapshot it keeps all that the store has a record of. REWIND_CUT_STEPS makes the
-// test longer.
+// next snapshot it keeps all that the store has a record of.
 func TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt(t *testing.T) {
-	steps := 60
-	if n, err := strconv.Atoi(os.Getenv("REWIND_CUT_STEPS")); err == nil {
-		steps = n
-	}
+	steps := seed.Times(60)
 	p, e, _ := borrowed(t)
 	s := &sweeper{place: p, Rand: rand.New(rand.NewPCG(seed.Of(t), 1))}
 	var log []string

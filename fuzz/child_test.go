@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -14,28 +16,43 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
-// TestMain makes this program a process of the crash and concurrency tests, if
-// the environment says so.
+// deeds are what the processes of the crash and concurrency tests do. Each prints what
+// is done.
+var deeds = map[string]func(ctx context.Context, args []string){
+	"travel": travel,
+	"fork":   forkAndAdopt,
+	"bisect": search,
+	"follow": follow,
+	"worker": workForAWhile,
+}
+
+// TestMain makes this program such a process, if the environment says so. Its first
+// argument is the durable call before which it dies; 0: it only counts them; -1: not even
+// that.
 func TestMain(m *testing.M) {
-	switch os.Getenv("REWIND_FUZZ_CHILD") {
-	case "":
+	name := os.Getenv("REWIND_FUZZ_CHILD")
+	if name == "" {
 		os.Exit(m.Run())
-	case "travel":
-		travelAndDie()
-	case "fork":
-		forkAndDie()
-	case "bisect":
-		bisectAndDie()
-	case "follow":
-		followAndDie()
-	case "worker":
-		workForAWhile()
-	case "filter":
-		serveFilter(bufio.NewReader(os.Stdin), os.Stdout)
 	}
+	if name == "filter" {
+		serveFilter(bufio.NewReader(os.Stdin), os.Stdout)
+		return
+	}
+	n, err := strconv.Atoi(os.Args[1])
+	childExit(err)
+	count := func() int { return 0 }
+	if n >= 0 {
+		count, err = dieAt(n)
+	}
+	if err != nil {
+		fmt.Println("unsupported", err)
+		return
+	}
+	deeds[name](context.Background(), os.Args[2:])
+	fmt.Println("calls", count())
 }
 
 // childExit ends a child that met an error of the engine.
@@ -46,63 +63,17 @@ func childExit(err error) {
 	}
 }
 
-// travelAndDie records, restores and undoes, and says what is done after each.
-// It dies before a durable call that is given by number.
-func travelAndDie() {
-	n, _ := strconv.Atoi(os.Getenv("REWIND_FUZZ_DIE"))
-	target, err := oid.Parse(os.Getenv("REWIND_FUZZ_TARGET"))
-	childExit(err)
-	count, err := dieAt(n)
-	if err != nil {
-		fmt.Println("unsupported", err)
-		os.Exit(4)
-	}
-	ctx := context.Background()
-	e, err := engine.Open(ctx, ".", nil)
-	childExit(err)
-	if os.Getenv("REWIND_FUZZ_SUDDEN") != "true" {
-		r, err := e.Snapshot(ctx, &engine.SnapshotOptions{Label: "B"})
-		childExit(err)
-		fmt.Println("recorded", r.ID)
-	}
-	if from := os.Getenv("REWIND_FUZZ_MERGE"); from == keptMine {
-		_, err = e.Do(ctx, engine.Op{To: target, KeepMine: true})
-		childExit(err)
-	} else if from != "" {
-		base, err := oid.Parse(from)
-		childExit(err)
-		_, err = e.Do(ctx, engine.Op{Verb: "revert", Spans: []engine.Span{{From: base, To: target}}})
-		childExit(err)
-	} else {
-		_, err = e.Do(ctx, engine.Op{To: target})
-		childExit(err)
-	}
-	fmt.Println("restored")
-	_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
-	childExit(err)
-	fmt.Println("undone")
-	childExit(e.Close())
-	fmt.Println("calls", count())
-	os.Exit(0)
-}
-
 // said is what a child printed: the words of its lines by the first of them.
 type said map[string][]string
 
-// child runs this program as a child in a directory, until it ends or is killed.
-func (w *world) child(name, dir string, env ...string) said {
+// child runs this program as a child in the worktree, until it ends or is killed.
+func (w *world) child(deed string, args ...string) said {
 	w.t.Helper()
-	return w.childFor(5*time.Minute, name, dir, env...)
-}
-
-// childFor is child for one that may take so long.
-func (w *world) childFor(most time.Duration, name, dir string, env ...string) said {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), most)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Dir = dir
-	cmd.Env = w.environ(append(env, "REWIND_FUZZ_CHILD="+name)...)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Dir = w.root
+	cmd.Env = w.environ("REWIND_FUZZ_CHILD=" + deed)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, _ := cmd.Output()
@@ -119,3 +90,61 @@ func (w *world) childFor(most time.Duration, name, dir string, env ...string) sa
 	}
 	return heard
 }
+
+// killed lets a process do something from the same beginning again and again, and kills
+// it before a durable call of it: of each kind of work a few in a usual run, and
+// before every one in a deep run. What begin returns looks at what is left.
+func killed(t *testing.T, deed string, begin func(n int) (w *world, args []string, look func(said))) {
+	t.Helper()
+	run := func(n int) said {
+		t.Helper()
+		w, args, look := begin(n)
+		heard := w.child(deed, append([]string{strconv.Itoa(n)}, args...)...)
+		if why := heard["unsupported"]; why != nil {
+			t.Skipf("NOT TESTED: the system does not report system calls: %v", why)
+		}
+		w.note("%s, killed before call %d: %v", deed, n, heard)
+		if heard["error"] != nil {
+			w.fail("%v", heard["error"])
+		}
+		w.long = w.open()
+		look(heard)
+		w.must(w.long.Close())
+		return heard
+	}
+	total, err := strconv.Atoi(strings.Join(run(0)["calls"], ""))
+	if err != nil {
+		t.Fatalf("the process did not come to its end: %v", err)
+	}
+	t.Logf("%d durable calls", total)
+	for n := range someOf(total, seed.Of(t)) {
+		run(n + 1)
+	}
+}
+
+// someOf chooses six of the calls at random, but evenly, so that they reach every part
+// of the work; in a deep run all.
+func someOf(total int, from uint64) iter.Seq[int] {
+	some := min(6, total)
+	if seed.Deep() {
+		some = total
+	}
+	first := rand.New(rand.NewPCG(from, 2)).IntN(max(total, 1))
+	return func(yield func(int) bool) {
+		for i := range some {
+			if !yield((first + i*total/some) % total) {
+				return
+			}
+		}
+	}
+}
+
+// either makes a world with or without git.
+func either(t *testing.T, git bool) *world {
+	if git {
+		return plain(t, kind{})
+	}
+	return bare(t, 0)
+}
+
+func (w *world) options() *engine.Options { return &engine.Options{Getenv: w.getenv} }

@@ -4,8 +4,6 @@ package fuzz
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestManyProcessesAndTheUsersGitLoseNothing runs eight processes that record
@@ -41,7 +40,7 @@ func TestManyProcessesAndTheUsersGitLoseNothing(t *testing.T) {
 		l.gitDir, _ = l.tryGit("", "rev-parse", "--absolute-git-dir")
 		trees = append(trees, &l)
 	}
-	lasting := bounded(time.Duration(number("REWIND_FUZZ_SECONDS", 6)) * time.Second)
+	lasting := time.Duration(seed.Times(2)) * time.Second
 	stop := make(chan struct{})
 	var user sync.WaitGroup
 	user.Go(func() { w.useGit(stop) })
@@ -50,7 +49,7 @@ func TestManyProcessesAndTheUsersGitLoseNothing(t *testing.T) {
 	for i, l := range trees {
 		before[i] = l.own()
 		all.Go(func() {
-			heard[i] = l.childFor(lasting+5*time.Minute, "worker", l.root, "REWIND_FUZZ_DIE="+strconv.Itoa(i), "REWIND_FUZZ_TARGET="+lasting.String())
+			heard[i] = l.child("worker", "-1", strconv.Itoa(i), lasting.String())
 		})
 	}
 	all.Wait()
@@ -124,13 +123,9 @@ func (w *world) allThere(heard []said) {
 			if err != nil {
 				w.t.Fatalf("process %d: %v", i, err)
 			}
-			out := filepath.Join(w.t.TempDir(), "out")
-			if _, err := w.long.Export(ctx, s, out); err != nil {
-				w.t.Errorf("snapshot %v: %v", s.ID, err)
-			} else if got := digestOf(out); got != content {
+			if got := w.export(w.long, s).digest(); got != content {
 				w.t.Errorf("snapshot %v is %s, not %s", s.ID, got, content)
 			}
-			w.must(os.RemoveAll(out))
 			if !reachable[s.ID.String()] {
 				w.t.Errorf("the ref does not keep snapshot %v", s.ID)
 			}
@@ -141,9 +136,7 @@ func (w *world) allThere(heard []said) {
 	if count == 0 {
 		w.t.Error("nothing was recorded")
 	}
-	if v, err := w.long.Verify(ctx); err != nil || len(v.Damaged) > 0 {
-		w.t.Errorf("verify: %v %+v", err, v)
-	}
+	w.undamaged()
 	if out, err := w.tryGit("", "-c", noGraph, "fsck", "--connectivity-only"); err != nil {
 		w.t.Errorf("fsck: %v %.2000s", err, out)
 	}
@@ -151,10 +144,10 @@ func (w *world) allThere(heard []said) {
 
 // workForAWhile is one of the processes: it records, restores and undoes in
 // its worktree, and says what it has recorded.
-func workForAWhile() {
-	ctx := context.Background()
-	seed, _ := strconv.Atoi(os.Getenv("REWIND_FUZZ_DIE"))
-	lasting, err := time.ParseDuration(os.Getenv("REWIND_FUZZ_TARGET"))
+func workForAWhile(ctx context.Context, args []string) {
+	seed, err := strconv.Atoi(args[0])
+	childExit(err)
+	lasting, err := time.ParseDuration(args[1])
 	childExit(err)
 	rng := rand.New(rand.NewPCG(uint64(seed), 3))
 	content := map[oid.ID]string{}
@@ -165,10 +158,11 @@ func workForAWhile() {
 		text := fmt.Sprintf("%d-%d", seed, i)
 		childExit(os.WriteFile("mine", []byte(text), 0o644))
 		childExit(os.WriteFile(fmt.Sprint("file", rng.IntN(9)), make([]byte, rng.IntN(90000)), 0o644))
-		digest := digestOf(".")
+		now, err := look(".")
+		childExit(err)
 		r, err := e.Snapshot(ctx, nil)
 		childExit(err)
-		fmt.Printf("recorded %v=%s\n", r.ID, digest)
+		fmt.Printf("recorded %v=%s\n", r.ID, now.digest())
 		if r.Bridge != nil {
 			fmt.Println("late", r.ID)
 		}
@@ -186,24 +180,6 @@ func workForAWhile() {
 		}
 		childExit(e.Close())
 	}
-	os.Exit(0)
-}
-
-// digestOf sums up the names and bytes of the files in a directory, without what
-// is git's. What cannot be read makes another sum.
-func digestOf(dir string) string {
-	h := sha256.New()
-	list, err := os.ReadDir(dir)
-	fmt.Fprintln(h, err)
-	for _, entry := range list {
-		if entry.Name() == ".git" {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		fmt.Fprintln(h, entry.Name(), len(data), err)
-		h.Write(data)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func mustHold(file, want string) error {

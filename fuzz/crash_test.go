@@ -3,7 +3,9 @@
 package fuzz
 
 import (
-	"iter"
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -12,11 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // TestAKillAtAnyDurableStepLosesNothing kills a process before every n-th
@@ -24,20 +24,19 @@ import (
 // undoes. What it had acknowledged must be there to the byte, what it had not
 // must be absent or whole; the worktree is finished by the next command, or
 // brought back by undo; git finds every object, and a lock that was left on our
-// ref keeps nobody waiting. REWIND_FUZZ_EVERY=1 tries every
-// call; the usual run tries some, as [someOf] chooses them, for about four seconds.
-func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, false).sweep() }
+// ref keeps nobody waiting.
+func TestAKillAtAnyDurableStepLosesNothing(t *testing.T) { newSweep(t, 6, 0, record).run() }
 
 // TestAKillDuringALargeSnapshotLosesNothing is the same where the snapshot is so large
 // that its contents are written before their rows.
 func TestAKillDuringALargeSnapshotLosesNothing(t *testing.T) {
-	prepareSweep(t, &sweep{files: 6, noise: 220}).sweep()
+	newSweep(t, 6, 220, record).run()
 }
 
 // TestAKillDuringALargeRestoreLosesNothing is the same for a restore of so many
 // files, none of them recorded, that its undo is on the way into git before it
 // is recorded itself.
-func TestAKillDuringALargeRestoreLosesNothing(t *testing.T) { newSweep(t, 80, true).sweep() }
+func TestAKillDuringALargeRestoreLosesNothing(t *testing.T) { newSweep(t, 80, 0).run() }
 
 // TestAKillDuringAMergeLosesNothing is the same for a merge, of texts and of paths that
 // come and go: what no snapshot has must be held until it is on the disk.
@@ -48,10 +47,9 @@ func TestAKillDuringAMergeLosesNothing(t *testing.T) { sweepMerge(t, false) }
 func TestAKillDuringARestoreThatKeepsMineLosesNothing(t *testing.T) { sweepMerge(t, true) }
 
 func sweepMerge(t *testing.T, keepMine bool) {
-	s := newSweep(t, 12, true)
-	s.keepMine = keepMine
-	s.must(os.Rename(filepath.Join(s.dir, "template"), s.root))
-	s.reopen()
+	s := newSweep(t, 12, 0)
+	s.must(os.Rename(s.template(), s.root))
+	s.long = s.open()
 	r, err := s.long.Snapshot(t.Context(), &engine.SnapshotOptions{Trigger: "turn"})
 	s.must(err)
 	for i := range s.files {
@@ -61,111 +59,38 @@ func sweepMerge(t *testing.T, keepMine bool) {
 		s.write(name, string(text)+"mine\n")
 	}
 	s.write("mine", "alone")
-	s.base, s.before = r.ID, s.picture(s.root)
-	s.must(os.Rename(s.root, filepath.Join(s.dir, "template")))
+	if s.args[1] = keptMine; !keepMine {
+		s.args[1] = r.ID.String()
+	}
+	s.before = s.picture(s.root)
+	s.must(os.Rename(s.root, s.template()))
 	s.begin()
 	s.reopen()
-	var m *engine.Restored
-	if keepMine {
-		m, err = s.long.Do(t.Context(), engine.Op{To: s.a, KeepMine: true})
-	} else {
-		m, err = s.long.Do(t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: s.base, To: s.a}}})
-	}
+	m, err := s.long.Do(t.Context(), journey(s.args))
 	s.must(err)
 	if s.back = s.picture(s.root); m.Written < s.files || len(m.Conflicts) == 0 || s.back["mine"] == "" {
 		t.Fatalf("the merge is none: %+v", m)
 	}
-	s.sweep()
-}
-
-func (s *sweep) sweep() {
-	t := s.t
-	last := s.run(0)
-	total, err := strconv.Atoi(strings.Join(last["calls"], ""))
-	if err != nil {
-		t.Fatalf("the child did not come to its end: %v", last)
-	}
-	if every := number("REWIND_FUZZ_EVERY", 0); every > 0 {
-		for n := 1; n <= total; n += every {
-			s.check(n, s.run(n))
-		}
-		return
-	}
-	seed := seed.Of(t)
-	t.Logf("%d durable calls, killed before some of them; seed %d", total, seed)
-	for n := range someOf(total, rand.New(rand.NewPCG(seed, 2)), 4*time.Second) {
-		s.check(n+1, s.run(n+1))
-	}
-}
-
-// someOf chooses among the calls before which a process is killed, until a time is over,
-// but at least five. They are spread: after each, the gaps between those that were
-// chosen differ little, so that few of them reach every part of the work. Each is
-// chosen once. REWIND_FUZZ_EVERY=1 chooses all.
-func someOf(total int, random *rand.Rand, lasting time.Duration) iter.Seq[int] {
-	deadline := time.Now().Add(bounded(lasting))
-	every := number("REWIND_FUZZ_EVERY", 0) > 0
-	return func(yield func(int) bool) {
-		step := total * 618 / 1000 // the golden section spreads best
-		for step = max(step, 1); gcd(step, total) > 1; step++ {
-		}
-		n := random.IntN(max(total, 1))
-		for i := range total {
-			if !every && i >= 5 && time.Now().After(deadline) || !yield(n) {
-				return
-			}
-			n = (n + step) % total
-		}
-	}
-}
-
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-func TestFewOfTheCallsReachEveryPart(t *testing.T) {
-	for _, total := range []int{1, 2, 4, 8, 33, 135, 261, 1345} {
-		chosen := make([]bool, total)
-		i, parts := 0, map[int]bool{}
-		for n := range someOf(total, rand.New(rand.NewPCG(uint64(total), 2)), time.Hour) {
-			if chosen[n] {
-				t.Fatalf("call %d of %d is chosen twice", n, total)
-			}
-			chosen[n] = true
-			if i++; i <= 5 {
-				parts[n*4/total] = true
-			}
-		}
-		if i != total || len(parts) < min(4, total) {
-			t.Errorf("of %d calls %d are chosen, and the first five lie in the quarters %v", total, i, parts)
-		}
-	}
+	s.must(s.long.Close())
+	s.run()
 }
 
 // A sweep has the state that every killed process begins with.
 type sweep struct {
 	*world
-	a            oid.ID  // recorded before
-	base         oid.ID  // of what changed from there to a, a merge; zero: it is a restore of a
-	before, back picture // what is on disk when the child begins, and what it makes of it
-	first        picture // what a holds
+	args         []string // of the process: see [travel]
+	a            oid.ID   // recorded before
+	before, back picture  // what is on disk when the process begins, and what it makes of it
+	first        picture  // what a holds
 	user         map[string]string
 	files        int
-	noise        int  // files of 100 KB that come after the first snapshot
-	sudden       bool // the child restores at once
-	keepMine     bool // and keeps what changed since the base
 }
 
-func newSweep(t *testing.T, files int, sudden bool) *sweep {
-	return prepareSweep(t, &sweep{files: files, sudden: sudden})
-}
-
-func prepareSweep(t *testing.T, s *sweep) *sweep {
+// newSweep makes a sweep over so many files; noise is how many of 100 KB come after the
+// first snapshot.
+func newSweep(t *testing.T, files, noise int, first ...string) *sweep {
 	w := plain(t, kind{})
-	s.world = w
+	s := &sweep{world: w, files: files}
 	s.fill("first")
 	w.git("add", "-A")
 	w.git("commit", "-qm", "one")
@@ -174,12 +99,12 @@ func prepareSweep(t *testing.T, s *sweep) *sweep {
 	r, err := w.long.Snapshot(t.Context(), nil)
 	w.must(err)
 	s.a, s.back = r.ID, w.picture(w.root)
+	s.args = append([]string{s.a.String(), ""}, first...)
 	s.first = s.back
 	s.fill("second")
-	for i := range s.noise {
-		random := rand.NewChaCha8([32]byte{byte(i)})
+	for i := range noise {
 		noise := make([]byte, 100<<10)
-		random.Read(noise)
+		rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
 		s.write("noise/f"+strconv.Itoa(i), string(noise))
 	}
 	w.must(os.Remove(w.path("run.sh")))
@@ -188,9 +113,11 @@ func prepareSweep(t *testing.T, s *sweep) *sweep {
 	w.must(os.MkdirAll(w.path("empty"), 0o700))
 	w.must(os.Symlink("f1", w.path("link")))
 	s.before, s.user = w.picture(w.root), w.mine()
-	w.must(os.Rename(filepath.Join(w.dir, "tree"), filepath.Join(w.dir, "template")))
+	w.must(errors.Join(w.long.Close(), os.Rename(w.root, s.template())))
 	return s
 }
+
+func (s *sweep) template() string { return filepath.Join(s.dir, "template") }
 
 // fill writes files that differ by the word.
 func (s *sweep) fill(word string) {
@@ -205,44 +132,57 @@ func (s *sweep) fill(word string) {
 func (s *sweep) begin() {
 	s.t.Helper()
 	s.must(os.RemoveAll(s.root))
-	if out, err := exec.Command("cp", "-a", filepath.Join(s.dir, "template"), s.root).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", "-a", s.template(), s.root).CombinedOutput(); err != nil {
 		s.t.Fatalf("cp: %v %s", err, out)
 	}
 }
 
-// keptMine says to the child that it is to restore, and to keep what changed since.
-const keptMine = "keep mine"
+// The words of [travel]: keptMine is in the place of the base of a merge.
+const (
+	record   = "record"
+	keptMine = "keep mine"
+)
 
-// merged is the base of a merge for the child, "" for none.
-func (s *sweep) merged() string {
-	switch {
-	case s.base.IsZero():
-		return ""
-	case s.keepMine:
-		return keptMine
-	}
-	return s.base.String()
+func (s *sweep) run() {
+	killed(s.t.(*testing.T), "travel", func(n int) (*world, []string, func(said)) {
+		s.begin()
+		return s.world, s.args, func(heard said) { s.check(n, heard) }
+	})
 }
 
-// run begins from the same state again and kills the child before its n-th
-// durable call; it comes to its end if there are not so many.
-func (s *sweep) run(n int) said {
-	s.t.Helper()
-	s.begin()
-	heard := s.child("travel", s.root, "REWIND_FUZZ_DIE="+strconv.Itoa(n), "REWIND_FUZZ_TARGET="+s.a.String(), "REWIND_FUZZ_SUDDEN="+strconv.FormatBool(s.sudden), "REWIND_FUZZ_MERGE="+s.merged())
-	if why := heard["unsupported"]; why != nil {
-		s.t.Skipf("NOT TESTED: the system does not report system calls: %v", why)
+// travel goes to a snapshot and takes that back: the first argument, by a merge of what
+// changed since the second, if there is one. With a third it records first.
+func travel(ctx context.Context, args []string) {
+	e, err := engine.Open(ctx, ".", nil)
+	childExit(err)
+	if len(args) > 2 {
+		r, err := e.Snapshot(ctx, &engine.SnapshotOptions{Label: "B"})
+		childExit(err)
+		fmt.Println("recorded", r.ID)
 	}
-	if why := heard["error"]; why != nil {
-		s.t.Fatalf("killed before call %d: %v", n, why)
+	_, err = e.Do(ctx, journey(args))
+	childExit(err)
+	fmt.Println("restored")
+	_, err = e.Do(ctx, engine.Op{Verb: engine.Undo})
+	childExit(err)
+	fmt.Println("undone")
+	childExit(e.Close())
+}
+
+func journey(args []string) engine.Op {
+	to, err := oid.Parse(args[0])
+	childExit(err)
+	if args[1] == "" || args[1] == keptMine {
+		return engine.Op{To: to, KeepMine: args[1] != ""}
 	}
-	return heard
+	from, err := oid.Parse(args[1])
+	childExit(err)
+	return engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}}
 }
 
 // check holds what a killed process has left.
 func (s *sweep) check(n int, heard said) {
 	s.t.Helper()
-	s.reopen()
 	ctx := s.t.Context()
 	st, err := s.long.Status(ctx)
 	s.must(err)
@@ -274,16 +214,16 @@ func (s *sweep) check(n int, heard said) {
 		found = found || p.differs(now) == ""
 	}
 	if !found {
-		s.t.Fatalf("killed before call %d (%v, unfinished %+v): %s", n, heard, st.Unfinished, want[0].differs(now))
+		s.fail("unfinished %+v: %s", st.Unfinished, want[0].differs(now))
 	}
 	if r.Bridge != nil {
-		s.t.Errorf("killed before call %d: %v", n, r.Bridge)
+		s.fail("%v", r.Bridge)
 	}
-	s.whole(n, heard)
+	s.whole(heard)
 }
 
 // whole holds every snapshot that there is.
-func (s *sweep) whole(n int, heard said) {
+func (s *sweep) whole(heard said) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	ids := map[string]picture{s.a.String(): s.first}
@@ -294,19 +234,19 @@ func (s *sweep) whole(n int, heard said) {
 		snap, err := s.long.Resolve(ctx, id)
 		s.must(err)
 		if d := want.differs(s.export(s.long, snap)); d != "" {
-			s.t.Errorf("killed before call %d: snapshot %s: %s", n, id, d)
+			s.fail("snapshot %s: %s", id, d)
 		}
 	}
 	if v, err := s.long.Verify(ctx); err != nil || len(v.Damaged) > 0 {
-		s.t.Errorf("killed before call %d: verify: %v %+v", n, err, v)
+		s.fail("verify: %v %+v", err, v)
 	}
 	if out, err := s.tryGit("", "fsck", "--connectivity-only"); err != nil {
-		s.t.Errorf("killed before call %d: fsck: %v %s", n, err, out)
+		s.fail("fsck: %v %s", err, out)
 	}
 	for id := range ids {
 		s.git("cat-file", "-e", id+"^{tree}")
 	}
 	if now := s.mine(); !maps.Equal(now, s.user) {
-		s.t.Errorf("killed before call %d: the user's git is %q, was %q", n, now, s.user)
+		s.fail("the user's git is %q, was %q", now, s.user)
 	}
 }

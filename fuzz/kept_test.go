@@ -34,7 +34,7 @@ func (m *model) prune() {
 			needed[s.undo] = "of a step that can be taken back"
 		}
 	}
-	r, err := m.e.Prune(m.t.Context(), opt)
+	r, err := m.long.Prune(m.t.Context(), opt)
 	m.must(err)
 	for _, s := range r.Dropped {
 		id := m.origin(s.ID)
@@ -43,7 +43,7 @@ func (m *model) prune() {
 		}
 		delete(m.snaps, id)
 		for _, name := range []oid.ID{id, s.ID} {
-			if _, err := m.e.Find(m.t.Context(), name); !errors.Is(err, engine.ErrNoSnapshot) {
+			if _, err := m.long.Find(m.t.Context(), name); !errors.Is(err, engine.ErrNoSnapshot) {
 				m.fail("snapshot %v was dropped, and found: %v", name, err)
 			}
 		}
@@ -57,7 +57,7 @@ func (m *model) pruneBlind() {
 	m.note("prune without the sessions")
 	away := m.talk.agent + ".away"
 	m.must(os.Rename(m.talk.agent, away))
-	if r, err := m.e.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, engine.ErrUnseen) {
+	if r, err := m.long.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, engine.ErrUnseen) {
 		m.fail("pruned without seeing the sessions: %v %+v", err, r)
 	}
 	m.must(os.Rename(away, m.talk.agent))
@@ -67,11 +67,11 @@ func (m *model) pruneBlind() {
 // allThere finds every snapshot, by the id it had first and by a prefix of it.
 func (m *model) allThere() {
 	for _, id := range m.order {
-		s, err := m.e.Find(m.t.Context(), id)
+		s, err := m.long.Find(m.t.Context(), id)
 		if err != nil {
 			m.fail("snapshot %v is lost: %v", id, err)
 		}
-		if short, err := m.e.Resolve(m.t.Context(), id.String()[:20]); err != nil || short.ID != s.ID {
+		if short, err := m.long.Resolve(m.t.Context(), id.String()[:20]); err != nil || short.ID != s.ID {
 			m.fail("%v is found as %v, by a prefix as %v: %v", id, s.ID, short, err)
 		}
 	}
@@ -88,10 +88,10 @@ func (m *model) purge() {
 		return
 	}
 	m.note("purge %q", s.texts)
-	dry, err := m.e.Purge(m.t.Context(), s.texts, true)
+	dry, err := m.long.Purge(m.t.Context(), s.texts, true)
 	m.must(err)
 	before := m.now()
-	r, err := m.e.Purge(m.t.Context(), s.texts, false)
+	r, err := m.long.Purge(m.t.Context(), s.texts, false)
 	m.must(err)
 	m.compare(before)
 	had := 0
@@ -144,13 +144,13 @@ func (m *model) without(id oid.ID, s scope) bool {
 			gone[p] = true
 		}
 	}
-	now, err := m.e.Find(m.t.Context(), id)
+	now, err := m.long.Find(m.t.Context(), id)
 	m.must(err)
 	if len(want) == len(was.picture) {
 		return false
 	}
 	m.first[now.ID] = id
-	got := m.export(m.e, now)
+	got := m.export(m.long, now)
 	// A directory that has nothing left may be gone too.
 	for p, what := range want {
 		if got[p] == "" && isDirectory(what) && emptied(p, was.picture, gone) {

@@ -19,7 +19,7 @@ func (m *model) merge() {
 	from, to := pick(m.world, m.order), pick(m.world, m.order)
 	m.note("merge %v %v", from, to)
 	before := m.now()
-	r, err := m.e.Do(m.t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}})
+	r, err := m.long.Do(m.t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}})
 	m.must(err)
 	m.carried(r, from, to, before, true)
 }
@@ -32,12 +32,12 @@ func (m *model) keepMine() {
 	to := pick(m.world, m.order)
 	m.note("restore --keep-mine %v", to)
 	before := m.now()
-	list, err := m.e.List(m.t.Context(), &engine.ListOptions{OnPurpose: true})
+	list, err := m.long.List(m.t.Context(), &engine.ListOptions{OnPurpose: true})
 	m.must(err)
 	turn := slices.IndexFunc(list, func(s *engine.Snapshot) bool {
 		return slices.ContainsFunc(s.Points, func(p engine.Point) bool { return p.Trigger == "turn" })
 	})
-	r, err := m.e.Do(m.t.Context(), engine.Op{To: to, KeepMine: true})
+	r, err := m.long.Do(m.t.Context(), engine.Op{To: to, KeepMine: true})
 	if turn < 0 {
 		if m.compare(before); !errors.Is(err, engine.ErrNoSnapshot) {
 			m.fail("there was no turn, and it says %v", err)

@@ -57,7 +57,7 @@ func (m *model) checkNames() {
 	if n := len(m.when.purpose); want.IsZero() && n > 0 { // pruned
 		want = m.today(m.when.purpose[n-1])
 	}
-	s, err := m.e.Here(m.t.Context())
+	s, err := m.long.Here(m.t.Context())
 	m.must(err)
 	if s == nil && !want.IsZero() || s != nil && s.ID != want {
 		m.fail("the files stand at %v, not at %+v", want, s)
@@ -68,7 +68,7 @@ func (m *model) checkNames() {
 func (m *model) means(name string, want oid.ID) {
 	m.t.Helper()
 	want = m.today(want)
-	s, err := m.e.Resolve(m.t.Context(), name)
+	s, err := m.long.Resolve(m.t.Context(), name)
 	if errors.Is(err, engine.ErrNoSnapshot) && want.IsZero() {
 		return
 	}
@@ -82,7 +82,7 @@ func (m *model) today(id oid.ID) oid.ID {
 	if id.IsZero() {
 		return id
 	}
-	s, err := m.e.Find(m.t.Context(), id)
+	s, err := m.long.Find(m.t.Context(), id)
 	if errors.Is(err, engine.ErrNoSnapshot) {
 		return oid.ID{}
 	}

@@ -3,8 +3,11 @@
 package fuzz
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +19,19 @@ import (
 type picture map[string]string
 
 func (w *world) picture(dir string) picture {
+	w.t.Helper()
+	p, err := look(dir)
+	w.must(err)
+	return p
+}
+
+func look(dir string) (picture, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	p := picture{}
-	w.must(filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+	return p, filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || at == dir {
 			return err
 		}
@@ -48,8 +62,16 @@ func (w *world) picture(dir string) picture {
 		}
 		p[rel] = text
 		return nil
-	}))
-	return p
+	})
+}
+
+// digest sums up a picture.
+func (p picture) digest() string {
+	h := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		fmt.Fprintf(h, "%q %q\n", path, p[path])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // special reports whether a path is what no snapshot holds: a pipe, a socket or

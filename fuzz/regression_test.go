@@ -94,6 +94,6 @@ func TestAStoreThatAnotherProcessMadeIsSeen(t *testing.T) {
 func TestSeedsThatOnceFailed(t *testing.T) {
 	needGit(t)
 	for _, seed := range []uint64{3000345, 3000256, 3000533, 8000055, 8000107, 8000365, 8000414} {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, seed, stepsPerWorld, false) })
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { runWorld(t, t.TempDir(), seed, false) })
 	}
 }

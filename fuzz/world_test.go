@@ -5,6 +5,7 @@ package fuzz
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -65,6 +66,20 @@ func newWorld(t testing.TB, dir string, seed uint64, mayBeOdd bool) *world {
 	w.beOpen()
 	w.build()
 	w.long = w.open()
+	return w
+}
+
+// bare makes a world without git.
+func bare(t *testing.T, seed uint64) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 4)), seed: seed, dir: dir, root: filepath.Join(dir, "tree"), home: filepath.Join(dir, "home")}
+	w.must(errors.Join(os.Mkdir(w.root, 0o755), os.Mkdir(w.home, 0o755)))
+	w.long = w.open()
+	t.Cleanup(func() { _ = w.long.Close() })
 	return w
 }
 
@@ -191,6 +206,14 @@ var gitProgram = sync.OnceValue(func() string {
 // endless is after how long a git command is thought to go on for ever: 2.39
 // does, with an index that is split and sparse.
 const endless = 5 * time.Minute
+
+// undamaged holds that the store has all that it is to have.
+func (w *world) undamaged() {
+	w.t.Helper()
+	if v, err := w.long.Verify(w.t.Context()); err != nil || len(v.Damaged) > 0 {
+		w.fail("verify: %v %+v", err, v)
+	}
+}
 
 func (w *world) path(rel string) string { return filepath.Join(w.root, rel) }
 

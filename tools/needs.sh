@@ -29,4 +29,4 @@ for name in node npm tmux; do
 	has "$name" || echo "MISSING: $name. The tests of the Pi extension will be SKIPPED." >&2
 done
 has git-lfs || echo "MISSING: git-lfs. One test will be SKIPPED."
-echo "Found: ${version#go version }, $(git --version). All of it takes ten minutes or more; each step says what it does."
+echo "Found: ${version#go version }, $(git --version). All of it takes five minutes, or nine where nothing is built yet; each step says what it does."

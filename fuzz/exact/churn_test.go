@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // A churner changes files for as long as it is not stopped: some are replaced
@@ -94,7 +95,7 @@ func TestASnapshotSucceedsWhileFilesChange(t *testing.T) {
 	defer c.end()
 	var ids []string
 	unstable := map[string][]string{}
-	for range times(12) {
+	for range seed.Times(12) {
 		f := w.rewind("snapshot", "--json")
 		if f.code != 0 && f.code != 5 || f.ID == "" {
 			t.Fatalf("the snapshot exited with %d: %s%s", f.code, f.out, f.errors)
@@ -173,7 +174,7 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 	c := &churner{w: w}
 	c.start()
 	defer c.end()
-	for range times(8) {
+	for range seed.Times(8) {
 		churn(w)
 		f := w.rewind("restore", id, "--yes", "--json")
 		if f.code != 0 && f.code != 5 {
@@ -222,7 +223,7 @@ func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 	s, err := e.Resolve(t.Context(), id)
 	w.must(err)
 	recorded := map[int]bool{}
-	for range times(15) {
+	for range seed.Times(15) {
 		r, err := e.Do(t.Context(), engine.Op{To: s.ID})
 		w.must(err)
 		if r.Undo.IsZero() {
@@ -287,7 +288,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 	inside, err := os.OpenRoot(w.root) // this test must not follow the links either
 	w.must(err)
 	defer inside.Close()
-	for range times(8) {
+	for range seed.Times(8) {
 		for i := range 40 {
 			_ = inside.WriteFile(fmt.Sprintf("aside/treasure%d", i), bytes.Repeat([]byte("now"), i), 0o644)
 		}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,8 +74,7 @@ func TestAKilledRestoreLeavesNoDirectoryOpen(t *testing.T) {
 // finished by a function.
 func (w *world) killRestores(finish func()) {
 	w.Helper()
-	seed := seed.Of(w.T)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(seed.Of(w.T), 0))
 	d := throughCommand{}
 	// What a killed restore leaves beside its targets must go even if ignored.
 	w.write(".gitignore", ".*\n!.gitignore\n")
@@ -92,7 +90,7 @@ func (w *world) killRestores(finish func()) {
 	took := time.Since(began)
 	d.restore(w, ids[1])
 	at, cut := 1, 0
-	for round := 0; round < times(12) || cut < 5 && round < times(120); round++ {
+	for round := 0; round < seed.Times(12) || cut < 5 && round < seed.Times(120); round++ {
 		cmd := w.command("restore", ids[1-at], "--yes")
 		w.must(cmd.Start())
 		time.Sleep(time.Duration(rng.Int64N(int64(took * 11 / 10))))
@@ -106,17 +104,8 @@ func (w *world) killRestores(finish func()) {
 	}
 	w.sound()
 	if cut < 5 {
-		w.Errorf("only %d of %d restores were cut short", cut, times(12))
+		w.Errorf("only %d of %d restores were cut short", cut, seed.Times(12))
 	}
-}
-
-// times is how often a test of chance is repeated: n times, or as many times
-// more as the environment says.
-func times(n int) int {
-	if f, err := strconv.Atoi(os.Getenv("REWIND_TEST_TIMES")); err == nil && f > 0 {
-		return n * f
-	}
-	return n
 }
 
 // after lets one command follow a killed restore from one state to the other,

@@ -4,8 +4,6 @@ package power
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -19,8 +17,11 @@ type kind struct {
 	calm  bool   // git throws nothing away
 }
 
-// cutsOfSession is after how many moments of one session the power is cut.
-const cutsOfSession = 10
+// The power is cut after so many moments of one session, and so often in a usual run.
+const (
+	cutsOfSession = 10
+	usualCuts     = 20
+)
 
 // TestAPowerLossUnderGitTakesNothingAcknowledged cuts the power under a user's
 // git and rewind in one repository.
@@ -36,7 +37,7 @@ func TestAPowerLossWithoutGitTakesNothingAcknowledged(t *testing.T) {
 
 func losePower(t *testing.T, git bool) {
 	m := start(t)
-	n := wantedCuts(t)
+	n := seed.Times(usualCuts)
 	r := newReport(t)
 	first := seed.Of(t)
 	defer r.tell()
@@ -60,18 +61,4 @@ func losePower(t *testing.T, git bool) {
 		t.Logf("session %d on %s %q: %d steps, %d acknowledged, %d events; till now %d cuts, %d with faults",
 			number, k.sys.name, k.mount, len(s.done), len(s.promises), s.end, r.cuts, r.bad)
 	}
-}
-
-// wantedCuts is how often the power is to be cut.
-func wantedCuts(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("REWIND_FUZZ_CUTS")
-	if text == "" {
-		return 20
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("REWIND_FUZZ_CUTS: %q is no number of cuts", text)
-	}
-	return n
 }

@@ -339,9 +339,8 @@ func compareConversions(t *testing.T, seed uint64) (changed, refused int) {
 
 // TestConversionsAreGits compares what we would store with what git add does,
 // for random files, attributes, configurations and blobs in the index.
-// REWIND_FUZZ_BATCHES is the number of batches of 250 files.
 func TestConversionsAreGits(t *testing.T) {
-	batches := envN(t, "REWIND_FUZZ_BATCHES", 2)
+	batches := seed.Times(2)
 	first := seed.Of(t)
 	changed, refused := 0, 0
 	for i := range batches {

@@ -182,10 +182,9 @@ func (t *forest) compare(tb testing.TB, seed uint64) (given int) {
 }
 
 // TestAttributesAreGits compares random rules over random trees with git.
-// REWIND_FUZZ_N is the number of questions to ask.
 func TestAttributesAreGits(t *testing.T) {
 	const questions = 400
-	n := envN(t, "REWIND_FUZZ_N", 8_000)
+	n := seed.Times(8_000)
 	first := seed.Of(t)
 	given := 0
 	for i := 0; i < n/questions && !t.Failed(); i++ {
@@ -196,15 +195,4 @@ func TestAttributesAreGits(t *testing.T) {
 	if given < n/10 {
 		t.Error("too few had any: the test tests nothing")
 	}
-}
-
-// envN is the number in an environment variable, or n.
-func envN(tb testing.TB, name string, n int) int {
-	if s := os.Getenv(name); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return n
 }

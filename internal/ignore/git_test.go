@@ -218,16 +218,9 @@ func (t *forest) compare(tb testing.TB, seed uint64) [3]int {
 }
 
 // TestDecisionsAreGits compares random rules over random trees with git.
-// REWIND_FUZZ_N is the number of questions to ask.
 func TestDecisionsAreGits(t *testing.T) {
 	const questions = 2000
-	n := 40_000
-	if s := os.Getenv("REWIND_FUZZ_N"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := seed.Times(40_000)
 	first := seed.Of(t)
 	var tally [3]int
 	// Twenty forests may have next to nothing that is included again.

@@ -1,4 +1,4 @@
-// Package seed gives random tests their seeds.
+// Package seed gives random tests their seeds, and says how long they go on.
 package seed
 
 import (
@@ -30,5 +30,18 @@ func Of(t testing.TB) uint64 {
 		}
 	}
 	t.Logf("REWIND_SEED=%d", n)
+	return n
+}
+
+// Deep reports whether all is to be tried that can be, as by "make deep": with a number
+// in REWIND_DEEP. A usual run tries a sample.
+func Deep() bool { return factor() > 0 }
+
+// Times is how many of something a test tries: n in a usual run, and so many times more
+// as REWIND_DEEP says.
+func Times(n int) int { return n * max(factor(), 1) }
+
+func factor() int {
+	n, _ := strconv.Atoi(os.Getenv("REWIND_DEEP"))
 	return n
 }

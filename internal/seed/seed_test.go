@@ -20,3 +20,12 @@ func TestAUsualRunHasTheSameSeedAndOthersAreAskedFor(t *testing.T) {
 		t.Errorf("two drawn seeds are both %d", a)
 	}
 }
+
+func TestADeepRunTriesMore(t *testing.T) {
+	for text, times := range map[string]int{"": 1, "no number": 1, "7": 7} {
+		t.Setenv("REWIND_DEEP", text)
+		if got := seed.Times(3); got != 3*times || seed.Deep() != (times > 1) {
+			t.Errorf("%q: %d, deep %v", text, got, seed.Deep())
+		}
+	}
+}

@@ -2,12 +2,9 @@ package blame
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,14 +12,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
-// REWIND_TEXT_PAIRS is how many pairs of random texts are compared. Most of the
-// time goes into the comparison of whole texts, with which the short one must agree.
+// Most of the time goes into the comparison of whole texts, with which the short one must
+// agree.
 func TestWhatTextsHaveInCommonIsWholeLinesOfBoth(t *testing.T) {
-	pairs, err := strconv.Atoi(cmp.Or(os.Getenv("REWIND_TEXT_PAIRS"), "1500"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed := seed.Of(t)
+	pairs, seed := seed.Times(1500), seed.Of(t)
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	text := func() []byte {

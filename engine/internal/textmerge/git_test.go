@@ -8,25 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
-
-// number reads a number from the environment.
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // A triple is what three people have made of a text.
 type triple struct{ base, ours, theirs []byte }
@@ -143,8 +128,7 @@ func newTriple(seed uint64) triple {
 }
 
 func TestTheMergeIsGits(t *testing.T) {
-	seed := seed.Of(t)
-	count := number(t, "REWIND_MERGE_TRIPLES", 300)
+	count, seed := seed.Times(300), seed.Of(t)
 	t.Logf("seed %d, %d triples", seed, count)
 	dir := t.TempDir()
 	clean, conflicted, other := 0, 0, 0

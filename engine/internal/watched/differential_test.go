@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +34,8 @@ type world struct {
 }
 
 // TestAWatchedSnapshotIsAFullOne does random things to worktrees that are watched,
-// and compares each snapshot with what a look at everything finds. The number of
-// sequences comes from REWIND_SEQUENCES, the seed of one from REWIND_SEED.
+// and compares each snapshot with what a look at everything finds. The seed of
+// one sequence comes from REWIND_SEED.
 func TestAWatchedSnapshotIsAFullOne(t *testing.T) { sequences(t, nil) }
 
 // TestAWatchedScanIsAFullOne does the same to scans alone, by a clock by which no
@@ -44,15 +43,9 @@ func TestAWatchedSnapshotIsAFullOne(t *testing.T) { sequences(t, nil) }
 func TestAWatchedScanIsAFullOne(t *testing.T) { sequences(t, newScans) }
 
 func sequences(t *testing.T, of func(*world) *scans) {
-	sequences, given := 25, os.Getenv("REWIND_SEQUENCES")
-	if n, err := strconv.Atoi(given); err == nil {
-		sequences = n
-	} else if testing.Short() {
-		sequences = 4
-	}
 	compared, seen := 0, 0
 	first := seed.Of(t)
-	for i := range uint64(sequences) {
+	for i := range uint64(seed.Times(25)) {
 		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			w := newWorld(t, seed, of)
