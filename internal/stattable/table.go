@@ -8,7 +8,6 @@
 package stattable
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ type Table struct {
 	saved      int64             // when, in ns since 1970
 	rows       map[string]uint32 // directory to its place in list
 	list       []slot
-	damaged    atomic.Bool // a row failed its check: write the file anew
+	damaged    atomic.Bool // a row failed its check: throw the file away
 	db         *bolt.DB    // nil when closed
 	tx         *bolt.Tx
 	kept       *kept // not nil: the rows are in memory
@@ -242,37 +241,21 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 		t.change(b, changed, removed)
 		return nil
 	}
-	damaged := t.damaged.Load()
-	if damaged {
-		changed, removed = t.whole(changed, removed), nil
-		t.generation = 0
-	}
 	t.Close()
-	if damaged {
+	if t.damaged.Load() {
 		if err := durable.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("stat table: %w", err)
 		}
+		if t.Len() > 0 {
+			return nil // what did not change is not among these rows: the next scan makes a table
+		}
+		t.generation = 0
 	}
 	err := t.write(b, changed, removed)
 	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
 		durable.Remove(t.path) // a cache that cannot be written is better gone than old
 	}
 	return err
-}
-
-// whole returns every row that is still good, with the changes applied.
-func (t *Table) whole(changed map[string]Row, removed []string) map[string]Row {
-	all := make(map[string]Row, len(t.list))
-	for i := 0; i < len(t.list) && t.tx != nil; i++ {
-		if r, err := t.parse(&t.list[i]); err == nil {
-			all[t.list[i].dir] = Row{bytes.Clone(r.p)}
-		}
-	}
-	for _, dir := range removed {
-		delete(all, dir)
-	}
-	maps.Copy(all, changed)
-	return all
 }
 
 func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err error) {

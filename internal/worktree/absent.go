@@ -13,6 +13,7 @@ import (
 // absent records what the index has and the disk has not: in the git tree, if
 // it is not wanted on disk; else only as a name that the index knows.
 func (l *listing) absent() error {
+	slices.Sort(l.seen) // they nearly are
 	if l.known.row != nil {
 		if err := l.missing(); err != nil {
 			return err
@@ -24,7 +25,7 @@ func (l *listing) absent() error {
 	last := ""
 	for i := range l.known.dir.Entries {
 		e := &l.known.dir.Entries[i]
-		if l.saw(e.Name, i) || e.Name == last {
+		if l.saw(e.Name) || e.Name == last {
 			continue
 		}
 		last = e.Name
@@ -50,7 +51,7 @@ func (l *listing) absent() error {
 func (l *listing) missing() (err error) {
 	var lost []stattable.Item
 	for name, it := range l.known.row {
-		if it.Flags&stattable.Tracked != 0 && !l.onDisk[name] {
+		if it.Flags&stattable.Tracked != 0 && !l.saw(name) {
 			lost = append(lost, it)
 		}
 	}
@@ -73,8 +74,8 @@ func (l *listing) missing() (err error) {
 }
 
 func (l *listing) absentDirs() error {
-	for i, name := range l.known.dir.Dirs {
-		if l.saw(name, len(l.known.dir.Entries)+i) {
+	for _, name := range l.known.dir.Dirs {
+		if l.saw(name) {
 			continue
 		}
 		var id oid.ID

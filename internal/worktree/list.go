@@ -26,7 +26,6 @@ type listing struct {
 	hasIgnore bool // there is something called .gitignore
 	hasAttr   bool // there is something called .gitattributes
 	kids      []*node
-	onDisk    map[string]bool   // names that are on disk, if the row is what knows the index
 	one       candidate         // the file that is looked at
 	waiting   []string          // ignored files that may be small and few enough
 	left      map[string]oid.ID // names of the index that are on disk and were left out with a note, and what git's tree has of them
@@ -110,13 +109,7 @@ func (l *listing) prepare(names []dirfd.Name, st *dirfd.Stat) error {
 	if err := l.ownRules(); err != nil {
 		return err
 	}
-	if l.known.row != nil {
-		l.onDisk = make(map[string]bool, len(names))
-	} else if l.known.dir != nil {
-		n := len(l.known.dir.Entries) + len(l.known.dir.Dirs)
-		l.present = slices.Grow(l.present[:0], n)[:n]
-		clear(l.present)
-	}
+	l.seen = l.seen[:0]
 	return nil
 }
 

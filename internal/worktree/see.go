@@ -1,6 +1,8 @@
 package worktree
 
 import (
+	"slices"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -24,27 +26,11 @@ func (l *listing) before(name string) *stattable.Item {
 
 // see notes that a name is on disk: what the index has under it counts no more.
 // A file that is left out hides nothing.
-func (l *listing) see(name string) {
-	if l.onDisk != nil {
-		l.onDisk[name] = true
-		return
-	}
-	if l.known.dir == nil {
-		return
-	}
-	for i, end := l.known.entries(name); i < end; i++ {
-		l.present[i] = true
-	}
-	if i, ok := l.known.subdirectory(name); ok {
-		l.present[len(l.known.dir.Entries)+i] = true
-	}
-}
+func (l *listing) see(name string) { l.seen = append(l.seen, name) }
 
-// saw reports whether a name of the index, the at-th of its entries and then
-// its subdirectories, is on disk.
-func (l *listing) saw(name string, at int) bool {
-	if l.onDisk != nil {
-		return l.onDisk[name]
-	}
-	return l.present[at]
+// saw reports whether a name of the index is on disk, when all names were looked at and
+// sorted.
+func (l *listing) saw(name string) bool {
+	_, ok := slices.BinarySearch(l.seen, name)
+	return ok
 }

@@ -28,7 +28,7 @@ type worker struct {
 	entries []tree.Entry
 	index   gitindex.Directory  // of the directory that is looked at
 	asked   *gitindex.Directory // points to index, if that was read to compare a row; nil if the row is believed, or there is no index
-	present []bool              // says of each name in index whether it is on disk
+	seen    []string            // the names of that directory that are on disk
 }
 
 // visit looks at one directory: whether its row still holds, and if not, what
