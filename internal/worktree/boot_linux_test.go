@@ -10,8 +10,8 @@ func TestWhatWasTouchedShortlyBeforeTheSystemStoppedIsReadAgain(t *testing.T) {
 		t.Skip("SKIPPED: this system does not tell when it was started")
 	}
 	p := newPlace(t)
-	p.write("old", "o")
-	p.write("new", "n")
+	p.Write("old", "o")
+	p.Write("new", "n")
 	hour := func(c *Config) { c.Now = func() int64 { return time.Now().Add(time.Hour).UnixNano() } } // nothing is fresh then
 	p.scan(hour)
 	if n := p.scan(hour).Counters.Opened; n != 0 {

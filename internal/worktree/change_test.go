@@ -19,9 +19,9 @@ import (
 
 func TestARewriteInTheSameTickIsSeen(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
-	p.write("d/b", "two")
-	st, err := os.Stat(p.path("a"))
+	p.Write("a", "one")
+	p.Write("d/b", "two")
+	st, err := os.Stat(p.Path("a"))
 	p.must(err)
 	p.now = st.ModTime().UnixNano() // as if the clock stood still
 	p.scan()
@@ -49,23 +49,23 @@ func TestARewriteInTheSameTickIsSeen(t *testing.T) {
 
 func TestASameSizeRewriteWithTheOldMtimeIsSeen(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
+	p.Write("a", "one")
 	p.age("a")
 	time.Sleep(50 * time.Millisecond)
 	p.scan()
-	p.write("a", "two")
+	p.Write("a", "two")
 	p.age("a")
 	p.checkDisk(p.scan())
 }
 
 func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "0")
+	p.Write("a", "0")
 	reads := 0
 	r := p.scan(func(c *Config) {
 		c.sleep = func(path string) {
 			if reads++; reads < 3 {
-				p.write("a", strings.Repeat("x", reads))
+				p.Write("a", strings.Repeat("x", reads))
 			}
 		}
 	})
@@ -79,11 +79,11 @@ func TestAFileThatKeepsChangingIsNamedUnstableAndReadAgainNextTime(t *testing.T)
 	for _, big := range []int{0, 2 << 20} {
 		p := newPlace(t)
 		data := strings.Repeat("x", big)
-		p.write("a", data)
+		p.Write("a", data)
 		r := p.scan(func(c *Config) {
 			c.sleep = func(string) {
 				data += "x"
-				p.write("a", data)
+				p.Write("a", data)
 			}
 		})
 		if !slices.Equal(r.Unstable, []string{"a"}) || len(r.Skipped) != 0 {
@@ -96,13 +96,13 @@ func TestAFileThatKeepsChangingIsNamedUnstableAndReadAgainNextTime(t *testing.T)
 
 func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("b", "2")
+	p.Write("a", "1")
+	p.Write("b", "2")
 	r := p.scan(func(c *Config) {
 		c.sleep = func(path string) {
 			if path == "a" {
 				p.rm("a")
-				p.write("a/c", "now a directory")
+				p.Write("a/c", "now a directory")
 			}
 		}
 	})
@@ -114,9 +114,9 @@ func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 
 func TestTheStoresOwnDirectoryIsNeverEntered(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("state/store.db", "2")
-	d, err := dirfd.Open(p.path("state"))
+	p.Write("a", "1")
+	p.Write("state/store.db", "2")
+	d, err := dirfd.Open(p.Path("state"))
 	p.must(err)
 	defer d.Close()
 	st, err := d.Stat()
@@ -150,15 +150,15 @@ func (r rules) Place(path string, isDir, ignored bool, size int64) (Place, strin
 
 func TestThePolicyDecidesAboutWhatTheIndexDoesNotKnow(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitignore", "out\n")
-	p.write("x.env", "tracked")
-	p.run("add", "-A")
-	p.write("y.env", "secret")
-	p.write("d/z.env", "secret")
-	p.write("out/keep", "1")
-	p.write("out/drop", "2")
-	p.write("tmp/a", "3")
-	p.write("large", strings.Repeat("x", 2000))
+	p.Write(".gitignore", "out\n")
+	p.Write("x.env", "tracked")
+	p.Git("add", "-A")
+	p.Write("y.env", "secret")
+	p.Write("d/z.env", "secret")
+	p.Write("out/keep", "1")
+	p.Write("out/drop", "2")
+	p.Write("tmp/a", "3")
+	p.Write("large", strings.Repeat("x", 2000))
 	policy := func(c *Config) { c.Policy = rules{1} }
 	r := p.settled(policy)
 	p.checkDisk(r, "out/drop", "tmp", "large")
@@ -173,21 +173,21 @@ func TestThePolicyDecidesAboutWhatTheIndexDoesNotKnow(t *testing.T) {
 			t.Errorf("%s is in the git tree", c.Path)
 		}
 	}
-	p.write("out/keep", "changed")
-	p.write("y.env", "changed")
-	p.write("large", "small now")
+	p.Write("out/keep", "changed")
+	p.Write("y.env", "changed")
+	p.Write("large", "small now")
 	p.checkDisk(p.settled(policy), "out/drop", "tmp")
 	p.checkDisk(p.settled(func(c *Config) { c.Policy = rules{2} }), "out")
 }
 
 func TestForcedPathsAreCapturedThisOnce(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitignore", "*.o\nout\n")
-	p.write("d/a.o", "1")
-	p.write("d/b.o", "2")
-	p.write("out/x/c", "3")
-	p.write("out/x/d.o", "4")
-	p.write("out/y", "5")
+	p.Write(".gitignore", "*.o\nout\n")
+	p.Write("d/a.o", "1")
+	p.Write("d/b.o", "2")
+	p.Write("out/x/c", "3")
+	p.Write("out/x/d.o", "4")
+	p.Write("out/y", "5")
 	before := p.settled()
 	p.checkDisk(before, "d/a.o", "d/b.o", "out")
 	p.seen = func(r *Result) {
@@ -206,8 +206,8 @@ func TestForcedPathsAreCapturedThisOnce(t *testing.T) {
 
 func TestLookupSaysWhatTheScanSaw(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("d/b", "2")
+	p.Write("a", "1")
+	p.Write("d/b", "2")
 	p.scan()
 	look := func(r *Result) {
 		e, ok := r.Lookup("d/b")
@@ -238,8 +238,8 @@ func TestLookupSaysWhatTheScanSaw(t *testing.T) {
 
 func TestRecheckReadsWhatTheStoreHasLost(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("d/b", "2")
+	p.Write("a", "1")
+	p.Write("d/b", "2")
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	want := p.scan().State
 	recheck := func(c *Config) { c.Recheck = true }
@@ -256,7 +256,7 @@ func TestRecheckReadsWhatTheStoreHasLost(t *testing.T) {
 
 func TestAnErrorOfTheSaverEndsTheScan(t *testing.T) {
 	p := newPlace(t)
-	p.write("d/a", "1")
+	p.Write("d/a", "1")
 	p.store.err = errors.New("disk full")
 	if _, err := Scan(context.Background(), p.config()); !errors.Is(err, p.store.err) {
 		t.Errorf("Scan = %v", err)
@@ -265,7 +265,7 @@ func TestAnErrorOfTheSaverEndsTheScan(t *testing.T) {
 
 func TestACancelledScanStops(t *testing.T) {
 	p := newPlace(t)
-	p.write("d/a", "1")
+	p.Write("d/a", "1")
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := p.config()
 	cfg.sleep = func(string) { cancel() }

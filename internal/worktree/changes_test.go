@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -19,20 +18,20 @@ import (
 
 // kept scans all, and keeps what was seen.
 func (p *place) kept() *stattable.Table {
-	p.t.Helper()
+	p.T.Helper()
 	r, err := Scan(context.Background(), p.config())
 	p.must(err)
 	t, err := r.Keep("store", r.State.Tree)
 	p.must(err)
 	if t == nil {
-		p.t.Fatal("nothing was kept")
+		p.T.Fatal("nothing was kept")
 	}
 	return t
 }
 
 // on scans on a table in memory.
 func (p *place) on(t *stattable.Table, only *Changes) *Result {
-	p.t.Helper()
+	p.T.Helper()
 	cfg := p.config()
 	cfg.StatTable.Close()
 	cfg.StatTable, cfg.Only = t, only
@@ -59,16 +58,16 @@ func TestAScanOfChangesEntersOnlyTheWayToThem(t *testing.T) {
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	for i := range 30 {
 		for k := range 5 {
-			p.write(fmt.Sprintf("d%d/e%d/f", i, k), "1")
-			p.write(fmt.Sprintf("d%d/e%d/g", i, k), "1")
+			p.Write(fmt.Sprintf("d%d/e%d/f", i, k), "1")
+			p.Write(fmt.Sprintf("d%d/e%d/g", i, k), "1")
 		}
 	}
-	p.must(os.Link(p.path("d1/e1/f"), p.path("d1/e1/linked")))
+	p.must(os.Link(p.Path("d1/e1/f"), p.Path("d1/e1/linked")))
 	b := p.kept()
 	if r := p.on(b, changes()); r.Counters.Dirs != 3 || r.Counters.Stats != 2 || r.Counters.Opened != 0 {
 		t.Errorf("no changes: %+v, want the way to the two names of one file", r.Counters)
 	}
-	p.write("d7/e3/f", "2")
+	p.Write("d7/e3/f", "2")
 	r := p.on(b, changes("d7/e3/f"))
 	if r.Counters.Dirs != 5 || r.Counters.Stats != 4 || r.Counters.Opened != 1 || r.Counters.Trees != 3 {
 		t.Errorf("one change: %+v", r.Counters)
@@ -76,7 +75,7 @@ func TestAScanOfChangesEntersOnlyTheWayToThem(t *testing.T) {
 	if u, ok := r.Update("store", r.State.Tree); !ok || len(u.Changed) != 3 || len(u.Removed) != 0 {
 		t.Errorf("%v rows changed", u)
 	}
-	p.must(os.RemoveAll(p.path("d9")))
+	p.must(os.RemoveAll(p.Path("d9")))
 	r = p.on(b, changes("d9/"))
 	if u, _ := r.Update("store", r.State.Tree); len(u.Removed) != 6 || len(maps.Collect(b.Below(""))) != 1+30*6-6 {
 		t.Errorf("rows of %v went, %d are left", u.Removed, len(maps.Collect(b.Below(""))))
@@ -97,9 +96,9 @@ func TestAScanOfChangesEntersOnlyTheWayToThem(t *testing.T) {
 func TestADirectoryThatIsNewComesBeforeThoseInIt(t *testing.T) {
 	p := newPlace(t)
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	p.write("f", "1")
+	p.Write("f", "1")
 	b := p.kept()
-	p.write("a/b/c/d/e/f/g/h", "1")
+	p.Write("a/b/c/d/e/f/g/h", "1")
 	r := p.on(b, changes("a/"))
 	if u, _ := r.Update("store", r.State.Tree); len(u.Changed) != 8 || !slices.IsSorted(u.Changed) {
 		t.Errorf("in this order: %q", u.Changed)
@@ -109,11 +108,11 @@ func TestADirectoryThatIsNewComesBeforeThoseInIt(t *testing.T) {
 func TestTheOtherNameOfAFileThatWasLinkedIsLookedAt(t *testing.T) {
 	p := newPlace(t)
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	p.write("a/b/f", "1")
-	p.write("c/d/g", "1")
+	p.Write("a/b/f", "1")
+	p.Write("c/d/g", "1")
 	b := p.kept()
-	p.must(os.Link(p.path("a/b/f"), p.path("c/d/f")))
-	p.must(os.Chmod(p.path("c/d/f"), 0o600)) // nothing tells a/b of either
+	p.must(os.Link(p.Path("a/b/f"), p.Path("c/d/f")))
+	p.must(os.Chmod(p.Path("c/d/f"), 0o600)) // nothing tells a/b of either
 	part := p.on(b, changes("c/d/f"))
 	if full := p.on(b, nil); full.State != part.State {
 		t.Errorf("all: %v, changes: %v", p.recorded(full), p.recorded(part))
@@ -125,15 +124,15 @@ func TestTheOtherNameOfAFileThatWasLinkedIsLookedAt(t *testing.T) {
 func TestARepositoryInPlaceOfAFileIsFollowedWithoutChanges(t *testing.T) {
 	p := newRepo(t)
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	p.write("d/f", "1")
-	p.write(".git/info/exclude", "a/\n")
-	p.write("a/f", "1")
+	p.Write("d/f", "1")
+	p.Write(".git/info/exclude", "a/\n")
+	p.Write("a/f", "1")
 	p.inConflictBelow("a")
-	p.run("-C", "a", "init", "-q")
+	p.Git("-C", "a", "init", "-q")
 	b := p.kept()
 	for _, move := range [][]string{{"commit", "-q", "--allow-empty", "-m", "1"}, {"commit", "-q", "--allow-empty", "-m", "2"},
 		{"update-ref", "-d", "HEAD"}, {"commit", "-q", "--allow-empty", "-m", "3"}} {
-		p.run(append([]string{"-C", "a"}, move...)...)
+		p.Git(append([]string{"-C", "a"}, move...)...)
 		for range 2 {
 			part, full := p.on(b, changes()), p.on(b, nil)
 			want, err := p.oracle()
@@ -150,13 +149,9 @@ func TestARepositoryInPlaceOfAFileIsFollowedWithoutChanges(t *testing.T) {
 
 // inConflictBelow gives the index a file, and below its name a submodule in a conflict.
 func (p *place) inConflictBelow(name string) {
-	p.t.Helper()
-	cmd := exec.Command("git", "update-index", "-z", "--index-info")
-	cmd.Dir, cmd.Env = p.dir, p.env()
-	cmd.Stdin = strings.NewReader("100644 " + p.run("hash-object", "-w", "d/f") + " 0\t" + name + "\x00160000 " + strings.Repeat("12", 20) + " 2\t" + name + "/b/module\x00")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		p.t.Fatalf("%v %s", err, out)
-	}
+	p.T.Helper()
+	p.Give("100644 "+p.Git("hash-object", "-w", "d/f")+" 0\t"+name+"\x00160000 "+strings.Repeat("12", 20)+" 2\t"+name+"/b/module\x00",
+		"update-index", "-z", "--index-info")
 }
 
 func TestARepositoryAroundFilesOfTheIndexDoesNotHaveTheIndexRead(t *testing.T) {
@@ -164,15 +159,15 @@ func TestARepositoryAroundFilesOfTheIndexDoesNotHaveTheIndexRead(t *testing.T) {
 		p := newRepo(t)
 		p.now = time.Now().Add(time.Hour).UnixNano()
 		for _, f := range []string{"d/f", "a/f", "c/f"} {
-			p.write(f, "1")
+			p.Write(f, "1")
 		}
-		p.run("add", "a/f", "c/f")
+		p.Git("add", "a/f", "c/f")
 		if conflict {
 			p.inConflictBelow("e")
 		}
 		for _, dir := range []string{"a", "c", "e"} {
-			p.run("init", "-q", dir)
-			p.run("-C", dir, "commit", "-q", "--allow-empty", "-m", "1")
+			p.Git("init", "-q", dir)
+			p.Git("-C", dir, "commit", "-q", "--allow-empty", "-m", "1")
 		}
 		p.scan()
 		reads := 0
@@ -190,7 +185,7 @@ func TestAScanOfOneChangeHasOneWorker(t *testing.T) {
 	p := newPlace(t)
 	const dirs = 20
 	for i := range dirs {
-		p.write(fmt.Sprintf("d/d%d/f", i), "x")
+		p.Write(fmt.Sprintf("d/d%d/f", i), "x")
 	}
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	b := p.kept()

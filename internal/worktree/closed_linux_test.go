@@ -13,34 +13,34 @@ import (
 func TestAFileIsJudgedByWhatIsRead(t *testing.T) {
 	for what, change := range map[string]func(p *place){
 		"another file": func(p *place) {
-			p.write("new", "private")
-			p.must(os.Chmod(p.path("new"), 0o600))
-			p.must(os.Rename(p.path("new"), p.path("a")))
+			p.Write("new", "private")
+			p.must(os.Chmod(p.Path("new"), 0o600))
+			p.must(os.Rename(p.Path("new"), p.Path("a")))
 		},
 		"other permissions": func(p *place) {
-			p.must(os.Chmod(p.path("a"), 0o600))
-			p.must(os.WriteFile(p.path("a"), []byte("private"), 0o600))
+			p.must(os.Chmod(p.Path("a"), 0o600))
+			p.must(os.WriteFile(p.Path("a"), []byte("private"), 0o600))
 		},
 	} {
 		for _, late := range []bool{false, true} {
 			p := newRepo(t)
-			p.write("a", "open")
-			p.must(os.Chmod(p.path("a"), 0o644))
-			p.write("b", "open")
-			p.must(os.Chmod(p.path("b"), 0o644))
+			p.Write("a", "open")
+			p.must(os.Chmod(p.Path("a"), 0o644))
+			p.Write("b", "open")
+			p.must(os.Chmod(p.Path("b"), 0o644))
 			r := p.scan(func(c *Config) {
 				c.Readers = dirfd.Everybody()
 				if late { // between two looks at the open file, each time
 					c.sleep = func(path string) {
 						if path == "a" {
-							p.must(os.Chmod(p.path("a"), 0o644))
+							p.must(os.Chmod(p.Path("a"), 0o644))
 							change(p)
 						}
 					}
 					return
 				}
 				c.OverLimit = func(size int64) string { // between the look and the opening
-					if st, err := os.Stat(p.path("a")); err == nil && st.Mode().Perm() == 0o644 && size == 4 {
+					if st, err := os.Stat(p.Path("a")); err == nil && st.Mode().Perm() == 0o644 && size == 4 {
 						change(p)
 					}
 					return ""

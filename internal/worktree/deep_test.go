@@ -15,8 +15,8 @@ import (
 // chain makes directories that lie in one another, with a file in the deepest.
 // The system takes no path of thousands of levels in one piece.
 func (p *place) chain(levels int) {
-	p.t.Helper()
-	at, err := unix.Open(p.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	p.T.Helper()
+	at, err := unix.Open(p.Dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	p.must(err)
 	for range levels {
 		p.must(unix.Mkdirat(at, "d", 0o755))
@@ -44,7 +44,7 @@ func TestDirectoriesThousandsDeepAreNotOpenedFromTheRoot(t *testing.T) {
 	const levels = 4 * levelsBetween
 	p := newPlace(t)
 	p.chain(levels)
-	p.write("beside/f", "1")
+	p.Write("beside/f", "1")
 	handles := openFiles(t)
 	for _, when := range []string{"the first", "the second"} {
 		r := p.scan()
@@ -83,8 +83,8 @@ func TestADeepDirectoryHasWhatItHolds(t *testing.T) {
 	if deep == short {
 		t.Fatal("nothing of it was recorded")
 	}
-	p.must(os.Rename(filepath.Join(p.dir, "d"), filepath.Join(p.dir, "e")))
-	p.must(os.Rename(filepath.Join(p.dir, "e"), filepath.Join(p.dir, "d")))
+	p.must(os.Rename(filepath.Join(p.Dir, "d"), filepath.Join(p.Dir, "e")))
+	p.must(os.Rename(filepath.Join(p.Dir, "e"), filepath.Join(p.Dir, "d")))
 	if again := p.scan(func(c *Config) { c.Recheck = true }).State; again != deep {
 		t.Errorf("another scan found %+v, the first %+v", again, deep)
 	}

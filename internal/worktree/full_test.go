@@ -40,29 +40,29 @@ func upTo(n int) func(*Config) { return func(c *Config) { c.Policy = limit(n) } 
 func (p *place) fill(dir string, n int) (names []string) {
 	for i := range n {
 		names = append(names, fmt.Sprintf("%s/f%02d", dir, i))
-		p.write(names[i], "x")
+		p.Write(names[i], "x")
 	}
 	return names
 }
 
 func TestAFullDirectoryIsNamedAndOnlyWhatTheIndexHasInItRecorded(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitignore", "*.o\n")
-	p.write("mixed/tracked", "1")
-	p.write("mixed/deep/tracked", "1")
-	p.run("add", "-A")
+	p.Write(".gitignore", "*.o\n")
+	p.Write("mixed/tracked", "1")
+	p.Write("mixed/deep/tracked", "1")
+	p.Git("add", "-A")
 	out := append(p.fill("mixed", 5), p.fill("new", 5)...)
-	p.write("mixed/deep/unknown", "2")
-	p.write("mixed/below/unknown", "3")
-	p.write("new/below/unknown", "4")
+	p.Write("mixed/deep/unknown", "2")
+	p.Write("mixed/below/unknown", "3")
+	p.Write("new/below/unknown", "4")
 	p.fill("almost", 4)
 	for i := range 6 { // what is ignored or left out by its name does not count
-		p.write(fmt.Sprintf("almost/%d.o", i), "5")
+		p.Write(fmt.Sprintf("almost/%d.o", i), "5")
 	}
-	p.write("almost/skip", "6")
-	p.write("almost/below/file", "7")
+	p.Write("almost/skip", "6")
+	p.Write("almost/below/file", "7")
 	for i := range 9 { // the root is not a directory that could be left out
-		p.write(fmt.Sprint("root", i), "8")
+		p.Write(fmt.Sprint("root", i), "8")
 	}
 	for i := range 6 {
 		out = append(out, fmt.Sprintf("almost/%d.o", i))
@@ -76,21 +76,21 @@ func TestAFullDirectoryIsNamedAndOnlyWhatTheIndexHasInItRecorded(t *testing.T) {
 			t.Errorf("%s: skipped %v", when, r.Skipped)
 		}
 	}
-	p.write("mixed/tracked", "changed")
-	p.must(os.Remove(p.path("new/f00")))
+	p.Write("mixed/tracked", "changed")
+	p.must(os.Remove(p.Path("new/f00")))
 	r := p.settled(upTo(5))
 	p.checkDisk(r, slices.DeleteFunc(out, func(f string) bool { return strings.HasPrefix(f, "new") })...)
 	if len(r.Skipped) != 2 {
 		t.Errorf("skipped %v after one file of new is gone", r.Skipped)
 	}
-	p.run("add", "mixed/f00")
+	p.Git("add", "mixed/f00")
 	p.checkDisk(p.settled(upTo(5)), "almost/0.o", "almost/1.o", "almost/2.o", "almost/3.o", "almost/4.o", "almost/5.o", "almost/skip")
 }
 
 func TestAnUnchangedFullDirectoryIsNotListedNorItsFilesLookedAt(t *testing.T) {
 	p := newRepo(t)
 	p.fill("new", 50)
-	p.write("file", "1")
+	p.Write("file", "1")
 	p.settled(upTo(20))
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	p.scan(upTo(20))
@@ -102,8 +102,8 @@ func TestAnUnchangedFullDirectoryIsNotListedNorItsFilesLookedAt(t *testing.T) {
 func TestForcedFilesOfAFullDirectoryAreCaptured(t *testing.T) {
 	p := newRepo(t)
 	out := p.fill("new", 6)
-	p.write("new/below/a", "1")
-	p.write("new/below/b", "2")
+	p.Write("new/below/a", "1")
+	p.Write("new/below/b", "2")
 	force := func(c *Config) { c.Policy, c.Force = limit(5), []string{"new/f03", "new/below/b"} }
 	p.settled(upTo(5))
 	p.checkDisk(p.scan(force), append(slices.Delete(out, 3, 4), "new/below/a")...)
@@ -114,14 +114,14 @@ func TestForcedFilesOfAFullDirectoryAreCaptured(t *testing.T) {
 func TestARepositoryGoesByItsOwnIndexAndNotByAFullDirectoryAboveIt(t *testing.T) {
 	p := newRepo(t)
 	for _, sub := range []string{"full", "above/sub"} {
-		p.write(sub+"/known", "1")
-		p.try(p.path(sub), "init", "-q", ".")
-		p.try(p.path(sub), "add", "-A")
-		p.try(p.path(sub), "commit", "-qm", "x")
-		p.run("add", sub)
+		p.Write(sub+"/known", "1")
+		p.Try("-C", sub, "init", "-q", ".")
+		p.Try("-C", sub, "add", "-A")
+		p.Try("-C", sub, "commit", "-qm", "x")
+		p.Git("add", sub)
 	}
 	out := append(p.fill("full", 5), p.fill("above", 5)...)
-	p.write("above/sub/unknown", "2")
+	p.Write("above/sub/unknown", "2")
 	r := p.settled(upTo(5))
 	p.checkDisk(r, out...)
 	if want := []Skip{{Path: "above", Reason: "full"}, {Path: "full", Reason: "full"}}; !slices.Equal(r.Skipped, want) {

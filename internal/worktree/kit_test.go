@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,8 +20,8 @@ import (
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
-	"github.com/seed-82afce7a/rewind/internal/attr"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -59,8 +58,7 @@ func (m *memory) put(kind oid.Kind, p []byte) (oid.ID, error) {
 
 // A place is a directory that is scanned, with the store and table of its scans.
 type place struct {
-	t     testing.TB
-	dir   string
+	*gittest.Repo
 	git   bool
 	alg   oid.Algorithm
 	store *memory
@@ -73,7 +71,11 @@ type place struct {
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	p := &place{t: t, seen: func(*Result) {}, dir: t.TempDir(), alg: oid.SHA1, table: filepath.Join(t.TempDir(), "stat.db")}
+	return placeOf(t, &gittest.Repo{T: t, Dir: t.TempDir()})
+}
+
+func placeOf(t testing.TB, r *gittest.Repo) *place {
+	p := &place{Repo: r, seen: func(*Result) {}, alg: oid.SHA1, table: filepath.Join(t.TempDir(), "stat.db")}
 	p.store = &memory{alg: p.alg, got: map[oid.ID][]byte{}}
 	return p
 }
@@ -81,92 +83,51 @@ func newPlace(t testing.TB) *place {
 // newRepo makes a place that is a git repository.
 func newRepo(t testing.TB) *place {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("NOT TESTED: the git program is missing, and it is what this is compared with")
-	}
-	p := newPlace(t)
-	p.git = true
-	p.run("init", "-q", ".")
+	p := placeOf(t, gittest.New(t))
+	p.git, p.Env = true, []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"} // also inside of nested ones
 	return p
-}
-
-func (p *place) env() []string {
-	return append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME="+filepath.Dir(p.table),
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-}
-
-func (p *place) run(args ...string) string {
-	p.t.Helper()
-	out, err := p.try(p.dir, args...)
-	if err != nil {
-		p.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return out
-}
-
-func (p *place) try(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, p.env()
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 // oracle is the tree that git makes of the worktree with a copy of the index.
 func (p *place) oracle() (string, error) {
-	p.t.Helper()
-	copied := filepath.Join(p.dir, ".git", "oracle-index")
+	p.T.Helper()
+	index, asked := p.Path(".git/index"), *p.Repo
+	copied := p.Path(".git/oracle-index")
 	os.Remove(copied)
-	if data, err := os.ReadFile(filepath.Join(p.dir, ".git", "index")); err == nil {
+	if data, err := os.ReadFile(index); err == nil {
 		p.must(os.WriteFile(copied, data, 0o600))
 		// With a new time git would believe stat data that are as young as the index.
-		if st, err := os.Stat(filepath.Join(p.dir, ".git", "index")); err == nil {
+		if st, err := os.Stat(index); err == nil {
 			p.must(os.Chtimes(copied, st.ModTime(), st.ModTime()))
 		}
 	}
-	for _, args := range [][]string{{"add", "-A", "."}, {"write-tree"}} {
-		cmd := exec.Command("git", append([]string{"-c", "advice.addEmbeddedRepo=false"}, args...)...)
-		cmd.Dir, cmd.Env = p.dir, append(p.env(), "GIT_INDEX_FILE="+copied)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			return "", fmt.Errorf("%v: %s", err, stderr.Bytes())
-		}
-		if args[0] == "write-tree" {
-			return strings.TrimSpace(string(out)), nil
-		}
+	asked.Env = append(asked.Env, "GIT_INDEX_FILE="+copied)
+	if _, err := asked.Ask("", "-c", "advice.addEmbeddedRepo=false", "add", "-A", "."); err != nil {
+		return "", err
 	}
-	return "", nil
+	out, err := asked.Ask("", "write-tree")
+	return strings.TrimSpace(out), err
 }
 
 func (p *place) must(err error) {
-	p.t.Helper()
+	p.T.Helper()
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-}
-
-func (p *place) path(rel string) string { return filepath.Join(p.dir, rel) }
-
-// write makes a file with its directories.
-func (p *place) write(rel, data string) {
-	p.t.Helper()
-	p.must(os.MkdirAll(filepath.Dir(p.path(rel)), 0o755))
-	p.must(os.WriteFile(p.path(rel), []byte(data), 0o644))
 }
 
 // config is the Config of the place, with what the bridge would find out.
 func (p *place) config() *Config {
-	p.t.Helper()
-	cfg := &Config{Root: p.dir, Algorithm: p.alg, Umask: 0o022, StatTable: stattable.Load(p.table), Save: p.store, Has: p.store.has}
+	p.T.Helper()
+	cfg := &Config{Root: p.Dir, Algorithm: p.alg, Umask: 0o022, StatTable: stattable.Load(p.table), Save: p.store, Has: p.store.has}
 	cfg.Policy = p.policy
-	p.t.Cleanup(cfg.StatTable.Close)
+	p.T.Cleanup(cfg.StatTable.Close)
 	cfg.Nested = func(_ context.Context, dir string) (*Repo, error) { return p.nested(dir) }
 	if p.now != 0 {
 		cfg.Now = func() int64 { return p.now }
 	}
 	if p.git {
-		cfg.Repo = p.repo(p.dir)
+		cfg.Repo = p.repo(".")
 		cfg.Has, cfg.Sizes, cfg.Load = p.gitHas(), p.sizes(), p.load
 	}
 	return cfg
@@ -182,7 +143,7 @@ func (m *memory) has(id oid.ID) bool {
 // gitHas knows the objects of git and of the store.
 func (p *place) gitHas() func(oid.ID) bool {
 	all := map[string]bool{}
-	for line := range strings.Lines(p.run("cat-file", "--batch-all-objects", "--batch-check=%(objectname)")) {
+	for line := range strings.Lines(p.Git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)")) {
 		all[strings.TrimSpace(line)] = true
 	}
 	return func(id oid.ID) bool { return all[id.String()] || p.store.has(id) }
@@ -190,9 +151,9 @@ func (p *place) gitHas() func(oid.ID) bool {
 
 // sizes knows the sizes of git's objects.
 func (p *place) sizes() func(int, func(int) []byte, []int64) {
-	objects, err := gitodb.Open(p.path(".git/objects"), p.alg, nil)
+	objects, err := gitodb.Open(p.Path(".git/objects"), p.alg, nil)
 	p.must(err)
-	p.t.Cleanup(func() { objects.Close() })
+	p.T.Cleanup(func() { objects.Close() })
 	return func(n int, id func(int) []byte, sizes []int64) {
 		for i := range n {
 			name, _ := oid.FromBytes(id(i))
@@ -205,31 +166,20 @@ func (p *place) sizes() func(int, func(int) []byte, []int64) {
 }
 
 func (p *place) load(kind oid.Kind, id oid.ID) ([]byte, error) {
-	cmd := exec.Command("git", "cat-file", kind.String(), id.String())
-	cmd.Dir, cmd.Env = p.dir, p.env()
-	return cmd.Output()
+	out, err := p.Ask("", "cat-file", kind.String(), id.String())
+	return []byte(out), err
 }
 
 // repo describes the repository at a directory as the bridge would.
 func (p *place) repo(dir string) Repo {
-	gitDir, err := p.try(dir, "rev-parse", "--absolute-git-dir")
+	gitDir, err := p.Try("-C", dir, "rev-parse", "--absolute-git-dir")
 	if err != nil {
-		p.t.Fatal(gitDir)
+		p.T.Fatal(gitDir)
 	}
 	var r Repo
-	r.Head, _ = oid.Parse(first(p.try(dir, "rev-parse", "-q", "--verify", "HEAD")))
+	r.Head, _ = oid.Parse(first(p.Try("-C", dir, "rev-parse", "-q", "--verify", "HEAD")))
 	exclude, _ := os.ReadFile(filepath.Join(gitDir, "info", "exclude"))
 	r.Ignore = ignore.NewChain(ignore.Parse(exclude, nil))
-	r.Clean = &attr.Config{Filters: map[string]attr.Filter{}}
-	switch first(p.try(dir, "config", "core.autocrlf")) {
-	case "true":
-		r.Clean.AutoCRLF = attr.AutoTrue
-	case "input":
-		r.Clean.AutoCRLF = attr.AutoInput
-	}
-	if clean := first(p.try(dir, "config", "filter.f.clean")); clean != "" {
-		r.Clean.Filters["f"] = attr.Filter{Clean: clean, Required: first(p.try(dir, "config", "filter.f.required")) == "true"}
-	}
 	file := filepath.Join(gitDir, "index")
 	d, err := dirfd.Open(gitDir)
 	p.must(err)
@@ -254,24 +204,24 @@ func first(s string, err error) string {
 }
 
 func (p *place) nested(dir string) (*Repo, error) {
-	top, err := p.try(p.path(dir), "rev-parse", "--show-toplevel")
-	real, _ := filepath.EvalSymlinks(p.path(dir))
+	top, err := p.Try("-C", dir, "rev-parse", "--show-toplevel")
+	real, _ := filepath.EvalSymlinks(p.Path(dir))
 	if err != nil || top != real {
 		return nil, nil
 	}
-	r := p.repo(p.path(dir))
+	r := p.repo(dir)
 	return &r, nil
 }
 
 // scan scans with the table that is there, and saves it.
 func (p *place) scan(change ...func(*Config)) *Result {
-	p.t.Helper()
+	p.T.Helper()
 	return p.scanned(func(*Result) {}, change...)
 }
 
 // scanned lets look see the result before the table is saved.
 func (p *place) scanned(look func(*Result), change ...func(*Config)) *Result {
-	p.t.Helper()
+	p.T.Helper()
 	cfg := p.config()
 	for _, f := range change {
 		f(cfg)
@@ -308,7 +258,7 @@ func (p *place) loadTree(id oid.ID) ([]byte, error) {
 
 // recorded is what a result holds: mode and content by path.
 func (p *place) recorded(r *Result) map[string]string {
-	p.t.Helper()
+	p.T.Helper()
 	out := map[string]string{}
 	for c, err := range tree.Walk(r.State, p.alg, p.loadTree) {
 		p.must(err)
@@ -326,10 +276,10 @@ func (p *place) recorded(r *Result) map[string]string {
 
 // onDisk is what lies in the place, in the same form, without any ".git".
 func (p *place) onDisk() map[string]string {
-	p.t.Helper()
+	p.T.Helper()
 	out := map[string]string{}
-	p.must(filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == p.dir {
+	p.must(filepath.WalkDir(p.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == p.Dir {
 			return err
 		}
 		if e.Name() == ".git" {
@@ -338,7 +288,7 @@ func (p *place) onDisk() map[string]string {
 			}
 			return nil
 		}
-		rel, _ := filepath.Rel(p.dir, path)
+		rel, _ := filepath.Rel(p.Dir, path)
 		var st syscall.Stat_t
 		p.must(syscall.Lstat(path, &st))
 		id := oid.ID{}
@@ -365,28 +315,28 @@ func (p *place) onDisk() map[string]string {
 // checkDisk checks that everything on disk is recorded exactly, but the
 // expected exceptions, and nothing else.
 func (p *place) checkDisk(r *Result, except ...string) {
-	p.t.Helper()
+	p.T.Helper()
 	got, want := p.recorded(r), p.onDisk()
 	for _, path := range except {
 		if _, ok := got[path]; ok {
-			p.t.Errorf("%s is recorded", path)
+			p.T.Errorf("%s is recorded", path)
 		}
 		maps.DeleteFunc(want, func(k, _ string) bool { return k == path || strings.HasPrefix(k, path+"/") })
 	}
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		if got[path] != want[path] {
-			p.t.Errorf("%s: recorded %q, on disk %q", path, got[path], want[path])
+			p.T.Errorf("%s: recorded %q, on disk %q", path, got[path], want[path])
 		}
 		delete(got, path)
 	}
 	for path, what := range got {
-		p.t.Errorf("%s: recorded %q, not on disk", path, what)
+		p.T.Errorf("%s: recorded %q, not on disk", path, what)
 	}
 }
 
 // checkGit checks the git tree against git's own.
 func (p *place) checkGit(r *Result) {
-	p.t.Helper()
+	p.T.Helper()
 	want, err := p.oracle()
 	p.must(err)
 	if got := p.gitTree(r); got != want {
@@ -395,6 +345,6 @@ func (p *place) checkGit(r *Result) {
 			p.must(err)
 			names = append(names, fmt.Sprintf("%06o %v\t%s", c.To.Git.Mode, c.To.Git.ID, c.Path))
 		}
-		p.t.Errorf("tree %s, git says %s\ngot\n%s\ngit\n%s", got, want, strings.Join(names, "\n"), p.run("ls-tree", "-r", "-t", want))
+		p.T.Errorf("tree %s, git says %s\ngot\n%s\ngit\n%s", got, want, strings.Join(names, "\n"), p.Git("ls-tree", "-r", "-t", want))
 	}
 }

@@ -18,25 +18,25 @@ import (
 
 func TestLargeFilesAreConvertedLikeByGit(t *testing.T) {
 	p := newRepo(t)
-	p.run("config", "core.autocrlf", "false")
-	p.write(".gitattributes", "* text=auto\n*.ident ident\n*.bin -text\n")
+	p.Git("config", "core.autocrlf", "false")
+	p.Write(".gitattributes", "* text=auto\n*.ident ident\n*.bin -text\n")
 	line := strings.Repeat("x", 1021) + "\r\n" // so that a line end is cut by every kind of buffer
 	text := strings.Repeat(line, largeBytesMin/len(line)+2)
-	p.write("old", text)
-	p.run("-c", "core.autocrlf=false", "-c", "core.attributesFile=/dev/null", "add", "old")
-	p.write("crlf", text)
-	p.write("old", text+"more\r\n")
-	p.write("lone", text+"\ra")
-	p.write("nul", text+"\x00")
-	p.write("a.ident", text+"$Id: something $\n")
-	p.write("a.bin", text)
-	p.must(os.WriteFile(p.path("sparse"), nil, 0o644))
-	p.must(os.Truncate(p.path("sparse"), largeBytesMin+1))
+	p.Write("old", text)
+	p.Git("-c", "core.autocrlf=false", "-c", "core.attributesFile=/dev/null", "add", "old")
+	p.Write("crlf", text)
+	p.Write("old", text+"more\r\n")
+	p.Write("lone", text+"\ra")
+	p.Write("nul", text+"\x00")
+	p.Write("a.ident", text+"$Id: something $\n")
+	p.Write("a.bin", text)
+	p.must(os.WriteFile(p.Path("sparse"), nil, 0o644))
+	p.must(os.Truncate(p.Path("sparse"), largeBytesMin+1))
 	r := p.scan()
 	p.checkGit(r)
 	p.checkDisk(r)
-	p.must(os.Chtimes(p.path("crlf"), time.Now(), time.Now()))
-	p.run("add", "-A")
+	p.must(os.Chtimes(p.Path("crlf"), time.Now(), time.Now()))
+	p.Git("add", "-A")
 	p.checkGit(p.scan())
 }
 
@@ -55,10 +55,10 @@ func (d discard) Tree(_ context.Context, p []byte, _ oid.ID) (oid.ID, error) {
 
 func TestASparseGiantUnderTextAutoIsNotReadIntoMemory(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitattributes", "* text=auto\n")
+	p.Write(".gitattributes", "* text=auto\n")
 	const size = 16 * largeBytesMin
-	p.must(os.WriteFile(p.path("giant"), nil, 0o644))
-	p.must(os.Truncate(p.path("giant"), size))
+	p.must(os.WriteFile(p.Path("giant"), nil, 0o644))
+	p.must(os.Truncate(p.Path("giant"), size))
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -77,14 +77,14 @@ func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
 		t.Skip("SKIPPED: it reads a gigabyte")
 	}
 	p := newRepo(t)
-	p.write(".gitattributes", "giant filter=f\n")
-	p.must(os.WriteFile(p.path("giant"), nil, 0o644))
-	p.must(os.Truncate(p.path("giant"), memoryBytesMax+1))
+	p.Write(".gitattributes", "giant filter=f\n")
+	p.must(os.WriteFile(p.Path("giant"), nil, 0o644))
+	p.must(os.Truncate(p.Path("giant"), memoryBytesMax+1))
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	want := []Skip{{Path: "giant", Reason: errTooLarge.Error(), Overlaid: true}}
 	for i, opened := range []int64{2, 0, 1} { // the giant and the rules; nothing; the rules again
 		if i == 2 {
-			p.write("other", "") // so that the directory is listed
+			p.Write("other", "") // so that the directory is listed
 		}
 		r := p.scan(func(c *Config) {
 			c.Save, c.Has = discard{p.alg}, nil
@@ -105,16 +105,16 @@ func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
 
 func TestALargeFileThatChangesBetweenItsTwoReadingsIsReadAgain(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitattributes", "* text=auto\n")
+	p.Write(".gitattributes", "* text=auto\n")
 	line := strings.Repeat("x", 1021) + "\r\n"
 	text := strings.Repeat(line, largeBytesMin/len(line)+2)
-	p.write("f", text)
+	p.Write("f", text)
 	changed := false
 	r := p.scan(func(c *Config) {
 		c.Save = &between{Saver: c.Save, first: func() {
 			if !changed {
 				changed = true
-				p.write("f", "now\r\n")
+				p.Write("f", "now\r\n")
 			}
 		}}
 	})

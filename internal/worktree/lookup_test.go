@@ -12,13 +12,13 @@ import (
 // lookedUp looks paths up that were recorded, and returns how much memory that takes:
 // who reads a directory anew for each of its files takes as much each time.
 func (p *place) lookedUp(paths []string) (bytes uint64) {
-	p.t.Helper()
+	p.T.Helper()
 	p.scanned(func(r *Result) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for _, path := range paths {
 			if _, ok := r.Lookup(path); !ok {
-				p.t.Errorf("%s was not found", path)
+				p.T.Errorf("%s was not found", path)
 			}
 		}
 		runtime.ReadMemStats(&after)
@@ -33,8 +33,8 @@ func TestLookingUpAllFilesOfADirectoryGrowsWithTheirNumberOnly(t *testing.T) {
 		var paths []string
 		for i := range files {
 			paths = append(paths, fmt.Sprintf("d/f%04d", i), fmt.Sprintf("e%04d", i), fmt.Sprintf("e%04d/f", i))
-			p.write(paths[3*i], "1")
-			p.write(paths[3*i+2], "1")
+			p.Write(paths[3*i], "1")
+			p.Write(paths[3*i+2], "1")
 		}
 		return p.lookedUp(paths)
 	}
@@ -46,7 +46,7 @@ func TestLookingUpAllFilesOfADirectoryGrowsWithTheirNumberOnly(t *testing.T) {
 func TestLookingUpWhatLiesDeepGrowsWithTheLevelsOnly(t *testing.T) {
 	taken := func(levels int) uint64 {
 		p := newPlace(t)
-		p.write(strings.Repeat("d/", levels)+"f", "1")
+		p.Write(strings.Repeat("d/", levels)+"f", "1")
 		var paths []string
 		for i := range levels {
 			paths = append(paths, strings.Repeat("d/", i)+"d")
@@ -60,8 +60,8 @@ func TestLookingUpWhatLiesDeepGrowsWithTheLevelsOnly(t *testing.T) {
 
 func TestASavedScanHoldsNoRowsInMemory(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("d/b", "2")
+	p.Write("a", "1")
+	p.Write("d/b", "2")
 	r := p.scanned(func(r *Result) {
 		if _, ok := r.Lookup("d/b"); !ok || len(r.rows) != 2 {
 			t.Errorf("%d rows of a first scan, and b is there: %v", len(r.rows), ok)

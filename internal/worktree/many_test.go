@@ -12,12 +12,12 @@ import (
 func TestRulesBeyondTheBoundAreNamedAndDoNotCount(t *testing.T) {
 	many := "out\n" + strings.Repeat("x*"+strings.Repeat("y", 1900)+"\n", 1500)
 	p := newRepo(t)
-	p.write(".gitignore", many)
-	p.write("out", "1")
-	p.write("sub/.gitignore", "inner\n")
-	p.write("sub/inner", "2")
-	p.write(".gitattributes", strings.ReplaceAll(many, "\n", " text\n"))
-	p.write("sub/deeper/.gitattributes", "x text\n")
+	p.Write(".gitignore", many)
+	p.Write("out", "1")
+	p.Write("sub/.gitignore", "inner\n")
+	p.Write("sub/inner", "2")
+	p.Write(".gitattributes", strings.ReplaceAll(many, "\n", " text\n"))
+	p.Write("sub/deeper/.gitattributes", "x text\n")
 	want := []Skip{{Path: ".gitattributes", Reason: refusedRules, Overlaid: true}, {Path: ".gitignore", Reason: refusedRules, Overlaid: true}}
 	for range 2 {
 		r := p.scan()
@@ -32,7 +32,7 @@ func TestRulesBeyondTheBoundAreNamedAndDoNotCount(t *testing.T) {
 			t.Error("the rules below do not count")
 		}
 	}
-	p.write(".gitignore", "out\n")
+	p.Write(".gitignore", "out\n")
 	if r := p.scan(); len(r.Skipped) != 1 {
 		t.Errorf("with few rules skipped %v", r.Skipped)
 	}
@@ -43,7 +43,7 @@ func TestRulesOfManyLevelsAreBoundedTogether(t *testing.T) {
 	half := strings.Repeat("x*"+strings.Repeat("y", 1900)+"\n", 1000)
 	p := newRepo(t)
 	for _, dir := range []string{"", "a/", "b/"} {
-		p.write(dir+".gitignore", half)
+		p.Write(dir+".gitignore", half)
 	}
 	r := p.scan()
 	slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })

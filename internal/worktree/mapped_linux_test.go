@@ -26,32 +26,32 @@ type mapper struct {
 const mapperEnv = "REWIND_TEST_MAPS"
 
 func (p *place) mapped(rel string) *mapper {
-	p.t.Helper()
+	p.T.Helper()
 	m := &mapper{p: p, cmd: exec.Command(os.Args[0], "-test.run", "^TestHelperMaps$")}
-	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), mapperEnv+"="+p.path(rel)), os.Stderr
+	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), mapperEnv+"="+p.Path(rel)), os.Stderr
 	in, err := m.cmd.StdinPipe()
 	p.must(err)
 	out, err := m.cmd.StdoutPipe()
 	p.must(err)
 	p.must(m.cmd.Start())
 	m.in, m.said = in, bufio.NewScanner(out)
-	p.t.Cleanup(m.end)
+	p.T.Cleanup(m.end)
 	m.answered()
 	return m
 }
 
 // store stores a byte at the beginning of the file.
 func (m *mapper) store(c byte) {
-	m.p.t.Helper()
+	m.p.T.Helper()
 	_, err := m.in.Write([]byte{c})
 	m.p.must(err)
 	m.answered()
 }
 
 func (m *mapper) answered() {
-	m.p.t.Helper()
+	m.p.T.Helper()
 	if !m.said.Scan() || m.said.Text() != "done" {
-		m.p.t.Fatalf("the other process said %q: %v", m.said.Text(), m.said.Err())
+		m.p.T.Fatalf("the other process said %q: %v", m.said.Text(), m.said.Err())
 	}
 }
 
@@ -94,26 +94,26 @@ func onDisks(t *testing.T, test func(t *testing.T, p *place)) {
 	})
 	t.Run("ext4", func(t *testing.T) {
 		p := newPlace(t)
-		mountImage(t, p.dir, []string{"mkfs.ext4"})
-		os.Remove(p.path("lost+found"))
+		mountImage(t, p.Dir, []string{"mkfs.ext4"})
+		os.Remove(p.Path("lost+found"))
 		test(t, p)
 	})
 	t.Run("tmpfs", func(t *testing.T) {
 		p := newPlace(t)
-		if err := unix.Mount("none", p.dir, "tmpfs", 0, "size=1m"); err != nil {
+		if err := unix.Mount("none", p.Dir, "tmpfs", 0, "size=1m"); err != nil {
 			t.Skipf("SKIPPED: no tmpfs can be mounted here: %v", err)
 		}
-		t.Cleanup(func() { unix.Unmount(p.dir, unix.MNT_DETACH) })
+		t.Cleanup(func() { unix.Unmount(p.Dir, unix.MNT_DETACH) })
 		test(t, p)
 	})
 }
 
 // written is from when on nothing that the file's times tell of is not written back.
 func (p *place) written(rel string) int64 {
-	p.t.Helper()
+	p.T.Helper()
 	d := writebackTime(vmDir)
 	if d == math.MaxInt64 {
-		p.t.Skip("SKIPPED: here nothing is written back in time (vm.dirty_writeback_centisecs)")
+		p.T.Skip("SKIPPED: here nothing is written back in time (vm.dirty_writeback_centisecs)")
 	}
 	return p.touched(rel) + int64(d) + writing(4096)
 }
@@ -121,17 +121,17 @@ func (p *place) written(rel string) int64 {
 // kind is the type of the file system of a place.
 func (p *place) kind() int64 {
 	var s unix.Statfs_t
-	p.must(unix.Statfs(p.dir, &s))
+	p.must(unix.Statfs(p.Dir, &s))
 	return int64(s.Type)
 }
 
 // opens checks how many files the next scan opens, and that it has what is on disk.
 func (p *place) opens(want int64, why string) {
-	p.t.Helper()
+	p.T.Helper()
 	r := p.scan()
 	p.checkDisk(r)
 	if r.Counters.Opened != want {
-		p.t.Errorf("%s: %d files were opened, want %d", why, r.Counters.Opened, want)
+		p.T.Errorf("%s: %d files were opened, want %d", why, r.Counters.Opened, want)
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *place) opens(want int64, why string) {
 // written back.
 func TestASecondStoreToAMappedPageIsSeen(t *testing.T) {
 	onDisks(t, func(t *testing.T, p *place) {
-		p.write("f", strings.Repeat("o", 4096))
+		p.Write("f", strings.Repeat("o", 4096))
 		m := p.mapped("f")
 		m.store('A')
 		first := p.touched("f")
@@ -170,8 +170,8 @@ func TestASecondStoreToAMappedPageIsSeen(t *testing.T) {
 
 func TestAFileThatSomebodyHasOpenIsBelievedWhenItIsOld(t *testing.T) {
 	p := newPlace(t)
-	p.write("log", "line\n")
-	f, err := os.OpenFile(p.path("log"), os.O_WRONLY|os.O_APPEND, 0)
+	p.Write("log", "line\n")
+	f, err := os.OpenFile(p.Path("log"), os.O_WRONLY|os.O_APPEND, 0)
 	p.must(err)
 	defer f.Close()
 	p.now = p.written("log")
@@ -181,7 +181,7 @@ func TestAFileThatSomebodyHasOpenIsBelievedWhenItIsOld(t *testing.T) {
 
 func TestAFileIsBelievedOnceItsMappingHasEnded(t *testing.T) {
 	onDisks(t, func(t *testing.T, p *place) {
-		p.write("f", strings.Repeat("o", 4096))
+		p.Write("f", strings.Repeat("o", 4096))
 		m := p.mapped("f")
 		m.store('A')
 		p.now = p.touched("f") + int64(writeTime+time.Second)
@@ -200,7 +200,7 @@ func TestAFileIsBelievedOnceItsMappingHasEnded(t *testing.T) {
 // also where the page was stored to by an earlier mapping, and is not written back.
 func TestAFirstStoreOfALaterMappingMovesTheTimes(t *testing.T) {
 	onDisks(t, func(t *testing.T, p *place) {
-		p.write("f", strings.Repeat("o", 4096))
+		p.Write("f", strings.Repeat("o", 4096))
 		m := p.mapped("f")
 		m.store('A')
 		m.end()

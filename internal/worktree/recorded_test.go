@@ -6,7 +6,7 @@ import "github.com/seed-82afce7a/rewind/internal/tree"
 
 // counted checks the number of files and links of a result, where it is known.
 func (p *place) counted(r *Result) {
-	p.t.Helper()
+	p.T.Helper()
 	n, known := r.Recorded()
 	if !known {
 		return
@@ -21,6 +21,6 @@ func (p *place) counted(r *Result) {
 		}
 	}
 	if n != files {
-		p.t.Errorf("the scan says that it recorded %d files and links, and its trees have %d", n, files)
+		p.T.Errorf("the scan says that it recorded %d files and links, and its trees have %d", n, files)
 	}
 }

@@ -11,15 +11,15 @@ import (
 func TestACleanCheckoutIsNotRead(t *testing.T) {
 	p := newRepo(t)
 	for _, f := range []string{"a", "d/b", "d/e/c"} {
-		p.write(f, f)
+		p.Write(f, f)
 	}
-	p.run("add", "-A")
+	p.Git("add", "-A")
 	old := time.Now().Add(-time.Hour)
 	for _, f := range []string{"a", "d/b", "d/e/c"} {
-		p.must(os.Chtimes(p.path(f), old, old))
+		p.must(os.Chtimes(p.Path(f), old, old))
 	}
 	time.Sleep(60 * time.Millisecond)
-	p.run("update-index", "--refresh")
+	p.Git("update-index", "--refresh")
 	r := p.scan()
 	p.checkGit(r)
 	p.checkDisk(r)
@@ -34,7 +34,7 @@ func TestACleanCheckoutIsNotRead(t *testing.T) {
 func TestUnchangedFilesAreNotOpenedAndUnchangedDirectoriesNotListed(t *testing.T) {
 	p := newPlace(t)
 	for _, f := range []string{"a", "d/b", "d/e/c", "d/e/.gitignore"} {
-		p.write(f, f)
+		p.Write(f, f)
 	}
 	p.now = time.Now().Add(time.Hour).UnixNano()
 	first := p.scan()
@@ -45,7 +45,7 @@ func TestUnchangedFilesAreNotOpenedAndUnchangedDirectoriesNotListed(t *testing.T
 	if first.State != second.State {
 		t.Errorf("states %+v, %+v", first.State, second.State)
 	}
-	p.write("d/b", "changed, not created")
+	p.Write("d/b", "changed, not created")
 	third := p.scan()
 	if c := third.Counters; c.Opened != 1 || c.Listed != 0 {
 		t.Errorf("counters %+v", c)

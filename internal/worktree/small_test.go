@@ -45,21 +45,21 @@ func (p *place) ignoredOf(r *Result) (out []string) {
 }
 
 func (p *place) wantIgnored(when string, r *Result, want ...string) {
-	p.t.Helper()
+	p.T.Helper()
 	if got := p.ignoredOf(r); !slices.Equal(got, want) {
-		p.t.Errorf("%s: recorded %q, not %q", when, got, want)
+		p.T.Errorf("%s: recorded %q, not %q", when, got, want)
 	}
 }
 
 func TestSmallIgnoredFilesAreRecordedInTheOverlayAlone(t *testing.T) {
 	p := newRepo(t)
-	p.write(".gitignore", "i*\n*.o\nout/\n")
-	p.write("i1", "one")
-	p.write("d/i2", "two")
-	p.write("d/large/i3", strings.Repeat("3", 101))
-	p.write("d/x.o", "a product")
-	p.write("out/i4", "in an ignored directory")
-	p.must(os.Symlink("i1", p.path("d/i5")))
+	p.Write(".gitignore", "i*\n*.o\nout/\n")
+	p.Write("i1", "one")
+	p.Write("d/i2", "two")
+	p.Write("d/large/i3", strings.Repeat("3", 101))
+	p.Write("d/x.o", "a product")
+	p.Write("out/i4", "in an ignored directory")
+	p.must(os.Symlink("i1", p.Path("d/i5")))
 	p.seen = func(r *Result) {
 		for _, name := range []string{"i1", "d/i2"} {
 			if at, ok := r.Lookup(name); !ok || !at.Unasked || at.Tracked || !at.Git.IsZero() {
@@ -74,7 +74,7 @@ func TestSmallIgnoredFilesAreRecordedInTheOverlayAlone(t *testing.T) {
 	if _, ok := p.recorded(r)["d/i5"]; !ok {
 		t.Error("an ignored link is not recorded")
 	}
-	p.write("d/large/i3", "smaller")
+	p.Write("d/large/i3", "smaller")
 	p.wantIgnored("when one shrank", p.scan(limited()), "d/i2", "d/large/i3", "i1")
 	p.wantIgnored("without limits", p.scan(func(c *Config) { c.Policy = limit(0) }))
 }
@@ -83,16 +83,16 @@ func TestSmallIgnoredFilesAreRecordedInTheOverlayAlone(t *testing.T) {
 // where a build has filled a directory, the next scan does nothing there.
 func TestWhatIsOverTheLimitsIsNotOpened(t *testing.T) {
 	p := newPlace(t)
-	p.write(".gitignore", "i*\n*.o\nout/\n")
+	p.Write(".gitignore", "i*\n*.o\nout/\n")
 	for _, dir := range []string{"built", "many"} {
-		p.write(dir+"/source", "1")
+		p.Write(dir+"/source", "1")
 	}
-	p.write("large/source", "1")
-	p.write("large/i0", strings.Repeat("0", 101))
+	p.Write("large/source", "1")
+	p.Write("large/i0", strings.Repeat("0", 101))
 	for i := range 5 {
-		p.write(fmt.Sprintf("built/%d.o", i), "1")
-		p.write(fmt.Sprintf("many/i%d", i), "1")
-		p.write(fmt.Sprintf("out/deep/i%d", i), "1")
+		p.Write(fmt.Sprintf("built/%d.o", i), "1")
+		p.Write(fmt.Sprintf("many/i%d", i), "1")
+		p.Write(fmt.Sprintf("out/deep/i%d", i), "1")
 	}
 	opened := p.scan(limited()).Counters
 	if opened.Opened != 5 { // the sources, and .gitignore twice: for its rules, and to record it
@@ -111,28 +111,28 @@ func TestWhatIsOverTheLimitsIsNotOpened(t *testing.T) {
 
 func TestADirectoryKeepsTheSmallestOfItsIgnoredFiles(t *testing.T) {
 	p := newPlace(t)
-	p.write(".gitignore", "i*\n")
-	p.write("d/i1", strings.Repeat("1", 99))
-	p.write("d/i2", strings.Repeat("2", 90))
-	p.write("d/i3", strings.Repeat("3", 80))
-	p.write("d/i4", strings.Repeat("4", 70))
+	p.Write(".gitignore", "i*\n")
+	p.Write("d/i1", strings.Repeat("1", 99))
+	p.Write("d/i2", strings.Repeat("2", 90))
+	p.Write("d/i3", strings.Repeat("3", 80))
+	p.Write("d/i4", strings.Repeat("4", 70))
 	p.wantIgnored("of 339 bytes", p.settled(limited()), "d/i2", "d/i3", "d/i4")
-	p.write("d/i5", "5")
+	p.Write("d/i5", "5")
 	p.wantIgnored("of five files", p.settled(limited()))
-	p.must(os.Remove(p.path("d/i2")))
+	p.must(os.Remove(p.Path("d/i2")))
 	p.wantIgnored("of four again", p.settled(limited()), "d/i1", "d/i3", "d/i4", "d/i5")
 }
 
 // Beyond the limits of the worktree the deepest levels go first, and come back.
 func TestTheDeepestLevelsAreLeftOutFirst(t *testing.T) {
 	p := newPlace(t)
-	p.write(".gitignore", "i*\n")
-	p.write("i0", "1")
+	p.Write(".gitignore", "i*\n")
+	p.Write("i0", "1")
 	all := []string{"i0"}
 	for _, dir := range []string{"a", "b", "a/c", "b/c"} {
 		for i := range 2 {
 			all = append(all, fmt.Sprintf("%s/i%d", dir, i))
-			p.write(all[len(all)-1], "1")
+			p.Write(all[len(all)-1], "1")
 		}
 	}
 	slices.Sort(all)
@@ -144,11 +144,11 @@ func TestTheDeepestLevelsAreLeftOutFirst(t *testing.T) {
 		t.Errorf("the next scan: %+v", c)
 	}
 	p.now = 0
-	p.must(os.Remove(p.path("b/c/i0")))
+	p.must(os.Remove(p.Path("b/c/i0")))
 	p.wantIgnored("of eight", p.settled(limited()), slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "b/c/i0" })...)
-	p.write("a/c/i0", strings.Repeat("1", 100))
+	p.Write("a/c/i0", strings.Repeat("1", 100))
 	p.wantIgnored("of too many bytes", p.settled(limited(func(s *Small) { s.Bytes = 50 })), top...)
-	p.write("a/c/i0", "1")
+	p.Write("a/c/i0", "1")
 	p.wantIgnored("of few again", p.settled(limited(func(s *Small) { s.Bytes = 50 })), slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "b/c/i0" })...)
 }
 
@@ -158,7 +158,7 @@ func TestWhichIgnoredFilesAreRecordedDependsOnTheFilesAlone(t *testing.T) {
 	seed := seed.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newRepo(t)
-	p.write(".gitignore", "i*\n*.o\nout\n")
+	p.Write(".gitignore", "i*\n*.o\nout\n")
 	dirs := []string{"", "a/", "a/b/", "a/b/c/", "d/", "d/out/", "e/f/g/h/"}
 	limits := limited(func(s *Small) { s.Bytes = 400 })
 	for step := range 120 {
@@ -166,19 +166,19 @@ func TestWhichIgnoredFilesAreRecordedDependsOnTheFilesAlone(t *testing.T) {
 			name := dirs[rng.IntN(len(dirs))] + []string{"i1", "i2", "i3", "i4", "i5", "x.o", "file"}[rng.IntN(7)]
 			switch rng.IntN(5) {
 			case 0:
-				os.RemoveAll(p.path(name))
+				os.RemoveAll(p.Path(name))
 			case 1:
-				os.RemoveAll(p.path(path.Dir(name)))
-				p.must(os.MkdirAll(p.dir, 0o755))
+				os.RemoveAll(p.Path(path.Dir(name)))
+				p.must(os.MkdirAll(p.Dir, 0o755))
 				if path.Dir(name) == "." {
-					p.run("init", "-q", ".")
-					p.write(".gitignore", "i*\n*.o\nout\n")
+					p.Git("init", "-q", ".")
+					p.Write(".gitignore", "i*\n*.o\nout\n")
 				}
 			case 2:
-				p.write(name, "1")
-				p.try(p.dir, "add", "-f", name)
+				p.Write(name, "1")
+				p.Try("add", "-f", name)
 			default:
-				p.write(name, strings.Repeat("x", rng.IntN(130)))
+				p.Write(name, strings.Repeat("x", rng.IntN(130)))
 			}
 		}
 		r := p.scan(limits)
@@ -192,8 +192,8 @@ func TestWhichIgnoredFilesAreRecordedDependsOnTheFilesAlone(t *testing.T) {
 
 // fresh scans without a table.
 func (p *place) fresh(change ...func(*Config)) *Result {
-	p.t.Helper()
+	p.T.Helper()
 	other := *p
-	other.table = p.t.TempDir() + "/stat.db"
+	other.table = p.T.TempDir() + "/stat.db"
 	return other.scan(change...)
 }

@@ -14,8 +14,8 @@ import (
 
 func TestADamagedTableIsNoHindrance(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "1")
-	p.write("d/b", "2")
+	p.Write("a", "1")
+	p.Write("d/b", "2")
 	want := p.scan().State
 	data, err := os.ReadFile(p.table)
 	p.must(err)
@@ -33,9 +33,9 @@ func TestADamagedTableIsNoHindrance(t *testing.T) {
 func TestATableThatIsShortenedDuringAScanEndsIt(t *testing.T) {
 	p := newPlace(t)
 	for i := range 300 {
-		p.write(fmt.Sprintf("d%03d/file", i), "1")
+		p.Write(fmt.Sprintf("d%03d/file", i), "1")
 	}
-	p.write("d200/.git/config", "") // so that the scan asks what it is, with its row in hand
+	p.Write("d200/.git/config", "") // so that the scan asks what it is, with its row in hand
 	plain := func(_ context.Context, dir string) (*Repo, error) { return nil, nil }
 	want := p.settled(func(c *Config) { c.Nested = plain }).State
 	cfg := p.config()
@@ -67,10 +67,10 @@ func (s *shortening) Tree(ctx context.Context, p []byte, base oid.ID) (oid.ID, e
 func TestATableThatIsShortenedWhileADirectoryIsFinishedEndsTheScan(t *testing.T) {
 	p := newPlace(t)
 	for i := range 100 {
-		p.write(fmt.Sprintf("d%03d/file", i), "1")
+		p.Write(fmt.Sprintf("d%03d/file", i), "1")
 	}
 	p.settled()
-	p.write("d050/file", "2") // its row will be as long as the old one, and compared with it
+	p.Write("d050/file", "2") // its row will be as long as the old one, and compared with it
 	cfg := p.config()
 	cfg.Save = &shortening{p.store, p.table}
 	if _, err := Scan(context.Background(), cfg); !errors.Is(err, errTable) {

@@ -17,7 +17,7 @@ import (
 func TestAnEditInTheSameSecondIsSeenWhereTimesAreWholeSeconds(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	mountImage(t, p.dir, []string{"mkfs.ext4", "-I", "128"})
+	mountImage(t, p.Dir, []string{"mkfs.ext4", "-I", "128"})
 	for round := range 4 {
 		p.sameSecond(round)
 	}
@@ -29,19 +29,19 @@ func (p *place) sameSecond(round int) {
 	next := time.Now().Truncate(time.Second).Add(time.Second)
 	time.Sleep(time.Until(next))
 	file, dir := fmt.Sprintf("d/file%d", round), fmt.Sprintf("e%d", round)
-	p.write(file, "one")
-	p.write(dir+"/one", "1")
+	p.Write(file, "one")
+	p.Write(dir+"/one", "1")
 	time.Sleep(150 * time.Millisecond)
 	p.checkDisk(p.scan())
-	p.write(file, "two")
-	p.write(dir+"/two", "2")
+	p.Write(file, "two")
+	p.Write(dir+"/two", "2")
 	if p.touched(file) != next.UnixNano() || p.touched(dir) != next.UnixNano() {
-		p.t.Logf("round %d was too slow to say anything", round)
+		p.T.Logf("round %d was too slow to say anything", round)
 	}
 	time.Sleep(150 * time.Millisecond)
 	p.checkDisk(p.scan())
-	p.write(file, "thr")
-	p.write(dir+"/three", "3")
+	p.Write(file, "thr")
+	p.Write(dir+"/three", "3")
 	p.checkDisk(p.scan())
 }
 

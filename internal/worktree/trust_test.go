@@ -14,7 +14,7 @@ import (
 
 func TestAFileReadSoonAfterItWasWrittenIsReadOnceMoreAndThenBelieved(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
+	p.Write("a", "one")
 	written := p.touched("a")
 	for _, step := range []struct {
 		after  time.Duration
@@ -35,7 +35,7 @@ func TestAFileReadSoonAfterItWasWrittenIsReadOnceMoreAndThenBelieved(t *testing.
 
 func TestAFileReadLongAfterItWasWrittenIsBelievedAtOnce(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
+	p.Write("a", "one")
 	p.now = p.touched("a") + int64(writeTime) + 3*int64(writePerByte)
 	p.scan()
 	if r := p.scan(); r.Counters.Opened != 0 {
@@ -46,7 +46,7 @@ func TestAFileReadLongAfterItWasWrittenIsBelievedAtOnce(t *testing.T) {
 // A store to a mapped page, or the rest of a long write, leaves no trace.
 func TestAFileThatChangedWithoutATraceIsReadUntilItStays(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
+	p.Write("a", "one")
 	p.now = p.touched("a") + int64(time.Second)
 	p.scan()
 	other := p.alg.Sum(oid.Blob, []byte("0ne"))
@@ -68,7 +68,7 @@ func TestAFileThatChangedWithoutATraceIsReadUntilItStays(t *testing.T) {
 
 func TestAClockThatWentBackDoesNotMakeAFileBelieved(t *testing.T) {
 	p := newPlace(t)
-	p.write("a", "one")
+	p.Write("a", "one")
 	written := p.touched("a")
 	p.now = written + int64(5*time.Second)
 	p.scan()
@@ -107,8 +107,8 @@ func TestTheGrainOfTimesIsWhatAFileShows(t *testing.T) {
 
 // touched is the time that a file shows.
 func (p *place) touched(rel string) int64 {
-	p.t.Helper()
-	d, err := dirfd.Open(filepath.Dir(p.path(rel)))
+	p.T.Helper()
+	d, err := dirfd.Open(filepath.Dir(p.Path(rel)))
 	p.must(err)
 	defer d.Close()
 	st, err := d.Lstat(filepath.Base(rel))
@@ -118,11 +118,11 @@ func (p *place) touched(rel string) int64 {
 
 // forge changes what the root's row says of a name.
 func (p *place) forge(name string, change func(*stattable.Item)) {
-	p.t.Helper()
+	p.T.Helper()
 	table := stattable.Load(p.table)
 	row, _, ok := table.Row("")
 	if !ok {
-		p.t.Fatal("no row")
+		p.T.Fatal("no row")
 	}
 	c, found := unpack(row), false
 	for i := range c.items {
@@ -132,7 +132,7 @@ func (p *place) forge(name string, change func(*stattable.Item)) {
 		}
 	}
 	if !found {
-		p.t.Fatalf("the row has no %q", name)
+		p.T.Fatalf("the row has no %q", name)
 	}
 	defer table.Close()
 	p.must(table.Save(table.Bound(), map[string]stattable.Row{"": stattable.Encode("", &c.head, c.items, c.notes)}, nil))

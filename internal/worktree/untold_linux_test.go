@@ -13,11 +13,11 @@ func TestAFileThatHidesItsLengthIsNotRecordedAsEmpty(t *testing.T) {
 		t.Skip("SKIPPED: the kernel's files cannot be read here")
 	}
 	p := newPlace(t)
-	p.write("empty", "")
+	p.Write("empty", "")
 	if r := p.scan(); len(r.Skipped) > 0 || p.recorded(r)["empty"] == "" {
 		t.Fatalf("an empty file is left out: %v", r.Skipped)
 	}
-	p.dir = limits
+	p.Dir = limits
 	for range 2 {
 		r := p.scan()
 		if got := p.recorded(r)["max"]; got != "" {
