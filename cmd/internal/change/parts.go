@@ -181,7 +181,7 @@ func (k *picker) file(ctx context.Context, c engine.Change) error {
 	if c.From.Mode != 0 && c.To.Mode != 0 && c.From.Mode != c.To.Mode {
 		parts = append(parts, part{mode: true})
 	}
-	for _, h := range hunk.Of(l.Old, l.New) {
+	for _, h := range l.Hunks {
 		parts = append(parts, part{hunk: h})
 	}
 	if parts, err = k.parts(ctx, c, parts); err != nil {

@@ -11,10 +11,10 @@ import (
 // Lines is a change of a file, compared line by line.
 type Lines struct {
 	Old, New       []byte
-	part           bool // of one of them these are the first bytes: it is too large to be compared
-	Binary         bool
+	Part           bool // of one of them these are the first bytes: it is too large to be compared
+	Binary         bool // or Part
 	Added, Removed int
-	hunks          []byte // unified, without the file's header
+	Hunks          []hunk.Hunk
 }
 
 // binaryPrefix is how far git looks for a NUL to call a file binary.
@@ -29,15 +29,15 @@ func Compare(ctx context.Context, d *engine.Diff, c engine.Change) (l Lines, err
 	if l.New, wholeNew, err = d.Read(ctx, c, true); err != nil {
 		return l, err
 	}
-	l.part = !wholeOld || !wholeNew
-	if l.part || isBinary(l.Old) || isBinary(l.New) {
+	l.Part = !wholeOld || !wholeNew
+	if l.Part || isBinary(l.Old) || isBinary(l.New) {
 		l.Binary = true
 		return l, nil
 	}
-	for _, h := range hunk.Of(l.Old, l.New) {
+	l.Hunks = hunk.Of(l.Old, l.New)
+	for _, h := range l.Hunks {
 		added, removed := h.Changed()
 		l.Added, l.Removed = l.Added+added, l.Removed+removed
-		l.hunks = h.Append(l.hunks)
 	}
 	return l, nil
 }

@@ -56,7 +56,11 @@ func printFile(ctx context.Context, w io.Writer, d *engine.Diff, c engine.Change
 	var head bytes.Buffer
 	Header(&head, c, l)
 	Paint(w, head.Bytes(), Bold, how.Color)
-	PrintHunks(w, l.hunks, how)
+	var text []byte
+	for _, h := range l.Hunks {
+		text = h.Append(text)
+	}
+	PrintHunks(w, text, how)
 	return nil
 }
 
@@ -78,7 +82,7 @@ func Header(w io.Writer, c engine.Change, l Lines) {
 	if old, new := Exact(c.From), Exact(c.To); old != new && gitMode(c.From) == gitMode(c.To) {
 		fmt.Fprintf(w, "# permissions %04o to %04o of %s\n", old, new, Quote(c.Path))
 	}
-	same := (bytes.Equal(l.Old, l.New) && !l.part || l.part && c.From.ID == c.To.ID) && c.From.Mode != 0 && c.To.Mode != 0
+	same := (bytes.Equal(l.Old, l.New) && !l.Part || l.Part && c.From.ID == c.To.ID) && c.From.Mode != 0 && c.To.Mode != 0
 	if same && gitMode(c.From) == gitMode(c.To) {
 		return
 	}
@@ -104,7 +108,7 @@ func Header(w io.Writer, c engine.Change, l Lines) {
 	switch {
 	case l.Binary:
 		fmt.Fprintf(w, "Binary files %s and %s differ\n", a, b)
-	case len(l.hunks) > 0:
+	case len(l.Hunks) > 0:
 		fmt.Fprintf(w, "--- %s\n+++ %s\n", tabbed(a), tabbed(b))
 	}
 }
@@ -216,7 +220,7 @@ func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) err
 		if err != nil {
 			return err
 		}
-		l.Old, l.New, l.hunks = nil, nil, nil
+		l.Old, l.New, l.Hunks = nil, nil, nil
 		rows = append(rows, row{Quote(c.Path), l})
 		width = max(width, runewidth.StringWidth(Quote(c.Path)))
 		digits = max(digits, len(fmt.Sprint(l.Added+l.Removed)))

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -82,10 +84,8 @@ func (m *model) press(key, text string) tea.Cmd {
 	m.toast = span{}
 	for _, s := range bindings() {
 		for _, b := range s.list {
-			for _, k := range b.keys {
-				if k == key {
-					return b.do(m)
-				}
+			if slices.Contains(b.keys, key) {
+				return b.do(m)
 			}
 		}
 	}
@@ -93,20 +93,18 @@ func (m *model) press(key, text string) tea.Cmd {
 }
 
 // move moves in the pane that has the keys.
-func (m *model) move(by int) tea.Cmd {
-	switch m.focus {
-	case paneTimeline:
-		before := m.timeline.chosen()
-		m.timeline.cursor.move(by, len(m.timeline.stops))
+func (m *model) move(by int) tea.Cmd { return m.moveIn(m.focus, by) }
+
+func (m *model) moveIn(p pane, by int) tea.Cmd {
+	before := m.timeline.chosen()
+	c, rows := m.cursorOf(p)
+	at := c.at
+	c.move(by, rows)
+	switch {
+	case p == paneTimeline:
 		return m.chosenAnew(before)
-	case paneFiles:
-		before := m.files.cursor.at
-		m.files.cursor.move(by, len(m.files.rows))
-		if before != m.files.cursor.at {
-			return m.read()
-		}
-	case panePatch:
-		m.reading.cursor.move(by, len(m.reading.patch.lines))
+	case p == paneFiles && at != c.at:
+		return m.read()
 	}
 	return nil
 }
@@ -239,14 +237,9 @@ func (m *model) wheel(e tea.Mouse) tea.Cmd {
 		m.dialog.top += step
 		return nil
 	}
-	for p, r := range m.layout().pane {
-		if r.has(e.X, e.Y) {
-			before := m.focus
-			m.focus = pane(p)
-			cmd := m.move(step)
-			m.focus = before
-			return cmd
-		}
+	l := m.layout()
+	if p, _, ok := l.at(e.X, e.Y); ok {
+		return m.moveIn(p, step)
 	}
 	return nil
 }
@@ -257,27 +250,22 @@ func (m *model) click(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	m.typing, m.toast = false, span{}
-	for p, r := range m.layout().pane {
-		in := r.inside()
-		if !r.has(e.X, e.Y) {
-			continue
-		}
-		again := m.focus == pane(p)
-		m.focus = pane(p)
-		if !in.has(e.X, e.Y) {
-			return nil
-		}
-		c, rows := m.cursorOf(pane(p))
-		row := c.top + e.Y - in.y
-		if row >= rows {
-			return nil
-		}
-		if row == c.at && again && m.focus != panePatch {
-			return m.enter()
-		}
-		return m.move(row - c.at)
+	l := m.layout()
+	p, in, ok := l.at(e.X, e.Y)
+	if !ok {
+		return nil
 	}
-	return nil
+	again := m.focus == p
+	m.focus = p
+	c, rows := m.cursorOf(p)
+	row := c.top + e.Y - in.y
+	switch {
+	case !in.has(e.X, e.Y) || row >= rows:
+		return nil
+	case row == c.at && again && p != panePatch:
+		return m.enter()
+	}
+	return m.move(row - c.at)
 }
 
 // cursorOf returns the place in a pane, and how many rows it has.

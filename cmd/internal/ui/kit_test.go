@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/fork"
+	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -97,7 +98,7 @@ func tellAll(m *model) {
 	m.Update(compared{difference: &engine.Diff{Changes: list}, root: grow(list)})
 	var p patch
 	p.head(list[0])
-	p.compare(list[0], []byte("# App\n\nReads the store.\n"), []byte("# App\n\nReads the store, and searches 世界.\n\tindented\x1b[31m\n"))
+	p.addHunks(list[0], hunk.Of([]byte("# App\n\nReads the store.\n"), []byte("# App\n\nReads the store, and searches 世界.\n\tindented\x1b[31m\n")))
 	p.lines[0].right = []span{{" +2", good}, {" −1 ", bad}}
 	p.added, p.removed, p.digits = 2, 1, 1
 	m.Update(patched{patch: p})

@@ -65,6 +65,16 @@ func arrange(w, h int, focus pane, zoom bool) (l layout) {
 	return l
 }
 
+// at returns the pane at a cell, and what is within its border.
+func (l *layout) at(x, y int) (p pane, inside rect, ok bool) {
+	for p, r := range l.pane {
+		if r.has(x, y) {
+			return pane(p), r.inside(), true
+		}
+	}
+	return 0, rect{}, false
+}
+
 // stack lays the panes below one another; the one with the keys is the largest.
 func (l *layout) stack(r rect, focus pane) {
 	shares := [panes]int{3, 3, 3}

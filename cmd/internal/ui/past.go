@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/visible"
@@ -44,25 +45,15 @@ func readPast(ctx context.Context, e *engine.Engine, opt engine.ListOptions) (p 
 		return p, err
 	}
 	p.damage, p.part, p.branch = err, opt.Limit > 0 && len(list) == opt.Limit, e.Branch()
-	here, err := e.Here(ctx)
-	p.damage = errors.Join(p.damage, err)
-	ops, err := e.Operations(ctx)
-	p.damage = errors.Join(p.damage, err)
-	pins, err := e.Pins(ctx)
+	all, err := show.MomentsOf(ctx, e)
 	p.damage = errors.Join(p.damage, err)
 	undo := map[oid.ID]int{}
-	for i, op := range slices.Backward(ops) {
+	for i, op := range slices.Backward(all.Ops) {
 		undo[op.From] = i + 1
 	}
-	names := map[oid.ID][]string{}
-	for name, id := range pins {
-		names[id] = append(names[id], name)
-	}
 	for _, s := range list {
-		m := &moment{snapshot: s, here: here != nil && here.ID == s.ID, pins: names[s.ID]}
-		slices.Sort(m.pins)
-		m.undo = undo[s.ID]
-		m.describe(ops)
+		m := &moment{snapshot: s, here: all.Here != nil && all.Here.ID == s.ID, pins: all.Pins[s.ID], undo: undo[s.ID]}
+		m.describe(all.Ops)
 		p.moments = append(p.moments, m)
 	}
 	return p, ctx.Err()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/visible"
@@ -16,7 +17,6 @@ const (
 	patchFilesMax = 200     // of a directory so many files are shown
 	patchLinesMax = 20_000  // and so many lines
 	contentMax    = 4 << 20 // of a file larger than this no lines are shown
-	binaryPrefix  = 8000    // how far git looks for a NUL to call a file binary
 	lineBytesMax  = 4000    // of a longer line no more is kept
 )
 
@@ -40,7 +40,6 @@ type patchLine struct {
 type piece struct {
 	hunk   hunk.Hunk
 	change engine.Change
-	number int // within its file, from 0 on
 	line   int // where it begins in the list of lines
 }
 
@@ -102,39 +101,29 @@ func (p *patch) add(ctx context.Context, d *engine.Diff, c engine.Change) {
 	if c.From.Dir() && c.To.Dir() || isDir(c) && (c.From.Mode == 0 || c.To.Mode == 0) {
 		return
 	}
-	old, wholeOld, err := d.Read(ctx, c, false)
-	var new []byte
-	wholeNew := true
-	if err == nil {
-		new, wholeNew, err = d.Read(ctx, c, true)
-	}
+	l, err := show.Compare(ctx, d, c)
 	switch {
 	case err != nil:
 		p.note("cannot be read: " + line(err.Error()))
-	case !wholeOld || !wholeNew:
+	case l.Part:
 		p.note("larger than 4 MiB: its lines are not compared here")
-	case isBinary(old) || isBinary(new):
+	case l.Binary:
 		p.note("binary")
 	default:
-		added, removed := p.compare(c, old, new)
 		if head >= 0 && p.lines[head].kind == kindFile {
-			p.lines[head].right = []span{{fmt.Sprintf(" +%s", number(added)), good}, {fmt.Sprintf(" −%s ", number(removed)), bad}}
+			p.lines[head].right = []span{{" +" + number(l.Added), good}, {" −" + number(l.Removed) + " ", bad}}
 		}
-		p.added, p.removed = p.added+added, p.removed+removed
+		p.added, p.removed = p.added+l.Added, p.removed+l.Removed
+		p.addHunks(c, l.Hunks)
 	}
 }
 
-func isBinary(p []byte) bool { return bytes.IndexByte(p[:min(len(p), binaryPrefix)], 0) >= 0 }
-
-// compare adds the hunks of a file.
-func (p *patch) compare(c engine.Change, old, new []byte) (added, removed int) {
-	for i, h := range hunk.Of(old, new) {
-		come, gone := h.Changed()
-		added, removed = added+come, removed+gone
-		p.hunks = append(p.hunks, piece{h, c, i, len(p.lines)})
+// addHunks adds the hunks of a file.
+func (p *patch) addHunks(c engine.Change, hunks []hunk.Hunk) {
+	for _, h := range hunks {
+		p.hunks = append(p.hunks, piece{h, c, len(p.lines)})
 		p.lines = append(p.lines, linesOf(h, len(p.hunks)-1)...)
 	}
-	return added, removed
 }
 
 // linesOf are the rows of a hunk.

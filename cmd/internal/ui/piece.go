@@ -1,10 +1,10 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -82,16 +82,12 @@ func without(ctx context.Context, d *engine.Diff, c engine.Change, shown hunk.Hu
 	if err != nil {
 		return nil, err
 	}
-	var found []hunk.Hunk
 	for _, h := range hunk.Of(target, present) {
-		if h.Old == shown.Old && sameLines(h, shown) {
-			found = append(found, reversed(h))
+		if h.Old == shown.Old && reflect.DeepEqual(h.Lines, shown.Lines) {
+			return hunk.Apply(present, []hunk.Hunk{reversed(h)}), nil
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%q has changed since the hunk was shown; look at it again", c.Path)
-	}
-	return hunk.Apply(present, found), nil
+	return nil, fmt.Errorf("%q has changed since the hunk was shown; look at it again", c.Path)
 }
 
 // wholeText returns one side of a change. A file may have grown since its lines were shown.
@@ -116,16 +112,4 @@ func reversed(h hunk.Hunk) hunk.Hunk {
 		out.Lines = append(out.Lines, l)
 	}
 	return out
-}
-
-func sameLines(a, b hunk.Hunk) bool {
-	if len(a.Lines) != len(b.Lines) {
-		return false
-	}
-	for i := range a.Lines {
-		if a.Lines[i].Op != b.Lines[i].Op || !bytes.Equal(a.Lines[i].Text, b.Lines[i].Text) {
-			return false
-		}
-	}
-	return true
 }

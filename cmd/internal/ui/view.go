@@ -5,9 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 )
 
 // View draws the screen.
@@ -50,18 +51,21 @@ func (m *model) screen() []string {
 		text string
 	}
 	parts := make([][]part, m.h)
-	place := func(r rect, rows []string) {
-		for i, text := range rows {
-			if y := r.y + i; r.w > 0 && y < m.h {
+	place := func(r rect, draw func(rect) []string) {
+		if r.w == 0 {
+			return
+		}
+		for i, text := range draw(r) {
+			if y := r.y + i; y < m.h {
 				parts[y] = append(parts[y], part{r.x, text})
 			}
 		}
 	}
-	place(l.pane[paneTimeline], m.drawTimeline(l.pane[paneTimeline]))
-	place(l.about, m.drawAbout(l.about))
-	place(l.pane[paneFiles], m.drawFiles(l.pane[paneFiles]))
-	place(l.pane[panePatch], m.drawPatch(l.pane[panePatch]))
-	place(l.foot, []string{m.drawFoot(l.foot.w)})
+	place(l.pane[paneTimeline], m.drawTimeline)
+	place(l.about, m.drawAbout)
+	place(l.pane[paneFiles], m.drawFiles)
+	place(l.pane[panePatch], m.drawPatch)
+	place(l.foot, m.drawFoot)
 	var rows []string
 	for _, p := range parts {
 		slices.SortFunc(p, func(a, b part) int { return a.x - b.x })
@@ -88,9 +92,6 @@ func (m *model) lay(rows []string) {
 }
 
 func (m *model) drawTimeline(r rect) []string {
-	if r.w == 0 {
-		return nil
-	}
 	in := r.inside()
 	f := frame{title: m.root(), focused: m.focus == paneTimeline && m.dialog == nil}
 	if m.timeline.filter != "" && !m.typing {
@@ -143,9 +144,6 @@ func (m *model) lookOf(p pane) look {
 }
 
 func (m *model) drawFiles(r rect) []string {
-	if r.w == 0 {
-		return nil
-	}
 	f := frame{title: m.sides(), focused: m.focus == paneFiles && m.dialog == nil}
 	if m.files.waiting {
 		f.foot = "comparing…"
@@ -169,9 +167,6 @@ func (m *model) sides() string {
 }
 
 func (m *model) drawPatch(r rect) []string {
-	if r.w == 0 {
-		return nil
-	}
 	p := m.reading.patch
 	f := frame{title: "Lines", focused: m.focus == panePatch && m.dialog == nil}
 	if e := m.files.chosen(); e != nil && e.path != "" {
@@ -191,9 +186,6 @@ func (m *model) drawPatch(r rect) []string {
 
 // drawAbout says what is known of the chosen snapshot.
 func (m *model) drawAbout(r rect) []string {
-	if r.w == 0 {
-		return nil
-	}
 	w := r.w - 2
 	t := m.timeline.momentOf()
 	if t == nil {
@@ -208,7 +200,7 @@ func (m *model) drawAbout(r rect) []string {
 		return frame{title: "Now"}.box(r, []string{row(w, usual, span{" " + text, usual}), row(w, usual, span{" " + root, faint})})
 	}
 	s := t.snapshot
-	facts := []string{s.Time.Local().Format("Mon 2 Jan 2006 15:04:05"), age(m.now().Sub(s.Time))}
+	facts := []string{s.Time.Local().Format("Mon 2 Jan 2006 15:04:05"), show.Age(m.now().Sub(s.Time))}
 	if s.Branch != "" {
 		facts = append(facts, "on "+line(s.Branch))
 	}
@@ -225,26 +217,13 @@ func (m *model) drawAbout(r rect) []string {
 	return frame{title: short(s.ID)}.box(r, []string{row(w, usual, title...), row(w, usual, span{" " + strings.Join(facts, " · "), faint})})
 }
 
-// age says how long ago something was.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return count(int(d.Minutes()), "minute") + " ago"
-	case d < 48*time.Hour:
-		return count(int(d.Hours()), "hour") + " ago"
-	}
-	return count(int(d.Hours()/24), "day") + " ago"
-}
-
 // drawFoot is the last row: what was said last, or what keys there are.
-func (m *model) drawFoot(w int) string {
+func (m *model) drawFoot(r rect) []string {
 	if m.toast.text != "" {
-		return row(w, usual, span{" " + m.toast.text, m.toast.look})
+		return []string{row(r.w, usual, span{" " + m.toast.text, m.toast.look})}
 	}
 	if m.typing {
-		return row(w, usual, span{" type to filter · Enter keeps it · Esc shows all", faint})
+		return []string{row(r.w, usual, span{" type to filter · Enter keeps it · Esc shows all", faint})}
 	}
 	spans, right := []span{{" ", usual}}, []span{}
 	all := bindings()
@@ -253,7 +232,7 @@ func (m *model) drawFoot(w int) string {
 			right = append(right, span{"  " + b.name, accent}, span{" " + b.hint, faint})
 		}
 	}
-	left := w - 1 - width(textOf(right))
+	left := r.w - 1 - width(textOf(right))
 	for _, b := range append(all[2].list, all[1].list...) {
 		if b.hint == "" {
 			continue
@@ -263,5 +242,5 @@ func (m *model) drawFoot(w int) string {
 		}
 		spans = append(spans, span{b.name, accent}, span{" " + b.hint + "  ", faint})
 	}
-	return sides(w, usual, append(right, span{" ", usual}), spans...)
+	return []string{sides(r.w, usual, append(right, span{" ", usual}), spans...)}
 }
