@@ -104,7 +104,7 @@ func (e *Engine) locate(dir string) (err error) {
 		e.birth, err = dirfd.Birth(dir)
 		return err
 	}
-	p, err := locate.Find(dir, locate.Options{NoGit: e.opt.NoGit, UseEnv: e.opt.UseEnv, Getenv: e.opt.Getenv})
+	p, err := locate.Find(dir, locate.Options{NoGit: e.opt.NoGit, Getenv: e.opt.Getenv})
 	if u := (*locate.Unfit)(nil); errors.As(err, &u) {
 		err = fmt.Errorf("%w: %w", ErrRefused, u)
 	}

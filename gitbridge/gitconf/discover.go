@@ -38,9 +38,6 @@ func Discover(dir string, opt *Options) (*Layout, error) {
 		return nil, err
 	}
 	s := search{opt: opt, start: start}
-	if gitDir := opt.env("GIT_DIR"); gitDir != "" && opt != nil && opt.UseEnv {
-		return s.explicit(gitDir)
-	}
 	found, err := s.upwards()
 	if err != nil {
 		return nil, err
@@ -60,12 +57,8 @@ func Nested(dir string, opt *Options) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := Options{}
-	if opt != nil {
-		own.Env = opt.Env
-	}
-	s := search{opt: &own, start: start}
-	f, err := s.beside(start)
+	s := search{opt: opt, start: start}
+	f, err := beside(start)
 	if err == nil && f.gitDir == "" || errors.Is(err, ErrBroken) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNotRepository)
 	}
@@ -92,22 +85,6 @@ type found struct {
 	gitFile string // .git, if it is a file
 	gitDir  string
 	common  string
-	named   bool // by GIT_DIR: whoever did that trusts it
-}
-
-// explicit uses the git directory that the environment names.
-func (s *search) explicit(gitDir string) (*Layout, error) {
-	gitDir = resolve(inside(s.start, gitDir))
-	f := found{top: s.start, gitDir: gitDir, named: true}
-	if target, err := readGitFile(gitDir); err == nil {
-		f.gitDir = target
-	}
-	var ok bool
-	var err error
-	if f.common, ok, err = s.isGitDir(f.gitDir); !ok {
-		return nil, errors.Join(fmt.Errorf("GIT_DIR %s: %w", gitDir, ErrNotRepository), err)
-	}
-	return s.layout(f)
 }
 
 func (s *search) upwards() (found, error) {
@@ -118,7 +95,7 @@ func (s *search) upwards() (found, error) {
 		return found{}, err
 	}
 	for dir := s.start; ; {
-		f, err := s.look(dir)
+		f, err := look(dir)
 		if err != nil { // whose it is, comes before what is wrong with it
 			return f, cmp.Or(s.opt.judge().Owns(dir, filepath.Join(dir, ".git"), dir), err)
 		}
@@ -141,25 +118,25 @@ func (s *search) upwards() (found, error) {
 
 // look looks into one directory; no git directory in the answer means that
 // there is none.
-func (s *search) look(dir string) (found, error) {
-	f, err := s.beside(dir)
+func look(dir string) (found, error) {
+	f, err := beside(dir)
 	if err != nil || f.gitDir != "" {
 		return f, err
 	}
-	if common, ok, _ := s.isGitDir(dir); ok {
+	if common, ok, _ := isGitDir(dir); ok {
 		return found{gitDir: dir, common: common}, nil
 	}
 	return found{}, nil
 }
 
-// beside is [search.look] for the .git in a directory alone.
-func (s *search) beside(dir string) (found, error) {
+// beside is look for the .git in a directory alone.
+func beside(dir string) (found, error) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Stat(dotGit)
 	switch {
 	case err != nil:
 	case info.IsDir():
-		common, ok, err := s.isGitDir(dotGit)
+		common, ok, err := isGitDir(dotGit)
 		if err != nil {
 			return found{}, fmt.Errorf("%w: %w", ErrBroken, err)
 		}
@@ -174,7 +151,7 @@ func (s *search) beside(dir string) (found, error) {
 		if err != nil {
 			return found{}, err
 		}
-		common, ok, err := s.isGitDir(target)
+		common, ok, err := isGitDir(target)
 		if !ok {
 			return found{}, errors.Join(fmt.Errorf("%s points to %s: %w", dotGit, target, ErrBroken), err)
 		}
@@ -231,34 +208,24 @@ func readGitFile(path string) (string, error) {
 // signs: a HEAD that could be one, objects and refs. The last two lie in the
 // common directory, which is returned. The error names a file that cannot be
 // read because it is a pipe or a giant.
-func (s *search) isGitDir(dir string) (common string, ok bool, err error) {
+func isGitDir(dir string) (common string, ok bool, err error) {
 	if ok, err := validHead(filepath.Join(dir, "HEAD")); err != nil || !ok {
 		return "", false, err
 	}
-	common, err = s.commonDir(dir)
+	common, err = commonDir(dir)
 	if err != nil {
 		return "", false, onlyRefused(err)
 	}
-	for _, sub := range []string{s.objects(common), filepath.Join(common, "refs")} {
-		if info, err := os.Stat(sub); err != nil || !info.IsDir() {
+	for _, sub := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(common, sub)); err != nil || !info.IsDir() {
 			return "", false, nil
 		}
 	}
 	return common, true, nil
 }
 
-func (s *search) objects(common string) string {
-	if dir := s.opt.env("GIT_OBJECT_DIRECTORY"); dir != "" && s.opt != nil && s.opt.UseEnv {
-		return inside(s.start, dir)
-	}
-	return filepath.Join(common, "objects")
-}
-
 // commonDir follows the file commondir of a linked worktree's git directory.
-func (s *search) commonDir(gitDir string) (string, error) {
-	if dir := s.opt.env("GIT_COMMON_DIR"); dir != "" && s.opt != nil && s.opt.UseEnv {
-		return inside(s.start, dir), nil
-	}
+func commonDir(gitDir string) (string, error) {
 	data, err := regular.Read(filepath.Join(gitDir, "commondir"), pathBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gitDir, nil

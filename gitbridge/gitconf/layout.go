@@ -1,7 +1,6 @@
 package gitconf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,7 +66,7 @@ func (s *search) layout(f found) (*Layout, error) {
 		return nil, err
 	}
 	l := &Layout{
-		GitDir: f.gitDir, CommonDir: f.common, Objects: s.objects(f.common),
+		GitDir: f.gitDir, CommonDir: f.common, Objects: filepath.Join(f.common, "objects"),
 		Algorithm: oid.SHA1, RefStorage: "files", Extensions: map[string]string{}, opt: s.opt, found: f,
 	}
 	own, err := s.ownFile(filepath.Join(f.common, "config"), Local)
@@ -87,7 +86,7 @@ func (s *search) layout(f found) (*Layout, error) {
 		}
 		own = newConfig(append(own.settings, worktree.settings...), s.opt)
 	}
-	if err := s.place(l, own); err != nil {
+	if err := l.place(own); err != nil {
 		return nil, err
 	}
 	if err := s.judgeWorktree(l); err != nil {
@@ -96,11 +95,6 @@ func (s *search) layout(f found) (*Layout, error) {
 	_, err = os.Stat(filepath.Join(f.common, "shallow"))
 	l.Shallow = err == nil
 	l.IndexFile = filepath.Join(f.gitDir, "index")
-	if s.opt != nil && s.opt.UseEnv {
-		if path := s.opt.env("GIT_INDEX_FILE"); path != "" {
-			l.IndexFile = inside(cmp.Or(l.Worktree, s.start), path)
-		}
-	}
 	return l, nil
 }
 
@@ -169,7 +163,7 @@ func refStorage(s string) string { return strings.TrimSuffix(s, "://") }
 // place finds the worktree. In the git directory of a linked worktree core.bare
 // and core.worktree of the shared file count only if worktrees have files of
 // their own; they belong to the main worktree.
-func (s *search) place(l *Layout, own *Config) error {
+func (l *Layout) place(own *Config) error {
 	if l.CommonDir != l.GitDir && !l.worktreeConfig {
 		own = nil
 	}
@@ -179,13 +173,7 @@ func (s *search) place(l *Layout, own *Config) error {
 	}
 	_, known := own.decides("core.bare")
 	tree, isSet := own.String("core.worktree")
-	fromEnv := ""
-	if s.opt != nil && s.opt.UseEnv {
-		fromEnv = s.opt.env("GIT_WORK_TREE")
-	}
 	switch {
-	case fromEnv != "":
-		l.Worktree = resolve(inside(s.start, fromEnv))
 	case bare: // wins over core.worktree; git warns that both make no sense
 		l.Bare = true
 	case isSet:
@@ -200,19 +188,17 @@ func (s *search) place(l *Layout, own *Config) error {
 
 // Swallows reports whether core.worktree puts the worktree around the directory
 // in which the .git was found, without a .git there that leads back to this git
-// directory. Git makes no such layout; whoever wrote an archive can. One that the
-// environment names is meant.
+// directory. Git makes no such layout; whoever wrote an archive can.
 func (l *Layout) Swallows() bool {
 	f := l.found
-	if f.named || f.top == "" || l.Worktree == f.top || l.opt != nil && l.opt.UseEnv && l.opt.env("GIT_WORK_TREE") != "" {
+	if f.top == "" || l.Worktree == f.top {
 		return false
 	}
 	rel, err := filepath.Rel(l.Worktree, f.top)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return false
 	}
-	s := search{opt: &Options{Env: l.opt.env}, start: l.Worktree}
-	back, err := s.beside(l.Worktree)
+	back, err := beside(l.Worktree)
 	if err != nil || back.gitDir == "" {
 		return true
 	}

@@ -17,18 +17,13 @@ import (
 )
 
 // Options say where the environment is. The zero value, and nil, are the
-// recommended: the process's own environment, in which a repository chosen by
-// GIT_DIR and the like is ignored.
+// recommended: the process's own environment. A repository chosen by GIT_DIR and the
+// like is ignored: they are inherited by whatever git runs from a hook or an alias, where
+// they may point to another repository than the directory given.
 type Options struct {
 	// Env looks up an environment variable, "" if it is not set; nil is
 	// [os.Getenv]. The home directory, too, comes from it (HOME).
 	Env func(name string) string
-
-	// UseEnv makes [Discover] obey GIT_DIR, GIT_WORK_TREE, GIT_COMMON_DIR,
-	// GIT_OBJECT_DIRECTORY and GIT_INDEX_FILE. They are inherited by whatever
-	// git runs from a hook or an alias, where they may point to another
-	// repository than the directory given.
-	UseEnv bool
 }
 
 func (o *Options) env(name string) string {

@@ -9,20 +9,16 @@ import (
 )
 
 // judge holds what was found against its owners before anything of it is read.
-// Who names a git directory in the environment trusts it.
 func (s *search) judge(f found) error {
-	if f.named {
-		return nil
-	}
 	j := s.opt.judge()
-	return j.Owns(f.name(), f.gitFile, f.top, f.gitDir, f.common, s.objects(f.common))
+	return j.Owns(f.name(), f.gitFile, f.top, f.gitDir, f.common, filepath.Join(f.common, "objects"))
 }
 
 // judgeWorktree does the same for a worktree that core.worktree puts elsewhere:
 // an exception may name it, or the repository.
 func (s *search) judgeWorktree(l *Layout) error {
 	f := l.found
-	if f.named || l.Worktree == f.top || s.opt != nil && s.opt.UseEnv && s.opt.env("GIT_WORK_TREE") != "" {
+	if l.Worktree == f.top {
 		return nil
 	}
 	j := s.opt.judge()
@@ -38,9 +34,6 @@ func (f *found) name() string { return cmp.Or(f.top, f.gitDir) }
 // Owns reports whether what we keep in the git directory is the user's own, as
 // [trust.Judge] does; an exception for the repository is one for this too.
 func (l *Layout) Owns(paths ...string) error {
-	if l.found.named {
-		return nil
-	}
 	j := l.opt.judge()
 	return j.Owns(l.found.name(), paths...)
 }

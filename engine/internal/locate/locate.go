@@ -28,7 +28,6 @@ import (
 // Options say how to look.
 type Options struct {
 	NoGit  bool // leave git out even inside a repository
-	UseEnv bool // obey GIT_DIR and friends
 	Getenv func(string) string
 }
 
@@ -73,7 +72,7 @@ func Find(dir string, opt Options) (*Place, error) {
 func find(dir string, opt Options) (*Place, error) {
 	p := &Place{}
 	if !opt.NoGit {
-		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: opt.Getenv, UseEnv: opt.UseEnv})
+		layout, err := gitconf.Discover(dir, &gitconf.Options{Env: opt.Getenv})
 		switch {
 		case err == nil:
 			err = p.repository(dir, layout, opt)
@@ -114,7 +113,7 @@ func (p *Place) repository(dir string, l *gitconf.Layout, opt Options) error {
 	if l.Swallows() {
 		return &trust.Foreign{Path: l.GitDir, Why: "puts its worktree at " + root + ", above the directory that it stands in"}
 	}
-	if !Within(root, dir) && !opt.UseEnv {
+	if !Within(root, dir) {
 		if Within(l.CommonDir, dir) || Within(l.GitDir, dir) {
 			return unfit("%s is inside a git directory", dir)
 		}
