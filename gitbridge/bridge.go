@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
@@ -263,7 +262,7 @@ func (r *Repo) sound(tip oid.ID) error {
 	if tip.IsZero() {
 		return nil
 	}
-	if _, err := r.readCommit(tip); err != nil {
+	if _, err := r.ReadCommit(tip); err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return nil
@@ -312,8 +311,8 @@ func (r *Repo) inChain(ctx context.Context, tip, snapshot oid.ID) bool {
 // known lists the trees that git has whole because the ref keeps them.
 func (w *writer) known(tip oid.ID) (trees []oid.ID) {
 	r := w.r
-	if k, err := r.commit(tip); err == nil && k.subject == linkMessage && len(k.parents) > 0 {
-		if s, err := r.commit(k.parents[len(k.parents)-1]); err == nil {
+	if k, err := r.commit(tip); err == nil && k.isLink() {
+		if s, err := r.commit(k.Parents[len(k.Parents)-1]); err == nil {
 			trees = append(trees, s.Tree)
 		}
 	}
@@ -347,11 +346,11 @@ func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID, ready fun
 		if err != nil {
 			return oid.ID{}, false, err
 		}
-		follows, found := w.r.since(ctx, now, tip, w.job.Snapshot)
+		grown, follows := w.r.grown(ctx, now, tip)
 		switch {
 		case !follows:
-			return oid.ID{}, true, nil
-		case found: // by another process that found it pending
+			return oid.ID{}, true, ctx.Err()
+		case grown[w.job.Snapshot]: // by another process that found it pending
 			return oid.ID{}, false, nil
 		}
 		tip = now
@@ -359,20 +358,4 @@ func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID, ready fun
 			return oid.ID{}, false, err
 		}
 	}
-}
-
-// since reports whether the link tip leads to an earlier one, and whether a link
-// that came since then keeps a snapshot.
-func (r *Repo) since(ctx context.Context, tip, earlier, snapshot oid.ID) (follows, found bool) {
-	n := 0
-	for l, err := range r.links(ctx, tip) {
-		if n++; err != nil || l.id == earlier || n > chainMax {
-			break
-		}
-		found = found || slices.Contains(l.snapshots, snapshot)
-		if l.last == earlier {
-			return true, found
-		}
-	}
-	return tip == earlier || earlier.IsZero(), found
 }

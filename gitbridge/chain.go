@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -13,14 +12,10 @@ import (
 // A StoreSnapshot is a snapshot that the store ref keeps, ours or
 // pi-rewind-hook's.
 type StoreSnapshot struct {
-	ID       oid.ID
-	Tree     oid.ID
-	Overlay  oid.ID    // zero where there is none, and in foreign snapshots
-	Time     time.Time // to the second in foreign snapshots
-	Identity string
-	From     string // of an import: the system and the commit it was there
-	Native   bool   // made by rewind
-	Err      error  // why the commit cannot be read; then only ID is set
+	ID     oid.ID
+	Commit       // of foreign snapshots without an overlay, and with a time to the second
+	Native bool  // made by rewind
+	Err    error // why the commit cannot be read; then only ID is set
 }
 
 // Snapshots yields what the store ref keeps, the newest link of the chain
@@ -52,7 +47,7 @@ func (r *Repo) storeSnapshot(id oid.ID) StoreSnapshot {
 	if err != nil {
 		return StoreSnapshot{ID: id, Err: err}
 	}
-	return StoreSnapshot{ID: id, Tree: c.Tree, Overlay: c.Overlay, Time: c.Time, Identity: c.Identity, From: c.From, Native: c.native}
+	return StoreSnapshot{ID: id, Commit: c.Commit, Native: c.Native}
 }
 
 // chain yields the ids of the snapshots that a link and those before it keep.
@@ -93,12 +88,12 @@ func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 				yield(link{}, err)
 				return
 			}
-			if k.subject != linkMessage || len(k.parents) == 0 {
+			if !k.isLink() {
 				return
 			}
-			l := link{id: tip, snapshots: k.parents}
-			if len(k.parents) > 1 {
-				l.last, l.snapshots = k.parents[0], k.parents[1:]
+			l := link{id: tip, snapshots: k.Parents}
+			if len(k.Parents) > 1 {
+				l.last, l.snapshots = k.Parents[0], k.Parents[1:]
 			}
 			if !yield(l, nil) {
 				return
@@ -113,26 +108,29 @@ func (r *Repo) links(ctx context.Context, tip oid.ID) iter.Seq2[link, error] {
 // that link, or can be read to its end. More than a thousand links are not searched for
 // one. The errors are those of [Repo.Sound], and the context's.
 func (r *Repo) Grown(ctx context.Context, from oid.ID) (tip oid.ID, snapshots map[oid.ID]bool, follows bool, err error) {
+	if tip, err = r.tip(); err == nil {
+		snapshots, follows = r.grown(ctx, tip, from)
+		err = ctx.Err()
+	}
+	return tip, snapshots, follows, err
+}
+
+func (r *Repo) grown(ctx context.Context, tip, from oid.ID) (snapshots map[oid.ID]bool, follows bool) {
 	snapshots = map[oid.ID]bool{}
-	tip, err = r.tip()
-	if err != nil || tip == from {
-		return tip, snapshots, err == nil, err
+	if tip == from {
+		return snapshots, true
 	}
 	n := 0
 	for l, err := range r.links(ctx, tip) {
-		n++
-		if ctx.Err() != nil {
-			return tip, nil, false, ctx.Err()
-		}
-		if err != nil || !from.IsZero() && n > chainMax {
-			return tip, snapshots, false, nil
+		if n++; err != nil || !from.IsZero() && n > chainMax {
+			return snapshots, false
 		}
 		for _, id := range l.snapshots {
 			snapshots[id] = true
 		}
 		if !from.IsZero() && l.last == from {
-			return tip, snapshots, true, nil
+			return snapshots, true
 		}
 	}
-	return tip, snapshots, from.IsZero(), nil
+	return snapshots, from.IsZero()
 }

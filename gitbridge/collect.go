@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -110,10 +107,10 @@ func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	if hook, _ := conf.String("gc.recentobjectshook"); hook != "" {
 		return 0, 0, fmt.Errorf("%w: gc.recentObjectsHook names a program that says what git is to keep, and rewind runs none: run \"git gc\" yourself", ErrUnsupportedRepository)
 	}
-	if link, err := linkAmong(r.layout.Objects); err != nil {
+	if links, err := r.db.Links(); err != nil {
 		return 0, 0, err
-	} else if link != "" {
-		return 0, 0, fmt.Errorf("%w: %s is a link, and what lies behind it may belong to another repository, whose objects git would delete: run \"git gc\" there", ErrUnsupportedRepository, link)
+	} else if len(links) > 0 {
+		return 0, 0, fmt.Errorf("%w: %s is a link, and what lies behind it may belong to another repository, whose objects git would delete: run \"git gc\" there", ErrUnsupportedRepository, links[0])
 	}
 	w, err := r.writer(&Job{})
 	if err != nil {
@@ -132,25 +129,6 @@ func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	r.db.Refresh()
 	after, err = r.objectBytes(ctx)
 	return before, after, err
-}
-
-// linkAmong returns a link that stands in the place of a directory of objects, or of
-// one in it, "" if there is none.
-func linkAmong(objects string) (string, error) {
-	info, err := os.Lstat(objects)
-	if err != nil {
-		return "", err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return objects, nil
-	}
-	list, err := os.ReadDir(objects)
-	for _, entry := range list {
-		if entry.Type()&fs.ModeSymlink != 0 {
-			return filepath.Join(objects, entry.Name()), nil
-		}
-	}
-	return "", err
 }
 
 // objectBytes asks git what its objects take on disk.

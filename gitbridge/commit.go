@@ -40,7 +40,7 @@ func EncodeSnapshot(c Commit, alg oid.Algorithm) []byte {
 	if !c.Overlay.IsZero() {
 		overlay = c.Overlay.String()
 	}
-	head := appendHead(nil, c, nil, alg)
+	head := appendHead(c, nil, alg)
 	head = fmt.Appendf(head, "rewind %d %s\n", c.Time.UnixNano(), overlay)
 	if c.From != "" {
 		head = fmt.Appendf(head, "rewind-from %s\n", c.From)
@@ -59,14 +59,19 @@ func encodeLink(snapshots []oid.ID, c Commit, last oid.ID, alg oid.Algorithm) []
 	if !last.IsZero() {
 		parents = append([]oid.ID{last}, snapshots...)
 	}
-	return append(appendHead(nil, c, parents, alg), "\n"+linkMessage+"\n"...)
+	return append(appendHead(c, parents, alg), "\n"+linkMessage+"\n"...)
 }
 
-func appendHead(p []byte, c Commit, parents []oid.ID, alg oid.Algorithm) []byte {
+// Encode returns the payload of a commit in git's own form, without our header.
+func (c *RawCommit) Encode(alg oid.Algorithm) []byte {
+	return append(appendHead(c.Commit, c.Parents, alg), "\n"+c.Message...)
+}
+
+func appendHead(c Commit, parents []oid.ID, alg oid.Algorithm) []byte {
 	if c.Tree.IsZero() {
 		c.Tree = alg.Sum(oid.Tree, nil)
 	}
-	p = fmt.Appendf(p, "tree %v\n", c.Tree)
+	p := fmt.Appendf(nil, "tree %v\n", c.Tree)
 	for _, id := range parents {
 		p = fmt.Appendf(p, "parent %v\n", id)
 	}
@@ -81,25 +86,32 @@ func DecodeSnapshot(payload []byte, alg oid.Algorithm) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	if !c.native || c.subject != snapshotMessage || len(c.parents) > 0 {
+	if !c.Native || c.subject() != snapshotMessage || len(c.Parents) > 0 {
 		return Commit{}, fmt.Errorf("%w: not a snapshot of rewind", ErrMalformed)
 	}
 	return c.Commit, nil
 }
 
-// A parsed commit is any commit, as far as it matters here.
-type parsed struct {
-	Commit
-	parents []oid.ID
-	subject string // first line of the message
-	native  bool   // has our header
+// A RawCommit is what a commit object of any program says.
+type RawCommit struct {
+	Commit  // time and identity are the committer's
+	Parents []oid.ID
+	Message string // every byte of it
+	Native  bool   // has the header of our own snapshots
+}
+
+// isLink reports whether a commit is one of the chain of the store ref.
+func (c *RawCommit) isLink() bool { return c.subject() == linkMessage && len(c.Parents) > 0 }
+
+func (c *RawCommit) subject() string {
+	subject, _, _ := strings.Cut(c.Message, "\n")
+	return strings.TrimSpace(subject)
 }
 
 // parseCommit reads a commit object. It trusts nothing.
-func parseCommit(payload []byte, alg oid.Algorithm) (c parsed, err error) {
+func parseCommit(payload []byte, alg oid.Algorithm) (c RawCommit, err error) {
 	head, message, _ := bytes.Cut(payload, []byte("\n\n"))
-	subject, _, _ := bytes.Cut(message, []byte("\n"))
-	c.subject = strings.TrimSpace(string(subject))
+	c.Message = string(message)
 	stamp := ""
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
 		key, value, _ := strings.Cut(string(line), " ")
@@ -109,22 +121,22 @@ func parseCommit(payload []byte, alg oid.Algorithm) (c parsed, err error) {
 		case key == "parent":
 			var id oid.ID
 			id, err = parseID(value, alg)
-			c.parents = append(c.parents, id)
+			c.Parents = append(c.Parents, id)
 		case key == "committer" && stamp == "":
 			stamp = value
 			c.Identity, c.Time, err = parseStamp(value)
-		case key == "rewind" && stamp != "" && !c.native:
+		case key == "rewind" && stamp != "" && !c.Native:
 			err = c.parseHeader(value, alg)
-			c.native = true
-		case key == "rewind-from" && c.native && c.From == "":
+			c.Native = true
+		case key == "rewind-from" && c.Native && c.From == "":
 			c.From = value
 		}
 		if err != nil {
-			return parsed{}, err
+			return RawCommit{}, err
 		}
 	}
 	if c.Tree.IsZero() || stamp == "" {
-		return parsed{}, fmt.Errorf("%w: no tree or no committer", ErrMalformed)
+		return RawCommit{}, fmt.Errorf("%w: no tree or no committer", ErrMalformed)
 	}
 	return c, nil
 }
@@ -158,7 +170,7 @@ func parseStamp(s string) (identity string, at time.Time, err error) {
 }
 
 // parseHeader reads "nanoseconds overlay", which refine the committer's time.
-func (c *parsed) parseHeader(s string, alg oid.Algorithm) (err error) {
+func (c *RawCommit) parseHeader(s string, alg oid.Algorithm) (err error) {
 	ns, overlay, ok := strings.Cut(s, " ")
 	n, err := strconv.ParseInt(ns, 10, 64)
 	if !ok || err != nil {

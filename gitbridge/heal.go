@@ -104,19 +104,9 @@ func (w *writer) object(x note) (Object, error) {
 	return gitodb.Payload(kind, payload), err
 }
 
-// Replenish writes objects again that our ref came to need of late, and that a
-// collection or a loss of power has taken since. Every bridge does so too.
-func (r *Repo) Replenish(load func(id oid.ID) (oid.Kind, []byte, error)) error {
-	w, err := r.writer(&Job{Load: load})
-	if err != nil {
-		return err
-	}
-	w.heal()
-	return w.close()
-}
-
-// Upkeep does what a [Job] has left to it: it writes again what a collection took of
-// the objects that our ref came to need of late, and packs them when they are many.
+// Upkeep does what a [Job] has left to it: it writes again what a collection or a loss of
+// power took of the objects that our ref came to need of late, and packs them when they
+// are many.
 func (r *Repo) Upkeep(ctx context.Context, load func(id oid.ID) (oid.Kind, []byte, error)) error {
 	w, err := r.writer(&Job{Load: load})
 	if err != nil {

@@ -237,10 +237,10 @@ func (n notes) chain(tip oid.ID, alg oid.Algorithm) map[oid.ID]bool {
 	for payloads[tip] != nil && !chain[tip] {
 		chain[tip] = true
 		c, err := parseCommit(payloads[tip], alg)
-		if err != nil || len(c.parents) < 2 {
+		if err != nil || len(c.Parents) < 2 {
 			break
 		}
-		tip = c.parents[0]
+		tip = c.Parents[0]
 	}
 	return chain
 }

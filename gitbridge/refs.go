@@ -1,7 +1,6 @@
 package gitbridge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,34 +38,6 @@ func (r *Repo) Refs(ctx context.Context, prefix string) ([]Ref, error) {
 		refs = append(refs, Ref{Name: name, ID: id})
 	}
 	return refs, errors.Join(broken...)
-}
-
-// A RawCommit is what a commit object of any program says.
-type RawCommit struct {
-	Tree     oid.ID
-	Parents  []oid.ID
-	Time     time.Time // the committer's
-	Identity string    // the committer's, "Name <mail>"
-	Message  string    // every byte of it
-	Native   bool      // has the header of our own snapshots
-}
-
-// ReadCommit reads a commit that git has. The errors are those of [Repo.Read],
-// and ErrMalformed, also for an object of another kind.
-func (r *Repo) ReadCommit(id oid.ID) (RawCommit, error) {
-	kind, payload, err := r.db.Read(id)
-	if err != nil {
-		return RawCommit{}, err
-	}
-	if kind != oid.Commit {
-		return RawCommit{}, fmt.Errorf("%v: %w: it is a %v", id, ErrMalformed, kind)
-	}
-	c, err := parseCommit(payload, r.Algorithm())
-	if err != nil {
-		return RawCommit{}, fmt.Errorf("%v: %w", id, err)
-	}
-	_, message, _ := bytes.Cut(payload, []byte("\n\n"))
-	return RawCommit{Tree: c.Tree, Parents: c.parents, Time: c.Time, Identity: c.Identity, Message: string(message), Native: c.native}, nil
 }
 
 // A Loose is an object in memory, to be written.

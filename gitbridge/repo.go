@@ -201,27 +201,28 @@ func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
 	return r.programTree(ctx, name)
 }
 
-// commit is readCommit for one that may have been read a moment ago. A job asks
+// commit is ReadCommit for one that may have been read a moment ago. A job asks
 // for the head of the chain a dozen times.
-func (r *Repo) commit(id oid.ID) (parsed, error) {
+func (r *Repo) commit(id oid.ID) (RawCommit, error) {
 	if c, ok := r.commits.get(id); ok {
 		return c, nil
 	}
-	return r.readCommit(id)
+	return r.ReadCommit(id)
 }
 
-// readCommit reads and parses a commit that git has.
-func (r *Repo) readCommit(id oid.ID) (parsed, error) {
+// ReadCommit reads a commit that git has. The errors are those of [Repo.Read],
+// and ErrMalformed, also for an object of another kind.
+func (r *Repo) ReadCommit(id oid.ID) (RawCommit, error) {
 	kind, payload, err := r.db.Read(id)
 	if err != nil {
-		return parsed{}, err
+		return RawCommit{}, err
 	}
 	if kind != oid.Commit {
-		return parsed{}, fmt.Errorf("%v: %w: it is a %v", id, ErrMalformed, kind)
+		return RawCommit{}, fmt.Errorf("%v: %w: it is a %v", id, ErrMalformed, kind)
 	}
 	c, err := parseCommit(payload, r.Algorithm())
 	if err != nil {
-		return parsed{}, fmt.Errorf("%v: %w", id, err)
+		return RawCommit{}, fmt.Errorf("%v: %w", id, err)
 	}
 	r.commits.put(id, c)
 	return c, nil
@@ -234,23 +235,23 @@ const commitsMax = 16
 // since a job began. No job relies on what was there before it.
 type commits struct {
 	mu   sync.Mutex
-	read map[oid.ID]parsed
+	read map[oid.ID]RawCommit
 }
 
-func (c *commits) get(id oid.ID) (p parsed, ok bool) {
+func (c *commits) get(id oid.ID) (p RawCommit, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok = c.read[id]
 	return p, ok
 }
 
-func (c *commits) put(id oid.ID, p parsed) {
+func (c *commits) put(id oid.ID, p RawCommit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil || len(c.read) == commitsMax {
-		c.read = make(map[oid.ID]parsed, commitsMax)
+		c.read = make(map[oid.ID]RawCommit, commitsMax)
 	}
-	p.parents = slices.Clip(p.parents)
+	p.Parents = slices.Clip(p.Parents)
 	c.read[id] = p
 }
 

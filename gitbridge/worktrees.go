@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
-
-// gitFileMax bounds the .git file of a linked worktree.
-const gitFileMax = 1 << 20
 
 // AddWorktree makes a linked worktree in a directory that is empty or not there,
 // with HEAD at a commit and on no branch. Nothing is checked out, and there is no
@@ -29,23 +27,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir string, head oid.ID) (gitDir
 	if _, err := r.git(ctx, nil, "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, head.String()); err != nil {
 		return "", err
 	}
-	return gitDirIn(dir)
-}
-
-// gitDirIn returns the git directory to which a linked worktree leads.
-func gitDirIn(dir string) (gitDir string, err error) {
-	text, err := regular.Read(filepath.Join(dir, ".git"), gitFileMax)
-	if err != nil {
-		return "", err
-	}
-	gitDir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if !ok {
-		return "", fmt.Errorf("%w: %s is not what git writes", ErrUnsupportedRepository, filepath.Join(dir, ".git"))
-	}
-	if !filepath.IsAbs(gitDir) {
-		gitDir = filepath.Join(dir, gitDir)
-	}
-	return gitDir, nil
+	return gitconf.ReadGitFile(filepath.Join(dir, ".git"))
 }
 
 // PutIndex gives a worktree that [Repo.AddWorktree] has made its first index.
@@ -77,7 +59,7 @@ var ErrUnkept = errors.New("something of git's is there alone")
 // commit at which the worktree began; a content in its index that neither its HEAD has
 // nor a state of which has looks up the paths; or a rebase, a merge or the like that stands open.
 func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(path string) (tree.Node, bool, error)) error {
-	gitDir, err := gitDirIn(dir)
+	gitDir, err := gitconf.ReadGitFile(filepath.Join(dir, ".git"))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func FuzzCheckpoint(f *testing.F) {
 		for _, p := range places {
 			r := &reader{alg: oid.SHA1, turns: map[string]map[string]tallowTurn{}}
 			c := Checkpoint{Ref: ref, Commit: id, Tree: id}
-			p.read(r, &c, gitbridge.RawCommit{Tree: id, Parents: []oid.ID{id, id}, Message: message})
+			p.read(r, &c, gitbridge.RawCommit{Commit: gitbridge.Commit{Tree: id}, Parents: []oid.ID{id, id}, Message: message})
 			if c.Kind == "" && c.Err == nil {
 				t.Error("neither a kind nor an error")
 			}

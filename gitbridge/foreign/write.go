@@ -285,10 +285,6 @@ func (w *writer) next(prefix, word string, none int) (int, error) {
 
 // commit encodes the commit object.
 func (w *writer) commit(identity, message string, parents ...oid.ID) []byte {
-	p := fmt.Appendf(nil, "tree %v\n", w.s.Tree)
-	for _, id := range parents {
-		p = fmt.Appendf(p, "parent %v\n", id)
-	}
-	stamp := fmt.Sprintf("%s %d %s", identity, max(w.s.Time.Unix(), 0), w.s.Time.Format("-0700"))
-	return fmt.Appendf(p, "author %s\ncommitter %s\n\n%s", stamp, stamp, message)
+	c := gitbridge.RawCommit{Commit: gitbridge.Commit{Tree: w.s.Tree, Time: w.s.Time, Identity: identity}, Parents: parents, Message: message}
+	return c.Encode(w.repo.Algorithm())
 }

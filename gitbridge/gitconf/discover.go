@@ -147,7 +147,7 @@ func beside(dir string) (found, error) {
 			return found{}, fmt.Errorf("%w: %w", ErrBroken, err)
 		}
 	case info.Mode().IsRegular():
-		target, err := readGitFile(dotGit)
+		target, err := ReadGitFile(dotGit)
 		if err != nil {
 			return found{}, err
 		}
@@ -186,9 +186,9 @@ func (s *search) ceiling() string {
 	return best
 }
 
-// readGitFile reads a .git that is a file: "gitdir: " and a path, relative to
-// where the file lies.
-func readGitFile(path string) (string, error) {
+// ReadGitFile returns the git directory to which a .git leads that is a file: "gitdir: "
+// and a path, relative to where the file lies. What is none is [ErrBroken].
+func ReadGitFile(path string) (string, error) {
 	data, err := regular.Read(path, gitFileBytesMax)
 	if refused(err) {
 		return "", fmt.Errorf("%w: %w", ErrBroken, err)

@@ -33,7 +33,7 @@ func (m *Mirror) Bridge(ctx context.Context) error {
 		return nil
 	}
 	load := func(id oid.ID) (oid.Kind, []byte, error) { return m.Objects.Read(ctx, id) }
-	_ = m.git().Replenish(load) // what hinders it is met below, or by the next command
+	_ = m.git().Upkeep(ctx, load) // what hinders it is met below, or by the next command
 	d, err := m.debt(ctx, false)
 	if err == nil {
 		if keeps, _ := m.refKeeps(ctx, d); !keeps {
