@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/cquote"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
 )
@@ -88,51 +89,10 @@ func alternate(line string) string {
 	if line == "" || line[0] == '#' {
 		return ""
 	}
-	if line[0] == '"' {
-		if path, ok := unquote(line); ok {
-			return path
-		}
+	if path, rest, ok := cquote.Cut(line); ok && rest == "" {
+		return path
 	}
 	return line
-}
-
-// unquote undoes git's C-style quoting of a whole line.
-func unquote(line string) (string, bool) {
-	const letters, bytesOf = `abfnrtv"\`, "\a\b\f\n\r\t\v\"\\"
-	var out []byte
-	for i := 1; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '"':
-			return string(out), i == len(line)-1
-		case c != '\\':
-			out = append(out, c)
-		case i+1 < len(line) && strings.IndexByte(letters, line[i+1]) >= 0:
-			out = append(out, bytesOf[strings.IndexByte(letters, line[i+1])])
-			i++
-		default:
-			b, ok := octal(line[i+1:])
-			if !ok {
-				return "", false
-			}
-			out = append(out, b)
-			i += 3
-		}
-	}
-	return "", false
-}
-
-func octal(s string) (byte, bool) {
-	if len(s) < 3 || s[0] > '3' {
-		return 0, false
-	}
-	var b byte
-	for _, c := range []byte(s[:3]) {
-		if c < '0' || c > '7' {
-			return 0, false
-		}
-		b = b<<3 | (c - '0')
-	}
-	return b, true
 }
 
 // A directory's mtime must be so much older than its listing for a later change

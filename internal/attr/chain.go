@@ -1,6 +1,10 @@
 package attr
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/wildmatch"
+)
 
 // Attrs are the attributes of one file that decide about its conversion.
 type Attrs struct {
@@ -89,10 +93,10 @@ func NewChain(info *File, outer ...*File) *Chain {
 	for i, l := range c.levels {
 		c.weight += l.file.weight
 		if l.file != builtin {
-			c.digest = mix(c.digest, l.file.digest, "")
+			c.digest = wildmatch.Mix(c.digest, l.file.digest, "")
 		}
 		if i == 0 && c.own == 1 {
-			c.digest = mix(c.digest, 0, "info")
+			c.digest = wildmatch.Mix(c.digest, 0, "info")
 		}
 	}
 	c.define()
@@ -100,9 +104,9 @@ func NewChain(info *File, outer ...*File) *Chain {
 }
 
 // HasRoom reports whether the chain with the rules of f would take no more than
-// [WeightMax]. Where it has none, the file is to be named, and left out: the
+// [wildmatch.WeightMax]. Where it has none, the file is to be named, and left out: the
 // chain is the same with it.
-func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= WeightMax }
+func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= wildmatch.WeightMax }
 
 // With returns the chain with f as the attributes file of this directory. If f
 // is nil or has no rules, or the chain no room, that is c itself. Below the root f must have been
@@ -113,7 +117,7 @@ func (c *Chain) With(f *File) *Chain {
 	}
 	sub := *c
 	sub.levels = slices.Insert(slices.Clone(c.levels), c.own, level{file: f, base: len(c.path)})
-	sub.digest = mix(c.digest, f.digest, "")
+	sub.digest = wildmatch.Mix(c.digest, f.digest, "")
 	sub.weight += f.weight
 	if len(f.macros) > 0 {
 		sub.define()
@@ -134,7 +138,7 @@ func (c *Chain) Enter(name string) *Chain {
 	sub.path = make([]byte, 0, len(c.path)+len(name)+1)
 	sub.path = append(append(append(sub.path, c.path...), name...), '/')
 	sub.levels = slices.Clone(c.levels)
-	sub.digest = mix(c.digest, 0, name)
+	sub.digest = wildmatch.Mix(c.digest, 0, name)
 	for i := range sub.levels {
 		l := &sub.levels[i]
 		dir := sub.path[l.base:]
@@ -303,20 +307,4 @@ func (l *lookup) take(settings []numberedSetting) {
 			stack = append(stack, l.words.macros[s.number])
 		}
 	}
-}
-
-// mix folds the digest of a file, or the name of a directory, into a digest
-// (FNV-1a over their bytes).
-func mix(digest, n uint64, name string) uint64 {
-	const prime = 1099511628211
-	if digest == 0 {
-		digest = 14695981039346656037
-	}
-	for shift := 0; shift < 64; shift += 8 {
-		digest = (digest ^ n>>shift&0xff) * prime
-	}
-	for i := 0; i < len(name); i++ {
-		digest = (digest ^ uint64(name[i])) * prime
-	}
-	return (digest ^ uint64(len(name))) * prime
 }

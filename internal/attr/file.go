@@ -13,11 +13,10 @@ package attr
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/internal/cquote"
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
@@ -26,10 +25,6 @@ const (
 	attributesBytesMax = 100 << 20
 	ruleBytesMax       = 2048
 )
-
-// WeightMax is what the rules in force in a directory may take in memory: some
-// 100,000 lines. git has no such bound.
-const WeightMax = 64 << 20
 
 // What rules take, roughly: by themselves, for a byte of a pattern, and for an
 // attribute.
@@ -56,7 +51,7 @@ type File struct {
 	macros map[string][]setting
 	fold   bool
 	digest uint64
-	weight int // above WeightMax: no rule was kept
+	weight int // above wildmatch.WeightMax: no rule was kept
 }
 
 // A rule is one line: what it gives to the paths that it matches.
@@ -98,41 +93,28 @@ func Parse(data []byte, opt *Options) *File {
 	if len(data) >= attributesBytesMax {
 		return f
 	}
-	sum := sha256.New()
-	sum.Write([]byte{byte(f.wildcase())})
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	for len(data) > 0 {
-		var line []byte
-		var ended bool
-		line, data, ended = bytes.Cut(data, []byte{'\n'})
+	sum := wildmatch.NewSum(wildmatch.Of(f.fold))
+	for line, ended := range wildmatch.Lines(data) {
 		if ended {
 			line = bytes.TrimSuffix(line, []byte{'\r'})
 		}
 		line, _, _ = bytes.Cut(line, []byte{0})
 		if len(line) < ruleBytesMax && f.add(string(line), opt.Macros) {
-			sum.Write(binary.AppendUvarint(nil, uint64(len(line))))
-			sum.Write(line)
+			sum.Add(string(line))
 		}
-		if f.weight > WeightMax {
+		if f.weight > wildmatch.WeightMax {
 			return &File{fold: f.fold, weight: f.weight}
 		}
 	}
 	slices.Reverse(f.rules)
 	if !f.empty() {
-		f.digest = binary.BigEndian.Uint64(sum.Sum(nil)) | 1
+		f.digest = sum.Digest()
 	}
 	return f
 }
 
 // empty reports whether the file has neither rules nor macros.
 func (f *File) empty() bool { return len(f.rules) == 0 && len(f.macros) == 0 }
-
-func (f *File) wildcase() wildmatch.Case {
-	if f.fold {
-		return wildmatch.Fold
-	}
-	return wildmatch.Exact
-}
 
 const (
 	blanks      = " \t\r\n"
@@ -145,7 +127,7 @@ func (f *File) add(line string, macros bool) bool {
 	if line == "" || line[0] == '#' {
 		return false
 	}
-	pattern, rest, quoted := unquote(line)
+	pattern, rest, quoted := cquote.Cut(line)
 	if !quoted {
 		pattern, rest = word(line)
 	}
@@ -169,7 +151,7 @@ func (f *File) add(line string, macros bool) bool {
 		return true
 	}
 	pattern, _, _ = strings.Cut(pattern, "\x00")
-	r := wildmatch.ParseRule(pattern, f.wildcase())
+	r := wildmatch.ParseRule(pattern, wildmatch.Of(f.fold))
 	if r.Negated {
 		return false // forbidden: git warns and goes on
 	}
@@ -225,51 +207,4 @@ func validName(s string) bool {
 		}
 	}
 	return s != "" && s[0] != '-'
-}
-
-// unquote parses a pattern in C quotes at the head of a line; false if there is
-// none, or one that is not well formed.
-func unquote(line string) (pattern, rest string, ok bool) {
-	if line[0] != '"' {
-		return "", "", false
-	}
-	var b strings.Builder
-	for i := 1; i < len(line); i++ {
-		switch c := line[i]; c {
-		case '"':
-			return b.String(), line[i+1:], true
-		case '\\':
-			c, n := unescape(line[i+1:])
-			if n == 0 {
-				return "", "", false
-			}
-			b.WriteByte(c)
-			i += n
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", "", false
-}
-
-// unescape returns what an escape means (s follows its backslash) and its
-// length, 0 if it is not one.
-func unescape(s string) (byte, int) {
-	if s == "" {
-		return 0, 0
-	}
-	if i := strings.IndexByte(`abfnrtv\"`, s[0]); i >= 0 {
-		return "\a\b\f\n\r\t\v\\\""[i], 1
-	}
-	if len(s) < 3 || s[0] > '3' {
-		return 0, 0
-	}
-	var n byte
-	for _, c := range []byte(s[:3]) {
-		if c < '0' || '7' < c {
-			return 0, 0
-		}
-		n = n<<3 | (c - '0')
-	}
-	return n, 3
 }

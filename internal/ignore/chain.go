@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
 // A Verdict is what the rules say about one entry.
@@ -54,9 +56,9 @@ func NewChain(outer ...*File) *Chain {
 }
 
 // HasRoom reports whether the chain with the rules of f would take no more than
-// [WeightMax]. Where it has none, the file is to be named, and left out: the
+// [wildmatch.WeightMax]. Where it has none, the file is to be named, and left out: the
 // chain is the same with it.
-func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= WeightMax }
+func (c *Chain) HasRoom(f *File) bool { return f == nil || c.weight+f.weight <= wildmatch.WeightMax }
 
 // With returns the chain with f as the ignore file of this directory. If f is
 // nil or has no rules, or the chain no room, that is c itself.
@@ -70,7 +72,7 @@ func (c *Chain) With(f *File) *Chain {
 		path:   c.path,
 		placed: c.placed || l.placed(),
 		fold:   f.fold,
-		digest: mix(c.digest, f.digest, ""),
+		digest: wildmatch.Mix(c.digest, f.digest, ""),
 		weight: c.weight + f.weight,
 	}
 }
@@ -85,7 +87,7 @@ func (c *Chain) Enter(name string) *Chain {
 		levels: make([]level, len(c.levels)),
 		path:   make([]byte, 0, len(c.path)+len(name)+1),
 		fold:   c.fold,
-		digest: mix(c.digest, 0, name),
+		digest: wildmatch.Mix(c.digest, 0, name),
 		weight: c.weight,
 	}
 	sub.path = append(append(append(sub.path, c.path...), name...), '/')
@@ -229,22 +231,6 @@ func (c *Chain) Ignored(path string, isDir bool, own func(dir string) *File) boo
 		c = c.Enter(name)
 		at += n + 1
 	}
-}
-
-// mix folds the digest of a file, or the name of a directory, into a digest
-// (FNV-1a over their bytes).
-func mix(digest, n uint64, name string) uint64 {
-	const prime = 1099511628211
-	if digest == 0 {
-		digest = 14695981039346656037
-	}
-	for shift := 0; shift < 64; shift += 8 {
-		digest = (digest ^ n>>shift&0xff) * prime
-	}
-	for i := 0; i < len(name); i++ {
-		digest = (digest ^ uint64(name[i])) * prime
-	}
-	return (digest ^ uint64(len(name))) * prime
 }
 
 func lower(text []byte) {

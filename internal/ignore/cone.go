@@ -1,10 +1,11 @@
 package ignore
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
 
 // A Cone is the part of a worktree that a sparse checkout in cone mode wants on
@@ -28,10 +29,7 @@ func ParseCone(data []byte, opt *Options) *Cone {
 	c := &Cone{whole: map[string]int{}, shallow: map[string]bool{}, fold: opt.FoldCase}
 	sum := sha256.Sum256(data)
 	c.digest = binary.BigEndian.Uint64(sum[:]) | 1
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	for len(data) > 0 {
-		var line []byte
-		line, data, _ = bytes.Cut(data, []byte{'\n'})
+	for line := range wildmatch.Lines(data) {
 		if pattern := patternOf(line); pattern != "" && !c.add(pattern) {
 			return nil
 		}

@@ -12,9 +12,6 @@ package ignore
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"slices"
 	"strings"
 
@@ -24,10 +21,6 @@ import (
 // FileBytesMax is the size above which git takes an ignore file for empty. No
 // rule file of any kind is read beyond it.
 const FileBytesMax = 100 << 20
-
-// WeightMax is what the rules in force in a directory may take in memory: some
-// 300,000 names, or 100,000 patterns with wildcards. git has no such bound.
-const WeightMax = 64 << 20
 
 // What rules take, roughly: by themselves, for a byte of a pattern with
 // wildcards, and for a directory that a path names.
@@ -55,7 +48,7 @@ type File struct {
 	negated []bool // by place less 1
 	fold    bool
 	digest  uint64
-	weight  int // above WeightMax: no rule was kept
+	weight  int // above wildmatch.WeightMax: no rule was kept
 
 	names     map[string]places   // a name
 	suffixes  map[byte][]ending   // "*.ext", by the last byte, last rule first
@@ -88,16 +81,12 @@ func Parse(data []byte, opt *Options) *File {
 	if len(data) > FileBytesMax {
 		return f
 	}
-	sum := sha256.New()
-	sum.Write([]byte{byte(f.wildcase())})
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	for len(data) > 0 {
-		var line []byte
-		line, data, _ = bytes.Cut(data, []byte{'\n'})
+	sum := wildmatch.NewSum(wildmatch.Of(f.fold))
+	for line := range wildmatch.Lines(data) {
 		if pattern := patternOf(line); pattern != "" {
 			f.add(pattern, sum)
 		}
-		if f.weight > WeightMax {
+		if f.weight > wildmatch.WeightMax {
 			return &File{fold: f.fold, weight: f.weight}
 		}
 	}
@@ -107,7 +96,7 @@ func Parse(data []byte, opt *Options) *File {
 		slices.Reverse(list)
 	}
 	if !f.empty() {
-		f.digest = binary.BigEndian.Uint64(sum.Sum(nil)) | 1
+		f.digest = sum.Digest()
 	}
 	return f
 }
@@ -140,15 +129,14 @@ func patternOf(line []byte) string {
 	return string(line[:end])
 }
 
-func (f *File) add(pattern string, sum hash.Hash) {
-	rule := wildmatch.ParseRule(pattern, f.wildcase())
+func (f *File) add(pattern string, sum wildmatch.Sum) {
+	rule := wildmatch.ParseRule(pattern, wildmatch.Of(f.fold))
 	if rule.Never() {
 		return
 	}
 	f.negated = append(f.negated, rule.Negated)
 	place := int32(len(f.negated))
-	sum.Write(binary.AppendUvarint(nil, uint64(len(pattern))))
-	sum.Write([]byte(pattern))
+	sum.Add(pattern)
 
 	text, isLiteral := rule.Literal()
 	tail, isSuffix := rule.Suffix()
@@ -169,13 +157,6 @@ func (f *File) add(pattern string, sum hash.Hash) {
 	default:
 		f.pathGlobs = append(f.pathGlobs, glob{rule, place})
 	}
-}
-
-func (f *File) wildcase() wildmatch.Case {
-	if f.fold {
-		return wildmatch.Fold
-	}
-	return wildmatch.Exact
 }
 
 func mark(m *map[string]places, key string, dirOnly bool, place int32) {

@@ -218,7 +218,7 @@ func boolean(field func(*Settings) *bool) func(*Settings, *gitconf.Config, strin
 }
 
 // What the patterns of one setting in one source may be; see
-// [ignore.WeightMax], which no three sources reach with it.
+// [wildmatch.WeightMax], which no three sources reach with it.
 const (
 	patternsMax     = 4096
 	patternBytesMax = 256 << 10
