@@ -1,5 +1,5 @@
 // Package changes sums up what a snapshot changed: how many files and lines, and
-// which names (docs/decisions/0023-changes.md).
+// which names (docs/decisions/0016-moments.md).
 //
 // It is handed the paths at which two states differ, and a way to read contents.
 // What it does is bounded: the lines of a few small files are counted, and of no
