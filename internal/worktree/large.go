@@ -14,12 +14,15 @@ import (
 // filter, of an encoding or of keywords needs the whole file in memory, and is
 // not made where it is too large for that.
 
-const (
-	largeBytesMin  = 16 << 20 // above it nothing is read whole without need
-	memoryBytesMax = 1 << 30  // above it nothing is read whole at all
+// A test has smaller ones.
+var (
+	largeBytesMin  int64 = 16 << 20 // above it nothing is read whole without need
+	memoryBytesMax int64 = 1 << 30  // above it nothing is read whole at all
 )
 
-var errTooLarge = fmt.Errorf("too large to be converted for git: more than %d MiB", memoryBytesMax>>20)
+func errTooLarge() error {
+	return fmt.Errorf("too large to be converted for git: more than %d MiB", memoryBytesMax>>20)
+}
 
 // stream is [attempt.keep] for a large file.
 func (c *content) stream(r *fileReader) (whole bool, err error) {
@@ -95,7 +98,7 @@ func (c *content) convertWhole(r *fileReader) (whole bool, err error) {
 
 // tooLarge names a file that is not converted. To try it again would not help.
 func (w *worker) tooLarge(c *candidate) {
-	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge.Error(), Overlaid: true})
+	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge().Error(), Overlaid: true})
 }
 
 // An exactReader gives exactly as many bytes as were announced, or an error: a

@@ -16,12 +16,20 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
+// smaller lets files be large from a sixteenth of the usual sizes on.
+func smaller(t *testing.T) {
+	large, memory := largeBytesMin, memoryBytesMax
+	t.Cleanup(func() { largeBytesMin, memoryBytesMax = large, memory })
+	largeBytesMin, memoryBytesMax = large/16, memory/16
+}
+
 func TestLargeFilesAreConvertedLikeByGit(t *testing.T) {
+	smaller(t)
 	p := newRepo(t)
 	p.Git("config", "core.autocrlf", "false")
 	p.Write(".gitattributes", "* text=auto\n*.ident ident\n*.bin -text\n")
 	line := strings.Repeat("x", 1021) + "\r\n" // so that a line end is cut by every kind of buffer
-	text := strings.Repeat(line, largeBytesMin/len(line)+2)
+	text := strings.Repeat(line, int(largeBytesMin)/len(line)+2)
 	p.Write("old", text)
 	p.Git("-c", "core.autocrlf=false", "-c", "core.attributesFile=/dev/null", "add", "old")
 	p.Write("crlf", text)
@@ -56,7 +64,7 @@ func (d discard) Tree(_ context.Context, p []byte, _ oid.ID) (oid.ID, error) {
 func TestASparseGiantUnderTextAutoIsNotReadIntoMemory(t *testing.T) {
 	p := newRepo(t)
 	p.Write(".gitattributes", "* text=auto\n")
-	const size = 16 * largeBytesMin
+	size := 16 * largeBytesMin
 	p.must(os.WriteFile(p.Path("giant"), nil, 0o644))
 	p.must(os.Truncate(p.Path("giant"), size))
 	p.now = time.Now().Add(time.Hour).UnixNano()
@@ -64,7 +72,7 @@ func TestASparseGiantUnderTextAutoIsNotReadIntoMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r := p.scan(func(c *Config) { c.Save = discard{p.alg} })
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 2*largeBytesMin {
+	if n := after.TotalAlloc - before.TotalAlloc; n > 2*uint64(largeBytesMin) {
 		t.Errorf("%d bytes of memory were used", n)
 	}
 	if r.Counters.ReadBytes < size || len(r.Skipped) > 0 {
@@ -73,15 +81,13 @@ func TestASparseGiantUnderTextAutoIsNotReadIntoMemory(t *testing.T) {
 }
 
 func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: it reads a gigabyte")
-	}
+	smaller(t)
 	p := newRepo(t)
 	p.Write(".gitattributes", "giant filter=f\n")
 	p.must(os.WriteFile(p.Path("giant"), nil, 0o644))
 	p.must(os.Truncate(p.Path("giant"), memoryBytesMax+1))
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	want := []Skip{{Path: "giant", Reason: errTooLarge.Error(), Overlaid: true}}
+	want := []Skip{{Path: "giant", Reason: errTooLarge().Error(), Overlaid: true}}
 	for i, opened := range []int64{2, 0, 1} { // the giant and the rules; nothing; the rules again
 		if i == 2 {
 			p.Write("other", "") // so that the directory is listed
@@ -104,10 +110,11 @@ func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
 }
 
 func TestALargeFileThatChangesBetweenItsTwoReadingsIsReadAgain(t *testing.T) {
+	smaller(t)
 	p := newRepo(t)
 	p.Write(".gitattributes", "* text=auto\n")
 	line := strings.Repeat("x", 1021) + "\r\n"
-	text := strings.Repeat(line, largeBytesMin/len(line)+2)
+	text := strings.Repeat(line, int(largeBytesMin)/len(line)+2)
 	p.Write("f", text)
 	changed := false
 	r := p.scan(func(c *Config) {

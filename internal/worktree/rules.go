@@ -224,7 +224,7 @@ func (w *worker) indexHasCR(n *node, c *candidate) func() (bool, error) {
 			return false, err
 		}
 		if size, ok := w.sizeOf(id); ok && size > memoryBytesMax {
-			return false, errTooLarge
+			return false, errTooLarge()
 		}
 		blob, err := w.cfg.Load(oid.Blob, id)
 		return err == nil && attr.HasCRLF(blob), nil // what is not there, or no blob, has none, as for git

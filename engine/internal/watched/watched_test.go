@@ -227,34 +227,37 @@ func TestATurnThatFailsLeavesWhatChangedToTheNext(t *testing.T) {
 func TestADirectoryThatIsExchangedBeforeATurnThatRecordsNothingIsWatched(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"looks", "fails"} {
-		w := plain(t)
-		w.file("d/f", "one")
-		w.file("e/f", "two")
-		w.arm()
-		time.Sleep(2100 * time.Millisecond)
-		w.snapshot()
-		w.tree.Doubt()
-		w.snapshot() // begins to watch
-		for !w.tree.Standing() {
-			time.Sleep(time.Millisecond)
-		}
-		w.must(os.Rename(filepath.Join(w.dir, "d"), filepath.Join(w.dir, "old")))
-		w.must(os.Rename(filepath.Join(w.dir, "e"), filepath.Join(w.dir, "d")))
-		e := w.engine(w.tree)
-		defer e.Close()
-		if what == "looks" {
-			w.must(e.Warm(w.ctx))
-		} else {
-			turn := w.tree.Begin(w.ctx, e.Root(), 0, "")
-			turn.Everything()
-			turn.Close()
-		}
-		w.settle()
-		w.file("d/f", "three")
-		w.compare()
-		if w.watched != 1 {
-			t.Errorf("the turn after one that %s looked at everything, so nothing is proved", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := plain(t)
+			w.file("d/f", "one")
+			w.file("e/f", "two")
+			w.arm()
+			time.Sleep(2100 * time.Millisecond)
+			w.snapshot()
+			w.tree.Doubt()
+			w.snapshot() // begins to watch
+			for !w.tree.Standing() {
+				time.Sleep(time.Millisecond)
+			}
+			w.must(os.Rename(filepath.Join(w.dir, "d"), filepath.Join(w.dir, "old")))
+			w.must(os.Rename(filepath.Join(w.dir, "e"), filepath.Join(w.dir, "d")))
+			e := w.engine(w.tree)
+			defer e.Close()
+			if what == "looks" {
+				w.must(e.Warm(w.ctx))
+			} else {
+				turn := w.tree.Begin(w.ctx, e.Root(), 0, "")
+				turn.Everything()
+				turn.Close()
+			}
+			w.settle()
+			w.file("d/f", "three")
+			w.compare()
+			if w.watched != 1 {
+				t.Errorf("the turn after one that %s looked at everything, so nothing is proved", what)
+			}
+		})
 	}
 }
 
@@ -278,23 +281,26 @@ func TestARepositoryBelowIsNamedOnceThoughTheScanLooksTwice(t *testing.T) {
 func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
 	t.Parallel()
 	for _, other := range []string{"w/d/d/out", "outside"} {
-		w := plain(t)
-		w.file("f", "1")
-		from, at := filepath.Join(w.base, other), filepath.Join(w.dir, "e")
-		for _, dir := range []string{from, at, filepath.Join(w.dir, "d/d")} {
-			w.must(os.MkdirAll(dir, 0o755))
-		}
-		if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
-			t.Skipf("SKIPPED: mount: %v", err)
-		}
-		t.Cleanup(w.unmount)
-		w.settle()
-		for _, gone := range []string{from, filepath.Join(w.dir, "d/d")} {
-			w.must(os.RemoveAll(gone))
-			w.compare()
-		}
-		if w.watched != 2 {
-			t.Errorf("%d of two turns looked only where something changed", w.watched)
-		}
+		t.Run(other, func(t *testing.T) {
+			t.Parallel()
+			w := plain(t)
+			w.file("f", "1")
+			from, at := filepath.Join(w.base, other), filepath.Join(w.dir, "e")
+			for _, dir := range []string{from, at, filepath.Join(w.dir, "d/d")} {
+				w.must(os.MkdirAll(dir, 0o755))
+			}
+			if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
+				t.Skipf("SKIPPED: mount: %v", err)
+			}
+			t.Cleanup(w.unmount)
+			w.settle()
+			for _, gone := range []string{from, filepath.Join(w.dir, "d/d")} {
+				w.must(os.RemoveAll(gone))
+				w.compare()
+			}
+			if w.watched != 2 {
+				t.Errorf("%d of two turns looked only where something changed", w.watched)
+			}
+		})
 	}
 }
