@@ -86,7 +86,8 @@ type scan struct {
 	err     error          // the first fatal one
 	result  *Result        // rows and lists are added under mu
 	count   Counters
-	small   *Small // limits of ignored files; nil: none is recorded without being named
+	told    time.Time // when Progress was called last
+	small   *Small    // limits of ignored files; nil: none is recorded without being named
 	levels  levels
 	tally   tally
 	grown   growth
@@ -96,7 +97,7 @@ type scan struct {
 }
 
 func newScan(cfg *Config, root *dirfd.Dir) *scan {
-	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force)}
+	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force), told: time.Now()}
 	s.wake = sync.NewCond(&s.mu)
 	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
 	if cfg.Policy != nil {
@@ -135,7 +136,7 @@ func (s *scan) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.fail(ctx.Err()) })
 	var all sync.WaitGroup
 	s.start(ctx, &all)
-	s.watch(&all)
+	all.Wait()
 	if !stop() { // also where nobody has met it, for the end came so late
 		s.fail(ctx.Err())
 	}
@@ -157,29 +158,6 @@ func (s *scan) start(ctx context.Context, all *sync.WaitGroup) {
 	s.count.workers = int64(workers)
 	for range workers {
 		s.hire()
-	}
-}
-
-// watch waits for the workers and reports progress meanwhile.
-func (s *scan) watch(all *sync.WaitGroup) {
-	if s.cfg.Progress == nil {
-		all.Wait()
-		return
-	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	tick := time.NewTicker(progressStep)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			s.mu.Lock()
-			count := s.count
-			s.mu.Unlock()
-			s.cfg.Progress(count)
-		}
 	}
 }
 
@@ -214,12 +192,16 @@ func (s *scan) faulted() {
 var errTable = errors.New("the stat table changed during the scan; try again")
 
 // take returns the next directory, nil when there is nothing more to do. It
-// also collects what the worker counted.
+// also collects what the worker counted, and tells of it now and then.
 func (s *scan) take(w *worker) *node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count.add(&w.count)
 	w.count = Counters{}
+	if s.cfg.Progress != nil && time.Since(s.told) >= progressStep {
+		s.told = time.Now()
+		s.cfg.Progress(s.count)
+	}
 	for len(s.stack) == 0 && s.open > 0 && s.err == nil {
 		s.wake.Wait()
 	}

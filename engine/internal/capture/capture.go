@@ -238,7 +238,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Recheck:   c.seen.Rechecked,
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
-		Save:      c.saver(),
+		Save:      &saver{objects: c.Objects, stage: c.stage, memory: c.seen.Memory},
 		Leave:     c.how.Leave,
 		Force:     c.how.Force,
 		Nested:    c.nestedRepository(texts),

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
-	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 const (
@@ -116,24 +115,25 @@ func (m *Memory) Object(id oid.ID) (oid.Kind, []byte, bool) {
 	return oid.Blob, p, ok
 }
 
-// saver returns where the scan puts what it reads.
-func (c *capture) saver() worktree.Saver {
-	if c.stage == nil {
-		return &hashing{alg: c.Objects.Algorithm, memory: c.seen.Memory}
-	}
-	return &staging{objects: c.Objects, stage: c.stage, memory: c.seen.Memory}
-}
-
-// staging puts contents and trees into a stage of the store. A tree that git
-// has is left out at first: of a clean checkout those are all, and a commit of
-// the user's keeps them. Who records the capture adds what nothing keeps.
-type staging struct {
+// A saver is where the scan puts what it reads: into a stage of the store, or for a dry
+// run nowhere, so that of files only the ids are known. A tree that git has is left out
+// at first: of a clean checkout those are all, and a commit of the user's keeps them. Who
+// records the capture adds what nothing keeps.
+type saver struct {
 	objects *objects.Objects
-	stage   *cas.Stage
+	stage   *cas.Stage // nil: nothing is kept
 	memory  *Memory
 }
 
-func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) (oid.ID, error) {
+func (s *saver) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) (oid.ID, error) {
+	if s.stage == nil {
+		sum := s.objects.Algorithm.NewHasher(oid.Blob, size)
+		n, err := io.Copy(sum, r)
+		if err == nil && n != size {
+			err = cas.ErrSize
+		}
+		return sum.Sum(), err
+	}
 	var copied bytes.Buffer
 	if size <= memoryBytesEach {
 		copied.Grow(int(size))
@@ -146,35 +146,17 @@ func (s *staging) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID
 	return id, objects.StoreError(err)
 }
 
-func (s *staging) Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error) {
+func (s *saver) Tree(ctx context.Context, payload []byte, base oid.ID) (oid.ID, error) {
 	id := s.objects.Algorithm.Sum(oid.Tree, payload)
-	if s.objects.InGit(id) {
+	if s.stage != nil && s.objects.InGit(id) {
 		return id, nil
 	}
 	s.memory.putTree(id, payload)
+	if s.stage == nil {
+		return id, nil
+	}
 	_, err := s.stage.Put(ctx, oid.Tree, payload, base)
 	return id, objects.StoreError(err)
-}
-
-// hashing keeps trees in memory and of files only the ids: for a dry run.
-type hashing struct {
-	alg    oid.Algorithm
-	memory *Memory
-}
-
-func (h *hashing) Blob(_ context.Context, r io.Reader, size int64, _ oid.ID) (oid.ID, error) {
-	sum := h.alg.NewHasher(oid.Blob, size)
-	n, err := io.Copy(sum, r)
-	if err == nil && n != size {
-		err = cas.ErrSize
-	}
-	return sum.Sum(), err
-}
-
-func (h *hashing) Tree(_ context.Context, payload []byte, _ oid.ID) (oid.ID, error) {
-	id := h.alg.Sum(oid.Tree, payload)
-	h.memory.putTree(id, payload)
-	return id, nil
 }
 
 // Trees returns the trees that are in memory.
