@@ -95,8 +95,7 @@ func crash(t *testing.T, exchange bool, stops ...int) (stopped bool) {
 		opt.Replay, steps = true, journalled(t, steps)
 	}
 	opt.Hook(nil)
-	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
-	must(t, err)
+	out := carry(t, root, steps, to, opt)
 	if len(out.Conflicts)+len(out.Kept) != 0 || out.Written+out.Deleted != len(steps) {
 		t.Errorf("stop %v: %+v of %d steps", stops, out, len(steps))
 	}
@@ -240,8 +239,7 @@ func slipIn(t *testing.T, opt *apply.Options, to world, before string, s slip, c
 		}
 		opt.Hook(nil)
 		opt.Replay = true
-		out, err = apply.Apply(t.Context(), root, journalled(t, steps), shelve(to).source, opt)
-		must(t, err)
+		out = carry(t, root, journalled(t, steps), to, opt)
 	}
 	asWanted := to["f"] == dir(0o755) && s.then["f"] == to["f"] && crashAfter > 0 // what they made is what the replay wants
 	if len(out.Conflicts) == 0 && asWanted {
@@ -266,8 +264,7 @@ func TestBytesAreDurableBeforeTheyTakeTheirPlace(t *testing.T) {
 		return nil
 	})
 	opt.Alone()
-	_, err := apply.Apply(t.Context(), root, plan(t, root, to, nil), shelve(to).source, opt)
-	must(t, err)
+	carry(t, root, plan(t, root, to, nil), to, opt)
 	want := "create a, write a, create b, write b, create n, write n, sync, " +
 		"rename a, exchange a, discard a, rename b, exchange b, discard b, rename n, rename c, discard c, sync"
 	got := strings.Join(slices.DeleteFunc(ops, func(op string) bool { return strings.HasPrefix(op, "utimes") }), ", ")

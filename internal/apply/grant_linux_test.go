@@ -1,7 +1,6 @@
 package apply_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,8 +44,7 @@ func TestARestoredProgramActsAsNobody(t *testing.T) {
 	root := t.TempDir()
 	world{"mode": file("m"), "bytes": file("1")}.make(t, root)
 	to := world{"mode": fileMode(0o4755, "m"), "bytes": fileMode(0o6755, "2"), "gone": fileMode(0o4755, "g")}
-	out, err := apply.Apply(context.Background(), root, plan(t, root, to, nil), shelve(to).source, &apply.Options{Alg: oid.SHA1})
-	must(t, err)
+	out := carry(t, root, plan(t, root, to, nil), to, &apply.Options{Alg: oid.SHA1})
 	if len(out.Conflicts) != 3 {
 		t.Errorf("%+v", out)
 	}
@@ -82,8 +80,7 @@ func TestADirectoryIsClosedBeforeAnythingIsWrittenBelowIt(t *testing.T) {
 		}
 		opt := &apply.Options{Alg: oid.SHA1}
 		opt.Hook(hook)
-		out, err := apply.Apply(context.Background(), root, plan(t, root, to, nil), shelve(to).source, opt)
-		must(t, err)
+		out := carry(t, root, plan(t, root, to, nil), to, opt)
 		if refused {
 			if len(out.Conflicts) != 3 || !errors.Is(out.Conflicts[1].Err, apply.ErrOpen) || written > 0 {
 				t.Errorf("%+v after %d acts below", out, written)
@@ -108,8 +105,7 @@ func TestAnotherUsersFileLendsNothing(t *testing.T) {
 	to := world{"f": fileMode(0o640, "ours"), "own": fileMode(0o640, "2")}
 	opt := &apply.Options{Alg: oid.SHA1}
 	opt.As(65532) // whom root only plays: what it writes is root's
-	_, err := apply.Apply(context.Background(), root, plan(t, root, to, nil), shelve(to).source, opt)
-	must(t, err)
+	carry(t, root, plan(t, root, to, nil), to, opt)
 	same(t, root, to)
 	_, stats := read(t, root)
 	if st := stats["f"]; st.UID != 0 || st.GID != 0 {

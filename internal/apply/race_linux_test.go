@@ -54,8 +54,7 @@ func TestADirectorySwappedForALinkLeadsNowhere(t *testing.T) {
 		from, to := worlds[(i+2)%len(worlds)], worlds[i%len(worlds)]
 		opt := &apply.Options{Alg: oid.SHA1, Replay: i%2 == 0}
 		opt.NoSync()
-		out, err := apply.Apply(t.Context(), root, between(from, to), shelve(to).source, opt)
-		must(t, err)
+		out := carry(t, root, between(from, to), to, opt)
 		written += out.Written
 	}
 	close(stop)
@@ -132,8 +131,7 @@ func TestReadOnlyDirectoriesAreOpenedAndClosedAgain(t *testing.T) {
 	opt.Alone() // the identity is this thread's
 	opt.As(uid)
 	steps := plan(t, root, to, nil)
-	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
-	must(t, err)
+	out := carry(t, root, steps, to, opt)
 	if len(out.Conflicts)+len(out.Kept) != 0 {
 		t.Errorf("%+v", out)
 	}
@@ -143,8 +141,7 @@ func TestReadOnlyDirectoriesAreOpenedAndClosedAgain(t *testing.T) {
 	}
 	// What cannot be listed is reached all the same, and shut again.
 	back := []apply.Step{{Path: "shut/f", Have: to["shut/f"].node(), Want: from["shut/f"].node()}}
-	out, err = apply.Apply(t.Context(), root, back, shelve(from).source, opt)
-	must(t, err)
+	out = carry(t, root, back, from, opt)
 	if out.Written != 1 {
 		t.Errorf("%+v", out)
 	}
@@ -179,10 +176,7 @@ func TestAMountedFileIsAConflict(t *testing.T) {
 	root := t.TempDir()
 	world{"f": file("1"), "g": file("mounted"), "h": file("1")}.make(t, root)
 	f, g := filepath.Join(root, "f"), filepath.Join(root, "g")
-	if err := unix.Mount(g, f, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("NOT TESTED: cannot mount: %v", err)
-	}
-	defer unix.Unmount(f, unix.MNT_DETACH)
+	mount(t, g, f, "", unix.MS_BIND, "")
 	to := world{"f": file("2"), "g": file("mounted"), "h": file("2")}
 	out := run(t, root, plan(t, root, to, nil), to)
 	if len(out.Conflicts) != 1 || !errors.Is(out.Conflicts[0].Err, unix.EBUSY) || !strings.Contains(out.Conflicts[0].Reason, "mount point") {
@@ -217,10 +211,7 @@ func TestAGitDirectoryIsKnownByIdentity(t *testing.T) {
 	root := t.TempDir()
 	w := world{".git": dir(0o755), ".git/hooks": dir(0o755), "alias": dir(0o755)}
 	w.make(t, root)
-	if err := unix.Mount(filepath.Join(root, ".git"), filepath.Join(root, "alias"), "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("NOT TESTED: cannot mount: %v", err)
-	}
-	defer unix.Unmount(filepath.Join(root, "alias"), unix.MNT_DETACH)
+	mount(t, filepath.Join(root, ".git"), filepath.Join(root, "alias"), "", unix.MS_BIND, "")
 	evil := file("evil").node()
 	steps := []apply.Step{{Path: "alias/hooks/post-checkout", Want: evil}, {Path: "alias/x", Want: evil},
 		{Path: "alias", Have: dir(0o755).node(), Want: apply.Node{Mode: tree.Dir | 0o700}}}
@@ -264,10 +255,7 @@ func foldCase(t *testing.T, root string) bool {
 // that is too small, and then is not.
 func TestAFullDiskStopsTheRunAndReplayFinishesIt(t *testing.T) {
 	root := t.TempDir()
-	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("NOT TESTED: cannot mount: %v", err)
-	}
-	defer unix.Unmount(root, unix.MNT_DETACH)
+	mount(t, "tmpfs", root, "tmpfs", 0, "size=256k")
 	from, to := world{"old": file("old")}, world{}
 	for i := range 40 {
 		from[fmt.Sprintf("f%02d", i)] = file("old")
@@ -295,19 +283,19 @@ func TestAFullDiskStopsTheRunAndReplayFinishesIt(t *testing.T) {
 	same(t, root, to)
 }
 
-// mounted mounts a file system on a directory below a root, or skips the test.
-func mounted(t *testing.T, at, kind, options string) {
+// mount mounts something until the test ends, or skips the test.
+func mount(t *testing.T, from, at, kind string, flags uintptr, data string) {
 	t.Helper()
-	must(t, os.MkdirAll(at, 0o755))
-	if err := unix.Mount(kind, at, kind, 0, options); err != nil {
+	if err := unix.Mount(from, at, kind, flags, data); err != nil {
 		t.Skipf("SKIPPED: cannot mount: %v", err)
 	}
-	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
 }
 
 func TestAFullFileSystemBelowTheRootIsAConflictOfItsPaths(t *testing.T) {
 	root := t.TempDir()
-	mounted(t, filepath.Join(root, "small"), "tmpfs", "size=128k")
+	must(t, os.Mkdir(filepath.Join(root, "small"), 0o755))
+	mount(t, "tmpfs", filepath.Join(root, "small"), "tmpfs", 0, "size=128k")
 	from := world{"a": file("old"), "z": file("old"), "small/f": file("old"), "gone": file("old")}
 	to := world{"a": file("new"), "z": file("new"), "small/f": file(strings.Repeat("much", 50_000)), "small/d": dir(0o755), "small/d/g": file("little")}
 	from.make(t, root)
@@ -332,10 +320,7 @@ func TestAReadOnlyMountBelowTheRootIsAConflictOfItsPaths(t *testing.T) {
 	to := world{"a": file("new"), "locked": dir(0o700), "locked/f": file("new"), "locked/more": file("new"), "z": file("new")}
 	from.make(t, root)
 	at := filepath.Join(root, "locked")
-	if err := unix.Mount(at, at, "", unix.MS_BIND, ""); err != nil { // the same file system as the root's
-		t.Skipf("SKIPPED: cannot mount: %v", err)
-	}
-	defer unix.Unmount(at, unix.MNT_DETACH)
+	mount(t, at, at, "", unix.MS_BIND, "") // the same file system as the root's
 	must(t, unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
 	for _, replay := range []bool{false, true} {
 		steps := plan(t, root, to, nil)
@@ -350,4 +335,33 @@ func TestAReadOnlyMountBelowTheRootIsAConflictOfItsPaths(t *testing.T) {
 		}
 	}
 	same(t, root, world{"a": file("new"), "locked": dir(0o755), "locked/f": file("old"), "locked/gone": file("old"), "z": file("new")})
+}
+
+// What no scan records lies where a plan expects nothing: it stays, and the
+// conflict says what it is instead of that somebody changed it.
+func TestAConflictSaysWhatWasInTheWayAllTheTime(t *testing.T) {
+	root := t.TempDir()
+	must(t, unix.Mkfifo(filepath.Join(root, "pipe"), 0o644))
+	must(t, os.WriteFile(filepath.Join(root, "unseen"), []byte("theirs"), 0o644))
+	to := world{"pipe": file("p"), "unseen": file("u")}
+	var steps []apply.Step
+	for _, path := range []string{"pipe", "unseen"} {
+		steps = append(steps, apply.Step{Path: path, Want: to[path].node()})
+	}
+	out := carry(t, root, steps, to, &apply.Options{Alg: oid.SHA1})
+	want := map[string]string{"pipe": "a pipe, socket or device stands here", "unseen": "what is there was not recorded: it was left out, as a file that may not be read, or came since"}
+	if len(out.Conflicts) != len(want) || out.Written > 0 {
+		t.Fatalf("%+v", out)
+	}
+	for _, c := range out.Conflicts {
+		if c.Reason != want[c.Path] {
+			t.Errorf("%s: %s", c.Path, c.Reason)
+		}
+		if c.Path == "unseen" && !errors.Is(c.Err, apply.ErrChanged) {
+			t.Errorf("%s is no conflict of a path that is not as the plan expects it: %v", c.Path, c.Err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(root, "unseen")); err != nil || string(got) != "theirs" {
+		t.Errorf("%q %v", got, err)
+	}
 }

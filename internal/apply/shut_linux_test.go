@@ -88,8 +88,7 @@ func closed(t *testing.T, root string, from, to world, steps []apply.Step, opt *
 		return
 	}
 	opt.Replay = true
-	out, err := apply.Apply(t.Context(), root, journalled(t, steps), shelve(to).source, opt)
-	must(t, err)
+	out := carry(t, root, journalled(t, steps), to, opt)
 	if len(out.Conflicts) > 0 || out.Written+out.Deleted != 4 {
 		t.Errorf("finished: %+v", out)
 	}

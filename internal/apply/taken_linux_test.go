@@ -53,19 +53,15 @@ func TestWhatWasWrittenThroughMappedMemoryStays(t *testing.T) {
 func TestWhatLiesInALowerLayerIsRestored(t *testing.T) {
 	base := t.TempDir()
 	lower, upper, root := filepath.Join(base, "lower"), filepath.Join(base, "upper"), filepath.Join(base, "root")
-	mount := func(from, to, kind, data string) {
-		must(t, os.MkdirAll(to, 0o755))
-		if err := unix.Mount(from, to, kind, 0, data); err != nil {
-			t.Skipf("NOT TESTED: cannot mount: %v", err)
-		}
-		t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+	for _, dir := range []string{lower, upper, root} {
+		must(t, os.Mkdir(dir, 0o755))
 	}
-	mount("lower", lower, "tmpfs", "")
-	mount("upper", upper, "tmpfs", "")
+	mount(t, "lower", lower, "tmpfs", 0, "")
+	mount(t, "upper", upper, "tmpfs", 0, "")
 	world{"f": file("1"), "link": link("1"), "gone": file("1"), "dir": dir(0o755), "dir/x": file("1"), "was": file("1"), "mode": file("1")}.make(t, lower)
 	must(t, os.Mkdir(filepath.Join(upper, "files"), 0o755))
 	must(t, os.Mkdir(filepath.Join(upper, "work"), 0o755))
-	mount("overlay", root, "overlay", "xino=off,lowerdir="+lower+",upperdir="+upper+"/files,workdir="+upper+"/work")
+	mount(t, "overlay", root, "overlay", 0, "xino=off,lowerdir="+lower+",upperdir="+upper+"/files,workdir="+upper+"/work")
 	to := world{"f": file("2"), "link": link("2"), "dir": file("2"), "was": dir(0o755), "was/x": file("2"), "mode": fileMode(0o600, "1")}
 	out := run(t, root, plan(t, root, to, nil), to)
 	if len(out.Conflicts)+len(out.Kept) > 0 {

@@ -160,7 +160,13 @@ func (s *shelf) source(_ context.Context, id oid.ID, w io.Writer) error {
 // run applies the steps and fails on an error.
 func run(t testing.TB, root string, steps []apply.Step, to world) apply.Outcome {
 	t.Helper()
-	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, &apply.Options{Alg: oid.SHA1})
+	return carry(t, root, steps, to, &apply.Options{Alg: oid.SHA1})
+}
+
+// carry is run with options.
+func carry(t testing.TB, root string, steps []apply.Step, to world, opt *apply.Options) apply.Outcome {
+	t.Helper()
+	out, err := apply.Apply(t.Context(), root, steps, shelve(to).source, opt)
 	must(t, err)
 	return out
 }

@@ -71,6 +71,15 @@ func told(c *worktree.Changes, p string) bool {
 	return c.Has(strings.TrimSuffix(dir, "/"), name)
 }
 
+// bind gives a file or directory a second name until the test ends, or skips the test.
+func bind(t *testing.T, from, at string) {
+	t.Helper()
+	if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(text), 0o644))
@@ -258,10 +267,7 @@ func TestTwoMountsOfOneDirectoryAreBothTold(t *testing.T) {
 	for _, dir := range []string{"a/sub", "b"} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
-	if err := unix.Mount(filepath.Join(root, "a"), filepath.Join(root, "b"), "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("SKIPPED: mount: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH) })
+	bind(t, filepath.Join(root, "a"), filepath.Join(root, "b"))
 	w, err := New(root)
 	must(t, err)
 	t.Cleanup(w.Close)
@@ -285,10 +291,7 @@ func TestAMountIsNotForgottenWithTheTurnThatMetIt(t *testing.T) {
 	root, w := watching(t, "a")
 	at := filepath.Join(root, "a")
 	take(t, w)
-	if err := unix.Mount(t.TempDir(), at, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("SKIPPED: mount: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	bind(t, t.TempDir(), at)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := w.Take(ended); err == nil {
@@ -304,10 +307,7 @@ func TestWhereSomethingIsMountedEachTakeHasIt(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	at := filepath.Join(root, "d/the place")
 	must(t, os.MkdirAll(at, 0o755))
-	if err := unix.Mount(outside, at, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("SKIPPED: mount: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	bind(t, outside, at)
 	w, err := New(root)
 	must(t, err)
 	t.Cleanup(w.Close)
@@ -338,10 +338,7 @@ func TestWhereAFileIsMountedNothingIsWatched(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		write(t, filepath.Join(root, name), name)
 	}
-	if err := unix.Mount(filepath.Join(root, "a"), filepath.Join(root, "b"), "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("SKIPPED: mount: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(filepath.Join(root, "b"), unix.MNT_DETACH) })
+	bind(t, filepath.Join(root, "a"), filepath.Join(root, "b"))
 	if w, err := New(root); !errors.Is(err, ErrUnable) {
 		w.Close()
 		t.Errorf("watched: %v", err)
