@@ -223,7 +223,7 @@ func (b *bisecting) end(ctx context.Context, s *bisect.Bisect, why error) error 
 
 // notBack names what could not be put back. The bisect stands open.
 func (b *bisecting) notBack(s *bisect.Bisect, back *engine.Restored) error {
-	b.PrintKept(nil, back.Conflicts)
+	b.Note("conflict", back.Conflicts)
 	show.Say(b.Err, "rewind: the paths above could not be put back (%s has them); \"rewind bisect reset\" tries again, and with --force leaves them as they are\n", s.Home().Short())
 	if b.JSON {
 		b.PrintJSON(newBisected(s, bisect.Found{}, back))
@@ -327,7 +327,7 @@ func (b *bisecting) reset(c *cobra.Command) error {
 	if len(back.Conflicts) > 0 && !b.Force {
 		return b.notBack(s, back)
 	}
-	b.PrintKept(nil, back.Conflicts)
+	b.Note("conflict", back.Conflicts)
 	b.printLeft(s, back)
 	if b.JSON {
 		b.PrintJSON(newBisected(s, bisect.Found{}, back))

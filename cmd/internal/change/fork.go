@@ -15,6 +15,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/carry"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
@@ -107,10 +108,8 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 		return mistakenPlace("fork", err)
 	}
 	a.Progress.Clear()
-	for _, n := range made.Taken.Failed {
-		made.Conflicts = append(made.Conflicts, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
-	}
-	a.PrintKept(nil, made.Conflicts)
+	made.Conflicts = append(made.Conflicts, notes(made.Taken.Failed)...)
+	a.Note("conflict", made.Conflicts)
 	how.took = time.Since(begin)
 	a.printFork(made, along, dir, how)
 	return cli.Outcome(made.Restored)
@@ -147,24 +146,17 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 	t := made.Taken
 	var left, back []engine.Note
 	if along != nil {
-		for _, n := range append(along.Left, t.Left...) {
-			left = append(left, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
-		}
-		for _, n := range along.Back {
-			back = append(back, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
-		}
+		left, back = notes(append(along.Left, t.Left...)), notes(along.Back)
 	}
 	if a.JSON {
-		out := forked{ID: made.ID.String(), Directory: wirePath(dir), DryRun: how.dry, Files: made.Written, Conflicts: wireNotes(made.Conflicts), ElapsedMS: float64(how.took.Microseconds()) / 1000}
+		out := forked{ID: made.ID.String(), Directory: wire.NewPath(engine.Path(dir)), DryRun: how.dry, Files: made.Written, Conflicts: wire.Notes(made.Conflicts), ElapsedMS: float64(how.took.Microseconds()) / 1000}
 		if along != nil {
-			out.Ignored = &takenIgnored{t.Files, t.Bytes, t.Shared, wireNotes(left), wireNotes(back)}
+			out.Ignored = &takenIgnored{t.Files, t.Bytes, t.Shared, wire.Notes(left), wire.Notes(back)}
 		}
 		a.PrintJSON(out)
 		return
 	}
-	for _, n := range left {
-		show.Say(a.Err, "left: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
+	a.Note("left", left)
 	for _, n := range back {
 		show.Say(a.Err, "note: %s is a link into this worktree (%s)\n", show.Quote(n.Path), visible.Line(n.Reason))
 	}
@@ -184,14 +176,12 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 	show.Say(a.Out, "wrote %s to %s, %s; \"rewind forks --remove DIR\" removes it\n", files, show.Quote(engine.Path(dir)), how.took.Round(time.Millisecond))
 }
 
-// wireNotes are notes as --json prints them.
-func wireNotes(list []engine.Note) []wire.Note {
-	return wire.NewRestored(&engine.Restored{Kept: list}, 0).Kept
-}
-
-// wirePath is a directory as --json prints it.
-func wirePath(dir string) wire.Path {
-	return wire.NewRestored(&engine.Restored{Kept: []engine.Note{{Path: engine.Path(dir)}}}, 0).Kept[0].Path
+// notes are those of package carry as the engine has them.
+func notes(list []carry.Note) (out []engine.Note) {
+	for _, n := range list {
+		out = append(out, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
+	}
+	return out
 }
 
 // mistakenPlace makes a directory that a command may not make, or not write into, a
@@ -259,7 +249,7 @@ func forksCommand(a *app) *cobra.Command {
 
 func (a *app) printRemoved(r *fork.Removed) {
 	if a.JSON {
-		out := removedFork{Directory: wirePath(r.Dir), State: r.State}
+		out := removedFork{Directory: wire.NewPath(engine.Path(r.Dir)), State: r.State}
 		if r.Recorded != nil {
 			recorded := wire.NewShown(r.Recorded, nil).Record
 			out.Recorded = &recorded
@@ -288,7 +278,7 @@ var stateOfFork = map[string]string{
 func (a *app) printForks(list []fork.Listed) {
 	out := []listedFork{}
 	for _, l := range list {
-		f := listedFork{Directory: wirePath(l.Dir), ID: l.Snapshot.String(), State: l.State, Git: l.Git, Time: l.Time, Bytes: l.Bytes}
+		f := listedFork{Directory: wire.NewPath(engine.Path(l.Dir)), ID: l.Snapshot.String(), State: l.State, Git: l.Git, Time: l.Time, Bytes: l.Bytes}
 		state := stateOfFork[l.State]
 		if l.Err != nil {
 			f.Error = l.Err.Error()
@@ -363,9 +353,7 @@ func exportCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.Progress.Clear()
-		for _, n := range r.Conflicts {
-			show.Say(a.Err, "not as recorded: %s: %s\n", show.Quote(n.Path), n.Reason)
-		}
+		a.Note("not as recorded", r.Conflicts)
 		show.Say(a.Out, "wrote %s to %s\n", show.Count(r.Written, "file"), args[1])
 		if isBelow(e.Root(), dir) {
 			show.Say(a.Err, "rewind: note: %s is in the worktree: the next snapshot records it, unless it is ignored\n", args[1])

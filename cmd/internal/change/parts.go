@@ -54,7 +54,7 @@ func (a *app) restoreParts(ctx context.Context, e *engine.Engine, r *restoring) 
 func (a *app) pick(ctx context.Context, p *engine.Diff, opt *engine.Op) (int, error) {
 	a.Progress.Clear()
 	a.Warn(p.Unfinished)
-	a.PrintKept(p.Kept, p.Conflicts)
+	a.NoteLeft(p.Kept, p.Conflicts, nil)
 	k := &picker{
 		app: a, diff: p, answers: bufio.NewReader(a.In), opt: opt,
 		how: show.Look{Color: show.Colored(a.Err), Bare: show.IsTerminal(a.Err)}, taken: map[engine.Path]bool{},

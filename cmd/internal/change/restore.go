@@ -191,8 +191,7 @@ func (a *app) ask(ctx context.Context, e *engine.Engine, r *restoring) error {
 	if more := len(plan.Changes) - shown; more > 0 {
 		show.Say(a.Err, "… and %s more (--dry-run shows all)\n", show.Count(more, "path"))
 	}
-	a.PrintKept(plan.Kept, plan.Conflicts)
-	a.PrintMarked(plan.Marked)
+	a.NoteLeft(plan.Kept, plan.Conflicts, plan.Marked)
 	a.hintMarkers(r, plan.Conflicts)
 	show.Say(a.Err, "Change %s? What is there now is recorded first. [y/N] ", show.Count(len(plan.Changes), "path"))
 	return a.SaysYes(ctx)
@@ -207,8 +206,7 @@ func (a *app) printPlan(p *engine.Diff, took time.Duration) error {
 		a.PrintJSON(out)
 	} else {
 		a.PrintNames(p.Changes)
-		a.PrintKept(p.Kept, p.Conflicts)
-		a.PrintMarked(p.Marked)
+		a.NoteLeft(p.Kept, p.Conflicts, p.Marked)
 		show.Say(a.Err, "would write %d and delete %d; nothing was changed\n", out.Written, out.Deleted)
 	}
 	if len(p.Conflicts)+len(p.Marked) > 0 { // as it would end without --dry-run
@@ -219,12 +217,9 @@ func (a *app) printPlan(p *engine.Diff, took time.Duration) error {
 
 func (a *app) printRestored(r *engine.Restored, took time.Duration) error {
 	a.Progress.Clear()
-	a.PrintRenewed(r.Renewed)
-	a.PrintKept(r.Kept, r.Conflicts)
-	a.PrintMarked(r.Marked)
-	if r.Bridge != nil {
-		show.Say(a.Err, "rewind: warning: %v\n", r.Bridge)
-	}
+	a.Note("renewed", r.Renewed)
+	a.NoteLeft(r.Kept, r.Conflicts, r.Marked)
+	a.Warn(r.Bridge)
 	switch {
 	case a.JSON:
 		a.PrintJSON(wire.NewRestored(r, took))

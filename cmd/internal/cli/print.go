@@ -38,50 +38,35 @@ func (a *App) Width() int {
 }
 
 // Warn says what is wrong beside what a command shows; nil: nothing.
-func (a *App) Warn(err error) {
-	if err != nil {
-		show.Say(a.Err, "rewind: warning: %v\n", err)
+func (a *App) Warn(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			show.Say(a.Err, "rewind: warning: %v\n", err)
+		}
 	}
+}
+
+// Note names paths, each behind a word that says what became of it, and why.
+func (a *App) Note(word string, notes []engine.Note) {
+	for _, n := range notes {
+		show.Say(a.Err, "%s: %s: %s\n", word, show.Quote(n.Path), n.Reason)
+	}
+}
+
+// NoteLeft names what stays or stayed as it is, and what has both versions now.
+func (a *App) NoteLeft(kept, conflicts, marked []engine.Note) {
+	a.Note("kept", kept)
+	a.Note("conflict", conflicts)
+	a.Note("marked", marked)
 }
 
 // PrintNames prints a letter and a path for each change.
 func (a *App) PrintNames(list []engine.Change) { show.PrintNames(a.Out, list) }
 
-// PrintSkipped names what was left out, and why.
-func (a *App) PrintSkipped(notes []engine.Note) {
-	for _, n := range notes {
-		show.Say(a.Err, "skipped: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
-}
-
 // PrintSnapshots prints snapshots that another command speaks of.
 func (a *App) PrintSnapshots(list []*engine.Snapshot) {
 	p := &show.Printer{W: a.Out, L: &show.Listing{Opt: engine.ListOptions{All: true}}, Width: a.Width(), How: show.Look{Color: show.Colored(a.Out)}}
 	_ = p.Print(list) // what could not be written is told at the end
-}
-
-// PrintKept names what stays or stayed as it is, and why.
-func (a *App) PrintKept(kept, conflicts []engine.Note) {
-	for _, k := range kept {
-		show.Say(a.Err, "kept: %s: %s\n", show.Quote(k.Path), k.Reason)
-	}
-	for _, k := range conflicts {
-		show.Say(a.Err, "conflict: %s: %s\n", show.Quote(k.Path), k.Reason)
-	}
-}
-
-// PrintMarked names what has both versions now, between markers.
-func (a *App) PrintMarked(list []engine.Note) {
-	for _, n := range list {
-		show.Say(a.Err, "marked: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
-}
-
-// PrintRenewed names what was damaged in the store and is whole again.
-func (a *App) PrintRenewed(list []engine.Note) {
-	for _, n := range list {
-		show.Say(a.Err, "renewed: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
 }
 
 // LessCost says how history is made to cost less.

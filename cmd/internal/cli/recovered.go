@@ -9,8 +9,8 @@ import (
 // PrintRecovered tells a person the same, as soon as it is done.
 func (a *App) PrintRecovered(r *engine.Restored) {
 	a.Progress.Clear()
-	a.PrintRenewed(r.Renewed)
-	a.PrintKept(r.Kept, r.Conflicts)
+	a.Note("renewed", r.Renewed)
+	a.NoteLeft(r.Kept, r.Conflicts, nil)
 	show.Say(a.Err, "rewind: %s\n", show.RecoveredText(r))
 }
 

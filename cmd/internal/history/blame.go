@@ -160,7 +160,7 @@ func origin(line engine.Line, path string) []string {
 	if line.Path != path {
 		what = strings.TrimSpace(what + " [" + show.Quote(engine.Path(line.Path)) + "]")
 	}
-	return []string{id, s.Time.Local().Format("2006-01-02 15:04"), cutText(visible.Line(session), blamedSession), cutText(visible.Line(what), blamedWhat)}
+	return []string{id, s.Time.Local().Format("2006-01-02 15:04"), show.Shorten(visible.Line(session), blamedSession), show.Shorten(visible.Line(what), blamedWhat)}
 }
 
 // describeOrigin says what a state came to be by: the oldest of its points, which is
@@ -171,12 +171,4 @@ func describeOrigin(s *engine.Snapshot) string {
 		first.Points = s.Points[:1]
 	}
 	return show.Describe(&first)
-}
-
-// cutText shortens a text to so many characters.
-func cutText(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }

@@ -27,10 +27,8 @@ func importCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.Progress.Clear()
-		a.PrintSkipped(r.Skipped)
-		if r.Bridge != nil {
-			show.Say(a.Err, "rewind: warning: %v\n", r.Bridge)
-		}
+		a.Note("skipped", r.Skipped)
+		a.Warn(r.Bridge)
 		if a.JSON {
 			a.PrintJSON(wire.NewImported(r, opt.DryRun))
 		} else {

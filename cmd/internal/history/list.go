@@ -32,7 +32,7 @@ func listCommand(a *app) *cobra.Command {
 		if l.Opt.Paths, err = a.Inside(args); err != nil {
 			return err
 		}
-		l.Opt.Skipped = func(n engine.Note) { a.PrintSkipped([]engine.Note{n}) }
+		l.Opt.Skipped = func(n engine.Note) { a.Note("skipped", []engine.Note{n}) }
 		if !l.Opt.All && !a.JSON && !l.Graph {
 			l.Opt.Wants = worthALine
 		}

@@ -65,12 +65,7 @@ func pruneCommand(a *app) *cobra.Command {
 			a.printPruned(done, opt.DryRun)
 			a.printHeld(&done.Git, collected, opt.DryRun)
 		}
-		if failed != nil {
-			show.Say(a.Err, "rewind: warning: %v\n", failed)
-			return exit.ErrPartial
-		}
-		if done.Unfinished != nil {
-			show.Say(a.Err, "rewind: warning: %v\n", done.Unfinished)
+		if a.Warn(failed, done.Unfinished); failed != nil || done.Unfinished != nil {
 			return exit.ErrPartial
 		}
 		return cli.Also(done.Recovered, nil)

@@ -20,7 +20,7 @@ func syncCommand(a *app) *cobra.Command {
 			err = a.printSynced(ctx, e, r)
 		}
 		if r.Unfinished != nil {
-			show.Say(a.Err, "rewind: warning: %v\n", r.Unfinished)
+			a.Warn(r.Unfinished)
 			return errors.Join(err, exit.ErrPartial)
 		}
 		return cli.Also(r.Recovered, err)

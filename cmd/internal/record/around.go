@@ -40,7 +40,7 @@ func runCommand(a *app) *cobra.Command {
 
 func (r *around) run(ctx context.Context, args []string) error {
 	id := strconv.FormatInt(time.Now().UnixNano(), 36)
-	r.point = engine.SnapshotOptions{Session: id, Entry: id, Agent: "run", Prompt: shortened(strings.Join(args, " "), 72)}
+	r.point = engine.SnapshotOptions{Session: id, Entry: id, Agent: "run", Prompt: show.Shorten(strings.Join(args, " "), 72)}
 	if err := r.snapshot(ctx, "before"); err != nil {
 		show.Say(r.app.Err, "rewind: the state before could not be recorded: %s\n", exit.Sentence(ctx, err))
 		if !r.anyway {
@@ -118,12 +118,4 @@ func notStarted(name string, err error) string {
 		err = where.Err
 	}
 	return fmt.Sprintf("%q cannot be run: %v", name, err)
-}
-
-// shortened is a text of at most so many characters.
-func shortened(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }

@@ -96,25 +96,16 @@ func (a *app) snapshot(ctx context.Context, e *engine.Engine, opt *engine.Snapsh
 func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 	a.Progress.Clear()
 	a.Warn(r.Unfinished)
-	a.PrintSkipped(r.Unexpected)
-	for _, n := range r.Aside {
-		show.Say(a.Err, "in the store alone: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
+	a.Note("skipped", r.Unexpected)
+	a.Note("in the store alone", r.Aside)
 	if r.Excluded > 0 {
 		show.Say(a.Err, "left out by settings: %s (\"rewind status\" names what is left out)\n", show.Count(r.Excluded, "path"))
 	}
 	if r.Uncounted != nil {
 		show.Say(a.Err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
 	}
-	for _, n := range r.Unstable {
-		show.Say(a.Err, "unstable: %s: %s\n", show.Quote(n.Path), n.Reason)
-	}
-	if r.Bridge != nil {
-		show.Say(a.Err, "rewind: warning: %v\n", r.Bridge)
-	}
-	if r.FormError != nil {
-		show.Say(a.Err, "rewind: warning: %v\n", r.FormError)
-	}
+	a.Note("unstable", r.Unstable)
+	a.Warn(r.Bridge, r.FormError)
 	if c := r.Cost; c != nil {
 		show.Say(a.Err, "rewind: note: history takes %s (%s in the store, about %s in git), more than a tenth of the %s that are free on the disk; %s. This is said once, and again when it has doubled.\n",
 			show.Size(c.Store+c.Git), show.Size(c.Store), show.Size(c.Git), show.Size(c.Free), cli.LessCost)

@@ -146,11 +146,12 @@ func schemaOf(t reflect.Type) object {
 // check compares arguments with what the tool takes.
 func (t *tool) check(args arguments) error {
 	for _, p := range t.params {
-		text, ok := args[p.Name]
+		value, ok := args[p.Name]
 		if !ok && p.Need {
 			return fmt.Errorf("%s: %s is missing: %s", t.name, p.Name, p.Help)
 		}
-		if ok && json.Unmarshal(text, reflect.New(p.Type).Interface()) != nil {
+		text, _ := json.Marshal(value) // which was JSON
+		if ok && (value == nil || json.Unmarshal(text, reflect.New(p.Type).Interface()) != nil) {
 			return fmt.Errorf("%s: %s is %s, which is no %v", t.name, p.Name, text, schemaOf(p.Type)["type"])
 		}
 	}

@@ -37,7 +37,7 @@ type tool struct {
 	do          func(context.Context, arguments) (any, error)
 }
 
-type arguments = map[string]json.RawMessage
+type arguments = map[string]any
 
 // A shown plan may be carried out as long as it would still do the same.
 type shown struct {
@@ -58,14 +58,14 @@ const (
 func (t *tools) list() []tool {
 	text := reflect.TypeFor[string]()
 	return []tool{
-		t.reads("list", "List the recorded states of the files, newest first.", "list", "session limit", t.limited),
+		t.reads("list", "List the recorded states of the files, newest first.", "list", "session limit", limited),
 		t.reads("show", "Show one recorded state and what changed in it.", "show", "id", nil),
-		t.reads("diff", "Show what differs between two recorded states, or between one and the files as they are.", "diff", "from to paths", t.compared).
+		t.reads("diff", "Show what differs between two recorded states, or between one and the files as they are.", "diff", "from to paths", compared).
 			also(verb.Param{Name: "patch", Help: "with the lines that changed, up to 100 kB", Type: reflect.TypeFor[bool]()}),
 		{name: "read", about: "Read a text file as it was in a recorded state.", do: t.read, params: []verb.Param{
 			{Name: "id", Help: "a snapshot", Need: true, Type: text}, {Name: "path", Help: "a file, relative to the worktree", Need: true, Type: text}}},
-		t.reads("log", "List the recorded states in which a file or directory changed, newest first.", "log", "path limit", t.limited),
-		t.reads("blame", "Tell for each line of a file which recorded state brought it, and with it which prompt. A line without a snapshot is not recorded yet. 200 lines at a time.", "blame", "path id first last", t.someLines),
+		t.reads("log", "List the recorded states in which a file or directory changed, newest first.", "log", "path limit", limited),
+		t.reads("blame", "Tell for each line of a file which recorded state brought it, and with it which prompt. A line without a snapshot is not recorded yet. 200 lines at a time.", "blame", "path id first last", someLines),
 		t.plan("plan_restore", "Show what a restore would write and delete. Changes nothing. Returns the id of the plan.", "plan", "restore", "id paths"),
 		t.plan("plan_undo", "Show what taking back the last restore would write and delete. Changes nothing. Returns the id of the plan.", "planUndo", "undo", ""),
 		{name: "restore", about: "Carry out a plan of plan_restore or plan_undo that the user has seen and agreed to. What is there now is recorded first.", destroys: true, do: t.carryOut,
@@ -129,53 +129,44 @@ func (t *tools) call(ctx context.Context, method string, params any) (any, error
 	return object{"result": out, "warnings": warnings}, nil
 }
 
-// set says an argument as the agent might have.
-func set(args arguments, name string, value any) { args[name], _ = json.Marshal(value) }
-
-// number reads an argument that is checked; 0 if it was not said.
-func number(args arguments, name string) (n int) {
-	_ = json.Unmarshal(args[name], &n)
-	return n
-}
-
 // relative lets a path begin with a slash, as agents write it.
 func relative(args arguments) {
-	var path string
-	if json.Unmarshal(args["path"], &path) == nil && path != "" {
-		set(args, "path", strings.TrimPrefix(path, "/"))
+	if path, ok := args["path"].(string); ok {
+		args["path"] = strings.TrimPrefix(path, "/")
 	}
 }
 
-func (t *tools) limited(args arguments) {
-	if relative(args); number(args, "limit") <= 0 {
-		set(args, "limit", listedMost)
+// number is an argument, or what counts where none, or none above 0, was given.
+func number(args arguments, name string, otherwise int) int {
+	if n, _ := args[name].(float64); n > 0 {
+		return int(n)
 	}
+	return otherwise
 }
 
-func (t *tools) compared(args arguments) {
-	format := "stat"
-	if string(args["patch"]) == "true" {
-		format = "patch"
+func limited(args arguments) {
+	relative(args)
+	args["limit"] = number(args, "limit", listedMost)
+}
+
+func compared(args arguments) {
+	args["format"], args["maxBytes"] = "stat", patchMost
+	if args["patch"] == true {
+		args["format"] = "patch"
 	}
-	set(args, "format", format)
-	set(args, "maxBytes", patchMost)
 }
 
 // someLines tells of some lines at a time: an agent reads all that it is given.
-func (t *tools) someLines(args arguments) {
+func someLines(args arguments) {
 	relative(args)
-	first, last := max(1, number(args, "first")), number(args, "last")
-	if most := first + blamedMost - 1; last <= 0 || last > most {
-		last = most
-	}
-	set(args, "first", first)
-	set(args, "last", last)
+	first := number(args, "first", 1)
+	most := first + blamedMost - 1
+	args["first"], args["last"] = first, min(number(args, "last", most), most)
 }
 
 func (t *tools) read(ctx context.Context, args arguments) (any, error) {
 	relative(args)
-	var id, path string
-	_, _ = json.Unmarshal(args["id"], &id), json.Unmarshal(args["path"], &path) // they are checked
+	id, path := args["id"].(string), args["path"].(string) // which are checked
 	e, err := engine.Open(ctx, t.app.Dir, &engine.Options{Force: t.app.Force, NoGit: t.app.NoGit})
 	if err != nil {
 		return nil, err
@@ -278,8 +269,7 @@ func (t *tools) carryOut(ctx context.Context, args arguments) (any, error) {
 	if !t.restore {
 		return nil, errors.New("the user has not allowed restores by an agent (rewind mcp --allow-restore); they can run rewind restore ID, or rewind undo, themselves")
 	}
-	var id string
-	_ = json.Unmarshal(args["plan"], &id) // it is checked
+	id := args["plan"].(string) // which is checked
 	s, ok := t.plans[id]
 	delete(t.plans, id)
 	if !ok {

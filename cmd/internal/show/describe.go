@@ -84,10 +84,15 @@ func describePrompts(points []engine.Point) string {
 // them as plain does.
 func OneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
-	if r := []rune(s); len(r) > 72 {
-		s = string(r[:71]) + "…"
+	return visible.Line(Shorten(s, 72))
+}
+
+// Shorten is a text of at most so many characters.
+func Shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
-	return visible.Line(s)
+	return s
 }
 
 // The words that may stand before a path.

@@ -29,7 +29,7 @@ type blameLine struct {
 // NewBlame tells where the lines of a file come from; at is nil for the file as it
 // is now.
 func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
-	out := Blame{Path: newPath(engine.Path(path)), Lines: []blameLine{}, Snapshots: newRecords(r.Snapshots())}
+	out := Blame{Path: NewPath(engine.Path(path)), Lines: []blameLine{}, Snapshots: newRecords(r.Snapshots())}
 	if at != nil {
 		out.At = at.ID.String()
 	}
@@ -46,7 +46,7 @@ func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
 			line.Snapshot = l.From.ID.String()
 		}
 		if l.Path != path && l.From != nil {
-			line.Was = newPath(engine.Path(l.Path)).Path
+			line.Was = NewPath(engine.Path(l.Path)).Path
 		}
 		out.Lines = append(out.Lines, line)
 	}

@@ -94,5 +94,5 @@ type Imported struct {
 
 // NewImported tells what an import took over or, dry, would take over.
 func NewImported(r *engine.Imported, dry bool) Imported {
-	return Imported{DryRun: dry, Imported: newRecords(r.Snapshots), Skipped: newNotes(r.Skipped), Bridged: r.Bridge == nil, Recovered: recovered(r.Recovered)}
+	return Imported{DryRun: dry, Imported: newRecords(r.Snapshots), Skipped: Notes(r.Skipped), Bridged: r.Bridge == nil, Recovered: recovered(r.Recovered)}
 }

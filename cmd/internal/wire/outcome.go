@@ -38,7 +38,7 @@ type cost struct {
 func NewSnapshot(r *engine.Recorded, took time.Duration) Snapshot {
 	out := Snapshot{
 		ID: r.ID.String(), Tree: r.Tree.String(), Overlay: r.Overlay.String(), Reused: r.Reused,
-		Skipped: newNotes(r.Skipped), Unexpected: newNotes(r.Unexpected), Excluded: r.Excluded, Unstable: newNotes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
+		Skipped: Notes(r.Skipped), Unexpected: Notes(r.Unexpected), Excluded: r.Excluded, Unstable: Notes(r.Unstable), Exposed: r.Exposed, Bridged: r.Bridge == nil, Ref: r.Ref,
 		Recovered: recovered(r.Recovered), Unfinished: text(r.Unfinished), ElapsedMS: milliseconds(took),
 	}
 	if r.Uncounted == nil {
@@ -75,7 +75,7 @@ func NewRestored(r *engine.Restored, took time.Duration) *Restored {
 	bridged := r.Bridge == nil
 	return &Restored{
 		ID: r.ID.String(), Undo: r.Undo.String(), Written: r.Written, Deleted: r.Deleted,
-		Kept: newNotes(r.Kept), Conflicts: newNotes(r.Conflicts), Marked: newNotes(r.Marked), Renewed: newNotes(r.Renewed), Bridged: &bridged,
+		Kept: Notes(r.Kept), Conflicts: Notes(r.Conflicts), Marked: Notes(r.Marked), Renewed: Notes(r.Renewed), Bridged: &bridged,
 		Recovered: recovered(r.Recovered), ElapsedMS: milliseconds(took),
 	}
 }
@@ -103,7 +103,7 @@ type Plan struct {
 // NewPlan tells of a plan.
 func NewPlan(p *engine.Diff, took time.Duration) *Plan {
 	out := &Plan{Restored: Restored{
-		ID: p.Target.ID.String(), DryRun: true, Kept: newNotes(p.Kept), Conflicts: newNotes(p.Conflicts), Marked: newNotes(p.Marked),
+		ID: p.Target.ID.String(), DryRun: true, Kept: Notes(p.Kept), Conflicts: Notes(p.Conflicts), Marked: Notes(p.Marked),
 		Unfinished: text(p.Unfinished), ElapsedMS: milliseconds(took),
 	}}
 	if len(p.Changes) > 0 {
@@ -137,5 +137,5 @@ type Status struct {
 
 // NewStatus tells of a worktree.
 func NewStatus(st *engine.Status) Status {
-	return Status{Status: st, Skipped: newNotes(st.Skipped), Lost: newLefts(st.Lost)}
+	return Status{Status: st, Skipped: Notes(st.Skipped), Lost: newLefts(st.Lost)}
 }

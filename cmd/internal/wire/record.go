@@ -64,7 +64,7 @@ func newChanged(c *engine.Changed) *changed {
 		Names: []changedName{}, Coarse: c.Coarse,
 	}
 	for _, n := range c.Names {
-		name := changedName{Path: newPath(engine.Path(n.Path)), Dir: n.Dir, Files: n.Files}
+		name := changedName{Path: NewPath(engine.Path(n.Path)), Dir: n.Dir, Files: n.Files}
 		if n.Status != 0 {
 			name.Status = string(n.Status)
 		}
@@ -86,7 +86,7 @@ type source struct {
 func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
-		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: newNotes(s.Skipped),
+		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: Notes(s.Skipped),
 		Gaps: Gaps(s), Lost: s.Lost, OfRestore: s.OfRestore(), Changed: newChanged(s.Changed),
 	}
 	if r.Points == nil {
@@ -173,11 +173,11 @@ type touch struct {
 
 // NewLog tells of the snapshots that changed a path.
 func NewLog(path string, list []engine.Touch) Log {
-	out := Log{newPath(engine.Path(path)), []touch{}}
+	out := Log{NewPath(engine.Path(path)), []touch{}}
 	for _, t := range list {
-		one := touch{Path: newPath(engine.Path(t.Path)), Status: string(t.Status), Changed: newChanged(t.Sum), Snapshot: newRecord(t.Snapshot)}
+		one := touch{Path: NewPath(engine.Path(t.Path)), Status: string(t.Status), Changed: newChanged(t.Sum), Snapshot: newRecord(t.Snapshot)}
 		if t.From != "" {
-			from := newPath(engine.Path(t.From))
+			from := NewPath(engine.Path(t.From))
 			one.From = &from
 		}
 		one.Snapshot.Changed = nil // what it changed elsewhere was not asked for
@@ -214,7 +214,7 @@ type Lines struct {
 }
 
 func newChange(c engine.Change) Change {
-	out := Change{Path: newPath(c.Path), Status: string(c.Status())}
+	out := Change{Path: NewPath(c.Path), Status: string(c.Status())}
 	if c.From.Mode != 0 {
 		out.OldMode = fmt.Sprintf("%06o", c.From.Mode)
 	}

@@ -29,7 +29,7 @@ func NewStores(list []engine.Store) Stores {
 	for _, st := range list {
 		s := Store{ID: st.ID, State: st.State, Bytes: st.Bytes, Snapshots: st.Snapshots, LastTime: st.Last, Error: text(st.Err)}
 		if st.Directory != "" {
-			p := newPath(engine.Path(st.Directory))
+			p := NewPath(engine.Path(st.Directory))
 			s.Directory = &p
 		}
 		out.Stores = append(out.Stores, s)

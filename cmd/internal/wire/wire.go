@@ -21,7 +21,8 @@ type Path struct {
 	PathB64 []byte `json:"path_b64,omitempty"` // its bytes, where it is not UTF-8
 }
 
-func newPath(p engine.Path) Path {
+// NewPath is a path of the engine.
+func NewPath(p engine.Path) Path {
 	if utf8.ValidString(string(p)) {
 		return Path{Path: string(p)}
 	}
@@ -31,7 +32,7 @@ func newPath(p engine.Path) Path {
 func newPaths(list []engine.Path) []Path {
 	out := make([]Path, 0, len(list))
 	for _, p := range list {
-		out = append(out, newPath(p))
+		out = append(out, NewPath(p))
 	}
 	return out
 }
@@ -42,10 +43,11 @@ type Note struct {
 	Reason string `json:"reason"`
 }
 
-func newNotes(notes []engine.Note) []Note {
+// Notes are notes of the engine.
+func Notes(notes []engine.Note) []Note {
 	out := make([]Note, 0, len(notes))
 	for _, n := range notes {
-		out = append(out, Note{newPath(n.Path), n.Reason})
+		out = append(out, Note{NewPath(n.Path), n.Reason})
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func want(t *testing.T, v any, text string) {
 }
 
 func TestNoByteOfAPathIsLost(t *testing.T) {
-	want(t, newNotes([]engine.Note{{Path: "a/ü", Reason: "x"}, {Path: "\xff/b", Reason: "y"}}),
+	want(t, Notes([]engine.Note{{Path: "a/ü", Reason: "x"}, {Path: "\xff/b", Reason: "y"}}),
 		`[{"path":"a/ü","reason":"x"},{"path":"`+"\uFFFD"+`/b","path_b64":"/y9i","reason":"y"}]`)
 }
 
