@@ -56,9 +56,8 @@ func (m *Mirror) sound(ctx context.Context, inPacks *[]oid.ID) func(oid.ID) bool
 		}
 		o, err := m.git().Stream(id)
 		if err == nil {
-			h := m.Objects.Algorithm.NewHasher(o.Kind, o.Size)
-			_, err = io.Copy(h, o.Data)
-			if errors.Join(err, o.Data.Close()) == nil && h.Sum() == id {
+			_, err = io.Copy(io.Discard, o.Data) // it is compared as it is read
+			if errors.Join(err, o.Data.Close()) == nil {
 				return true
 			}
 		}

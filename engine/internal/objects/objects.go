@@ -48,10 +48,7 @@ func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload [
 			return kind, payload, StoreError(err)
 		}
 	}
-	if o.Git != nil {
-		return o.fromGit(id)
-	}
-	return 0, nil, missing(id)
+	return o.fromGit(id)
 }
 
 // Recall is [cas.Store.Recall], where there is a store.
@@ -81,34 +78,13 @@ func (o *Objects) Payload(ctx context.Context, want oid.Kind, id oid.ID) ([]byte
 	return p, err
 }
 
-var errLarge = errors.New("larger than is wanted")
-
 // Small reads a content of at most so many bytes; false: it is larger, or cannot be
 // read now.
 func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []byte, ok bool) {
-	s, err := o.Store(ctx)
-	if err != nil {
-		return nil, false
+	from, err := o.stream(ctx, id)
+	if errors.Is(err, cas.ErrNotFound) && o.Git != nil {
+		from, err = o.Git.Stream(id)
 	}
-	if s != nil {
-		err := s.View(ctx, func(v *cas.View) error {
-			kind, size, err := v.Stat(id)
-			if err == nil && (kind != oid.Blob || size > most) {
-				return errLarge
-			}
-			if err == nil {
-				_, payload, err = v.Object(id)
-			}
-			return err
-		})
-		if !errors.Is(err, cas.ErrNotFound) {
-			return payload, err == nil
-		}
-	}
-	if o.Git == nil {
-		return nil, false
-	}
-	from, err := o.Git.Stream(id)
 	if err != nil {
 		return nil, false
 	}
@@ -120,7 +96,11 @@ func (o *Objects) Small(ctx context.Context, id oid.ID, most int64) (payload []b
 	return payload, err == nil
 }
 
+// fromGit reads an object of git, which is missing where there is none.
 func (o *Objects) fromGit(id oid.ID) (oid.Kind, []byte, error) {
+	if o.Git == nil {
+		return 0, nil, missing(id)
+	}
 	kind, payload, err := o.Git.Read(id)
 	if err != nil {
 		return 0, nil, gitError(id, err)
@@ -219,7 +199,7 @@ func (o *Objects) stream(ctx context.Context, id oid.ID) (out gitbridge.Object, 
 		return out, err
 	}
 	if s == nil {
-		return out, missing(id)
+		return out, fmt.Errorf("%w: %w", cas.ErrNotFound, missing(id))
 	}
 	var payload []byte
 	err = s.View(ctx, func(v *cas.View) (err error) {

