@@ -4,76 +4,169 @@ package exact
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/fuzz/internal/script"
 )
 
-// A situation is one hostile case: a worktree, what happens to it between the
-// snapshot and the restore, and what a restore must then give.
-type situation struct {
-	number int
-	title  string
-	build  func(w *world) // until the snapshot
-	change func(w *world) // between snapshot and restore
-
-	// want gives what the restore must leave, from the pictures at the snapshot
-	// and before the restore. Nil: exactly what was there at the snapshot.
-	// Where it is not nil the situation says which rule of the design it is.
-	want func(then, now picture) picture
-}
-
 // TestSituations checks that a restore is exact, undo too, and redo, in every
-// situation in which the peers of this program were tried. It does so twice:
-// through the engine on disk, and through the command line in memory and (if
-// root runs the tests) as another user.
+// situation of testdata/situations.txt. It does so twice: through the engine on disk,
+// and through the command line in memory and (if root runs the tests) as another user.
 func TestSituations(t *testing.T) {
-	var all []situation
-	for _, group := range [][]situation{plainSituations, nameSituations, gitSituations, contentSituations, nestedSituations, ignoreSituations} {
-		all = append(all, group...)
-	}
-	slices.SortFunc(all, func(a, b situation) int { return a.number - b.number })
-	for i, s := range all {
-		if s.number != i+1 {
+	const file = "testdata/situations.txt"
+	known := map[string]string{"DEEP": strings.Repeat("deep/", 199) + "deep", "LONG": strings.Repeat("t", 4000)}
+	all := [2][]script.Fact{script.Read(t, file, known), script.Read(t, file, known)}
+	for i, s := range all[0] {
+		if i < 52 && !strings.HasPrefix(s.Name, fmt.Sprintf("%02d ", i+1)) {
 			t.Fatalf("situation %d is missing or there twice", i+1)
 		}
-	}
-	if len(all) != 52 {
-		t.Fatalf("%d situations instead of 52", len(all))
-	}
-	for _, s := range all {
-		t.Run(fmt.Sprintf("%02d %s", s.number, s.title), func(t *testing.T) { t.Parallel(); s.run(t) })
+		t.Run(s.Name, func(t *testing.T) {
+			t.Run("engine", func(t *testing.T) { t.Parallel(); carryOut(newWorldOnDisk(t), s.Scenarios[0], throughEngine{}) })
+			t.Run("command", func(t *testing.T) { t.Parallel(); carryOut(newWorld(t), all[1][i].Scenarios[0], throughCommand{}) })
+		})
 	}
 }
 
-func (s situation) run(t *testing.T) {
-	t.Run("engine", func(t *testing.T) { t.Parallel(); s.prove(t, throughEngine{}) })
-	t.Run("command", func(t *testing.T) { t.Parallel(); s.prove(t, throughCommand{}) })
-}
-
-// prove carries a situation out.
-func (s situation) prove(t *testing.T, d driver) {
-	if d == (throughEngine{}) {
-		w := newWorldOnDisk(t)
-		s.build(w)
-		w.prove(d, func() { s.change(w) }, s.want)
-		return
-	}
-	w := newWorld(t)
-	s.build(w)
-	w.byNobody()
-	w.prove(d, func() { s.change(w) }, s.want)
-}
-
-// prove takes a snapshot, changes the tree, restores, takes that back, and
-// does it again, and compares everything with what was there each time.
-func (w *world) prove(d driver, change func(), want func(then, now picture) picture) {
+// carryOut carries a situation out.
+func carryOut(w *world, s *script.Scenario, d driver) {
 	w.Helper()
-	then := w.look()
-	id, skipped := d.snapshot(w)
-	w.same("the snapshot named as skipped", skipped, w.skipped)
-	w.untouched("snapshot", then)
+	defer func() {
+		if w.Failed() {
+			w.Logf("at %s", s.At())
+		}
+	}()
+	var p *proof
+	var stays []string
+	s.Run(func(words []string, _ func()) string {
+		for i := range words {
+			words[i] = strings.NewReplacer("{OUTSIDE}", w.outside, "{BASE}", w.base).Replace(words[i])
+		}
+		switch verb, a := words[0], words[1:]; {
+		case verb == "snapshot":
+			if d == (throughCommand{}) {
+				w.byNobody()
+			}
+			p = w.begin(d)
+		case verb == "stays":
+			stays = a
+		case verb == "kept":
+			stays, w.kept = a, a
+		case events[verb] != nil:
+			events[verb](w, a)
+		default:
+			w.Fatalf("%s: there is no step %q", s.At(), verb)
+		}
+		return ""
+	})
+	p.end(func(then, now picture) picture { return then.with(now, stays...) })
+}
 
-	change()
+// events are what happens to a worktree, by the words of testdata/situations.txt.
+var events = map[string]func(w *world, a []string){
+	"usual":        func(w *world, _ []string) { usual(w) },
+	"churn":        func(w *world, _ []string) { churn(w) },
+	"churn-in-dir": func(w *world, _ []string) { churnKeepingDir(w) },
+	"skipped":      func(w *world, a []string) { w.skipped = a },
+	"init":         func(w *world, a []string) { w.init(a...) },
+	"git":          func(w *world, a []string) { w.git(a...) },
+	"commit":       func(w *world, a []string) { w.commit(a[0]) },
+	"identity":     func(w *world, a []string) { w.identity(a[0]) },
+	"nested":       func(w *world, a []string) { w.nested(a[0], len(a) == 1) },
+	"submodule":    func(w *world, a []string) { w.submodule(a[0]) },
+	"write":        func(w *world, a []string) { w.write(a[0], a[1]) },
+	"remove":       func(w *world, a []string) { w.remove(a...) },
+	"rename":       func(w *world, a []string) { w.rename(a[0], a[1]) },
+	"mkdir":        func(w *world, a []string) { w.mkdir(a[0]) },
+	"link":         func(w *world, a []string) { w.link(a[0], a[1]) },
+	"hard-link":    func(w *world, a []string) { w.must(os.Link(w.path(a[0]), w.path(a[1]))) },
+	"pipe":         func(w *world, a []string) { w.must(syscall.Mkfifo(w.path(a[0]), 0o644)) },
+	"truncate":     func(w *world, a []string) { w.must(os.Truncate(w.path(a[0]), int64(w.number(a[1])))) },
+	"cwd":          func(w *world, a []string) { w.cwd = w.path(a[0]) },
+	"root":         func(w *world, a []string) { w.root = w.path(a[0]) },
+	"also-git":     func(w *world, a []string) { w.alsoGit = []string{w.path(a[0])} },
+	"env":          func(w *world, a []string) { w.env[a[0]] = a[1] },
+	"configure": func(w *world, a []string) {
+		name, value, _ := strings.Cut(a[0], "=")
+		w.git("config", name, value)
+	},
+	"git-fails": func(w *world, a []string) {
+		if _, err := w.tryGit(a...); err == nil {
+			w.Fatalf("git %q was to fail", a)
+		}
+	},
+	"chmod": func(w *world, a []string) {
+		perm, err := strconv.ParseUint(a[0], 8, 32)
+		w.must(err)
+		for _, rel := range a[1:] {
+			w.chmod(rel, os.FileMode(perm))
+		}
+	},
+	"noise": func(w *world, a []string) { // sizes and seeds
+		text := ""
+		for i := 1; i < len(a); i += 2 {
+			text += noise(w.number(a[i]), uint64(w.number(a[i+1])))
+		}
+		w.write(a[0], text)
+	},
+	"crowd": func(w *world, a []string) {
+		for i := range w.number(a[1]) {
+			w.write(fmt.Sprintf("%s/%03d.txt", a[0], i), fmt.Sprint(i))
+		}
+	},
+	"odd-names": func(w *world, a []string) { // a text, and perhaps where they lie
+		for _, name := range oddNames {
+			w.write(strings.Join(a[1:], "")+name, a[0]+" "+name)
+		}
+	},
+	"write-in-no-time": func(w *world, a []string) {
+		info, err := os.Stat(w.path(a[0]))
+		w.must(err)
+		w.write(a[0], a[1])
+		w.must(os.Chtimes(w.path(a[0]), info.ModTime(), info.ModTime()))
+	},
+	"age": func(w *world, a []string) { // by years
+		then := time.Now().AddDate(-w.number(a[1]), 0, 0)
+		w.must(os.Chtimes(w.path(a[0]), then, then))
+	},
+}
+
+func (w *world) number(text string) int {
+	w.Helper()
+	n, err := strconv.Atoi(text)
+	w.must(err)
+	return n
+}
+
+// A proof is a restore that is under way: its snapshot is taken.
+type proof struct {
+	*world
+	d    driver
+	id   string
+	then state
+}
+
+// begin takes a snapshot.
+func (w *world) begin(d driver) *proof {
+	w.Helper()
+	p := &proof{world: w, d: d, then: w.look()}
+	var skipped []string
+	p.id, skipped = d.snapshot(w)
+	w.same("the snapshot named as skipped", skipped, w.skipped)
+	w.untouched("snapshot", p.then)
+	return p
+}
+
+// end restores, takes that back, and does it again, and compares everything with what
+// was there each time. What the restore must leave is what there was, or what want says.
+func (p *proof) end(want func(then, now picture) picture) {
+	w, d, then := p.world, p.d, p.then
+	w.Helper()
 	w.handOver()
 	now := w.look()
 	expected := then.files
@@ -82,7 +175,7 @@ func (w *world) prove(d driver, change func(), want func(then, now picture) pict
 	}
 	restored := state{files: expected, git: now.git, outside: now.outside}
 
-	got := d.restore(w, id)
+	got := d.restore(w, p.id)
 	w.same("the restore named as kept", got.kept, w.kept)
 	w.clean("restore", got)
 	w.is("restore", restored)
@@ -93,6 +186,14 @@ func (w *world) prove(d driver, change func(), want func(then, now picture) pict
 	w.clean("second undo", d.undo(w))
 	w.is("second undo", now)
 	w.sound()
+}
+
+// prove takes a snapshot, changes the tree, and restores.
+func (w *world) prove(d driver, change func(), want func(then, now picture) picture) {
+	w.Helper()
+	p := w.begin(d)
+	change()
+	p.end(want)
 }
 
 // A state is everything that a test looks at.
