@@ -78,24 +78,18 @@ func switchBranch(ctx context.Context, l *lane, n int) (changed, error) {
 }
 
 // twoBranches makes the other commit.
-func (l *lane) twoBranches(ctx context.Context, n int) (err error) {
-	if l.branches[0], err = l.git(ctx, "rev-parse", "HEAD"); err != nil {
+func (l *lane) twoBranches(ctx context.Context, n int) error {
+	s := script{ctx: ctx, l: l}
+	l.branches[0] = s.git("rev-parse", "HEAD")
+	l.was = s.git("rev-parse", "--symbolic-full-name", "HEAD")
+	s.do(func() error {
+		_, err := edit(ctx, l, n)
 		return err
-	}
-	if l.was, err = l.git(ctx, "rev-parse", "--symbolic-full-name", "HEAD"); err != nil {
-		return err
-	}
-	if _, err := edit(ctx, l, n); err != nil {
-		return err
-	}
-	for _, args := range [][]string{{"checkout", "-q", "--detach"}, {"commit", "-q", "-a", "--no-verify", "-m", "another branch"}} {
-		if _, err := l.git(ctx, args...); err != nil {
-			return err
-		}
-	}
-	l.branches[1], err = l.git(ctx, "rev-parse", "HEAD")
-	l.branch = 1
-	return err
+	})
+	s.git("checkout", "-q", "--detach")
+	s.git("commit", "-q", "-a", "--no-verify", "-m", "another branch")
+	l.branches[1], l.branch = s.git("rev-parse", "HEAD"), 1
+	return s.err
 }
 
 // editLarge gives one MiB of a large file other bytes, and makes it if it is not there.

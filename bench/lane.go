@@ -20,7 +20,7 @@ type stage struct {
 	want   picture // of a clean checkout; nil until it is asked for
 	chosen []contender
 	lanes  []*lane
-	crowds []crowd // further sessions in lanes
+	living []resident // the systems that have a process
 }
 
 // A place is a directory on a file system that the report names.
@@ -155,22 +155,28 @@ func (st *stage) lane(ctx context.Context, c contender) (*lane, error) {
 	if _, err := l.git(ctx, "update-index", "-q", "--refresh"); err != nil {
 		return nil, err
 	}
-	if c.make != nil {
-		l.system = c.make(l)
+	if c.makes() {
+		l.system = st.system(c, l)
 	}
 	st.lanes = append(st.lanes, l)
 	return l, nil
 }
 
+// system makes that of a contender, in a lane.
+func (st *stage) system(c contender, l *lane) system {
+	made := c.make(l)
+	if r, ok := made.(resident); ok {
+		st.living = append(st.living, r)
+	}
+	return made
+}
+
 // close ends whatever still runs.
 func (st *stage) close() {
-	for _, c := range st.crowds {
-		c.each(resident.end)
+	for _, r := range st.living {
+		r.end()
 	}
 	for _, l := range st.lanes {
-		if r, ok := l.system.(resident); ok {
-			r.end()
-		}
 		if l.contender.key == "git-status-fsmonitor" {
 			_, _ = l.git(context.Background(), "fsmonitor--daemon", "stop")
 		}
@@ -205,26 +211,28 @@ func cleanEnv(home, state string, more ...string) []string {
 
 // commit makes the worktree a clean checkout, packed, with a fresh index.
 func (l *lane) commit(ctx context.Context, generated bool) error {
-	steps := [][]string{{"init", "-q"}, {"config", "gc.auto", "0"}}
-	adds := [][]string{{"add", "-A"}}
-	repack := []string{"repack", "-adq"}
-	if generated {
-		adds, repack = l.addPacked(), []string{"repack", "-dq"}
-	}
-	steps = append(append(steps, adds...), []string{"commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus"}, repack, []string{"update-index", "-q", "--refresh"})
-	if _, err := os.Stat(filepath.Join(l.tree, ".git", "HEAD")); err == nil {
-		steps = [][]string{{"config", "gc.auto", "0"}, {"reset", "-q", "--hard"}, {"update-index", "-q", "--refresh"}}
-	}
-	for _, args := range steps {
-		if _, err := l.git(ctx, args...); err != nil {
-			return err
+	s := script{ctx: ctx, l: l}
+	if !absent(filepath.Join(l.tree, ".git", "HEAD")) {
+		s.git("config", "gc.auto", "0")
+		s.git("reset", "-q", "--hard")
+	} else {
+		adds, repack := [][]string{{"add", "-A"}}, "-adq"
+		if generated {
+			adds, repack = l.addPacked(), "-dq"
 		}
+		s.git("init", "-q")
+		s.git("config", "gc.auto", "0")
+		for _, args := range adds {
+			s.git(args...)
+		}
+		s.git("commit", "-q", "--no-verify", "--allow-empty", "-m", "corpus")
+		s.git("repack", repack)
 	}
-	dirty, err := l.git(ctx, "status", "--porcelain")
-	if err == nil && dirty != "" {
-		err = fmt.Errorf("the corpus is not a clean checkout: %.200s", dirty)
+	s.git("update-index", "-q", "--refresh")
+	if dirty := s.git("status", "--porcelain"); dirty != "" {
+		return fmt.Errorf("the corpus is not a clean checkout: %.200s", dirty)
 	}
-	return err
+	return s.err
 }
 
 // addPacked are the commands that add what was generated. A file above the threshold
@@ -246,12 +254,10 @@ func (l *lane) addPacked() (adds [][]string) {
 
 // clean makes the worktree a clean checkout again.
 func (l *lane) clean(ctx context.Context) error {
-	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-fdq"}} {
-		if _, err := l.git(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	s := script{ctx: ctx, l: l}
+	s.git("reset", "-q", "--hard")
+	s.git("clean", "-fdq")
+	return s.err
 }
 
 // list gives the names in the worktree.

@@ -92,9 +92,8 @@ func (st *stage) crowd(c contender, l *lane) way {
 	files := l.pick(atOnce)
 	all := crowd{l.system}
 	for len(all) < len(files) {
-		all = append(all, c.make(l))
+		all = append(all, st.system(c, l))
 	}
-	st.crowds = append(st.crowds, all[1:])
 	ids := make([]string, len(files))
 	return way{
 		before: func(ctx context.Context) error {

@@ -184,9 +184,8 @@ func (st *stage) initAdd(ctx context.Context) (way, error) {
 	if err != nil {
 		return way{}, err
 	}
-	env := []string{"GIT_DIR=" + l.state + "/fresh.git", "GIT_WORK_TREE=" + l.tree}
 	git := func(ctx context.Context, args ...string) (string, error) {
-		out, err := l.run(ctx, command{name: "git", args: args, env: env})
+		out, err := l.run(ctx, command{name: "git", args: args, env: []string{"GIT_DIR=" + l.state + "/fresh.git", "GIT_WORK_TREE=" + l.tree}})
 		return string(out), err
 	}
 	return way{

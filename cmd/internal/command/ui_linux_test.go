@@ -125,8 +125,10 @@ func (s *screen) sane() {
 }
 
 func TestTheInterfaceOnATerminalOfSeveralSizes(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {300, 40}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			t.Parallel()
 			s := newScreen(t, size[0], size[1])
 			text := s.until("the first", `\x1b[2J`, "1 path changed", "? help")
 			if n := strings.Count(text, "┏"); n != 1 {
@@ -156,6 +158,7 @@ func TestTheInterfaceOnATerminalOfSeveralSizes(t *testing.T) {
 }
 
 func TestTheInterfaceFollowsTheTerminalAndTheStore(t *testing.T) {
+	t.Parallel()
 	s := newScreen(t, 100, 30)
 	s.until("the first")
 	for _, size := range [][2]string{{"1", "1"}, {"19", "4"}, {"50", "14"}, {"300", "60"}, {"76", "24"}, {"120", "36"}} {
@@ -172,6 +175,7 @@ func TestTheInterfaceFollowsTheTerminalAndTheStore(t *testing.T) {
 }
 
 func TestTheInterfaceLeavesTheTerminalAsItWasAfterASignal(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		s := newScreen(t, 90, 26)
 		s.until("the first", "? help")
@@ -201,6 +205,7 @@ func (s *screen) pid() (pid int) {
 }
 
 func TestTheInterfaceDrawsWithoutColoursIfNoneAreWanted(t *testing.T) {
+	t.Parallel()
 	s := newScreen(t, 100, 30, "NO_COLOR=1")
 	s.until("the first", "? help")
 	colours := s.tmux("capture-pane", "-p", "-e", "-t", "s")
@@ -217,6 +222,7 @@ func TestTheInterfaceDrawsWithoutColoursIfNoneAreWanted(t *testing.T) {
 }
 
 func TestTheInterfaceWantsATerminalThatCanBeDrawnOn(t *testing.T) {
+	t.Parallel()
 	s := newScreen(t, 100, 30, "TERM=dumb")
 	s.until("ui needs a terminal", "ended with 2")
 }
@@ -224,6 +230,7 @@ func TestTheInterfaceWantsATerminalThatCanBeDrawnOn(t *testing.T) {
 // While a restore waits for the lock of another process the interface answers, and
 // can call it off.
 func TestTheInterfaceAnswersWhileAnotherProcessHasTheLock(t *testing.T) {
+	t.Parallel()
 	s := newScreen(t, 100, 30)
 	s.until("the first", "? help")
 	locks, err := filepath.Glob(filepath.Join(filepath.Dir(s.socket), "state", "rewind", "*", "operation.lock"))
