@@ -177,7 +177,7 @@ func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	}
 	out := &Made{Restored: done}
 	if err == nil && along != nil {
-		out.Taken, err = along.Put(ctx, dir, along.how)
+		out.Taken, err = along.put(ctx, dir)
 	}
 	if err != nil {
 		return out, fmt.Errorf("%s is a part of a fork (rewind forks --remove %s removes it): %w", dir, dir, err)

@@ -11,24 +11,14 @@ import (
 	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/carry"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// An Ignored is what the present has and no snapshot, to be taken along into a fork.
-type Ignored struct {
-	*carry.Load
-	how How
-}
-
-// A How says how that is taken along.
-type How = carry.How
-
 // A Made says what [Make] did.
 type Made struct {
 	*engine.Restored
-	Taken carry.Taken // of what no snapshot has
+	Taken Taken // of what no snapshot has
 }
 
 // Look finds what may be taken along into a fork of a snapshot, in a directory that
@@ -57,11 +47,12 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	if err != nil {
 		return nil, err
 	}
-	load, err := carry.Look(ctx, e.Root(), k, filepath.Dir(string(r)))
+	lacks := func(at string) bool { return k.dirs[at] && !its.dirs[at] && !its.files[at] }
+	out, err := findIgnored(ctx, e.Root(), k, lacks, filepath.Dir(string(r)))
 	if err != nil {
 		return nil, err
 	}
-	load.Leave(func(at string) bool { return k.dirs[at] && !its.dirs[at] && !its.files[at] }, "the snapshot has no such directory")
+	out.how = how
 	there := filepath.Dir(dir)
 	for {
 		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
@@ -69,8 +60,7 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 		}
 		there = filepath.Dir(there)
 	}
-	out := &Ignored{load, how}
-	if !how.Copy && !load.Shares(there) {
+	if !how.Copy && !out.sharesWith(there) {
 		return out, ErrUnshared
 	}
 	return out, nil
@@ -79,9 +69,6 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 // A known is what a snapshot of the present would have, but for what is ignored, and the
 // files of the snapshot that is forked.
 type known struct{ files, dirs map[string]bool }
-
-func (k known) File(path string) bool { return k.files[path] }
-func (k known) Dir(path string) bool  { return k.dirs[path] }
 
 func (k known) add(at string, dir, ignored bool) {
 	if !dir {
@@ -133,44 +120,21 @@ func has(ctx context.Context, root, other, at string, begun bool) (bool, error) 
 	return sameBytes(ctx, f, g, its.Size)
 }
 
-// sameBytes compares the first bytes of two files. What neither file system keeps is not
-// read: it is zero in both.
+// sameBytes compares the first bytes of two files.
 func sameBytes(ctx context.Context, f, g *dirfd.File, size int64) (bool, error) {
-	for _, by := range []*dirfd.File{f, g} {
-		for off := int64(0); off < size; {
-			from, to, err := by.Data(off)
-			if err != nil {
-				return false, err
-			}
-			if from >= to {
-				break
-			}
-			if same, err := sameRun(ctx, f, g, from, min(to, size)); !same || err != nil {
-				return false, err
-			}
-			if off = to; from == 0 && to >= size {
-				return true, nil // all of it was read
-			}
-		}
-	}
-	return true, nil
-}
-
-func sameRun(ctx context.Context, f, g *dirfd.File, from, to int64) (bool, error) {
-	most := min(to-from, 1<<18)
-	a, b := make([]byte, most), make([]byte, most)
-	for from < to {
-		n := min(to-from, int64(len(a)))
-		if _, err := f.ReadAt(a[:n], from); err != nil {
+	a, b := make([]byte, min(size, 1<<18)), make([]byte, min(size, 1<<18))
+	for off := int64(0); off < size; {
+		n := min(size-off, int64(len(a)))
+		if _, err := f.ReadAt(a[:n], off); err != nil {
 			return false, notEnd(err)
 		}
-		if _, err := g.ReadAt(b[:n], from); err != nil {
+		if _, err := g.ReadAt(b[:n], off); err != nil {
 			return false, notEnd(err)
 		}
 		if !bytes.Equal(a[:n], b[:n]) || ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		from += n
+		off += n
 	}
 	return true, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/carry"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
@@ -108,7 +107,7 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 		return mistakenPlace("fork", err)
 	}
 	a.Progress.Clear()
-	made.Conflicts = append(made.Conflicts, notes(made.Taken.Failed)...)
+	made.Conflicts = append(made.Conflicts, made.Taken.Failed...)
 	a.Note("conflict", made.Conflicts)
 	how.took = time.Since(begin)
 	a.printFork(made, along, dir, how)
@@ -146,7 +145,7 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 	t := made.Taken
 	var left, back []engine.Note
 	if along != nil {
-		left, back = notes(append(along.Left, t.Left...)), notes(along.Back)
+		left, back = along.Left, along.Back
 	}
 	if a.JSON {
 		out := forked{ID: made.ID.String(), Directory: wire.NewPath(engine.Path(dir)), DryRun: how.dry, Files: made.Written, Conflicts: wire.Notes(made.Conflicts), ElapsedMS: float64(how.took.Microseconds()) / 1000}
@@ -174,14 +173,6 @@ func (a *app) printFork(made *fork.Made, along *fork.Ignored, dir string, how *f
 		files += " by reflink"
 	}
 	show.Say(a.Out, "wrote %s to %s, %s; \"rewind forks --remove DIR\" removes it\n", files, show.Quote(engine.Path(dir)), how.took.Round(time.Millisecond))
-}
-
-// notes are those of package carry as the engine has them.
-func notes(list []carry.Note) (out []engine.Note) {
-	for _, n := range list {
-		out = append(out, engine.Note{Path: engine.Path(n.Path), Reason: n.Reason})
-	}
-	return out
 }
 
 // mistakenPlace makes a directory that a command may not make, or not write into, a

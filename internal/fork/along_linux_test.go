@@ -1,4 +1,4 @@
-package carry
+package fork
 
 import (
 	"bytes"
@@ -13,13 +13,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 // nothing is known: all is taken along but for what is named.
 type nothing map[string]bool
-
-func (n nothing) File(path string) bool { return n[path] }
-func (n nothing) Dir(path string) bool  { return n[path] }
 
 // A world has a directory to take from, and one to take to.
 type world struct {
@@ -48,17 +47,18 @@ func (w *world) write(path, text string) {
 	w.must(os.WriteFile(path, []byte(text), 0o644))
 }
 
-func (w *world) look(known nothing) *Load {
+func (w *world) look(n nothing) *Ignored {
 	w.Helper()
-	l, err := Look(w.Context(), w.from, known)
+	l, err := findIgnored(w.Context(), w.from, known{n, n}, func(dir string) bool { return dir == "since" })
 	w.must(err)
 	return l
 }
 
-func (w *world) take(known nothing, how How) (*Load, Taken) {
+func (w *world) take(known nothing, how How) (*Ignored, Taken) {
 	w.Helper()
 	l := w.look(known)
-	taken, err := l.Put(w.Context(), w.to, how)
+	l.how = how
+	taken, err := l.put(w.Context(), w.to)
 	w.must(err)
 	return l, taken
 }
@@ -80,9 +80,9 @@ func (w *world) lacks(paths ...string) {
 	}
 }
 
-func named(list []Note) (out []string) {
+func named(list []engine.Note) (out []string) {
 	for _, n := range list {
-		out = append(out, n.Path+": "+n.Reason)
+		out = append(out, string(n.Path)+": "+n.Reason)
 	}
 	slices.Sort(out)
 	return out
@@ -120,10 +120,10 @@ func TestWhatIsTakenAlongIsAsItWas(t *testing.T) {
 		w.must(os.Chtimes(filepath.Join(w.from, name), old, old))
 	}
 	l, taken := w.take(nothing{"known": true, "dir": true, "dir/known": true, "since": true}, How{Copy: true})
-	if l.Files != 6 || taken.Files != 5 || len(taken.Failed) > 0 {
+	if l.Files != 5 || taken.Files != 5 || len(taken.Failed) > 0 {
 		t.Errorf("%d of %d, %d bytes of %d, %q", taken.Files, l.Files, taken.Bytes, l.Bytes, named(taken.Failed))
 	}
-	if got := named(l.Left); !slices.Equal(got, []string{"deps/pipe: it is neither a file, a link nor a directory", "deps2/.GIT: some file systems take it for a .git", "other: it is a repository of its own"}) {
+	if got := named(l.Left); !slices.Equal(got, []string{"deps/pipe: it is neither a file, a link nor a directory", "deps2/.GIT: some file systems take it for a .git", "other: it is a repository of its own", "since: the snapshot has no such directory"}) {
 		t.Errorf("left: %q", got)
 	}
 	if got := named(l.Back); len(got) != 1 || !strings.HasPrefix(got[0], "deps/back: it leads to "+w.from) {
@@ -133,9 +133,6 @@ func TestWhatIsTakenAlongIsAsItWas(t *testing.T) {
 	w.has("deps/"+odd, "odd")
 	w.has("deps/bin/tool", "tool")
 	w.lacks("known", "dir/known", "deps/pipe", "other", ".git", "deps2/.GIT", "since")
-	if got := named(taken.Left); !slices.Equal(got, []string{"since: the snapshot has no such directory"}) {
-		t.Errorf("left there: %q", got)
-	}
 	if target, err := os.Readlink(filepath.Join(w.to, "deps/link")); err != nil || target != "../nowhere" {
 		t.Errorf("link: %q, %v", target, err)
 	}
@@ -223,11 +220,13 @@ func TestWhoStopsItLeavesNoHalfFile(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, err := w.look(nil).Put(ctx, w.to, How{Copy: true, Progress: func(int, int) {
+	l := w.look(nil)
+	l.how = How{Copy: true, Progress: func(int, int) {
 		if n++; n == 10 {
 			cancel()
 		}
-	}})
+	}}
+	_, err := l.put(ctx, w.to)
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -245,8 +244,8 @@ func TestWhoStopsItLeavesNoHalfFile(t *testing.T) {
 	}
 }
 
-// mounted mounts a file system of its own.
-func mounted(t *testing.T, args ...string) string {
+// mountedAt mounts a file system of its own.
+func mountedAt(t *testing.T, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if os.Geteuid() != 0 {
@@ -272,7 +271,7 @@ func reflinks(t *testing.T) string {
 	}
 	for _, make := range [][]string{{"mkfs.xfs", "-q", "-m", "reflink=1", image}, {"mkfs.btrfs", "-q", image}} {
 		if exec.Command(make[0], make[1:]...).Run() == nil {
-			return mounted(t, "-o", "loop", image)
+			return mountedAt(t, "-o", "loop", image)
 		}
 	}
 	t.Skip("SKIPPED: sharing contents needs mkfs.xfs or mkfs.btrfs")
@@ -286,15 +285,15 @@ func TestContentsAreSharedWhereTheFileSystemCan(t *testing.T) {
 	w.write("small", "small")
 	w.write("empty", "")
 	l := w.look(nil)
-	if !l.Shares(filepath.Dir(w.to)) {
+	if !l.sharesWith(filepath.Dir(w.to)) {
 		t.Error("it says that it cannot")
 	}
-	if l.Shares(mounted(t, "-t", "tmpfs", "tmpfs")) {
+	if l.sharesWith(mountedAt(t, "-t", "tmpfs", "tmpfs")) {
 		t.Error("it says that it can with another file system")
 	}
 	var before, after syscall.Statfs_t
 	w.must(syscall.Statfs(w.from, &before))
-	taken, err := l.Put(t.Context(), w.to, How{})
+	taken, err := l.put(t.Context(), w.to)
 	w.must(err)
 	w.must(syscall.Statfs(w.from, &after))
 	if taken.Files != 3 || taken.Shared != 3 || len(taken.Failed) > 0 {
@@ -313,14 +312,14 @@ func TestContentsAreSharedWhereTheFileSystemCan(t *testing.T) {
 }
 
 func TestWhereContentsCannotBeSharedNothingIsCopiedUnasked(t *testing.T) {
-	base := mounted(t, "-t", "tmpfs", "tmpfs")
+	base := mountedAt(t, "-t", "tmpfs", "tmpfs")
 	w := newWorld(t, base)
 	w.write("dir/file", "text")
 	l := w.look(nil)
-	if l.Shares(base) {
+	if l.sharesWith(base) {
 		t.Error("it says that it can share")
 	}
-	taken, err := l.Put(t.Context(), w.to, How{})
+	taken, err := l.put(t.Context(), w.to)
 	w.must(err)
 	if got := named(taken.Failed); len(got) != 1 || !strings.Contains(got[0], "--ignored=copy") || taken.Files != 0 {
 		t.Errorf("%q, %+v", got, taken)
@@ -330,11 +329,13 @@ func TestWhereContentsCannotBeSharedNothingIsCopiedUnasked(t *testing.T) {
 
 func TestAFullDiskEndsIt(t *testing.T) {
 	base := t.TempDir()
-	w := &world{t, filepath.Join(base, "from"), mounted(t, "-t", "tmpfs", "-o", "size=256k", "tmpfs")}
+	w := &world{t, filepath.Join(base, "from"), mountedAt(t, "-t", "tmpfs", "-o", "size=256k", "tmpfs")}
 	for i := range 20 {
 		w.write(fmt.Sprintf("f%02d", i), strings.Repeat("x", 1<<15))
 	}
-	_, err := w.look(nil).Put(t.Context(), w.to, How{Copy: true})
+	l := w.look(nil)
+	l.how.Copy = true
+	_, err := l.put(t.Context(), w.to)
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}

@@ -1,15 +1,4 @@
-// Package carry takes files of a directory that no snapshot has along into another one:
-// what programs have made and other programs need.
-//
-// It promises:
-//
-//   - Nothing that is there already is replaced or changed, and nothing is written
-//     below a .git or through a link.
-//   - A file never shares its inode with the one it was taken from. Where contents are
-//     not to be copied, they are shared by the file system or left.
-//   - Nobody may read there by permissions what a directory keeps from them here.
-//   - What is not taken is named, with the reason.
-package carry
+package fork
 
 import (
 	"context"
@@ -18,21 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A Note names a path below the directory, and says why it was left.
-type Note struct{ Path, Reason string }
+// An Ignored is what the present has and no snapshot, as it was when it was looked at, to
+// be taken along into a fork:
+//
+//   - Nothing that is there already is replaced or changed, and nothing is written
+//     below a .git or through a link.
+//   - A file never shares its inode with the one it was taken from. Where contents are
+//     not to be copied, they are shared by the file system or left.
+//   - Nobody may read there by permissions what a directory keeps from them here.
+//   - What is not taken is named, with the reason.
+type Ignored struct {
+	Files int           // files and links
+	Bytes int64         // of the files
+	Left  []engine.Note // what is left by rule: repositories, what is no file, what the snapshot has no directory for
+	Back  []engine.Note // links that lead back into the directory they are taken from
 
-// A Load is what is to be taken along, as it was when it was looked at.
-type Load struct {
-	Root  string // where it lies
-	Files int    // files and links
-	Bytes int64  // of the files
-	Left  []Note // what is left by rule: repositories, what is no file
-	Back  []Note // links that lead back into the directory they are taken from
-
+	root    string // where it lies
+	how     How
 	folders []*folder
 }
 
@@ -50,18 +46,11 @@ type file struct {
 	stat dirfd.Stat
 }
 
-// Known tells what snapshots have of a directory.
-type Known interface {
-	// File reports whether a snapshot has, or would have now, the file or link at a path.
-	File(path string) bool
-	// Dir reports whether one has the directory at a path, or something below it.
-	Dir(path string) bool
-}
-
-// Look finds what lies below a directory and is not known. Own are directories of the
-// program itself: they are passed over.
-func Look(ctx context.Context, root string, known Known, own ...string) (*Load, error) {
-	l := &looker{Load: &Load{Root: root}, ctx: ctx, known: known, own: map[string]bool{}}
+// findIgnored finds what lies below a directory and is not known. Own are directories of the
+// program itself: they are passed over. Lacks reports whether a directory that is known
+// is not to be made.
+func findIgnored(ctx context.Context, root string, known known, lacks func(dir string) bool, own ...string) (*Ignored, error) {
+	l := &looker{Ignored: &Ignored{root: root}, ctx: ctx, known: known, lacks: lacks, own: map[string]bool{}}
 	for _, dir := range own {
 		if rel, err := filepath.Rel(root, dir); err == nil {
 			l.own[filepath.ToSlash(rel)] = true
@@ -73,13 +62,14 @@ func Look(ctx context.Context, root string, known Known, own ...string) (*Load, 
 	}
 	defer top.Close()
 	l.visit(top, "", true)
-	return l.Load, ctx.Err()
+	return l.Ignored, ctx.Err()
 }
 
 type looker struct {
-	*Load
+	*Ignored
 	ctx   context.Context
-	known Known
+	known known
+	lacks func(dir string) bool
 	own   map[string]bool
 }
 
@@ -121,7 +111,7 @@ func (l *looker) name(dir *dirfd.Dir, f *folder, n dirfd.Name) {
 	p := path.Join(f.path, n.Name)
 	kind := n.Type
 	var st dirfd.Stat
-	if kind != tree.Dir && (kind != tree.File && kind != tree.Symlink || !l.known.File(p)) {
+	if kind != tree.Dir && (kind != tree.File && kind != tree.Symlink || !l.known.files[p]) {
 		var err error
 		if st, err = dir.Lstat(n.Name); dirfd.Gone(err) {
 			return
@@ -134,13 +124,13 @@ func (l *looker) name(dir *dirfd.Dir, f *folder, n dirfd.Name) {
 	switch {
 	case kind == tree.Dir:
 		l.below(dir, p, n.Name)
-	case l.known.File(p):
+	case l.known.files[p]:
 	case kind == tree.File, kind == tree.Symlink:
 		f.files = append(f.files, file{n.Name, st})
 		if l.Files++; kind == tree.File {
 			l.Bytes += st.Size
-		} else if target, err := dir.Readlink(n.Name); err == nil && (target == l.Root || strings.HasPrefix(target, l.Root+"/")) {
-			l.Back = append(l.Back, Note{p, "it leads to " + target})
+		} else if target, err := dir.Readlink(n.Name); err == nil && (target == l.root || strings.HasPrefix(target, l.root+"/")) {
+			l.Back = append(l.Back, engine.Note{Path: engine.Path(p), Reason: "it leads to " + target})
 		}
 	default:
 		l.leave(p, "it is neither a file, a link nor a directory")
@@ -152,7 +142,11 @@ func (l *looker) below(dir *dirfd.Dir, at, name string) {
 	if l.own[at] {
 		return
 	}
-	known := l.known.Dir(at)
+	if l.lacks(at) {
+		l.leave(at, noDirectory)
+		return
+	}
+	known := l.known.dirs[at]
 	d, err := dir.OpenDir(name)
 	if err != nil {
 		if !dirfd.Gone(err) {
@@ -168,41 +162,16 @@ func (l *looker) below(dir *dirfd.Dir, at, name string) {
 	l.visit(d, at, known)
 }
 
-func (l *looker) leave(at, reason string) { l.Left = append(l.Left, Note{at, reason}) }
-
-// Leave leaves what lies in directories that are not to be made, and names them.
-func (l *Load) Leave(not func(dir string) bool, reason string) {
-	named := map[string]bool{}
-	left := func(at string) bool {
-		for end := range len(at) + 1 {
-			if end < len(at) && at[end] != '/' || !not(at[:end]) {
-				continue
-			}
-			if !named[at[:end]] {
-				named[at[:end]] = true
-				l.Left = append(l.Left, Note{at[:end], reason})
-			}
-			return true
-		}
-		return false
-	}
-	l.folders = slices.DeleteFunc(l.folders, func(f *folder) bool {
-		if !left(f.path) {
-			return false
-		}
-		for i := range f.files {
-			if l.Files--; f.files[i].stat.Mode.Type() == tree.File {
-				l.Bytes -= f.files[i].stat.Size
-			}
-		}
-		return true
-	})
-	l.Back = slices.DeleteFunc(l.Back, func(n Note) bool { return left(path.Dir(n.Path)) })
+func (l *looker) leave(at, reason string) {
+	l.Left = append(l.Left, engine.Note{Path: engine.Path(at), Reason: reason})
 }
 
-// Shares reports whether files in a directory can share the contents of what is taken
+// noDirectory is why what lies in a directory is left.
+const noDirectory = "the snapshot has no such directory"
+
+// sharesWith reports whether files in a directory can share the contents of what is taken
 // along: of one file of each file system that has any, at least.
-func (l *Load) Shares(dir string) bool {
+func (l *Ignored) sharesWith(dir string) bool {
 	asked := map[uint64]bool{}
 	for _, f := range l.folders {
 		for i := range f.files {
@@ -222,8 +191,8 @@ func (l *Load) Shares(dir string) bool {
 	return len(asked) == 0
 }
 
-func (l *Load) shares(at, dir string) (bool, error) {
-	from, err := dirfd.OpenBelow(l.Root, dirfd.Parent(at))
+func (l *Ignored) shares(at, dir string) (bool, error) {
+	from, err := dirfd.OpenBelow(l.root, dirfd.Parent(at))
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package carry
+package fork
 
 import (
 	"context"
@@ -28,12 +28,13 @@ const tries = 3
 
 // The reasons why something is named.
 var (
-	errThere    = errors.New("something is there already")
-	errGone     = errors.New("it is gone meanwhile")
-	errInWay    = errors.New("something else stands there")
-	errAnother  = errors.New("something else stands there meanwhile")
-	errUnshared = errors.New("its content cannot be shared, and was not to be copied (--ignored=copy)")
-	errMoving   = errors.New("it kept changing; its last state was taken")
+	errThere       = errors.New("something is there already")
+	errGone        = errors.New("it is gone meanwhile")
+	errInWay       = errors.New("something else stands there")
+	errAnother     = errors.New("something else stands there meanwhile")
+	errNoDirectory = errors.New(noDirectory)
+	errUnshared    = errors.New("its content cannot be shared, and was not to be copied (--ignored=copy)")
+	errMoving      = errors.New("it kept changing; its last state was taken")
 )
 
 // take makes the file or link. Made may be true beside an error that only names it.

@@ -1,4 +1,4 @@
-package carry
+package fork
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A How says how a load is taken along.
+// A How says how ignored files are taken along.
 type How struct {
 	Copy     bool                  // where contents cannot be shared they are copied; else they are left
 	Progress func(done, total int) // called from one goroutine at a time; may be nil
@@ -26,25 +27,24 @@ type How struct {
 
 // A Taken says what was taken along.
 type Taken struct {
-	Files  int    // files and links
-	Bytes  int64  // of the files
-	Shared int    // files that share their content
-	Left   []Note // directories that are known, and not there: what lies in them stays
-	Failed []Note
+	Files  int   // files and links
+	Bytes  int64 // of the files
+	Shared int   // files that share their content
+	Failed []engine.Note
 }
 
-// Put takes a load along into a directory that nobody else writes into. An error that
+// put takes it along into a directory that nobody else writes into. An error that
 // concerns the whole, as a full disk, ends it; what was made until then stays. A file
 // that changes meanwhile is tried again, twice; then its last state is kept, and it is
 // named.
-func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
-	p := &putter{Load: l, How: how, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
+func (l *Ignored) put(ctx context.Context, dir string) (Taken, error) {
+	p := &putter{Ignored: l, How: l.how, dir: dir, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
 	top, err := dirfd.Open(dir)
 	if err != nil {
 		return p.out, err
 	}
 	defer top.Close()
-	from, err := dirfd.Open(l.Root)
+	from, err := dirfd.Open(l.root)
 	if err != nil {
 		return p.out, err
 	}
@@ -75,13 +75,14 @@ func (l *Load) Put(ctx context.Context, dir string, how How) (Taken, error) {
 			err = p.settle(f)
 		}
 	}
-	slices.SortFunc(p.out.Failed, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(p.out.Failed, func(a, b engine.Note) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return p.out, err
 }
 
 type putter struct {
-	*Load
+	*Ignored
 	How
+	dir      string // the name of to
 	from, to *dirfd.Dir
 	made     []*folder       // directories, each behind the one that it lies in
 	there    map[string]bool // directories that are there: false, they are not to be
@@ -120,11 +121,11 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	above, err := below(p.to, dirfd.Parent(at))
+	above, err := below(p.to, p.dir, dirfd.Parent(at))
 	if err != nil {
 		return false, err
 	}
-	defer above.close()
+	defer above.Close()
 	st.Mode = p.keepShut(dirfd.Parent(at), st.Mode)
 	is, err := above.Lstat(path.Base(at))
 	switch {
@@ -133,9 +134,8 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 		return true, nil
 	case err == nil:
 		err = errInWay
-	case dirfd.Gone(err) && !p.new[at]:
-		p.out.Left = append(p.out.Left, Note{at, "the snapshot has no such directory"})
-		return false, nil
+	case dirfd.Gone(err) && !p.new[at]: // it could not be made
+		err = errNoDirectory
 	default:
 		err = above.Mkdir(path.Base(at), st.Mode.Perm()&0o777|0o700)
 	}
@@ -161,32 +161,20 @@ func (p *putter) settle(f *folder) error {
 	if err = errors.Join(err, d.Close()); err != nil {
 		return err
 	}
-	above, err := below(p.to, dirfd.Parent(f.path))
+	above, err := below(p.to, p.dir, dirfd.Parent(f.path))
 	if err != nil {
 		return err
 	}
-	defer above.close()
+	defer above.Close()
 	return above.SetMtime(path.Base(f.path), f.stat.Mtime)
 }
 
-// A held directory may be the root, which stays open.
-type held struct {
-	*dirfd.Dir
-	root bool
-}
-
-func below(root *dirfd.Dir, at string) (held, error) {
+// below opens a directory below a root of this name, or the root itself once more.
+func below(root *dirfd.Dir, name, at string) (*dirfd.Dir, error) {
 	if at == "" {
-		return held{root, true}, nil
+		return dirfd.Open(name)
 	}
-	d, err := root.OpenDir(at)
-	return held{d, false}, err
-}
-
-func (h held) close() {
-	if !h.root {
-		h.Close()
-	}
+	return root.OpenDir(at)
 }
 
 // fillAll takes along what lies in directories, several at once.
@@ -216,19 +204,19 @@ func (p *putter) fillAll(ctx context.Context, list []*folder) error {
 
 // fill takes along what lies in one directory.
 func (p *putter) fill(ctx context.Context, f *folder) error {
-	to, err := below(p.to, f.path)
+	to, err := below(p.to, p.dir, f.path)
 	if err != nil {
 		return err
 	}
-	defer to.close()
-	from, err := below(p.from, f.path)
+	defer to.Close()
+	from, err := below(p.from, p.root, f.path)
 	if err != nil {
 		p.fail(f.path, err)
 		return nil
 	}
-	defer from.close()
+	defer from.Close()
 	for i := range f.files {
-		c := &copying{ctx: ctx, from: from.Dir, to: to.Dir, name: f.files[i].name, copies: p.Copy, taken: p.taken}
+		c := &copying{ctx: ctx, from: from, to: to, name: f.files[i].name, copies: p.Copy, taken: p.taken}
 		c.mode = func(m tree.Mode) tree.Mode { return p.keepShut(f.path, m) }
 		err := c.take(f.files[i].stat.Mode.Type())
 		if ctx.Err() != nil {
@@ -268,7 +256,7 @@ func (p *putter) fail(at string, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out.Failed = append(p.out.Failed, Note{at, err.Error()})
+	p.out.Failed = append(p.out.Failed, engine.Note{Path: engine.Path(at), Reason: err.Error()})
 }
 
 // fatal reports whether an error concerns all that is still to be taken along.
@@ -286,3 +274,42 @@ func fatal(err error) bool {
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
+
+// A shut says which users, as bits of permissions, cannot come into a directory, because
+// of itself or of one above it: where things are taken from, and where they are taken to.
+type shut struct{ from, to tree.Mode }
+
+// shutOut are the permissions of those users that may not enter a directory.
+func shutOut(dir tree.Mode) (m tree.Mode) {
+	if dir&0o010 == 0 {
+		m |= 0o070
+	}
+	if dir&0o001 == 0 {
+		m |= 0o007
+	}
+	return m
+}
+
+// shutRoots notes who may come into the two directories.
+func (p *putter) shutRoots() error {
+	from, err := p.from.Stat()
+	if err != nil {
+		return err
+	}
+	to, err := p.to.Stat()
+	p.shut[""] = shut{shutOut(from.Mode), shutOut(to.Mode)}
+	return err
+}
+
+// enter notes who may come into a directory, by its modes here and there.
+func (p *putter) enter(at string, from, to tree.Mode) {
+	above := p.shut[dirfd.Parent(at)]
+	p.shut[at] = shut{above.from | shutOut(from), above.to | shutOut(to)}
+}
+
+// keepShut takes from a mode what it would allow users that a directory keeps out here,
+// and that the same directory lets in there: it may have been closed since the snapshot.
+func (p *putter) keepShut(dir string, m tree.Mode) tree.Mode {
+	s := p.shut[dir]
+	return m &^ (s.from &^ s.to)
+}
