@@ -142,8 +142,8 @@ func parseCommit(payload []byte, alg oid.Algorithm) (c RawCommit, err error) {
 }
 
 func parseID(s string, alg oid.Algorithm) (oid.ID, error) {
-	id, err := oid.Parse(s)
-	if err != nil || len(s) != 2*alg.Size() || id.IsZero() {
+	id, err := alg.Parse(s)
+	if err != nil {
 		return oid.ID{}, fmt.Errorf("%w: id %q", ErrMalformed, s)
 	}
 	return id, nil

@@ -209,8 +209,8 @@ func (r *Repo) decodeNote(words []string) (x note, ok bool) {
 	if x.kind, x.job = words[0], words[1]; x.kind == noteEnded {
 		return x, true
 	}
-	id, err := oid.Parse(words[2])
-	if err != nil || len(id.Bytes()) != r.Algorithm().Size() {
+	id, err := r.Algorithm().Parse(words[2])
+	if err != nil {
 		return x, false
 	}
 	if x.id = id; x.kind == noteLink {

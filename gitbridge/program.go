@@ -126,13 +126,8 @@ func ended(err error, code int) bool {
 // programSwap moves a ref through the git program. Git does not say whether
 // the ref had moved or what else was wrong, so the ref is read again.
 func (r *Repo) programSwap(ctx context.Context, u gitref.Update) error {
-	digits := func(id oid.ID) string {
-		if id.IsZero() {
-			return strings.Repeat("0", 2*r.Algorithm().Size())
-		}
-		return id.String()
-	}
-	line := fmt.Sprintf("update %s %s %s\n", u.Name, digits(u.New), digits(u.Old))
+	alg := r.Algorithm()
+	line := fmt.Sprintf("update %s %s %s\n", u.Name, alg.Digits(u.New), alg.Digits(u.Old))
 	_, err := r.git(ctx, strings.NewReader(line), "update-ref", "-m", u.Message, "--stdin")
 	if err == nil || ctx.Err() != nil {
 		return err

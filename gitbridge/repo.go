@@ -177,8 +177,8 @@ func (r *Repo) Head() (Head, error) {
 // Tree returns the tree that a name leads to: an object id, a ref, or whatever
 // else the git program makes of it (gitrevisions(7)).
 func (r *Repo) Tree(ctx context.Context, name string) (oid.ID, error) {
-	id, err := oid.Parse(name)
-	if err != nil || len(id.Bytes()) != r.Algorithm().Size() {
+	id, err := r.Algorithm().Parse(name)
+	if err != nil {
 		if name != "HEAD" && !strings.HasPrefix(name, "refs/") {
 			return r.programTree(ctx, name)
 		}

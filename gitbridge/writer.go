@@ -281,7 +281,8 @@ func (c collects) Error() string { return string(c) }
 //
 // What is left is a collection that begins between the last look and the move: of eight
 // processes beside one that collected all the time, three of some four hundred
-// collections met a ref whose objects they had removed, and stopped.
+// collections met a ref whose objects they had removed, and stopped. Without notes, packs
+// that are held and the second look, most runs of 15 seconds lost a snapshot's commit.
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	ready := u.Ready
 	u.Ready = func(ctx context.Context) error {

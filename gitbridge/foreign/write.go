@@ -206,10 +206,7 @@ func (w *writer) footer(kind Kind, index oid.ID, untracked, left []string) strin
 		}
 		m = "branch " + branch + "\n"
 	}
-	head := w.head.Commit.String()
-	if head == "" {
-		head = strings.Repeat("0", 2*w.repo.Algorithm().Size())
-	}
+	head := w.repo.Algorithm().Digits(w.head.Commit)
 	list := func(paths []string) []byte {
 		text, _ := json.Marshal(append([]string{}, paths...)) // a list of strings always encodes
 		return text

@@ -2,8 +2,6 @@ package gitindex
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -70,15 +68,9 @@ func (c *checksums) add(data, trailer []byte, alg oid.Algorithm) {
 		return
 	}
 	c.pending.Go(func() {
-		var sum []byte
-		if alg == oid.SHA1 {
-			s := sha1.Sum(data)
-			sum = s[:]
-		} else {
-			s := sha256.Sum256(data)
-			sum = s[:]
-		}
-		if !bytes.Equal(sum, trailer) {
+		h := alg.Hash()
+		h.Write(data)
+		if !bytes.Equal(h.Sum(nil), trailer) {
 			c.wrong.Store(true)
 		}
 	})

@@ -1,8 +1,6 @@
 package gitindex
 
 import (
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -33,12 +31,9 @@ func Encode(lines []Line, alg oid.Algorithm) []byte {
 	for i := range lines {
 		p = appendLine(p, &lines[i])
 	}
-	if alg == oid.SHA1 {
-		sum := sha1.Sum(p)
-		return append(p, sum[:]...)
-	}
-	sum := sha256.Sum256(p)
-	return append(p, sum[:]...)
+	h := alg.Hash()
+	h.Write(p)
+	return h.Sum(p)
 }
 
 func appendLine(p []byte, l *Line) []byte {

@@ -249,7 +249,7 @@ func FuzzLoose(f *testing.F) {
 // writeRaw makes a database of one pack from raw entries.
 func writeRaw(t *testing.T, pack []byte, offs map[oid.ID]int64) *DB {
 	t.Helper()
-	h := newHash(oid.SHA1)
+	h := oid.SHA1.Hash()
 	h.Write(pack)
 	sum := h.Sum(nil)
 	var ids []oid.ID

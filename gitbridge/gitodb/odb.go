@@ -143,10 +143,7 @@ func (d *DB) Has(id oid.ID) bool {
 }
 
 // fits reports whether an id is of this database's algorithm.
-func (d *DB) fits(id oid.ID) bool {
-	var buf [32]byte
-	return len(id.Append(buf[:0])) == d.alg.Size()
-}
+func (d *DB) fits(id oid.ID) bool { return id.Len() == d.alg.Size() }
 
 // Read returns an object's kind and payload, which belongs to the caller. The
 // payload has the id that was asked for. The errors are [ErrNotFound],

@@ -3,12 +3,9 @@ package gitodb
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/adler32"
 	"io"
 	"io/fs"
@@ -234,14 +231,6 @@ func (d *DB) deflater(w io.Writer) *zlib.Writer {
 		z.Reset(w)
 	}
 	return z
-}
-
-// newHash returns the hash that files of the database end in.
-func newHash(alg oid.Algorithm) hash.Hash {
-	if alg == oid.SHA1 {
-		return sha1.New()
-	}
-	return sha256.New()
 }
 
 // A temp is a file that has not got its name yet.

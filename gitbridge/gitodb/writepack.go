@@ -49,7 +49,7 @@ func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bo
 		return "", fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
-	w := &packWriter{db: d, hash: newHash(d.alg), hold: hold, ids: ids, list: make([]packed, 0, len(ids))}
+	w := &packWriter{db: d, hash: d.alg.Hash(), hold: hold, ids: ids, list: make([]packed, 0, len(ids))}
 	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
 	if err := w.fill(ctx, source); err != nil {
 		return "", fmt.Errorf("write pack: %w", err)
@@ -223,7 +223,7 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 	if w.hold {
 		// A collection may be about to remove a pack of the same bytes that nobody holds
 		// any more, by its name: this one has another.
-		h := newHash(w.db.alg)
+		h := w.db.alg.Hash()
 		h.Write(binary.BigEndian.AppendUint64(sum[:len(sum):len(sum)], rand.Uint64()))
 		called = h.Sum(nil)
 	}
@@ -281,7 +281,7 @@ func encodeIndex(ids []oid.ID, list []packed, packSum []byte, alg oid.Algorithm)
 	}
 	p = append(p, wide...)
 	p = append(p, packSum...)
-	h := newHash(alg)
+	h := alg.Hash()
 	h.Write(p)
 	return h.Sum(p)
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"hash"
 	"strconv"
+	"strings"
 
 	"github.com/zeebo/blake3"
 )
@@ -60,7 +61,8 @@ func (a Algorithm) Size() int {
 	return sha256.Size
 }
 
-func (a Algorithm) hash() hash.Hash {
+// Hash returns the hash by itself, which git's own files end in.
+func (a Algorithm) Hash() hash.Hash {
 	switch a {
 	case SHA1:
 		return sha1.New()
@@ -136,6 +138,23 @@ func Parse(s string) (ID, error) {
 	return id, nil
 }
 
+// Parse makes an ID of the algorithm's hexadecimal digits that names something.
+func (a Algorithm) Parse(s string) (ID, error) {
+	id, err := Parse(s)
+	if err == nil && id.Len() != a.Size() {
+		err = fmt.Errorf("%q: %w", s, ErrInvalid)
+	}
+	return id, err
+}
+
+// Digits returns an ID in hexadecimal, the zero ID as git's null id.
+func (a Algorithm) Digits(id ID) string {
+	if id.IsZero() {
+		return strings.Repeat("0", 2*a.Size())
+	}
+	return id.String()
+}
+
 // IsZero reports whether the ID names nothing.
 func (id ID) IsZero() bool { return id.size == 0 }
 
@@ -186,7 +205,7 @@ type Hasher struct {
 // NewHasher begins an object of exactly size bytes; the caller must write that
 // many, because the size is part of what is hashed.
 func (a Algorithm) NewHasher(kind Kind, size int64) *Hasher {
-	h := a.hash()
+	h := a.Hash()
 	var frame [32]byte
 	p := append(frame[:0], kind.String()...)
 	p = append(p, ' ')

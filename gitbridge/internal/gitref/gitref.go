@@ -177,8 +177,8 @@ func (s *Store) parse(p []byte) (id oid.ID, target string, ok bool) {
 	if len(p) < digits || len(p) > digits && !strings.ContainsRune(" \t\r\n", rune(p[digits])) {
 		return oid.ID{}, "", false
 	}
-	id, err := oid.Parse(string(p[:digits]))
-	return id, "", err == nil && !id.IsZero()
+	id, err := s.alg.Parse(string(p[:digits]))
+	return id, "", err == nil
 }
 
 // absent reports whether an error says that a path holds no file: nothing is

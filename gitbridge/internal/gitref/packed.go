@@ -202,8 +202,8 @@ func (s *Store) listPacked(prefix string, files map[string]bool) (refs []Ref, br
 
 // packedID reads the id of a line of packed-refs.
 func (s *Store) packedID(name, digits string) (oid.ID, error) {
-	id, err := oid.Parse(digits)
-	if err != nil || id.IsZero() || len(digits) != 2*s.alg.Size() {
+	id, err := s.alg.Parse(digits)
+	if err != nil {
 		return oid.ID{}, fmt.Errorf("%s: %w: in packed-refs", name, ErrCorrupt)
 	}
 	return id, nil

@@ -40,7 +40,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, u Update) (err error) {
 	if !ValidName(u.Name) {
 		return fmt.Errorf("update %q: %w", u.Name, ErrInvalidName)
 	}
-	if u.New.IsZero() || len(u.New.Bytes()) != s.alg.Size() {
+	if u.New.Len() != s.alg.Size() {
 		return fmt.Errorf("update %s: %w", u.Name, oid.ErrInvalid)
 	}
 	defer func() {
@@ -325,18 +325,10 @@ func (s *Store) log(u Update) (err error) {
 			return err
 		}
 	}
-	line := fmt.Sprintf("%s %s %s %d %s", s.digits(u.Old), s.digits(u.New), s.opt.Committer, u.Time.Unix(), u.Time.Format("-0700"))
+	line := fmt.Sprintf("%s %s %s %d %s", s.alg.Digits(u.Old), s.alg.Digits(u.New), s.opt.Committer, u.Time.Unix(), u.Time.Format("-0700"))
 	if m := strings.Join(strings.Fields(u.Message), " "); m != "" {
 		line += "\t" + m
 	}
 	_, err = f.WriteString(line + "\n")
 	return err
-}
-
-// digits returns an id in hexadecimal, the zero ID as git's null id.
-func (s *Store) digits(id oid.ID) string {
-	if id.IsZero() {
-		return strings.Repeat("0", 2*s.alg.Size())
-	}
-	return id.String()
 }
