@@ -108,30 +108,21 @@ func TestAHunkIsRestoredAlone(t *testing.T) {
 }
 
 func TestAHunkOfAFileThatHasChangedSinceIsRefused(t *testing.T) {
-	d := newDesk(t)
-	d.write("f", "one\ntwo\n")
-	d.snapshot("even")
-	d.write("f", "ONE\ntwo\n")
-	d.open()
-	d.press("d", "3")
-	d.write("f", "other\ntwo\n")
-	d.press("r")
-	d.shows("has changed since the hunk was shown")
-	d.has("f", "other\ntwo\n")
-}
-
-func TestAHunkOfAFileThatHasGrownTooLargeSinceIsRefused(t *testing.T) {
-	d := newDesk(t)
-	d.write("f", "one\ntwo\n")
-	d.snapshot("even")
-	d.write("f", "ONE\ntwo\n")
-	d.open()
-	d.press("d", "3")
-	large := "ONE\ntwo\n" + strings.Repeat("more\n", contentMax/4)
-	d.write("f", large)
-	d.press("r")
-	d.shows("is larger by now than files of which")
-	d.has("f", large)
+	for now, says := range map[string]string{
+		"other\ntwo\n": "has changed since the hunk was shown",
+		"ONE\ntwo\n" + strings.Repeat("more\n", contentMax/4): "is larger by now than files of which",
+	} {
+		d := newDesk(t)
+		d.write("f", "one\ntwo\n")
+		d.snapshot("even")
+		d.write("f", "ONE\ntwo\n")
+		d.open()
+		d.press("d", "3")
+		d.write("f", now)
+		d.press("r")
+		d.shows(says)
+		d.has("f", now)
+	}
 }
 
 func TestWhatChangedWhileThePlanWasShownIsShownAgain(t *testing.T) {

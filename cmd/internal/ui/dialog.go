@@ -15,7 +15,7 @@ import (
 // others close it, unless it says what they do.
 type dialog struct {
 	title, keys string
-	lines       func(w int) [][]span                            // what it says in so many cells; a line that is longer flows
+	lines       func(w int) [][]span                            // what it says, in rows of so many cells
 	press       func(key, text string) (cmd tea.Cmd, mine bool) // nil: what is no key to scroll closes it
 	busy        bool                                            // it changes while time passes
 
@@ -61,10 +61,7 @@ func (d *dialog) scroll(key string) bool {
 
 // draw returns the border, and the rows that fit into so many cells and rows.
 func (d *dialog) draw(w, h int) (frame, []string) {
-	var all [][]span
-	for _, l := range d.lines(w) {
-		all = append(all, flow(l, w)...)
-	}
+	all := d.lines(w)
 	d.rows, d.seen = len(all), min(h, len(all))
 	d.top = max(0, min(d.top, d.rows-d.seen))
 	f := frame{title: d.title, foot: d.keys, focused: true}
@@ -100,9 +97,20 @@ func flow(l []span, w int) [][]span {
 // said is a sentence in a dialog.
 func said(l look, text string) []span { return []span{{" ", usual}, {text, l}} }
 
-// told is a dialog that only says something.
+// told is a dialog that only says something. There may be very many lines: they are
+// broken once for a width.
 func told(title string, lines ...[]span) *dialog {
-	return &dialog{title: title, keys: "Esc closes", lines: func(int) [][]span { return lines }}
+	var rows [][]span
+	broken := 0 // for which width they are
+	return &dialog{title: title, keys: "Esc closes", lines: func(w int) [][]span {
+		if broken != w {
+			rows, broken = nil, w
+			for _, l := range lines {
+				rows = append(rows, flow(l, w)...)
+			}
+		}
+		return rows
+	}}
 }
 
 // help lists the keys.

@@ -47,8 +47,9 @@ type timeline struct {
 	filter string          // words to look for
 	stops  []stop          // the rows
 	found  int             // snapshots among them, those in folded groups included
-	cursor cursor          //
-	edited int             // paths that changed since where the files stand; -1: not known
+	cursor cursor
+	now    time.Time // when it is drawn
+	edited int       // paths that changed since where the files stand; -1: not known
 }
 
 // set takes over what was read, and stays at the snapshot that was chosen.
@@ -191,34 +192,27 @@ func (m *moment) node() span {
 
 // draw draws the rows that are seen.
 func (t *timeline) draw(r rect, over look, now time.Time) []string {
-	with := setting{now, t.edited, t.all}
+	t.now = now
 	return t.cursor.draw(len(t.stops), r, over, func(i int, l look, pointer string) string {
-		return t.stops[i].draw(r.w, l, pointer, with)
+		return t.stops[i].draw(r.w, l, pointer, t)
 	})
 }
 
-// A setting is what rows are drawn with.
-type setting struct {
-	now    time.Time
-	edited int
-	all    bool
-}
-
-func (s stop) draw(cells int, l look, pointer string, with setting) string {
+func (s stop) draw(cells int, l look, pointer string, in *timeline) string {
 	wide := cells >= wideTimes
 	if s.present() {
 		text := span{"the files as they are", usual}
 		switch {
-		case with.edited == 0:
+		case in.edited == 0:
 			text = span{"nothing changed", faint}
-		case with.edited > 0:
-			text = span{count(with.edited, "path") + " changed", careful}
+		case in.edited > 0:
+			text = span{count(in.edited, "path") + " changed", careful}
 		}
 		gap := strings.Repeat(" ", map[bool]int{true: 9, false: 3}[wide])
 		return row(cells, l, span{pointer, accent}, span{"◌", special}, span{"  " + gap + "now ", strong}, text)
 	}
 	if s.moment == nil {
-		return s.group.draw(cells, l, pointer, with)
+		return s.group.draw(cells, l, pointer, in)
 	}
 	m := s.moment
 	spans := []span{{pointer, accent}}
@@ -227,7 +221,7 @@ func (s stop) draw(cells int, l look, pointer string, with setting) string {
 	} else {
 		spans = append(spans, m.node(), span{" ", usual})
 	}
-	spans = append(spans, span{" " + when(m.snapshot.Time, with.now, wide) + " ", faint})
+	spans = append(spans, span{" " + when(m.snapshot.Time, in.now, wide) + " ", faint})
 	spans = append(spans, m.title...)
 	var right []span
 	for _, p := range m.pins {
@@ -239,7 +233,7 @@ func (s stop) draw(cells int, l look, pointer string, with setting) string {
 	if m.here {
 		right = append(right, span{" here", special})
 	}
-	if with.all && m.snapshot.Where != "." && m.snapshot.Where != "" {
+	if in.all && m.snapshot.Where != "." && m.snapshot.Where != "" {
 		right = append(right, span{" " + name(m.snapshot.Where), faint})
 	}
 	if right = append(right, m.lines(cells)...); right != nil {
@@ -264,7 +258,7 @@ func (m *moment) lines(cells int) []span {
 	return []span{{" " + added, good}, {" " + removed, bad}}
 }
 
-func (g *group) draw(cells int, l look, pointer string, with setting) string {
+func (g *group) draw(cells int, l look, pointer string, in *timeline) string {
 	sign := "▸"
 	if g.open {
 		sign = "▾"
@@ -274,7 +268,7 @@ func (g *group) draw(cells int, l look, pointer string, with setting) string {
 	if newest.agent != "" {
 		who = newest.agent
 	}
-	spans := []span{{pointer, accent}, {sign, strong}, {"  " + when(newest.snapshot.Time, with.now, cells >= wideTimes) + " ", faint}, {who + " ", special}}
+	spans := []span{{pointer, accent}, {sign, strong}, {"  " + when(newest.snapshot.Time, in.now, cells >= wideTimes) + " ", faint}, {who + " ", special}}
 	if !g.open {
 		spans = append(spans, newest.title...)
 	}
@@ -290,11 +284,8 @@ func (g *group) draw(cells int, l look, pointer string, with setting) string {
 // shown returns the snapshot of the chosen row: of a conversation the newest. It is
 // nil at the present.
 func (t *timeline) shown() *engine.Snapshot {
-	switch s := t.chosen(); {
-	case s.moment != nil:
-		return s.moment.snapshot
-	case s.group != nil:
-		return s.group.moments[0].snapshot
+	if m := t.momentOf(); m != nil {
+		return m.snapshot
 	}
 	return nil
 }
