@@ -56,21 +56,6 @@ func (a *applier) openUp(path string) bool {
 	return changed
 }
 
-// reachPlain is reach without another attempt to open up.
-func (a *applier) reachPlain(path string) (*place, error) {
-	dir, name := split(path)
-	d, err := a.openDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	v, err := a.vet(dir, d)
-	if err != nil {
-		a.release(d)
-		return nil, err
-	}
-	return &place{a: a, path: path, name: name, dir: d, self: v.self}, nil
-}
-
 // closeDirs takes back what makeWritable gave, deepest first. A directory that
 // was changed or removed meanwhile is left as it is.
 func (a *applier) closeDirs() error {
@@ -132,8 +117,20 @@ func (a *applier) settleMode(s *Step) error {
 	return err
 }
 
-func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) (err error) {
-	p, err := a.reach(s.Path)
+func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) error {
+	return a.chmodDir(s.Path, func(now tree.Mode) (tree.Mode, error) {
+		want := s.Want.Mode.Perm()
+		if now != want && !expected(now) {
+			return now, fmt.Errorf("%w: permissions are %o", ErrChanged, now)
+		}
+		delete(a.opened, s.Path) // from here on the plan's permissions hold
+		return want, nil
+	})
+}
+
+// chmodDir gives a directory the permissions that are decided on by those that it has.
+func (a *applier) chmodDir(path string, decide func(now tree.Mode) (tree.Mode, error)) (err error) {
+	p, err := a.reach(path)
 	if err != nil {
 		return err
 	}
@@ -146,13 +143,9 @@ func (a *applier) changeMode(s *Step, expected func(tree.Mode) bool) (err error)
 	if !ok || st.Mode.Type() != tree.Dir || same(st, p.git) {
 		return fmt.Errorf("%w: no longer a directory", ErrChanged)
 	}
-	want, now := s.Want.Mode.Perm(), st.Mode.Perm()
-	if now != want && !expected(now) {
-		return fmt.Errorf("%w: permissions are %o", ErrChanged, now)
-	}
-	delete(a.opened, s.Path) // from here on the plan's permissions hold
-	if now == want {
-		return nil
+	want, err := decide(st.Mode.Perm())
+	if err != nil || want == st.Mode.Perm() {
+		return err
 	}
 	return p.act("chmod", func() error { return p.dir.Chmod(p.name, st, want) })
 }

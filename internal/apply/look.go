@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -41,11 +42,11 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 	case !p.a.Replay && !s.Have.absent() && seen(st) == s.Expect && isMode(st.Mode, s.Have.Mode):
 		return st, asExpected, nil
 	}
-	is := content{name: p.name, st: st}
-	if yes, err := p.contains(&is, s.Want); yes || err != nil {
+	id := sync.OnceValues(func() (oid.ID, error) { return p.id(p.name, st) })
+	if yes, err := contains(st, id, s.Want); yes || err != nil {
 		return st, asWanted, err
 	}
-	if yes, err := p.contains(&is, s.Have); yes || err != nil {
+	if yes, err := contains(st, id, s.Have); yes || err != nil {
 		return st, asExpected, err
 	}
 	return st, unexpected, nil
@@ -54,32 +55,20 @@ func (p *place) look(s *Step) (dirfd.Stat, finding, error) {
 // holds reports whether a name, with this stat, is exactly a node: type,
 // permissions and content. Of directories only the type is compared.
 func (p *place) holds(name string, st dirfd.Stat, n Node) (bool, error) {
-	return p.contains(&content{name: name, st: st}, n)
+	return contains(st, func() (oid.ID, error) { return p.id(name, st) }, n)
 }
 
-// A content is what is at a name with this stat. It is read once at most, with
-// whatever it is compared.
-type content struct {
-	name string
-	st   dirfd.Stat
-	read bool
-	id   oid.ID
-	err  error
-}
-
-// contains is [place.holds] for a content.
-func (p *place) contains(c *content, n Node) (bool, error) {
+// contains is [place.holds] for what has this stat, and an id that is asked for only
+// where it counts.
+func contains(st dirfd.Stat, id func() (oid.ID, error), n Node) (bool, error) {
 	if n.Mode.IsDir() {
-		return c.st.Mode.Type() == tree.Dir, nil
+		return st.Mode.Type() == tree.Dir, nil
 	}
-	if n.absent() || !isMode(c.st.Mode, n.Mode) {
+	if n.absent() || !isMode(st.Mode, n.Mode) {
 		return false, nil
 	}
-	if !c.read {
-		c.id, c.err = p.id(c.name, c.st)
-		c.read = true
-	}
-	return c.id == n.ID, c.err
+	is, err := id()
+	return is == n.ID, err
 }
 
 // id returns the id of the content of a file or link. A file that changes

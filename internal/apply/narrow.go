@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -27,10 +28,12 @@ func (a *applier) narrow(steps []Step, blocked map[string]error) {
 		if !s.Have.Mode.IsDir() || !s.Want.Mode.IsDir() || blocked[s.Path] != nil || safePath(s.Path) != nil {
 			continue
 		}
-		if want := narrowed(s); want != s.Have.Mode.Perm() {
-			if err := a.narrowOne(s, want); err != nil {
-				open[s.Path] = fmt.Errorf("%q: %w: %w", s.Path, ErrOpen, err)
-			}
+		if narrowed(s) == s.Have.Mode.Perm() {
+			continue
+		}
+		err := a.chmodDir(s.Path, func(now tree.Mode) (tree.Mode, error) { return now &^ (othersAll &^ s.Want.Mode.Perm()), nil })
+		if err != nil && !dirfd.Gone(err) && !errors.Is(err, ErrChanged) {
+			open[s.Path] = fmt.Errorf("%q: %w: %w", s.Path, ErrOpen, err)
 		}
 	}
 	below(steps, open, func(s *Step, why error) {
@@ -38,24 +41,4 @@ func (a *applier) narrow(steps []Step, blocked map[string]error) {
 			blocked[s.Path] = why
 		}
 	})
-}
-
-func (a *applier) narrowOne(s *Step, want tree.Mode) error {
-	p, err := a.reach(s.Path)
-	if dirfd.Gone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	st, ok, err := p.lstat(p.name)
-	if err != nil || !ok || st.Mode.Type() != tree.Dir || same(st, p.git) {
-		return err
-	}
-	left := st.Mode.Perm() &^ (othersAll &^ s.Want.Mode.Perm())
-	if left == st.Mode.Perm() {
-		return nil
-	}
-	return p.act("chmod", func() error { return p.dir.Chmod(p.name, st, left) })
 }

@@ -40,13 +40,20 @@ func (a *applier) open(path string) (*place, error) {
 	return p, nil
 }
 
-// reach opens the directory of a path and makes sure that it is no .git.
+// reach opens the directory of a path and makes sure that it is no .git. The owner is
+// let into directories on the way that deny it.
 func (a *applier) reach(path string) (*place, error) {
+	p, err := a.reachPlain(path)
+	if dir, _ := split(path); errors.Is(err, fs.ErrPermission) && a.openUp(dir) {
+		p, err = a.reachPlain(path)
+	}
+	return p, err
+}
+
+// reachPlain is reach without another attempt to open up.
+func (a *applier) reachPlain(path string) (*place, error) {
 	dir, name := split(path)
 	d, err := a.openDir(dir)
-	if errors.Is(err, fs.ErrPermission) && a.openUp(dir) {
-		d, err = a.openDir(dir)
-	}
 	if err != nil {
 		return nil, err
 	}
