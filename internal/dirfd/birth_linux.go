@@ -12,15 +12,11 @@ import (
 // not keep that, the inode, which may be given to another directory later.
 func Birth(path string) (string, error) {
 	var x unix.Statx_t
-	for {
-		err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &x)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return "", pathError("stat", path, err)
-		}
-		break
+	_, err := retry(func() (int, error) {
+		return 0, unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &x)
+	})
+	if err != nil {
+		return "", pathError("stat", path, err)
 	}
 	if x.Mask&unix.STATX_BTIME != 0 && (x.Btime.Sec != 0 || x.Btime.Nsec != 0) {
 		return "born " + strconv.FormatInt(x.Btime.Sec*1e9+int64(x.Btime.Nsec), 16), nil

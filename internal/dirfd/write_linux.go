@@ -156,32 +156,27 @@ func (d *Dir) Symlink(target, name string) error {
 // are no hard links, the name is looked at first, and a name that another process
 // makes in that moment is replaced if the system's rename does so.
 func (d *Dir) RenameNoReplace(from, to string) error {
-	if err := plain(from); err != nil {
-		return pathError("rename", from, err)
-	}
-	return d.named("rename", to, func() error {
-		err := d.rename2(from, to, unix.RENAME_NOREPLACE)
-		if !lacking(err) {
-			return err
-		}
-		return d.renameWithoutHelp(from, to)
-	})
+	return d.renameTo(from, to, d.renameWithoutHelp)
 }
 
 // TakeAway renames within the directory what other processes may replace at any
 // moment, to a name that only the caller knows. If the new name exists, the error is
 // [io/fs.ErrExist]. Unlike [Dir.RenameNoReplace] it unlinks nothing, whatever the file
 // system offers: what somebody puts under the old name meanwhile is moved, or stays.
-func (d *Dir) TakeAway(from, to string) error {
+func (d *Dir) TakeAway(from, to string) error { return d.renameTo(from, to, d.moveWithoutHelp) }
+
+// renameTo renames to a name that does not exist, without the kernel's help where it has
+// none.
+func (d *Dir) renameTo(from, to string, without func(from, to string) error) error {
 	if err := plain(from); err != nil {
 		return pathError("rename", from, err)
 	}
 	return d.named("rename", to, func() error {
 		err := d.rename2(from, to, unix.RENAME_NOREPLACE)
-		if !lacking(err) {
-			return err
+		if lacking(err) {
+			err = without(from, to)
 		}
-		return d.moveWithoutHelp(from, to)
+		return err
 	})
 }
 
