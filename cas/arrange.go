@@ -19,9 +19,9 @@ const (
 // were the last small one alone on its page, or the first large one still fit on
 // it, bbolt would pair all others differently. Where that happens all the same it
 // costs space, and nothing else.
-func arrange(chunks []*stagedChunk) []*stagedChunk {
-	out := make([]*stagedChunk, 0, len(chunks))
-	var large []*stagedChunk
+func arrange(chunks []*staged) []*staged {
+	out := make([]*staged, 0, len(chunks))
+	var large []*staged
 	for _, c := range chunks {
 		if len(c.row) <= smallRow {
 			out = append(out, c)
@@ -55,7 +55,7 @@ func arrange(chunks []*stagedChunk) []*stagedChunk {
 
 // partner returns which of the next rows that are not taken leaves the least of
 // a page empty, together with row i; i itself if there is none.
-func partner(large []*stagedChunk, taken []bool, i int) int {
+func partner(large []*staged, taken []bool, i int) int {
 	best, least, seen := i, pageSize, 0
 	for j := i + 1; j < len(large) && seen < partnersMax; j++ {
 		if taken[j] {

@@ -12,23 +12,23 @@ import (
 func TestRowsAreArrangedToFillPages(t *testing.T) {
 	r := seeded(t)
 	for range 50 {
-		var in []*stagedChunk
+		var in []*staged
 		for range r.IntN(600) {
-			in = append(in, &stagedChunk{row: make([]byte, smallRow+1+r.IntN(40000))})
+			in = append(in, &staged{row: make([]byte, smallRow+1+r.IntN(40000))})
 		}
 		for range r.IntN(20) {
-			in = append(in, &stagedChunk{row: make([]byte, 1+r.IntN(smallRow))})
+			in = append(in, &staged{row: make([]byte, 1+r.IntN(smallRow))})
 		}
 		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 		out := arrange(slices.Clone(in))
-		met := map[*stagedChunk]bool{}
+		met := map[*staged]bool{}
 		for _, c := range out {
 			met[c] = true
 		}
-		if len(out) != len(in) || len(met) != len(in) || slices.ContainsFunc(in, func(c *stagedChunk) bool { return !met[c] }) {
+		if len(out) != len(in) || len(met) != len(in) || slices.ContainsFunc(in, func(c *staged) bool { return !met[c] }) {
 			t.Fatalf("%d rows, %d different ones, of %d", len(out), len(met), len(in))
 		}
-		first := slices.IndexFunc(out, func(c *stagedChunk) bool { return len(c.row) > smallRow })
+		first := slices.IndexFunc(out, func(c *staged) bool { return len(c.row) > smallRow })
 		empty, pairs := 0, (len(out)-first)/2
 		if first < 0 || pairs < 100 {
 			continue

@@ -114,7 +114,6 @@ func reportStore(b *testing.B, s *Store) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(st.RawBytes)/float64(st.StoredBytes), "ratio")
 	b.ReportMetric(float64(st.FileBytes)/float64(st.StoredBytes), "file/stored")
 }
 

@@ -22,7 +22,7 @@ type Damage struct {
 // whole store. An error means that the check could not be made.
 func (s *Store) Check(ctx context.Context) ([]Damage, error) {
 	c := new(checker)
-	for _, step := range []func(*View) error{c.chunks, c.records, c.objects} {
+	for _, step := range []func(*View) error{c.rows, c.records, c.objects} {
 		err := s.View(ctx, step)
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			return c.damage, err
@@ -40,34 +40,35 @@ func (c *checker) add(id oid.ID, err error) {
 	c.damage = append(c.damage, Damage{ID: id, Err: err})
 }
 
-// chunks checks that each row is whole, has its frame, and a base that is there
+// rows checks that each row is whole, has its frame, and a base that is there
 // and not a delta. What the frames give is checked with the objects.
-func (c *checker) chunks(v *View) error {
-	cur := v.chunks.Cursor()
+func (c *checker) rows(v *View) error {
+	cur := v.objects.Cursor()
 	for k, p := cur.First(); k != nil; k, p = cur.Next() {
-		if err := v.checkChunk(k, p); err != nil {
+		if err := v.checkRow(k, p); err != nil {
 			c.add(oid.ID{}, err)
 		}
 	}
 	return nil
 }
 
-func (v *View) checkChunk(key, row []byte) error {
-	row0, err := decodeChunk(key, row)
-	if err != nil {
+func (v *View) checkRow(key, row []byte) error {
+	o, err := decodeObject(key, row)
+	if err != nil || o.form == list {
 		return err
 	}
-	if len(key) != digestBytes {
-		return fmt.Errorf("%w: the name of chunk %x", ErrCorrupt, key)
+	id, err := oid.FromBytes(key)
+	if err != nil {
+		return fmt.Errorf("%w: the id %x", ErrCorrupt, key)
 	}
-	if _, _, err := v.frame(digest(key)); err != nil || row0.base == (digest{}) {
+	if _, _, err := v.frame(id); err != nil || o.form == whole {
 		return err
 	}
-	base, _, err := v.frame(row0.base)
+	base, _, err := v.frame(o.ref)
 	if err != nil {
-		return fmt.Errorf("the base of chunk %x: %w", key, err)
+		return fmt.Errorf("%w: the base of chunk %x: %v", ErrCorrupt, key, err)
 	}
-	if base.base != (digest{}) {
+	if base.form == delta {
 		return fmt.Errorf("%w: the base of chunk %x is a delta", ErrCorrupt, key)
 	}
 	return nil
@@ -106,15 +107,18 @@ func (v *View) verify(key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	h := v.s.meta.algorithm.NewHasher(o.kind, int64(o.size))
-	err = v.each(o, func(raw []byte) error {
-		_, err := h.Write(raw)
-		return err
-	})
+	id, err := oid.FromBytes(key)
 	if err != nil {
+		return fmt.Errorf("%w: the id %x", ErrCorrupt, key)
+	}
+	h := v.s.meta.algorithm.NewHasher(o.kind, int64(o.size))
+	if _, err := v.each(id, func(raw []byte) { h.Write(raw) }); err != nil {
+		if errors.Is(err, ErrNotFound) { // it is met, and not found
+			err = errPages
+		}
 		return fmt.Errorf("object %x: %w", key, err)
 	}
-	if !bytes.Equal(h.Sum().Bytes(), key) {
+	if h.Sum() != id {
 		return fmt.Errorf("%w: object %x has the bytes of another", ErrCorrupt, key)
 	}
 	return nil

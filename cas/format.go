@@ -19,12 +19,11 @@ const (
 	formatVersion = 1
 	pageSize      = 4096
 
-	metaBytes   = 49
-	objectBytes = 50
-	chunkBytes  = 24
-	deltaBytes  = chunkBytes + digestBytes
-	sealBytes   = 4
-	digestBytes = 32
+	metaBytes  = 49
+	headBytes  = 1 + 1 + 8 + 8 // of an object row
+	frameBytes = 8 + 4         // of one with a frame
+	sealBytes  = 4
+	idBytesMax = 32
 
 	// chunkBytesMax bounds what a damaged length can make us allocate. The
 	// largest chunk of contents is 1 MiB; the list of chunks of a file of
@@ -34,14 +33,12 @@ const (
 
 const (
 	objectsName = "objects"
-	chunksName  = "chunks"
 	dataName    = "data"
 )
 
 var (
 	metaBucket    = []byte("meta")
 	objectsBucket = []byte(objectsName)
-	chunksBucket  = []byte(chunksName)
 	dataBucket    = []byte(dataName)
 	tablePrefix   = "table/"
 	metaKey       = []byte("store")
@@ -50,15 +47,17 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// A digest is the BLAKE3-256 of a chunk's raw bytes.
-type digest [digestBytes]byte
+// chunkKind is the kind of what only the store knows: a part of a large content, or the
+// list of its parts. No git object has such an id.
+const chunkKind oid.Kind = 0
 
-// A form says what an object row's digest is of.
+// A form says how an object is stored.
 type form uint8
 
 const (
-	whole form = 0 // the only chunk of the object
-	list  form = 1 // a chunk that is the list of the object's chunks' digests
+	whole form = 0 // one frame
+	delta form = 1 // one frame, the difference from another object, which is whole
+	list  form = 2 // the chunks that another object lists
 )
 
 // meta is what the store says of itself.
@@ -112,7 +111,7 @@ func decodeMeta(p []byte) (meta, error) {
 
 // format makes the buckets of an empty store.
 func format(tx *bolt.Tx, m meta) error {
-	for _, name := range [][]byte{objectsBucket, chunksBucket, dataBucket, metaBucket} {
+	for _, name := range [][]byte{objectsBucket, dataBucket, metaBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
 			return err
 		}
@@ -165,74 +164,47 @@ func unseal(key, p []byte) ([]byte, bool) {
 type object struct {
 	kind    oid.Kind
 	form    form
-	written int64 // unix seconds; renewed when a stage meets the object again
-	size    uint64
-	digest  digest
+	written int64  // unix seconds; renewed when a stage meets the object again
+	size    uint64 // of the payload
+	seq     uint64 // the key of its frame in the bucket data, unless it is a list
+	stored  uint32 // bytes of the frame, without the codec byte
+	ref     oid.ID // of a delta its base, of a list the object that has the ids of its chunks
 }
 
 func (o object) encode(id []byte) []byte {
-	p := make([]byte, 0, objectBytes+sealBytes)
+	be := binary.BigEndian
+	p := make([]byte, 0, headBytes+frameBytes+idBytesMax+sealBytes)
 	p = append(p, byte(o.kind), byte(o.form))
-	p = binary.BigEndian.AppendUint64(p, uint64(o.written))
-	p = binary.BigEndian.AppendUint64(p, o.size)
-	return seal(id, append(p, o.digest[:]...))
+	p = be.AppendUint64(be.AppendUint64(p, uint64(o.written)), o.size)
+	if o.form != list {
+		p = be.AppendUint32(be.AppendUint64(p, o.seq), o.stored)
+	}
+	return seal(id, o.ref.Append(p))
 }
 
-func decodeObject(id, p []byte) (object, error) {
+func decodeObject(id, p []byte) (o object, err error) {
+	be := binary.BigEndian
 	row, ok := unseal(id, p)
-	if !ok || len(row) != objectBytes {
-		return object{}, fmt.Errorf("%w: the row of object %x", ErrCorrupt, id)
+	if !ok || len(row) < headBytes {
+		return o, errRow(id)
 	}
-	o := object{
-		kind:    oid.Kind(row[0]),
-		form:    form(row[1]),
-		written: int64(binary.BigEndian.Uint64(row[2:])),
-		size:    binary.BigEndian.Uint64(row[10:]),
+	o.kind, o.form = oid.Kind(row[0]), form(row[1])
+	o.written, o.size = int64(be.Uint64(row[2:])), be.Uint64(row[10:])
+	if row = row[headBytes:]; o.form != list && len(row) >= frameBytes {
+		o.seq, o.stored, row = be.Uint64(row), be.Uint32(row[8:]), row[frameBytes:]
+		ok = o.size <= chunkBytesMax && uint64(o.stored) <= o.size
+	} else {
+		ok = o.form == list && o.size <= 1<<62
 	}
-	copy(o.digest[:], row[18:])
-	if o.kind.String() == "" || o.form > list || o.size > 1<<62 {
-		return object{}, fmt.Errorf("%w: the row of object %x", ErrCorrupt, id)
+	if len(row) > 0 {
+		o.ref, err = oid.FromBytes(row)
+	}
+	if !ok || err != nil || o.kind > oid.Tag || o.form > list || o.ref.IsZero() != (o.form == whole) || len(row) > 0 && len(row) != len(id) {
+		return object{}, errRow(id)
 	}
 	return o, nil
 }
 
-// chunk is a row of the bucket chunks.
-type chunk struct {
-	seq     uint64 // its key in the bucket data
-	raw     uint32 // bytes of the chunk
-	stored  uint32 // bytes of its frame, without the codec byte
-	written int64
-	base    digest // zero: not a delta
-}
-
-func (c chunk) encode(key []byte) []byte {
-	p := make([]byte, 0, deltaBytes+sealBytes)
-	p = binary.BigEndian.AppendUint64(p, c.seq)
-	p = binary.BigEndian.AppendUint32(p, c.raw)
-	p = binary.BigEndian.AppendUint32(p, c.stored)
-	p = binary.BigEndian.AppendUint64(p, uint64(c.written))
-	if c.base != (digest{}) {
-		p = append(p, c.base[:]...)
-	}
-	return seal(key, p)
-}
-
-func decodeChunk(key, p []byte) (chunk, error) {
-	row, ok := unseal(key, p)
-	if !ok || (len(row) != chunkBytes && len(row) != deltaBytes) {
-		return chunk{}, fmt.Errorf("%w: the row of chunk %x", ErrCorrupt, key)
-	}
-	c := chunk{
-		seq:     binary.BigEndian.Uint64(row),
-		raw:     binary.BigEndian.Uint32(row[8:]),
-		stored:  binary.BigEndian.Uint32(row[12:]),
-		written: int64(binary.BigEndian.Uint64(row[16:])),
-	}
-	copy(c.base[:], row[chunkBytes:])
-	if c.raw > chunkBytesMax || c.stored > c.raw || (len(row) == deltaBytes) != (c.base != digest{}) {
-		return chunk{}, fmt.Errorf("%w: the row of chunk %x", ErrCorrupt, key)
-	}
-	return c, nil
-}
+func errRow(id []byte) error { return fmt.Errorf("%w: the row of object %x", ErrCorrupt, id) }
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }

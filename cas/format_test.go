@@ -64,7 +64,7 @@ func TestCutsAreFrozen(t *testing.T) {
 // The bytes of the rows, as docs/format.md gives them.
 func TestRowsAreFrozen(t *testing.T) {
 	id := oid.SHA1.Sum(oid.Blob, []byte("x")).Bytes()
-	d := blake3.Sum256([]byte("x"))
+	x := oid.SHA1.Sum(oid.Tree, []byte("x"))
 	m := meta{version: 1, algorithm: oid.SHA1, id: [16]byte{1, 2, 3}, created: time.Unix(1, 2)}
 	for _, c := range []struct {
 		name string
@@ -72,9 +72,9 @@ func TestRowsAreFrozen(t *testing.T) {
 		want string
 	}{
 		{"meta", m.encode(), metaRow},
-		{"object", object{kind: oid.Blob, form: list, written: 7, size: 8, digest: d}.encode(id), objectRow},
-		{"chunk", chunk{seq: 1, raw: 3, stored: 2, written: 7}.encode(d[:]), chunkRow},
-		{"delta", chunk{seq: 1, raw: 3, stored: 2, written: 7, base: d}.encode(d[:]), deltaRow},
+		{"whole", object{kind: oid.Blob, written: 7, size: 3, seq: 1, stored: 2}.encode(id), wholeRow},
+		{"delta", object{kind: oid.Tree, form: delta, written: 7, size: 3, seq: 1, stored: 2, ref: x}.encode(id), deltaRow},
+		{"list", object{kind: oid.Blob, form: list, written: 7, size: 8, ref: x}.encode(id), listRow},
 	} {
 		if got := hex.EncodeToString(c.got); got != c.want {
 			t.Errorf("%s = %s, want %s", c.name, got, c.want)
@@ -103,46 +103,44 @@ func TestANewerFormatIsNamed(t *testing.T) {
 
 func FuzzRows(f *testing.F) {
 	id := oid.SHA1.Sum(oid.Blob, nil).Bytes()
-	var d digest
 	m := meta{version: 1, algorithm: oid.SHA256}
+	x := oid.SHA1.Sum(oid.Tree, nil)
 	f.Add(id, object{kind: oid.Tree}.encode(id))
-	f.Add(d[:], chunk{}.encode(d[:]))
+	f.Add(id, object{form: delta, ref: x}.encode(id))
+	f.Add(id, object{form: list, ref: x}.encode(id))
 	f.Add([]byte{}, m.encode())
 	f.Fuzz(func(t *testing.T, key, row []byte) {
-		if o, err := decodeObject(key, row); err == nil && !bytes.Equal(o.encode(key), row) {
-			t.Errorf("object row %x decodes to %+v", row, o)
-		}
-		if c, err := decodeChunk(key, row); err == nil && !bytes.Equal(c.encode(key), row) {
-			t.Errorf("chunk row %x decodes to %+v", row, c)
+		for _, value := range [][]byte{row, seal(key, bytes.Clone(row))} { // and past the checksum
+			if o, err := decodeObject(key, value); err == nil && !bytes.Equal(o.encode(key), value) {
+				t.Errorf("object row %x decodes to %+v", value, o)
+			}
 		}
 		if m, err := decodeMeta(row); err == nil && !bytes.Equal(m.encode(), row) {
 			t.Errorf("meta %x decodes to %+v", row, m)
 		}
-		decodeObject(key, seal(key, row)) // past the checksum
-		decodeChunk(key, seal(key, row))
 	})
 }
 
 func FuzzManifest(f *testing.F) {
 	m := manifest{first: 7, author: [authorBytes]byte{1, 2, 3}, written: 1 << 40}
-	chunks := []stagedChunk{{raw: 5, row: make([]byte, 4)}, {digest: digest{9}, raw: 9, row: make([]byte, 3), base: digest{8}}}
-	p := m.encode(chunks)
+	x, y := oid.SHA1.Sum(oid.Tree, nil), oid.SHA1.Sum(oid.Blob, nil)
+	p := m.encode([]*staged{{id: x, size: 5, row: make([]byte, 4)}, {id: x, kind: oid.Blob, size: 9, row: make([]byte, 3), base: y}})
 	f.Add(m.author[:], p)
 	f.Add(m.author[:], p[:len(p)-sealBytes])
 	f.Fuzz(func(t *testing.T, key, row []byte) {
 		for _, value := range [][]byte{row, seal(key, bytes.Clone(row))} { // and past the checksum
-			m, listed, ok := decodeManifest(key, value)
+			m, listed, ok := decodeManifest(key, value, 20)
 			if !ok {
 				continue
 			}
-			var chunks []stagedChunk
+			var written []*staged
 			for i, c := range listed {
 				if c.seq != m.first+uint64(i) || c.stored > 1<<20 {
 					return // not worth the memory
 				}
-				chunks = append(chunks, stagedChunk{digest: c.digest, raw: c.raw, base: c.base, row: make([]byte, c.stored+1)})
+				written = append(written, &staged{id: c.id, kind: c.kind, size: c.size, base: c.base, row: make([]byte, c.stored+1)})
 			}
-			if !bytes.Equal(m.encode(chunks), value) {
+			if !bytes.Equal(m.encode(written), value) {
 				t.Errorf("manifest %x decodes to %+v, %+v", value, m, listed)
 			}
 		}

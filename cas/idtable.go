@@ -10,7 +10,7 @@ import (
 const (
 	idShards   = 256
 	idSlotsMin = 4
-	idNote     = 5 // bytes beside each id
+	idNote     = 1 + 8 + 4 + 4 + 4 // bytes beside each id, see [spill.entry]
 )
 
 // An index finds the entries of a slab by the hashes with which they begin, whose own
@@ -70,7 +70,7 @@ func (x *index) grow(s *slab, hash []byte, slots int) {
 }
 
 // An idTable is a set of object ids of one algorithm, with a few bytes beside each.
-// An id takes some 31 bytes in it, for SHA-1.
+// An id takes some 46 bytes in it, for SHA-1.
 type idTable struct {
 	entries slab // the id, then the note
 	index
@@ -79,7 +79,7 @@ type idTable struct {
 // note returns the bytes beside an id, to be changed in place; nil if it is not
 // there.
 func (t *idTable) note(id oid.ID) []byte {
-	var buf [digestBytes]byte
+	var buf [idBytesMax]byte
 	p := id.Append(buf[:0])
 	if len(p) == 0 || len(p)+idNote != t.entries.width {
 		return nil
@@ -92,7 +92,7 @@ func (t *idTable) note(id oid.ID) []byte {
 
 // add puts an id into the table, and reports whether it was there.
 func (t *idTable) add(id oid.ID) (was bool) {
-	var buf [digestBytes + idNote]byte
+	var buf [idBytesMax + idNote]byte
 	p := id.Append(buf[:0])
 	return t.index.add(&t.entries, buf[:len(p)+idNote], len(p))
 }

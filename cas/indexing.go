@@ -18,46 +18,38 @@ const (
 	sortedFillPercent = 0.9
 )
 
-// index writes the rows of all frames that the stage has spilled, and then those of
-// the objects they are of.
+// index writes the rows of all frames that the stage has spilled, and renews those of
+// what it has found.
 func (g *Stage) index(ctx context.Context) error {
-	err := g.s.indexChunks(ctx, &g.spill, func(u *Update, c spilledChunk, listed bool) error {
-		return u.indexChunk(c, g.s.now().Unix(), listed, g.sweeps != u.Sweeps())
+	now := g.s.now().Unix()
+	return g.s.indexEach(ctx, &g.spill, &g.seen.entries, func(u *Update, c spilled, listed bool) error {
+		return u.index(c, now, listed, g.sweeps != u.Sweeps())
 	})
-	if err != nil {
-		return err
-	}
-	for run := range slices.Chunk(g.seen.entries.sorted(g.s.meta.algorithm.Size()), g.s.parts.rows) {
-		err := g.s.Update(ctx, func(u *Update) error { return u.indexObjects(g, run, g.sweeps != u.Sweeps()) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // indexSpilled writes the rows of the frames that stages have spilled and not indexed:
 // their processes may have died. Who lives finds that it was done. A row is as old as
 // its frame.
 func (s *Store) indexSpilled(ctx context.Context) error {
-	p := &spill{}
+	var p spill
+	var entries slab
 	err := s.View(ctx, func(v *View) error {
-		v.eachManifest(func(m manifest, chunks []spilledChunk) {
+		v.eachManifest(func(m manifest, list []spilled) {
 			p.manifests = append(p.manifests, m)
-			for _, c := range chunks {
-				p.chunks.add(p.encode(c))
+			for _, c := range list {
+				entries.add(p.entry(c))
 			}
 		})
 		return nil
 	})
-	if err != nil || p.chunks.n == 0 {
+	if err != nil || entries.n == 0 {
 		return err
 	}
-	return s.indexChunks(ctx, p, func(u *Update, c spilledChunk, listed bool) error {
+	return s.indexEach(ctx, &p, &entries, func(u *Update, c spilled, listed bool) error {
 		if !listed {
 			return nil
 		}
-		err := u.indexChunk(c, p.manifests[p.manifest(c.seq)].written, listed, true)
+		err := u.index(c, p.manifests[p.manifest(c.seq)].written, listed, true)
 		if errors.Is(err, ErrSwept) || errors.Is(err, ErrCorrupt) { // of no use, without its base
 			// The owner may live: it must look again at what it relies on.
 			err = errors.Join(u.data.Delete(seqKey(c.seq)), u.objects.SetSequence(u.Sweeps()+1))
@@ -66,27 +58,30 @@ func (s *Store) indexSpilled(ctx context.Context) error {
 	})
 }
 
-// indexChunks calls one for each chunk of a spill, in the order of their digests and
-// few in a transaction, and says whether the chunk's manifest is there still. In the
-// last of these transactions the manifests go.
-func (s *Store) indexChunks(ctx context.Context, p *spill, one func(u *Update, c spilledChunk, listed bool) error) error {
+// indexEach calls one for each entry, in the order of their ids and few in a
+// transaction, and says whether the manifest that lists it is there still. In the last
+// of these transactions the manifests go.
+func (s *Store) indexEach(ctx context.Context, p *spill, entries *slab, one func(u *Update, c spilled, listed bool) error) error {
 	done := 0
-	for run := range slices.Chunk(p.chunks.sorted(digestBytes), s.parts.rows) {
+	for run := range slices.Chunk(entries.sorted(s.meta.algorithm.Size()), s.parts.rows) {
 		err := s.Update(ctx, func(u *Update) error {
 			there := make([]bool, len(p.manifests))
 			for i, m := range p.manifests {
 				there[i] = u.holds(m)
 			}
-			if sparse(u.chunks, p.chunks.n) {
-				u.chunks.FillPercent = sortedFillPercent
+			if sparse(u.objects, entries.n) {
+				u.objects.FillPercent = sortedFillPercent
 			}
 			for _, i := range run {
-				c := p.chunk(i)
-				if err := one(u, c, c.seq > 0 && there[p.manifest(c.seq)]); err != nil {
+				c, err := p.object(entries.at(i))
+				if err == nil {
+					err = one(u, c, c.seq > 0 && there[p.manifest(c.seq)])
+				}
+				if err != nil {
 					return err
 				}
 			}
-			if done+len(run) < p.chunks.n {
+			if done+len(run) < entries.n {
 				return nil
 			}
 			return u.dropManifests(p.manifests)
@@ -99,56 +94,32 @@ func (s *Store) indexChunks(ctx context.Context, p *spill, one func(u *Update, c
 	return nil
 }
 
-// indexChunk writes the row of a chunk, unless somebody else has written one meanwhile:
-// then another frame is not needed. Without its manifest the frame may be gone, or be
+// index writes the row of an object, unless there is one: then that is renewed, and
+// another frame is not needed. Without its manifest the frame may be gone, or be
 // another's; so it may be if the store was swept since the manifest was written.
-func (u *Update) indexChunk(c spilledChunk, written int64, listed, swept bool) error {
-	key := c.digest[:]
-	if u.chunks.Get(key) != nil {
-		if old, _, err := u.frame(c.digest); err == nil {
-			return u.alreadyIndexed(c, old, written, listed)
+func (u *Update) index(c spilled, written int64, listed, swept bool) error {
+	if old, err := u.object(c.id); !errors.Is(err, ErrNotFound) {
+		if _, _, err = u.frame(c.id); err == nil || c.seq == 0 && old.form == list {
+			if listed && old.seq != c.seq {
+				if err := u.data.Delete(seqKey(c.seq)); err != nil {
+					return err
+				}
+			}
+			return u.putRows(appendRenewed(nil, c.id, old, written))
 		}
 		swept = true
 	}
 	if !listed || swept && len(u.data.Get(seqKey(c.seq))) != int(c.stored)+1 {
-		return fmt.Errorf("chunk %x: %w", key, ErrSwept)
+		return fmt.Errorf("object %v: %w", c.id, ErrSwept)
 	}
 	if err := u.checkBase(c.base); err != nil {
 		return err
 	}
-	row := chunk{seq: c.seq, raw: c.raw, stored: c.stored, written: written, base: c.base}
-	return u.put(u.chunks, chunksName, key, row.encode(key))
-}
-
-func (u *Update) alreadyIndexed(c spilledChunk, old chunk, written int64, listed bool) error {
-	if listed && old.seq != c.seq {
-		if err := u.data.Delete(seqKey(c.seq)); err != nil {
-			return err
-		}
+	o := object{kind: c.kind, written: written, size: uint64(c.size), seq: c.seq, stored: c.stored, ref: c.base}
+	if !c.base.IsZero() {
+		o.form = delta
 	}
-	if old.written >= written-renewSeconds {
-		return nil
-	}
-	old.written = written
-	return u.put(u.chunks, chunksName, c.digest[:], old.encode(c.digest[:]))
-}
-
-func (u *Update) indexObjects(g *Stage, run []uint32, swept bool) error {
-	if sparse(u.objects, g.seen.entries.n) {
-		u.objects.FillPercent = sortedFillPercent
-	}
-	objects := make([]stagedObject, 0, len(run))
-	for _, at := range run {
-		o, ok := g.spill.object(g.seen.entries.at(at))
-		if !ok {
-			continue
-		}
-		if swept && u.chunks.Get(o.row.digest[:]) == nil {
-			return fmt.Errorf("object %v: %w", o.id, ErrSwept)
-		}
-		objects = append(objects, o)
-	}
-	return u.writeObjects(objects, u.s.now().Unix())
+	return u.putRow(c.id, o)
 }
 
 // sparse reports whether a table whose keys are hashes has fewer rows than are

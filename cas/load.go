@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,23 +21,26 @@ const (
 
 // A load is what one transaction writes of a stage.
 type load struct {
-	objects []stagedObject
-	chunks  []stagedChunk
-	bytes   int // of frames, and of what is kept beside them
+	items []staged
+	bytes int // of frames, and of what is kept beside them
 }
 
-type stagedObject struct {
-	id     oid.ID
-	row    object
-	chunks []digest // of a large object
+// A staged object has a frame; without a row it was found in the store.
+type staged struct {
+	id   oid.ID
+	kind oid.Kind
+	size uint32
+	base oid.ID
+	row  []byte // codec and frame
 }
 
-// A stagedChunk without a row was found in the store.
-type stagedChunk struct {
-	digest digest
-	raw    uint32
-	base   digest
-	row    []byte // codec and frame
+// named is the row of the object, whose frame has a number.
+func (c *staged) named(seq uint64, written int64) object {
+	o := object{kind: c.kind, written: written, size: uint64(c.size), seq: seq, stored: uint32(len(c.row) - 1), ref: c.base}
+	if !c.base.IsZero() {
+		o.form = delta
+	}
+	return o
 }
 
 // deliver adds frames to those ready to be written. When they are many the
@@ -47,8 +49,7 @@ type stagedChunk struct {
 func (g *Stage) deliver(ctx context.Context, l *load) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ready.objects = append(g.ready.objects, l.objects...)
-	g.ready.chunks = append(g.ready.chunks, l.chunks...)
+	g.ready.items = append(g.ready.items, l.items...)
 	g.ready.bytes += l.bytes
 	for g.ready.bytes >= g.s.parts.load && g.flushing != nil {
 		wait := g.flushing
@@ -150,10 +151,10 @@ func (g *Stage) end(ctx context.Context, fn func(*Update) error, done func()) er
 // writeRest writes what is not in the store yet when a stage is made durable. The
 // chunks of the large objects are all there then.
 func (g *Stage) writeRest(u *Update) error {
-	for id, f := range g.large {
-		g.ready.objects = append(g.ready.objects, stagedObject{id, f.row, f.chunks})
+	if err := u.write(g.ready, g.anew); err != nil {
+		return err
 	}
-	return u.write(g.ready, g.anew)
+	return u.writeLarge(g.large)
 }
 
 // finish works off the last batch. If frames lie in the store without rows, the
@@ -165,10 +166,10 @@ func (g *Stage) finish(ctx context.Context) error {
 		g.batch = &batch{}
 	}
 	g.settle()
-	if g.err != nil || g.spill.chunks.n == 0 {
+	if g.err != nil || !g.spill.begun {
 		return g.err
 	}
-	if len(g.ready.chunks) > 0 {
+	if len(g.ready.items) > 0 {
 		if err := g.spillLoad(ctx, g.ready); err != nil {
 			return err
 		}
@@ -179,70 +180,76 @@ func (g *Stage) finish(ctx context.Context) error {
 
 // write puts a load into the buckets: frames nearly in the order they came, so
 // that they lie together, and rows in the order of their keys, so that each page
-// is met once. With anew a frame replaces the one that is there.
+// is met once. What is there is renewed. A frame that is visibly damaged is written
+// anew; with anew each is that the load has.
 func (u *Update) write(l *load, anew bool) error {
-	if len(l.chunks)+len(l.objects) == 0 {
-		return nil
-	}
 	now := u.s.now().Unix()
-	rows, err := u.writeFrames(l.chunks, anew, now)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(rows, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
-	for _, r := range rows {
-		if err := u.put(u.chunks, chunksName, r.key, r.row); err != nil {
-			return err
-		}
-	}
-	return u.writeObjects(l.objects, now)
-}
-
-type keyed struct{ key, row []byte }
-
-// writeFrames writes the chunks that are new and returns the rows that name
-// them, and the renewed ones of those that are not. A chunk whose row or frame
-// is visibly damaged is written anew.
-func (u *Update) writeFrames(chunks []stagedChunk, anew bool, now int64) ([]keyed, error) {
 	var rows []keyed
-	var missing []*stagedChunk
-	added := make(map[digest]struct{}, len(chunks))
-	for i := range chunks {
-		c := &chunks[i]
-		key := c.digest[:]
-		if _, twice := added[c.digest]; twice {
-			continue
-		}
-		if old, _, err := u.frame(c.digest); err == nil && (c.row == nil || !anew) {
-			if old.written < now-renewSeconds {
-				old.written = now
-				rows = append(rows, keyed{key, old.encode(key)})
-			}
+	var missing []*staged
+	for i := range l.items {
+		c := &l.items[i]
+		if old, _, err := u.frame(c.id); err == nil && (c.row == nil || !anew) {
+			rows = appendRenewed(rows, c.id, old, now)
 			continue
 		}
 		if c.row == nil {
-			return nil, fmt.Errorf("chunk %x: %w", c.digest, ErrSwept)
+			return fmt.Errorf("object %v: %w", c.id, ErrSwept)
 		}
 		if err := u.checkBase(c.base); err != nil {
-			return nil, err
+			return err
 		}
-		if damaged, err := decodeChunk(key, u.chunks.Get(key)); err == nil {
+		if damaged, err := u.object(c.id); err == nil && damaged.form != list {
 			if err := u.data.Delete(seqKey(damaged.seq)); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		missing = append(missing, c)
-		added[c.digest] = struct{}{}
 	}
-	err := u.putFrames(missing, func(c *stagedChunk, seq uint64) {
-		row := chunk{seq: seq, raw: c.raw, stored: uint32(len(c.row) - 1), written: now, base: c.base}
-		rows = append(rows, keyed{c.digest[:], row.encode(c.digest[:])})
+	err := u.putFrames(missing, func(c *staged, seq uint64) {
+		rows = append(rows, keyed{c.id, c.named(seq, now)})
 	})
-	return rows, err
+	if err != nil {
+		return err
+	}
+	return u.putRows(rows)
+}
+
+// A keyed row is put under an id.
+type keyed struct {
+	id  oid.ID
+	row object
+}
+
+// appendRenewed appends the row of an object that is met again, if it is not young.
+func appendRenewed(rows []keyed, id oid.ID, old object, now int64) []keyed {
+	if old.written >= now-renewSeconds {
+		return rows
+	}
+	old.written = now
+	return append(rows, keyed{id, old})
+}
+
+// putRows puts rows in the order of their keys.
+func (u *Update) putRows(rows []keyed) error {
+	slices.SortFunc(rows, func(a, b keyed) int { return a.id.Compare(b.id) })
+	for _, r := range rows {
+		if err := u.putRow(r.id, r.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *Update) putRow(id oid.ID, o object) error {
+	key := id.Bytes()
+	return u.put(u.objects, objectsName, key, o.encode(key))
 }
 
 // putFrames writes frames, and calls fn with each and its number.
-func (u *Update) putFrames(missing []*stagedChunk, fn func(c *stagedChunk, seq uint64)) error {
+func (u *Update) putFrames(missing []*staged, fn func(c *staged, seq uint64)) error {
+	if len(missing) == 0 {
+		return nil
+	}
 	seq, err := nextSeq(u.data)
 	if err != nil {
 		return err
@@ -259,40 +266,33 @@ func (u *Update) putFrames(missing []*stagedChunk, fn func(c *stagedChunk, seq u
 }
 
 // checkBase checks that a delta's base is stored and not a delta.
-func (u *Update) checkBase(d digest) error {
-	if d == (digest{}) {
+func (u *Update) checkBase(id oid.ID) error {
+	if id.IsZero() {
 		return nil
 	}
-	row := u.chunks.Get(d[:])
-	if row == nil {
-		return fmt.Errorf("base %x: %w", d, ErrSwept)
-	}
-	c, err := decodeChunk(d[:], row)
-	if err == nil && c.base != (digest{}) {
-		err = fmt.Errorf("base %x: %w", d, ErrSwept) // removed, and stored again as a delta
+	o, err := u.object(id)
+	if errors.Is(err, ErrNotFound) || err == nil && o.form != whole { // removed, and stored again as a delta
+		return fmt.Errorf("base %v: %w", id, ErrSwept)
 	}
 	return err
 }
 
-func (u *Update) writeObjects(objects []stagedObject, now int64) error {
-	slices.SortFunc(objects, func(a, b stagedObject) int {
-		return bytes.Compare(a.id.Bytes(), b.id.Bytes())
-	})
-	for _, o := range objects {
-		for _, d := range o.chunks {
-			if u.chunks.Get(d[:]) == nil {
-				return fmt.Errorf("object %v: chunk %x: %w", o.id, d, ErrSwept)
+// writeLarge puts the rows of objects whose chunks are all there.
+func (u *Update) writeLarge(large map[oid.ID]largeFile) error {
+	now := u.s.now().Unix()
+	var rows []keyed
+	for id, f := range large {
+		for _, c := range f.chunks {
+			if u.objects.Get(c.Bytes()) == nil {
+				return fmt.Errorf("object %v: chunk %v: %w", id, c, ErrSwept)
 			}
 		}
-		key := o.id.Bytes()
-		if old, err := decodeObject(key, u.objects.Get(key)); err == nil &&
-			old.digest == o.row.digest && old.written >= now-renewSeconds {
+		if old, err := u.object(id); err == nil && old.ref == f.row.ref {
+			rows = appendRenewed(rows, id, old, now)
 			continue
 		}
-		o.row.written = now
-		if err := u.put(u.objects, objectsName, key, o.row.encode(key)); err != nil {
-			return err
-		}
+		f.row.written = now
+		rows = append(rows, keyed{id, f.row})
 	}
-	return nil
+	return u.putRows(rows)
 }

@@ -6,14 +6,15 @@ import (
 	"errors"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // found is what the store has of an item.
 type found struct {
-	chunk     bool // the very bytes
-	base      digest
-	baseChunk chunk
-	baseRow   []byte
+	here    bool // the very bytes
+	base    oid.ID
+	baseOf  object
+	baseRow []byte
 }
 
 // lookUp asks the store for the items of a batch. The answer saves work and
@@ -25,9 +26,9 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 		return g.s.view(f, func(v *View) error {
 			g.look(v)
 			for i, it := range b.items {
-				if out[i] = v.find(it); g.anew && out[i].chunk {
-					_, err := v.chunk(it.digest)
-					out[i].chunk = err == nil
+				if out[i] = v.find(it); g.anew && out[i].here {
+					_, err := v.chunk(it.id)
+					out[i].here = err == nil
 				}
 			}
 			return nil
@@ -48,41 +49,40 @@ func (g *Stage) lookUp(ctx context.Context, b *batch) ([]found, error) {
 
 func (v *View) find(it item) (f found) {
 	if it.base.IsZero() {
-		_, _, err := v.frame(it.digest)
-		return found{chunk: err == nil}
+		_, _, err := v.frame(it.id)
+		return found{here: err == nil}
 	}
 	// What has a base is a new version, most likely: a delta is made sooner than
 	// two more pages are read to see whether it is needed.
-	o, err := v.object(it.base)
-	if err != nil || o.form != whole || o.size > wholeMax || o.size == 0 {
-		return f
+	f.base = it.base
+	o, row, err := v.frame(f.base)
+	if err != nil || o.size > wholeMax || o.size == 0 {
+		return found{}
 	}
-	f.base = o.digest
-	c, row, err := v.frame(f.base)
-	if err == nil && c.base != (digest{}) { // a base is never a delta itself
-		f.base = c.base
-		c, row, err = v.frame(f.base)
+	if o.form == delta { // a base is never a delta itself
+		f.base = o.ref
+		o, row, err = v.frame(f.base)
 	}
 	if err != nil {
 		return found{}
 	}
-	if it.digest == o.digest || it.digest == f.base { // the same again, or as it was before
-		return found{chunk: true}
+	if it.id == it.base || it.id == f.base { // the same again, or as it was before
+		return found{here: true}
 	}
-	f.baseChunk, f.baseRow = c, bytes.Clone(row)
+	f.baseOf, f.baseRow = o, bytes.Clone(row)
 	return f
 }
 
 // prepare makes the frame of an item, unless the store has it. A base that
 // cannot be read is not used: the item is then kept whole.
-func (s *Store) prepare(it item, buf []byte, f found) stagedChunk {
+func (s *Store) prepare(it item, buf []byte, f found) staged {
 	payload := buf[it.from:it.to]
-	c := stagedChunk{digest: it.digest, raw: uint32(len(payload))}
-	if f.chunk {
+	c := staged{id: it.id, kind: it.kind, size: uint32(len(payload))}
+	if f.here {
 		return c
 	}
 	if f.baseRow != nil {
-		if raw, err := s.expand(f.base, f.baseChunk, f.baseRow, nil); err == nil {
+		if raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil); err == nil {
 			c.row = s.codecs.encodeDelta(it.kind, payload, raw)
 		}
 	}

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 const (
 	manifestPrefix    = "spill/"
 	authorBytes       = 16
 	manifestHeadBytes = 8 + 8 + 4
-	// a chunk in a manifest is followed by its base, if it is a delta
-	listedBytes = digestBytes + 4 + 4 + 1
+	listedBytes       = 1 + 4 + 4 + 1 // of an object beside its id, and the base of a delta
 )
 
 // A manifest lists the frames that one transaction of a stage has spilled: it is their
@@ -25,27 +26,26 @@ type manifest struct {
 func (m manifest) bucket() []byte { return fmt.Appendf(nil, "%s%016x", manifestPrefix, m.first) }
 
 // writeManifest lists frames, in the order of their numbers.
-func (u *Update) writeManifest(m manifest, chunks []stagedChunk) error {
+func (u *Update) writeManifest(m manifest, written []*staged) error {
 	name := m.bucket()
 	b, err := u.tx.CreateBucketIfNotExists(name)
 	if err != nil {
 		return err
 	}
-	return u.put(b, string(name), m.author[:], m.encode(chunks))
+	return u.put(b, string(name), m.author[:], m.encode(written))
 }
 
-func (m manifest) encode(chunks []stagedChunk) []byte {
+func (m manifest) encode(written []*staged) []byte {
 	be := binary.BigEndian
-	p := make([]byte, 0, manifestHeadBytes+len(chunks)*(listedBytes+1)+sealBytes)
-	p = be.AppendUint64(be.AppendUint64(p, m.first), uint64(m.written))
-	p = be.AppendUint32(p, uint32(len(chunks)))
-	for i := range chunks {
-		c := &chunks[i]
-		p = be.AppendUint32(be.AppendUint32(append(p, c.digest[:]...), c.raw), uint32(len(c.row)-1))
-		if c.base == (digest{}) {
+	p := be.AppendUint64(be.AppendUint64(nil, m.first), uint64(m.written))
+	p = be.AppendUint32(p, uint32(len(written)))
+	for _, c := range written {
+		p = append(c.id.Append(p), byte(c.kind))
+		p = be.AppendUint32(be.AppendUint32(p, c.size), uint32(len(c.row)-1))
+		if c.base.IsZero() {
 			p = append(p, 0)
 		} else {
-			p = append(append(p, 1), c.base[:]...)
+			p = c.base.Append(append(p, 1))
 		}
 	}
 	return seal(m.author[:], p)
@@ -73,20 +73,21 @@ func (u *Update) dropManifests(list []manifest) error {
 
 // eachManifest calls fn with each manifest and what it lists, in the order of the
 // frames. One that is damaged lists nothing. Nothing may be written meanwhile.
-func (v *View) eachManifest(fn func(m manifest, chunks []spilledChunk)) {
+func (v *View) eachManifest(fn func(m manifest, list []spilled)) {
 	c := v.tx.Cursor()
 	for name, value := c.Seek([]byte(manifestPrefix)); bytes.HasPrefix(name, []byte(manifestPrefix)); name, value = c.Next() {
 		if value != nil {
 			continue // not a bucket
 		}
 		k, p := v.tx.Bucket(name).Cursor().First()
-		if m, chunks, ok := decodeManifest(k, p); ok && bytes.Equal(m.bucket(), name) {
-			fn(m, chunks)
+		if m, list, ok := decodeManifest(k, p, v.s.meta.algorithm.Size()); ok && bytes.Equal(m.bucket(), name) {
+			fn(m, list)
 		}
 	}
 }
 
-func decodeManifest(k, v []byte) (m manifest, chunks []spilledChunk, ok bool) {
+// decodeManifest reads a manifest, with ids of so many bytes.
+func decodeManifest(k, v []byte, width int) (m manifest, list []spilled, ok bool) {
 	be := binary.BigEndian
 	p, ok := unseal(k, v)
 	if !ok || len(k) != authorBytes || len(p) < manifestHeadBytes {
@@ -96,38 +97,41 @@ func decodeManifest(k, v []byte) (m manifest, chunks []spilledChunk, ok bool) {
 	m.first, m.written = be.Uint64(p), int64(be.Uint64(p[8:]))
 	count := be.Uint32(p[16:])
 	p = p[manifestHeadBytes:]
-	if uint64(len(p)) < uint64(count)*listedBytes || m.first == 0 || m.first+uint64(count) < m.first {
+	if uint64(len(p)) < uint64(count)*uint64(width+listedBytes) || m.first == 0 || m.first+uint64(count) < m.first {
 		return m, nil, false
 	}
-	chunks = make([]spilledChunk, count)
-	for i := range chunks {
-		c := &chunks[i]
-		if len(p) < listedBytes {
+	list = make([]spilled, count)
+	for i := range list {
+		c := &list[i]
+		if len(p) < width+listedBytes {
 			return m, nil, false
 		}
-		copy(c.digest[:], p)
-		c.seq, c.raw, c.stored = m.first+uint64(i), be.Uint32(p[digestBytes:]), be.Uint32(p[digestBytes+4:])
-		delta := p[listedBytes-1]
-		if p = p[listedBytes:]; c.raw > chunkBytesMax || c.stored > c.raw || delta > 1 || len(p) < int(delta)*digestBytes {
-			return m, nil, false
+		c.id, _ = oid.FromBytes(p[:width])
+		p = p[width:]
+		c.kind, c.seq, c.size, c.stored = oid.Kind(p[0]), m.first+uint64(i), be.Uint32(p[1:]), be.Uint32(p[5:])
+		isDelta := p[9]
+		p = p[listedBytes:]
+		if isDelta == 1 && len(p) >= width {
+			c.base, _ = oid.FromBytes(p[:width])
+			p = p[width:]
 		}
-		p = p[copy(c.base[:int(delta)*digestBytes], p):]
-		if (delta == 1) != (c.base != digest{}) {
+		if c.id.IsZero() || c.kind > oid.Tag || c.size > chunkBytesMax || c.stored > c.size ||
+			isDelta > 1 || c.base.IsZero() != (isDelta == 0) {
 			return m, nil, false
 		}
 	}
-	return m, chunks, len(p) == 0
+	return m, list, len(p) == 0
 }
 
 // spilled counts the frames without a row that manifests from before a time list, and
 // their bytes.
 func (v *View) spilled(before int64) (frames int, n int64) {
-	v.eachManifest(func(m manifest, chunks []spilledChunk) {
+	v.eachManifest(func(m manifest, list []spilled) {
 		if m.written >= before {
 			return
 		}
-		for _, c := range chunks {
-			if row, err := decodeChunk(c.digest[:], v.chunks.Get(c.digest[:])); err != nil || row.seq != c.seq {
+		for _, c := range list {
+			if o, err := v.object(c.id); err != nil || o.seq != c.seq {
 				frames, n = frames+1, n+int64(c.stored)
 			}
 		}

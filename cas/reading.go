@@ -30,52 +30,45 @@ func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (written in
 				return written, err
 			}
 		}
-		r.digests, r.at, r.size = p.digests, r.at+len(p.chunks), p.size
+		r.ids, r.at, r.object = p.ids, r.at+len(p.chunks), p.object
 		r.read += p.bytes
-		more = r.at < len(r.digests)
+		more = r.at < len(r.ids)
 	}
-	if r.read != r.size {
-		return written, fmt.Errorf("object %v: %w: its chunks have %d bytes, not %d", id, ErrCorrupt, r.read, r.size)
-	}
-	return written, nil
+	return written, r.object.complete(id, r.read)
 }
 
 // A reading is how far an object was read.
 type reading struct {
-	id         oid.ID
-	digests    []digest // of its chunks; nil before the first piece
-	at         int      // the first chunk that was not read
-	size, read uint64
+	id     oid.ID
+	object object
+	ids    []oid.ID // of its chunks; nil before the first piece
+	at     int      // the first chunk that was not read
+	read   uint64
 }
 
 // A piece is a few chunks of an object, and what the first look said of it.
 type piece struct {
-	chunks  [][]byte
-	bytes   uint64
-	digests []digest
-	size    uint64
+	chunks [][]byte
+	bytes  uint64
+	ids    []oid.ID
+	object object
 }
 
 func (r *reading) next(v *View) (p piece, err error) {
-	p.digests, p.size = r.digests, r.size
-	if p.digests == nil {
-		o, err := v.object(r.id)
-		if err != nil {
+	p.ids, p.object = r.ids, r.object
+	if p.ids == nil {
+		if p.ids, p.object, err = v.chunks(r.id); err != nil {
 			return p, err
 		}
-		p.size = o.size
-		if p.digests, err = v.digests(o); err != nil {
-			return p, fmt.Errorf("object %v: %w", r.id, err)
-		}
 	}
-	for _, d := range p.digests[r.at:] {
-		raw, err := v.chunk(d)
+	for _, id := range p.ids[r.at:] {
+		raw, err := v.chunk(id)
 		if err != nil {
 			return p, r.broken(v, err)
 		}
 		p.chunks, p.bytes = append(p.chunks, raw), p.bytes+uint64(len(raw))
-		if r.read+p.bytes > p.size {
-			return p, fmt.Errorf("object %v: %w: its chunks have more than %d bytes", r.id, ErrCorrupt, p.size)
+		if r.read+p.bytes > p.object.size {
+			return p, p.object.complete(r.id, r.read+p.bytes)
 		}
 		if p.bytes >= pieceBytes {
 			break
@@ -90,5 +83,5 @@ func (r *reading) broken(v *View, err error) error {
 	if _, gone := v.object(r.id); r.at > 0 && errors.Is(gone, ErrNotFound) {
 		return fmt.Errorf("%w: it was removed while it was read", gone)
 	}
-	return fmt.Errorf("object %v: %w", r.id, err)
+	return lost(r.id, err)
 }

@@ -1,17 +1,18 @@
 package cas
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// An orphan is a delta that stays, and whose base no object needs.
+// An orphan is a delta that stays, and whose base nothing else needs.
 type orphan struct {
-	digest digest
-	base   digest
+	id   oid.ID
+	base oid.ID
 }
 
 // rebase takes the bases away from the orphans: the first of those that share a base
@@ -22,10 +23,7 @@ type orphan struct {
 // be decoded ends the sweep: its base might be all that is left to mend it from.
 func (w *sweeper) rebase() error {
 	slices.SortFunc(w.orphans, func(a, b orphan) int {
-		if c := bytes.Compare(a.base[:], b.base[:]); c != 0 {
-			return c
-		}
-		return bytes.Compare(a.digest[:], b.digest[:])
+		return cmp.Or(a.base.Compare(b.base), a.id.Compare(b.id))
 	})
 	for from := 0; from < len(w.orphans); {
 		to := from + 1
@@ -41,59 +39,47 @@ func (w *sweeper) rebase() error {
 }
 
 // rebaseAll gives new frames to orphans of one base. If that is missing they cannot be
-// read, and there is nothing to take away from them.
+// read, and there is nothing to take away from them. The old frames go with what else
+// the sweep removes.
 func (w *sweeper) rebaseAll(orphans []orphan) error {
-	if w.u.chunks.Get(orphans[0].base[:]) == nil {
+	was, err := w.u.base(orphans[0].base)
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	was, err := w.u.base(orphans[0].base)
 	if err != nil {
-		return fmt.Errorf("the base of chunk %x: %w", orphans[0].digest, err)
+		return fmt.Errorf("the base of object %v: %w", orphans[0].id, err)
 	}
 	var first []byte
-	frames := make([]*stagedChunk, 0, len(orphans))
-	rows := make(map[digest]chunk, len(orphans))
+	var frames []*staged
+	written := map[oid.ID]int64{}
 	for _, o := range orphans {
-		row, frame, err := w.u.frame(o.digest)
+		row, frame, err := w.u.frame(o.id)
 		if err != nil {
 			return err
 		}
-		raw, err := w.u.s.expand(o.digest, row, frame, was)
+		raw, err := w.u.s.expand(o.id, row, frame, was)
 		if err != nil {
 			return err
 		}
-		c := &stagedChunk{digest: o.digest, raw: row.raw}
+		c := &staged{id: o.id, kind: row.kind, size: uint32(row.size)}
 		if first == nil {
 			first = raw
 		} else if c.row = w.u.s.codecs.encodeDelta(oid.Tree, raw, first); c.row != nil {
-			c.base = orphans[0].digest
+			c.base = orphans[0].id
 		}
 		if c.row == nil {
 			c.row = w.u.s.codecs.encode(raw)
 		}
-		rows[o.digest] = row
+		written[o.id] = row.written
+		w.deadFrames = append(w.deadFrames, row.seq)
 		frames = append(frames, c)
 	}
-	return w.replaceFrames(frames, rows)
-}
-
-// replaceFrames writes the new frames and has their rows name them. The old frames go
-// with what else the sweep removes.
-func (w *sweeper) replaceFrames(frames []*stagedChunk, rows map[digest]chunk) error {
-	var renamed []keyed
-	err := w.u.putFrames(frames, func(c *stagedChunk, seq uint64) {
-		row := rows[c.digest]
-		w.deadFrames = append(w.deadFrames, row.seq)
-		row.seq, row.stored, row.base = seq, uint32(len(c.row)-1), c.base
-		renamed = append(renamed, keyed{c.digest[:], row.encode(c.digest[:])})
+	var rows []keyed
+	err = w.u.putFrames(frames, func(c *staged, seq uint64) {
+		rows = append(rows, keyed{c.id, c.named(seq, written[c.id])})
 	})
 	if err != nil {
 		return err
 	}
-	for _, r := range renamed {
-		if err := w.u.put(w.u.chunks, chunksName, r.key, r.row); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.u.putRows(rows)
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/zeebo/blake3"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // recallBytes is how much is kept decoded at most. What comes first is kept: who
@@ -18,11 +20,11 @@ type recall struct {
 	mu    sync.Mutex
 	users int
 	bytes int
-	kept  map[digest]recalled
+	kept  map[oid.ID]recalled
 }
 
 type recalled struct {
-	frame digest // of the row of the bucket data
+	frame [32]byte // digest of the row of the bucket data
 	raw   []byte
 }
 
@@ -46,9 +48,9 @@ func (s *Store) Recall() (forget func()) {
 }
 
 // find returns the bytes of a chunk whose frame was decoded before, or nil.
-func (r *recall) find(d digest, row []byte) []byte {
+func (r *recall) find(id oid.ID, row []byte) []byte {
 	r.mu.Lock()
-	k, ok := r.kept[d]
+	k, ok := r.kept[id]
 	r.mu.Unlock()
 	if !ok || blake3.Sum256(row) != k.frame {
 		return nil
@@ -57,7 +59,7 @@ func (r *recall) find(d digest, row []byte) []byte {
 }
 
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
-func (r *recall) keep(d digest, row, raw []byte) {
+func (r *recall) keep(id oid.ID, row, raw []byte) {
 	r.mu.Lock()
 	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= recallBytes
 	r.mu.Unlock()
@@ -67,12 +69,12 @@ func (r *recall) keep(d digest, row, raw []byte) {
 	k := recalled{frame: blake3.Sum256(row), raw: bytes.Clone(raw)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, has := r.kept[d]; has || r.users == 0 {
+	if _, has := r.kept[id]; has || r.users == 0 {
 		return
 	}
 	if r.kept == nil {
-		r.kept = map[digest]recalled{}
+		r.kept = map[oid.ID]recalled{}
 	}
-	r.kept[d] = k
+	r.kept[id] = k
 	r.bytes += len(raw)
 }

@@ -5,27 +5,25 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zeebo/blake3"
-
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// alter damages the frame of a chunk, or its row.
-func alter(t *testing.T, s *Store, d digest, row bool) {
+// alter damages the frame of an object, or its row.
+func alter(t *testing.T, s *Store, id oid.ID, row bool) {
 	t.Helper()
 	err := s.Update(t.Context(), func(u *Update) error {
-		c, p, err := u.frame(d)
+		if row {
+			p := bytes.Clone(u.objects.Get(id.Bytes()))
+			p[3] ^= 1
+			return u.objects.Put(id.Bytes(), p)
+		}
+		o, p, err := u.frame(id)
 		if err != nil {
 			return err
 		}
-		if row {
-			p := bytes.Clone(u.chunks.Get(d[:]))
-			p[3] ^= 1
-			return u.chunks.Put(d[:], p)
-		}
 		p = bytes.Clone(p)
-		p[len(p)/2] ^= 0x40
-		return u.data.Put(seqKey(c.seq), p)
+		p[len(p)-1] ^= 0x40
+		return u.data.Put(seqKey(o.seq), p)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,24 +51,24 @@ func TestADamagedObjectIsStoredAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := s.Algorithm().Sum(oid.Blob, payload)
-			var parts []digest
-			if err := s.View(t.Context(), func(v *View) error {
+			var parts []oid.ID
+			if err := s.View(t.Context(), func(v *View) (err error) {
 				o, err := v.object(id)
 				if err == nil {
-					parts, err = v.digests(o)
+					parts, _, err = v.chunks(id)
 				}
 				if o.form == list {
-					parts = append(parts[1:], o.digest)
+					parts = append(parts[1:], o.ref)
 				}
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range parts {
-				alter(t, s, d, row)
+			for _, part := range parts {
+				alter(t, s, part, row)
 			}
 			if name == "delta" {
-				alter(t, s, blake3.Sum256(base), false)
+				alter(t, s, ids[0], false)
 			}
 			get := func() (got []byte, err error) {
 				err = s.View(t.Context(), func(v *View) (err error) {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/zeebo/blake3"
-
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -44,7 +42,7 @@ type Stage struct {
 	anew bool // what the store has is read back, and stored again where that fails
 
 	mu       sync.Mutex           // guards what follows, and is never held over work
-	seen     idTable              // what was put; beside it the kind, and the place among spill.chunks plus one
+	seen     idTable              // what was put; beside it where its frame was spilled to
 	sweeps   uint64               // of the store, when it was first looked at
 	looked   bool                 // it was
 	batch    *batch               // payloads that nothing was done with yet
@@ -63,19 +61,18 @@ type batch struct {
 	based bool // an item has a base
 }
 
-// An item is a small object, or with a zero id a chunk of a large one.
+// An item is a small object, or a chunk of a large one.
 type item struct {
 	id       oid.ID
 	kind     oid.Kind
 	base     oid.ID
-	digest   digest
 	from, to int
 }
 
 // A largeFile is the row of an object of several chunks, and the chunks.
 type largeFile struct {
 	row    object
-	chunks []digest
+	chunks []oid.ID
 }
 
 // Stage begins an empty stage. It costs nothing and holds nothing.
@@ -133,12 +130,7 @@ func (g *Stage) Put(ctx context.Context, kind oid.Kind, payload []byte, base oid
 	if len(payload) > wholeMax {
 		return g.putLarge(ctx, kind, bytes.NewReader(payload), int64(len(payload)))
 	}
-	it := item{
-		id:     g.s.meta.algorithm.Sum(kind, payload),
-		kind:   kind,
-		base:   base,
-		digest: blake3.Sum256(payload),
-	}
+	it := item{id: g.s.meta.algorithm.Sum(kind, payload), kind: kind, base: base}
 	return it.id, g.add(ctx, it, payload)
 }
 
@@ -173,37 +165,37 @@ func (g *Stage) PutReader(ctx context.Context, kind oid.Kind, r io.Reader, size 
 // putLarge stages the chunks as they come. Nothing says before the end which
 // object they are, so its row waits for Commit.
 func (g *Stage) putLarge(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
-	hasher := g.s.meta.algorithm.NewHasher(kind, size)
-	var chunks []digest
+	alg := g.s.meta.algorithm
+	hasher := alg.NewHasher(kind, size)
+	var f largeFile
+	var ids []byte
 	var read int64
+	stage := func(raw []byte) error {
+		it := item{id: alg.Sum(chunkKind, raw), kind: chunkKind}
+		f.chunks, f.row.ref = append(f.chunks, it.id), it.id
+		return g.add(ctx, it, raw)
+	}
 	err := g.s.cuts.cut(io.LimitReader(r, size), size, func(raw []byte) error {
 		hasher.Write(raw)
 		read += int64(len(raw))
-		chunks = append(chunks, blake3.Sum256(raw))
-		return g.add(ctx, item{digest: chunks[len(chunks)-1]}, raw)
+		err := stage(raw)
+		ids = f.row.ref.Append(ids)
+		return err
 	})
 	if err == nil {
 		err = exhausted(r, read, size)
 	}
+	if err == nil {
+		err = stage(ids)
+	}
 	if err != nil {
 		return oid.ID{}, err
 	}
+	f.row.kind, f.row.form, f.row.size = kind, list, uint64(size)
 	id := hasher.Sum()
-	row := object{kind: kind, size: uint64(size), digest: chunks[0]}
-	if len(chunks) > 1 {
-		names := make([]byte, 0, len(chunks)*digestBytes)
-		for _, d := range chunks {
-			names = append(names, d[:]...)
-		}
-		row.form, row.digest = list, blake3.Sum256(names)
-		if err := g.add(ctx, item{digest: row.digest}, names); err != nil {
-			return oid.ID{}, err
-		}
-		chunks = append(chunks, row.digest)
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.large[id] = largeFile{row, chunks}
+	g.large[id] = f
 	return id, nil
 }
 
@@ -230,7 +222,7 @@ func (g *Stage) add(ctx context.Context, it item, payload []byte) error {
 		g.mu.Unlock()
 		return err
 	}
-	if !it.id.IsZero() && g.seen.add(it.id) {
+	if g.seen.add(it.id) {
 		g.mu.Unlock()
 		return nil
 	}
@@ -278,26 +270,19 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	g.findSpilled(b, found)
-	l := &load{chunks: make([]stagedChunk, len(b.items))}
-	for _, it := range b.items {
-		if !it.id.IsZero() {
-			row := object{kind: it.kind, size: uint64(it.to - it.from), digest: it.digest}
-			l.objects = append(l.objects, stagedObject{id: it.id, row: row})
-		}
-	}
+	l := &load{items: make([]staged, len(b.items))}
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(b.items)+itemsEach-1)/itemsEach) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(b.items)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				l.chunks[i] = g.s.prepare(b.items[i], b.buf, found[i])
+				l.items[i] = g.s.prepare(b.items[i], b.buf, found[i])
 			}
 		})
 	}
 	workers.Wait()
-	for i := range l.chunks {
-		l.bytes += len(l.chunks[i].row) + loadBytesExtra
+	for i := range l.items {
+		l.bytes += len(l.items[i].row) + loadBytesExtra
 	}
 	if err := ctx.Err(); err != nil {
 		return err // some frames were not made

@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -108,7 +107,6 @@ func TestWhatIsCompressedEarlyIsCommittedOrDiscarded(t *testing.T) {
 			t.Fatal("nothing was begun")
 		}
 		g.Early(ctx) // there is nothing more to begin
-		ids = append(ids, putAll(t, g, payloads[3:])...)
 		if ctx == ended {
 			if err := g.Commit(t.Context(), nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("of a stage whose contents were not compressed, Commit gives %v", err)
@@ -120,11 +118,8 @@ func TestWhatIsCompressedEarlyIsCommittedOrDiscarded(t *testing.T) {
 			}
 			continue
 		}
+		ids = append(ids, putAll(t, g, payloads[3:])...)
 		must(t, g.Commit(t.Context(), nil))
-		for i, id := range ids {
-			if !bytes.Equal(read(t, s, id), payloads[i]) {
-				t.Errorf("content %d came back different", i)
-			}
-		}
+		same(t, s, ids, payloads)
 	}
 }

@@ -5,31 +5,25 @@ import "context"
 // Stats are the sizes of a store.
 type Stats struct {
 	Objects     int
-	Chunks      int
 	FileBytes   int64 // of the file
 	Unused      int64 // of the file: its end behind the last page, free pages, and what large stages have spilled
-	StoredBytes int64 // of the chunks as they are stored
-	RawBytes    int64 // of the chunks' contents
+	StoredBytes int64 // of the frames of objects
 	Decoded     int64 // frames that were decoded with this handle: what reading costs
 }
 
 // Stats counts what is stored. It reads the index, not the contents.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	var st Stats
-	err := s.View(ctx, func(v *View) error {
-		c := v.objects.Cursor()
-		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+func (s *Store) Stats(ctx context.Context) (st Stats, err error) {
+	err = s.View(ctx, func(v *View) error {
+		st = Stats{Decoded: s.decoded.Load()}
+		err := v.eachObject(func(_ []byte, o object) error {
 			st.Objects++
-		}
-		c = v.chunks.Cursor()
-		for k, p := c.First(); k != nil; k, p = c.Next() {
-			row, err := decodeChunk(k, p)
-			if err != nil {
-				return err
+			if o.form != list {
+				st.StoredBytes += int64(o.stored) + 1
 			}
-			st.Chunks++
-			st.StoredBytes += int64(row.stored) + 1
-			st.RawBytes += int64(row.raw)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		info, err := v.file.handle.Stat()
 		if err != nil {
@@ -40,11 +34,22 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		st.Unused = st.FileBytes - v.file.used + v.file.freeBytes() + spilled
 		return nil
 	})
-	if err != nil {
-		return Stats{}, err
+	return st, err
+}
+
+// eachObject calls fn with each object's id and row.
+func (v *View) eachObject(fn func(key []byte, o object) error) error {
+	c := v.objects.Cursor()
+	for k, p := c.First(); k != nil; k, p = c.Next() {
+		o, err := decodeObject(k, p)
+		if err == nil {
+			err = fn(k, o)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	st.Decoded = s.decoded.Load()
-	return st, nil
+	return nil
 }
 
 // Count returns how many objects there are, and the bytes of the file. It reads

@@ -36,15 +36,15 @@ type SweepOptions struct {
 // A SweepReport counts what a sweep removed, or would remove.
 type SweepReport struct {
 	Objects int
-	Chunks  int
+	Chunks  int   // frames
 	Bytes   int64 // of frames; the file shrinks when it is compacted
 	// Free are the bytes of the file that nothing used before the sweep, if they
 	// are a quarter of it and 8 MiB or more: so many that it is worth [Store.Compact].
 	Free int64
 }
 
-// Sweep removes the objects that are neither live nor young, and the chunks
-// that no remaining object needs. It is one transaction: a crash leaves all or
+// Sweep removes the objects that are neither live nor young, and that no remaining
+// object needs. It is one transaction: a crash leaves all or
 // nothing. A record written while Live ran is left to Rest, so that none can lead
 // to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
@@ -68,7 +68,7 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport
 					return err
 				}
 			}
-			w := &sweeper{u: u, live: live, needed: make(marks), before: opt.before(s.now), all: opt.Grace < 0}
+			w := &sweeper{u: u, needed: live, before: opt.before(s.now), all: opt.Grace < 0}
 			report, err = w.run(opt.DryRun)
 			report.Free = f.slack()
 			return err
@@ -114,25 +114,24 @@ func (opt SweepOptions) before(clock func() time.Time) int64 {
 // it has removed anything: what cannot be read cannot be judged.
 type sweeper struct {
 	u      *Update
-	live   marks // of objects
-	needed marks // of chunks
+	needed marks // what lives, and what that needs
 	before int64
 	all    bool // there is no grace
 
-	deadObjects [][]byte
-	deadChunks  [][]byte
-	deadFrames  []uint64
-	orphans     []orphan // get new frames
-	bytes       int64
+	dead       [][]byte // keys of objects
+	deadFrames []uint64
+	orphans    []orphan // get new frames
+	objects    int      // that are not a part of others
+	bytes      int64
 }
 
 func (w *sweeper) run(dry bool) (SweepReport, error) {
-	for _, step := range []func() error{w.findObjects, w.findBases, w.findChunks, w.findUnindexed} {
+	for _, step := range []func() error{w.findLists, w.findBases, w.findDead, w.findUnindexed} {
 		if err := step(); err != nil {
 			return SweepReport{}, err
 		}
 	}
-	report := SweepReport{Objects: len(w.deadObjects), Chunks: len(w.deadFrames), Bytes: w.bytes}
+	report := SweepReport{Objects: w.objects, Chunks: len(w.deadFrames), Bytes: w.bytes}
 	if !dry {
 		return report, w.remove()
 	}
@@ -143,93 +142,75 @@ func (w *sweeper) run(dry bool) (SweepReport, error) {
 	return report, nil
 }
 
-func (w *sweeper) findObjects() error {
-	c := w.u.objects.Cursor()
-	for k, p := c.First(); k != nil; k, p = c.Next() {
-		o, err := decodeObject(k, p)
+// findLists adds the chunks of the objects that stay.
+func (w *sweeper) findLists() error {
+	return w.u.eachObject(func(key []byte, o object) error {
+		if o.form != list || !w.stays(key, o) {
+			return nil
+		}
+		ids, err := w.u.listed(o)
 		if err != nil {
-			return err
+			return fmt.Errorf("object %x: %w", key, err)
 		}
-		if !w.live.has(k) && o.written < w.before {
-			w.deadObjects = append(w.deadObjects, bytes.Clone(k))
-			continue
+		for _, id := range append(ids, o.ref) {
+			w.needed.add(id)
 		}
-		w.needed.put(o.digest[:])
-		if o.form == whole {
-			continue
-		}
-		digests, err := w.u.digests(o)
-		if err != nil {
-			return fmt.Errorf("object %x: %w", k, err)
-		}
-		for _, d := range digests {
-			w.needed.put(d[:])
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // findBases adds the bases of the deltas that stay. They are not deltas
 // themselves, so once is enough. Without grace no base is kept for that alone: the
 // deltas that would need it are orphans.
 func (w *sweeper) findBases() error {
-	return w.eachChunk(func(key []byte, c chunk) {
+	return w.u.eachObject(func(key []byte, o object) (err error) {
 		switch {
-		case c.base == (digest{}) || !w.stays(key, c):
+		case o.form != delta || !w.stays(key, o):
 		case !w.all:
-			w.needed.put(c.base[:])
-		case !w.needed.has(c.base[:]):
-			o := orphan{base: c.base}
-			copy(o.digest[:], key)
-			w.orphans = append(w.orphans, o)
+			w.needed.add(o.ref)
+		case !w.needed.has(o.ref.Bytes()):
+			orphan := orphan{base: o.ref}
+			orphan.id, err = oid.FromBytes(key)
+			w.orphans = append(w.orphans, orphan)
 		}
+		return err
 	})
 }
 
-func (w *sweeper) findChunks() error {
-	return w.eachChunk(func(key []byte, c chunk) {
-		if !w.stays(key, c) {
-			w.deadChunks = append(w.deadChunks, bytes.Clone(key))
-			w.deadFrames = append(w.deadFrames, c.seq)
-			w.bytes += int64(c.stored)
+func (w *sweeper) findDead() error {
+	return w.u.eachObject(func(key []byte, o object) error {
+		if w.stays(key, o) {
+			return nil
 		}
+		w.dead = append(w.dead, bytes.Clone(key))
+		if o.kind != chunkKind {
+			w.objects++
+		}
+		if o.form != list {
+			w.deadFrames = append(w.deadFrames, o.seq)
+			w.bytes += int64(o.stored)
+		}
+		return nil
 	})
 }
 
 // stays also spares a young chunk that no object has yet: it may be of a large
 // object whose end is still being read.
-func (w *sweeper) stays(key []byte, c chunk) bool {
-	return w.needed.has(key) || c.written >= w.before
-}
-
-func (w *sweeper) eachChunk(fn func(key []byte, c chunk)) error {
-	cur := w.u.chunks.Cursor()
-	for k, p := cur.First(); k != nil; k, p = cur.Next() {
-		c, err := decodeChunk(k, p)
-		if err != nil {
-			return err
-		}
-		fn(k, c)
-	}
-	return nil
+func (w *sweeper) stays(key []byte, o object) bool {
+	return w.needed.has(key) || o.written >= w.before
 }
 
 func (w *sweeper) remove() error {
 	if err := w.rebase(); err != nil {
 		return err
 	}
-	if len(w.deadObjects)+len(w.deadFrames) > 0 {
+	if len(w.dead)+len(w.deadFrames) > 0 {
 		if err := w.u.objects.SetSequence(w.u.Sweeps() + 1); err != nil {
 			return err
 		}
 	}
-	for _, k := range w.deadObjects {
+	for _, k := range w.dead {
 		if err := removeMet(w.u.objects, k); err != nil {
-			return err
-		}
-	}
-	for _, k := range w.deadChunks {
-		if err := removeMet(w.u.chunks, k); err != nil {
 			return err
 		}
 	}
@@ -296,7 +277,13 @@ func (w *sweeper) findUnindexed() error {
 		return nil
 	}
 	var indexed []uint64
-	if err := w.eachChunk(func(_ []byte, c chunk) { indexed = append(indexed, c.seq) }); err != nil {
+	err := w.u.eachObject(func(_ []byte, o object) error {
+		if o.form != list {
+			indexed = append(indexed, o.seq)
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	slices.Sort(indexed)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -19,7 +18,6 @@ type View struct {
 	file    *file
 	tx      *bolt.Tx
 	objects *bolt.Bucket
-	chunks  *bolt.Bucket
 	data    *bolt.Bucket
 	damage  []error // what an iteration met and had to leave out
 }
@@ -38,10 +36,9 @@ func (s *Store) view(f *file, fn func(*View) error) error {
 	v := &View{
 		s: s, file: f, tx: tx,
 		objects: tx.Bucket(objectsBucket),
-		chunks:  tx.Bucket(chunksBucket),
 		data:    tx.Bucket(dataBucket),
 	}
-	if v.objects == nil || v.chunks == nil || v.data == nil {
+	if v.objects == nil || v.data == nil {
 		return fmt.Errorf("%w: a bucket is missing", ErrBroken)
 	}
 	err := fn(v)
@@ -51,7 +48,7 @@ func (s *Store) view(f *file, fn func(*View) error) error {
 // Has reports whether the object is stored. It does not read the bytes.
 func (v *View) Has(id oid.ID) bool {
 	o, err := v.object(id)
-	return err == nil && v.chunks.Get(o.digest[:]) != nil
+	return err == nil && (o.form != list || v.objects.Get(o.ref.Bytes()) != nil)
 }
 
 // Sweeps counts the sweeps of the store that removed anything. While it stays
@@ -67,43 +64,33 @@ func (v *View) Stat(id oid.ID) (oid.Kind, int64, error) {
 // Stored returns how many bytes of frames an object takes up. What it shares
 // with others counts for each of them.
 func (v *View) Stored(id oid.ID) (int64, error) {
-	o, err := v.object(id)
+	ids, _, err := v.chunks(id)
 	if err != nil {
 		return 0, err
 	}
-	digests, err := v.digests(o)
-	if err != nil {
-		return 0, fmt.Errorf("object %v: %w", id, err)
-	}
 	var n int64
-	for _, d := range digests {
-		c, err := decodeChunk(d[:], v.chunks.Get(d[:]))
+	for _, c := range ids {
+		o, err := v.object(c)
 		if err != nil {
-			return 0, fmt.Errorf("object %v: %w", id, err)
+			return 0, lost(id, err)
 		}
-		n += int64(c.stored)
+		n += int64(o.stored)
 	}
 	return n, nil
 }
 
 // Object returns an object's kind and payload, or [ErrNotFound]. Each chunk is
-// compared with its digest; damage gives [ErrCorrupt] naming the object.
-func (v *View) Object(id oid.ID) (oid.Kind, []byte, error) {
-	o, err := v.object(id)
-	if err != nil {
-		return 0, nil, err
-	}
-	var payload []byte
-	err = v.each(o, func(raw []byte) error {
+// compared with its id; damage gives [ErrCorrupt] naming the object.
+func (v *View) Object(id oid.ID) (kind oid.Kind, payload []byte, err error) {
+	o, err := v.each(id, func(raw []byte) {
 		if payload == nil {
 			payload = raw
-			return nil
+		} else {
+			payload = append(payload, raw...)
 		}
-		payload = append(payload, raw...)
-		return nil
 	})
 	if err != nil {
-		return 0, nil, fmt.Errorf("object %v: %w", id, err)
+		return 0, nil, err
 	}
 	return o.kind, payload, nil
 }
@@ -111,14 +98,8 @@ func (v *View) Object(id oid.ID) (oid.Kind, []byte, error) {
 // ReadBack reads an object to its end, and returns what [View.Object] would
 // report. Nothing of it stays in memory.
 func (v *View) ReadBack(id oid.ID) error {
-	o, err := v.object(id)
-	if err != nil {
-		return err
-	}
-	if err := v.each(o, func([]byte) error { return nil }); err != nil {
-		return fmt.Errorf("object %v: %w", id, err)
-	}
-	return nil
+	_, err := v.each(id, func([]byte) {})
+	return err
 }
 
 func (v *View) object(id oid.ID) (object, error) {
@@ -130,111 +111,134 @@ func (v *View) object(id oid.ID) (object, error) {
 	return decodeObject(key, row)
 }
 
-// each calls fn with the object's chunks in order. fn may keep the bytes.
-func (v *View) each(o object, fn func(raw []byte) error) error {
-	digests, err := v.digests(o)
+// each calls fn with the chunks of an object in order. fn may keep the bytes.
+func (v *View) each(id oid.ID, fn func(raw []byte)) (object, error) {
+	ids, o, err := v.chunks(id)
 	if err != nil {
-		return err
+		return o, err
 	}
 	var size uint64
-	for _, d := range digests {
-		raw, err := v.chunk(d)
+	for _, c := range ids {
+		raw, err := v.chunk(c)
 		if err != nil {
-			return err
+			return o, lost(id, err)
 		}
 		if size += uint64(len(raw)); size > o.size {
 			break
 		}
-		if err := fn(raw); err != nil {
-			return err
-		}
+		fn(raw)
 	}
+	return o, o.complete(id, size)
+}
+
+// complete checks that the chunks of an object have its size.
+func (o object) complete(id oid.ID, size uint64) error {
 	if size != o.size {
-		return fmt.Errorf("%w: its chunks have %d bytes, not %d", ErrCorrupt, size, o.size)
+		return fmt.Errorf("object %v: %w: its chunks have %d bytes, not %d", id, ErrCorrupt, size, o.size)
 	}
 	return nil
 }
 
-// digests returns the digests of an object's chunks.
-func (v *View) digests(o object) ([]digest, error) {
-	if o.form == whole {
-		return []digest{o.digest}, nil
+// lost is the error of an object of which a part is missing or damaged.
+func lost(id oid.ID, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%w: %v", ErrCorrupt, err)
 	}
-	raw, err := v.chunk(o.digest)
+	return fmt.Errorf("object %v: %w", id, err)
+}
+
+// chunks returns the ids of an object's chunks: its own, unless it is a list.
+func (v *View) chunks(id oid.ID) ([]oid.ID, object, error) {
+	o, err := v.object(id)
+	if err != nil || o.form != list {
+		return []oid.ID{id}, o, err
+	}
+	ids, err := v.listed(o)
+	if err != nil {
+		return nil, o, lost(id, err)
+	}
+	return ids, o, nil
+}
+
+// listed returns the ids of the chunks of a list.
+func (v *View) listed(o object) ([]oid.ID, error) {
+	raw, err := v.chunk(o.ref)
 	if err != nil {
 		return nil, err
 	}
-	if len(raw)%digestBytes != 0 {
+	width := o.ref.Len()
+	if len(raw)%width != 0 {
 		return nil, fmt.Errorf("%w: a list of chunks has %d bytes", ErrCorrupt, len(raw))
 	}
-	digests := make([]digest, len(raw)/digestBytes)
-	for i := range digests {
-		copy(digests[i][:], raw[i*digestBytes:])
+	ids := make([]oid.ID, len(raw)/width)
+	for i := range ids {
+		if ids[i], err = oid.FromBytes(raw[i*width:][:width]); err != nil {
+			return nil, err
+		}
 	}
-	return digests, nil
+	return ids, nil
 }
 
-// chunk returns the verified bytes of a chunk.
-func (v *View) chunk(d digest) ([]byte, error) {
-	c, row, err := v.frame(d)
+// chunk returns the verified bytes of an object that has a frame.
+func (v *View) chunk(id oid.ID) ([]byte, error) {
+	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
 	}
 	var base []byte
-	if c.base != (digest{}) {
-		if base, err = v.base(c.base); err != nil {
-			return nil, fmt.Errorf("the base of chunk %x: %w", d, err)
+	if o.form == delta {
+		if base, err = v.base(o.ref); err != nil {
+			return nil, fmt.Errorf("the base of chunk %v: %w", id, err)
 		}
 	}
-	return v.s.expand(d, c, row, base)
+	return v.s.expand(id, o, row, base)
 }
 
-// base returns the verified bytes of a chunk that is no delta itself.
-func (v *View) base(d digest) ([]byte, error) {
-	c, row, err := v.frame(d)
+// base returns the verified bytes of an object that is no delta itself.
+func (v *View) base(id oid.ID) ([]byte, error) {
+	o, row, err := v.frame(id)
 	if err != nil {
 		return nil, err
 	}
-	return v.s.expand(d, c, row, nil)
+	return v.s.expand(id, o, row, nil)
 }
 
-// frame returns the rows of a chunk, the second as it lies in the file.
-func (v *View) frame(d digest) (chunk, []byte, error) {
-	row := v.chunks.Get(d[:])
-	if row == nil {
-		return chunk{}, nil, fmt.Errorf("%w: chunk %x is missing", ErrCorrupt, d)
+// frame returns the rows of an object that has a frame, the second as it lies in the
+// file.
+func (v *View) frame(id oid.ID) (object, []byte, error) {
+	o, err := v.object(id)
+	if err == nil && o.form == list {
+		err = fmt.Errorf("%w: chunk %v is a list", ErrCorrupt, id)
 	}
-	c, err := decodeChunk(d[:], row)
 	if err != nil {
-		return chunk{}, nil, err
+		return object{}, nil, err
 	}
-	p := v.data.Get(seqKey(c.seq))
+	p := v.data.Get(seqKey(o.seq))
 	v.file.touch(len(p), v.s.parts.mapped)
-	if uint64(len(p)) != uint64(c.stored)+1 {
-		return chunk{}, nil, fmt.Errorf("%w: the frame of chunk %x has %d bytes, not %d",
-			ErrCorrupt, d, len(p), c.stored+1)
+	if uint64(len(p)) != uint64(o.stored)+1 {
+		return object{}, nil, fmt.Errorf("%w: the frame of chunk %v has %d bytes, not %d", ErrCorrupt, id, len(p), o.stored+1)
 	}
-	return c, p, nil
+	return o, p, nil
 }
 
-// expand decodes a frame and compares the bytes with their digest.
-func (s *Store) expand(d digest, c chunk, row, base []byte) ([]byte, error) {
-	if c.base != (digest{}) && base == nil {
-		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %x", ErrCorrupt, d)
+// expand decodes a frame and compares the bytes with their id.
+func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
+	if o.form == delta && base == nil {
+		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
-	if raw := s.recall.find(d, row); base == nil && raw != nil {
+	if raw := s.recall.find(id, row); base == nil && raw != nil {
 		return raw, nil
 	}
 	s.decoded.Add(1)
-	raw, err := s.codecs.decode(row, base, int(c.raw))
+	raw, err := s.codecs.decode(row, base, int(o.size))
 	if err != nil {
-		return nil, fmt.Errorf("chunk %x: %w", d, err)
+		return nil, fmt.Errorf("chunk %v: %w", id, err)
 	}
-	if blake3.Sum256(raw) != d {
-		return nil, fmt.Errorf("%w: the bytes of chunk %x are not what they were", ErrCorrupt, d)
+	if s.meta.algorithm.Sum(o.kind, raw) != id {
+		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
 	if base == nil {
-		s.recall.keep(d, row, raw)
+		s.recall.keep(id, row, raw)
 	}
 	return raw, nil
 }

@@ -67,8 +67,8 @@ func TestALargeUntrackedFileCostsItsPiecesInTheStoreAndNothingInGit(t *testing.T
 	after := p.stored(e)
 	// The chunk that was edited, at most one whose bounds move with it, the list
 	// of chunks, and a record.
-	if grown := after.StoredBytes - before.StoredBytes; grown > 2<<20 || after.Chunks-before.Chunks > 12 {
-		t.Errorf("one byte cost %d bytes in %d chunks", grown, after.Chunks-before.Chunks)
+	if grown := after.StoredBytes - before.StoredBytes; grown > 2<<20 || after.Objects-before.Objects > 12 {
+		t.Errorf("one byte cost %d bytes in %d objects", grown, after.Objects-before.Objects)
 	}
 	if n := p.gitBytes(); n > 1<<16 {
 		t.Errorf("git has %d bytes", n)

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 	"github.com/seed-82afce7a/rewind/internal/tree"
-	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -26,14 +25,18 @@ func (p *place) damage(e *Engine, payload []byte) {
 	p.must(err)
 	defer db.Close()
 	p.must(db.Update(func(tx *bolt.Tx) error {
-		key := blake3.Sum256(payload)
-		row := tx.Bucket([]byte("chunks")).Get(key[:])
+		objects := tx.Bucket([]byte("objects"))
+		row := objects.Get(e.alg.Sum(oid.Blob, payload).Bytes())
 		if row == nil {
-			return errors.New("the store does not have this chunk")
+			row = objects.Get(e.alg.Sum(oid.Tree, payload).Bytes())
 		}
-		frame := bytes.Clone(tx.Bucket([]byte("data")).Get(row[:8]))
+		if row == nil {
+			return errors.New("the store does not have this content")
+		}
+		seq := bytes.Clone(row[18:26])
+		frame := bytes.Clone(tx.Bucket([]byte("data")).Get(seq))
 		frame[len(frame)-1] ^= 0x10
-		return tx.Bucket([]byte("data")).Put(bytes.Clone(row[:8]), frame)
+		return tx.Bucket([]byte("data")).Put(seq, frame)
 	}))
 }
 

@@ -8,6 +8,7 @@
 package oid
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -166,6 +167,11 @@ func (id ID) Bytes() []byte { return append([]byte(nil), id.bytes[:id.size]...) 
 
 // Append appends the raw id to p.
 func (id ID) Append(p []byte) []byte { return append(p, id.bytes[:id.size]...) }
+
+// Compare orders IDs of one algorithm by their bytes.
+func (id ID) Compare(other ID) int {
+	return bytes.Compare(id.bytes[:id.size], other.bytes[:other.size])
+}
 
 // String returns the id in lower-case hexadecimal, "" for the zero ID.
 func (id ID) String() string { return hex.EncodeToString(id.bytes[:id.size]) }
