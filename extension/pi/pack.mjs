@@ -67,8 +67,8 @@ function stamp() {
   const file = path.join(build, "version.go");
   const overlay = path.join(build, "overlay.json");
   mkdirSync(build, { recursive: true });
-  writeFileSync(file, `package main\n\nfunc version() string { return ${JSON.stringify(manifest.version)} }\n`);
-  writeFileSync(overlay, JSON.stringify({ Replace: { [path.join(root, "cmd/rewind/version.go")]: file } }));
+  writeFileSync(file, `// Package cli is that of the program.\npackage cli\n\n// Version is that of the package.\nfunc Version() string { return ${JSON.stringify(manifest.version)} }\n`);
+  writeFileSync(overlay, JSON.stringify({ Replace: { [path.join(root, "cmd/internal/cli/version.go")]: file } }));
   return overlay;
 }
 
