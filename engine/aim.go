@@ -43,7 +43,7 @@ func (e *Engine) aim(ctx context.Context, op *Op) (to aim, err error) {
 
 // aimAt aims at a snapshot, within the paths of an operation.
 func (e *Engine) aimAt(ctx context.Context, op *Op) (to aim, err error) {
-	if to.target, err = e.Find(ctx, op.To); err == nil {
+	if to.target, err = e.lookup.Find(ctx, op.To); err == nil {
 		to.stored, err = e.isRecorded(ctx, to.target.ID)
 	}
 	if err != nil {

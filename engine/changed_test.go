@@ -108,7 +108,7 @@ func TestWhatASnapshotChangedIsComparedWithWhereTheFilesStood(t *testing.T) {
 				t.Errorf("%s: %q, want %q", when, what[id], text)
 			}
 		}
-		s, err := e.Find(ctx, three)
+		s, err := e.Find(ctx, three.String())
 		p.must(err)
 		if before, err := e.Before(ctx, s); err != nil || before == nil || before.ID != one {
 			t.Errorf("%s: before the third came %v, %v", when, before, err)
@@ -160,7 +160,7 @@ func TestAChangeOfManyFilesIsNamedByDirectoriesAndStillFound(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	for path, want := range map[string]bool{"d1": true, "d1/f1": true, "d1/sub": false, "d1/sub/quiet": false, "still": false, ":(glob)d2/*": true, ":(glob)**/quiet": false} {
-		s, err := e.Find(ctx, second)
+		s, err := e.Find(ctx, second.String())
 		p.must(err)
 		list, err := e.List(ctx, &ListOptions{Paths: []string{path}, Limit: 1})
 		p.must(err)

@@ -35,14 +35,9 @@ func (e *Engine) Log(ctx context.Context, path string, limit int) ([]lookup.Touc
 	return log, err
 }
 
-// Find returns the snapshot with exactly this id, also with one that it had
-// before a purge or as a checkpoint before its import: of any worktree of the
-// store, or else a checkpoint that git has.
-func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
-	return e.lookup.Find(ctx, id)
-}
-
-// Resolve turns what a person types into a snapshot: a whole id, the name of a
+// Find turns what a person types, or a program keeps, into a snapshot: a whole id, also
+// one that the snapshot had before a purge or as a checkpoint before its import, of any
+// worktree of the store, or else of a checkpoint that git has; the name of a
 // pin, a unique prefix of at least four digits, "@" for the worktree's newest
 // snapshot that was recorded on purpose, "@~N" for the one N before it, "@{TIME}" for
 // what "@" was then, "undo:N" for what the N-th last restore, undo or redo replaced,
@@ -50,7 +45,7 @@ func (e *Engine) Find(ctx context.Context, id oid.ID) (*Snapshot, error) {
 // one with that label, "pin:NAME" for what has that name, ":/TEXT" for the newest of
 // which a label or prompt has the text. What could mean several is [ErrAmbiguous],
 // which names them.
-func (e *Engine) Resolve(ctx context.Context, text string) (*Snapshot, error) {
+func (e *Engine) Find(ctx context.Context, text string) (*Snapshot, error) {
 	return e.lookup.Resolve(ctx, text)
 }
 
@@ -112,7 +107,7 @@ func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
 // findHeld finds a snapshot that is to have a name, and makes sure that the store can
 // keep it. Held: our ref keeps it, and the store has no record of it.
 func (e *Engine) findHeld(ctx context.Context, id oid.ID) (s *Snapshot, held bool, err error) {
-	if s, err = e.Find(ctx, id); err != nil {
+	if s, err = e.lookup.Find(ctx, id); err != nil {
 		return nil, false, err
 	}
 	_, unknown := e.lookup.Record(ctx, s.ID)

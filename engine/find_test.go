@@ -60,7 +60,7 @@ func TestAPruneAfterAPurgeKeepsWhatSessionsNeed(t *testing.T) {
 			t.Errorf("kept %v, and before the purge %v; dropped %d", out.Kept, before.Kept, len(out.Dropped))
 		}
 		for i, id := range ids {
-			s, err := e.Find(context.Background(), id)
+			s, err := e.Find(context.Background(), id.String())
 			if gone := i == 0 || i == 7; gone == has(p.records(e), now[i]) || !gone && (err != nil || s.ID != now[i]) {
 				t.Errorf("%d: %v, %v", i, s, err)
 			}
@@ -95,16 +95,16 @@ func TestAPrefixOfAnIdFromBeforeAPurgeIsFound(t *testing.T) {
 	hook := p.hookWith("secret", secret)
 	p.purged(e, "secret")
 	for _, id := range []oid.ID{old, hook} {
-		whole, err := e.Find(ctx, id)
+		whole, err := e.Find(ctx, id.String())
 		p.must(err)
 		for _, n := range []int{12, 39, 40} {
-			s, err := e.Resolve(ctx, id.String()[:n])
+			s, err := e.Find(ctx, id.String()[:n])
 			if err != nil || s.ID != whole.ID {
 				t.Errorf("%d digits of %v: %v, %v", n, id, s, err)
 			}
 		}
 	}
-	if _, err := e.Resolve(ctx, strings.Repeat("e", 12)); !errors.Is(err, ErrNoSnapshot) {
+	if _, err := e.Find(ctx, strings.Repeat("e", 12)); !errors.Is(err, ErrNoSnapshot) {
 		t.Error(err)
 	}
 }
@@ -114,13 +114,13 @@ func TestACheckpointIsFoundAsWhatItWasImportedAs(t *testing.T) {
 	p := newPlace(t, true)
 	e := p.open()
 	hook := p.hook("by another program")
-	s, err := e.Find(ctx, hook)
+	s, err := e.Find(ctx, hook.String())
 	if err != nil || s.ID != hook {
 		t.Fatalf("%v, %v", s, err)
 	}
 	out, err := e.Import(ctx, nil)
 	p.must(err)
-	if s, err = e.Find(ctx, hook); err != nil || s.ID != out.Snapshots[0].ID {
+	if s, err = e.Find(ctx, hook.String()); err != nil || s.ID != out.Snapshots[0].ID {
 		t.Errorf("%v, %v", s, err)
 	}
 	// What a ledger says of the checkpoint holds the import.

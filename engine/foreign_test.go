@@ -195,7 +195,7 @@ func TestWhatGitCannotHoldStays(t *testing.T) {
 
 func (p *peers) find(id oid.ID) *engine.Snapshot {
 	p.t.Helper()
-	s, err := p.open().Find(context.Background(), id)
+	s, err := p.open().Find(context.Background(), id.String())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -258,14 +258,14 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 	if err != nil || len(done.Snapshots) != 1 || done.Bridge != nil || len(done.Skipped) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	s, err := e.Find(ctx, all[0].ID)
+	s, err := e.Find(ctx, all[0].ID.String())
 	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Gaps.Incomplete {
 		t.Errorf("by its old id: %+v, %v", s, err)
 	}
-	if s, err := e.Resolve(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Snapshots[0].ID {
+	if s, err := e.Find(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Snapshots[0].ID {
 		t.Errorf("by a prefix: %+v, %v", s, err)
 	}
-	if _, err := e.Resolve(ctx, "@"); !errors.Is(err, engine.ErrNoSnapshot) {
+	if _, err := e.Find(ctx, "@"); !errors.Is(err, engine.ErrNoSnapshot) {
 		t.Errorf("@ is an import: %v", err)
 	}
 	if !strings.Contains(p.git("log", "--format=%H", "refs/pi-rewind/store"), done.Snapshots[0].ID.String()) {

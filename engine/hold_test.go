@@ -54,7 +54,7 @@ func (p *place) leave() {
 func (p *place) wantContent(e *Engine, id oid.ID, path, want string) {
 	p.t.Helper()
 	out := filepath.Join(p.t.TempDir(), "out")
-	s, err := e.Find(context.Background(), id)
+	s, err := e.Find(context.Background(), id.String())
 	p.must(err)
 	if _, err := e.Export(context.Background(), s, out); err != nil {
 		p.t.Errorf("export %v: %v", id, err)
@@ -203,7 +203,7 @@ func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
 	if got := p.inRef(e); !slices.Equal(got, []oid.ID{two.ID}) {
 		t.Errorf("the ref keeps %v", got)
 	}
-	if lost, err := e.Find(context.Background(), one.ID); err != nil || lost.Lost == "" {
+	if lost, err := e.Find(context.Background(), one.ID.String()); err != nil || lost.Lost == "" {
 		t.Errorf("%+v, %v", lost, err)
 	}
 	if three.ID != two.ID || !three.Reused {
@@ -230,7 +230,7 @@ func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
 	if got := p.inRef(e); len(got) != 1 || got[0] != two.ID {
 		t.Errorf("the ref keeps %v, want %v alone: of the other git lacks a file", got, two.ID)
 	}
-	lost, err := e.Find(context.Background(), one.ID)
+	lost, err := e.Find(context.Background(), one.ID.String())
 	p.must(err)
 	if !strings.Contains(lost.Lost, "is gone") {
 		t.Errorf("what is lost is named as %q", lost.Lost)

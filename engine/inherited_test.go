@@ -106,7 +106,7 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 		}
 		old := before[0].ID.String()
 		for _, name := range []string{old, old[:12], "keep"} {
-			if s, err := e.Resolve(ctx, name); err != nil || s.Label() != "first" {
+			if s, err := e.Find(ctx, name); err != nil || s.Label() != "first" {
 				t.Errorf("%s: %q: %v", alg, name, err)
 			}
 		}
@@ -262,7 +262,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d listed, %v", len(list), err)
 	}
-	if last, err := e.Resolve(ctx, "@"); err != nil || last.ID != mustFind(t, e, two.ID).ID {
+	if last, err := e.Find(ctx, "@"); err != nil || last.ID != mustFind(t, e, two.ID).ID {
 		t.Errorf("the last is %v, %v", last, err)
 	}
 	for id, text := range map[oid.ID]string{one.ID: "one", git.ID: "in git", two.ID: "two"} {

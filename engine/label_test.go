@@ -22,12 +22,12 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		p.write("file", "three")
 		_, err = e.Do(ctx, Op{To: first})
 		p.must(err)
-		undo, err := e.Resolve(ctx, "undo:1")
+		undo, err := e.Find(ctx, "undo:1")
 		p.must(err)
 		for text, id := range map[string]oid.ID{"the first": first, "theirs": last, "left": undo.ID} {
 			p.must(e.Label(ctx, id, text, false))
 			p.must(e.Label(ctx, id, text, false)) // once more says nothing new
-			s, err := e.Resolve(ctx, "label:"+text)
+			s, err := e.Find(ctx, "label:"+text)
 			if err != nil || s.ID != id || s.Label() != text {
 				t.Errorf("%s: %v, %v", text, s, err)
 			}
@@ -42,7 +42,7 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 			}
 		}
 		for name, id := range map[string]oid.ID{"@": last, "label:mine": last, "undo:1": undo.ID} {
-			if s, err := e.Resolve(ctx, name); err != nil || s.ID != id {
+			if s, err := e.Find(ctx, name); err != nil || s.ID != id {
 				t.Errorf("%s is %v, %v", name, s, err)
 			}
 		}
@@ -56,7 +56,7 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		e = p.open()
 		p.prune(e, &PruneOptions{MaxSnapshots: 1})
 		for _, text := range []string{"the first", "theirs", "mine", "left"} {
-			if _, err := e.Resolve(ctx, "label:"+text); err != nil {
+			if _, err := e.Find(ctx, "label:"+text); err != nil {
 				t.Errorf("after a prune: %v", err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		if err := e.Label(ctx, last, "mine", true); !errors.Is(err, ErrNoSnapshot) {
 			t.Errorf("taken away twice: %v", err)
 		}
-		if s, err := e.Find(ctx, last); err != nil || s.Label() != "theirs" || s.OfRestore() {
+		if s, err := e.Find(ctx, last.String()); err != nil || s.Label() != "theirs" || s.OfRestore() {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if err := e.Label(ctx, last, " ", false); !errors.Is(err, ErrRefused) {
@@ -84,7 +84,7 @@ func TestASnapshotWhoseStoreWasLostCanHaveALabel(t *testing.T) {
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
 	e = p.open()
 	p.must(e.Label(ctx, first, "found again", false))
-	if s, err := e.Resolve(ctx, "label:found again"); err != nil || s.ID != first {
+	if s, err := e.Find(ctx, "label:found again"); err != nil || s.ID != first {
 		t.Errorf("%v, %v", s, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestALabelThatIsTakenAwayLeavesASnapshotRecordedOnPurpose(t *testing.T) {
 	p.snap(e, "one", nil)
 	last := p.snap(e, "two", &SnapshotOptions{Label: "mine", Trigger: "undo"}).ID
 	p.must(e.Label(ctx, last, "mine", true))
-	if s, err := e.Resolve(ctx, "@"); err != nil || s.ID != last || s.OfRestore() || s.Label() != "" {
+	if s, err := e.Find(ctx, "@"); err != nil || s.ID != last || s.OfRestore() || s.Label() != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestALabelWithWhiteSpaceAroundItCanBeTakenAway(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	id := p.snap(e, "one", &SnapshotOptions{Label: " mine\n"}).ID
 	p.must(e.Label(ctx, id, "mine", true))
-	if s, err := e.Find(ctx, id); err != nil || s.Label() != "" {
+	if s, err := e.Find(ctx, id.String()); err != nil || s.Label() != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

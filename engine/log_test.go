@@ -73,7 +73,7 @@ func TestALogFollowsAFileThroughRestores(t *testing.T) {
 		if _, err := e.Log(ctx, "none", 0); !errors.Is(err, ErrNoSnapshot) {
 			t.Error(err)
 		}
-		if s, err := e.Resolve(ctx, "label:one"); err != nil || s.ID.String() != one {
+		if s, err := e.Find(ctx, "label:one"); err != nil || s.ID.String() != one {
 			t.Error(err)
 		}
 	}

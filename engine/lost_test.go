@@ -51,7 +51,7 @@ func TestALostSnapshotIsNobodysLastOneAndNoUndo(t *testing.T) {
 	one := p.take(e)
 	p.forget()
 	p.sync(e)
-	if s, err := e.Find(t.Context(), one.ID); err != nil || s.Lost == "" {
+	if s, err := e.Find(t.Context(), one.ID.String()); err != nil || s.Lost == "" {
 		t.Fatalf("%+v, %v: it is not lost", s, err)
 	}
 	e = p.open()
@@ -121,7 +121,7 @@ func TestWhatCannotBeLookedAtIsNotLost(t *testing.T) {
 	}
 	p.must(os.WriteFile(index[0], good, 0o644))
 	e = p.open()
-	if s, err := e.Find(t.Context(), one.ID); err != nil || s.Lost != "" {
+	if s, err := e.Find(t.Context(), one.ID.String()); err != nil || s.Lost != "" {
 		t.Errorf("%q, %v", s.Lost, err)
 	}
 	p.sync(e)
@@ -155,7 +155,7 @@ func TestADamagedObjectOfTheStoreLosesItsOwnSnapshotAlone(t *testing.T) {
 	if got := p.inRef(e); !has(got, one.ID) || !has(got, three.ID) || has(got, two.ID) {
 		t.Errorf("the ref keeps %v; bridge: %v", got, three.Bridge)
 	}
-	if s, err := e.Find(t.Context(), two.ID); err != nil || !strings.Contains(s.Lost, "odd") {
+	if s, err := e.Find(t.Context(), two.ID.String()); err != nil || !strings.Contains(s.Lost, "odd") {
 		t.Errorf("%q, %v", s.Lost, err)
 	}
 }
@@ -299,7 +299,7 @@ func TestASparsePartialCloneLosesNothing(t *testing.T) {
 	c.write("in/3", "three")
 	c.take(c.open())
 	e = c.open()
-	if s, err := e.Find(t.Context(), one.ID); err != nil || s.Lost != "" {
+	if s, err := e.Find(t.Context(), one.ID.String()); err != nil || s.Lost != "" {
 		t.Errorf("%q, %v", s.Lost, err)
 	}
 	if got := c.inRef(e); len(got) != 3 {

@@ -41,7 +41,7 @@ func (e *Engine) merging(ctx context.Context, op *Op, spans []Span) (*merging, e
 	m := &merging{markers: op.Markers, label: op.Label}
 	for _, s := range spans {
 		for _, id := range []oid.ID{s.From, s.To} {
-			end, err := e.Find(ctx, id)
+			end, err := e.lookup.Find(ctx, id)
 			if err != nil {
 				return nil, err
 			}

@@ -14,7 +14,7 @@ import (
 // resolved finds a snapshot by what a person types; zero: there is none.
 func (p *place) resolved(e *Engine, text string) oid.ID {
 	p.t.Helper()
-	s, err := e.Resolve(context.Background(), text)
+	s, err := e.Find(context.Background(), text)
 	if errors.Is(err, ErrNoSnapshot) {
 		return oid.ID{}
 	}
@@ -81,7 +81,7 @@ func TestTheLastSnapshotIsTheLastOnPurpose(t *testing.T) {
 		if p.read("f") != "bad" || p.resolved(e, "@") != better || p.resolved(e, "undo:2") != ops[0].From {
 			t.Errorf("after the undo it is %q, and @ is %v", p.read("f"), p.resolved(e, "@"))
 		}
-		if s, err := e.Find(context.Background(), p.resolved(e, "undo:1")); err != nil || s.OfRestore() {
+		if s, err := e.Find(context.Background(), p.resolved(e, "undo:1").String()); err != nil || s.OfRestore() {
 			t.Errorf("what the undo replaced was recorded already, on purpose: %+v, %v", s, err)
 		}
 	}

@@ -43,7 +43,7 @@ func TestAMomentIsNamedByTimeLabelPinAndText(t *testing.T) {
 		"label:before the rewrite":                                               "old", "label:Before The Rewrite": "old",
 		"pin:kept": "one", "kept": "one", ":/parser": "new", ":/REWRITE": "old", ":/twice": "two", "prompt:e1": "new",
 	} {
-		s, err := e.Resolve(context.Background(), text)
+		s, err := e.Find(context.Background(), text)
 		if err != nil || s.ID != ids[want] {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -68,7 +68,7 @@ func TestANameThatMeansNothingOrSeveralSaysSo(t *testing.T) {
 		"@~9":          {"no such snapshot", "4 recorded on purpose"},
 		"@x":           {"no such snapshot", "@{TIME}"},
 	} {
-		_, err := e.Resolve(context.Background(), text)
+		_, err := e.Find(context.Background(), text)
 		if err == nil || !errors.Is(err, ErrNoSnapshot) && !errors.Is(err, ErrAmbiguous) {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -85,7 +85,7 @@ func TestANameThatMeansNothingOrSeveralSaysSo(t *testing.T) {
 		}
 	}
 	empty := newPlace(t, false).open()
-	if _, err := empty.Resolve(context.Background(), "@{now}"); !errors.Is(err, ErrNoSnapshot) || !strings.Contains(err.Error(), "nothing was recorded") {
+	if _, err := empty.Find(context.Background(), "@{now}"); !errors.Is(err, ErrNoSnapshot) || !strings.Contains(err.Error(), "nothing was recorded") {
 		t.Error(err)
 	}
 	if got := p.records(e); len(got) != 4 {

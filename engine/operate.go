@@ -305,7 +305,7 @@ func (r *Restored) with(p *Diff) *Restored {
 // meanwhile: then that is the error.
 func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error {
 	if errors.Is(err, ErrDamaged) || errors.Is(err, cas.ErrSwept) {
-		if _, gone := e.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
+		if _, gone := e.lookup.Find(ctx, target.ID); errors.Is(gone, ErrNoSnapshot) {
 			return fmt.Errorf("%w: it was dropped meanwhile", gone)
 		}
 	}

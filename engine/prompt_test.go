@@ -21,7 +21,7 @@ func TestThePromptNamesTheStateBeforeIt(t *testing.T) {
 	for text, want := range map[string]any{
 		"prompt:6f96-1": zero, "prompt:6f96-12": two, "prompt:6f96": ErrAmbiguous, "prompt:": ErrNoSnapshot, "prompt:7": ErrNoSnapshot,
 	} {
-		s, err := e.Resolve(context.Background(), text)
+		s, err := e.Find(context.Background(), text)
 		if fails, ok := want.(error); ok {
 			if !errors.Is(err, fails) {
 				t.Errorf("%s: %v, want %v", text, err, fails)
@@ -30,7 +30,7 @@ func TestThePromptNamesTheStateBeforeIt(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, s, err, want)
 		}
 	}
-	s, err := e.Resolve(context.Background(), "prompt:6f96-12")
+	s, err := e.Find(context.Background(), "prompt:6f96-12")
 	p.must(err)
 	if got := s.Points[0]; got.Agent != "claude" || got.Prompt != "words of 6f96-12" {
 		t.Errorf("the point is %+v", got)

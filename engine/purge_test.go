@@ -115,7 +115,7 @@ func TestPurgedContentIsNowhereThoughALaterVersionOfItLives(t *testing.T) {
 			t.Errorf("%+v, and the store's file has it still", out)
 		}
 		var buf bytes.Buffer
-		s, err := e.Find(t.Context(), last.ID)
+		s, err := e.Find(t.Context(), last.ID.String())
 		p.must(err)
 		if err := e.Cat(t.Context(), s, "b.txt", &buf); err != nil || buf.String() != later {
 			t.Errorf("%v: %d bytes", err, buf.Len())
@@ -128,7 +128,7 @@ func (p *place) wantWithout(e *Engine, old []oid.ID) {
 	p.t.Helper()
 	ctx := context.Background()
 	for i, id := range old {
-		s, err := e.Find(ctx, id)
+		s, err := e.Find(ctx, id.String())
 		p.must(err)
 		var buf bytes.Buffer
 		if err := e.Cat(ctx, s, "keys/a.key", &buf); err == nil {
@@ -139,7 +139,7 @@ func (p *place) wantWithout(e *Engine, old []oid.ID) {
 			p.t.Errorf("snapshot %d: %v, %q", i, err, &buf)
 		}
 	}
-	if s, _ := e.Find(ctx, old[1]); len(s.Points) != 1 || s.Points[0].Entry != "e" || s.ID == old[1] {
+	if s, _ := e.Find(ctx, old[1].String()); len(s.Points) != 1 || s.Points[0].Entry != "e" || s.ID == old[1] {
 		p.t.Errorf("%+v", s)
 	}
 }
@@ -173,7 +173,7 @@ func (p *place) gitForgot(e *Engine, hook oid.ID) {
 	if out, err := p.tryGit("cat-file", "-e", blob); err == nil {
 		p.t.Errorf("git has it still %s", out)
 	}
-	s, err := e.Find(context.Background(), hook)
+	s, err := e.Find(context.Background(), hook.String())
 	p.must(err)
 	if s.Source == nil || s.Source.Commit != hook || !strings.Contains(p.git("cat-file", "commit", s.ID.String()), "\nrewind-from pi-rewind-hook "+hook.String()+"\n") {
 		p.t.Errorf("it is not said that the snapshot is %v: %+v", hook, s.Source)
@@ -212,7 +212,7 @@ func TestAPinByAnOldIdHoldsThePurgedSnapshot(t *testing.T) {
 	if out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) > 0 {
 		t.Errorf("dropped: %v", out.Dropped)
 	}
-	_, err = e.Find(context.Background(), old)
+	_, err = e.Find(context.Background(), old.String())
 	p.must(err)
 }
 

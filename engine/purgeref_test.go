@@ -46,7 +46,7 @@ func (p *place) wantPurged(e *Engine, old []oid.ID) {
 		p.t.Error("git has it still")
 	}
 	for _, id := range old {
-		s, err := e.Find(context.Background(), id)
+		s, err := e.Find(context.Background(), id.String())
 		p.must(err)
 		if s.ID == id || !has(p.inRef(e), s.ID) || has(p.inRef(e), id) {
 			p.t.Errorf("%v became %v, the ref keeps %v", id, s.ID, p.inRef(e))
@@ -86,9 +86,9 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	// Nobody takes a snapshot without its overlay for a whole one, now or after
 	// another loss: what git cannot hold stays.
 	for range 2 {
-		s, err := e.Find(ctx, old[0])
+		s, err := e.Find(ctx, old[0].String())
 		if err != nil && p.storeOf(e) == nil {
-			s, err = e.Resolve(ctx, p.inRef(e)[0].String())
+			s, err = e.Find(ctx, p.inRef(e)[0].String())
 		}
 		if err != nil || s.Gaps == nil || !s.Gaps.GitOnly {
 			t.Errorf("%v: %+v", err, s)
@@ -179,7 +179,7 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 	if out.Snapshots != 1 || !slices.Equal(left, want) || out.Bridge != nil {
 		t.Errorf("%+v, left %v, want %v", out, left, want)
 	}
-	if s, err := e.Find(ctx, mine.ID); err != nil || s.ID == mine.ID || has(p.inRef(e), mine.ID) {
+	if s, err := e.Find(ctx, mine.ID.String()); err != nil || s.ID == mine.ID || has(p.inRef(e), mine.ID) {
 		t.Errorf("%v: %v", err, s)
 	}
 
@@ -208,7 +208,7 @@ func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
 	p.collect()
 	e = p.open()
 	two := p.take(e)
-	if lost, err := e.Find(ctx, one.ID); err != nil || lost.Lost == "" {
+	if lost, err := e.Find(ctx, one.ID.String()); err != nil || lost.Lost == "" {
 		t.Fatalf("%v: nothing is lost: this test proves nothing", err)
 	}
 	out, err := e.Purge(ctx, []string{"tracked/7"}, false)
@@ -219,7 +219,7 @@ func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
 	if inFile(t, filepath.Join(e.dir, storeFile), secret) {
 		t.Error("the store's file has it still")
 	}
-	if s, err := e.Find(ctx, two.ID); err != nil || s.ID == two.ID {
+	if s, err := e.Find(ctx, two.ID.String()); err != nil || s.ID == two.ID {
 		t.Errorf("%v: %v", err, s)
 	}
 	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})

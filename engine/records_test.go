@@ -43,14 +43,14 @@ func TestWhatIsNotShownIsNotDecoded(t *testing.T) {
 		t.Errorf("status: %+v, %v", st, err)
 	}
 	for n, text := range []string{"@", "@~1", "@~2", all[6].ID.String()[:11]} {
-		if s, err := e.Resolve(ctx, text); err != nil || s.ID != all[9-n].ID {
+		if s, err := e.Find(ctx, text); err != nil || s.ID != all[9-n].ID {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	if s, err := e.Before(ctx, all[7].Snapshot); err != nil || s.ID != all[6].ID {
 		t.Errorf("before: %v, %v", s, err)
 	}
-	if _, err := e.Resolve(ctx, strings.Repeat("0", 9)); !errors.Is(err, ErrNoSnapshot) {
+	if _, err := e.Find(ctx, strings.Repeat("0", 9)); !errors.Is(err, ErrNoSnapshot) {
 		t.Errorf("a prefix of none: %v", err)
 	}
 	if s := p.snap(e, "more", nil); s.Reused {

@@ -308,7 +308,7 @@ func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
 		}
 		p.write(name, "half of a file")
 	}
-	target, err := e.Find(ctx, id)
+	target, err := e.Find(ctx, id.String())
 	p.must(err)
 	d, err := e.Diff(ctx, target, nil, nil)
 	p.must(err)

@@ -68,7 +68,7 @@ func TestAPurgeTakesNamesAsTheyAre(t *testing.T) {
 
 func mustFind(t *testing.T, e *Engine, id interface{ String() string }) *Snapshot {
 	t.Helper()
-	s, err := e.Resolve(context.Background(), id.String())
+	s, err := e.Find(context.Background(), id.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestManySkippedPathsAreStoredOnce(t *testing.T) {
 	}
 	e = p.open()
 	for _, id := range []*Recorded{one, two} {
-		s, err := e.Find(ctx, id.ID)
+		s, err := e.Find(ctx, id.ID.String())
 		if err != nil || len(s.Skipped) != many {
 			t.Errorf("%d skipped paths, %v", len(s.Skipped), err)
 		}

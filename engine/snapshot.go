@@ -318,7 +318,7 @@ func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, err error) {
 	here := c.here
 	if here == nil && !c.at.IsZero() {
-		if here, err = e.Find(ctx, c.at); err != nil && !errors.Is(err, ErrNoSnapshot) {
+		if here, err = e.lookup.Find(ctx, c.at); err != nil && !errors.Is(err, ErrNoSnapshot) {
 			return 0, false, err
 		}
 	}

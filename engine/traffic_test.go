@@ -93,7 +93,7 @@ func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
 func (p *place) wantLastWhole(dir string, purged Path) {
 	p.t.Helper()
 	e := p.openAt(dir)
-	last, err := e.Resolve(context.Background(), "@")
+	last, err := e.Find(context.Background(), "@")
 	p.must(err)
 	d, err := e.Diff(context.Background(), last, nil, nil)
 	p.must(err)

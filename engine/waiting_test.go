@@ -18,7 +18,7 @@ func TestWhoWaitsForAStoreThatWasMadeSinceCanBeToldToStop(t *testing.T) {
 	for name, command := range map[string]func(context.Context, *Engine) error{
 		"list":    func(ctx context.Context, e *Engine) error { _, err := e.List(ctx, nil); return err },
 		"status":  func(ctx context.Context, e *Engine) error { _, err := e.Status(ctx); return err },
-		"resolve": func(ctx context.Context, e *Engine) error { _, err := e.Resolve(ctx, "@"); return err },
+		"resolve": func(ctx context.Context, e *Engine) error { _, err := e.Find(ctx, "@"); return err },
 		"preview": func(ctx context.Context, e *Engine) error { _, err := e.Preview(ctx); return err },
 		"undo":    func(ctx context.Context, e *Engine) error { _, err := e.Do(ctx, Op{Verb: Undo}); return err },
 		"prune":   func(ctx context.Context, e *Engine) error { _, err := e.Prune(ctx, nil); return err },

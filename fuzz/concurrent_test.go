@@ -119,7 +119,7 @@ func (w *world) allThere(heard []said) {
 		late += len(h["late"])
 		for _, pair := range h["recorded"] {
 			text, content, _ := strings.Cut(pair, "=")
-			s, err := w.long.Resolve(ctx, text)
+			s, err := w.long.Find(ctx, text)
 			if err != nil {
 				w.t.Fatalf("process %d: %v", i, err)
 			}

@@ -231,7 +231,7 @@ func (s *sweep) whole(heard said) {
 		ids[id] = s.before
 	}
 	for id, want := range ids {
-		snap, err := s.long.Resolve(ctx, id)
+		snap, err := s.long.Find(ctx, id)
 		s.must(err)
 		if d := want.differs(s.export(s.long, snap)); d != "" {
 			s.fail("snapshot %s: %s", id, d)

@@ -74,7 +74,7 @@ func (f *forked) check(edited bool) {
 	if edited && !f.recorded() {
 		f.fail("what was done in the fork is nowhere")
 	}
-	s, err := e.Resolve(ctx, "@")
+	s, err := e.Find(ctx, "@")
 	f.must(err)
 	dir, err := fork.Place(ctx, e, f.dir)
 	f.must(err)
@@ -109,7 +109,7 @@ func forkAndAdopt(ctx context.Context, args []string) {
 	opt := &engine.Options{}
 	e, err := engine.Open(ctx, ".", opt)
 	childExit(err)
-	s, err := e.Resolve(ctx, "@")
+	s, err := e.Find(ctx, "@")
 	childExit(err)
 	dir, err := fork.Place(ctx, e, args[0])
 	childExit(err)

@@ -95,7 +95,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 			}
 			nothing := r.Undo.IsZero() // had to change: that is no step
 			if !nothing {
-				undo, err := w.long.Find(t.Context(), r.Undo)
+				undo, err := w.long.Find(t.Context(), r.Undo.String())
 				w.must(err)
 				for p := range w.export(w.long, undo) {
 					delete(there, p)

@@ -63,7 +63,7 @@ func (w *world) allFollowed(texts map[oid.ID]string) {
 		w.fail("%d snapshots of %d; %q", len(list), len(texts), w.long.Warnings())
 	}
 	for id, text := range texts {
-		s, err := w.long.Find(ctx, id)
+		s, err := w.long.Find(ctx, id.String())
 		w.must(err)
 		var got bytes.Buffer
 		w.must(w.long.Cat(ctx, s, "f", &got))

@@ -42,7 +42,7 @@ func (m *model) prune() {
 		}
 		delete(m.snaps, id)
 		for _, name := range []oid.ID{id, s.ID} {
-			if _, err := m.long.Find(m.t.Context(), name); !errors.Is(err, engine.ErrNoSnapshot) {
+			if _, err := m.long.Find(m.t.Context(), name.String()); !errors.Is(err, engine.ErrNoSnapshot) {
 				m.fail("snapshot %v was dropped, and found: %v", name, err)
 			}
 		}
@@ -66,11 +66,11 @@ func (m *model) pruneBlind() {
 // allThere finds every snapshot, by the id it had first and by a prefix of it.
 func (m *model) allThere() {
 	for _, id := range m.order {
-		s, err := m.long.Find(m.t.Context(), id)
+		s, err := m.long.Find(m.t.Context(), id.String())
 		if err != nil {
 			m.fail("snapshot %v is lost: %v", id, err)
 		}
-		if short, err := m.long.Resolve(m.t.Context(), id.String()[:20]); err != nil || short.ID != s.ID {
+		if short, err := m.long.Find(m.t.Context(), id.String()[:20]); err != nil || short.ID != s.ID {
 			m.fail("%v is found as %v, by a prefix as %v: %v", id, s.ID, short, err)
 		}
 	}
@@ -134,7 +134,7 @@ func (m *model) without(id oid.ID, s scope) bool {
 			gone[p] = true
 		}
 	}
-	now, err := m.long.Find(m.t.Context(), id)
+	now, err := m.long.Find(m.t.Context(), id.String())
 	m.must(err)
 	if len(want) == len(was.picture) {
 		return false

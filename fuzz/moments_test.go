@@ -68,7 +68,7 @@ func (m *model) checkNames() {
 func (m *model) means(name string, want oid.ID) {
 	m.t.Helper()
 	want = m.today(want)
-	s, err := m.long.Resolve(m.t.Context(), name)
+	s, err := m.long.Find(m.t.Context(), name)
 	if errors.Is(err, engine.ErrNoSnapshot) && want.IsZero() {
 		return
 	}
@@ -82,7 +82,7 @@ func (m *model) today(id oid.ID) oid.ID {
 	if id.IsZero() {
 		return id
 	}
-	s, err := m.long.Find(m.t.Context(), id)
+	s, err := m.long.Find(m.t.Context(), id.String())
 	if errors.Is(err, engine.ErrNoSnapshot) {
 		return oid.ID{}
 	}

@@ -55,7 +55,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 		w.compareRestored(s, r, was)
 		return
 	}
-	undo, err := e.Find(w.t.Context(), r.Undo)
+	undo, err := e.Find(w.t.Context(), r.Undo.String())
 	w.must(err)
 	was.undo, was.tree = w.export(e, undo), undo.Tree.String()
 	w.compareRestored(s, r, was)

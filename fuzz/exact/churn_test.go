@@ -155,7 +155,7 @@ func number(text string) (n int) {
 func (w *world) cat(id, path string) string {
 	w.Helper()
 	e := throughEngine{}.open(w)
-	s, err := e.Resolve(w.Context(), id)
+	s, err := e.Find(w.Context(), id)
 	w.must(err)
 	var text bytes.Buffer
 	w.must(e.Cat(w.Context(), s, path, &text))
@@ -220,7 +220,7 @@ func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 		}
 	})
 	e := throughEngine{}.open(w)
-	s, err := e.Resolve(t.Context(), id)
+	s, err := e.Find(t.Context(), id)
 	w.must(err)
 	recorded := map[int]bool{}
 	for range seed.Times(15) {
@@ -229,7 +229,7 @@ func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 		if r.Undo.IsZero() {
 			continue
 		}
-		undo, err := e.Find(t.Context(), r.Undo)
+		undo, err := e.Find(t.Context(), r.Undo.String())
 		w.must(err)
 		d, err := e.Diff(t.Context(), nil, undo, []string{"saved"})
 		if errors.Is(err, engine.ErrNoSnapshot) {
@@ -292,7 +292,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 		for i := range 40 {
 			_ = inside.WriteFile(fmt.Sprintf("aside/treasure%d", i), bytes.Repeat([]byte("now"), i), 0o644)
 		}
-		s, err := e.Resolve(t.Context(), id)
+		s, err := e.Find(t.Context(), id)
 		w.must(err)
 		_, _ = e.Do(t.Context(), engine.Op{To: s.ID})
 		_, _ = e.Do(t.Context(), engine.Op{Verb: engine.Undo})

@@ -71,7 +71,7 @@ func (d throughEngine) snapshot(w *world) (string, []string) {
 func (d throughEngine) restore(w *world, id string, paths ...string) outcome {
 	w.Helper()
 	e := d.open(w)
-	s, err := e.Resolve(context.Background(), id)
+	s, err := e.Find(context.Background(), id)
 	if err != nil {
 		w.Fatalf("resolve %s: %v", id, err)
 	}

@@ -124,11 +124,11 @@ func Open(ctx context.Context, e *engine.Engine) (*Bisect, error) {
 
 // Load prepares for going on: it looks up the snapshots between the ends.
 func (b *Bisect) Load(ctx context.Context) error {
-	good, err := b.e.Find(ctx, b.state.Good)
+	good, err := b.e.Find(ctx, b.state.Good.String())
 	if err != nil {
 		return err
 	}
-	bad, err := b.e.Find(ctx, b.state.Bad)
+	bad, err := b.e.Find(ctx, b.state.Bad.String())
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (b *Bisect) Load(ctx context.Context) error {
 		return err
 	}
 	for _, t := range b.state.Tested {
-		if s, err := b.e.Find(ctx, t.ID); err == nil && t.Verdict != "" { // else it was pruned
+		if s, err := b.e.Find(ctx, t.ID.String()); err == nil && t.Verdict != "" { // else it was pruned
 			_ = b.search.mark(s.ID, t.Verdict) // it agreed when it was given
 		}
 	}
@@ -253,7 +253,7 @@ func (b *Bisect) choose(ctx context.Context) (int, error) {
 
 func (b *Bisect) known(ctx context.Context, s *engine.Snapshot) (Verdict, error) {
 	for _, t := range b.state.Tested {
-		other, err := b.e.Find(ctx, t.ID)
+		other, err := b.e.Find(ctx, t.ID.String())
 		if err != nil || t.Verdict == Skipped || t.Verdict == "" {
 			continue // it was pruned since, or nobody knows
 		}
@@ -339,7 +339,7 @@ func then(r, next *engine.Restored) *engine.Restored {
 // changed reports whether a snapshot of the files after a test differs from what
 // they were before it.
 func (b *Bisect) changed(ctx context.Context, left oid.ID) bool {
-	after, err := b.e.Find(ctx, left)
+	after, err := b.e.Find(ctx, left.String())
 	return err == nil && b.state.Tree != (stateID{after.Tree, after.Overlay})
 }
 

@@ -301,7 +301,7 @@ func (f *Fork) changed(ctx context.Context, e *engine.Engine, opt *engine.Option
 
 // changes lists what differs there from what was made.
 func (f *Fork) changes(ctx context.Context, there *engine.Engine) ([]engine.Change, error) {
-	base, err := there.Find(ctx, f.base())
+	base, err := there.Find(ctx, f.base().String())
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *eng
 		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %s alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home.Short())
 	}
 	if err == nil {
-		base, err = there.Find(ctx, f.base())
+		base, err = there.Find(ctx, f.base().String())
 	}
 	if err != nil {
 		return nil, nil, err

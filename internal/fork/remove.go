@@ -192,7 +192,7 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 		return nil
 	}
 	if !force {
-		base, err := e.Find(ctx, f.Snapshot)
+		base, err := e.Find(ctx, f.Snapshot.String())
 		if err != nil {
 			return err
 		}

@@ -75,10 +75,10 @@ func (b *bisecting) options(ctx context.Context, e *engine.Engine) (opt bisect.O
 	if b.good == "" || b.bad == "" {
 		return opt, exit.Usagef("bisect: --good and --bad are both needed, as in: rewind bisect --good @~9 --bad @ -- make test")
 	}
-	if opt.Good, err = e.Resolve(ctx, b.good); err != nil {
+	if opt.Good, err = e.Find(ctx, b.good); err != nil {
 		return opt, err
 	}
-	if opt.Bad, err = e.Resolve(ctx, b.bad); err != nil {
+	if opt.Bad, err = e.Find(ctx, b.bad); err != nil {
 		return opt, err
 	}
 	opt.Paths, err = b.Inside(b.paths)
@@ -269,7 +269,7 @@ func (b *bisecting) mark(c *cobra.Command, v bisect.Verdict, args []string) erro
 	}
 	t := bisect.Tested{ID: s.At(), Verdict: v}
 	if len(args) > 0 {
-		named, err := e.Resolve(ctx, args[0])
+		named, err := e.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func forkCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := e.Resolve(ctx, args[0])
+		s, err := e.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -328,7 +328,7 @@ func adoptCommand(a *app) *cobra.Command {
 
 func exportCommand(a *app) *cobra.Command {
 	return a.InWorktree("export ID DIR", "Write what a snapshot holds into a new directory", cli.Takes(2, 2, "rewind export @ ../copy"), func(ctx context.Context, e *engine.Engine, args []string) error {
-		s, err := e.Resolve(ctx, args[0])
+		s, err := e.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func Pattern(expr string) func() *regexp.Regexp {
 // SnapshotOf finds a snapshot. Who typed a file where an id belongs is told how
 // to name it.
 func (a *App) SnapshotOf(ctx context.Context, e *engine.Engine, id string) (*engine.Snapshot, error) {
-	s, err := e.Resolve(ctx, id)
+	s, err := e.Find(ctx, id)
 	if !errors.Is(err, engine.ErrNoSnapshot) || id == "" {
 		return s, err
 	}

@@ -70,7 +70,7 @@ func interrupted(t *testing.T, git bool) (dir, id string) {
 	}})
 	must(err)
 	defer e.Close()
-	s, err := e.Resolve(ctx, id)
+	s, err := e.Find(ctx, id)
 	must(err)
 	if _, err := e.Do(ctx, engine.Op{To: s.ID}); !errors.Is(err, engine.ErrUnfinished) {
 		t.Fatalf("the restore was not cut short: %v", err)

@@ -26,7 +26,7 @@ func catCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := e.Resolve(ctx, id)
+		s, err := e.Find(ctx, id)
 		if err != nil {
 			return err
 		}

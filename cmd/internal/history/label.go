@@ -25,7 +25,7 @@ func labelCommand(a *app) *cobra.Command {
 		return fmt.Errorf("it takes an ID and a TEXT, as in: rewind label @ \"before the merge\"")
 	}
 	c := a.InWorktree("label ID TEXT", "Give a snapshot that is there a label, by which it is found; with --remove, take it away", args, func(ctx context.Context, e *engine.Engine, args []string) error {
-		s, err := e.Resolve(ctx, args[0])
+		s, err := e.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func onlyLabel(s *engine.Snapshot) (string, error) {
 func (a *app) labelled(ctx context.Context, e *engine.Engine, s *engine.Snapshot, text string, removed bool) error {
 	switch {
 	case a.JSON:
-		now, err := e.Find(ctx, s.ID)
+		now, err := e.Find(ctx, s.ID.String())
 		if err != nil {
 			return err
 		}

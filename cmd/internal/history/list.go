@@ -143,7 +143,7 @@ func (a *app) printNone(l *show.Listing) {
 
 func showCommand(a *app) *cobra.Command {
 	c := a.InWorktree("show ID", "Show one snapshot and what it changed", cli.Takes(1, 1, "rewind show @"), func(ctx context.Context, e *engine.Engine, args []string) error {
-		s, err := e.Resolve(ctx, args[0])
+		s, err := e.Find(ctx, args[0])
 		if err != nil {
 			return err
 		}

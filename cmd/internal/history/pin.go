@@ -52,7 +52,7 @@ func pinCommand(a *app) *cobra.Command {
 
 // pin names a snapshot, and tells which one loses the name by that.
 func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error {
-	s, err := e.Resolve(ctx, id)
+	s, err := e.Find(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *app) pin(ctx context.Context, e *engine.Engine, id, name string) error 
 	if err != nil {
 		return err
 	}
-	other, err := e.Resolve(ctx, name)
+	other, err := e.Find(ctx, name)
 	if digits := strings.Trim(name, "0123456789abcdef") == ""; digits && pins[name].IsZero() && (errors.Is(err, engine.ErrAmbiguous) || err == nil && other.ID != s.ID) {
 		return exit.Usage(fmt.Errorf("%w: a pin cannot be called %q: the id of another snapshot begins with it", engine.ErrRefused, name))
 	}

@@ -172,7 +172,7 @@ func (t *tools) read(ctx context.Context, args arguments) (any, error) {
 		return nil, err
 	}
 	defer e.Close()
-	s, err := e.Resolve(ctx, id)
+	s, err := e.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}

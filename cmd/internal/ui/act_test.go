@@ -292,7 +292,7 @@ func TestASnapshotIsLabelledAndTheLabelTakenAway(t *testing.T) {
 	d.shows("Label "+short(first.ID), "Enter does it")
 	d.typed("where it began")
 	d.shows("has the label “where it began”")
-	if s, err := d.e.Resolve(context.Background(), "label:where it began"); err != nil || s.ID != first.ID {
+	if s, err := d.e.Find(context.Background(), "label:where it began"); err != nil || s.ID != first.ID {
 		t.Errorf("%v, %v", s, err)
 	}
 	d.press("/")

@@ -52,7 +52,7 @@ func list(ctx context.Context, c *Call, p *List) (any, error) {
 		return nil, err
 	}
 	if p.Older != "" {
-		s, err := c.Engine.Resolve(ctx, p.Older)
+		s, err := c.Engine.Find(ctx, p.Older)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func log(ctx context.Context, c *Call, p *Log) (any, error) {
 }
 
 func shown(ctx context.Context, c *Call, p *identified) (any, error) {
-	s, err := c.Engine.Resolve(ctx, p.ID)
+	s, err := c.Engine.Find(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func diff(ctx context.Context, c *Call, p *diffing) (any, error) {
 			ids = append(ids, id)
 		}
 	}
-	from, to, err := DiffSides(ctx, c.Engine, ids, func(id string) (*engine.Snapshot, error) { return c.Engine.Resolve(ctx, id) })
+	from, to, err := DiffSides(ctx, c.Engine, ids, func(id string) (*engine.Snapshot, error) { return c.Engine.Find(ctx, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func blame(ctx context.Context, c *Call, p *blaming) (any, error) {
 	var s *engine.Snapshot
 	var err error
 	if p.ID != "" {
-		if s, err = c.Engine.Resolve(ctx, p.ID); err != nil {
+		if s, err = c.Engine.Find(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +168,7 @@ func exists(ctx context.Context, c *Call, p *existing) (any, error) {
 	}{IDs: ids, Branches: map[string]string{}, Here: c.Engine.Branch()}
 	for _, id := range ids {
 		// What was there a moment ago may be pruned by now: then it has no branch.
-		if s, err := c.Engine.Resolve(ctx, id.String()); err == nil && s.Branch != "" {
+		if s, err := c.Engine.Find(ctx, id.String()); err == nil && s.Branch != "" {
 			out.Branches[id.String()] = s.Branch
 		}
 	}
@@ -202,7 +202,7 @@ func pin(ctx context.Context, c *Call, p *pinning) (any, error) {
 	if p.Remove {
 		return nil, c.Engine.Pin(ctx, p.Name, oid.ID{})
 	}
-	s, err := c.Engine.Resolve(ctx, p.ID)
+	s, err := c.Engine.Find(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func pin(ctx context.Context, c *Call, p *pinning) (any, error) {
 }
 
 func label(ctx context.Context, c *Call, p *labelling) (any, error) {
-	s, err := c.Engine.Resolve(ctx, p.ID)
+	s, err := c.Engine.Find(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}

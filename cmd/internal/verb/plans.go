@@ -12,7 +12,7 @@ import (
 
 // op is the restore of a snapshot.
 func (p *Restore) op(ctx context.Context, c *Call) (engine.Op, error) {
-	s, err := c.Engine.Resolve(ctx, p.ID)
+	s, err := c.Engine.Find(ctx, p.ID)
 	if err != nil {
 		return engine.Op{}, err
 	}
@@ -60,7 +60,7 @@ func undo(verb string) func(context.Context, *Call, *undoing) (any, error) {
 
 // op is the merge of what is named.
 func (p *Merge) op(ctx context.Context, c *Call, verb string) (engine.Op, error) {
-	list, err := SpansOf(ctx, c.Engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.Engine.Resolve(ctx, id) })
+	list, err := SpansOf(ctx, c.Engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.Engine.Find(ctx, id) })
 	if err != nil {
 		return engine.Op{}, err
 	}
