@@ -156,14 +156,14 @@ func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
 		if scans++; scans > 1 {
 			return
 		}
-		home, err := e.Leave(ctx, nil)
+		home, err := e.StartBisect(ctx, nil)
 		p.must(err)
 		for _, id := range []oid.ID{one.ID, home.ID} {
 			if _, err := e.Do(ctx, Op{To: id}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p.must(e.SetAway(ctx, oid.ID{}, nil))
+		p.must(e.SetBisect(ctx, oid.ID{}, nil))
 	}
 	if r, err := slow.Snapshot(ctx, nil); err != nil || scans != 2 {
 		t.Errorf("%+v, %v: after %d scans", r, err, scans)

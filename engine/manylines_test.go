@@ -28,7 +28,7 @@ func TestATextOfTooManyLinesIsNeitherMergedNorBlamed(t *testing.T) {
 	}
 	p.write("many", "z\nx\n"+many+"y\n")
 	p.write("few", "x")
-	r, err := e.Do(ctx, Op{Verb: "revert", Spans: []Span{{From: ids[1].ID, To: ids[0].ID}}, Label: "before"})
+	r, err := e.Do(ctx, Op{Verb: "revert", Ranges: []Range{{From: ids[1].ID, To: ids[0].ID}}, Label: "before"})
 	p.must(err)
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "many" || !strings.Contains(r.Conflicts[0].Reason, "too large") {
 		t.Errorf("conflicts: %v", r.Conflicts)

@@ -12,7 +12,7 @@ import (
 
 // A merging is what is merged into the present.
 type merging struct {
-	ends    []*Snapshot // of each span: what it begins with, and what it ends with
+	ends    []*Snapshot // of each range: what it begins with, and what it ends with
 	stored  []oid.ID    // those of which the store has the record
 	markers bool
 	label   string
@@ -26,9 +26,9 @@ func (m *merging) all() []*Snapshot {
 	return m.ends
 }
 
-// aimMerge aims at the present, with some spans merged into it.
+// aimMerge aims at the present, with some ranges merged into it.
 func (e *Engine) aimMerge(ctx context.Context, op *Op) (to aim, err error) {
-	if to.merge, err = e.merging(ctx, op, op.Spans); err != nil {
+	if to.merge, err = e.merging(ctx, op, op.Ranges); err != nil {
 		return to, err
 	}
 	to.target, to.ignored, to.chosen = to.merge.ends[len(to.merge.ends)-1], op.Ignored, true
@@ -36,10 +36,10 @@ func (e *Engine) aimMerge(ctx context.Context, op *Op) (to aim, err error) {
 	return to, err
 }
 
-// merging looks up the ends of the spans.
-func (e *Engine) merging(ctx context.Context, op *Op, spans []Span) (*merging, error) {
+// merging looks up the ends of the ranges.
+func (e *Engine) merging(ctx context.Context, op *Op, ranges []Range) (*merging, error) {
 	m := &merging{markers: op.Markers, label: op.Label}
-	for _, s := range spans {
+	for _, s := range ranges {
 		for _, id := range []oid.ID{s.From, s.To} {
 			end, err := e.lookup.Find(ctx, id)
 			if err != nil {
@@ -64,7 +64,7 @@ func (to *aim) keepMine(ctx context.Context, e *Engine, op *Op) error {
 	if err != nil {
 		return err
 	}
-	to.merge, err = e.merging(ctx, op, []Span{{From: last.ID, To: to.target.ID}})
+	to.merge, err = e.merging(ctx, op, []Range{{From: last.ID, To: to.target.ID}})
 	return err
 }
 

@@ -86,7 +86,7 @@ func (p *place) arranged() []string {
 	return list
 }
 
-// A mergeCase is a span, a present, and what is to come of both.
+// A mergeCase is a range, a present, and what is to come of both.
 type mergeCase struct {
 	name                     string
 	base, theirs, ours, want []string
@@ -107,7 +107,7 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 	p.arrange(c.ours)
 	c.opt.Label = "before"
 	op := c.opt
-	op.Verb, op.Spans = "revert", []Span{{From: base.ID, To: theirs.ID}}
+	op.Verb, op.Ranges = "revert", []Range{{From: base.ID, To: theirs.ID}}
 	plan, err := e.Plan(ctx, op)
 	p.must(err)
 	if now := p.arranged(); !slices.Equal(now, sorted(c.ours)) {

@@ -23,9 +23,9 @@ const (
 // made just before it, within the same paths. It is an operation of its own, which
 // a redo takes back. Where there is nothing to take back it is [ErrNothing].
 //
-// A merge brings to the present what changed in some spans of history, one after the
+// A merge brings to the present what changed in some ranges of history, one after the
 // other: a three-way merge of each path, of which the base is what the beginning of
-// the span has, theirs what its end has, and ours the present. What the present has
+// the range has, theirs what its end has, and ours the present. What the present has
 // already is no conflict. A path that cannot be merged stays as it is, and is a
 // conflict with its reason; decision 0024 has the rules. The files stand where they
 // stood before.
@@ -36,8 +36,8 @@ type Op struct {
 	// to be restored by it, for a plan was of that; zero: whichever it is.
 	To oid.ID
 
-	// Spans are what is merged. Nothing else has any.
-	Spans []Span
+	// Ranges are what is merged. Nothing else has any.
+	Ranges []Range
 
 	// Paths limit a restore or a merge to these paths, slash-separated below the
 	// worktree, and to what lies below them; empty: everything. A path that exists, in
@@ -68,9 +68,9 @@ type Op struct {
 	Edits []Edit
 }
 
-// A Span is what changed from one snapshot to another. With its ends exchanged it is what
+// A Range is what changed from one snapshot to another. With its ends exchanged it is what
 // takes that back.
-type Span struct{ From, To oid.ID }
+type Range struct{ From, To oid.ID }
 
 // An Edit gives a file another content than a snapshot has, in a restore of that
 // snapshot: parts of it, for instance. Change is what a plan of the same restore
@@ -99,14 +99,14 @@ func (op *Op) merges() bool { return !op.takesBack() && op.kind() != records.Kin
 func (op *Op) check() error {
 	limited := len(op.Paths)+len(op.Edits) > 0 || op.Ignored || op.KeepMine || op.Markers
 	switch {
-	case op.merges() && len(op.Spans) == 0:
+	case op.merges() && len(op.Ranges) == 0:
 		return fmt.Errorf("%w: nothing is to be merged", ErrRefused)
 	case op.merges() && (len(op.Edits) > 0 || op.KeepMine):
 		return fmt.Errorf("%w: a merge takes no edits, and keeps everybody's changes", ErrRefused)
 	case op.takesBack() && limited:
 		return fmt.Errorf("%w: an undo or a redo goes as far as what it takes back", ErrRefused)
-	case !op.merges() && len(op.Spans) > 0, op.merges() && !op.To.IsZero():
-		return fmt.Errorf("%w: a merge is of spans, and a restore of a snapshot", ErrRefused)
+	case !op.merges() && len(op.Ranges) > 0, op.merges() && !op.To.IsZero():
+		return fmt.Errorf("%w: a merge is of ranges, and a restore of a snapshot", ErrRefused)
 	}
 	return op.checkEdits()
 }

@@ -109,9 +109,9 @@ func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Hel
 	return unlock, nil
 }
 
-// away refuses to purge while a worktree's files are away, or half restored: what is on disk
+// unsettled refuses to purge while a bisect or a restore stands open: what is on disk
 // is not the owner's then, and the snapshot of what is may be all there is of it.
-func away(root Path, birth string) error {
+func unsettled(root Path, birth string) error {
 	if !locate.IsAt(string(root), birth) {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 		return len(changed), nil
 	}
 	return len(changed), objects.StoreError(p.stage.Commit(ctx, p.e.changing(func(u *records.Update) error {
-		if err := u.Cut(p.removed, p.sel.Match, away); err != nil {
+		if err := u.Cut(p.removed, p.sel.Match, unsettled); err != nil {
 			return err
 		}
 		var all []records.Replacement

@@ -224,7 +224,7 @@ func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
 		p.write("key", "old "+secret)
 		first := p.snap(e, "one", nil).Snapshot
 		p.write("key", "the only copy of mine")
-		home, err := e.Leave(ctx, nil)
+		home, err := e.StartBisect(ctx, nil)
 		p.must(err)
 		if _, err := e.Do(ctx, Op{To: first.ID}); err != nil {
 			t.Fatal(err)
@@ -235,7 +235,7 @@ func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
 		if _, err := e.Do(ctx, Op{To: home.ID}); err != nil || p.read("key") != "the only copy of mine" {
 			t.Errorf("git %v: %q, %v", git, p.read("key"), err)
 		}
-		p.must(e.SetAway(ctx, oid.ID{}, nil))
+		p.must(e.SetBisect(ctx, oid.ID{}, nil))
 		if out, err := e.Purge(ctx, []string{"key"}, false); err != nil || out.Snapshots == 0 {
 			t.Errorf("git %v: when it is back: %+v, %v", git, out, err)
 		}

@@ -109,7 +109,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if h.Redo != nil {
 		st.Redo = h.Redo.Depth
 	}
-	if a := h.Away; a != nil {
+	if a := h.Bisect; a != nil {
 		st.Warnings = append(st.Warnings, fmt.Sprintf("a bisect stands open since %s: \"rewind bisect reset\" puts back what was there before (%v)", a.Since.Format(time.RFC3339), a.Home))
 	}
 	if strange := strangeError(h); strange != nil {

@@ -118,8 +118,8 @@ func (op *Op) nothing() error {
 	return fmt.Errorf("%w: there is no restore to %s", ErrNothing, op.Verb)
 }
 
-// An Away says that the files stand elsewhere for a while ([Engine.Leave]).
-type Away struct {
+// A Bisecting says that a bisect stands open ([Engine.StartBisect]).
+type Bisecting struct {
 	Home  oid.ID    // the snapshot of the present as it was
 	Since time.Time // when that was
 	State []byte    // the caller's
@@ -128,11 +128,11 @@ type Away struct {
 	Unfinished bool // an operation was interrupted, which Undo takes back or finishes
 }
 
-// Leave records the present before somebody restores one snapshot after the other
-// to look at them. Whatever is restored until [Engine.SetAway] ends it is not to be seen in
+// StartBisect records the present before somebody restores one snapshot after the other
+// to look at them. Whatever is restored until [Engine.SetBisect] ends it is not to be seen in
 // the history afterwards, and no prune drops what the way back needs. The state is
-// the caller's. If the files are away already, it is [ErrRefused].
-func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err error) {
+// the caller's. If a bisect stands open already, it is [ErrRefused].
+func (e *Engine) StartBisect(ctx context.Context, state []byte) (home *Snapshot, err error) {
 	lock, err := e.lockOperations(ctx)
 	if err != nil {
 		return nil, err
@@ -141,8 +141,8 @@ func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err e
 	if _, err := e.recoverFirst(ctx, lock); err != nil {
 		return nil, err
 	}
-	if away, err := e.Away(ctx); err != nil || away != nil {
-		return nil, errors.Join(err, fmt.Errorf("%w: the files are away already", ErrRefused))
+	if open, err := e.Bisecting(ctx); err != nil || open != nil {
+		return nil, errors.Join(err, fmt.Errorf("%w: a bisect stands open already", ErrRefused))
 	}
 	c, err := e.stage(ctx, nil)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err e
 	}
 	defer c.Discard()
 	done, err := e.commit(ctx, c, Point{Trigger: records.TriggerUndo}, func(u *records.Update, home *Snapshot) error {
-		return u.SetAway(home.ID, c.at, state)
+		return u.SetBisect(home.ID, c.at, state)
 	})
 	if err != nil {
 		return nil, err
@@ -159,18 +159,18 @@ func (e *Engine) Leave(ctx context.Context, state []byte) (home *Snapshot, err e
 	return done.snapshot, nil
 }
 
-// Away returns what [Engine.Leave] wrote down, nil if the files are not away.
-func (e *Engine) Away(ctx context.Context) (*Away, error) {
+// Bisecting returns what [Engine.StartBisect] wrote down, nil if no bisect stands open.
+func (e *Engine) Bisecting(ctx context.Context) (*Bisecting, error) {
 	h, err := e.history(ctx)
-	if err != nil || h.Away == nil {
+	if err != nil || h.Bisect == nil {
 		return nil, err
 	}
-	return &Away{h.Away.Home, h.Away.Since, h.Away.State, h.Away.After(h.Undo), h.Open != nil}, nil
+	return &Bisecting{h.Bisect.Home, h.Bisect.Since, h.Bisect.State, h.Bisect.After(h.Undo), h.Open != nil}, nil
 }
 
-// SetAway keeps another state of who took the files away from home. With a zero home
-// they are back: undo and redo take back what they took back when [Engine.Leave] was
+// SetBisect keeps another state of the bisect. With a zero home it is over, and the files
+// are back: undo and redo take back what they took back when [Engine.StartBisect] was
 // called, and the files stand where they stood.
-func (e *Engine) SetAway(ctx context.Context, home oid.ID, state []byte) error {
-	return e.update(ctx, func(u *records.Update) error { return u.SetAway(home, oid.ID{}, state) })
+func (e *Engine) SetBisect(ctx context.Context, home oid.ID, state []byte) error {
+	return e.update(ctx, func(u *records.Update) error { return u.SetBisect(home, oid.ID{}, state) })
 }

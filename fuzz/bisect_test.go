@@ -58,9 +58,9 @@ func (w *world) recordSix() {
 func (w *world) closeBisect(before picture, history string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	away, err := w.long.Away(ctx)
+	open, err := w.long.Bisecting(ctx)
 	w.must(err)
-	if away != nil {
+	if open != nil {
 		b, err := bisect.Open(ctx, w.long)
 		w.must(err)
 		w.must(closed(ctx, b))

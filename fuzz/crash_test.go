@@ -177,7 +177,7 @@ func journey(args []string) engine.Op {
 	}
 	from, err := oid.Parse(args[1])
 	childExit(err)
-	return engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}}
+	return engine.Op{Verb: "revert", Ranges: []engine.Range{{From: from, To: to}}}
 }
 
 // check holds what a killed process has left.

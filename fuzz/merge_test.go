@@ -19,7 +19,7 @@ func (m *model) merge() {
 	from, to := pick(m.world, m.order), pick(m.world, m.order)
 	m.note("merge %v %v", from, to)
 	before := m.now()
-	r, err := m.long.Do(m.t.Context(), engine.Op{Verb: "revert", Spans: []engine.Span{{From: from, To: to}}})
+	r, err := m.long.Do(m.t.Context(), engine.Op{Verb: "revert", Ranges: []engine.Range{{From: from, To: to}}})
 	m.must(err)
 	m.carried(r, from, to, before, true)
 }
@@ -75,7 +75,7 @@ func (m *model) carried(r *engine.Restored, from, to oid.ID, before picture, par
 	}
 }
 
-// merged holds what a merge may have done: nothing to a path that the span did not
+// merged holds what a merge may have done: nothing to a path that the range did not
 // change, but what it made of a file that was moved; and what it should have done:
 // where the present was as the beginning, it is as the end now, or named.
 func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) {
@@ -94,7 +94,7 @@ func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) 
 			moved[content(what)] = true
 		}
 	}
-	// The span moved a file that the present has changed: it comes to its new path as it is.
+	// The range moved a file that the present has changed: it comes to its new path as it is.
 	follows := func(path string) bool {
 		for old, what := range base {
 			if base[path] == "" && theirs[old] == "" && content(what) == content(theirs[path]) && before[old] != what && content(after[path]) == content(before[old]) {
@@ -108,9 +108,9 @@ func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) 
 			changed, dir := before[path] != after[path], isDirectory(before[path]) || isDirectory(after[path])
 			switch {
 			case changed && base[path] == theirs[path] && !dir && !moved[content(before[path])]:
-				m.fail("%s was changed, and the span has not changed it", path)
+				m.fail("%s was changed, and the range has not changed it", path)
 			case changed && after[path] == "" && theirs[path] != "":
-				m.fail("%s went, and the span has it", path)
+				m.fail("%s went, and the range has it", path)
 			case !dir && !before.special(path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path) && !follows(path):
 				m.fail("%s is %.60q, not %.60q, and not named", path, after[path], theirs[path])
 			}

@@ -89,13 +89,13 @@ func Start(ctx context.Context, e *engine.Engine, opt *Options) (b *Bisect, err 
 	if err := b.hold(ctx); err != nil {
 		return nil, err
 	}
-	away, err := e.Away(ctx)
-	if err == nil && away != nil {
+	open, err := e.Bisecting(ctx)
+	if err == nil && open != nil {
 		err = ErrOpen
 	}
 	var home *engine.Snapshot
 	if err == nil {
-		home, err = e.Leave(ctx, b.encode())
+		home, err = e.StartBisect(ctx, b.encode())
 	}
 	if err != nil {
 		b.Release()
@@ -108,15 +108,15 @@ func Start(ctx context.Context, e *engine.Engine, opt *Options) (b *Bisect, err 
 // Open returns the bisect that stands open in the worktree, [ErrNone] if there is
 // none. What is needed to go on is not looked at before [Bisect.Load].
 func Open(ctx context.Context, e *engine.Engine) (*Bisect, error) {
-	away, err := e.Away(ctx)
+	open, err := e.Bisecting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if away == nil {
+	if open == nil {
 		return nil, ErrNone
 	}
-	b := &Bisect{e: e, home: away.Home}
-	if err := b.decode(away.State); err != nil {
+	b := &Bisect{e: e, home: open.Home}
+	if err := b.decode(open.State); err != nil {
 		return nil, err
 	}
 	return b, b.hold(ctx)
@@ -164,7 +164,7 @@ func (b *Bisect) Release() {
 	}
 }
 
-func (b *Bisect) save(ctx context.Context) error { return b.e.SetAway(ctx, b.home, b.encode()) }
+func (b *Bisect) save(ctx context.Context) error { return b.e.SetBisect(ctx, b.home, b.encode()) }
 
 // Home returns the snapshot of the present as it was.
 func (b *Bisect) Home() oid.ID { return b.home }
@@ -302,21 +302,21 @@ func (b *Bisect) leave(left oid.ID) {
 func (b *Bisect) putBack(ctx context.Context) (all *engine.Restored, err error) {
 	sure := false // that nothing else was changed
 	for {
-		away, err := b.e.Away(ctx)
-		if err == nil && away == nil {
+		open, err := b.e.Bisecting(ctx)
+		if err == nil && open == nil {
 			err = ErrNone
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !away.Moved && !away.Unfinished {
+		if !open.Moved && !open.Unfinished {
 			break
 		}
 		step, err := b.e.Do(ctx, engine.Op{Verb: engine.Undo})
 		if err != nil {
 			return nil, err
 		}
-		sure = !away.Unfinished && len(step.Kept)+len(step.Conflicts) == 0
+		sure = !open.Unfinished && len(step.Kept)+len(step.Conflicts) == 0
 		all = then(all, step)
 	}
 	if sure && all.ID == b.home {
@@ -381,5 +381,5 @@ func (b *Bisect) Close(ctx context.Context, anyway bool) (*engine.Restored, erro
 	if err != nil && (!anyway || ctx.Err() != nil) {
 		return done, err
 	}
-	return done, errors.Join(err, b.e.SetAway(ctx, oid.ID{}, nil))
+	return done, errors.Join(err, b.e.SetBisect(ctx, oid.ID{}, nil))
 }

@@ -14,9 +14,9 @@ const adopt = "adopt"
 
 // An Adoption is what was done in a fork, to be merged into the present.
 type Adoption struct {
-	Dir   string           // of the fork
-	Now   *engine.Snapshot // what is there, recorded
-	Spans []engine.Span    // what is merged
+	Dir    string           // of the fork
+	Now    *engine.Snapshot // what is there, recorded
+	Ranges []engine.Range   // what is merged
 
 	fork     *Fork
 	registry registry
@@ -52,40 +52,40 @@ func Adopt(ctx context.Context, e *engine.Engine, dir string, open *engine.Optio
 		return nil, fmt.Errorf("record what is in %s: %w", f.Dir, err)
 	}
 	a := &Adoption{Dir: f.Dir, Now: now, fork: f, registry: r}
-	a.Spans, err = f.spans(ctx, e, engine.Span{From: base.ID, To: now.ID}, op)
+	a.Ranges, err = f.ranges(ctx, e, engine.Range{From: base.ID, To: now.ID}, op)
 	if err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// spans returns what of all that was done in the fork is to be merged: what was done
+// ranges returns what of all that was done in the fork is to be merged: what was done
 // since the last adoption, if the present still has all of that one. What that one left
 // as it is, such as an ignored file, is left and named again.
-func (f *Fork) spans(ctx context.Context, e *engine.Engine, all engine.Span, op engine.Op) ([]engine.Span, error) {
+func (f *Fork) ranges(ctx context.Context, e *engine.Engine, all engine.Range, op engine.Op) ([]engine.Range, error) {
 	if f.Adopted.IsZero() {
-		return []engine.Span{all}, nil
+		return []engine.Range{all}, nil
 	}
-	last := engine.Span{From: f.base(), To: f.Adopted}
-	op.Verb, op.Spans, op.Markers = adopt, []engine.Span{last}, false
+	last := engine.Range{From: f.base(), To: f.Adopted}
+	op.Verb, op.Ranges, op.Markers = adopt, []engine.Range{last}, false
 	p, err := e.Plan(ctx, op)
-	since := engine.Span{From: f.Adopted, To: all.To}
+	since := engine.Range{From: f.Adopted, To: all.To}
 	switch {
 	case errors.Is(err, engine.ErrNoSnapshot): // pruned, or one of the paths is new
-		return []engine.Span{all}, nil
+		return []engine.Range{all}, nil
 	case err != nil:
 		return nil, err
 	case len(p.Changes)+len(p.Conflicts) > 0:
-		return []engine.Span{all}, nil
+		return []engine.Range{all}, nil
 	case len(p.Kept) > 0:
-		return []engine.Span{last, since}, nil
+		return []engine.Range{last, since}, nil
 	}
-	return []engine.Span{since}, nil
+	return []engine.Range{since}, nil
 }
 
 // Merge merges the adoption into the present: an operation of its own.
 func (a *Adoption) Merge(e *engine.Engine, ctx context.Context, op engine.Op) (*engine.Restored, error) {
-	op.Verb, op.Spans = adopt, a.Spans
+	op.Verb, op.Ranges = adopt, a.Ranges
 	done, err := e.Do(ctx, op)
 	if err != nil || a.fork.Adopted == a.Now.ID {
 		return done, err

@@ -367,9 +367,9 @@ func find(ctx context.Context, e *engine.Engine, dir string) (*Fork, registry, e
 // record records what is in a fork now, if it differs from what was made there. It
 // returns the snapshot of that otherwise.
 func (f *Fork) record(ctx context.Context, there *engine.Engine) (base, now *engine.Snapshot, err error) {
-	away, err := there.Away(ctx)
-	if err == nil && away != nil {
-		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %s alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, away.Home.Short())
+	open, err := there.Bisecting(ctx)
+	if err == nil && open != nil {
+		err = fmt.Errorf("%w: a bisect stands open in %s, so its own files are in %s alone: \"rewind bisect reset\" there puts them back", ErrUnsaved, f.Dir, open.Home.Short())
 	}
 	if err == nil {
 		base, err = there.Find(ctx, f.base().String())

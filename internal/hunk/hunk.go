@@ -73,7 +73,7 @@ const noEnd = "\\ No newline at end of file\n"
 // left out, and a side without lines begins at the line before.
 func (h Hunk) Append(to []byte) []byte {
 	old, new := h.counts()
-	to = fmt.Appendf(to, "@@ -%s +%s @@\n", span(h.Old, old), span(h.New, new))
+	to = fmt.Appendf(to, "@@ -%s +%s @@\n", side(h.Old, old), side(h.New, new))
 	for _, l := range h.Lines {
 		to = append(append(to, l.Op), l.Text...)
 		if !bytes.HasSuffix(l.Text, []byte("\n")) {
@@ -83,7 +83,7 @@ func (h Hunk) Append(to []byte) []byte {
 	return to
 }
 
-func span(begin, count int) string {
+func side(begin, count int) string {
 	switch count {
 	case 0:
 		return fmt.Sprintf("%d,0", begin)

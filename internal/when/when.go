@@ -14,26 +14,26 @@ import (
 // ErrUnknown is a text that is no time.
 var ErrUnknown = errors.New("is no time")
 
-// A Span is what a text speaks of: a moment, or a day.
-type Span struct {
+// A Range is what a text speaks of: a moment, or a day.
+type Range struct {
 	From, To time.Time // of a moment both are the same; of a day its first moment, and its last
 }
 
 // Parse reads a text. Where it names no zone it is in that of now.
-func Parse(text string, now time.Time) (Span, error) {
+func Parse(text string, now time.Time) (Range, error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) == 0 {
-		return Span{}, fmt.Errorf("an empty text %w", ErrUnknown)
+		return Range{}, fmt.Errorf("an empty text %w", ErrUnknown)
 	}
 	if at, ok := absolute(strings.TrimSpace(text), now.Location()); ok {
 		return moment(at), nil
 	}
-	if span, ok := ago(words, now); ok {
-		return span, nil
+	if then, ok := ago(words, now); ok {
+		return then, nil
 	}
 	day, rest, ok := dayOf(words, now)
 	if ok && len(rest) == 0 {
-		return Span{day, day.AddDate(0, 0, 1).Add(-time.Nanosecond)}, nil
+		return Range{day, day.AddDate(0, 0, 1).Add(-time.Nanosecond)}, nil
 	}
 	if !ok {
 		day, rest = midnight(now), words
@@ -41,10 +41,10 @@ func Parse(text string, now time.Time) (Span, error) {
 	if clock, ok := clockOf(rest); ok {
 		return moment(at(day, clock)), nil
 	}
-	return Span{}, fmt.Errorf("%q %w; write such as \"10 minutes ago\", \"2h\", \"yesterday\", \"14:00\", \"2026-11-21\" or \"2026-11-21 14:00\"", text, ErrUnknown)
+	return Range{}, fmt.Errorf("%q %w; write such as \"10 minutes ago\", \"2h\", \"yesterday\", \"14:00\", \"2026-11-21\" or \"2026-11-21 14:00\"", text, ErrUnknown)
 }
 
-func moment(at time.Time) Span { return Span{at, at} }
+func moment(at time.Time) Range { return Range{at, at} }
 
 // absolute reads a whole date with a time of day.
 func absolute(text string, zone *time.Location) (time.Time, bool) {
@@ -60,7 +60,7 @@ func absolute(text string, zone *time.Location) (time.Time, bool) {
 }
 
 // ago reads how long ago something was: "2 hours ago", "2h", "now".
-func ago(words []string, now time.Time) (Span, bool) {
+func ago(words []string, now time.Time) (Range, bool) {
 	if len(words) == 1 && words[0] == "now" {
 		return moment(now), true
 	}
@@ -77,7 +77,7 @@ func ago(words []string, now time.Time) (Span, bool) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n > 100_000 {
-		return Span{}, false
+		return Range{}, false
 	}
 	if unit != "s" && len(unit) > 1 {
 		unit = strings.TrimSuffix(unit, "s")
@@ -98,7 +98,7 @@ func ago(words []string, now time.Time) (Span, bool) {
 	case "y", "year":
 		return moment(now.AddDate(-n, 0, 0)), true
 	}
-	return Span{}, false
+	return Range{}, false
 }
 
 // dayOf reads the day that a text begins with.

@@ -40,10 +40,10 @@ func TestATimeIsWhatPeopleMean(t *testing.T) {
 		"sun":                  "2026-11-22 00:00:00 to 2026-11-22 23:59:59",
 		"monday":               "2026-11-16 00:00:00 to 2026-11-16 23:59:59",
 	} {
-		span, err := Parse(text, now)
-		got := span.From.In(zone).Format(layout)
-		if span.From != span.To {
-			got += " to " + span.To.In(zone).Format(layout)
+		moment, err := Parse(text, now)
+		got := moment.From.In(zone).Format(layout)
+		if moment.From != moment.To {
+			got += " to " + moment.To.In(zone).Format(layout)
 		}
 		if err != nil || got != want {
 			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
@@ -53,8 +53,8 @@ func TestATimeIsWhatPeopleMean(t *testing.T) {
 
 func TestWhatIsNoTimeIsNotGuessed(t *testing.T) {
 	for _, text := range []string{"", " ", "3", "soon", "10 apples ago", "yesterday noonish", "2026-13-01", "2026-02-30", "25:00", "ago", "minutes ago", "-5 minutes ago", "99999999999999999999 days ago", "yesterday at", "2026-11-21 14", "at 5", "\x00"} {
-		if span, err := Parse(text, time.Now()); !errors.Is(err, ErrUnknown) {
-			t.Errorf("%q: %v, %v", text, span, err)
+		if moment, err := Parse(text, time.Now()); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%q: %v, %v", text, moment, err)
 		}
 	}
 }

@@ -318,7 +318,7 @@ func adoptCommand(a *app) *cobra.Command {
 		if err != nil {
 			return mistakenPlace(a.Verb, err)
 		}
-		opt.Spans, opt.Label = from.Spans, filepath.Base(from.Dir)
+		opt.Ranges, opt.Label = from.Ranges, filepath.Base(from.Dir)
 		r.hint, r.carryOut = cli.FlagHint(paths), from.Merge
 		return a.restore(ctx, e, &r)
 	})

@@ -40,11 +40,11 @@ func (a *app) mergeCommand(name, short string, back bool) *cobra.Command {
 		if opt.Paths, err = a.Inside(paths); err != nil {
 			return err
 		}
-		spans, err := verb.SpansOf(ctx, e, ids, func(id string) (*engine.Snapshot, error) { return a.SnapshotOf(ctx, e, id) })
+		ranges, err := verb.RangesOf(ctx, e, ids, func(id string) (*engine.Snapshot, error) { return a.SnapshotOf(ctx, e, id) })
 		if err != nil {
 			return err
 		}
-		opt.Spans, opt.Label = spans.Merged(back)
+		opt.Ranges, opt.Label = ranges.Merged(back)
 		r.hint = cli.FlagHint(paths)
 		return a.restore(ctx, e, &r)
 	})

@@ -132,9 +132,9 @@ func (a *App) WarnOfBisect(ctx context.Context, c *cobra.Command, e *engine.Engi
 
 // PrintBisect warns of a bisect that stands open.
 func (a *App) PrintBisect(ctx context.Context, e *engine.Engine) {
-	if away, err := e.Away(ctx); err == nil && away != nil {
+	if open, err := e.Bisecting(ctx); err == nil && open != nil {
 		show.Say(a.Err, "rewind: warning: a bisect stands open here since %s: \"rewind bisect reset\" puts back what was there before (%s)\n",
-			away.Since.Local().Format(time.DateTime), away.Home.Short())
+			open.Since.Local().Format(time.DateTime), open.Home.Short())
 	}
 }
 

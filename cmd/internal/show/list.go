@@ -29,10 +29,10 @@ func (l *Listing) Check(paths []string) error {
 	now := time.Now()
 	for _, t := range []struct {
 		flag, text string
-		set        func(when.Span)
+		set        func(when.Range)
 	}{
-		{"--since", l.Since, func(s when.Span) { l.Opt.Since = s.From }},
-		{"--until", l.Until, func(s when.Span) { l.Opt.Until = s.To }},
+		{"--since", l.Since, func(s when.Range) { l.Opt.Since = s.From }},
+		{"--until", l.Until, func(s when.Range) { l.Opt.Until = s.To }},
 	} {
 		if t.text == "" {
 			continue

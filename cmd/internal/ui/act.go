@@ -157,7 +157,7 @@ func (m *model) reverting(s *engine.Snapshot, path string) deed {
 			err = fmt.Errorf("%s is the first of its worktree: there is nothing before it to compare it with", short(s.ID))
 		}
 		if err == nil {
-			op.Spans = []engine.Span{{From: s.ID, To: before.ID}}
+			op.Ranges = []engine.Range{{From: s.ID, To: before.ID}}
 		}
 		return err
 	}

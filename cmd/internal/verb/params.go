@@ -45,7 +45,7 @@ type Merge struct {
 	Markers bool     `json:"markers" flag:"" help:"write both versions of what cannot be merged, between markers, in place of leaving the file as it is"`
 }
 
-// Op is the same for the engine, but for the spans.
+// Op is the same for the engine, but for the ranges.
 func (p *Merge) Op(verb string) engine.Op {
 	return engine.Op{Verb: verb, Paths: p.Paths, Ignored: p.Ignored, Markers: p.Markers}
 }

@@ -60,12 +60,12 @@ func undo(verb string) func(context.Context, *Call, *undoing) (any, error) {
 
 // op is the merge of what is named.
 func (p *Merge) op(ctx context.Context, c *Call, verb string) (engine.Op, error) {
-	list, err := SpansOf(ctx, c.Engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.Engine.Find(ctx, id) })
+	list, err := RangesOf(ctx, c.Engine, p.IDs, func(id string) (*engine.Snapshot, error) { return c.Engine.Find(ctx, id) })
 	if err != nil {
 		return engine.Op{}, err
 	}
 	op := p.Op(verb)
-	op.Spans, op.Label = list.Merged(verb == "revert")
+	op.Ranges, op.Label = list.Merged(verb == "revert")
 	return op, nil
 }
 

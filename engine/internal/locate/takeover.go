@@ -71,7 +71,7 @@ func (h *Takeover) read(ctx context.Context) error {
 		if history.Open != nil {
 			return fmt.Errorf("%w: a %s: \"rewind --no-git sync\" finishes it", objects.ErrUnfinished, history.Open.Kind)
 		}
-		if history.Away != nil {
+		if history.Bisect != nil {
 			return fmt.Errorf("%w: a bisect: \"rewind --no-git bisect reset\" ends it", objects.ErrUnfinished)
 		}
 		for op := history.Undo; op != nil; {

@@ -51,14 +51,14 @@ func (r *Reader) resolveAt(ctx context.Context, rest string) (*records.Snapshot,
 		return nil, fmt.Errorf("%w: the brace of \"@%s\" is not closed", ErrNoSnapshot, rest)
 	}
 	now := time.Now()
-	span, err := when.Parse(text, now)
+	moment, err := when.Parse(text, now)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNoSnapshot, err)
-	case span.From.After(now):
-		return nil, fmt.Errorf("%w: %s is yet to come", ErrNoSnapshot, span.From.Format(time.DateTime))
+	case moment.From.After(now):
+		return nil, fmt.Errorf("%w: %s is yet to come", ErrNoSnapshot, moment.From.Format(time.DateTime))
 	}
-	list, err := r.List(ctx, &Options{OnPurpose: true, Limit: 1, Until: span.To})
+	list, err := r.List(ctx, &Options{OnPurpose: true, Limit: 1, Until: moment.To})
 	if err != nil || len(list) > 0 {
 		return first(list), err
 	}
@@ -66,7 +66,7 @@ func (r *Reader) resolveAt(ctx context.Context, rest string) (*records.Snapshot,
 	if err != nil || oldest == nil {
 		return nil, errors.Join(err, nothingYet())
 	}
-	return nil, fmt.Errorf("%w: nothing is that old: %s, and the oldest of this worktree is of %s", ErrNoSnapshot, span.To.Format(time.DateTime), oldest.Time.In(now.Location()).Format(time.DateTime))
+	return nil, fmt.Errorf("%w: nothing is that old: %s, and the oldest of this worktree is of %s", ErrNoSnapshot, moment.To.Format(time.DateTime), oldest.Time.In(now.Location()).Format(time.DateTime))
 }
 
 func nothingYet() error {

@@ -13,7 +13,7 @@ import (
 
 // decide returns what a path becomes: from what base, theirs and ours have there. Why
 // says that it cannot be merged.
-func (s *span) decide(c change, ours tree.Node) (want tree.Node, why string, err error) {
+func (s *incoming) decide(c change, ours tree.Node) (want tree.Node, why string, err error) {
 	base, theirs := c.From, c.To
 	switch {
 	case same(ours, theirs):
@@ -47,7 +47,7 @@ func bits(base, ours, theirs tree.Mode) tree.Mode {
 }
 
 // file merges two files. If base has none, they have nothing in common.
-func (s *span) file(c change, ours tree.Node) (want tree.Node, why string, err error) {
+func (s *incoming) file(c change, ours tree.Node) (want tree.Node, why string, err error) {
 	base, theirs := c.From, c.To
 	want = ours
 	if base.Mode.Type() == tree.File {
@@ -100,7 +100,7 @@ func whyText(n int) string {
 }
 
 // content merges the contents of a file.
-func (s *span) content(c change, base, ours tree.Node) (text []byte, conflicts int, why string, err error) {
+func (s *incoming) content(c change, base, ours tree.Node) (text []byte, conflicts int, why string, err error) {
 	var texts [3][]byte
 	for i, n := range []tree.Node{base, ours, c.To} {
 		if absent(n) {
@@ -132,7 +132,7 @@ var errChanged = errors.New("it was changed on both sides, and once more meanwhi
 
 // present reads a file as the view has it: from the disk, or, if it came there by this
 // merge, from a recorded state.
-func (s *span) present(path string, ours tree.Node) (p []byte, whole bool, err error) {
+func (s *incoming) present(path string, ours tree.Node) (p []byte, whole bool, err error) {
 	if text, ok := s.plan.Texts[ours.ID]; ok {
 		return text, true, nil
 	}

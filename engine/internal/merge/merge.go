@@ -20,7 +20,7 @@ import (
 // An Order says what is merged into the present, and how.
 type Order struct {
 	Present *plan.Present
-	Ends    []*plan.Target // of each span: what it begins with, and what it ends with
+	Ends    []*plan.Target // of each range: what it begins with, and what it ends with
 	Paths   *plan.Selection
 	Guard   plan.Guard
 	Markers bool // conflicts of texts are written, between markers
@@ -32,7 +32,7 @@ type Order struct {
 	Disk     func(path string) (p []byte, whole bool, err error)
 }
 
-// A merger brings changes to the present, one span after the other.
+// A merger brings changes to the present, one range after the other.
 type merger struct {
 	ctx context.Context
 	Order
@@ -42,7 +42,7 @@ type merger struct {
 	held int // bytes of its texts
 }
 
-// A change is one path at which the end of a span differs from its beginning.
+// A change is one path at which the end of a range differs from its beginning.
 type change struct {
 	tree.Change
 	unknown string // why nobody knows whether it changed; "": it did
@@ -89,7 +89,7 @@ func (m *merger) merge(ctx context.Context, from, to *plan.Target) error {
 	if err != nil {
 		return err
 	}
-	s := &span{
+	s := &incoming{
 		merger: m, base: from.State,
 		theirs: tree.Finder{State: to.State, Algorithm: m.Algorithm, Load: m.Tree},
 	}

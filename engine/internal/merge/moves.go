@@ -25,7 +25,7 @@ type moving struct{ from, to change }
 
 // moves merges the files that theirs has elsewhere than base: each goes there as it is
 // in the present, with its edits, or stays. It returns the other changes.
-func (s *span) moves(changes []change) (rest []change, err error) {
+func (s *incoming) moves(changes []change) (rest []change, err error) {
 	found := s.pairs(changes)
 	if len(found) == 0 {
 		return changes, nil
@@ -48,7 +48,7 @@ func (s *span) moves(changes []change) (rest []change, err error) {
 
 // pairs finds what was moved. What lies where a directory became a file, or a file a
 // directory, goes or stays with that.
-func (s *span) pairs(changes []change) []moving {
+func (s *incoming) pairs(changes []change) []moving {
 	var turned []string
 	froms, tos := map[oid.ID][]change{}, map[oid.ID][]change{}
 	for _, c := range changes {
@@ -80,7 +80,7 @@ func (s *span) pairs(changes []change) []moving {
 
 // move moves one file, as it is in the present. Taken is false where its two changes
 // do as well by themselves.
-func (s *span) move(m moving) (taken bool, err error) {
+func (s *incoming) move(m moving) (taken bool, err error) {
 	ours, err := s.view.lookup(m.from.Path)
 	if err != nil {
 		return false, err
@@ -126,7 +126,7 @@ func (s *span) move(m moving) (taken bool, err error) {
 
 // followed returns where the present has a file that theirs has changed, if somebody
 // has moved it; "": nobody has.
-func (s *span) followed(c change) (to string, err error) {
+func (s *incoming) followed(c change) (to string, err error) {
 	if c.From.Mode.Type() != tree.File || c.To.Mode.Type() != tree.File {
 		return "", nil
 	}
@@ -150,7 +150,7 @@ func (s *span) followed(c change) (to string, err error) {
 }
 
 // movedSince finds what the present has elsewhere than base, by content.
-func (s *span) movedSince() (map[oid.ID]string, error) {
+func (s *incoming) movedSince() (map[oid.ID]string, error) {
 	gone, come, to := map[oid.ID]int{}, map[oid.ID]int{}, map[oid.ID]string{}
 	for c, err := range tree.Diff(s.base, s.Present.State, s.Algorithm, s.Tree) {
 		switch {

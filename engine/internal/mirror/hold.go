@@ -54,7 +54,7 @@ type Known struct {
 
 // moves are the operations that undo, redo or a recovery would want next, and how often
 // one has begun or ended. They are others when a restore has done so since, also where the
-// files were away meanwhile and undo wants what it did before.
+// files stood elsewhere meanwhile, in a bisect, and undo wants what it did before.
 type moves [5]uint64
 
 func movesOf(v *records.View) (m moves, err error) {

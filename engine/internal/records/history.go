@@ -14,7 +14,7 @@ type History struct {
 	Open       *Operation // unfinished, if any
 	Moves      uint64     // how often an operation has begun or ended
 
-	Away *away // the files are away from where they stood, and are to come back; nil: they are not
+	Bisect *bisect // that stands open; nil: none does
 
 	// Strange is an unfinished operation that was not begun in this directory.
 	// It was begun in one that had this name and was removed, or in one of
@@ -30,9 +30,9 @@ func (v *View) History() (h History, err error) {
 	}
 	whom := v.madeFor(row.Birth)
 	if whom == forAnother { // its stacks are none of ours
-		row.Undo, row.Redo, row.Away = 0, 0, nil
+		row.Undo, row.Redo, row.Bisect = 0, 0, nil
 	}
-	h.Away, h.Moves = row.Away, row.Moves
+	h.Bisect, h.Moves = row.Bisect, row.Moves
 	for _, at := range []struct {
 		seq uint64
 		op  **Operation
@@ -59,7 +59,7 @@ func (u *Update) Begin(op *Operation) error {
 	if err != nil {
 		return err
 	}
-	op.Stood, op.Away = w.At, row.Away != nil
+	op.Stood, op.InBisect = w.At, row.Bisect != nil
 	if op.Seq, err = u.Table(tableOperations).Append(nil); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (v *View) Wanted(key string) (ops []*Operation, err error) {
 		return nil, err
 	}
 	tops := []uint64{row.Undo, row.Redo}
-	if a := row.Away; a != nil { // what undo and redo will be again
+	if a := row.Bisect; a != nil { // what undo and redo will be again
 		ops, tops = append(ops, &Operation{From: a.Home, To: a.Home}), append(tops, a.Undo, a.Redo)
 	}
 	for _, top := range tops {
@@ -154,12 +154,12 @@ func (v *View) Wanted(key string) (ops []*Operation, err error) {
 // every operation that was ever made: two stacks of operations, of which each
 // names the one below it.
 type historyRow struct {
-	Birth string `json:"birth,omitempty"` // of the directory whose history it is
-	Open  uint64 `json:"open,omitempty"`  // the operation that is unfinished
-	Undo  uint64 `json:"undo,omitempty"`  // the one that undo takes back
-	Redo  uint64 `json:"redo,omitempty"`  // the undo that redo takes back
-	Away  *away  `json:"away,omitempty"`  // the files are away from where they stood
-	Moves uint64 `json:"moves,omitempty"` // how often an operation has begun or ended
+	Birth  string  `json:"birth,omitempty"`  // of the directory whose history it is
+	Open   uint64  `json:"open,omitempty"`   // the operation that is unfinished
+	Undo   uint64  `json:"undo,omitempty"`   // the one that undo takes back
+	Redo   uint64  `json:"redo,omitempty"`   // the undo that redo takes back
+	Bisect *bisect `json:"bisect,omitempty"` // that stands open
+	Moves  uint64  `json:"moves,omitempty"`  // how often an operation has begun or ended
 }
 
 func (v *View) historyRow(key string) (row historyRow, ok bool, err error) {

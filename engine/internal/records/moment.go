@@ -38,14 +38,14 @@ func (op *Operation) leads() bool {
 }
 
 // Operations returns the newest operations of the owner, at most so many (0:
-// all), newest first, but for those that were begun while the files were away.
+// all), newest first, but for those that were begun during a bisect.
 func (v *View) Operations(limit int) (ops []*Operation, err error) {
 	for key, value := range v.Table(tableOperations).Backward() {
 		op, err := decodeOperation(key, value)
 		if err != nil {
 			return nil, err
 		}
-		if op.Where != v.owner.Key || op.Away {
+		if op.Where != v.owner.Key || op.InBisect {
 			continue
 		}
 		if ops = append(ops, op); len(ops) == limit {

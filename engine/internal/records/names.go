@@ -76,10 +76,10 @@ func (u *Update) PutNotice(name string, paths []Path) error {
 }
 
 // Cut takes paths that are purged out of everything that was said of them, and what
-// match has out of what snapshots changed. Away is called for each worktree whose files
-// are away (decision 0025) or in the middle of an operation.
-func (u *Update) Cut(gone map[string]bool, match func(path string) bool, away func(root Path, birth string) error) error {
-	if err := u.awayFrom(away); err != nil {
+// match has out of what snapshots changed. Unsettled is called for each worktree in
+// which a bisect stands open (decision 0025) or an operation has not ended.
+func (u *Update) Cut(gone map[string]bool, match func(path string) bool, unsettled func(root Path, birth string) error) error {
+	if err := u.unsettled(unsettled); err != nil {
 		return err
 	}
 	cut := map[string][]Path{}

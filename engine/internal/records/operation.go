@@ -39,10 +39,10 @@ type Operation struct {
 	// Contents are what its steps write and no snapshot has. They are held until it ends.
 	Contents []oid.ID `json:"contents,omitempty"`
 
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"` // zero: unfinished
-	Partial bool      `json:"partial,omitempty"`
-	Away    bool      `json:"away,omitempty"` // begun while the files were away: not to be seen in the history
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"` // zero: unfinished
+	Partial  bool      `json:"partial,omitempty"`
+	InBisect bool      `json:"in_bisect,omitempty"` // begun during a bisect: not to be seen in the history
 }
 
 // Operation returns the operation with a number, nil for 0.

@@ -58,13 +58,13 @@ var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
 	"gitmaxfilesize": number(func(s *Settings, n int64) { s.GitMaxFileSize = n }),
 	"largedir":       number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
 	"maxsnapshots":   number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
-	"maxagedays":     number(func(s *Settings, n int64) { s.MaxAge = span(n, 24*time.Hour) }),
+	"maxagedays":     number(func(s *Settings, n int64) { s.MaxAge = times(n, 24*time.Hour) }),
 	"maxstoresize":   number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
 	"thin":           number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
 
 	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
 	"scanmode":          scanModes,
-	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = span(n, time.Millisecond) }),
+	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = times(n, time.Millisecond) }),
 	"watch":             watching,
 	"agentdir":          patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
 }
@@ -259,7 +259,7 @@ func number(store func(*Settings, int64)) func(*Settings, *gitconf.Config, strin
 // whole keeps a large number large where an int has 32 bits.
 func whole(n int64) int { return int(min(n, math.MaxInt)) }
 
-// span is n units of time, or the longest there is: 292 years.
-func span(n int64, unit time.Duration) time.Duration {
+// times is n units of time, or the longest there is: 292 years.
+func times(n int64, unit time.Duration) time.Duration {
 	return time.Duration(min(n, int64(math.MaxInt64/unit))) * unit
 }

@@ -14,8 +14,8 @@ import (
 )
 
 func TestASpanIsWhatItWasAskedFor(t *testing.T) {
-	if span(3, time.Hour) != 3*time.Hour || span(1<<62, time.Millisecond) < 290*365*24*time.Hour {
-		t.Error("a span is not what it was asked for")
+	if times(3, time.Hour) != 3*time.Hour || times(1<<62, time.Millisecond) < 290*365*24*time.Hour {
+		t.Error("a time is not what it was asked for")
 	}
 }
 

@@ -102,18 +102,18 @@ func (m *merging) lines(p []byte) (t text) {
 	return t
 }
 
-// A span is a run of lines.
-type span struct{ from, to int }
+// A run is some lines in a row.
+type run struct{ from, to int }
 
-func (s span) len() int { return s.to - s.from }
+func (s run) len() int { return s.to - s.from }
 
 // A hunk is a run of lines that another run takes the place of.
-type hunk struct{ old, new span }
+type hunk struct{ old, new run }
 
 // hunks returns the runs that a script has changed, in order.
 func hunks(s script) (list []hunk) {
 	for i, j := 0, 0; i < len(s.a) || j < len(s.b); i, j = i+1, j+1 {
-		h := hunk{span{i, i}, span{j, j}}
+		h := hunk{run{i, i}, run{j, j}}
 		for i < len(s.a) && s.a[i] {
 			i++
 		}
@@ -140,7 +140,7 @@ const (
 // regions all have the same lines.
 type region struct {
 	kind         kind
-	ours, theirs span
+	ours, theirs run
 }
 
 // regions joins the changes of both sides. Those that overlap or touch are one
@@ -183,7 +183,7 @@ func (s *side) take() hunk {
 // touches it.
 func (m *merging) overlap(x, y *side) region {
 	begin := min(x.hunks[0].old.from, y.hunks[0].old.from)
-	r := region{kind: conflict, ours: span{from: begin + x.shift}, theirs: span{from: begin + y.shift}}
+	r := region{kind: conflict, ours: run{from: begin + x.shift}, theirs: run{from: begin + y.shift}}
 	end := begin
 	for more := true; more; {
 		more = false
@@ -200,7 +200,7 @@ func (m *merging) overlap(x, y *side) region {
 	return r
 }
 
-func moved(s span, by int) span { return span{s.from + by, s.to + by} }
+func moved(s run, by int) run { return run{s.from + by, s.to + by} }
 
 // same reports whether both sides have the same in a region.
 func (m *merging) same(r region) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// A span is the changes between two states, which are being merged.
-type span struct {
+// What is incoming is the changes between two states, which are being merged.
+type incoming struct {
 	*merger
 	base    tree.State
 	theirs  tree.Finder
@@ -31,12 +31,12 @@ const (
 	whyParent    = "what stands in the place of its directory is no directory"
 )
 
-func (s *span) conflict(path, why string) {
+func (s *incoming) conflict(path, why string) {
 	s.plan.Conflicts = append(s.plan.Conflicts, plan.Note{Path: path, Reason: why})
 }
 
 // all merges changes, which are in path order.
-func (s *span) all(changes []change) error {
+func (s *incoming) all(changes []change) error {
 	for len(changes) > 0 {
 		c := changes[0]
 		n := 1
@@ -71,7 +71,7 @@ func (s *span) all(changes []change) error {
 }
 
 // unknown keeps what is there. It is named if it would have gone.
-func (s *span) unknown(c change) error {
+func (s *incoming) unknown(c change) error {
 	ours, err := s.view.lookup(c.Path)
 	if err == nil && !absent(ours) && absent(c.To) {
 		s.plan.Kept = append(s.plan.Kept, plan.Note{Path: c.Path, Reason: c.unknown})
@@ -81,7 +81,7 @@ func (s *span) unknown(c change) error {
 
 // emptied merges what became of a directory, which is no directory any more: nothing,
 // or a file, for which all that is in it has to go.
-func (s *span) emptied(c change, inside []change) error {
+func (s *incoming) emptied(c change, inside []change) error {
 	ours, err := s.view.lookup(c.Path)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *span) emptied(c change, inside []change) error {
 
 // one merges one path. Made reports whether there is then what theirs has, or
 // something of its kind.
-func (s *span) one(c change) (made bool, err error) {
+func (s *incoming) one(c change) (made bool, err error) {
 	ours, err := s.view.lookup(c.Path)
 	if err != nil {
 		return false, err
@@ -144,7 +144,7 @@ func (s *span) one(c change) (made bool, err error) {
 }
 
 // leave names a path that cannot be merged. What a rule keeps is named for that.
-func (s *span) leave(c change, ours tree.Node, why string) error {
+func (s *incoming) leave(c change, ours tree.Node, why string) error {
 	if rule, conflict := s.Guard.Stays(c.Path, ours, c.To); rule != "" && !conflict {
 		s.plan.Kept = append(s.plan.Kept, plan.Note{Path: c.Path, Reason: rule})
 		return nil
@@ -154,7 +154,7 @@ func (s *span) leave(c change, ours tree.Node, why string) error {
 }
 
 // put gives a path something else, if it may have it.
-func (s *span) put(path string, ours, want tree.Node) (made bool, err error) {
+func (s *incoming) put(path string, ours, want tree.Node) (made bool, err error) {
 	if s.Guard.Done(path, ours, want) {
 		return true, nil
 	}
@@ -175,7 +175,7 @@ func (s *span) put(path string, ours, want tree.Node) (made bool, err error) {
 }
 
 // parents makes the directories that a path needs, as theirs has them.
-func (s *span) parents(path string) (ok bool, err error) {
+func (s *incoming) parents(path string) (ok bool, err error) {
 	var missing []string
 	for dir := parent(path); dir != ""; dir = parent(dir) {
 		n, err := s.view.lookup(dir)

@@ -10,28 +10,28 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-// A stretch is a span of history with the snapshot that it ends at.
+// A stretch is a range of history with the snapshot that it ends at.
 type stretch struct {
-	engine.Span
+	engine.Range
 	end  *engine.Snapshot
 	text string // what was typed
 }
 
 type stretches []stretch
 
-// SpansOf reads what a person types: an id stands for what that snapshot changed,
+// RangesOf reads what a person types: an id stands for what that snapshot changed,
 // FROM..TO for what changed between two. They are returned newest first, each once.
-func SpansOf(ctx context.Context, e *engine.Engine, texts []string, find func(string) (*engine.Snapshot, error)) (list stretches, err error) {
+func RangesOf(ctx context.Context, e *engine.Engine, texts []string, find func(string) (*engine.Snapshot, error)) (list stretches, err error) {
 	for _, text := range texts {
 		from, to, err := endsOf(text, find)
 		if err != nil {
 			return nil, err
 		}
 		s := stretch{end: to, text: text}
-		if s.Span, err = spanOf(ctx, e, from, to); err != nil {
+		if s.Range, err = rangeOf(ctx, e, from, to); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(list, func(other stretch) bool { return other.Span == s.Span }) {
+		if !slices.ContainsFunc(list, func(other stretch) bool { return other.Range == s.Range }) {
 			list = append(list, s)
 		}
 	}
@@ -39,9 +39,9 @@ func SpansOf(ctx context.Context, e *engine.Engine, texts []string, find func(st
 	return list, nil
 }
 
-// spanOf returns what changed from one snapshot to a later one of the same worktree;
+// rangeOf returns what changed from one snapshot to a later one of the same worktree;
 // with from nil, what the other one changed itself.
-func spanOf(ctx context.Context, e *engine.Engine, from, to *engine.Snapshot) (s engine.Span, err error) {
+func rangeOf(ctx context.Context, e *engine.Engine, from, to *engine.Snapshot) (s engine.Range, err error) {
 	itself := from == nil
 	if itself {
 		from, err = e.Before(ctx, to)
@@ -61,7 +61,7 @@ func spanOf(ctx context.Context, e *engine.Engine, from, to *engine.Snapshot) (s
 	if err != nil {
 		return s, err
 	}
-	return engine.Span{From: from.ID, To: to.ID}, nil
+	return engine.Range{From: from.ID, To: to.ID}, nil
 }
 
 // endsOf reads one of them. An id may have two dots in it, as the name of a pin.
@@ -80,20 +80,20 @@ func endsOf(text string, find func(string) (*engine.Snapshot, error)) (from, to 
 	return from, to, err
 }
 
-// Merged returns the spans in the order in which they are merged: to take them back
+// Merged returns the ranges in the order in which they are merged: to take them back
 // the newest first. Label says what is merged in.
-func (l stretches) Merged(back bool) (spans []engine.Span, label string) {
+func (l stretches) Merged(back bool) (ranges []engine.Range, label string) {
 	var texts []string
 	for _, s := range l {
 		if back {
 			s.From, s.To = s.To, s.From
 		}
-		spans, texts = append(spans, s.Span), append(texts, s.text)
+		ranges, texts = append(ranges, s.Range), append(texts, s.text)
 	}
 	if back {
-		return spans, "without " + strings.Join(texts, " ")
+		return ranges, "without " + strings.Join(texts, " ")
 	}
-	slices.Reverse(spans)
+	slices.Reverse(ranges)
 	slices.Reverse(texts)
-	return spans, strings.Join(texts, " ")
+	return ranges, strings.Join(texts, " ")
 }
