@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 
 func blameCommand(a *app) *cobra.Command {
@@ -41,7 +38,7 @@ func blameCommand(a *app) *cobra.Command {
 		}
 		if a.JSON {
 			a.PrintJSON(wire.NewBlame(path, s, r))
-		} else if err := a.Paged(func(w io.Writer, l show.Look) error { return printBlame(w, path, r, l) }); err != nil {
+		} else if err := a.Paged(func(w io.Writer, l show.Look) error { return show.PrintBlame(w, path, r, l) }); err != nil {
 			return err
 		}
 		if r.Unread != nil {
@@ -104,71 +101,4 @@ func lineRange(text string) (first, last int, err error) {
 		}
 	}
 	return first, last, nil
-}
-
-// How much of a text fits into a column of blame.
-const (
-	blamedWhat    = 40
-	blamedSession = 8
-)
-
-// printBlame prints each line behind what brought it.
-func printBlame(w io.Writer, path string, r *engine.Lines, l show.Look) error {
-	var rows [][]string
-	widths := make([]int, 4)
-	for _, line := range r.Lines {
-		row := origin(line, path)
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-		rows = append(rows, row)
-	}
-	numbers := len(fmt.Sprint(r.First + len(r.Lines)))
-	for i, row := range rows {
-		var b strings.Builder
-		for k, text := range row {
-			if widths[k] > 0 {
-				fmt.Fprintf(&b, "%s%s ", text, strings.Repeat(" ", widths[k]-utf8.RuneCountInString(text)))
-			}
-		}
-		text := bytes.TrimRight(r.Lines[i].Text, "\n")
-		if l.Bare {
-			text = show.PlainLine(text)
-		}
-		show.Paint(w, fmt.Appendf(nil, "%s%*d) ", b.String(), numbers, r.First+i), show.Cyan, l.Color)
-		if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// origin says in columns what brought a line: the snapshot, its time, the session,
-// and what it was for.
-func origin(line engine.Line, path string) []string {
-	s := line.From
-	if s == nil {
-		return []string{"not recorded", "", "", ""}
-	}
-	id, what, session := s.ID.Short(), describeOrigin(s), ""
-	if line.Older {
-		id = "^" + id
-	}
-	if len(s.Points) > 0 {
-		session = s.Points[0].Session
-	}
-	if line.Path != path {
-		what = strings.TrimSpace(what + " [" + show.Quote(engine.Path(line.Path)) + "]")
-	}
-	return []string{id, s.Time.Local().Format("2006-01-02 15:04"), show.Shorten(visible.Line(session), blamedSession), show.Shorten(visible.Line(what), blamedWhat)}
-}
-
-// describeOrigin says what a state came to be by: the oldest of its points, which is
-// of the moment when it was recorded first. What came later found it as it was.
-func describeOrigin(s *engine.Snapshot) string {
-	first := *s
-	if len(s.Points) > 1 && s.Label() == "" {
-		first.Points = s.Points[:1]
-	}
-	return show.Describe(&first)
 }

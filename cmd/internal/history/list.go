@@ -159,51 +159,10 @@ func showCommand(a *app) *cobra.Command {
 			a.PrintJSON(wire.NewShown(s, d.Changes))
 			return nil
 		}
-		a.printRecord(s)
+		show.PrintRecord(a.Out, s)
 		fmt.Fprintln(a.Out)
 		a.PrintNames(d.Changes)
 		return nil
 	})
 	return a.JSONFlag(c)
-}
-
-func (a *app) printRecord(s *engine.Snapshot) {
-	line := func(name, value string) {
-		if value != "" {
-			show.Say(a.Out, "%-9s %s\n", name, value)
-		}
-	}
-	line("snapshot", s.ID.String())
-	line("tree", s.Tree.String())
-	if !s.Overlay.IsZero() {
-		line("overlay", s.Overlay.String()+" (what a git tree cannot hold, and ignored files: in rewind's own store alone)")
-	}
-	line("time", s.Time.Local().Format(time.RFC3339Nano))
-	line("branch", s.Branch)
-	line("head", s.Head.String())
-	if s.Where != "." {
-		line("worktree", s.Where)
-	}
-	if s.Source != nil {
-		line("source", s.Source.Kind+" "+s.Source.Ref)
-		line("commit", s.Source.Commit.String())
-	}
-	for _, p := range s.Points {
-		line("label", show.OneLine(p.Label))
-		line("session", show.OneLine(p.Session))
-		line("entry", show.OneLine(p.Entry))
-		if show.ByRestore(p) {
-			line("taken", "by a restore, before it changed files")
-		} else {
-			line("trigger", show.OneLine(p.Trigger))
-		}
-		line("agent", show.OneLine(p.Agent))
-		line("prompt", show.OneLine(p.Prompt))
-	}
-	for _, n := range s.Skipped {
-		line(show.LeftOutWord(n), show.Quote(n.Path)+": "+n.Reason)
-	}
-	for _, gap := range wire.Gaps(s) {
-		line("limit", gap)
-	}
 }

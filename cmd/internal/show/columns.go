@@ -135,10 +135,10 @@ func (p *Printer) row(lead string, c line) error {
 			cell(c.changes, "+-", changesColumn)
 		}
 		if wide {
-			cell(c.names, Cyan, namesColumn)
+			cell(c.names, cyan, namesColumn)
 		} else if from(namesFrom) {
 			width := max(room*2/5, 16)
-			cell(cut(c.names, width-2), Cyan, width)
+			cell(cut(c.names, width-2), cyan, width)
 		}
 	}
 	if !wide {

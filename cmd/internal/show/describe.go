@@ -2,17 +2,19 @@ package show
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 
 // LineOf shows a snapshot on one line.
 func LineOf(s *engine.Snapshot) string {
-	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s", s.ID.Short(), s.Time.Local().Format(time.DateTime), OneLine(Describe(s))))
+	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s", s.ID.Short(), s.Time.Local().Format(time.DateTime), OneLine(describe(s))))
 }
 
 // LeftOutWord says in a word why a snapshot does not have a path.
@@ -41,8 +43,8 @@ func LabelsOf(s *engine.Snapshot) (labels []string) {
 	return labels
 }
 
-// Describe says in a few words what a snapshot was taken for.
-func Describe(s *engine.Snapshot) string {
+// describe says in a few words what a snapshot was taken for.
+func describe(s *engine.Snapshot) string {
 	if s.Lost != "" {
 		return "NOT WHOLE: " + s.Lost
 	}
@@ -56,7 +58,7 @@ func Describe(s *engine.Snapshot) string {
 		return text
 	}
 	for _, p := range s.Points {
-		if p.Trigger != "" && !ByRestore(p) {
+		if p.Trigger != "" && !byRestore(p) {
 			return "(" + p.Trigger + ")"
 		}
 	}
@@ -109,4 +111,46 @@ func RecoveredText(r *engine.Restored) string {
 	}
 	return fmt.Sprintf("finished what had been interrupted: restored %s: %d written, %d deleted, %s; \"rewind %s\" returns to %s",
 		r.ID.Short(), r.Written, r.Deleted, Count(len(r.Conflicts), "conflict"), back, r.Undo.Short())
+}
+
+// PrintRecord prints all that a record says.
+func PrintRecord(w io.Writer, s *engine.Snapshot) {
+	line := func(name, value string) {
+		if value != "" {
+			Say(w, "%-9s %s\n", name, value)
+		}
+	}
+	line("snapshot", s.ID.String())
+	line("tree", s.Tree.String())
+	if !s.Overlay.IsZero() {
+		line("overlay", s.Overlay.String()+" (what a git tree cannot hold, and ignored files: in rewind's own store alone)")
+	}
+	line("time", s.Time.Local().Format(time.RFC3339Nano))
+	line("branch", s.Branch)
+	line("head", s.Head.String())
+	if s.Where != "." {
+		line("worktree", s.Where)
+	}
+	if s.Source != nil {
+		line("source", s.Source.Kind+" "+s.Source.Ref)
+		line("commit", s.Source.Commit.String())
+	}
+	for _, p := range s.Points {
+		line("label", OneLine(p.Label))
+		line("session", OneLine(p.Session))
+		line("entry", OneLine(p.Entry))
+		if byRestore(p) {
+			line("taken", "by a restore, before it changed files")
+		} else {
+			line("trigger", OneLine(p.Trigger))
+		}
+		line("agent", OneLine(p.Agent))
+		line("prompt", OneLine(p.Prompt))
+	}
+	for _, n := range s.Skipped {
+		line(LeftOutWord(n), Quote(n.Path)+": "+n.Reason)
+	}
+	for _, gap := range wire.Gaps(s) {
+		line("limit", gap)
+	}
 }

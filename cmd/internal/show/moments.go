@@ -64,7 +64,7 @@ func (m moments) forgotten(s *engine.Snapshot) bool {
 		!slices.ContainsFunc(m.Ops, func(op *engine.Operation) bool { return op.From == s.ID })
 }
 
-// Describe says what a snapshot is, and whether the files stand at it.
+// describe says what a snapshot is, and whether the files stand at it.
 func (m moments) Describe(s *engine.Snapshot) string {
 	return strings.TrimSpace(m.what(s) + m.marks(s))
 }
@@ -79,7 +79,7 @@ func (m moments) what(s *engine.Snapshot) string {
 			return fmt.Sprintf("undo:%d, %s", n+1, m.Replaced(n))
 		}
 	}
-	return OneLine(Describe(s))
+	return OneLine(describe(s))
 }
 
 // marks says under which names a snapshot is pinned, and whether the files stand at it.
@@ -93,9 +93,9 @@ func (m moments) marks(s *engine.Snapshot) (marks string) {
 	return marks
 }
 
-// ByRestore reports whether a restore made a point, not somebody who wanted the
+// byRestore reports whether a restore made a point, not somebody who wanted the
 // state recorded.
-func ByRestore(p engine.Point) bool {
+func byRestore(p engine.Point) bool {
 	return (&engine.Snapshot{Points: []engine.Point{p}}).OfRestore()
 }
 

@@ -17,7 +17,7 @@ import (
 // The colours git uses by default.
 const (
 	Bold  = "\x1b[1m"
-	Cyan  = "\x1b[36m"
+	cyan  = "\x1b[36m"
 	red   = "\x1b[31m"
 	green = "\x1b[32m"
 	reset = "\x1b[m"
@@ -159,9 +159,9 @@ func patchName(prefix string, p engine.Path) string {
 	return `"` + prefix + b.String() + `"`
 }
 
-// PlainLine shows a line of a patch on a terminal: as it is, but for what that
+// plainLine shows a line of a patch on a terminal: as it is, but for what that
 // would obey.
-func PlainLine(line []byte) []byte {
+func plainLine(line []byte) []byte {
 	text := bytes.TrimRight(line, "\r\n")
 	parts := strings.Split(string(text), "\t")
 	for i := range parts {
@@ -186,7 +186,7 @@ func lineColor(first byte) string {
 	case '-':
 		return red
 	case '@':
-		return Cyan
+		return cyan
 	}
 	return ""
 }
@@ -270,7 +270,7 @@ func PrintNames(w io.Writer, list []engine.Change) {
 func PrintHunks(w io.Writer, hunks []byte, how Look) {
 	for line := range bytes.Lines(hunks) {
 		if how.Bare {
-			line = PlainLine(line)
+			line = plainLine(line)
 		}
 		Paint(w, line, lineColor(line[0]), how.Color)
 	}
