@@ -17,10 +17,7 @@ import (
 // loose writes an object that nothing refers to, and returns its file.
 func (r *repo) loose(text string) string {
 	r.T.Helper()
-	path := r.Path("file")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.T.Fatal(err)
-	}
+	r.Write("file", text)
 	id := r.Git("hash-object", "-w", "file")
 	return r.Path(".git", "objects", id[:2], id[2:])
 }
@@ -52,13 +49,7 @@ func TestACollectionTakesWhatIsOldAndLeavesAllElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := r.Path("ran")
-	hook := r.Path(".git", "hooks", "reference-transaction")
-	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	r.Script(".git/hooks/reference-transaction", "touch "+ran)
 	b := r.open()
 	before, after, err := b.Collect(context.Background())
 	if err != nil {

@@ -145,10 +145,8 @@ var wires = map[string]wire{
 // wired makes a repository with a wire in it.
 func wired(t *testing.T, name string, w wire) (r *repo, args []string, tripped func() bool) {
 	r = newRepo(t, oid.SHA1)
-	outside := t.TempDir()
-	ran, script := filepath.Join(outside, "ran"), filepath.Join(outside, "script")
-	hook := "#!/bin/sh\ntouch '" + ran + "'\nexit 1\n"
-	hooks := filepath.Join(outside, "hooks")
+	ran := filepath.Join(t.TempDir(), "ran")
+	hook := "touch '" + ran + "'\nexit 1"
 	r.Write("file", "one")
 	r.Git("add", ".")
 	r.Git("commit", "-qm", "one")
@@ -163,20 +161,12 @@ func wired(t *testing.T, name string, w wire) (r *repo, args []string, tripped f
 	r.Git("remote", "add", "o", r.Path("alternate"))
 	r.Write(".git/objects/info/alternates", r.Path("alternate", "objects")+"\n")
 	r.Write(".git/info/attributes", "* diff=a filter=a merge=a\n")
-	for _, path := range []string{script, filepath.Join(hooks, "reference-transaction")} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(hook), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.Script("script", hook)
+	r.Script("hooks/reference-transaction", hook)
 	if name == "hook" {
-		if err := os.WriteFile(r.Path(".git", "hooks", "reference-transaction"), []byte(hook), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		r.Script(".git/hooks/reference-transaction", hook)
 	}
-	put := strings.NewReplacer("WIRE", "touch '"+ran+"'; false", "SCRIPT", script, "HOOKS", hooks).Replace
+	put := strings.NewReplacer("WIRE", "touch '"+ran+"'; false", "SCRIPT", r.Path("script"), "HOOKS", r.Path("hooks")).Replace
 	for i := 0; i < len(w.settings); i += 2 {
 		r.Git("config", w.settings[i], put(w.settings[i+1]))
 	}

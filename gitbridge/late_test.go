@@ -3,7 +3,6 @@ package gitbridge
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,13 +16,7 @@ func TestASnapshotOfAsManyObjectsAsGetFilesMakesNoPack(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.open()
 	r.bridge(b, r.snapshot(b, 1, map[string]string{"x": "x"}))
-	packs := func() int {
-		list, err := filepath.Glob(r.Path(".git/objects/pack/*.pack"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(list)
-	}
+	packs := func() int { return len(r.packFiles("*.pack")) }
 	met := false
 	for n := looseMax - 4; n <= looseMax; n++ {
 		files := map[string]string{"x": "x"}

@@ -78,9 +78,8 @@ func TestACollectionDoesNotTakeAPackThatTheRefIsAboutToName(t *testing.T) {
 	calls := 0
 	job.Recorded = func(context.Context) error {
 		if calls++; calls == 2 { // the pack has its name, the ref is where it was
-			held, err := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep"))
-			if err != nil || len(held) != 1 {
-				t.Errorf("held: %v %v", held, err)
+			if held := r.packFiles("*.keep"); len(held) != 1 {
+				t.Errorf("held: %v", held)
 			}
 			r.Git("gc", "-q", "--prune=now")
 		}
@@ -91,7 +90,7 @@ func TestACollectionDoesNotTakeAPackThatTheRefIsAboutToName(t *testing.T) {
 	}
 	r.turns(b, 2, 3) // the commit alone had a file of its own
 	r.Clean()
-	if held, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep")); len(held) > 0 {
+	if held := r.packFiles("*.keep"); len(held) > 0 {
 		t.Errorf("still held: %v", held)
 	}
 	r.Git("gc", "-q", "--prune=now")
@@ -102,14 +101,12 @@ func TestAPackWhoseHolderDiedIsReleased(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()
 	r.bridge(b, r.snapshot(b, 0, many(200)))
-	packs, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.pack"))
+	packs := r.packFiles("*.pack")
 	if len(packs) != 1 {
 		t.Fatal(packs)
 	}
 	keep := strings.TrimSuffix(packs[0], ".pack") + ".keep"
-	if err := os.WriteFile(keep, []byte("rewind: until the ref names it\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r.Write(strings.TrimPrefix(keep, r.Dir), "rewind: until the ref names it\n")
 	future := time.Now().Add(24 * 365 * time.Hour) // a clock that was wrong
 	if err := os.Chtimes(keep, future, future); err != nil {
 		t.Fatal(err)

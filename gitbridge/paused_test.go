@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/internal/gitref"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -116,17 +117,14 @@ func (r *repo) pausedGit() gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := `#!/bin/sh
-pause() { touch '` + g.dir + `/at-'$1; while [ ! -e '` + g.dir + `/go-'$1 ]; do sleep 0.02; done; }
+	script := `pause() { touch '` + g.dir + `/at-'$1; while [ ! -e '` + g.dir + `/go-'$1 ]; do sleep 0.02; done; }
 case "$1" in
 reflog) pause reflog ;;
 pack-objects) '` + program + `' "$@"; code=$?; pause repack-done; exit $code ;;
 esac
 exec '` + program + `' "$@"
 `
-	if err := os.WriteFile(filepath.Join(g.dir, "git"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	(&gittest.Repo{T: t, Dir: g.dir}).Script("git", script)
 	return g
 }
 

@@ -154,10 +154,7 @@ func TestNothingButTheStoreRefIsTouchedAndNoHookRuns(t *testing.T) {
 	r.Git("add", "-A")
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, hook := range []string{"reference-transaction", "pre-commit", "post-commit", "post-index-change", "pre-auto-gc", "update"} {
-		path := r.Path(".git", "hooks", hook)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+hook+" >>'"+ran+"'\n"), 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		r.Script(".git/hooks/"+hook, "echo "+hook+" >>'"+ran+"'")
 	}
 	state := func() string {
 		t.Helper()

@@ -16,8 +16,7 @@ import (
 // runs the commands of hook.NAME.command whose hook.NAME.event is
 // reference-transaction, unless hook.NAME.enabled or the event's is false, and
 // refuses the update if one fails.
-const newerGit = `#!/bin/sh
-settings=""
+const newerGit = `settings=""
 for a; do
 	case "$a" in
 	update-ref)
@@ -32,15 +31,6 @@ for a; do
 done
 exec git "$@"
 `
-
-func (r *repo) newer(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "git")
-	if err := os.WriteFile(program, []byte(newerGit), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return program
-}
 
 // TestHooksOfTheConfigurationDoNotRun: where the git program moves the ref, as in
 // a reftable repository. One that fails would leave every snapshot pending.
@@ -62,7 +52,7 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 		t.Setenv(unknown, "1")
 		b := r.open()
 		b.layout.RefStorage = "reftable"
-		b.program = r.newer(t)
+		b.program = r.Script(".git/newer", newerGit)
 		first, second := r.snapshot(b, 1, many(3)), r.snapshot(b, 2, many(4))
 		r.bridge(b, first)
 		r.bridge(b, second)
@@ -76,7 +66,7 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
 	r.Git("config", "hook.mine.event", "reference-transaction")
 	r.Git("config", "hook.mine.command", "exit 1")
-	cmd := exec.Command(r.newer(t), "update-ref", "refs/heads/x", "HEAD")
+	cmd := exec.Command(r.Script(".git/newer", newerGit), "update-ref", "refs/heads/x", "HEAD")
 	if cmd.Dir = r.Dir; cmd.Run() == nil {
 		t.Error("the hook did not run where nothing stops it")
 	}
@@ -96,10 +86,7 @@ func TestABranchIsAskedOfTheProgramWhereRefsAreNotFiles(t *testing.T) {
 		b.layout.RefStorage = "reftable"
 		r.Write(".git/real", r.Git("symbolic-ref", "-q", "HEAD"))
 		// In such a repository the file HEAD says nothing; the program knows.
-		program := filepath.Join(t.TempDir(), "git")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\ncase \"$*\" in *symbolic-ref*) cat '"+r.Path(".git", "real")+"';; *) git \"$@\";; esac\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program := r.Script(".git/asked", "case \"$*\" in *symbolic-ref*) cat '"+r.Path(".git", "real")+"';; *) git \"$@\";; esac")
 		head, err := os.ReadFile(r.Path(".git", "HEAD"))
 		if err != nil {
 			t.Fatal(err)

@@ -96,24 +96,10 @@ func TestACollectionThatLooksBeforeTheRefMovesAndRemovesAfterwardsTakesNothing(t
 			more := r.turns(b, 3, 5)
 			r.Clean()
 			r.wantChain(b, append(jobs, more...)...)
-			if held, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*.keep")); len(held) > 0 {
+			if held := r.packFiles("*.keep"); len(held) > 0 {
 				t.Errorf("still held: %v", held)
 			}
 		}
-	}
-}
-
-// Where no git collects, a turn makes no pack.
-func TestATurnBesideNoCollectionMakesNoPack(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	b := r.openNoted()
-	for n := range 3 {
-		if report := r.bridge(b, r.snapshot(b, n, map[string]string{"a": fmt.Sprint(n)})); report.Packed {
-			t.Errorf("turn %d: %+v", n, report)
-		}
-	}
-	if packs, _ := filepath.Glob(r.Path(".git", "objects", "pack", "*")); len(packs) > 0 {
-		t.Errorf("%v", packs)
 	}
 }
 

@@ -3,7 +3,6 @@ package gitconf
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -350,30 +349,6 @@ func TestOfARepositoryOfSomebodyElseNothingIsRead(t *testing.T) {
 			if _, err := find(p.path(dir), p.options()); !errors.Is(err, trust.ErrForeign) {
 				t.Errorf("%s of %s: %v", name, dir, err)
 			}
-		}
-	}
-}
-
-func BenchmarkDiscoverAndConfig(b *testing.B) {
-	dir := b.TempDir()
-	git := filepath.Join(dir, ".git")
-	for _, d := range []string{"objects", "refs"} {
-		if err := os.MkdirAll(filepath.Join(git, d), 0o755); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = x\n"} {
-		if err := os.WriteFile(filepath.Join(git, name), []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		l, err := Discover(dir, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := l.Config(); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // would keep everything interesting out. The same bytes serve as the shared
 // file of a split index.
 func FuzzDecode(f *testing.F) {
-	f.Add(synthetic(3), []byte{})
-	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"), synthetic(2))
+	f.Add(build([]item{{path: "a/b"}, {path: "a/c"}}), []byte{})
+	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"), build([]item{{path: "a/d"}}))
 	f.Fuzz(func(t *testing.T, data, shared []byte) {
 		seal(data)
 		seal(shared)

@@ -166,3 +166,26 @@ func TestCompressedPathsCannotExhaustMemory(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestEveryDirectoryOfALargeIndexIsFound(t *testing.T) {
+	const n = 20_000
+	var items []item
+	dir := func(i int) string { return fmt.Sprintf("drivers/group%04d/part%04d", i/1500, i/15) }
+	name := func(i int) string { return fmt.Sprintf("some_file_name_%02d.c", i%15) }
+	for i := range n {
+		items = append(items, item{path: dir(i) + "/" + name(i), mode: uint32(0100644 + i%2*0111)})
+	}
+	x, err := Decode(build(items), nil)
+	if err != nil || x.Len() != n {
+		t.Fatal(err)
+	}
+	for i, it := range items {
+		if e := x.Dir(dir(i)).find(name(i)); len(e) != 1 || uint32(e[0].Mode) != it.mode || e[0].Number != int32(i) {
+			t.Fatalf("entry %d is %+v", i, e)
+		}
+	}
+	items[n-1].mode = 0010644 // a fifo
+	if _, err := Decode(build(items), nil); !errors.Is(err, ErrMalformed) {
+		t.Errorf("error in the last entry: %v", err)
+	}
+}

@@ -157,6 +157,16 @@ func (r *Repo) Write(name, text string) {
 	}
 }
 
+// Script writes a program of the shell into the repository, and returns its path.
+func (r *Repo) Script(name, text string) (path string) {
+	r.T.Helper()
+	r.Write(name, "#!/bin/sh\n"+text+"\n")
+	if err := os.Chmod(r.Path(name), 0o755); err != nil {
+		r.T.Fatal(err)
+	}
+	return r.Path(name)
+}
+
 // Clean asks git whether everything is whole.
 func (r *Repo) Clean() {
 	r.T.Helper()

@@ -132,10 +132,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkMatch(b *testing.B) {
-	c := chainOf("*.o\n*.a\n*.so\n*.tmp\nnode_modules/\n.DS_Store\n/build\n/docs/**/*.html\n*~\n.*.swp\n!keep.o\n").Enter("src")
-	for b.Loop() {
-		c.Match("some_source_file.c", false)
-	}
-}
