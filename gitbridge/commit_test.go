@@ -148,18 +148,13 @@ func TestPermissionsAreThoseOfASharedRepository(t *testing.T) {
 
 func TestSyncingFollowsCoreFsync(t *testing.T) {
 	r := newRepo(t, oid.SHA1)
-	for value, want := range map[string][2]bool{
-		"":                       {false, false},
-		"all":                    {true, true},
-		"committed,loose-object": {true, false},
-		"all,-loose-object":      {false, true},
-		"reference":              {false, true},
-		"all,none":               {false, false},
+	for value, want := range map[string]bool{
+		"": false, "all": true, "committed,loose-object": true, "all,-loose-object": false, "reference": false, "all,none": false,
 	} {
 		r.Git("config", "core.fsync", value)
 		h, err := r.open().habits()
-		if err != nil || h.syncLoose != want[0] || h.syncRefs != want[1] {
-			t.Errorf("%q: %v, %v, %v, want %v", value, h.syncLoose, h.syncRefs, err, want)
+		if err != nil || h.syncLoose != want {
+			t.Errorf("%q: %v, %v, want %v", value, h.syncLoose, err, want)
 		}
 	}
 }

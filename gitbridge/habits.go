@@ -13,7 +13,6 @@ import (
 type habits struct {
 	logAlways bool
 	syncLoose bool
-	syncRefs  bool
 	share     func(path string) error // nil: the umask decides
 }
 
@@ -32,16 +31,10 @@ func (r *Repo) habits() (h habits, err error) {
 	for c := range strings.SplitSeq(components, ",") {
 		name, off := strings.CutPrefix(strings.TrimSpace(c), "-")
 		switch name {
-		case "loose-object":
+		case "loose-object", "objects", "committed", "added", "all":
 			h.syncLoose = !off
-		case "reference":
-			h.syncRefs = !off
-		case "objects", "committed", "added":
-			h.syncLoose = !off
-		case "all":
-			h.syncLoose, h.syncRefs = !off, !off
 		case "none":
-			h.syncLoose, h.syncRefs = false, false
+			h.syncLoose = false
 		}
 	}
 	shared, _ := conf.String("core.sharedrepository")

@@ -42,9 +42,6 @@ var ErrMissing = errors.New("object is neither in git nor in the store")
 // Options say how a repository is used; nil and the zero value are the
 // recommended ones.
 type Options struct {
-	// Program is the git program for what only it can do; "" is the one in
-	// PATH. It is started for no repository of the usual kind.
-	Program string
 	// Own is where the process notes which lock of the ref is its own, as
 	// [gitref.Options] say it; "" is nowhere.
 	Own string
@@ -59,7 +56,7 @@ type Options struct {
 type Repo struct {
 	layout  *gitconf.Layout
 	db      *gitodb.DB
-	program string
+	program string // the git program, for what only it can do
 	own     string // see Options
 	mark    string // ends the names of the jobs whose notes count; see Options.Birth
 
@@ -81,9 +78,6 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 	}
 	if opt != nil && opt.Birth != "" {
 		r.mark = "." + oid.BLAKE3.Sum(oid.Blob, []byte(opt.Birth)).String()
-	}
-	if opt != nil && opt.Program != "" {
-		r.program = opt.Program
 	}
 	r.conf = sync.OnceValues(r.readConfig)
 	return r, nil

@@ -208,7 +208,7 @@ func TestASnapshotThatTheRefNamesIsNotSaidToBeMissing(t *testing.T) {
 	}
 	defer w.close()
 	began := false
-	w.refs = b.refs(&gitref.Options{Patience: patience, Own: b.own, Committer: b.Identity(), Sync: true, Share: func(path string) error {
+	w.refs = b.refs(&gitref.Options{Patience: patience, Own: b.own, Committer: b.Identity(), Share: func(path string) error {
 		if !began && strings.HasSuffix(path, ".lock") { // the moment before the ref is replaced
 			began = true
 			r.collects()

@@ -46,9 +46,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The ref is synced whatever git's settings say: earlier snapshots rest on
-	// it, and an empty file is what a loss of power leaves of one that is not.
-	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Sync: true, Share: s.share})
+	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Share: s.share})
 	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{
 		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded, Hold: true,
 	})

@@ -131,11 +131,12 @@ func TestAnIndexCutShortUnderTheMapIsNotTheEnd(t *testing.T) {
 }
 
 func TestSizesThatCannotBeAreRefusedBeforeMemoryIsTaken(t *testing.T) {
-	d, err := Open(t.TempDir(), oid.SHA1, &Options{BytesMax: 1000})
+	d, err := Open(t.TempDir(), oid.SHA1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	d.bytesMax = 1000
 	put := func(id oid.ID, text string) {
 		t.Helper()
 		path := loosePath(d.dir, id)
@@ -223,7 +224,7 @@ func FuzzEntry(f *testing.F) {
 		}
 		p := &pack{path: path, alg: oid.SHA1, file: file, size: int64(len(data)) - 20}
 		defer p.close()
-		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}, pools: &shared}
+		d := &DB{alg: oid.SHA1, bytesMax: 1 << 20, bases: &bases{}, pools: &shared}
 		_, _, _ = d.unpack(p, off)
 		_, _ = d.packedLength(p, off)
 	})
@@ -239,7 +240,7 @@ func FuzzLoose(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		d := &DB{alg: oid.SHA1, opt: Options{BytesMax: 1 << 20}, bases: &bases{}, pools: &shared}
+		d := &DB{alg: oid.SHA1, bytesMax: 1 << 20, bases: &bases{}, pools: &shared}
 		if _, _, err := d.readLoose(path); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}

@@ -34,7 +34,7 @@ func (d *DB) looseBody(f *os.File, z *inflater, size int64, beginning []byte) ([
 		return nil, err
 	case size/inflateRatioMax > st.Size():
 		return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
-	case size > d.opt.BytesMax:
+	case size > d.bytesMax:
 		return nil, ErrTooLarge
 	}
 	out := make([]byte, size)

@@ -32,16 +32,13 @@ var ErrNotFound = errors.New("object not found")
 // decodable, or with other bytes than its id promises.
 var ErrCorrupt = errors.New("object is corrupt")
 
-// ErrTooLarge is reported by [DB.Read] for an object that is larger than
-// [Options.BytesMax]; [DB.Stream] may still read it.
+// ErrTooLarge is reported by [DB.Read] for an object that is too large for memory;
+// [DB.Stream] may still read it.
 var ErrTooLarge = errors.New("object is too large for memory (more than 512 MiB, or a delta that needs 960)")
 
 // Options say how a database is read and written; nil and the zero value are
 // the recommended ones.
 type Options struct {
-	// BytesMax is the size of the largest object held in memory; 0 is 512 MiB,
-	// above which git makes no deltas.
-	BytesMax int64
 	// Sync makes loose objects durable, each by itself and with its name, before
 	// they are said to be written. Git's own default leaves them to the file
 	// system; packs are always synced.
@@ -67,9 +64,10 @@ type DB struct {
 		files map[string]*os.File
 	}
 
-	dir string
-	alg oid.Algorithm
-	opt Options
+	dir      string
+	alg      oid.Algorithm
+	opt      Options
+	bytesMax int64 // the size of the largest object held in memory: above it git makes no deltas
 
 	load    sync.Once // fills sources, at the first question
 	sources []*source
@@ -93,12 +91,9 @@ func Open(dir string, alg oid.Algorithm, opt *Options) (*DB, error) {
 	if alg != oid.SHA1 && alg != oid.SHA256 {
 		return nil, fmt.Errorf("git has no objects of %v", alg)
 	}
-	d := &DB{dir: dir, alg: alg, bases: &bases{}, pools: &shared}
+	d := &DB{dir: dir, alg: alg, bytesMax: 512 << 20, bases: &bases{}, pools: &shared}
 	if opt != nil {
 		d.opt = *opt
-	}
-	if d.opt.BytesMax == 0 {
-		d.opt.BytesMax = 512 << 20
 	}
 	return d, nil
 }

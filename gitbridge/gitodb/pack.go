@@ -226,7 +226,7 @@ func (d *DB) unpack(p *pack, off int64) (oid.Kind, []byte, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if base.data, err = patch(base.data, delta, d.opt.BytesMax); err != nil {
+		if base.data, err = patch(base.data, delta, d.bytesMax); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -255,7 +255,7 @@ func (d *DB) chain(p *pack, f *os.File, off int64) (deltas []entry, b base, err 
 
 // inflateEntry returns the inflated bytes of one entry.
 func (d *DB) inflateEntry(p *pack, f *os.File, e entry) ([]byte, error) {
-	if e.size > d.opt.BytesMax {
+	if e.size > d.bytesMax {
 		return nil, ErrTooLarge
 	}
 	z := d.inflater(io.NewSectionReader(f, e.data, p.size-e.data))

@@ -64,9 +64,6 @@ type Options struct {
 	LogAlways bool
 	// Committer is who a reflog names, "Name <mail>"; empty is rewind itself.
 	Committer string
-	// Sync makes an update durable before it is seen. Git's own default
-	// leaves refs to the file system.
-	Sync bool
 	// Share is called with every file and directory made, before it has its
 	// name, to give it the permissions core.sharedRepository asks for. Nil
 	// leaves what the umask gives.

@@ -224,7 +224,7 @@ func TestTheReflogIsWrittenWhereGitWouldWriteIt(t *testing.T) {
 	if _, err := os.Stat(log); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a log was made: %v", err)
 	}
-	s := r.store(&Options{LogAlways: true, Committer: "N <m@x>", Sync: true, Share: func(string) error { return nil }})
+	s := r.store(&Options{LogAlways: true, Committer: "N <m@x>", Share: func(string) error { return nil }})
 	if err := s.CompareAndSwap(ctx, Update{Name: ours, Old: r.ids[0], New: r.ids[1], Message: "one\ntwo", Time: now}); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (s *Store) written(path, name, content string) (f *os.File, err error) {
 		return nil, err
 	}
 	_, err = f.WriteString(content)
-	if err == nil && s.opt.Sync {
+	if err == nil {
 		// Before it has a name. A sync later would make that of the lock durable,
 		// and a loss of power before the ref is replaced would leave it behind.
 		err = f.Sync()

@@ -183,7 +183,7 @@ func TestTheLockAppearsWhenTheRefMayMove(t *testing.T) {
 	own := filepath.Join(r.Dir, "own")
 	path := filepath.Join(r.gitDir(), filepath.FromSlash(ours))
 	refused := errors.New("it is not recorded")
-	for _, opt := range []Options{{Own: own, Sync: true}, {Sync: true}} {
+	for _, opt := range []Options{{Own: own}, {}} {
 		_ = os.Remove(path)
 		called := 0
 		u := Update{Name: ours, New: r.ids[0], Ready: func(context.Context) error {

@@ -250,9 +250,10 @@ func (s *Store) mkdirs(dir string) error {
 	return err
 }
 
-// commit renames a lock file over what it locks.
+// commit renames a lock file over what it locks. The new value is synced before it is
+// seen, whatever git's own settings say: earlier snapshots rest on it.
 func (s *Store) commit(l *lock, path string) error {
-	if s.opt.Sync && l.held == nil { // else it was synced before it had its name
+	if l.held == nil { // else it was synced before it had its name
 		if err := l.f.Sync(); err != nil {
 			return err
 		}
