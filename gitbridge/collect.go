@@ -37,23 +37,10 @@ func (r *Repo) Weighed() int64 {
 }
 
 func (r *Repo) packsWeight() (bytes int64) {
-	for _, name := range r.packNames() {
-		bytes += r.db.PackSize(name)
+	for _, p := range r.ownPacks() {
+		bytes += r.db.PackSize(p.name)
 	}
 	return bytes
-}
-
-// packNames returns the base names of the packs that were noted, each once.
-func (r *Repo) packNames() []string {
-	seen := map[string]bool{}
-	var packs []string
-	for line := range bytes.Lines(readNotes(r.own + ".packs")) {
-		if name, _, _ := strings.Cut(strings.TrimSpace(string(line)), " "); !seen[name] {
-			seen[name] = true
-			packs = append(packs, name)
-		}
-	}
-	return packs
 }
 
 // DiskSize asks the git program how many of the objects git has, and what they

@@ -167,8 +167,8 @@ func (r *Repo) sheltering() bool {
 	here, _ := r.collector()
 	packs := 0
 	if here {
-		for _, name := range r.packNames() {
-			if r.db.HasPack(name) {
+		for _, p := range r.ownPacks() {
+			if r.db.HasPack(p.name) {
 				packs++
 			}
 		}
@@ -182,12 +182,12 @@ func (w *writer) packPacks(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(w.r.layout.Objects, "pack", "multi-pack-index")); err == nil {
 		return nil
 	}
-	notes := w.r.own + ".packs"
 	var small, large, stay []ownPack
-	for _, p := range w.packNotes(readNotes(notes)) {
+	for _, p := range w.r.ownPacks() {
 		switch {
 		case w.db.Held(p.name):
 			stay = append(stay, p)
+		case !w.db.HasPack(p.name): // it is gone
 		case p.objects < packSmall:
 			small = append(small, p)
 		default:
@@ -213,7 +213,7 @@ func (w *writer) packPacks(ctx context.Context) error {
 	for _, p := range stay {
 		lines = append(lines, p.line()...)
 	}
-	return durable.WriteFile(notes, lines, 0o600)
+	return durable.WriteFile(w.r.own+".packs", lines, 0o600)
 }
 
 // An ownPack is a pack that we wrote, with the number of its objects.
@@ -224,17 +224,15 @@ type ownPack struct {
 
 func (p ownPack) line() []byte { return fmt.Appendf(nil, "%s %d\n", p.name, p.objects) }
 
-// packNotes decodes the notes of packs that are still there.
-func (w *writer) packNotes(p []byte) (list []ownPack) {
+// ownPacks returns the packs that were noted, each once; it may be gone.
+func (r *Repo) ownPacks() (list []ownPack) {
 	seen := map[string]bool{}
-	for line := range bytes.Lines(p) {
+	for line := range bytes.Lines(readNotes(r.own + ".packs")) {
 		name, number, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		n, err := strconv.Atoi(number)
-		if err != nil || seen[name] || !w.db.HasPack(name) && !w.db.Held(name) {
-			continue
+		if n, err := strconv.Atoi(number); err == nil && !seen[name] {
+			seen[name] = true
+			list = append(list, ownPack{name, n})
 		}
-		seen[name] = true
-		list = append(list, ownPack{name, n})
 	}
 	return list
 }

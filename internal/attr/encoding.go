@@ -2,14 +2,15 @@ package attr
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // singleBytes are the encodings of one byte a character, by their IANA names,
@@ -60,74 +61,56 @@ func toUTF8(name string, data []byte) ([]byte, error) {
 	return out, nil
 }
 
+// An order of bytes in UTF-16 or UTF-32, and the mark of it that may head a text.
+type order struct {
+	encoding.Encoding
+	mark string
+}
+
+var (
+	little16 = order{unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "\xff\xfe"}
+	big16    = order{unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "\xfe\xff"}
+	little32 = order{utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "\xff\xfe\x00\x00"}
+	big32    = order{utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), "\x00\x00\xfe\xff"}
+)
+
 // fromUTF converts UTF-16 and UTF-32. git wants a byte order mark where the
 // name leaves the order open, and none where the name gives it.
 func fromUTF(name, utf string, data []byte) ([]byte, error) {
-	size := 2
+	little, big := little16, big16
 	if utf[:2] == "32" {
-		size = 4
+		little, big = little32, big32
 	}
-	mark := markOf(data, size)
-	var order binary.ByteOrder = binary.LittleEndian
+	var marked *order
+	for _, o := range []*order{&little, &big} {
+		if bytes.HasPrefix(data, []byte(o.mark)) {
+			marked = o
+		}
+	}
+	in := little
 	switch utf[2:] {
 	case "", "LE-BOM":
-		if mark == nil && utf[2:] == "" {
+		if marked == nil && utf[2:] == "" {
 			return nil, fmt.Errorf("%w: %q needs a byte order mark", ErrContent, name)
 		}
-		if mark == nil { // iconvs differ about the order
+		if marked == nil { // iconvs differ about the order
 			return nil, fmt.Errorf("%w: %q without a byte order mark", ErrEncoding, name)
 		}
-		order, data = mark, data[size:]
+		in, data = *marked, data[len(marked.mark):]
 	case "BE":
-		order = binary.BigEndian
+		in = big
 		fallthrough
 	default:
-		if mark != nil {
+		if marked != nil {
 			return nil, fmt.Errorf("%w: %q must not have a byte order mark", ErrContent, name)
 		}
 	}
-	out, ok := decode(data, size, order)
-	if !ok {
-		return nil, fmt.Errorf("%w: not valid %q", ErrContent, name)
-	}
-	return out, nil
-}
-
-// markOf returns the order that a byte order mark at the head of data gives,
-// nil if there is none.
-func markOf(data []byte, size int) binary.ByteOrder {
-	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		if len(data) >= size && unit(data, size, order) == 0xfeff {
-			return order
+	out, err := in.NewDecoder().Bytes(data)
+	if err == nil { // what is no character becomes another, and does not come back
+		var back []byte
+		if back, err = in.NewEncoder().Bytes(out); err == nil && bytes.Equal(back, data) {
+			return out, nil
 		}
 	}
-	return nil
-}
-
-func unit(data []byte, size int, order binary.ByteOrder) rune {
-	if size == 2 {
-		return rune(order.Uint16(data))
-	}
-	return rune(order.Uint32(data))
-}
-
-// decode is strict: what is not a character or cut short fails.
-func decode(data []byte, size int, order binary.ByteOrder) ([]byte, bool) {
-	out := make([]byte, 0, len(data))
-	for len(data) >= size {
-		r := unit(data, size, order)
-		data = data[size:]
-		if size == 2 && utf16.IsSurrogate(r) && len(data) >= size {
-			r = utf16.DecodeRune(r, unit(data, size, order))
-			data = data[size:]
-			if r == utf8.RuneError {
-				return nil, false
-			}
-		}
-		if !utf8.ValidRune(r) {
-			return nil, false
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out, len(data) == 0
+	return nil, fmt.Errorf("%w: not valid %q", ErrContent, name)
 }
