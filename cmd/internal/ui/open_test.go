@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -66,4 +67,20 @@ func TestAScreenThatIsLateDoesNotHoldUpTheRest(t *testing.T) {
 	if !d.m.opened {
 		t.Error("the rest has not begun")
 	}
+}
+
+func TestAnAnswerThatComesTooLateIsDroppedUnlessSomethingWasDone(t *testing.T) {
+	d, _, second := worked(t)
+	d.press("down")
+	d.shows("A keep")
+	late := d.m.compare()()
+	d.press("up")
+	_, next := d.m.Update(late)
+	d.run(next)
+	d.shows("What "+short(second.ID)+" changed", "A new")
+	d.lacks("A keep")
+	done := d.m.back.begin(&d.m.deeds, func(context.Context) tea.Msg { return outcome{toast: span{"it was done", good}} })
+	d.m.deeds.stop()
+	d.run(done)
+	d.shows("it was done")
 }
