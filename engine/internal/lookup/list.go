@@ -222,10 +222,7 @@ func (r *Reader) Stored(ctx context.Context) (all []*records.Snapshot, err error
 // Before returns the snapshot of the same worktree that was recorded on purpose
 // before s, nil if there is none.
 func (r *Reader) Before(ctx context.Context, s *records.Snapshot) (earlier *records.Snapshot, err error) {
-	err = r.View(ctx, func(v *records.View) (err error) {
-		earlier, err = v.Before(s)
-		return err
-	})
+	earlier, err = read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Before(s) })
 	if err == nil {
 		err = r.Fill(ctx, earlier)
 	}

@@ -38,6 +38,18 @@ type Reader struct {
 	Select func(ctx context.Context, paths []string) (Selection, error)
 }
 
+// A viewer opens the store for reading; without one it calls nothing.
+type viewer = func(ctx context.Context, f func(*records.View) error) error
+
+// read returns what a function reads of the records; without a store nothing.
+func read[T any](ctx context.Context, view viewer, f func(*records.View) (T, error)) (out T, err error) {
+	err = view(ctx, func(v *records.View) error {
+		out, err = f(v)
+		return err
+	})
+	return out, err
+}
+
 // Find returns the snapshot with exactly this id, also with one that it had before
 // a purge or as a checkpoint before its import: of any worktree of the store, or
 // else a checkpoint that git has.
@@ -51,10 +63,7 @@ func (r *Reader) Find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 
 // Record returns the snapshot of which the store has the record, as that has it.
 func (r *Reader) Record(ctx context.Context, id oid.ID) (found *records.Snapshot, err error) {
-	err = r.View(ctx, func(v *records.View) error {
-		found, err = v.Find(id)
-		return err
-	})
+	found, err = read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(id) })
 	if err == nil && found == nil {
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
@@ -109,12 +118,11 @@ func (f *Finder) find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 	return s, err
 }
 
-func (f *Finder) readAliases(ctx context.Context) error {
-	f.aliases = map[oid.ID]oid.ID{}
-	return f.r.View(ctx, func(v *records.View) (err error) {
-		f.aliases, err = v.Aliases()
-		return err
-	})
+func (f *Finder) readAliases(ctx context.Context) (err error) {
+	if f.aliases, err = read(ctx, f.r.View, (*records.View).Aliases); f.aliases == nil {
+		f.aliases = map[oid.ID]oid.ID{}
+	}
+	return err
 }
 
 // inGit returns the snapshot that git has under an id, nil if it has none.

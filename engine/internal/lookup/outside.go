@@ -157,11 +157,9 @@ func (r *Outside) Checkpoints(ctx context.Context, kinds []foreign.Kind, skipped
 
 // commits returns the commits that the store has a record of.
 func (r *Outside) commits(ctx context.Context) (known map[oid.ID]bool, err error) {
-	known = map[oid.ID]bool{}
-	err = r.View(ctx, func(v *records.View) (err error) {
-		known, err = v.Commits()
-		return err
-	})
+	if known, err = read(ctx, r.View, (*records.View).Commits); known == nil {
+		known = map[oid.ID]bool{}
+	}
 	return known, err
 }
 

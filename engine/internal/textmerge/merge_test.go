@@ -67,13 +67,13 @@ func TestAMergeThatIsCalledOffEnds(t *testing.T) {
 	text := func(seed uint64) []byte {
 		r := rand.New(rand.NewPCG(seed, 7))
 		var p []byte
-		for range 1 << 20 {
+		for range 1 << 18 {
 			p = append(p, byte('a'+r.IntN(7)), '\n')
 		}
 		return p
 	}
 	base, ours, theirs := text(1), text(2), text(3)
-	for _, left := range []int{0, 30, 64 * 3, 64*3 + 5, 64*3 + 40} {
+	for _, left := range []int{0, 8, 16 * 3, 16*3 + 5, 16*3 + 40} {
 		ctx := &ending{t.Context(), left}
 		got, n, err := Merge(ctx, base, ours, theirs, Labels{})
 		if !errors.Is(err, context.Canceled) || got != nil || n != 0 {
