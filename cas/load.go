@@ -255,7 +255,7 @@ func (u *Update) putFrames(missing []*staged, fn func(c *staged, seq uint64)) er
 		return err
 	}
 	u.data.FillPercent = dataFillPercent
-	for _, c := range arrange(missing) {
+	for _, c := range binPack(missing) {
 		if err := u.put(u.data, dataName, seqKey(seq), c.row); err != nil {
 			return err
 		}

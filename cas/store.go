@@ -75,7 +75,7 @@ type parts struct{ batch, load, rows, mapped int }
 // for a single request finds them warm: to make them costs more than the request.
 type tools struct {
 	codecs   codecs
-	recall   recall
+	kept     decodedChunks
 	cuts     cutters
 	buffers  sync.Pool // of full batches
 	payloads sync.Pool // *[]byte, of one payload on its way into a batch

@@ -201,7 +201,7 @@ func (w *sweeper) stays(key []byte, o object) bool {
 }
 
 func (w *sweeper) remove() error {
-	if err := w.rebase(); err != nil {
+	if err := w.reencode(); err != nil {
 		return err
 	}
 	if len(w.dead)+len(w.deadFrames) > 0 {

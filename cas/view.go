@@ -226,7 +226,7 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
-	if raw := s.recall.find(id, row); base == nil && raw != nil {
+	if raw := s.kept.find(id, row); base == nil && raw != nil {
 		return raw, nil
 	}
 	s.decoded.Add(1)
@@ -238,7 +238,7 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
 	if base == nil {
-		s.recall.keep(id, row, raw)
+		s.kept.keep(id, row, raw)
 	}
 	return raw, nil
 }

@@ -61,7 +61,7 @@ func (e *Engine) Do(ctx context.Context, op Op) (*Restored, error) {
 // operation, makes the changes, and records the end. The caller gives the kind of
 // the operation, and what an undo or a redo takes back.
 func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
-	defer e.objects.Recall(ctx)()
+	defer e.objects.KeepDecoded(ctx)()
 	b, err := e.prepare(ctx, op, to)
 	if err != nil {
 		return nil, e.dropped(ctx, to.target, err)

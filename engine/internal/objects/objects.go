@@ -51,13 +51,13 @@ func (o *Objects) Read(ctx context.Context, id oid.ID) (kind oid.Kind, payload [
 	return o.fromGit(id)
 }
 
-// Recall is [cas.Store.Recall], where there is a store.
-func (o *Objects) Recall(ctx context.Context) (forget func()) {
+// KeepDecoded is [cas.Store.KeepDecoded], where there is a store.
+func (o *Objects) KeepDecoded(ctx context.Context) (forget func()) {
 	s, err := o.Store(ctx)
 	if err != nil || s == nil {
 		return func() {}
 	}
-	return s.Recall()
+	return s.KeepDecoded()
 }
 
 func missing(id oid.ID) error {

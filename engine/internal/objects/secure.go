@@ -128,7 +128,7 @@ func (k *Keeper) anew(ctx context.Context, kind oid.Kind, r io.Reader, size int6
 	if err != nil {
 		return oid.ID{}, err
 	}
-	id, err := s.Renew(ctx, kind, r, size)
+	id, err := s.Repair(ctx, kind, r, size)
 	return id, StoreError(err)
 }
 

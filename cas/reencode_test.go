@@ -85,9 +85,9 @@ func TestASweepWithoutGraceLeavesNoBaseThatOnlyDeltasNeed(t *testing.T) {
 	}
 }
 
-// A frame that rebasing wrote has to be found again by what stages look for: an edit
+// A frame that was encoded again has to be found again by what stages look for: an edit
 // of it is a delta, and its own bytes are not stored twice.
-func TestWhatWasRebasedIsABaseLikeAnyOther(t *testing.T) {
+func TestWhatWasEncodedAgainIsABaseLikeAnyOther(t *testing.T) {
 	s := newStore(t)
 	texts, ids := edits(t, s, 2)
 	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...), Grace: -1}); err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Renew stores an object again of which the store has a damaged copy, and
-// returns its id. A [Stage] takes over what the store has, unread. That of Renew
+// Repair stores an object again of which the store has a damaged copy, and
+// returns its id. A [Stage] takes over what the store has, unread. That of Repair
 // reads each chunk back instead, and writes whole what cannot be read. The object
-// is durable when Renew returns nil.
-func (s *Store) Renew(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
+// is durable when Repair returns nil.
+func (s *Store) Repair(ctx context.Context, kind oid.Kind, r io.Reader, size int64) (oid.ID, error) {
 	g := s.Stage()
 	g.anew = true
 	id, err := g.PutReader(ctx, kind, r, size, oid.ID{})

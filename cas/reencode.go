@@ -15,13 +15,13 @@ type orphan struct {
 	base oid.ID
 }
 
-// rebase takes the bases away from the orphans: the first of those that share a base
+// reencode takes the bases away from the orphans: the first of those that share a base
 // is stored whole, and the others as deltas from it where that is small. A sweep
 // without grace does so because it promises that the bytes of a purged content are
 // gone. Were a base kept, an older version of a file would stay readable in the
 // store as long as anything lives that was stored as an edit of it. A delta that cannot
 // be decoded ends the sweep: its base might be all that is left to mend it from.
-func (w *sweeper) rebase() error {
+func (w *sweeper) reencode() error {
 	slices.SortFunc(w.orphans, func(a, b orphan) int {
 		return cmp.Or(a.base.Compare(b.base), a.id.Compare(b.id))
 	})
@@ -30,7 +30,7 @@ func (w *sweeper) rebase() error {
 		for to < len(w.orphans) && w.orphans[to].base == w.orphans[from].base {
 			to++
 		}
-		if err := w.rebaseAll(w.orphans[from:to]); err != nil {
+		if err := w.reencodeAll(w.orphans[from:to]); err != nil {
 			return err
 		}
 		from = to
@@ -38,10 +38,10 @@ func (w *sweeper) rebase() error {
 	return nil
 }
 
-// rebaseAll gives new frames to orphans of one base. If that is missing they cannot be
+// reencodeAll gives new frames to orphans of one base. If that is missing they cannot be
 // read, and there is nothing to take away from them. The old frames go with what else
 // the sweep removes.
-func (w *sweeper) rebaseAll(orphans []orphan) error {
+func (w *sweeper) reencodeAll(orphans []orphan) error {
 	was, err := w.u.base(orphans[0].base)
 	if errors.Is(err, ErrNotFound) {
 		return nil

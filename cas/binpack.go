@@ -11,7 +11,7 @@ const (
 	partnersMax = 64
 )
 
-// arrange orders chunks so that their rows fill the pages of the bucket data.
+// binPack orders chunks so that their rows fill the pages of the bucket data.
 // bbolt puts small rows one behind another on a page. Of those that are not it
 // puts two on a run of pages, and leaves the rest of the last one empty: half a
 // page, on average. So each gets the partner with which that is the least. The
@@ -19,7 +19,7 @@ const (
 // were the last small one alone on its page, or the first large one still fit on
 // it, bbolt would pair all others differently. Where that happens all the same it
 // costs space, and nothing else.
-func arrange(chunks []*staged) []*staged {
+func binPack(chunks []*staged) []*staged {
 	out := make([]*staged, 0, len(chunks))
 	var large []*staged
 	for _, c := range chunks {

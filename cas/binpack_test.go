@@ -8,8 +8,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Arranged rows are all there, once, and leave little of their pages empty.
-func TestRowsAreArrangedToFillPages(t *testing.T) {
+// Rows that were packed are all there, once, and leave little of their pages empty.
+func TestRowsArePackedToFillPages(t *testing.T) {
 	r := seeded(t)
 	for range 50 {
 		var in []*staged
@@ -20,7 +20,7 @@ func TestRowsAreArrangedToFillPages(t *testing.T) {
 			in = append(in, &staged{row: make([]byte, 1+r.IntN(smallRow))})
 		}
 		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
-		out := arrange(slices.Clone(in))
+		out := binPack(slices.Clone(in))
 		met := map[*staged]bool{}
 		for _, c := range out {
 			met[c] = true
@@ -42,7 +42,7 @@ func TestRowsAreArrangedToFillPages(t *testing.T) {
 	}
 }
 
-// What arrange knows of bbolt's pages is so: nearly all that the bucket data
+// What binPack knows of bbolt's pages is so: nearly all that the bucket data
 // takes up is frames.
 func TestTheFramesFillTheirPages(t *testing.T) {
 	s, r := newStore(t), seeded(t)

@@ -80,10 +80,10 @@ func TestADamagedObjectIsStoredAnew(t *testing.T) {
 			if _, err := get(); !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("%s: damaged, it gives %v", name, err)
 			}
-			if _, err := s.Renew(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload))+1); !errors.Is(err, ErrSize) {
+			if _, err := s.Repair(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload))+1); !errors.Is(err, ErrSize) {
 				t.Errorf("%s: of another size: %v", name, err)
 			}
-			got, err := s.Renew(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload)))
+			got, err := s.Repair(t.Context(), oid.Blob, bytes.NewReader(payload), int64(len(payload)))
 			if err != nil || got != id {
 				t.Fatalf("%s: %v, %v", name, got, err)
 			}

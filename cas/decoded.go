@@ -9,32 +9,32 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// recallBytes is how much is kept decoded at most. What comes first is kept: who
+// decodedBytes is how much is kept decoded at most. What comes first is kept: who
 // reads the same many contents several times reads them in the same order each
 // time, and to make room for the last of them would leave none of them in time.
-const recallBytes = 16 << 20
+const decodedBytes = 16 << 20
 
-// A recall has the bytes of chunks that were decoded, and the digests of the frames
+// decodedChunks are the bytes of chunks that were decoded, and the digests of the frames
 // that they were decoded from.
-type recall struct {
+type decodedChunks struct {
 	mu    sync.Mutex
 	users int
 	bytes int
-	kept  map[oid.ID]recalled
+	kept  map[oid.ID]decodedChunk
 }
 
-type recalled struct {
+type decodedChunk struct {
 	frame [32]byte // digest of the row of the bucket data
 	raw   []byte
 }
 
-// Recall keeps decoded what is read until forget is called, up to a few megabytes: for
+// KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
 // an operation that reads the same contents more than once. Each reading looks at
 // the frame in the file all the same, and decodes it again unless it is byte for
 // byte the one that was decoded. Deltas are not kept, their bases are. It is for all
 // stores of the process.
-func (s *Store) Recall() (forget func()) {
-	r := &s.recall
+func (s *Store) KeepDecoded() (forget func()) {
+	r := &s.kept
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.users++
@@ -48,7 +48,7 @@ func (s *Store) Recall() (forget func()) {
 }
 
 // find returns the bytes of a chunk whose frame was decoded before, or nil.
-func (r *recall) find(id oid.ID, row []byte) []byte {
+func (r *decodedChunks) find(id oid.ID, row []byte) []byte {
 	r.mu.Lock()
 	k, ok := r.kept[id]
 	r.mu.Unlock()
@@ -59,21 +59,21 @@ func (r *recall) find(id oid.ID, row []byte) []byte {
 }
 
 // keep keeps the verified bytes of a chunk, if somebody wants that and there is room.
-func (r *recall) keep(id oid.ID, row, raw []byte) {
+func (r *decodedChunks) keep(id oid.ID, row, raw []byte) {
 	r.mu.Lock()
-	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= recallBytes
+	wanted := r.users > 0 && len(raw) > 0 && r.bytes+len(raw) <= decodedBytes
 	r.mu.Unlock()
 	if !wanted {
 		return
 	}
-	k := recalled{frame: blake3.Sum256(row), raw: bytes.Clone(raw)}
+	k := decodedChunk{frame: blake3.Sum256(row), raw: bytes.Clone(raw)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, has := r.kept[id]; has || r.users == 0 {
 		return
 	}
 	if r.kept == nil {
-		r.kept = map[oid.ID]recalled{}
+		r.kept = map[oid.ID]decodedChunk{}
 	}
 	r.kept[id] = k
 	r.bytes += len(raw)

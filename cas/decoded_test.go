@@ -18,7 +18,7 @@ func readOne(t *testing.T, s *Store, id oid.ID) (p []byte, err error) {
 	return p, err
 }
 
-func TestWhatIsRecalledIsDecodedOnce(t *testing.T) {
+func TestWhatIsKeptDecodedIsDecodedOnce(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	payload := text(r, 20<<10)
 	id := put(t, s, payload)[0]
@@ -31,7 +31,7 @@ func TestWhatIsRecalledIsDecodedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := s.decoded.Load()
-	first, second := s.Recall(), s.Recall()
+	first, second := s.KeepDecoded(), s.KeepDecoded()
 	for range 3 {
 		got, err := readOne(t, s, id)
 		if err != nil || !bytes.Equal(got, payload) {
@@ -51,7 +51,7 @@ func TestWhatIsRecalledIsDecodedOnce(t *testing.T) {
 		t.Errorf("it was forgotten before all were done, %v", err)
 	}
 	second()
-	if len(s.recall.kept) != 0 {
+	if len(s.kept.kept) != 0 {
 		t.Error("something stays in memory")
 	}
 	if _, err := readOne(t, s, id); err != nil || s.decoded.Load()-began != 3 {
@@ -59,11 +59,11 @@ func TestWhatIsRecalledIsDecodedOnce(t *testing.T) {
 	}
 }
 
-func TestARecallTakesADamagedFrameForDamaged(t *testing.T) {
+func TestADamagedFrameIsDamagedWhereItIsKeptDecoded(t *testing.T) {
 	s := newStore(t)
 	payload := text(seeded(t), 20<<10)
 	id := put(t, s, payload)[0]
-	defer s.Recall()()
+	defer s.KeepDecoded()()
 	if _, err := readOne(t, s, id); err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func TestARecallTakesADamagedFrameForDamaged(t *testing.T) {
 	}
 }
 
-func TestARecallIsBounded(t *testing.T) {
+func TestWhatIsKeptDecodedIsBounded(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	var payloads [][]byte
-	for range recallBytes/wholeMax + 10 {
+	for range decodedBytes/wholeMax + 10 {
 		payloads = append(payloads, noise(r, wholeMax))
 	}
 	ids := put(t, s, payloads...)
-	defer s.Recall()()
+	defer s.KeepDecoded()()
 	for range 2 {
 		for i, id := range ids {
 			if got, err := readOne(t, s, id); err != nil || !bytes.Equal(got, payloads[i]) {
@@ -92,8 +92,8 @@ func TestARecallIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if n := s.recall.bytes; n == 0 || n > recallBytes {
-		t.Errorf("%d bytes are kept, at most %d may be", n, recallBytes)
+	if n := s.kept.bytes; n == 0 || n > decodedBytes {
+		t.Errorf("%d bytes are kept, at most %d may be", n, decodedBytes)
 	}
 	if n := int(s.decoded.Load()); n >= 2*len(ids) || n < len(ids) {
 		t.Errorf("%d frames were decoded to read %d contents twice", n, len(ids))
