@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -44,27 +43,23 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 }
 
 // copyTo copies everything, reading under the same guard as a transaction.
-func (s *Store) copyTo(ctx context.Context, held *durable.Held, dst *bolt.DB) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	src := &file{path: s.path}
-	defer src.close(&err)
-	if err := src.begin(ctx); err != nil {
+func (s *Store) copyTo(ctx context.Context, held *durable.Held, dst *bolt.DB) error {
+	return s.peek(ctx, func(src *file) error {
+		m, err := s.checkIdentity(src.tx)
+		if err == nil {
+			last := readLastCommit(held)
+			err = last.check(m, src.newest())
+		}
+		if err != nil {
+			return err
+		}
+		err = bolt.Compact(dst, src.db, compactBytes)
+		var sys syscall.Errno
+		if err != nil && !errors.As(err, &sys) {
+			err = fmt.Errorf("%w: %w", ErrCorrupt, err) // such as a key that is too long
+		}
 		return err
-	}
-	m, err := s.checkIdentity(src.tx)
-	if err == nil {
-		last := readLastCommit(held)
-		err = last.check(m, src.newest())
-	}
-	if err != nil {
-		return err
-	}
-	err = bolt.Compact(dst, src.db, compactBytes)
-	var sys syscall.Errno
-	if err != nil && !errors.As(err, &sys) {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err) // such as a key that is too long
-	}
-	return err
+	})
 }
 
 func fileSize(path string) (int64, error) {

@@ -221,7 +221,7 @@ func (s *Store) Accept(ctx context.Context) (behind bool, err error) {
 	return true, s.wrap(err)
 }
 
-// peek reads a file that may be behind, for a caller that holds the lock.
+// peek reads a file that may be behind, opened anew, for a caller that holds the lock.
 func (s *Store) peek(ctx context.Context, fn func(*file) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	f := &file{path: s.path}

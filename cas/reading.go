@@ -18,70 +18,54 @@ const pieceBytes = 4 << 20
 // Each chunk is verified before it is written: after an error, w has the first
 // part of the payload and nothing else.
 func (s *Store) WriteTo(ctx context.Context, w io.Writer, id oid.ID) (written int64, err error) {
-	r := reading{id: id}
-	for more := true; more; {
-		var p piece
-		if err := s.View(ctx, func(v *View) (err error) { p, err = r.next(v); return err }); err != nil {
+	var o object
+	var ids []oid.ID // of the chunks that were not read
+	var size uint64
+	for first := true; first || len(ids) > 0; first = false {
+		var chunks [][]byte
+		err := s.View(ctx, func(v *View) (err error) {
+			if first {
+				if ids, o, err = v.chunks(id); err != nil {
+					return err
+				}
+			}
+			if chunks, err = v.piece(ids); err == nil {
+				return nil
+			}
+			if _, gone := v.object(id); !first && errors.Is(gone, ErrNotFound) {
+				return fmt.Errorf("%w: it was removed while it was read", gone)
+			}
+			return lost(id, err)
+		})
+		if err != nil {
 			return written, err
 		}
-		for _, raw := range p.chunks {
+		ids = ids[len(chunks):]
+		for _, raw := range chunks {
+			if size += uint64(len(raw)); size > o.size {
+				return written, o.complete(id, size)
+			}
 			n, err := w.Write(raw)
 			if written += int64(n); err != nil {
 				return written, err
 			}
 		}
-		r.ids, r.at, r.object = p.ids, r.at+len(p.chunks), p.object
-		r.read += p.bytes
-		more = r.at < len(r.ids)
 	}
-	return written, r.object.complete(id, r.read)
+	return written, o.complete(id, size)
 }
 
-// A reading is how far an object was read.
-type reading struct {
-	id     oid.ID
-	object object
-	ids    []oid.ID // of its chunks; nil before the first piece
-	at     int      // the first chunk that was not read
-	read   uint64
-}
-
-// A piece is a few chunks of an object, and what the first look said of it.
-type piece struct {
-	chunks [][]byte
-	bytes  uint64
-	ids    []oid.ID
-	object object
-}
-
-func (r *reading) next(v *View) (p piece, err error) {
-	p.ids, p.object = r.ids, r.object
-	if p.ids == nil {
-		if p.ids, p.object, err = v.chunks(r.id); err != nil {
-			return p, err
-		}
-	}
-	for _, id := range p.ids[r.at:] {
+// piece returns the first chunks, as many as are read under one lock.
+func (v *View) piece(ids []oid.ID) (chunks [][]byte, err error) {
+	n := 0
+	for _, id := range ids {
 		raw, err := v.chunk(id)
 		if err != nil {
-			return p, r.broken(v, err)
+			return nil, err
 		}
-		p.chunks, p.bytes = append(p.chunks, raw), p.bytes+uint64(len(raw))
-		if r.read+p.bytes > p.object.size {
-			return p, p.object.complete(r.id, r.read+p.bytes)
-		}
-		if p.bytes >= pieceBytes {
+		chunks = append(chunks, raw)
+		if n += len(raw); n >= pieceBytes {
 			break
 		}
 	}
-	return p, nil
-}
-
-// broken says what it means that a chunk cannot be read: damage, or that the
-// object was removed since its first piece was read.
-func (r *reading) broken(v *View, err error) error {
-	if _, gone := v.object(r.id); r.at > 0 && errors.Is(gone, ErrNotFound) {
-		return fmt.Errorf("%w: it was removed while it was read", gone)
-	}
-	return lost(r.id, err)
+	return chunks, nil
 }
