@@ -9,6 +9,7 @@ import (
 )
 
 func TestAnEnvironmentThatDiffersIsNotServed(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.watch("--no-points")
 	g.settled()
@@ -46,6 +47,7 @@ func (g *ground) otherGit() string {
 // TestAFilterIsFoundWhereTheCommandFindsIt needs a program that only the PATH of the
 // command leads to.
 func TestAFilterIsFoundWhereTheCommandFindsIt(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	for _, args := range [][]string{{"filter.upper.clean", "to-upper"}, {"filter.upper.required", "true"}} {
 		if out, err := exec.Command("git", append([]string{"-C", g.dir, "config"}, args...)...).CombinedOutput(); err != nil {
@@ -73,6 +75,7 @@ func TestAFilterIsFoundWhereTheCommandFindsIt(t *testing.T) {
 }
 
 func TestARepositoryInsideIsNotServed(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.watch("--no-points")
 	g.settled()

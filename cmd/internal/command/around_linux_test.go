@@ -36,6 +36,7 @@ func terminal(t *testing.T) (person, program *os.File) {
 }
 
 func TestACommandUnderRunHasTheTerminalAndOneCtrlC(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

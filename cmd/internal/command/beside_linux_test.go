@@ -21,6 +21,7 @@ import (
 // TestAWatcherThatHangsIsLeft stops the process that watches: commands do without it,
 // and when it goes on it records nothing that they gave up.
 func TestAWatcherThatHangsIsLeft(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	w := g.watch("--no-points")
 	g.settled()
@@ -50,6 +51,7 @@ func TestAWatcherThatHangsIsLeft(t *testing.T) {
 }
 
 func TestWhatAWatcherRecordsWhileABisectStandsOpenSaysSo(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	for i := range 4 {
 		put(t, g.dir, "f0", fmt.Sprint("state ", i))
@@ -74,6 +76,7 @@ func TestWhatAWatcherRecordsWhileABisectStandsOpenSaysSo(t *testing.T) {
 
 // TestAWatcherThatLiesOrDiesIsLeft puts other answers in the place of a watcher's.
 func TestAWatcherThatLiesOrDiesIsLeft(t *testing.T) {
+	t.Parallel()
 	accepted := `{"Accepted":true}`
 	giant := `{"Done":true,"Out":"` + strings.Repeat("x", 15<<20) + `"}`
 	for i, said := range [][]string{
@@ -137,6 +140,7 @@ func (g *ground) program() string {
 // TestSnapshotsBesideAWatcherAreFullOnes changes files at random while processes that
 // watch come and go, and compares what was recorded with a look at everything.
 func TestSnapshotsBesideAWatcherAreFullOnes(t *testing.T) {
+	t.Parallel()
 	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	g := newGround(t)

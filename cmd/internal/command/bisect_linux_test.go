@@ -53,6 +53,7 @@ func searched(t *testing.T) (rewind func(args ...string) *exec.Cmd, files func()
 }
 
 func TestCtrlCDuringABisectPutsThePresentBack(t *testing.T) {
+	t.Parallel()
 	rewind, files := searched(t)
 	person, program := terminal(t)
 	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; trap 'echo heard; exit 0' INT; echo ready; while :; do sleep 0.1; done`)
@@ -87,6 +88,7 @@ func TestCtrlCDuringABisectPutsThePresentBack(t *testing.T) {
 }
 
 func TestATermSignalDuringABisectReachesTheCommandAndPutsThePresentBack(t *testing.T) {
+	t.Parallel()
 	rewind, files := searched(t)
 	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `trap 'echo heard; exit 1' TERM; echo ready; while :; do sleep 0.1; done`)
 	out, err := cmd.StdoutPipe()
@@ -117,6 +119,7 @@ func TestATermSignalDuringABisectReachesTheCommandAndPutsThePresentBack(t *testi
 }
 
 func TestABisectWhoseReaderIsGonePutsThePresentBack(t *testing.T) {
+	t.Parallel()
 	rewind, files := searched(t)
 	gone := filepath.Join(t.TempDir(), "gone")
 	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; while ! test -e "$0"; do sleep 0.05; done`, gone)
@@ -187,6 +190,7 @@ func TestATerminalThatIsClosedDuringABisectPutsThePresentBack(t *testing.T) {
 }
 
 func TestTwoBisectsDoNotWorkInOneWorktree(t *testing.T) {
+	t.Parallel()
 	rewind, files := searched(t)
 	self, _ := os.Executable()
 	inner := filepath.Join(t.TempDir(), "rewind")

@@ -13,6 +13,7 @@ import (
 
 // The program is asked on a file system of its own, which a content nearly fills.
 func TestASnapshotOnAFullDiskSaysWhatToDoAndGivesItsSpaceBack(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "rewind")
 	build := exec.Command("go", "build", "-o", program, "../../rewind")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` makes it, and `make vet` has compiled it

@@ -47,6 +47,7 @@ func (k *kept) ids() (ids []string) {
 }
 
 func TestAServerSeesASettingThatChanged(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	put(t, k.dir, "b", "two")
 	k.git("config", "rewind.gitMaxFileSize", "1k")
@@ -70,6 +71,7 @@ func warningsOf(status map[string]any) string {
 }
 
 func TestAServerSeesWhereHEADIs(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	k.git("checkout", "-qb", "elsewhere")
 	put(t, k.dir, "a", "two")
@@ -85,6 +87,7 @@ func TestAServerSeesWhereHEADIs(t *testing.T) {
 }
 
 func TestAServerLivesThroughACollectionOfGit(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	for _, text := range []string{"two", "three", "four"} {
 		put(t, k.dir, "a", text)
@@ -102,6 +105,7 @@ func TestAServerLivesThroughACollectionOfGit(t *testing.T) {
 }
 
 func TestAServerSeesAnotherRepositoryInThePlace(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	if err := os.RemoveAll(filepath.Join(k.dir, ".git")); err != nil {
 		t.Fatal(err)
@@ -120,6 +124,7 @@ func TestAServerSeesAnotherRepositoryInThePlace(t *testing.T) {
 }
 
 func TestAServerSeesThatARepositoryCameOrWent(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, t.TempDir())
 	k.git("init", "-q")
 	put(t, k.dir, "a", "two")
@@ -135,6 +140,7 @@ func TestAServerSeesThatARepositoryCameOrWent(t *testing.T) {
 }
 
 func TestAServerSeesAnotherStoreInThePlace(t *testing.T) {
+	t.Parallel()
 	k, other := keptIn(t, t.TempDir()), keptIn(t, t.TempDir())
 	mine, theirs := filepath.Dir(k.must("status", nil)["store"].(string)), filepath.Dir(other.must("status", nil)["store"].(string))
 	if err := errors.Join(os.Rename(mine, filepath.Join(t.TempDir(), "old")), os.Rename(theirs, mine)); err != nil {
@@ -161,6 +167,7 @@ func TestAServerSeesAnotherStoreInThePlace(t *testing.T) {
 }
 
 func TestAServerSeesAStoreThatIsDamagedNow(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	path := filepath.Join(k.dir, ".git/rewind/store.db")
 	whole, err := os.ReadFile(path)
@@ -180,6 +187,7 @@ func TestAServerSeesAStoreThatIsDamagedNow(t *testing.T) {
 }
 
 func TestAServerSeesThatAWorktreeIsGone(t *testing.T) {
+	t.Parallel()
 	k := keptIn(t, repository(t))
 	linked := filepath.Join(t.TempDir(), "linked")
 	k.git("commit", "-q", "--allow-empty", "-m", "one")
@@ -223,6 +231,7 @@ func TestAServerSeesWhoseAStoreIsNow(t *testing.T) {
 }
 
 func TestServeGivesALabelAndTakesItAway(t *testing.T) {
+	t.Parallel()
 	dir := repository(t)
 	s := newServed(t, dir)
 	put(t, dir, "a", "one\n")

@@ -6,6 +6,7 @@ import (
 )
 
 func TestServeTakesBackOneTurnAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := newServed(t, dir)
 	put(t, dir, "a", "1\n2\n3\n4\n5\n")
@@ -43,6 +44,7 @@ func TestServeTakesBackOneTurnAndKeepsTheRest(t *testing.T) {
 }
 
 func TestAnUndoThatWouldLeadElsewhereThanWasAgreedToChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := newServed(t, dir)
 	put(t, dir, "a", "1")

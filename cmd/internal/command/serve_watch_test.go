@@ -13,6 +13,7 @@ import (
 )
 
 func TestAServerThatWatchesSaysSoAndMissesNothing(t *testing.T) {
+	t.Parallel()
 	dir, home := repository(t), t.TempDir()
 	s := serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REWIND_WATCH=true", "XDG_RUNTIME_DIR="+home)

@@ -207,6 +207,7 @@ func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
 }
 
 func TestAHookIsServedByTheProcessThatWatches(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.watch("--no-points")
 	g.settled()
@@ -229,6 +230,7 @@ func TestAHookIsServedByTheProcessThatWatches(t *testing.T) {
 }
 
 func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.watch("--quiet", "200ms")
 	count := func() int { return len(g.json("list", "--all")["snapshots"].([]any)) }
@@ -246,6 +248,7 @@ func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
 }
 
 func TestOneProcessWatches(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.watch()
 	if _, errs, exit := g.does("watch"); exit != 1 || !strings.Contains(errs, "is watched already") {
@@ -258,6 +261,7 @@ func TestOneProcessWatches(t *testing.T) {
 }
 
 func TestAWatchEndsWithoutATrace(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(*ground, *watcher){
 		"SIGTERM": func(g *ground, w *watcher) { _ = w.Process.Signal(syscall.SIGTERM) },
 		"the directory goes": func(g *ground, w *watcher) {
@@ -285,6 +289,7 @@ func TestAWatchEndsWithoutATrace(t *testing.T) {
 }
 
 func TestAWatchEndsWhenNothingIsAskedForLong(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	w := g.watch("--no-points", "--idle", "300ms", "--quiet", "100ms")
 	if exit := w.ends(); exit != 0 || len(g.sockets()) > 0 {
@@ -293,6 +298,7 @@ func TestAWatchEndsWhenNothingIsAskedForLong(t *testing.T) {
 }
 
 func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.does("snapshot")
 	if st := g.state(); st != nil || len(g.sockets()) > 0 {
@@ -317,6 +323,7 @@ func TestASnapshotStartsAWatcherOnlyWhereThatIsAskedFor(t *testing.T) {
 }
 
 func TestAServerOffersTheSocketWhileItWatches(t *testing.T) {
+	t.Parallel()
 	g := newGround(t)
 	g.env = append(g.env, "REWIND_WATCH=true")
 	s := serveAs(t, exec.Command("program", "serve", "--stdio"), g.dir, g.env...)
