@@ -147,7 +147,7 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	if n := sweep(); n != 0 {
 		t.Errorf("a sweep beside the unfinished restore took %d objects", n)
 	}
-	r, err := e.Recover(ctx)
+	r, err := e.recoverNow(ctx)
 	if p.must(err); len(r.Conflicts) != 0 {
 		t.Errorf("conflicts: %v", r.Conflicts)
 	}

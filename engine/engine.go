@@ -1,12 +1,3 @@
-// Package engine records the state of a worktree and puts recorded states
-// back. It is the only package that joins the store (cas), the repository
-// (gitbridge), the session ledger (ledger) and the worktree's files
-// (internal/worktree, internal/apply); it is also the public Go API.
-//
-// It promises what README.md promises: what a restore overwrites or deletes is
-// in a durable snapshot first; a snapshot id exists only if every path was
-// recorded or is named as skipped; nothing of the user's git is touched but
-// one ref, refs/pi-rewind/store. It prints nothing and asks nothing.
 package engine
 
 import (
@@ -15,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/blame"
+	"github.com/seed-82afce7a/rewind/engine/internal/changes"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
@@ -113,9 +106,6 @@ type Engine struct {
 // Root returns the worktree's directory, absolute and without symbolic links.
 func (e *Engine) Root() string { return e.root }
 
-// Algorithm returns the hash behind the worktree's ids.
-func (e *Engine) Algorithm() oid.Algorithm { return e.alg }
-
 // progress adapts the caller's progress function to a counting step.
 func (e *Engine) progress(step string) func(done, total int) {
 	if e.opt.Progress == nil {
@@ -131,8 +121,10 @@ const (
 	lockFile      = locate.LockFile
 )
 
-// What the records of a store are made of; [records] says what each one means.
+// What the engine hands out is made in its rooms.
 type (
+	// An ID names a content, a tree or a snapshot; the zero one names nothing.
+	ID = oid.ID
 	// A Snapshot is a recorded state of a worktree.
 	Snapshot = records.Snapshot
 	// A Point says what a snapshot was taken for.
@@ -143,4 +135,16 @@ type (
 	Path = records.Path
 	// An Operation is a restore, an undo, a redo or a merge.
 	Operation = records.Operation
+	// Lines say which snapshot brought each line of a file ([Engine.Blame]).
+	Lines = blame.Result
+	// A Line is one of them.
+	Line = blame.Line
+	// A Changed sums up what a snapshot changed, where that was asked for.
+	Changed = changes.Changed
+	// A Name says what became of a path that it changed.
+	Name = changes.Name
+	// A Touch is a snapshot that changed a path ([Engine.Log]).
+	Touch = lookup.Touch
+	// A Store is one of a directory without git.
+	Store = locate.Store
 )

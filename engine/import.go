@@ -63,7 +63,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	}
 	if !opt.DryRun {
 		var err error
-		if out.Recovered, err = e.Recover(ctx); err != nil {
+		if out.Recovered, err = e.recoverNow(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -158,7 +158,7 @@ func TestAnInterruptedRestoreLeadsSomewhereWhenItIsFinished(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	p.cut(doing(Op{To: recorded[0].ID}))
 	p.wantHere(e, "interrupted", recorded[1].ID)
-	_, err := e.Recover(ctx)
+	_, err := e.recoverNow(ctx)
 	p.must(err)
 	p.wantHere(e, "finished", recorded[0].ID)
 	p.cut(doing(Op{To: recorded[1].ID}))

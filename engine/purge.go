@@ -91,7 +91,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 // beginPurge makes ready for a purge: nothing is unfinished, and a store that
 // was lost has records again of what our ref keeps.
 func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Held, err error) {
-	if out.Recovered, err = e.Recover(ctx); err != nil {
+	if out.Recovered, err = e.recoverNow(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := e.needStore(ctx); err != nil {

@@ -266,7 +266,7 @@ func TestAPurgeWaitsForAnInterruptedRestoreOfAnotherWorktree(t *testing.T) {
 	if out, err := f.Purge(ctx, []string{name(59)}, false); !errors.Is(err, ErrRefused) {
 		t.Errorf("the store holds what is to be written: %+v, %v", out, err)
 	}
-	_, err := p.open().Recover(ctx)
+	_, err := p.open().recoverNow(ctx)
 	p.must(err)
 	p.want(name(59), secret)
 	if out, err := f.Purge(ctx, []string{name(59)}, false); err != nil || out.Snapshots == 0 {

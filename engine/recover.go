@@ -10,10 +10,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// Recover finishes an operation that a crash left unfinished, and says what it
+// recoverNow finishes an operation that a crash left unfinished, and says what it
 // did; nil if there was none. Every method that changes the worktree or records
 // it does so first. One that cannot be finished now is [ErrUnfinished].
-func (e *Engine) Recover(ctx context.Context) (done *Restored, err error) {
+func (e *Engine) recoverNow(ctx context.Context) (done *Restored, err error) {
 	h, err := e.history(ctx)
 	if err != nil || h.Open == nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (e *Engine) recoverAlone(ctx context.Context) (done *Restored, err error) {
 	return e.recoverFirst(ctx, lock)
 }
 
-// recoverIfPossible is Recover for verbs that go on if an operation cannot be
+// recoverIfPossible is recoverNow for verbs that go on if an operation cannot be
 // finished. Left is the error that says which operation that is, and why.
 func (e *Engine) recoverIfPossible(ctx context.Context, recover func(context.Context) (*Restored, error)) (done *Restored, left, err error) {
 	h, err := e.history(ctx)

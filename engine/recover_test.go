@@ -73,7 +73,7 @@ func TestWhoeverFinishesARestoreSaysWhatItDid(t *testing.T) {
 			if name != "restore" && p.read(edited) != "edited since" {
 				t.Error("the edit is lost")
 			}
-			if again, err := p.open().Recover(ctx); again != nil || err != nil {
+			if again, err := p.open().recoverNow(ctx); again != nil || err != nil {
 				t.Errorf("it is told twice: %+v, %v", again, err)
 			}
 		})
@@ -335,7 +335,7 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 			p.write(name, "half of a file")
 		}
 	}
-	r, err := e.Preview(ctx)
+	r, err := e.Snapshot(ctx, &SnapshotOptions{DryRun: true})
 	p.must(err)
 	if len(r.Skipped) > 0 {
 		t.Errorf("a dry run names what the snapshot will not meet: %v", r.Skipped)
@@ -351,7 +351,7 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 	}
 	_, err = e.Snapshot(ctx, nil)
 	p.must(err)
-	if r, err = e.Preview(ctx); err != nil || r.Unfinished != nil {
+	if r, err = e.Snapshot(ctx, &SnapshotOptions{DryRun: true}); err != nil || r.Unfinished != nil {
 		t.Errorf("it is finished, and still said: %v, %v", err, r.Unfinished)
 	}
 }

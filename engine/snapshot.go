@@ -28,6 +28,7 @@ type SnapshotOptions struct {
 	Agent   string // the agent that keeps the conversation, if it is one that has no ledger; empty: Pi, or none
 	Prompt  string // how the prompt begins that the entry belongs to
 	Form    string // also write it in the form of this system, one of [ImportKinds]; empty: none
+	DryRun  bool   // tell what tree it would have, and write nothing
 }
 
 // A Recorded is the outcome of a snapshot.
@@ -67,9 +68,14 @@ type Recorded struct {
 // again.
 //
 // If the worktree is as its last snapshot has it, that snapshot is the result.
+//
+// A dry run does not finish an interrupted operation: Unfinished names it.
 func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded, error) {
 	if opt == nil {
 		opt = &SnapshotOptions{}
+	}
+	if opt.DryRun {
+		return e.preview(ctx)
 	}
 	p := Point{Label: opt.Label, Session: opt.Session, Entry: opt.Entry, Trigger: opt.Trigger, Agent: opt.Agent, Prompt: opt.Prompt}
 	if p.Same(Point{Trigger: records.TriggerUndo}) {
@@ -118,9 +124,8 @@ func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err erro
 	return err
 }
 
-// Preview tells what tree a snapshot would have now, and writes nothing. Beside
-// an interrupted operation, which a snapshot finishes first, Unfinished says so.
-func (e *Engine) Preview(ctx context.Context) (*Recorded, error) {
+// preview is the dry run of a snapshot.
+func (e *Engine) preview(ctx context.Context) (*Recorded, error) {
 	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, err

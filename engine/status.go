@@ -17,6 +17,7 @@ import (
 // A Status is what there is to know of a worktree without scanning it.
 type Status struct {
 	Root         string     `json:"root"`
+	Algorithm    string     `json:"-"`                    // the hash behind the worktree's ids
 	Git          bool       `json:"git"`                  // the worktree belongs to a git repository
 	Store        string     `json:"store"`                // the store's file
 	StoreBytes   int64      `json:"store_bytes"`          // of that file on disk; 0: not made yet
@@ -48,7 +49,7 @@ type Status struct {
 // Status reads what there is to know without scanning the worktree, and
 // changes nothing: it does not finish an unfinished operation, it names it.
 func (e *Engine) Status(ctx context.Context) (*Status, error) {
-	st := &Status{Root: e.root, Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Ignored: e.conf.Ignored, Warnings: e.Warnings()}
+	st := &Status{Root: e.root, Algorithm: e.alg.String(), Git: e.repo != nil, Store: filepath.Join(e.dir, storeFile), Ignored: e.conf.Ignored, Warnings: e.Warnings()}
 	st.Watched, st.Unwatched = e.watch.State()
 	if what, err := e.missed(); err == nil && what != "" {
 		st.Warnings = append(st.Warnings, "not watched: "+what)

@@ -170,3 +170,13 @@ func (e *Engine) sessions() *retention.Sessions {
 		Root: e.root, MayBeOurs: locate.MayBeOurs(e.repo, e.opt.Getenv),
 	}
 }
+
+// Stores lists the stores of directories without git, by the names of their folders.
+// [Store.Remove] removes one with all its history.
+func Stores(ctx context.Context, getenv func(string) string) ([]Store, error) {
+	s, err := locate.OpenStores(getenv)
+	if err != nil {
+		return nil, refused(err)
+	}
+	return s.List(ctx)
+}

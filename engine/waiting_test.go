@@ -19,13 +19,16 @@ func TestWhoWaitsForAStoreThatWasMadeSinceCanBeToldToStop(t *testing.T) {
 		"list":    func(ctx context.Context, e *Engine) error { _, err := e.List(ctx, nil); return err },
 		"status":  func(ctx context.Context, e *Engine) error { _, err := e.Status(ctx); return err },
 		"resolve": func(ctx context.Context, e *Engine) error { _, err := e.Find(ctx, "@"); return err },
-		"preview": func(ctx context.Context, e *Engine) error { _, err := e.Preview(ctx); return err },
-		"undo":    func(ctx context.Context, e *Engine) error { _, err := e.Do(ctx, Op{Verb: Undo}); return err },
-		"prune":   func(ctx context.Context, e *Engine) error { _, err := e.Prune(ctx, nil); return err },
-		"purge":   func(ctx context.Context, e *Engine) error { _, err := e.Purge(ctx, []string{"f"}, true); return err },
-		"sync":    func(ctx context.Context, e *Engine) error { _, err := e.Sync(ctx); return err },
-		"verify":  func(ctx context.Context, e *Engine) error { _, err := e.Verify(ctx); return err },
-		"unpin":   func(ctx context.Context, e *Engine) error { return e.Pin(ctx, "name", oid.ID{}) },
+		"preview": func(ctx context.Context, e *Engine) error {
+			_, err := e.Snapshot(ctx, &SnapshotOptions{DryRun: true})
+			return err
+		},
+		"undo":   func(ctx context.Context, e *Engine) error { _, err := e.Do(ctx, Op{Verb: Undo}); return err },
+		"prune":  func(ctx context.Context, e *Engine) error { _, err := e.Prune(ctx, nil); return err },
+		"purge":  func(ctx context.Context, e *Engine) error { _, err := e.Purge(ctx, []string{"f"}, true); return err },
+		"sync":   func(ctx context.Context, e *Engine) error { _, err := e.Sync(ctx); return err },
+		"verify": func(ctx context.Context, e *Engine) error { _, err := e.Verify(ctx); return err },
+		"unpin":  func(ctx context.Context, e *Engine) error { return e.Pin(ctx, "name", oid.ID{}) },
 		"an object": func(ctx context.Context, e *Engine) error {
 			_, _, err := e.objects.Read(ctx, oid.SHA1.Sum(oid.Blob, []byte("1")))
 			return err

@@ -98,7 +98,7 @@ func (w *world) check() {
 	preview := w.one(2)
 	hidden := w.hide()
 	if preview {
-		r, err = e.Preview(ctx)
+		r, err = e.Snapshot(ctx, &engine.SnapshotOptions{DryRun: true})
 	} else {
 		r, err = e.Snapshot(ctx, nil)
 	}

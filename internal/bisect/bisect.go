@@ -219,7 +219,7 @@ func (b *Bisect) place(ctx context.Context, s *engine.Snapshot) (why string, err
 	if err != nil {
 		return "", err
 	}
-	now, err := b.e.Preview(ctx)
+	now, err := b.e.Snapshot(ctx, &engine.SnapshotOptions{DryRun: true})
 	if err != nil {
 		return "", err
 	}

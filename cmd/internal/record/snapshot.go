@@ -53,7 +53,7 @@ func snapshotCommand(a *app) *cobra.Command {
 			defer a.startWatcher(ctx, e)
 			return a.snapshot(ctx, e, &opt, begin)
 		}
-		r, err := e.Preview(ctx)
+		r, err := e.Snapshot(ctx, &engine.SnapshotOptions{DryRun: true})
 		if err != nil {
 			return err
 		}

@@ -200,5 +200,5 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 		Algorithm string   `json:"algorithm"`
 		Store     string   `json:"store"`
 		Warnings  []string `json:"warnings"`
-	}{protocolVersion, cli.Version(), st.Root, st.Git, e.Branch(), e.Algorithm().String(), st.Store, warnings}, nil
+	}{protocolVersion, cli.Version(), st.Root, st.Git, e.Branch(), st.Algorithm, st.Store, warnings}, nil
 }

@@ -38,7 +38,7 @@ func snapshot(ctx context.Context, c *Call, p *Snapshot) (any, error) {
 }
 
 func preview(ctx context.Context, c *Call, _ *struct{}) (any, error) {
-	r, err := c.Engine.Preview(ctx)
+	r, err := c.Engine.Snapshot(ctx, &engine.SnapshotOptions{DryRun: true})
 	if err != nil {
 		return nil, err
 	}

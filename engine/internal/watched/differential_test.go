@@ -180,7 +180,7 @@ func (w *world) compare() {
 	}
 	e := w.engine(nil)
 	defer e.Close()
-	want, err := e.Preview(w.ctx)
+	want, err := e.Snapshot(w.ctx, &engine.SnapshotOptions{DryRun: true})
 	w.must(err)
 	if got.Tree != want.Tree || got.Overlay != want.Overlay || !slices.Equal(got.Skipped, want.Skipped) || !slices.Equal(got.Nested, want.Nested) {
 		d, _ := e.Diff(w.ctx, got.Snapshot, nil, nil)
