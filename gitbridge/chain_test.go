@@ -72,8 +72,9 @@ func TestAForeignStoreIsReadAndContinued(t *testing.T) {
 	k := r.commitTree(epoch, "pi rewind store", empty, "-p", theirs) // its tree is not in git
 	r.Git("update-ref", StoreRef, k, strings.Repeat("0", 40))
 	b := r.open()
-	job := r.snapshot(b, 5, map[string]string{"f": "ours"})
-	r.bridge(b, job)
+	c := Commit{Tree: r.tree(map[string]string{"f": "ours"}), Time: epoch.Add(5 * time.Second), Identity: b.Identity(), From: "tallow " + theirs}
+	p := EncodeSnapshot(c, r.alg) // an import: git finds nothing wrong with that
+	r.bridge(b, Job{Snapshot: r.alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
 	r.Clean() // the empty tree is there now
 	var got []StoreSnapshot
 	for s, err := range b.Snapshots(context.Background()) {
@@ -82,7 +83,7 @@ func TestAForeignStoreIsReadAndContinued(t *testing.T) {
 		}
 		got = append(got, s)
 	}
-	if len(got) != 2 || !got[0].Native || got[1].Native || got[1].ID != r.Parse(theirs) || got[1].Tree != r.Parse(treeID) ||
+	if len(got) != 2 || !got[0].Native || got[0].From != c.From || got[1].Native || got[1].ID != r.Parse(theirs) || got[1].Tree != r.Parse(treeID) ||
 		!got[1].Time.Equal(epoch.Truncate(time.Second)) || !got[0].Time.Equal(epoch.Add(5*time.Second)) {
 		t.Errorf("%+v", got)
 	}

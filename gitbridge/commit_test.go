@@ -17,10 +17,11 @@ func TestASnapshotsCommitIsReadBackWithEveryHash(t *testing.T) {
 			{Tree: alg.Sum(oid.Tree, []byte("t")), Overlay: alg.Sum(oid.Tree, []byte("o")), Time: epoch, Identity: "A <b@c>"},
 			{Tree: alg.Sum(oid.Tree, nil), Time: time.Unix(0, 0).UTC(), Identity: "rewind <rewind@localhost>"},
 			{Tree: alg.Sum(oid.Tree, nil), Time: time.Unix(-5, 7).UTC(), Identity: "before <the@epoch>"},
+			{Tree: alg.Sum(oid.Tree, nil), Time: epoch, Identity: "A <b@c>", From: "tallow " + alg.Sum(oid.Blob, nil).String()},
 		} {
 			p := EncodeSnapshot(c, alg)
 			got, err := DecodeSnapshot(p, alg)
-			if err != nil || got.Tree != c.Tree || got.Overlay != c.Overlay || !got.Time.Equal(c.Time) || got.Identity != c.Identity {
+			if err != nil || got.Tree != c.Tree || got.Overlay != c.Overlay || !got.Time.Equal(c.Time) || got.Identity != c.Identity || got.From != c.From {
 				t.Errorf("%v: %+v, %v, want %+v", alg, got, err, c)
 			}
 			if again := EncodeSnapshot(got, alg); string(again) != string(p) {

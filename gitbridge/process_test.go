@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,100 +16,39 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// TestMain runs this binary as one of many processes that bring a snapshot into
-// the same repository, when BRIDGE_DIR says which.
+// TestMain leaves the user's configuration out.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("BRIDGE_DIR"); dir != "" {
-		if err := bridgeOnce(dir, os.Getenv("BRIDGE_N")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	gittest.Alone()
 	os.Exit(m.Run())
 }
 
-// processJob is the n-th process's snapshot: it shares most files with others.
-func processJob(r *repo, b *Repo, n int) Job {
-	files := many(30)
-	files["own"] = strconv.Itoa(n)
-	return r.snapshot(b, n, files)
-}
-
-func bridgeOnce(dir, number string) error {
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return err
-	}
-	l, err := gitconf.Discover(dir, nil)
-	if err != nil {
-		return err
-	}
-	b, err := Open(l, nil)
-	if err != nil {
-		return err
-	}
-	r := &repo{&gittest.Repo{Dir: dir}, b.Algorithm(), map[oid.ID]oid.Kind{}, map[oid.ID][]byte{}}
-	_, err = b.Bridge(context.Background(), processJob(r, b, n))
-	return errors.Join(err, b.Close())
-}
-
-func TestOfManyProcessesNoneFailsAndNoneIsLost(t *testing.T) {
-	const processes = 32
+// Each hand has the repository open by itself, as a process would: locks of files tell
+// them apart no less. Several may bring in the same snapshot.
+func TestOfSnapshotsThatManyBringInAtOnceNoneFailsAndEachIsInTheChainOnce(t *testing.T) {
+	const snapshots, hands = 16, 3
 	r := newRepo(t, oid.SHA1)
 	r.Git("config", "core.fsync", "all")
-	var all []*exec.Cmd
-	for n := range processes {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "BRIDGE_DIR="+r.Dir, fmt.Sprint("BRIDGE_N=", n))
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, cmd)
-	}
-	for _, cmd := range all {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	b := r.open()
-	found := map[oid.ID]int{}
-	for s, err := range b.Snapshots(context.Background()) {
-		if err != nil || s.Err != nil {
-			t.Fatal(err, s.Err)
-		}
-		found[s.ID]++
-	}
-	for n := range processes {
-		if id := processJob(r, b, n).Snapshot; found[id] != 1 {
-			t.Errorf("snapshot %d is %d times in the chain, want once", n, found[id])
-		}
-	}
-	r.Clean()
-}
-
-func TestASnapshotThatManyBringInAtOnceIsInTheChainOnce(t *testing.T) {
-	const snapshots, hands = 8, 6
-	r := newRepo(t, oid.SHA1)
+	var all sync.WaitGroup
+	want := map[oid.ID]bool{}
 	for n := range snapshots {
-		job := processJob(r, r.open(), n)
-		var all sync.WaitGroup
-		for range hands {
-			b := r.open()
+		files := many(30)
+		files["own"] = strconv.Itoa(n)
+		job := r.snapshot(r.open(), n, files)
+		want[job.Snapshot] = true
+		for hand := range hands {
+			b := r.openAt(r.Dir, map[bool]string{true: r.Path(".git", "own")}[hand > 0]) // one of them without notes
 			all.Go(func() {
-				if _, err := b.Bridge(context.Background(), job); err != nil {
+				if _, err := b.Bridge(t.Context(), job); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		all.Wait()
 	}
-	b, found := r.open(), map[oid.ID]int{}
-	for s, err := range b.Snapshots(context.Background()) {
-		if found[s.ID]++; err != nil || found[s.ID] > 1 {
-			t.Errorf("snapshot %v is %d times in the chain, %v", s.ID, found[s.ID], err)
+	all.Wait()
+	found := map[oid.ID]int{}
+	for s, err := range r.open().Snapshots(t.Context()) {
+		if found[s.ID]++; err != nil || s.Err != nil || found[s.ID] > 1 || !want[s.ID] {
+			t.Errorf("snapshot %v is %d times in the chain, %v, %v", s.ID, found[s.ID], err, s.Err)
 		}
 	}
 	if len(found) != snapshots {
