@@ -203,12 +203,8 @@ func newApplier(root string, src Source, opt *Options) (*applier, error) {
 		a.uid = os.Geteuid()
 	}
 	for _, path := range a.Protected {
-		if d, err := dirfd.Open(path); err == nil {
-			st, err := d.Stat()
-			d.Close()
-			if err == nil {
-				a.guard = append(a.guard, st)
-			}
+		if st, err := dirfd.StatDir(path); err == nil {
+			a.guard = append(a.guard, st)
 		}
 	}
 	var err error

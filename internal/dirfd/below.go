@@ -20,6 +20,16 @@ func OpenBelow(root, rel string) (*Dir, error) {
 	return at.OpenDir(rel)
 }
 
+// StatDir looks at the directory at a path of the system.
+func StatDir(path string) (Stat, error) {
+	d, err := Open(path)
+	if err != nil {
+		return Stat{}, err
+	}
+	defer d.Close()
+	return d.Stat()
+}
+
 // Lstat looks at a path below a root; false if nothing is there.
 func Lstat(root, rel string) (st Stat, ok bool) {
 	dir, err := OpenBelow(root, Parent(rel))

@@ -242,11 +242,11 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 		Leave:     c.how.Leave,
 		Force:     c.how.Force,
 		Nested:    c.nestedRepository(texts),
-		Skip:      statOf(c.Store),
 		Policy:    c.how.Policy,
 		OverLimit: c.how.OverLimit,
 		Progress:  c.how.Progress,
 	}
+	cfg.Skip, _ = dirfd.StatDir(c.Store) // what is not there is not met
 	if c.Only != nil {
 		cfg.Only = c.Only()
 	}
@@ -275,18 +275,4 @@ func (c *capture) configGit(ctx context.Context, cfg *worktree.Config, texts *ru
 	}
 	cfg.Repo.Index, cfg.Repo.IndexStat = index.Read, index.Stat
 	return nil
-}
-
-// statOf identifies a directory that a scan never enters.
-func statOf(path string) dirfd.Stat {
-	dir, err := dirfd.Open(path)
-	if err != nil {
-		return dirfd.Stat{}
-	}
-	defer dir.Close()
-	st, err := dir.Stat()
-	if err != nil {
-		return dirfd.Stat{}
-	}
-	return st
 }

@@ -124,12 +124,7 @@ func identify(dir string) (id identity, ok bool) {
 	if err != nil || !strings.HasPrefix(birth, "born ") {
 		return id, false
 	}
-	d, err := dirfd.Open(dir)
-	if err != nil {
-		return id, false
-	}
-	defer d.Close()
-	st, err := d.Stat()
+	st, err := dirfd.StatDir(dir)
 	return identity{birth, st.Ino}, err == nil && st.Ino != 0
 }
 
