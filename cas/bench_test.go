@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -44,31 +43,31 @@ func sourceFiles(b testing.TB) []string {
 	return names
 }
 
-// BenchmarkFill is a first snapshot: as many goroutines as processors read
-// files and put them, and one commit makes all durable.
+// BenchmarkFill is a first snapshot, and one more of the same: as many goroutines as
+// processors read files and put them, and one commit makes all durable.
 func BenchmarkFill(b *testing.B) {
 	names := sourceFiles(b)
-	for b.Loop() {
+	open := func(b *testing.B) *Store {
 		s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
-		if err != nil {
-			b.Fatal(err)
+		must(b, err)
+		return s
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			s := open(b)
+			b.SetBytes(fill(b, s, names))
+			st, err := s.Stats(b.Context())
+			must(b, err)
+			b.ReportMetric(float64(st.FileBytes)/float64(st.StoredBytes), "file/stored")
 		}
-		b.SetBytes(fill(b, s, names))
-		reportStore(b, s)
-	}
-}
-
-// BenchmarkRefill puts the same files into a store that has them.
-func BenchmarkRefill(b *testing.B) {
-	names := sourceFiles(b)
-	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	fill(b, s, names)
-	for b.Loop() {
-		b.SetBytes(fill(b, s, names))
-	}
+	})
+	b.Run("again", func(b *testing.B) {
+		s := open(b)
+		fill(b, s, names)
+		for b.Loop() {
+			b.SetBytes(fill(b, s, names))
+		}
+	})
 }
 
 func fill(b *testing.B, s *Store, names []string) int64 {
@@ -102,19 +101,9 @@ func fill(b *testing.B, s *Store, names []string) int64 {
 		})
 	}
 	wg.Wait()
-	if err := g.Commit(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
+	must(b, g.Commit(b.Context(), nil))
 	b.ReportMetric(float64(peak.Load())/(1<<20), "heap-MiB")
 	return total.Load()
-}
-
-func reportStore(b *testing.B, s *Store) {
-	st, err := s.Stats(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(float64(st.FileBytes)/float64(st.StoredBytes), "file/stored")
 }
 
 // BenchmarkTurn is one turn of an agent: twenty files of about 10 KB with a
@@ -122,9 +111,7 @@ func reportStore(b *testing.B, s *Store) {
 // objects.
 func BenchmarkTurn(b *testing.B) {
 	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	g := s.Stage()
 	for i := range 20000 {
@@ -143,9 +130,7 @@ func BenchmarkTurn(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if err := g.Commit(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
+	must(b, g.Commit(b.Context(), nil))
 	turn := 0
 	for b.Loop() {
 		turn++
@@ -160,43 +145,6 @@ func BenchmarkTurn(b *testing.B) {
 			_, err := u.Table("snapshots").Append(make([]byte, 300))
 			return err
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 	}
-}
-
-// BenchmarkDelta stores source files with one line changed, against the file
-// before the change.
-func BenchmarkDelta(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var c codecs
-	var olds, news [][]byte
-	for _, name := range sourceFiles(b) {
-		p, err := os.ReadFile(name)
-		if err != nil || len(p) < 200 || len(p) > wholeMax || filepath.Ext(name) != ".go" || r.IntN(4) != 0 {
-			continue
-		}
-		lines := bytes.SplitAfter(p, []byte("\n"))
-		lines[r.IntN(len(lines))] = fmt.Appendf(nil, "\tvalue%d := compute(%d)\n", r.Uint32(), r.Uint32())
-		olds, news = append(olds, p), append(news, bytes.Join(lines, nil))
-	}
-	var raw, plain, delta, kept int
-	for i := range olds {
-		raw += len(news[i])
-		plain += len(c.encode(news[i]))
-		if row := c.encodeDelta(oid.Blob, news[i], olds[i]); row != nil {
-			delta += len(row)
-			kept++
-		}
-	}
-	i := 0
-	for b.Loop() {
-		c.encodeDelta(oid.Blob, news[i%len(news)], olds[i%len(news)])
-		i++
-	}
-	b.ReportMetric(float64(raw)/float64(len(news)), "raw-B/file")
-	b.ReportMetric(float64(plain)/float64(len(news)), "plain-B/file")
-	b.ReportMetric(float64(delta)/float64(kept), "delta-B/edit")
-	b.ReportMetric(100*float64(kept)/float64(len(news)), "%deltas")
 }

@@ -48,13 +48,10 @@ func TestTheFramesFillTheirPages(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	g := s.Stage()
 	for range 3000 { // several loads
-		if _, err := g.Put(t.Context(), oid.Blob, noise(r, r.IntN(20000)), oid.ID{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Put(t.Context(), oid.Blob, noise(r, r.IntN(20000)), oid.ID{})
+		must(t, err)
 	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Commit(t.Context(), nil))
 	err := s.transact(t.Context(), durable.Shared, func(f *file) error {
 		b := f.tx.Bucket(dataBucket)
 		st, frames := b.Stats(), 0
@@ -64,10 +61,6 @@ func TestTheFramesFillTheirPages(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	must(t, err)
+	undamaged(t, s)
 }

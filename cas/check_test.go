@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -32,6 +33,14 @@ func (s *Store) Check(ctx context.Context) ([]Damage, error) {
 		}
 	}
 	return c.damage, nil
+}
+
+// undamaged fails a test of a store that Check finds damaged.
+func undamaged(t *testing.T, s *Store) {
+	t.Helper()
+	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("Check = %v, %v", damage, err)
+	}
 }
 
 type checker struct{ damage []Damage }

@@ -32,9 +32,7 @@ func newSample(t testing.TB) sample {
 		copy(p[r.IntN(len(p)-20):], "edit "+strconv.Itoa(i))
 		for _, q := range [][]byte{p, noise(r, 300), text(r, 900)} {
 			id, err := g.Put(t.Context(), oid.Blob, q, base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			sm.objects[id] = bytes.Clone(q)
 			if len(q) == len(p) {
 				base = id
@@ -46,9 +44,7 @@ func newSample(t testing.TB) sample {
 			sm.records[value] = value
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	big := noise(r, wholeMax+40000)
 	sm.objects[put(t, s, big)[0]] = big
@@ -139,9 +135,7 @@ func (sm sample) write(ctx context.Context, s *Store) error {
 func (sm sample) damaged(t *testing.T, name string, file []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, file, 0o600))
 	if err := sm.use(path); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -223,9 +217,7 @@ func TestAnotherFileIsNotAStore(t *testing.T) {
 
 func TestAReplacedStoreIsNoticed(t *testing.T) {
 	a, b := newStore(t), newStore(t)
-	if err := os.Rename(b.Path(), a.Path()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(b.Path(), a.Path()))
 	if err := a.View(t.Context(), func(*View) error { return nil }); !errors.Is(err, ErrNotStore) {
 		t.Errorf("View gives %v", err)
 	}

@@ -22,14 +22,7 @@ func TestWhatIsKeptDecodedIsDecodedOnce(t *testing.T) {
 	s, r := newStore(t), seeded(t)
 	payload := text(r, 20<<10)
 	id := put(t, s, payload)[0]
-	g := s.Stage()
-	edited, err := g.Put(t.Context(), oid.Blob, append(bytes.Clone(payload), "an edit\n"...), id)
-	if err == nil {
-		err = g.Commit(t.Context(), nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	edited := putEdit(t, s, append(bytes.Clone(payload), "an edit\n"...), id)
 	began := s.decoded.Load()
 	first, second := s.KeepDecoded(), s.KeepDecoded()
 	for range 3 {
@@ -106,23 +99,12 @@ func TestTheSameAgainIsNotDecoded(t *testing.T) {
 	s := newStore(t)
 	payload := text(seeded(t), 20<<10)
 	id := put(t, s, payload)[0]
-	after := func(payload []byte, base oid.ID) oid.ID {
-		g := s.Stage()
-		id, err := g.Put(t.Context(), oid.Blob, payload, base)
-		if err == nil {
-			err = g.Commit(t.Context(), nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
 	later := append(bytes.Clone(payload), "an edit\n"...)
-	edited := after(later, id)
+	edited := putEdit(t, s, later, id)
 	began := s.decoded.Load()
-	after(payload, id)
-	after(payload, edited)
-	after(later, edited)
+	putEdit(t, s, payload, id)
+	putEdit(t, s, payload, edited)
+	putEdit(t, s, later, edited)
 	if n := s.decoded.Load() - began; n != 0 {
 		t.Errorf("%d frames were decoded", n)
 	}

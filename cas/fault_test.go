@@ -99,9 +99,7 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 				must(t, s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), nil) })) // leaves a file
 			}
 		}
-		if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-			t.Errorf("Check = %v, %v", damage, err)
-		}
+		undamaged(t, s)
 	}
 }
 
@@ -160,18 +158,14 @@ func TestALargeStageFlushesItself(t *testing.T) {
 			p = noise(r, 30<<20)
 		}
 		id, err := g.Put(t.Context(), oid.Blob, p, oid.ID{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids, all = append(ids, id), append(all, p)
 	}
 	g.settle()
 	if n := countRows(t, s).frameBytes; n < loadBytes {
 		t.Errorf("%d bytes are stored before Commit", n)
 	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Commit(t.Context(), nil))
 	for i, id := range ids {
 		if !bytes.Equal(read(t, s, id), all[i]) {
 			t.Fatalf("object %d came back different", i)

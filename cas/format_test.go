@@ -89,9 +89,7 @@ func TestANewerFormatIsNamed(t *testing.T) {
 		m.version = 7
 		return f.tx.Bucket(metaBucket).Put(metaKey, m.encode())
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = Open(t.Context(), s.Path(), nil)
 	if !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 1") {
 		t.Errorf("Open gives %v", err)

@@ -145,9 +145,7 @@ func TestTwoWritersSeeWhatEachOtherWrote(t *testing.T) {
 		}
 		return nil
 	}))
-	if damage, err := fresh.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, fresh)
 	if same < 30 {
 		t.Errorf("a file was used again by %d of 200 writes", same)
 	}
@@ -213,9 +211,7 @@ func TestAWriterOpensAFileAnewThatWasTouched(t *testing.T) {
 			if err != nil || list[0] != "first" || list[len(list)-1] != "last" {
 				t.Errorf("%v, %q", err, list)
 			}
-			if damage, err := fresh.Check(t.Context()); err != nil || len(damage) > 0 {
-				t.Errorf("Check = %v, %v", damage, err)
-			}
+			undamaged(t, fresh)
 			if info, err := os.Stat(s.Path()); err != nil || info.Mode().Perm()&0o077 != 0 {
 				t.Errorf("the file is open to others: %v, %v", info.Mode(), err)
 			}
@@ -267,9 +263,7 @@ func TestAWriterDoesNotTrustAListOfFreePagesOfAnotherTransaction(t *testing.T) {
 		}
 		return nil
 	}))
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 }
 
 // A file that is open is looked at as one that is opened.

@@ -30,9 +30,7 @@ func record(t *testing.T, s *Store, text string) {
 		_, err := u.Table("t").Append([]byte(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // texts opens the store as another process would, and reads the records.
@@ -73,9 +71,7 @@ func TestAFlippedBitInTheNewestHeaderLosesNothing(t *testing.T) {
 	for bit := range 8 * headerBytes {
 		file := bytes.Clone(files[1])
 		file[at+bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(s.Path(), file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(s.Path(), file, 0o600))
 		fresh, list, err := texts(t, s.Path())
 		if err != nil || len(list) != 2 {
 			t.Fatalf("bit %d: %v, %q", bit, err, list)
@@ -115,19 +111,13 @@ func TestAWriterMendsTheNewestHeaderAndLeavesTheOlder(t *testing.T) {
 func TestATornHeaderThatNobodyWasToldOfAccusesNobody(t *testing.T) {
 	s, files := acknowledged(t)
 	witness, err := os.ReadFile(s.lock.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	record(t, s, "third")
 	torn, err := os.ReadFile(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := newest(t, torn)*pageSize + pageHeaderBytes
 	copy(torn[at+headerBytes/2:], files[1][at+headerBytes/2:][:headerBytes/2])
-	if err := errors.Join(os.WriteFile(s.Path(), torn, 0o600), os.WriteFile(s.lock.Path, witness, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(s.Path(), torn, 0o600), os.WriteFile(s.lock.Path, witness, 0o600)))
 	fresh, list, err := texts(t, s.Path())
 	if err != nil || len(list) != 2 || fresh.Mended() {
 		t.Errorf("%v, %q", err, list)
@@ -227,18 +217,14 @@ func TestADamagedPageIsNamedWithoutRawErrors(t *testing.T) {
 	s := newStore(t)
 	put(t, s, text(seeded(t), 5000))
 	file, err := os.ReadFile(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	broken := 0
 	for page := 2; page < len(file)/pageSize; page++ {
 		bad := bytes.Clone(file)
 		for i := range pageSize {
 			bad[page*pageSize+i] ^= 0xA5
 		}
-		if err := os.WriteFile(s.Path(), bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(s.Path(), bad, 0o600))
 		fresh, err := Open(t.Context(), s.Path(), nil)
 		if err == nil {
 			err = fresh.View(t.Context(), func(v *View) error {

@@ -18,9 +18,7 @@ func inMemory(t *testing.T, path string) (sum int) {
 	}
 	for _, m := range regexp.MustCompile(`(?s)`+regexp.QuoteMeta(path)+`\n.*?\nRss: +(\d+) kB`).FindAllStringSubmatch(string(maps), -1) {
 		kb, err := strconv.Atoi(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum += kb << 10
 	}
 	return sum
@@ -76,7 +74,5 @@ func TestWhatIsReadDoesNotStayInMemory(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

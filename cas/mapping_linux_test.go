@@ -35,9 +35,7 @@ func over(t *testing.T, path string, data []byte) {
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // A backup is put back in place, by a program that knows no lock, while somebody
@@ -55,19 +53,13 @@ func TestNothingBehindTheMappingIsGivenBack(t *testing.T) {
 		kept = append(kept, put(t, s, text(r, 2000))...)
 	}
 	file, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lock, err := os.ReadFile(s.path + lockSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s.parts.mapped = 1
 	err = s.View(t.Context(), func(v *View) error {
 		over(t, s.path, file)

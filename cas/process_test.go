@@ -96,9 +96,7 @@ func turns(t *testing.T, s *Store) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -127,9 +125,7 @@ func TestProcessesAtOnceLoseNoRecord(t *testing.T) {
 	})
 	wg.Wait()
 	s, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := turns(t, s); len(got) != processes*each {
 		t.Errorf("%d records, want %d", len(got), processes*each)
 	}
@@ -145,9 +141,7 @@ func TestAKilledWriterLeavesAWholeStore(t *testing.T) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines := bufio.NewReader(pipe)
 		var first []byte
 		if i%3 > 0 { // however slow the machine is; the others may die before they begin
@@ -164,9 +158,7 @@ func TestAKilledWriterLeavesAWholeStore(t *testing.T) {
 		}
 	}
 	s, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := turns(t, s)
 	for name := range said {
 		if !got[name] {
@@ -176,9 +168,7 @@ func TestAKilledWriterLeavesAWholeStore(t *testing.T) {
 	if len(said) == 0 || len(got) > len(said)+25 {
 		t.Errorf("%d acknowledged, %d recorded", len(said), len(got))
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 }
 
 func TestGoroutinesMayShareAStage(t *testing.T) {
@@ -198,14 +188,10 @@ func TestGoroutinesMayShareAStage(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Commit(t.Context(), nil))
 	st, err := s.Stats(t.Context())
 	if err != nil || st.Objects != 800 {
 		t.Errorf("%d objects, %v; want 800", st.Objects, err)
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 }

@@ -28,13 +28,9 @@ func TestWhatIsCommittedBesideAFlippedKeyIsFoundOrRefused(t *testing.T) {
 			file[at] ^= 0x80
 		}
 		path := filepath.Join(t.TempDir(), "store.db")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, file, 0o600))
 		s, err := Open(t.Context(), path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range 8 {
 			if err := writeAndRead(t, s, fmt.Appendf(nil, "fresh %d", i)); errors.Is(err, ErrCorrupt) {
 				refused++

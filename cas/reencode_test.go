@@ -16,14 +16,7 @@ func edits(t *testing.T, s *Store, n int) (texts [][]byte, ids []oid.ID) {
 	ids = put(t, s, texts[0])
 	for i := range n {
 		texts = append(texts, append([]byte{'0' + byte(i), '\n'}, texts[0]...))
-		g := s.Stage()
-		id, err := g.Put(t.Context(), oid.Blob, texts[i+1], ids[0])
-		if err == nil {
-			err = g.Commit(t.Context(), nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := putEdit(t, s, texts[i+1], ids[0])
 		ids = append(ids, id)
 	}
 	if n, of := deltas(t, s); n != len(ids)-1 || of != 1 {
@@ -74,9 +67,7 @@ func TestASweepWithoutGraceLeavesNoBaseThatOnlyDeltasNeed(t *testing.T) {
 	if n, of := deltas(t, s); n != 2 || of != 1 {
 		t.Errorf("%d deltas of %d bases: what is alike is stored more than once", n, of)
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("%v, %v", damage, err)
-	}
+	undamaged(t, s)
 	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +88,9 @@ func TestWhatWasEncodedAgainIsABaseLikeAnyOther(t *testing.T) {
 	if _, err := g.Put(t.Context(), oid.Blob, append([]byte("new\n"), texts[2]...), ids[2]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Put(t.Context(), oid.Blob, texts[1], oid.ID{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.Put(t.Context(), oid.Blob, texts[1], oid.ID{})
+	must(t, err)
+	must(t, g.Commit(t.Context(), nil))
 	if n, of := deltas(t, s); n != 2 || of != 1 {
 		t.Errorf("%d deltas of %d bases", n, of)
 	}

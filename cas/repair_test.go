@@ -25,9 +25,7 @@ func alter(t *testing.T, s *Store, id oid.ID, row bool) {
 		p[len(p)-1] ^= 0x40
 		return u.data.Put(seqKey(o.seq), p)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestADamagedObjectIsStoredAnew(t *testing.T) {
@@ -43,13 +41,7 @@ func TestADamagedObjectIsStoredAnew(t *testing.T) {
 				s.parts.batch, s.parts.load = 1, 1<<17
 			}
 			ids := put(t, s, base, big, []byte{})
-			g := s.Stage()
-			if _, err := g.Put(t.Context(), oid.Blob, edited, ids[0]); err != nil {
-				t.Fatal(err)
-			}
-			if err := g.Commit(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			putEdit(t, s, edited, ids[0])
 			id := s.Algorithm().Sum(oid.Blob, payload)
 			var parts []oid.ID
 			if err := s.View(t.Context(), func(v *View) (err error) {

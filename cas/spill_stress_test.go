@@ -67,9 +67,7 @@ func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 	}}); r.Chunks > 0 {
 		t.Errorf("%+v is left", r)
 	}
-	if damage, err := c.s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Error(damage, err)
-	}
+	undamaged(t, c.s)
 }
 
 func (c *crowd) open() *Store {

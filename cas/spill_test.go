@@ -42,9 +42,7 @@ func sound(t *testing.T, s *Store, objects int) {
 	if n := countRows(t, s); n.frames != objects || n.objects != objects || n.manifests != 0 {
 		t.Errorf("%+v of %d contents", n, objects)
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 }
 
 // putAll puts contents into a stage, and waits until what

@@ -15,9 +15,7 @@ func TestAStageKnowsWhatWasPutIntoIt(t *testing.T) {
 	var ids []oid.ID
 	for _, size := range []int{0, 500, wholeMax + 1, 5 << 20} {
 		id, err := g.Put(t.Context(), oid.Blob, text(r, size), oid.ID{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
@@ -25,9 +23,7 @@ func TestAStageKnowsWhatWasPutIntoIt(t *testing.T) {
 			t.Errorf("%v was put", id)
 		}
 	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Commit(t.Context(), nil))
 	for _, id := range ids {
 		if g.Has(id) {
 			t.Errorf("%v is in a stage that was committed", id)
@@ -42,14 +38,10 @@ func TestWhatWasFlushedIsKnownAndLookedForWhenItIsCommitted(t *testing.T) {
 		var ids []oid.ID
 		for _, size := range []int{10, 500, 5 << 20} {
 			id, err := g.Put(t.Context(), oid.Blob, noise(r, size), oid.ID{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ids = append(ids, id)
 		}
-		if err := g.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Flush(t.Context()))
 		for _, id := range ids {
 			read(t, s, id)
 			if !g.Has(id) {
@@ -74,9 +66,7 @@ func TestAStageWhoseContentsASweepTookRecordsNothing(t *testing.T) {
 	var last oid.ID
 	for range 200 { // more than a stage keeps in memory
 		id, err := g.Put(t.Context(), oid.Blob, noise(r, 100_000), oid.ID{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		last = id
 	}
 	g.settle()

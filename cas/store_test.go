@@ -19,9 +19,7 @@ import (
 func newStore(t testing.TB) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -54,15 +52,21 @@ func put(t testing.TB, s *Store, payloads ...[]byte) []oid.ID {
 	ids := make([]oid.ID, len(payloads))
 	for i, p := range payloads {
 		id, err := g.Put(t.Context(), oid.Blob, p, oid.ID{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids[i] = id
 	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Commit(t.Context(), nil))
 	return ids
+}
+
+// putEdit records one content, of which there is an earlier version.
+func putEdit(t testing.TB, s *Store, payload []byte, base oid.ID) oid.ID {
+	t.Helper()
+	g := s.Stage()
+	id, err := g.Put(t.Context(), oid.Blob, payload, base)
+	must(t, err)
+	must(t, g.Commit(t.Context(), nil))
+	return id
 }
 
 func read(t testing.TB, s *Store, id oid.ID) (payload []byte) {
@@ -71,9 +75,7 @@ func read(t testing.TB, s *Store, id oid.ID) (payload []byte) {
 		_, payload, err = v.Object(id)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return payload
 }
 
@@ -82,9 +84,7 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 	sizes := []int{0, 1, 100, wholeMax - 1, wholeMax, wholeMax + 1, 300 << 10, 1<<20 + 7, smallMax, smallMax + 1, 12 << 20}
 	for turn, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		g := s.Stage()
 		want := map[oid.ID][]byte{}
 		for i, n := range sizes {
@@ -98,18 +98,14 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 				} else {
 					id, err = g.PutReader(t.Context(), oid.Blob, bytes.NewReader(p), int64(n), oid.ID{})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if id != alg.Sum(oid.Blob, p) {
 					t.Fatalf("%v of %d bytes: id %v, want %v", alg, n, id, alg.Sum(oid.Blob, p))
 				}
 				want[id] = p
 			}
 		}
-		if err := g.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Commit(t.Context(), nil))
 		for id, p := range want {
 			if got := read(t, s, id); !bytes.Equal(got, p) {
 				t.Errorf("%v: %d bytes came back different", alg, len(p))
@@ -125,13 +121,9 @@ func TestWhatWasPutIsReadBack(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
-		if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-			t.Errorf("Check = %v, %v", damage, err)
-		}
+		undamaged(t, s)
 	}
 }
 
@@ -203,15 +195,11 @@ func TestSameBytesAreStoredOnce(t *testing.T) {
 	p := noise(r, 3<<20)
 	put(t, s, p)
 	before, err := s.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := append(append(bytes.Clone(p[:1<<20]), "inserted"...), p[1<<20:]...)
 	put(t, s, p, q)
 	after, err := s.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if grown := after.StoredBytes - before.StoredBytes; grown > 700<<10 {
 		t.Errorf("an insertion into 3 MiB stored %d bytes", grown)
 	}
@@ -252,31 +240,16 @@ func TestAnEditIsStoredAsADelta(t *testing.T) {
 	for i := range 30 {
 		p := bytes.Clone(versions[i])
 		copy(p[r.IntN(len(p)-20):], fmt.Sprintf("edit %d", i))
-		g := s.Stage()
-		id, err := g.Put(t.Context(), oid.Blob, p, ids[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		id := putEdit(t, s, p, ids[i])
 		versions, ids = append(versions, p), append(ids, id)
 	}
-	for i, id := range ids {
-		if !bytes.Equal(read(t, s, id), versions[i]) {
-			t.Fatalf("version %d came back different", i)
-		}
-	}
+	same(t, s, ids, versions)
 	st, err := s.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if per := (st.StoredBytes - 6000) / 30; per > 1000 {
 		t.Errorf("an edit takes %d bytes", per)
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 }
 
 func TestWhatAnObjectTakesUpIsCountedOverItsChunks(t *testing.T) {

@@ -27,9 +27,7 @@ func keep(ids ...oid.ID) func(func(oid.ID)) error {
 func has(t testing.TB, s *Store, id oid.ID) (is bool) {
 	t.Helper()
 	err := s.View(t.Context(), func(v *View) error { is = v.Has(id); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return is
 }
 
@@ -60,9 +58,7 @@ func TestASweepKeepsTheLiveAndTheYoung(t *testing.T) {
 	if !has(t, s, young[0]) || !has(t, s, met[0]) {
 		t.Error("a young object is gone")
 	}
-	if damage, err := s.Check(t.Context()); err != nil || len(damage) > 0 {
-		t.Errorf("Check = %v, %v", damage, err)
-	}
+	undamaged(t, s)
 	later(s, 50*time.Hour)
 	put(t, s, []byte("met again"))
 	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep()}); err != nil {
@@ -84,14 +80,7 @@ func TestASweepKeepsTheBasesOfDeltas(t *testing.T) {
 	p := text(seeded(t), 20<<10)
 	base := put(t, s, p)[0]
 	q := append([]byte("one more line\n"), p...)
-	g := s.Stage()
-	id, err := g.Put(t.Context(), oid.Blob, q, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	id := putEdit(t, s, q, base)
 	later(s, 25*time.Hour)
 	report, err := s.Sweep(t.Context(), SweepOptions{Live: keep(id)})
 	if err != nil || report != (SweepReport{}) {
@@ -112,9 +101,8 @@ func TestAStageNoticesThatASweepTookWhatItMet(t *testing.T) {
 		if i > 0 {
 			p = noise(r, wholeMax)
 		}
-		if _, err := g.Put(t.Context(), oid.Blob, p, oid.ID{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Put(t.Context(), oid.Blob, p, oid.ID{})
+		must(t, err)
 	}
 	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1}); err != nil {
 		t.Fatal(err)
@@ -141,9 +129,7 @@ func TestCompactShrinksTheFileAndWaitersUseTheNewOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	old, err := os.Stat(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	var added [20][]oid.ID
 	for i := range added {
@@ -158,9 +144,7 @@ func TestCompactShrinksTheFileAndWaitersUseTheNewOne(t *testing.T) {
 	})
 	wg.Wait()
 	now, err := os.Stat(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if after > before/4 || os.SameFile(old, now) {
 		t.Errorf("%d bytes became %d", before, after)
 	}
@@ -229,9 +213,7 @@ func TestWhatASweepSaysIsGoneIsGoneBesideAFlippedKey(t *testing.T) {
 			file := bytes.Clone(sm.file)
 			file[at] ^= bit
 			path := filepath.Join(t.TempDir(), "store.db")
-			if err := os.WriteFile(path, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, file, 0o600))
 			s, err := Open(t.Context(), path, nil)
 			if err != nil {
 				continue // the damage is in what opening reads
@@ -241,9 +223,7 @@ func TestWhatASweepSaysIsGoneIsGoneBesideAFlippedKey(t *testing.T) {
 				refused++
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			done++
 			if left := rows(t, s); left > 0 {
 				t.Errorf("a sweep of everything with byte %d changed by %#x says nothing, and %d rows are there", at, bit, left)
@@ -266,9 +246,7 @@ func rows(t *testing.T, s *Store) (n int) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 

@@ -20,9 +20,7 @@ func TestRecordsComeBackInOrder(t *testing.T) {
 			}
 			return errors.Join(err, u.Table("map").Put(fmt.Appendf(nil, "k%03d", i), nil))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	err := s.View(t.Context(), func(v *View) error {
 		i := 0
@@ -62,9 +60,7 @@ func TestRecordsComeBackInOrder(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestADeletedRecordsNumberIsNotUsedAgain(t *testing.T) {
@@ -83,9 +79,7 @@ func TestADeletedRecordsNumberIsNotUsedAgain(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, _, err := s.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -100,9 +94,7 @@ func TestAFailedFunctionRecordsNothing(t *testing.T) {
 	mine := errors.New("mine")
 	g := s.Stage()
 	id, err := g.Put(t.Context(), oid.Blob, []byte("staged"), oid.ID{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = g.Commit(t.Context(), func(u *Update) error {
 		if _, payload, err := u.Object(id); string(payload) != "staged" {
 			t.Errorf("what is staged cannot be read: %v", err)
@@ -127,9 +119,7 @@ func TestAFailedFunctionRecordsNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	check(false)
 	if err := g.Commit(t.Context(), nil); !errors.Is(err, mine) { // it can only be discarded
@@ -141,9 +131,7 @@ func TestAFailedFunctionRecordsNothing(t *testing.T) {
 func TestAReturnedRecordOutlivesItsTransaction(t *testing.T) {
 	s := newStore(t)
 	err := s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), []byte("value")) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var kept [][]byte
 	err = s.View(t.Context(), func(v *View) error {
 		for k, value := range v.Table("t").All() {
@@ -153,9 +141,7 @@ func TestAReturnedRecordOutlivesItsTransaction(t *testing.T) {
 		kept = append(kept, value)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(slices.Concat(kept...)) != "kvaluevalue" {
 		t.Errorf("kept %q", kept)
 	}
@@ -171,9 +157,7 @@ func TestBeforeBeginsBelowItsKey(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for from, want := range map[string]string{"": "fdb", "a": "", "b": "", "c": "b", "d": "b", "f": "db", "g": "fdb"} {
 		got := ""
 		if err := s.View(t.Context(), func(v *View) error {
@@ -199,9 +183,7 @@ func TestRowsThatFollowOneAnotherFillTheirPages(t *testing.T) {
 		s, value := newStore(t), bytes.Repeat([]byte("r"), 350)
 		const n = 500
 		for i := range n { // a transaction each, as snapshots are recorded
-			if err := s.Update(t.Context(), func(u *Update) error { return put(u.Table("t"), i+1, value) }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Update(t.Context(), func(u *Update) error { return put(u.Table("t"), i+1, value) }))
 		}
 		err := s.View(t.Context(), func(v *View) error {
 			rows := 0
@@ -213,9 +195,7 @@ func TestRowsThatFollowOneAnotherFillTheirPages(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 

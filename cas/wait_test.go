@@ -18,12 +18,8 @@ func TestOpenWaitsUntilItsContextEnds(t *testing.T) {
 	there, missing := filepath.Join(dir, "there.db"), filepath.Join(dir, "missing.db")
 	opt := &Options{Create: true}
 	s, err := Open(t.Context(), there, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Close())
 	locks := map[string]func() (unlock func() error, err error){
 		there: func() (func() error, error) {
 			held, err := durable.Lock(t.Context(), there+".lock", durable.Exclusive)
@@ -45,9 +41,7 @@ func TestOpenWaitsUntilItsContextEnds(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			path := strings.TrimSuffix(name, " itself")
 			unlock, err := lock()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() {
@@ -58,13 +52,9 @@ func TestOpenWaitsUntilItsContextEnds(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("Open ended with %v", err)
 			}
-			if err := unlock(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unlock())
 			s, err := Open(t.Context(), path, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -77,14 +67,10 @@ func TestOpenWaitsUntilItsContextEnds(t *testing.T) {
 func TestAStoreThatIsItsOwnLockIsRefusedByName(t *testing.T) {
 	s := newStore(t)
 	ids := put(t, s, []byte("an object"))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	lock := s.Path() + ".lock"
 	was, err := os.ReadFile(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := errors.Join(os.Remove(lock), os.Link(s.Path(), lock)); err != nil {
 		t.Skipf("SKIPPED: the file system has no hard links: %v", err)
 	}
@@ -98,9 +84,7 @@ func TestAStoreThatIsItsOwnLockIsRefusedByName(t *testing.T) {
 	if now, err := os.ReadFile(s.Path()); err != nil || string(now) != string(was) {
 		t.Errorf("the store was written to: %v", err)
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(lock))
 	if again, err := Open(t.Context(), s.Path(), nil); err != nil {
 		t.Error(err)
 	} else {
