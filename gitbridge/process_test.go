@@ -29,12 +29,15 @@ func TestOfSnapshotsThatManyBringInAtOnceNoneFailsAndEachIsInTheChainOnce(t *tes
 	r := newRepo(t, oid.SHA1)
 	r.Git("config", "core.fsync", "all")
 	var all sync.WaitGroup
+	var jobs []Job
 	want := map[oid.ID]bool{}
 	for n := range snapshots {
 		files := many(30)
 		files["own"] = strconv.Itoa(n)
-		job := r.snapshot(r.open(), n, files)
-		want[job.Snapshot] = true
+		jobs = append(jobs, r.snapshot(r.open(), n, files))
+		want[jobs[n].Snapshot] = true
+	}
+	for _, job := range jobs {
 		for hand := range hands {
 			b := r.openAt(r.Dir, map[bool]string{true: r.Path(".git", "own")}[hand > 0]) // one of them without notes
 			all.Go(func() {
