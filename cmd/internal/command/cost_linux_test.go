@@ -103,22 +103,6 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// committed makes a repository of so many files.
-func committed(t *testing.T, files int) (dir string, env []string) {
-	t.Helper()
-	dir = repository(t)
-	for i := range files {
-		put(t, dir, fmt.Sprintf("f%d", i), fmt.Sprintf("file %d", i))
-	}
-	for _, args := range [][]string{{"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
-		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
-	home := t.TempDir()
-	return dir, []string{"HOME=" + home, "XDG_STATE_HOME=" + home + "/state", "XDG_CONFIG_HOME=" + home + "/config", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-}
-
 func TestATurnOfAServerCostsFewSystemCalls(t *testing.T) {
 	needStrace(t)
 	const few, many = 8, 24
@@ -156,12 +140,7 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 	const few, many = 100, 400 // both are too many for git to get a file for each object
 	count := func(files int) calls {
 		dir, env := committed(t, files)
-		run := func(cmd *exec.Cmd) {
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %v: %s", cmd.Args, err, out)
-			}
-		}
+		run := func(cmd *exec.Cmd) { must(t, cmd, dir, env) }
 		run(exec.Command("rewind", "snapshot"))
 		for i := range files {
 			put(t, dir, fmt.Sprintf("f%d", i), fmt.Sprintf("edited %d", i))
@@ -181,17 +160,10 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 	within(t, quietest(4, limits, func() map[string]float64 { return each(count(few), count(many), many-few) }), limits)
 }
 
-// What the packages of this module make before the program begins, and the tree of
-// commands, each start pays for: each of its hooks, and each of its snapshots.
 func TestAnExportIsSyncedOnceAndAForkIsNot(t *testing.T) {
 	needStrace(t)
 	dir, env := committed(t, 50)
-	run := func(cmd *exec.Cmd) {
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v: %s", cmd.Args, err, out)
-		}
-	}
+	run := func(cmd *exec.Cmd) { must(t, cmd, dir, env) }
 	run(exec.Command("rewind", "snapshot"))
 	for verb, want := range map[string]int{"export": 1, "fork": 0} {
 		log, out := filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "out")
@@ -203,6 +175,8 @@ func TestAnExportIsSyncedOnceAndAForkIsNot(t *testing.T) {
 	}
 }
 
+// What the packages of this module make before the program begins, and the tree of
+// commands, each start pays for: each of its hooks, and each of its snapshots.
 func TestAStartMakesLittle(t *testing.T) {
 	cmd := exec.Command("program", "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

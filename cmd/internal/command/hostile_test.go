@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/visible"
 )
 
@@ -34,9 +35,7 @@ type hostile struct {
 
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here")
-	}
+	gittest.Need(t)
 	base := t.TempDir()
 	h := &hostile{t: t, base: base, dir: filepath.Join(base, evilName)}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -85,11 +84,7 @@ func (h *hostile) put(path, text string) {
 
 func (h *hostile) git(args ...string) {
 	h.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = h.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		h.t.Fatalf("git %q: %v %s", args, err, out)
-	}
+	(&gittest.Repo{T: h.t, Dir: h.dir}).Git(args...)
 }
 
 // run runs a command, holds what it prints, and returns its standard output.

@@ -3,10 +3,11 @@ package command
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // A server keeps the store open from one request to the next. Whatever became of
@@ -29,13 +30,7 @@ func keptIn(t *testing.T, dir string) *kept {
 
 func (k *kept) git(args ...string) {
 	k.t.Helper()
-	c := exec.Command("git", args...)
-	c.Dir = k.dir
-	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	if out, err := c.CombinedOutput(); err != nil {
-		k.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	(&gittest.Repo{T: k.t, Dir: k.dir}).Git(args...)
 }
 
 func (k *kept) ids() (ids []string) {

@@ -40,8 +40,7 @@ type served1 struct {
 // newServed starts a server and shakes hands for the directory.
 func newServed(t *testing.T, dir string) *served {
 	t.Helper()
-	home := t.TempDir()
-	return serveAt(t, dir, "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home+"/config", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	return serveAt(t, dir, home(t)...)
 }
 
 // serveAt is newServed with this process's environment and more.
@@ -127,34 +126,6 @@ func (s *served) fails(code int, method string, params any) {
 	s.send(method, params)
 	if m := s.answer(); m.Error == nil || m.Error.Code != code {
 		s.t.Errorf("%s: want error %d, got %s %+v", method, code, m.Result, m.Error)
-	}
-}
-
-func repository(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git program: serving a repository is not tested")
-	}
-	cmd := exec.Command("git", "init", "-q", "-b", "main", dir)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return dir
-}
-
-func put(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func has(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != text {
-		t.Errorf("%s has %q, want %q", name, got, text)
 	}
 }
 

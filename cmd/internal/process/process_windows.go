@@ -1,12 +1,21 @@
-//go:build !unix
-
 package process
 
 import (
 	"os"
+	"syscall"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 )
+
+// Alone begins a process that neither the end of this one nor that of its console
+// stops.
+func Alone() *syscall.SysProcAttr {
+	const detached = 0x00000008 // DETACHED_PROCESS
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detached, HideWindow: true}
+}
+
+// EnoughFiles is for the systems that limit the files of a process.
+func EnoughFiles() error { return nil }
 
 // PassedOn lists the signals that must not end rewind while a command runs. A console
 // sends them to the command as well.

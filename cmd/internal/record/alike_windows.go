@@ -1,5 +1,3 @@
-//go:build !unix
-
 package record
 
 func powers() map[string]string { return nil }
