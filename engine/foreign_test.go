@@ -236,7 +236,7 @@ func TestWhatASparseCheckoutHidStays(t *testing.T) {
 	p.want(map[string]string{"in/a": "1", "out/b": "1", "later": "-"})
 }
 
-// Two systems that keep the same commit are one snapshot, with the gaps of
+// Two systems that keep the same commit are one snapshot, with the limits of
 // both; an import makes it one of ours, findable by the id it had.
 func TestOneCommitIsOneSnapshot(t *testing.T) {
 	p := newPeers(t)
@@ -248,7 +248,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 	}
 	ctx, e := context.Background(), p.open()
 	all, err := e.List(ctx, &engine.ListOptions{All: true})
-	if err != nil || len(all) != 1 || len(all[0].Points) != 2 || !all[0].Gaps.Incomplete {
+	if err != nil || len(all) != 1 || len(all[0].Points) != 2 || !all[0].Limits.Incomplete {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	if of, err := e.List(ctx, &engine.ListOptions{All: true, Session: "s2"}); err != nil || len(of) != 1 {
@@ -259,7 +259,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	s, err := e.Find(ctx, all[0].ID.String())
-	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Gaps.Incomplete {
+	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Limits.Incomplete {
 		t.Errorf("by its old id: %+v, %v", s, err)
 	}
 	if s, err := e.Find(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Snapshots[0].ID {

@@ -158,7 +158,7 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 
 // guessed reports whether a record of an import was made from its commit alone.
 func guessed(s *Snapshot) bool {
-	return s.Foreign() && s.Gaps != nil && s.Gaps.Incomplete && s.Source.Ref == gitbridge.StoreRef
+	return s.Foreign() && s.Limits != nil && s.Limits.Incomplete && s.Source.Ref == gitbridge.StoreRef
 }
 
 // importCommit encodes the commit of a checkpoint that becomes ours.

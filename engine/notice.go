@@ -111,7 +111,7 @@ func (e *Engine) sortSkipped(ctx context.Context, r *Recorded, c *present) error
 	for _, n := range open {
 		switch {
 		case told[n]:
-		case n.Overlaid:
+		case n.Kept:
 			r.Aside = append(r.Aside, n)
 		default:
 			r.Unexpected = append(r.Unexpected, n)

@@ -323,7 +323,7 @@ func notes(from []apply.Note) []Note {
 // lacks names what a snapshot had and nobody has any more. Which paths that was
 // was in what is lost.
 func lacks(s *Snapshot) []Note {
-	if s.Gaps == nil || s.Gaps.Overlay.IsZero() {
+	if s.Limits == nil || s.Limits.Overlay.IsZero() {
 		return nil
 	}
 	return []Note{{Path: ".", Reason: "what git cannot hold of the snapshot was in the store, which is gone: exact permissions, bytes before their conversion, empty directories, files kept out of git, such as secrets and large ones"}}

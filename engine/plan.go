@@ -116,7 +116,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
-		if p := string(n.Path); n.Overlaid { // it has all of it: only git's tree has not
+		if p := string(n.Path); n.Kept { // it has all of it: only git's tree has not
 			t.Aside[p] = true
 		} else if t.Skipped[p] = ""; n.Reason == retention.Purged {
 			t.Skipped[p] = n.Reason
@@ -125,8 +125,8 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	for _, n := range s.Nested {
 		t.Nested[string(n.Path)] = n.Exclude
 	}
-	if g := s.Gaps; g != nil {
-		t.Gaps = &plan.Gaps{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: converted[string](g.Paths)}
+	if g := s.Limits; g != nil {
+		t.Limits = &plan.Limits{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: converted[string](g.Paths)}
 	}
 	return t
 }
@@ -138,7 +138,7 @@ func (e *Engine) assume(s *Snapshot, t *plan.Target) map[oid.ID][]byte {
 	for _, text := range e.rules().Read().All() {
 		texts[e.alg.Sum(oid.Blob, text)] = text
 	}
-	if g := s.Gaps; g == nil || !g.FreshIndex || e.repo == nil {
+	if g := s.Limits; g == nil || !g.FreshIndex || e.repo == nil {
 		return texts
 	}
 	// The file stays when a sparse checkout is turned off.

@@ -160,7 +160,7 @@ func (p *present) forPlan() *plan.Present {
 	out := &plan.Present{State: p.State, Disk: p.Seen}
 	for _, n := range p.Skipped {
 		note := plan.Note{Path: string(n.Path), Reason: n.Reason}
-		if out.LeftOut = append(out.LeftOut, note); !n.Overlaid && !settings.Chose(n.Reason) {
+		if out.LeftOut = append(out.LeftOut, note); !n.Kept && !settings.Chose(n.Reason) {
 			out.Unrecorded = append(out.Unrecorded, note)
 		}
 	}

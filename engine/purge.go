@@ -206,7 +206,7 @@ func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 	n := cut.Apply(s)
 	commit := p.commit(ctx, s)
 	commit.Tree, commit.Overlay, commit.Time = n.Tree, n.Overlay, n.Time
-	if g := s.Gaps; g != nil && !g.Overlay.IsZero() {
+	if g := s.Limits; g != nil && !g.Overlay.IsZero() {
 		commit.Overlay = g.Overlay // it is gone, and the commit goes on saying that there was one
 	}
 	if err := n.PackSkipped(putSkipped(ctx, p.stage)); err != nil {

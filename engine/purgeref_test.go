@@ -90,7 +90,7 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 		if err != nil && p.storeOf(e) == nil {
 			s, err = e.Find(ctx, p.inRef(e)[0].String())
 		}
-		if err != nil || s.Gaps == nil || !s.Gaps.GitOnly {
+		if err != nil || s.Limits == nil || !s.Limits.GitOnly {
 			t.Errorf("%v: %+v", err, s)
 		}
 		e = p.loseStore(e)

@@ -67,7 +67,7 @@ func (w *world) named(want ...string) taken {
 	r := w.record()
 	var names []string
 	for _, s := range r.Skipped {
-		if names = append(names, string(s.Path)); !s.Overlaid {
+		if names = append(names, string(s.Path)); !s.Kept {
 			w.fail("%q is not recorded", s.Path)
 		}
 	}

@@ -141,7 +141,7 @@ func TestHostileTreesWriteNothingOutside(t *testing.T) {
 			f := w.forge()
 			id := f.snapshot(tree.State{Tree: f.tree(append([]evil{}, c.tree...)), Umask: 0o022})
 			// The same as an overlay: it has a decoder of its own to get past.
-			over := f.snapshot(tree.State{Tree: f.tree(nil), Overlay: f.tree(overlaid(c.tree)), Umask: 0o022})
+			over := f.snapshot(tree.State{Tree: f.tree(nil), Overlay: f.tree(inOverlay(c.tree)), Umask: 0o022})
 			before := w.look()
 			for _, id := range []string{id, over} {
 				w.attacked(id, c.refused, before)
@@ -150,12 +150,12 @@ func TestHostileTreesWriteNothingOutside(t *testing.T) {
 	}
 }
 
-// overlaid gives entries the modes that an overlay has.
-func overlaid(entries []evil) []evil {
+// inOverlay gives entries the modes that an overlay has.
+func inOverlay(entries []evil) []evil {
 	out := []evil{}
 	for _, e := range entries {
 		if e.sub != nil {
-			e.sub = overlaid(e.sub)
+			e.sub = inOverlay(e.sub)
 		}
 		if e.mode == dir {
 			e.mode |= 0o755

@@ -6,7 +6,7 @@
 // points to a tree, a tag or nothing, a commit that is gone, metadata that are
 // cut, forged or of nobody we know are checkpoints that carry an error, and the
 // next one is read all the same. What it cannot tell for sure it does not
-// claim; what a checkpoint could not have contained is in its [Gaps].
+// claim; what a checkpoint could not have contained is in its [Limits].
 // Writing makes new refs and never touches one that exists.
 //
 // The package knows neither our store nor the worktree's files. The formats
@@ -88,13 +88,13 @@ type Checkpoint struct {
 	Head    oid.ID // may be gone: nothing keeps it
 	Index   oid.ID // tree of the index then; may be gone
 
-	Gaps Gaps
-	Err  error // why it cannot be used; then only Ref and perhaps Kind and Commit are to be trusted
+	Limits Limits
+	Err    error // why it cannot be used; then only Ref and perhaps Kind and Commit are to be trusted
 }
 
-// Gaps say what a checkpoint could not have contained: a path that is not in
+// Limits say what a checkpoint could not have contained: a path that is not in
 // it, and to which they apply, may have been there all the same.
-type Gaps struct {
+type Limits struct {
 	FreshIndex bool     // tracked files that the ignore rules exclude are not in it
 	Incomplete bool     // it may be the last commit instead of the files: nothing is known to have been absent
 	Names      []string // untracked paths with one of these names as a component were left out
@@ -161,7 +161,7 @@ func (r *reader) wants(k Kind) bool {
 func (r *reader) store(ctx context.Context, yield func(Checkpoint, error) bool) bool {
 	for s, err := range r.repo.Snapshots(ctx) {
 		c := Checkpoint{Kind: Hook, Ref: gitbridge.StoreRef, Commit: s.ID, Tree: s.Tree, Time: s.Time,
-			Identity: s.Identity, Gaps: Gaps{FreshIndex: true}, Err: s.Err}
+			Identity: s.Identity, Limits: Limits{FreshIndex: true}, Err: s.Err}
 		switch {
 		case ctx.Err() != nil:
 			yield(Checkpoint{}, ctx.Err())
@@ -190,7 +190,7 @@ func HookSnapshot(repo *gitbridge.Repo, commit oid.ID) (Checkpoint, bool) {
 	}
 	r := &reader{repo: repo, alg: repo.Algorithm()}
 	c := Checkpoint{Kind: Hook, Ref: gitbridge.StoreRef, Commit: commit, Tree: raw.Tree, Time: raw.Time,
-		Identity: raw.Identity, Gaps: Gaps{FreshIndex: true}}
+		Identity: raw.Identity, Limits: Limits{FreshIndex: true}}
 	return c, r.missing(c.Tree) == nil
 }
 

@@ -45,16 +45,16 @@ not JSON "rewind-snapshot"
 	}
 	at := time.UnixMilli(1772600767089).UTC()
 	want := []Checkpoint{
-		{Ref: gitbridge.StoreRef, Kind: Hook, Gaps: Gaps{FreshIndex: true}},
+		{Ref: gitbridge.StoreRef, Kind: Hook, Limits: Limits{FreshIndex: true}},
 		{Ref: sharedPrefix + turn, Kind: PiRewind, Session: session, Label: "fix the parser", Trigger: "turn", Turn: 7, Branch: "main",
-			Gaps: Gaps{Names: filteredNames, Paths: []string{"big.bin", "data", "new"}}},
-		{Ref: sharedPrefix + session + "-turn-3-1772600767089", Kind: CheckpointPi, Session: session, Trigger: "turn", Turn: 3, Gaps: Gaps{Names: filteredNames}},
-		{Ref: sharedPrefix + "checkpoint-" + session + "-1772600767089-a1b2c3d4", Kind: HookV1, Session: session, Entry: "a1b2c3d4", Trigger: "turn", Time: at, Gaps: Gaps{FreshIndex: true}},
-		{Ref: sharedPrefix + "checkpoint-1772600767089", Kind: HookV1, Trigger: "turn", Time: at, Gaps: Gaps{FreshIndex: true}},
-		{Ref: sharedPrefix + "checkpoint-resume-" + session + "-1772600767089", Kind: HookV1, Session: session, Trigger: "resume", Time: at, Gaps: Gaps{FreshIndex: true}},
-		{Ref: sharedPrefix + "before-restore-1772600767089", Kind: HookV1, Trigger: "before-restore", Time: at, Gaps: Gaps{FreshIndex: true}},
-		{Ref: "refs/tallow/rewind/s1/turn-4", Kind: Tallow, Session: "s1", Trigger: "turn", Turn: 4, Label: "a, b, c, +1 more", Gaps: Gaps{FreshIndex: true}},
-		{Ref: "refs/tallow/rewind/s1/turn-5", Kind: Tallow, Session: "s1", Trigger: "turn", Turn: 5, Time: time.UnixMilli(1772600768000).UTC(), Gaps: Gaps{FreshIndex: true, Incomplete: true}},
+			Limits: Limits{Names: filteredNames, Paths: []string{"big.bin", "data", "new"}}},
+		{Ref: sharedPrefix + session + "-turn-3-1772600767089", Kind: CheckpointPi, Session: session, Trigger: "turn", Turn: 3, Limits: Limits{Names: filteredNames}},
+		{Ref: sharedPrefix + "checkpoint-" + session + "-1772600767089-a1b2c3d4", Kind: HookV1, Session: session, Entry: "a1b2c3d4", Trigger: "turn", Time: at, Limits: Limits{FreshIndex: true}},
+		{Ref: sharedPrefix + "checkpoint-1772600767089", Kind: HookV1, Trigger: "turn", Time: at, Limits: Limits{FreshIndex: true}},
+		{Ref: sharedPrefix + "checkpoint-resume-" + session + "-1772600767089", Kind: HookV1, Session: session, Trigger: "resume", Time: at, Limits: Limits{FreshIndex: true}},
+		{Ref: sharedPrefix + "before-restore-1772600767089", Kind: HookV1, Trigger: "before-restore", Time: at, Limits: Limits{FreshIndex: true}},
+		{Ref: "refs/tallow/rewind/s1/turn-4", Kind: Tallow, Session: "s1", Trigger: "turn", Turn: 4, Label: "a, b, c, +1 more", Limits: Limits{FreshIndex: true}},
+		{Ref: "refs/tallow/rewind/s1/turn-5", Kind: Tallow, Session: "s1", Trigger: "turn", Turn: 5, Time: time.UnixMilli(1772600768000).UTC(), Limits: Limits{FreshIndex: true, Incomplete: true}},
 		{Ref: "refs/checkpoints/feature/x/12", Kind: CheckpointSh, Branch: "feature/x", Turn: 12, Trigger: "write", Label: "before modifying a:b.go", Time: at.Truncate(time.Second)},
 		{Ref: sharedPrefix + "main/20260304-050607.089", Kind: LetsCode, Err: ErrForeign},
 	}
@@ -88,9 +88,9 @@ func wantCheckpoint(t *testing.T, got, want Checkpoint) {
 	if !want.Time.IsZero() && !want.Time.Equal(got.Time) {
 		t.Errorf("%s: time %v, want %v", want.Ref, got.Time, want.Time)
 	}
-	g, w := got.Gaps, want.Gaps
+	g, w := got.Limits, want.Limits
 	if g.FreshIndex != w.FreshIndex || g.Incomplete != w.Incomplete || !slices.Equal(g.Names, w.Names) || !slices.Equal(g.Paths, w.Paths) {
-		t.Errorf("%s: gaps %+v, want %+v", want.Ref, g, w)
+		t.Errorf("%s: limits %+v, want %+v", want.Ref, g, w)
 	}
 	type said struct {
 		kind                                   Kind

@@ -57,7 +57,7 @@ func FuzzForgedDescription(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c := Checkpoint{Kind: PiRewind, Tree: id}
 		err := c.parseMetadata("pi-rewind:x\nsessionId s\ntrigger tool\nturn 5\ndescription "+text+"\n"+footer, oid.SHA1)
-		if err != nil || c.Branch != "b" || c.Head != id || c.Session != "s" || c.Turn != 5 || c.Trigger != "tool" || c.Gaps.Paths != nil {
+		if err != nil || c.Branch != "b" || c.Head != id || c.Session != "s" || c.Turn != 5 || c.Trigger != "tool" || c.Limits.Paths != nil {
 			t.Errorf("%v %+v", err, c)
 		}
 	})

@@ -72,7 +72,7 @@ func (r *reader) shared(c *Checkpoint, raw gitbridge.RawCommit) {
 // the time in milliseconds, and since 1.4 and 1.7 the entry and the session. A
 // name of another form, as its derivatives make, says nothing.
 func (c *Checkpoint) parseHookTail(tail string) {
-	c.Gaps = Gaps{FreshIndex: true}
+	c.Limits = Limits{FreshIndex: true}
 	m := hookTail().FindStringSubmatch(tail)
 	if m == nil {
 		return
@@ -180,7 +180,7 @@ func (c *Checkpoint) parseFooter(fields map[string]string, alg oid.Algorithm) er
 	if t, err := time.Parse(time.RFC3339, fields["created"]); err == nil {
 		c.Time = t.UTC()
 	}
-	c.Gaps = Gaps{Names: slices.Clone(filteredNames)}
+	c.Limits = Limits{Names: slices.Clone(filteredNames)}
 	for _, key := range []string{"untracked", "largeFiles", "largeDirs"} {
 		var paths []string
 		if text, ok := fields[key]; ok && json.Unmarshal([]byte(text), &paths) != nil {
@@ -188,12 +188,12 @@ func (c *Checkpoint) parseFooter(fields map[string]string, alg oid.Algorithm) er
 		}
 		for _, p := range paths {
 			if p = strings.TrimSuffix(p, "/"); p != "" {
-				c.Gaps.Paths = append(c.Gaps.Paths, p)
+				c.Limits.Paths = append(c.Limits.Paths, p)
 			}
 		}
 	}
-	slices.Sort(c.Gaps.Paths)
-	c.Gaps.Paths = slices.Compact(c.Gaps.Paths)
+	slices.Sort(c.Limits.Paths)
+	c.Limits.Paths = slices.Compact(c.Limits.Paths)
 	return nil
 }
 

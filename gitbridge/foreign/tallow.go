@@ -29,10 +29,10 @@ func (r *reader) tallow(c *Checkpoint, raw gitbridge.RawCommit) {
 	}
 	c.Kind, c.Session, c.Trigger = Tallow, m[1], "turn"
 	c.Turn, _ = strconv.Atoi(m[2]) // nine digits
-	c.Gaps.FreshIndex = true
+	c.Limits.FreshIndex = true
 	turn, told := r.session(c.Session)[c.Ref]
 	if subject, _, _ := strings.Cut(raw.Message, "\n"); subject != fmt.Sprintf("tallow rewind: turn %d", c.Turn) {
-		c.Gaps.Incomplete = true
+		c.Limits.Incomplete = true
 		c.Head = c.Commit
 	} else if len(raw.Parents) > 0 {
 		c.Head = raw.Parents[0]
@@ -40,7 +40,7 @@ func (r *reader) tallow(c *Checkpoint, raw gitbridge.RawCommit) {
 	if !told {
 		return
 	}
-	c.Gaps.Incomplete = c.Gaps.Incomplete || turn.fallback
+	c.Limits.Incomplete = c.Limits.Incomplete || turn.fallback
 	c.Label = turn.label()
 	if c.Head == c.Commit && !turn.time.IsZero() {
 		c.Time = turn.time // the commit's is that of the user's work

@@ -127,7 +127,7 @@ func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snap
 	}
 	var not []string
 	for _, n := range now.Skipped {
-		if !n.Overlaid {
+		if !n.Kept {
 			not = append(not, string(n.Path))
 		}
 	}

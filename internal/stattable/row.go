@@ -114,7 +114,7 @@ type Item struct {
 // itself, of which only a part is here.
 type Note struct {
 	Name, Reason string
-	Overlaid     bool // only the git tree lacks it; the overlay has it
+	Kept         bool // only the git tree lacks it; the overlay has it
 }
 
 // A Row is the encoded state of one directory. It is immutable and may be
@@ -160,7 +160,7 @@ func Encode(dir string, h *Head, items []Item, notes []Note) Row {
 	le.PutUint32(p[offNotes:], uint32(len(p)))
 	for _, n := range notes {
 		p = append(p, 0)
-		if n.Overlaid {
+		if n.Kept {
 			p[len(p)-1] = 1
 		}
 		p = le.AppendUint16(p, uint16(len(n.Name)))
@@ -285,7 +285,7 @@ func cutNote(p []byte) (Note, []byte, bool) {
 	if len(p) < 1 {
 		return Note{}, nil, false
 	}
-	overlaid, p := p[0] != 0, p[1:]
+	kept, p := p[0] != 0, p[1:]
 	var part [2]string
 	for i := range part {
 		if len(p) < 2 {
@@ -297,7 +297,7 @@ func cutNote(p []byte) (Note, []byte, bool) {
 		}
 		part[i], p = string(p[2:2+n]), p[2+n:]
 	}
-	return Note{part[0], part[1], overlaid}, p, true
+	return Note{part[0], part[1], kept}, p, true
 }
 
 // IsZero reports whether this is no row.

@@ -131,7 +131,7 @@ func (w *worker) tell(n *node, row stattable.Row) {
 		if note.Name != "" {
 			path = join(path, note.Name)
 		}
-		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Overlaid: note.Overlaid})
+		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
 	}
 }
 

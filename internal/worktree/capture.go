@@ -331,7 +331,7 @@ func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.
 		w.link(c.old, st.Ino)
 	}
 	if it.Flags&stattable.OutOfGit != 0 {
-		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Overlaid: true})
+		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Kept: true})
 	}
 	c.into.items = append(c.into.items, it)
 }

@@ -61,6 +61,6 @@ func (w *worker) relink(n *node) error {
 // first.
 func (w *worker) nameConflict(n *node) {
 	if n.link.conflict && n.gone == nil && n.side != outside && !n.nestedRoot() {
-		w.skip(Skip{Path: n.path, Reason: noCommitReason, Overlaid: true})
+		w.skip(Skip{Path: n.path, Reason: noCommitReason, Kept: true})
 	}
 }

@@ -98,7 +98,7 @@ func (c *content) convertWhole(r *fileReader) (whole bool, err error) {
 
 // tooLarge names a file that is not converted. To try it again would not help.
 func (w *worker) tooLarge(c *candidate) {
-	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge().Error(), Overlaid: true})
+	w.note(c.into, stattable.Note{Name: c.name, Reason: errTooLarge().Error(), Kept: true})
 }
 
 // An exactReader gives exactly as many bytes as were announced, or an error: a

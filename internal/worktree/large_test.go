@@ -87,7 +87,7 @@ func TestAFileThatIsTooLargeForItsFilterIsNamedAndNotReadAgain(t *testing.T) {
 	p.must(os.WriteFile(p.Path("giant"), nil, 0o644))
 	p.must(os.Truncate(p.Path("giant"), memoryBytesMax+1))
 	p.now = time.Now().Add(time.Hour).UnixNano()
-	want := []Skip{{Path: "giant", Reason: errTooLarge().Error(), Overlaid: true}}
+	want := []Skip{{Path: "giant", Reason: errTooLarge().Error(), Kept: true}}
 	for i, opened := range []int64{2, 0, 1} { // the giant and the rules; nothing; the rules again
 		if i == 2 {
 			p.Write("other", "") // so that the directory is listed

@@ -143,10 +143,10 @@ func (l *listing) ownRules() error {
 	l.attributing(n, l.dir) // its file is read, if there is one
 	n.rulesOut, n.attrsOut = n.rules, n.attrs
 	if n.ignoreFile.refused {
-		l.note(l.into, stattable.Note{Name: ignoreName, Reason: refusedRules, Overlaid: true})
+		l.note(l.into, stattable.Note{Name: ignoreName, Reason: refusedRules, Kept: true})
 	}
 	if n.attrFile.refused {
-		l.note(l.into, stattable.Note{Name: attrName, Reason: refusedRules, Overlaid: true})
+		l.note(l.into, stattable.Note{Name: attrName, Reason: refusedRules, Kept: true})
 	}
 	if n.ignoreFile != (ruleFile{}) {
 		n.rulesOut = mixID(n.rules, n.ignoreFile.id)
@@ -241,7 +241,7 @@ func (l *listing) subdirectory(name string) {
 	}
 	if c.side != outside && l.cfg.Settings.refused(name, false) {
 		c.side = outside
-		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Overlaid: true})
+		l.note(l.into, stattable.Note{Name: name, Reason: refusedReason, Kept: true})
 	}
 	l.kids = append(l.kids, c)
 }

@@ -18,7 +18,7 @@ func TestRulesBeyondTheBoundAreNamedAndDoNotCount(t *testing.T) {
 	p.Write("sub/inner", "2")
 	p.Write(".gitattributes", strings.ReplaceAll(many, "\n", " text\n"))
 	p.Write("sub/deeper/.gitattributes", "x text\n")
-	want := []Skip{{Path: ".gitattributes", Reason: refusedRules, Overlaid: true}, {Path: ".gitignore", Reason: refusedRules, Overlaid: true}}
+	want := []Skip{{Path: ".gitattributes", Reason: refusedRules, Kept: true}, {Path: ".gitignore", Reason: refusedRules, Kept: true}}
 	for range 2 {
 		r := p.scan()
 		slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
@@ -47,7 +47,7 @@ func TestRulesOfManyLevelsAreBoundedTogether(t *testing.T) {
 	}
 	r := p.scan()
 	slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
-	want := []Skip{{Path: "a/.gitignore", Reason: refusedRules, Overlaid: true}, {Path: "b/.gitignore", Reason: refusedRules, Overlaid: true}}
+	want := []Skip{{Path: "a/.gitignore", Reason: refusedRules, Kept: true}, {Path: "b/.gitignore", Reason: refusedRules, Kept: true}}
 	if !slices.Equal(r.Skipped, want) {
 		t.Errorf("skipped %v", r.Skipped)
 	}

@@ -255,7 +255,7 @@ func (a *attempt) unconverted(why error) error {
 	}
 	a.it.Git = oid.ID{}
 	a.into.head.Flags |= stattable.Retry
-	a.note(a.into, stattable.Note{Name: a.name, Reason: why.Error(), Overlaid: true})
+	a.note(a.into, stattable.Note{Name: a.name, Reason: why.Error(), Kept: true})
 	return nil
 }
 

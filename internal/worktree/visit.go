@@ -281,7 +281,7 @@ func (w *worker) resolve(n *node) error {
 		n.link.commit = head
 	}
 	if why := w.trouble(n, repo, err); why != "" {
-		w.skip(Skip{Path: n.path, Reason: why, Overlaid: true})
+		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
 	}
 	w.mu.Lock()
 	w.result.Nested = append(w.result.Nested, n.path)

@@ -204,7 +204,7 @@ type Config struct {
 // A Skip is a path that was left out, and why.
 type Skip struct {
 	Path, Reason string
-	Overlaid     bool // only the git tree lacks it; the overlay has it
+	Kept         bool // only the git tree lacks it; the overlay has it
 }
 
 // Counters count the work of a scan.

@@ -150,7 +150,7 @@ func PrintRecord(w io.Writer, s *engine.Snapshot) {
 	for _, n := range s.Skipped {
 		line(LeftOutWord(n), Quote(n.Path)+": "+n.Reason)
 	}
-	for _, gap := range wire.Gaps(s) {
-		line("limit", gap)
+	for _, limit := range wire.Limits(s) {
+		line("limit", limit)
 	}
 }

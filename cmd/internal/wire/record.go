@@ -23,7 +23,7 @@ type Record struct {
 	Skipped  []Note         `json:"skipped"`
 	Source   *source        `json:"source,omitempty"`
 	Lost     string         `json:"lost,omitempty"`   // why it is not whole any more: git lost what it alone had
-	Gaps     []string       `json:"limits,omitempty"` // what it could not have contained
+	Limits   []string       `json:"limits,omitempty"` // what it could not have contained
 
 	OfRestore bool     `json:"of_restore,omitempty"` // it is an undo snapshot
 	Names     []string `json:"names,omitempty"`      // those of the form undo:N
@@ -87,7 +87,7 @@ func newRecord(s *engine.Snapshot) Record {
 	r := Record{
 		ID: s.ID.String(), Tree: s.Tree.String(), Overlay: s.Overlay.String(), Time: s.Time, Worktree: s.Where,
 		Branch: s.Branch, Head: s.Head.String(), Label: s.Label(), Points: s.Points, Skipped: Notes(s.Skipped),
-		Gaps: Gaps(s), Lost: s.Lost, OfRestore: s.OfRestore(), Changed: newChanged(s.Changed),
+		Limits: Limits(s), Lost: s.Lost, OfRestore: s.OfRestore(), Changed: newChanged(s.Changed),
 	}
 	if r.Points == nil {
 		r.Points = []engine.Point{}
@@ -106,9 +106,9 @@ func newRecords(list []*engine.Snapshot) []Record {
 	return out
 }
 
-// Gaps says in sentences what a snapshot could not have contained.
-func Gaps(s *engine.Snapshot) (out []string) {
-	g := s.Gaps
+// Limits says in sentences what a snapshot could not have contained.
+func Limits(s *engine.Snapshot) (out []string) {
+	g := s.Limits
 	if g == nil {
 		return nil
 	}

@@ -187,7 +187,7 @@ func noLines(err error) error {
 func leftOut(s *records.Snapshot, path string) bool {
 	for _, n := range s.Skipped {
 		out := string(n.Path)
-		if !n.Overlaid && (out == path || len(path) > len(out) && path[len(out)] == '/' && path[:len(out)] == out) {
+		if !n.Kept && (out == path || len(path) > len(out) && path[len(out)] == '/' && path[:len(out)] == out) {
 			return true
 		}
 	}

@@ -208,7 +208,7 @@ func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Sa
 		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(dotGit), Reason: fmt.Sprintf("recorded without it: %v", c.broken[dotGit])})
 	}
 	for _, n := range r.Skipped {
-		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Overlaid: n.Overlaid})
+		s.Skipped = append(s.Skipped, records.Note{Path: records.Path(n.Path), Reason: n.Reason, Kept: n.Kept})
 	}
 	return nil
 }

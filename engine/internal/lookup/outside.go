@@ -14,7 +14,7 @@ import (
 
 // An Outside reads what git has and the store has no record of: snapshots of ours of
 // which the record is lost, and the checkpoints of other systems. It makes records of
-// them, as far as their commits tell: [records.Gaps] say what they could not have
+// them, as far as their commits tell: [records.Limits] say what they could not have
 // contained, and the rules and the umask are those of today. It is opened for one
 // request, and lists the checkpoints for single ids only once.
 type Outside struct {

@@ -12,14 +12,14 @@ import (
 
 // snapshot makes a record of a checkpoint.
 func (r *Outside) snapshot(c foreign.Checkpoint) *records.Snapshot {
-	g := &records.Gaps{GitOnly: true, FreshIndex: c.Gaps.FreshIndex, Incomplete: c.Gaps.Incomplete, Names: c.Gaps.Names}
-	for _, p := range c.Gaps.Paths {
+	g := &records.Limits{GitOnly: true, FreshIndex: c.Limits.FreshIndex, Incomplete: c.Limits.Incomplete, Names: c.Limits.Names}
+	for _, p := range c.Limits.Paths {
 		g.Paths = append(g.Paths, records.Path(p))
 	}
 	return &records.Snapshot{
 		ID: c.Commit, Tree: c.Tree, Umask: r.Umask, Time: c.Time, Branch: c.Branch, Head: c.Head, Rules: r.Rules,
 		Points: []records.Point{{Label: c.Label, Session: c.Session, Entry: c.Entry, Trigger: c.Trigger, Time: c.Time}},
-		Source: &records.Source{Kind: string(c.Kind), Ref: c.Ref, Commit: c.Commit}, Gaps: g,
+		Source: &records.Source{Kind: string(c.Kind), Ref: c.Ref, Commit: c.Commit}, Limits: g,
 	}
 }
 
@@ -30,7 +30,7 @@ func mergeRefs(s, t *records.Snapshot) {
 	if t.Time.After(s.Time) {
 		s.Time = t.Time
 	}
-	g, h := s.Gaps, t.Gaps
+	g, h := s.Limits, t.Limits
 	g.FreshIndex, g.Incomplete = g.FreshIndex || h.FreshIndex, g.Incomplete || h.Incomplete
 	if len(g.Names) == 0 {
 		g.Names = h.Names
@@ -47,7 +47,7 @@ func (r *Outside) Kept(ctx context.Context, s gitbridge.StoreSnapshot) *records.
 		ID: s.ID, Tree: s.Tree, Umask: r.Umask, Time: s.Time, Rules: r.Rules,
 		Points: []records.Point{{Time: s.Time}},
 		Source: &records.Source{Kind: string(foreign.Hook), Ref: gitbridge.StoreRef, Commit: s.ID},
-		Gaps:   &records.Gaps{GitOnly: true, FreshIndex: true},
+		Limits: &records.Limits{GitOnly: true, FreshIndex: true},
 	}
 }
 
@@ -59,7 +59,7 @@ func (r *Outside) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *r
 	}
 	if kind, commit, ok := strings.Cut(c.From, " "); ok {
 		// What it could not have contained was in the record.
-		s.Source.Kind, s.Gaps = "other", &records.Gaps{GitOnly: true, Incomplete: true}
+		s.Source.Kind, s.Limits = "other", &records.Limits{GitOnly: true, Incomplete: true}
 		if k, err := foreign.ParseKind(kind); err == nil {
 			s.Source.Kind = string(k)
 		}
@@ -69,7 +69,7 @@ func (r *Outside) rebuild(ctx context.Context, id oid.ID, c gitbridge.Commit) *r
 		return s
 	}
 	if !s.Overlay.IsZero() && !r.Whole(ctx, s.Overlay) {
-		s.Gaps = &records.Gaps{GitOnly: true, Overlay: s.Overlay}
+		s.Limits = &records.Limits{GitOnly: true, Overlay: s.Overlay}
 		s.Overlay = oid.ID{}
 	}
 	return s

@@ -139,7 +139,7 @@ type gitView struct{ from, to bool }
 // viewOf returns how two states are compared; nil is the worktree, or nothing,
 // of which everything is known.
 func viewOf(from, to *Target) gitView {
-	only := func(t *Target) bool { return t != nil && t.Gaps != nil && t.Gaps.GitOnly }
+	only := func(t *Target) bool { return t != nil && t.Limits != nil && t.Limits.GitOnly }
 	return gitView{only(from), only(to)}
 }
 

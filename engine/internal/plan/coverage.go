@@ -44,7 +44,7 @@ func (c *coverage) keeps(p string, present tree.Node) (string, error) {
 	if present.Mode.Type() == tree.Nested {
 		return keptNested, nil
 	}
-	if reason, err := c.gaps(p, present); reason != "" || err != nil {
+	if reason, err := c.limits(p, present); reason != "" || err != nil {
 		return reason, err
 	}
 	return c.excludes(p, present.Mode.IsDir())
@@ -156,10 +156,10 @@ func (c *coverage) compile(id oid.ID) (*ignore.File, error) {
 	return ignore.Parse(text, &ignore.Options{FoldCase: c.target.Fold}), nil
 }
 
-// gaps returns why a path stays that the target does not have, because of
+// limits returns why a path stays that the target does not have, because of
 // who made the target; "" if nothing says so.
-func (c *coverage) gaps(p string, present tree.Node) (string, error) {
-	if reason := c.target.Gaps.keeps(p, present); reason != "" {
+func (c *coverage) limits(p string, present tree.Node) (string, error) {
+	if reason := c.target.Limits.keeps(p, present); reason != "" {
 		return reason, nil
 	}
 	if c.target.Sparse.Tree.IsZero() || present.Mode.IsDir() {

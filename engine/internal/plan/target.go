@@ -22,12 +22,12 @@ type Target struct {
 	Exclude oid.ID
 	Fold    bool // names are compared without regard to case
 
-	Gaps   *Gaps      // because of who made it; nil: none
+	Limits *Limits    // because of who made it; nil: none
 	Sparse tree.State // the last commit, of which a sparse checkout may have hidden some; zero: none did
 }
 
-// Gaps say what a state could not have contained because of who recorded it.
-type Gaps struct {
+// Limits say what a state could not have contained because of who recorded it.
+type Limits struct {
 	GitOnly    bool     // it has what a git tree holds, and no more is known
 	Incomplete bool     // it may be the last commit instead of the files
 	Overlay    bool     // it had more than git can hold, and that is gone
@@ -48,7 +48,7 @@ func (t *Target) leftOut(p string) bool {
 	return false
 }
 
-// Why a path stays that a target with gaps does not have.
+// Why a path stays that a target with limits does not have.
 const (
 	keptIncomplete = "the snapshot may be incomplete"
 	keptOverlay    = "the snapshot may have had it: what it had beside git is gone"
@@ -59,8 +59,8 @@ const (
 )
 
 // keeps returns why a path stays that the target does not have, "" if the
-// gaps do not say so. Present is what is there now.
-func (g *Gaps) keeps(p string, present tree.Node) string {
+// limits do not say so. Present is what is there now.
+func (g *Limits) keeps(p string, present tree.Node) string {
 	switch {
 	case g == nil:
 		return ""
@@ -82,7 +82,7 @@ func (g *Gaps) keeps(p string, present tree.Node) string {
 }
 
 // leavesOut reports whether a path has a component that is filtered.
-func (g *Gaps) leavesOut(p string) bool {
+func (g *Limits) leavesOut(p string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
 		for _, name := range g.Names {
 			if path.Base(p) == name {

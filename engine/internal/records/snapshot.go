@@ -30,7 +30,7 @@ type Snapshot struct {
 
 	Points []Point `json:"points,omitempty"` // what it was taken for, oldest first
 	Source *Source `json:"source,omitempty"` // set where rewind did not record it, or the record was lost
-	Gaps   *Gaps   `json:"limits,omitempty"` // what it could not have contained for that reason
+	Limits *Limits `json:"limits,omitempty"` // what it could not have contained for that reason
 	Held   string  `json:"held,omitempty"`   // in a repository: [HeldByStore] or [HeldByGit]
 	Lost   string  `json:"lost,omitempty"`   // why it cannot be restored as a whole any more; "" as far as is known
 
@@ -133,10 +133,10 @@ type Source struct {
 // OwnKind is the source of a snapshot whose record is lost.
 const OwnKind = "rewind"
 
-// Gaps say what a snapshot could not have contained because of who made it:
+// Limits say what a snapshot could not have contained because of who made it:
 // another system, or rewind with a record that is lost. A snapshot without
 // them could have contained everything that its rules did not exclude.
-type Gaps struct {
+type Limits struct {
 	// GitOnly: it has what a git tree holds. Permissions, bytes before their
 	// conversion, empty directories and what lies in nested repositories are
 	// not known.
@@ -172,11 +172,11 @@ type NestedAt struct {
 
 // A Note names a path and says why it was left out, kept or not restored.
 type Note struct {
-	Path     Path   `json:"path"`
-	Reason   string `json:"reason"`
-	Overlaid bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
+	Path   Path   `json:"path"`
+	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitempty"` // of a skipped path: only the git tree lacks it, the overlay has it
 }
 
 // lacksOverlay reports whether the record was made from the commit alone, after the
 // store was lost that had the overlay.
-func (s *Snapshot) lacksOverlay() bool { return s.Gaps != nil && !s.Gaps.Overlay.IsZero() }
+func (s *Snapshot) lacksOverlay() bool { return s.Limits != nil && !s.Limits.Overlay.IsZero() }

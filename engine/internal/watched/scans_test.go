@@ -96,7 +96,7 @@ func (s *scans) full() *records.Snapshot {
 func snapshotOf(r *worktree.Result) *records.Snapshot {
 	out := &records.Snapshot{Tree: r.State.Tree, Overlay: r.State.Overlay}
 	for _, k := range r.Skipped {
-		out.Skipped = append(out.Skipped, records.Note{Path: records.Path(k.Path), Reason: k.Reason, Overlaid: k.Overlaid})
+		out.Skipped = append(out.Skipped, records.Note{Path: records.Path(k.Path), Reason: k.Reason, Kept: k.Kept})
 	}
 	return out
 }
