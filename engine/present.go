@@ -135,7 +135,7 @@ func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (ho
 		Umask: k.umask, Policy: e.conf.Policy(), Force: force, OverLimit: e.conf.OverLimit(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
 			bound := store != nil && k.Last != nil && name == locate.NameOf(store) && snapshot == k.Last.ID
-			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.Adrift) && !e.objects.Distrusts()
+			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.RefLost) && !e.objects.Distrusts()
 		},
 	}
 	if e.opt.Progress != nil {

@@ -31,12 +31,12 @@ type Status struct {
 	LastTime     time.Time  `json:"last_time,omitzero"`
 	Recorded     oid.ID     `json:"recorded,omitzero"` // the newest that was recorded on purpose: "@"
 	RecordedTime time.Time  `json:"recorded_time,omitzero"`
-	Here         oid.ID     `json:"here,omitzero"`     // where its files stand ([Engine.Here])
-	Skipped      []Note     `json:"skipped,omitempty"` // paths that the newest snapshot left out
-	Ignored      string     `json:"ignored"`           // which ignored files are recorded: rewind.ignored
-	Pending      int        `json:"pending"`           // snapshots that are not in git yet
-	Adrift       bool       `json:"adrift,omitempty"`  // the ref does not keep what it did; the next snapshot mends it
-	Lost         []Note     `json:"lost,omitempty"`    // ids of snapshots that cannot be restored as a whole any more, and why
+	Here         oid.ID     `json:"here,omitzero"`      // where its files stand ([Engine.Here])
+	Skipped      []Note     `json:"skipped,omitempty"`  // paths that the newest snapshot left out
+	Ignored      string     `json:"ignored"`            // which ignored files are recorded: rewind.ignored
+	Pending      int        `json:"pending"`            // snapshots that are not in git yet
+	RefLost      bool       `json:"ref_lost,omitempty"` // the ref does not keep what it did; the next snapshot mends it
+	Lost         []Note     `json:"lost,omitempty"`     // ids of snapshots that cannot be restored as a whole any more, and why
 	Unfinished   *Operation `json:"unfinished,omitempty"`
 	Undo         int        `json:"undo"`                // operations that undo can take back
 	Redo         int        `json:"redo"`                // undos that redo can take back
@@ -93,7 +93,7 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	if st.Pending, err = e.mirror.Pending(ctx); err != nil {
 		return nil, err
 	}
-	st.Adrift = e.adrift(ctx)
+	st.RefLost = e.refLost(ctx)
 	if st.Exposed, err = e.notice(ctx, noticeSecrets); err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (e *Engine) Status(ctx context.Context) (*Status, error) {
 	return st, err
 }
 
-// adrift reports whether the ref does not keep what it did.
-func (e *Engine) adrift(ctx context.Context) bool {
+// refLost reports whether the ref does not keep what it did.
+func (e *Engine) refLost(ctx context.Context) bool {
 	k, err := e.before(ctx)
-	return err == nil && k.Wait().Adrift
+	return err == nil && k.Wait().RefLost
 }
 
 // mended is said where the store was found damaged and is whole again.

@@ -201,7 +201,7 @@ type adding func(what string, state setup.State, text, mend string)
 func examineRef(st *engine.Status, add adding) {
 	switch {
 	case !st.Git:
-	case st.Adrift:
+	case st.RefLost:
 		add("ref", setup.ToDo, "refs/pi-rewind/store does not keep what it did", "rewind sync")
 	case st.Pending > 0:
 		add("ref", setup.ToDo, show.Count(st.Pending, "snapshot")+" not in git yet", "rewind sync")

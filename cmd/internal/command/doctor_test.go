@@ -28,7 +28,7 @@ func TestTheDoctorNamesWhatIsNotWellOfAStatus(t *testing.T) {
 		{"not whole", "todo", "rewind sync", func(st *engine.Status) { st.Lost = []engine.Note{{Path: "0123456789abcdef", Reason: "gone"}} }},
 		{"secrets", "todo", "rewind purge", func(st *engine.Status) { st.Exposed = []engine.Path{".env"} }},
 		{"ref", "todo", "rewind sync", func(st *engine.Status) { st.Pending = 2 }},
-		{"ref", "todo", "rewind sync", func(st *engine.Status) { st.Adrift = true }},
+		{"ref", "todo", "rewind sync", func(st *engine.Status) { st.RefLost = true }},
 		{"disk", "todo", "rewind prune", func(st *engine.Status) { st.Much = true }},
 		{"disk", "todo", "make room", func(st *engine.Status) { st.FreeBytes = &none }},
 		{"left out", "note", "rewind status", func(st *engine.Status) { st.Skipped = []engine.Note{{Path: "x", Reason: "why"}} }},

@@ -96,6 +96,9 @@ func (s *shapes) fields(pkg string, t *ast.StructType, notes *[]string) (out []s
 			continue
 		}
 		name, how, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		if name == "-" { // of programs in Go alone
+			continue
+		}
 		text := `"` + name + `"`
 		if how != "" {
 			text += "?"

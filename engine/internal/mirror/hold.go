@@ -83,8 +83,8 @@ func (s *Known) Read(v *records.View) (err error) {
 
 // A Glance is a look at git beside the scan. Who has waited for it may read it.
 type Glance struct {
-	Head   gitbridge.Head // what HEAD named; zero where that is broken
-	Adrift bool           // the ref does not keep what it did
+	Head    gitbridge.Head // what HEAD named; zero where that is broken
+	RefLost bool           // the ref does not keep what it did
 
 	kept records.Kept // up to where it does
 	done chan struct{}
@@ -113,7 +113,7 @@ func (m *Mirror) Look(ctx context.Context) func(*Known, error) error {
 		g.Head, _ = m.git().Head()
 		if d, read := <-debt; read {
 			keeps, kept := m.refKeeps(ctx, d)
-			g.Adrift, g.kept = !keeps, kept
+			g.RefLost, g.kept = !keeps, kept
 		}
 	}()
 	return func(s *Known, err error) error {
@@ -178,7 +178,7 @@ const (
 // [cas.ErrSwept] means that the worktree must be looked at again.
 func (m *Mirror) Hold(ctx context.Context, s Unheld, at Known) (*Held, error) {
 	h := &Held{Unheld: s, m: m, at: at}
-	if at.Adrift {
+	if at.RefLost {
 		if err := s.Stage.Flush(ctx); err != nil {
 			return nil, objects.StoreError(err)
 		}
@@ -311,7 +311,7 @@ func (h *Held) heldLast(ctx context.Context) *records.Snapshot {
 	switch {
 	case h.at.Last == nil || h.at.Last.Lost != "" || h.at.Last.Held == "":
 		return nil
-	case h.at.Last.Held == records.HeldByGit && h.at.Adrift && !h.m.git().Keeps(ctx, h.at.Last.ID):
+	case h.at.Last.Held == records.HeldByGit && h.at.RefLost && !h.m.git().Keeps(ctx, h.at.Last.ID):
 		return nil
 	}
 	return h.at.Last

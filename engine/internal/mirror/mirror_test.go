@@ -97,11 +97,11 @@ func TestAScanWaitsForGitWhereGitHoldsTheLastSnapshot(t *testing.T) {
 		}
 	}
 	at := Known{Last: &records.Snapshot{Held: records.HeldByStore}, debt: records.Debt{Witness: m.Objects.Algorithm.Sum(oid.Commit, nil)}}
-	if err := m.Look(ctx)(&at, nil); err != nil || !at.Wait().Adrift || at.Head.Tree.IsZero() {
+	if err := m.Look(ctx)(&at, nil); err != nil || !at.Wait().RefLost || at.Head.Tree.IsZero() {
 		t.Errorf("%v: what git lost is not known after the scan: %+v", err, at.Glance)
 	}
 	failed := errors.New("failed")
-	if err := m.Look(ctx)(&at, failed); !errors.Is(err, failed) || at.Wait().Adrift {
+	if err := m.Look(ctx)(&at, failed); !errors.Is(err, failed) || at.Wait().RefLost {
 		t.Errorf("%v: %+v", err, at.Glance)
 	}
 }

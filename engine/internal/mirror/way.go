@@ -162,7 +162,7 @@ func (w *Way) settles(id oid.ID) bool {
 
 // tree returns a tree that is in memory. Where git lost something all of them are read.
 func (w *Way) tree(id oid.ID) ([]byte, bool) {
-	if w.at.Adrift {
+	if w.at.RefLost {
 		return nil, false
 	}
 	return w.memory.Met(id)
@@ -247,7 +247,7 @@ func (w *Way) Finish(ctx context.Context) error {
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, gitbridge.ErrBroken):
 		return notYet(w.savedAs, err)
-	case err != nil || w.order == nothing || w.at.Adrift:
+	case err != nil || w.order == nothing || w.at.RefLost:
 		return w.m.Bridge(ctx)
 	case w.m.upkeep != nil && len(w.older) == 0 && len(w.at.debt.Dropped) == 0:
 		w.m.upkeep.owe(true) // nothing was owed but this snapshot
