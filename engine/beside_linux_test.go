@@ -19,6 +19,7 @@ import (
 // some files as they were before and some as they are afterwards, and the restore's
 // temporary files.
 func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	control := t.TempDir() // armed: the next filter waits until go is there
 	armed, started, goOn := filepath.Join(control, "armed"), filepath.Join(control, "started"), filepath.Join(control, "go")
@@ -140,6 +141,7 @@ func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T
 
 // Afterwards undo wants what it did before, and the files are what they were.
 func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	ctx := context.Background()
 	p.write("f", "one")

@@ -114,12 +114,19 @@ func (p *place) commitFiles(n int) {
 	p.commit("files")
 }
 
+// believeIndex makes git's index one that is believed: written a second after the files.
+func (p *place) believeIndex() {
+	p.t.Helper()
+	p.git("update-index", "-q", "--really-refresh")
+	then := time.Now().Add(1100 * time.Millisecond)
+	p.must(os.Chtimes(filepath.Join(p.dir, ".git", "index"), then, then))
+}
+
 func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 	for _, blocked := range []bool{false, true} {
 		p := newPlace(t, true)
 		p.commitFiles(3 * copyMax)
-		time.Sleep(1100 * time.Millisecond) // git's index is believed when it is older than the files' second
-		p.git("update-index", "-q", "--really-refresh")
+		p.believeIndex()
 		p.write("own", "not git's")
 		e := p.open()
 		unblock := func() {}

@@ -47,7 +47,10 @@ func TestAPipeInPlaceOfAFileOfGitStopsNothing(t *testing.T) {
 		for kind, make := range irregulars {
 			for _, name := range gitFiles {
 				what := strings.Join([]string{map[bool]string{true: "nested", false: "own"}[nested], name, "is", kind}, " ")
-				t.Run(what, func(t *testing.T) { irregular(t, nested, name, make) })
+				t.Run(what, func(t *testing.T) {
+					t.Parallel()
+					irregular(t, nested, name, make)
+				})
 			}
 		}
 	}

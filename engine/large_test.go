@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -155,8 +154,7 @@ func TestTheStoreHasALargeFileThatOnlyGitHad(t *testing.T) {
 	text := noise(4, 200<<10)
 	p.write("big", text)
 	p.commitFiles(3)
-	time.Sleep(1100 * time.Millisecond) // git's index is believed when it is older than the files' second
-	p.git("update-index", "-q", "--really-refresh")
+	p.believeIndex()
 	e := p.open()
 	if r := p.take(e); r.Held != records.HeldByGit {
 		t.Errorf("held by %q: the file was read", r.Held)

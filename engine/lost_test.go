@@ -23,8 +23,7 @@ import (
 func borrowed(t *testing.T) (*place, *Engine, *Recorded) {
 	p := newPlace(t, true)
 	p.commitFiles(3 * copyMax)
-	time.Sleep(1100 * time.Millisecond) // git's index is believed when it is older than the files' second
-	p.git("update-index", "-q", "--really-refresh")
+	p.believeIndex()
 	e := p.open()
 	r := p.take(e)
 	if r.Held != records.HeldByGit {
@@ -45,8 +44,7 @@ func TestALostSnapshotIsNobodysLastOneAndNoUndo(t *testing.T) {
 	p := newPlace(t, true)
 	zero := p.snap(p.open(), "zero", nil)
 	p.commitFiles(3 * copyMax)
-	time.Sleep(1100 * time.Millisecond)
-	p.git("update-index", "-q", "--really-refresh")
+	p.believeIndex()
 	e := p.open()
 	one := p.take(e)
 	p.forget()
@@ -248,13 +246,13 @@ func TestWhatWasPurgedAndCollectedIsNotWrittenAgain(t *testing.T) {
 }
 
 func TestWhatHeadAloneKeptIsWrittenWhereHeadMovedBeforeTheRef(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.write("a", "a")
 	p.commit("a")
 	p.take(p.open())
 	p.commitFiles(10)
-	time.Sleep(1100 * time.Millisecond)
-	p.git("update-index", "-q", "--really-refresh")
+	p.believeIndex()
 	held, err := durable.TryLock(filepath.Join(p.dir, ".git", "rewind", "ref.lock"), durable.Exclusive)
 	p.must(err)
 	e := p.open()

@@ -106,7 +106,10 @@ func TestWhatStandsInThePlaceOfAFileOfOursIsNotFollowed(t *testing.T) {
 				for _, before := range []bool{true, false} {
 					if (git || !f.git) && (before || git && kind == "a link") {
 						what := []string{f.name, "is", kind, map[bool]string{true: "in a repository", false: "without git"}[git], map[bool]string{true: "before the first snapshot", false: "later"}[before]}
-						t.Run(strings.Join(what, " "), func(t *testing.T) { trapped(t, git, before, f, trap) })
+						t.Run(strings.Join(what, " "), func(t *testing.T) {
+							t.Parallel()
+							trapped(t, git, before, f, trap)
+						})
 					}
 				}
 			}

@@ -26,6 +26,7 @@ func (a *aside) Write(p []byte) (int, error) {
 }
 
 func TestASnapshotDoesNotWaitForWhoReadsAFile(t *testing.T) {
+	t.Parallel()
 	for _, git := range []bool{false, true} {
 		p := newPlace(t, git)
 		e, other := p.open(), p.open()

@@ -20,6 +20,7 @@ import (
 // processes would, take snapshots of linked worktrees while others prune
 // without grace, purge, fold and collect.
 func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	ctx := context.Background()
 	const turns = 10
@@ -112,6 +113,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestAPruneThatDiedBeforeTheRefIsFinishedByTheNextCommand(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	e := p.open()
 	for i := range 5 {

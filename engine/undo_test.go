@@ -145,6 +145,7 @@ func TestRedoWithNothingToRedoLeavesAnInterruptedRestoreAlone(t *testing.T) {
 }
 
 func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, false)
 	e, ctx := p.open(), context.Background()
 	p.write("old", "1")
@@ -171,6 +172,7 @@ func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
 }
 
 func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T) {
+	t.Parallel()
 	for _, git := range []bool{true, false} {
 		p := newPlace(t, git)
 		e, other := p.open(), p.open()
