@@ -6,13 +6,10 @@ import (
 	"io"
 )
 
-// Where bbolt keeps what is read here, in its own byte order, the machine's.
+// What is read here of bbolt's pages is in its own byte order, the machine's.
 const (
 	pageHeaderBytes  = 16
-	pageCountAt      = 10 // 16 bits; all ones: the count is the first of the ids
-	metaFreelistAt   = pageHeaderBytes + 32
-	metaHighWaterAt  = pageHeaderBytes + 40
-	metaBytesToRead  = pageHeaderBytes + 56
+	pageCountAt      = 10      // 16 bits; all ones: the count is the first of the ids
 	freelistIDsMax   = 1 << 27 // the free pages of a file of 512 GiB
 	firstContentPage = 2
 
@@ -42,16 +39,15 @@ func (f *file) checkFreelist() error {
 
 // freelist returns the free pages of the last transaction, and how many pages there are.
 func (f *file) freelist() (ids []uint64, highWater uint64, err error) {
-	size := int64(f.db.Info().PageSize)
-	head := make([]byte, metaBytesToRead)
-	if _, err := f.handle.ReadAt(head, int64(f.newest()%2)*size); err != nil {
+	h, err := readHeader(f.handle, f.newest())
+	if err != nil {
 		return nil, 0, err
 	}
-	at := int64(binary.NativeEndian.Uint64(head[metaFreelistAt:])) * size
-	if ids, err = freePages(io.NewSectionReader(f.handle, at, 1<<62)); err != nil {
+	ne := binary.NativeEndian
+	if ids, err = freePages(io.NewSectionReader(f.handle, int64(ne.Uint64(h[headerFreeAt:]))*pageSize, 1<<62)); err != nil {
 		return nil, 0, fmt.Errorf("%w: list of free pages: %w", ErrBroken, err)
 	}
-	return ids, binary.NativeEndian.Uint64(head[metaHighWaterAt:]), nil
+	return ids, ne.Uint64(h[headerEndAt:]), nil
 }
 
 // freeBytes returns how much of the file the last transaction leaves unused; 0 if
@@ -61,7 +57,7 @@ func (f *file) freeBytes() int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(len(ids)) * int64(f.db.Info().PageSize)
+	return int64(len(ids)) * pageSize
 }
 
 // slack is freeBytes if it is a large share of the file, otherwise 0.
@@ -87,13 +83,6 @@ func freePages(page io.Reader) ([]uint64, error) {
 	if count > freelistIDsMax {
 		return nil, fmt.Errorf("%d entries", count)
 	}
-	raw := make([]byte, 8*count)
-	if _, err := io.ReadFull(page, raw); err != nil {
-		return nil, err
-	}
 	ids := make([]uint64, count)
-	for i := range ids {
-		ids[i] = binary.NativeEndian.Uint64(raw[8*i:])
-	}
-	return ids, nil
+	return ids, binary.Read(page, binary.NativeEndian, ids)
 }

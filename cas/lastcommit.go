@@ -42,6 +42,8 @@ const (
 	headerBytes  = 64
 	headerMagic  = 0xED0CDAED
 	headerPageAt = 8
+	headerFreeAt = 32 // the page of the list of free pages
+	headerEndAt  = 40 // how many pages there are
 	headerTxAt   = 48
 	headerSumAt  = 56
 	headerFlag   = 4 // of the page
