@@ -20,7 +20,7 @@ func (p *place) makeWritable() error {
 	if st.Mode&ownerAll == ownerAll || p.a.uid == 0 || int(st.UID) != p.a.uid {
 		return nil
 	}
-	dir, _ := split(p.path)
+	dir := tree.Parent(p.path)
 	p.a.remember(dir, st.Mode.Perm())
 	return p.act("chmod", func() error { return p.dir.ChmodSelf(st.Mode.Perm() | ownerAll) })
 }

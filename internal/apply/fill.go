@@ -99,7 +99,7 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 				made = append(made, s)
 			}
 		default:
-			dir, _ := split(s.Path)
+			dir := tree.Parent(s.Path)
 			if at[dir] == nil {
 				at[dir] = &folder{path: dir}
 				folders = append(folders, at[dir])
@@ -134,7 +134,7 @@ func within(root *dirfd.Dir, name, path string) (*dirfd.Dir, error) {
 // mkdir makes a directory, open to its owner for now. It is settled if it has its
 // permissions already: the umask and the directory above decide too what it is made with.
 func (f *filler) mkdir(s *Step) (settled bool, err error) {
-	dir, name := split(s.Path)
+	dir, name := tree.Split(s.Path)
 	d, err := within(f.root, f.name, dir)
 	if err != nil {
 		return false, err
@@ -210,7 +210,7 @@ func (f *filler) enter(ctx context.Context, s *Step, err error) error {
 // leaf makes one file or link. It is [ErrPrivilege] if that was made, and lacks what
 // only chmod gives.
 func (f *filler) leaf(ctx context.Context, dir, like *dirfd.Dir, s *Step) error {
-	_, name := split(s.Path)
+	_, name := tree.Split(s.Path)
 	perm, lacks := grant(s.Want.Mode, dirfd.Stat{}, dirfd.Stat{})
 	k := newSink(f.Alg, dir, name, perm)
 	defer sinks.Put(k)

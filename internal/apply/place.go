@@ -44,7 +44,7 @@ func (a *applier) open(path string) (*place, error) {
 // let into directories on the way that deny it.
 func (a *applier) reach(path string) (*place, error) {
 	p, err := a.reachPlain(path)
-	if dir, _ := split(path); errors.Is(err, fs.ErrPermission) && a.openUp(dir) {
+	if dir := tree.Parent(path); errors.Is(err, fs.ErrPermission) && a.openUp(dir) {
 		p, err = a.reachPlain(path)
 	}
 	return p, err
@@ -52,7 +52,7 @@ func (a *applier) reach(path string) (*place, error) {
 
 // reachPlain is reach without another attempt to open up.
 func (a *applier) reachPlain(path string) (*place, error) {
-	dir, name := split(path)
+	dir, name := tree.Split(path)
 	d, err := a.openDir(dir)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *applier) vet(dir string, d *dirfd.Dir) (vetted, error) {
 		}
 	}
 	if dir != "" {
-		above, _ := split(dir)
+		above := tree.Parent(dir)
 		if err := a.vetChild(above, self); err != nil {
 			return v, fmt.Errorf("%q: %w", dir, err)
 		}
@@ -193,7 +193,7 @@ func (p *place) discard(name string) error {
 		}
 		return err
 	})
-	dir, _ := split(p.path)
+	dir := tree.Parent(p.path)
 	p.a.leave(path.Join(dir, name), err)
 	return err
 }

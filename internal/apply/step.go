@@ -223,12 +223,3 @@ func (c clearing) rank(s *Step) int {
 	}
 	return removeLeaves
 }
-
-// split parts a path into its directory, empty for the root, and its name.
-func split(path string) (dir, name string) {
-	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path
-	}
-	return path[:i], path[i+1:]
-}

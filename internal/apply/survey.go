@@ -25,7 +25,7 @@ func (a *applier) survey(ctx context.Context, steps []Step) (map[string]error, e
 	}
 	if a.Replay && len(swaps) > 0 {
 		for path := range maps.Clone(deleted) { // what an earlier run was just deleting
-			dir, _ := split(path)
+			dir := tree.Parent(path)
 			deleted[dir+"/"+(&place{a: a, path: path}).temp(spare)] = true
 		}
 	}

@@ -75,7 +75,7 @@ func (p *place) dropSpare(cause error, ours dirfd.Stat) error {
 
 // stranded says where bytes lie that could not go back to their path.
 func (p *place) stranded(cause error) error {
-	dir, _ := split(p.path)
+	dir := tree.Parent(p.path)
 	if dir != "" {
 		dir += "/"
 	}

@@ -32,21 +32,13 @@ func StatDir(path string) (Stat, error) {
 
 // Lstat looks at a path below a root; false if nothing is there.
 func Lstat(root, rel string) (st Stat, ok bool) {
-	dir, err := OpenBelow(root, Parent(rel))
+	dir, err := OpenBelow(root, tree.Parent(rel))
 	if err != nil {
 		return st, false
 	}
 	defer dir.Close()
 	st, err = dir.Lstat(path.Base(rel))
 	return st, err == nil
-}
-
-// Parent returns the directory of a path below a root, "" for the root itself.
-func Parent(rel string) string {
-	if dir := path.Dir(rel); dir != "." {
-		return dir
-	}
-	return ""
 }
 
 // SameDir reports whether two names lead to one directory. Links are followed.
@@ -62,7 +54,7 @@ func SameDir(a, b string) bool {
 // ReadBelow reads a file below a root, or the target of a link. Not whole: it is longer
 // than max, and these are its first bytes.
 func ReadBelow(root, rel string, link bool, max int) (data []byte, whole bool, err error) {
-	at, err := OpenBelow(root, Parent(rel))
+	at, err := OpenBelow(root, tree.Parent(rel))
 	if err != nil {
 		return nil, false, err
 	}

@@ -192,7 +192,7 @@ func (l *Ignored) sharesWith(dir string) bool {
 }
 
 func (l *Ignored) shares(at, dir string) (bool, error) {
-	from, err := dirfd.OpenBelow(l.root, dirfd.Parent(at))
+	from, err := dirfd.OpenBelow(l.root, tree.Parent(at))
 	if err != nil {
 		return false, err
 	}

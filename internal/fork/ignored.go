@@ -88,12 +88,12 @@ func has(ctx context.Context, root, other, at string, begun bool) (bool, error) 
 	if !ok || !there || mine.Mode.Type() != its.Mode.Type() {
 		return false, nil
 	}
-	a, err := dirfd.OpenBelow(root, dirfd.Parent(at))
+	a, err := dirfd.OpenBelow(root, tree.Parent(at))
 	if err != nil {
 		return false, err
 	}
 	defer a.Close()
-	b, err := dirfd.OpenBelow(other, dirfd.Parent(at))
+	b, err := dirfd.OpenBelow(other, tree.Parent(at))
 	if err != nil {
 		return false, err
 	}

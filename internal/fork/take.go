@@ -103,7 +103,7 @@ func (p *putter) mkdir(at string) (there bool, err error) {
 	if there, seen := p.there[at]; seen {
 		return there, nil
 	}
-	if there, err = p.mkdir(dirfd.Parent(at)); there && err == nil {
+	if there, err = p.mkdir(tree.Parent(at)); there && err == nil {
 		there, err = p.mkdirIn(at)
 	}
 	p.there[at] = there
@@ -121,12 +121,12 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	above, err := below(p.to, p.dir, dirfd.Parent(at))
+	above, err := below(p.to, p.dir, tree.Parent(at))
 	if err != nil {
 		return false, err
 	}
 	defer above.Close()
-	st.Mode = p.keepShut(dirfd.Parent(at), st.Mode)
+	st.Mode = p.keepShut(tree.Parent(at), st.Mode)
 	is, err := above.Lstat(path.Base(at))
 	switch {
 	case err == nil && is.Mode.IsDir():
@@ -161,7 +161,7 @@ func (p *putter) settle(f *folder) error {
 	if err = errors.Join(err, d.Close()); err != nil {
 		return err
 	}
-	above, err := below(p.to, p.dir, dirfd.Parent(f.path))
+	above, err := below(p.to, p.dir, tree.Parent(f.path))
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (p *putter) shutRoots() error {
 
 // enter notes who may come into a directory, by its modes here and there.
 func (p *putter) enter(at string, from, to tree.Mode) {
-	above := p.shut[dirfd.Parent(at)]
+	above := p.shut[tree.Parent(at)]
 	p.shut[at] = shut{above.from | shutOut(from), above.to | shutOut(to)}
 }
 

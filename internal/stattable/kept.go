@@ -5,7 +5,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // kept is what a table has that lives in memory, beside its rows.
@@ -72,7 +73,7 @@ func (t *Table) copied(changed map[string]Row, removed []string) *Table {
 		own := Row{slices.Clone(r.p)}
 		k.put(dir, own)
 		for name := range own.Subdirectories() {
-			stack = append(stack, inDir(dir, name))
+			stack = append(stack, tree.Join(dir, name))
 		}
 	}
 	return k
@@ -153,7 +154,7 @@ func (t *Table) Below(dir string) iter.Seq2[string, Row] {
 				return
 			}
 			for name := range r.Subdirectories() {
-				stack = append(stack, inDir(dir, name))
+				stack = append(stack, tree.Join(dir, name))
 			}
 		}
 	}
@@ -169,13 +170,6 @@ func (r Row) Subdirectories() iter.Seq[string] {
 			}
 		}
 	}
-}
-
-func inDir(dir, name string) string {
-	if dir == "" {
-		return strings.Clone(name)
-	}
-	return dir + "/" + name
 }
 
 // AlwaysLook are the flags of entries that every scan looks at: what was read too

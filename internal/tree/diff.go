@@ -3,7 +3,6 @@ package tree
 import (
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -112,7 +111,7 @@ func (d *differ) both(path string, from, to State) error {
 		default:
 			x, y, a, b = a[0], b[0], a[1:], b[1:]
 		}
-		if err := d.node(join(path, max(x.Name, y.Name)), x.Node, y.Node); err != nil {
+		if err := d.node(Join(path, max(x.Name, y.Name)), x.Node, y.Node); err != nil {
 			return err
 		}
 	}
@@ -211,17 +210,4 @@ func (d *differ) node(path string, from, to Node) error {
 		}
 	}
 	return d.dir(path, from.sub, to.sub)
-}
-
-// join puts a name below a path; the worktree's own path is empty.
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	var b strings.Builder
-	b.Grow(len(path) + 1 + len(name))
-	b.WriteString(path)
-	b.WriteByte('/')
-	b.WriteString(name)
-	return b.String()
 }

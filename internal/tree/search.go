@@ -68,7 +68,7 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 	}
 	below := s.learn(known)
 	for _, e := range list {
-		need := Need{ID: e.ID, Kind: oid.Blob, Path: join(n.Path, e.Name)}
+		need := Need{ID: e.ID, Kind: oid.Blob, Path: Join(n.Path, e.Name)}
 		if s.met(e.ID) || e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
 			continue
 		}

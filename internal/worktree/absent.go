@@ -84,7 +84,7 @@ func (l *listing) absentDirs() error {
 			if l.cannotBe(name) {
 				stays = (*tracked).settled
 			}
-			if id, err = l.absentTree(l.n.realm, join(l.n.path, name), stays); err != nil {
+			if id, err = l.absentTree(l.n.realm, tree.Join(l.n.path, name), stays); err != nil {
 				return err
 			}
 		}
@@ -105,7 +105,7 @@ func (l *listing) keepBelow(name string) (err error) {
 	if l.n.side != inTree || !it.Git.IsZero() || it.Flags&stattable.OverlayOnly != 0 || !l.known.holds(name) {
 		return nil
 	}
-	if it.Git, err = l.absentTree(l.n.realm, join(l.n.path, name), (*tracked).unwanted); !it.Git.IsZero() {
+	if it.Git, err = l.absentTree(l.n.realm, tree.Join(l.n.path, name), (*tracked).unwanted); !it.Git.IsZero() {
 		it.GitMode = tree.GitDir
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // A Difference is a name that is not as a row has it.
@@ -31,7 +32,7 @@ func Audit(t *stattable.Table, root *dirfd.Dir, number int) (all []Difference) {
 	if dir != "" {
 		var err error
 		if at, err = root.OpenDir(dir); err != nil {
-			return []Difference{{Dir: dirfd.Parent(dir), Name: path.Base(dir)}}
+			return []Difference{{Dir: tree.Parent(dir), Name: path.Base(dir)}}
 		}
 		defer at.Close()
 	}

@@ -129,7 +129,7 @@ func (w *worker) tell(n *node, row stattable.Row) {
 	for _, note := range notes {
 		path := n.path
 		if note.Name != "" {
-			path = join(path, note.Name)
+			path = tree.Join(path, note.Name)
 		}
 		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
 	}

@@ -126,7 +126,7 @@ func (w *worker) place(n *node, c *candidate, st *dirfd.Stat) (stattable.Item, b
 	if c.unasked {
 		place = Unasked
 	} else if !c.isTracked {
-		place, why = w.placeOf(join(n.path, c.name), false, c.ignored, st.Size)
+		place, why = w.placeOf(tree.Join(n.path, c.name), false, c.ignored, st.Size)
 	}
 	needed := c.forced || it.Flags&stattable.Rule != 0
 	switch {

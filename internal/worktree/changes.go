@@ -5,6 +5,8 @@ import (
 	"maps"
 	"path"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // Changes are names that may have changed in directories below a root, by their
@@ -78,7 +80,7 @@ func (c *Changes) reach(dir string) {
 	}
 	for dir != "" && !c.above[dir] {
 		c.above[dir] = true
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+		dir = tree.Parent(dir)
 	}
 }
 
@@ -117,7 +119,7 @@ func (c *Changes) isBelow(dir string) bool {
 		if dir == "" {
 			break
 		}
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+		dir = tree.Parent(dir)
 	}
 	return false
 }

@@ -30,7 +30,7 @@ func (l *listing) count(names []dirfd.Name) {
 		if _, tracked := l.known.file(name); tracked || l.rules.Match(name, false) == ignore.Ignored {
 			continue
 		}
-		if place, _ := l.placeOf(join(n.path, name), false, false, 0); place != Nowhere {
+		if place, _ := l.placeOf(tree.Join(n.path, name), false, false, 0); place != Nowhere {
 			files++
 		}
 	}

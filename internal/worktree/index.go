@@ -74,10 +74,7 @@ func (s *scan) sparse(r *realm, path string, dir *gitindex.Directory) (id oid.ID
 	if !r.index.Sparse || path == "" {
 		return oid.ID{}, false, nil
 	}
-	above, name := "", path
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		above, name = path[:i], path[i+1:]
-	}
+	above, name := tree.Split(path)
 	id, _, err = s.sparse(r, above, dir)
 	if err != nil || id.IsZero() {
 		return oid.ID{}, false, err
@@ -302,7 +299,7 @@ func (w *worker) absentTree(r *realm, path string, stays func(*tracked) bool) (o
 		}
 	}
 	for _, name := range dir.Dirs {
-		id, err := w.absentTree(r, join(path, name), stays)
+		id, err := w.absentTree(r, tree.Join(path, name), stays)
 		if err != nil {
 			return oid.ID{}, err
 		}

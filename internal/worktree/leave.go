@@ -3,7 +3,6 @@ package worktree
 import (
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
@@ -83,7 +82,7 @@ func (r *Result) wasClosed(dir string) bool {
 		if r.closed[dir] {
 			return true
 		}
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+		dir = tree.Parent(dir)
 	}
 	return false
 }

@@ -191,7 +191,7 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	}
 	if !f.isTracked {
 		f.ignored = l.n.ignored || l.rules.Match(name, false) == ignore.Ignored
-		if l.n.all || l.force.paths[join(l.n.path, name)] {
+		if l.n.all || l.force.paths[tree.Join(l.n.path, name)] {
 			f.forced = true
 		}
 	}

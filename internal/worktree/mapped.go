@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // A store to a mapped page moves the times of its file if the page is clean, and leaves
@@ -43,7 +44,7 @@ func (a *attempt) storedTo(f *dirfd.File, st *dirfd.Stat, began int64) bool {
 		return false
 	}
 	a.mu.Lock()
-	a.result.Writing = append(a.result.Writing, join(a.n.path, a.name))
+	a.result.Writing = append(a.result.Writing, tree.Join(a.n.path, a.name))
 	a.mu.Unlock()
 	return inMemory || age < a.unwritten(st.Size)
 }

@@ -32,11 +32,3 @@ func (s *Settings) refusedIn(dir, name string, isLink bool) bool {
 	}
 	return false
 }
-
-// join puts a name below a path; the root's own path is empty.
-func join(path, name string) string {
-	if path == "" {
-		return strings.Clone(name)
-	}
-	return path + "/" + name
-}

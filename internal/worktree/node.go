@@ -133,7 +133,7 @@ type ruleFile struct {
 // child makes the node of a subdirectory, with a copy of the name. The caller
 // fills in what is special.
 func (n *node) child(name string) *node {
-	c := &node{parent: n, path: join(n.path, name), realm: n.realm, depth: n.depth + 1, base: n.base, levels: n.levels}
+	c := &node{parent: n, path: tree.Join(n.path, name), realm: n.realm, depth: n.depth + 1, base: n.base, levels: n.levels}
 	c.name = c.path[len(c.path)-len(name):]
 	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, all: n.all, nested: n.nested, private: n.private}
 	if n.side == inTree {

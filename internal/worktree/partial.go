@@ -1,9 +1,8 @@
 package worktree
 
 import (
-	"strings"
-
 	"github.com/seed-82afce7a/rewind/internal/stattable"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // A scan that is told what changed ([Config.Only]) looks at nothing else on disk, but
@@ -17,7 +16,7 @@ func wayTo(t *stattable.Table) map[string]bool {
 	for dir := range t.Restless() {
 		for dir != "" && !way[dir] {
 			way[dir] = true
-			dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+			dir = tree.Parent(dir)
 		}
 	}
 	return way
@@ -95,7 +94,7 @@ func (w *worker) lostIn(n *node, items []stattable.Item) {
 	}
 	for name := range n.row.Subdirectories() {
 		if !there[name] {
-			w.lost(join(n.path, name))
+			w.lost(tree.Join(n.path, name))
 		}
 	}
 }

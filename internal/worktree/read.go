@@ -66,7 +66,7 @@ func (a *attempt) read() (ending, error) {
 		}
 	}
 	if a.cfg.sleep != nil {
-		a.cfg.sleep(join(a.n.path, a.name))
+		a.cfg.sleep(tree.Join(a.n.path, a.name))
 	}
 	a.stored = a.storedTo(f, &before, began)
 	whole, err := a.keep(f, &before)
@@ -91,7 +91,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	a.it.Flags |= stattable.Young
 	a.doubt(a.now())
-	a.unstable(join(a.n.path, a.name))
+	a.unstable(tree.Join(a.n.path, a.name))
 	return recorded, nil
 }
 
@@ -124,7 +124,7 @@ func (a *attempt) readLink() (ending, error) {
 			return moved, nil
 		}
 		a.it.Flags |= stattable.Young
-		a.unstable(join(a.n.path, a.name))
+		a.unstable(tree.Join(a.n.path, a.name))
 	}
 	a.count.ReadBytes += int64(len(target))
 	a.it.Git, a.it.Flags = oid.ID{}, a.it.Flags&^stattable.Converted

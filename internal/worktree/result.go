@@ -33,10 +33,7 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 	if path == "" {
 		return r.directory("")
 	}
-	dir, name := "", path
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		dir, name = path[:i], path[i+1:]
-	}
+	dir, name := tree.Split(path)
 	e, ok := r.find(dir, name)
 	switch {
 	case !ok || e.Flags&stattable.AbsentNow != 0:

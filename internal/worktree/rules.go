@@ -208,7 +208,7 @@ func (w *worker) shrinks(n *node, name string) (shrinks, identity bool) {
 
 // gitForm makes git's form of a file.
 func (w *worker) gitForm(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
-	in := attr.Input{Path: join(n.path, c.name), Raw: raw, Run: w.cfg.Filter, IndexHasCR: w.indexHasCR(n, c)}
+	in := attr.Input{Path: tree.Join(n.path, c.name), Raw: raw, Run: w.cfg.Filter, IndexHasCR: w.indexHasCR(n, c)}
 	return v.Clean(w.ctx, in)
 }
 

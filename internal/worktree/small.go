@@ -161,7 +161,7 @@ func (l *listing) deferred(f *candidate) bool {
 	if !f.ignored || f.forced || f.rule || l.smallIn(l.n) == nil || l.small.Product(f.name) {
 		return false
 	}
-	if place, _ := l.placeOf(join(l.n.path, f.name), false, true, 0); place != Usual {
+	if place, _ := l.placeOf(tree.Join(l.n.path, f.name), false, true, 0); place != Usual {
 		return false
 	}
 	l.waiting = append(l.waiting, f.name)

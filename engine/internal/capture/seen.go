@@ -138,7 +138,7 @@ func (s *Seen) Class(path string) (unasked, tracked bool) {
 // Holds reports whether a file or link is there as a state has it. It reads a file
 // only if that has the length of the content.
 func (s *Seen) Holds(path string, node apply.Node) bool {
-	dir, err := dirfd.OpenBelow(s.place.Root, dirfd.Parent(path))
+	dir, err := dirfd.OpenBelow(s.place.Root, tree.Parent(path))
 	if err != nil {
 		return false
 	}

@@ -177,7 +177,7 @@ func (s *incoming) put(path string, ours, want tree.Node) (made bool, err error)
 // parents makes the directories that a path needs, as theirs has them.
 func (s *incoming) parents(path string) (ok bool, err error) {
 	var missing []string
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
 		n, err := s.view.lookup(dir)
 		if err != nil {
 			return false, err
@@ -208,8 +208,4 @@ func (s *incoming) parents(path string) (ok bool, err error) {
 		}
 	}
 	return true, nil
-}
-
-func parent(path string) string {
-	return path[:max(strings.LastIndexByte(path, '/'), 0)]
 }

@@ -40,7 +40,7 @@ func (v *view) before(path string) (tree.Node, error) {
 }
 
 func (v *view) lookup(path string) (tree.Node, error) {
-	for at := path; at != ""; at = parent(at) {
+	for at := path; at != ""; at = tree.Parent(at) {
 		if n, ok := v.over[at]; ok {
 			if at == path {
 				return n, nil
@@ -70,7 +70,7 @@ func (v *view) set(path string, n tree.Node) error {
 // count counts what a directory has got.
 func (v *view) count(path string, n tree.Node, by int) {
 	if !absent(n) {
-		v.kids[parent(path)] += by
+		v.kids[tree.Parent(path)] += by
 	}
 }
 

@@ -134,7 +134,7 @@ func (k *Keeper) anew(ctx context.Context, kind oid.Kind, r io.Reader, size int6
 
 // onDisk opens the file, or the target of the link, that a step has seen.
 func (k *Keeper) onDisk(s *apply.Step) (io.ReadCloser, int64, error) {
-	at, err := dirfd.OpenBelow(k.Root, dirfd.Parent(s.Path))
+	at, err := dirfd.OpenBelow(k.Root, tree.Parent(s.Path))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -61,7 +61,7 @@ func (c *coverage) excludes(p string, isDir bool) (string, error) {
 	} else if ignored {
 		return keptIgnored, nil
 	}
-	dir := parent(p)
+	dir := tree.Parent(p)
 	why, known := c.inside[dir]
 	if !known {
 		var err error
@@ -75,7 +75,7 @@ func (c *coverage) excludes(p string, isDir bool) (string, error) {
 
 // ignores applies the rules of the directory that holds the path.
 func (c *coverage) ignores(p string, isDir bool) (bool, error) {
-	chain, err := c.chain(parent(p))
+	chain, err := c.chain(tree.Parent(p))
 	if err != nil {
 		return false, err
 	}
@@ -108,7 +108,7 @@ func (c *coverage) above(dir string) (*ignore.Chain, error) {
 		exclude, root = c.target.Exclude, true
 	}
 	if !root {
-		chain, err := c.chain(parent(dir))
+		chain, err := c.chain(tree.Parent(dir))
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (c *coverage) hadGit(path string) bool {
 // inNested reports whether a path lies directly in a repository that the
 // target has inside the worktree.
 func (c *coverage) inNested(p string) bool {
-	dir := parent(p)
+	dir := tree.Parent(p)
 	if dir == "" {
 		return false
 	}

@@ -161,7 +161,7 @@ func (i selected) match(p string) bool {
 	if i.glob == nil {
 		return i.text == "." || p == i.text || strings.HasPrefix(p, i.text+"/")
 	}
-	for at := p; at != ""; at = parent(at) {
+	for at := p; at != ""; at = tree.Parent(at) {
 		subject := at
 		if !strings.Contains(i.text, "/") {
 			subject = path.Base(at)

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/seed-82afce7a/rewind/internal/apply"
+import (
+	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+)
 
 // ownerAll is what a directory's owner needs to work in it.
 const ownerAll = 0o700
@@ -15,7 +18,7 @@ func (p *planner) shut() {
 		asked[p.plan.Steps[i].Path] = true // it has a step of its own
 	}
 	for _, s := range p.plan.Steps { // but for those that come behind
-		for dir := parent(s.Path); dir != ""; dir = parent(dir) {
+		for dir := tree.Parent(s.Path); dir != ""; dir = tree.Parent(dir) {
 			if asked[dir] {
 				continue
 			}

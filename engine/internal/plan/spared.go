@@ -121,7 +121,7 @@ func (c *coverage) ignored(p string) (bool, error) {
 		if ignored, err := c.ignores(p, isDir); ignored || err != nil {
 			return ignored, err
 		}
-		if p = parent(p); p == "" || c.hadGit(p) {
+		if p = tree.Parent(p); p == "" || c.hadGit(p) {
 			return false, nil
 		}
 	}
@@ -130,7 +130,7 @@ func (c *coverage) ignored(p string) (bool, error) {
 // isNested reports whether a path lies in a repository that the target has inside
 // the worktree.
 func (c *coverage) isNested(p string) bool {
-	for dir := parent(p); dir != ""; dir = parent(dir) {
+	for dir := tree.Parent(p); dir != ""; dir = tree.Parent(dir) {
 		if c.hadGit(dir) {
 			return true
 		}

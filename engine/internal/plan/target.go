@@ -40,7 +40,7 @@ func (t *Target) leftOut(p string) bool {
 	if t == nil || len(t.Skipped) == 0 {
 		return false
 	}
-	for ; p != ""; p = parent(p) {
+	for ; p != ""; p = tree.Parent(p) {
 		if _, out := t.Skipped[p]; out {
 			return true
 		}
@@ -91,13 +91,4 @@ func (g *Limits) leavesOut(p string) bool {
 		}
 	}
 	return false
-}
-
-// parent returns the directory of a path, "" for the worktree itself.
-func parent(p string) string {
-	i := strings.LastIndexByte(p, '/')
-	if i < 0 {
-		return ""
-	}
-	return p[:i]
 }
