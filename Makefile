@@ -46,6 +46,7 @@ check: ## the Go tests, once more with the race detector where goroutines meet (
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 
 deep: ## all that the tests can try, of what is random DEEP=10 times as much; then every test under the race detector
+	@$(if $(filter ./...,$(PKG)),REWIND_DEEP=$(DEEP) extension/pi/test/run.sh)
 	@REWIND_DEEP=$(DEEP) TIMEOUT=24h tools/check.sh $(PKG)
 	@RACE=all TIMEOUT=60m tools/check.sh $(PKG)
 

@@ -3,7 +3,7 @@
 import test from "node:test";
 import { type Llm, say, startLlm, type Step, write } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { type Entry, Sandbox, type SandboxOptions, type Version, VERSIONS } from "./sandbox.ts";
+import { type Entry, Sandbox, type SandboxOptions, type Version, versions } from "./sandbox.ts";
 
 export const KEEP = "Conversation only (keep current files)";
 export const ALL = "Restore all (files + conversation)";
@@ -23,9 +23,9 @@ export interface World {
   version: Version;
 }
 
-/** Runs a test on each Pi, in a sandbox of its own. */
+/** Runs a test on a Pi, or on each, in a sandbox of its own. */
 export function flow(name: string, run: (w: World) => Promise<void>, options: SandboxOptions & { script?: Record<string, Step[]>; args?: string[] } = {}): void {
-  for (const version of VERSIONS) {
+  for (const version of versions()) {
     test(`${name} (Pi ${version})`, async () => {
       const llm = await startLlm({ ...SCRIPT, ...options.script });
       const box = new Sandbox(llm.url, options);

@@ -7,9 +7,9 @@ import { ALL, flow, SCRIPT, UNDO } from "./flow.ts";
 import { hookRecord, hookResolve, hookRestore, hookSnapshot, hookState, hookStore } from "./hook.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { readSession, Sandbox, VERSIONS } from "./sandbox.ts";
+import { readSession, Sandbox, versions } from "./sandbox.ts";
 
-for (const version of VERSIONS) {
+for (const version of versions()) {
   test(`a session of pi-rewind-hook is restored (Pi ${version})`, async () => {
     const llm = await startLlm(SCRIPT);
     const box = new Sandbox(llm.url);

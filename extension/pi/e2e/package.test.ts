@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { SCRIPT } from "./flow.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { BINARY, PI, Sandbox, type Version, VERSIONS } from "./sandbox.ts";
+import { BINARY, PI, Sandbox, type Version, versions } from "./sandbox.ts";
 
 const here = path.resolve(import.meta.dirname, "..");
 
@@ -43,7 +43,7 @@ async function works(box: Sandbox, version: Version, env: Record<string, string>
   }
 }
 
-for (const version of VERSIONS) {
+for (const version of versions()) {
   test(`the folder is installed in place, the program found in PATH (Pi ${version})`, async () => {
     const llm = await startLlm(SCRIPT);
     const box = new Sandbox(llm.url);

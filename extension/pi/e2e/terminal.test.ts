@@ -6,13 +6,13 @@ import test from "node:test";
 import { spawnSync } from "node:child_process";
 import { SCRIPT } from "./flow.ts";
 import { startLlm } from "./llm.ts";
-import { Sandbox, type SandboxOptions, type Version, VERSIONS } from "./sandbox.ts";
+import { Sandbox, type SandboxOptions, type Version, versions } from "./sandbox.ts";
 import { Terminal } from "./terminal.ts";
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 
-function screen(name: string, run: (t: Terminal, box: Sandbox) => Promise<void>, options: SandboxOptions = {}, versions: readonly Version[] = VERSIONS): void {
-  for (const version of versions) {
+function screen(name: string, run: (t: Terminal, box: Sandbox) => Promise<void>, options: SandboxOptions = {}, on: readonly Version[] = versions()): void {
+  for (const version of on) {
     test(`${name} (terminal, Pi ${version})`, { skip: hasTmux ? false : "there is no tmux" }, async () => {
       const llm = await startLlm(SCRIPT);
       const box = new Sandbox(llm.url, options);

@@ -8,7 +8,7 @@ import test from "node:test";
 import { ALL, bindings, CODE, flow, KEEP, SCRIPT, UNDO } from "./flow.ts";
 import { startLlm } from "./llm.ts";
 import { Pi } from "./rpc.ts";
-import { BINARY, EXTENSION, readSession, Sandbox, VERSIONS } from "./sandbox.ts";
+import { BINARY, EXTENSION, readSession, Sandbox, versions } from "./sandbox.ts";
 import { alive } from "./terminal.ts";
 
 flow("works in a directory without git", async ({ pi, box }) => {
@@ -237,7 +237,7 @@ flow("while a branch is folded files stay and nobody is asked", async ({ pi, box
   assert.ok(bindings(entries).has(entries.find((e) => e.type === "branch_summary")?.id ?? ""));
 });
 
-for (const version of VERSIONS) {
+for (const version of versions()) {
   for (const mode of ["print", "json"]) {
     test(`${mode} mode records without dialogs and loses no record (Pi ${version})`, async () => {
       const llm = await startLlm(SCRIPT);
