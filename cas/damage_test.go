@@ -3,6 +3,7 @@ package cas
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -234,4 +235,38 @@ func TestACallersPanicIsNotTakenForDamage(t *testing.T) {
 		s.Update(t.Context(), func(*Update) error { panic("mine") })
 	}()
 	put(t, s, []byte("the lock was released"))
+}
+
+// bbolt would write where the list of free pages says, and has no checksum of it.
+func TestAListOfFreePagesThatIsNotInOrderIsNotWrittenBy(t *testing.T) {
+	for _, at := range []int{0, 1} { // the first page of all, and one that is listed twice
+		s := newStore(t)
+		for i := range 10 {
+			record(t, s, fmt.Sprint(i))
+		}
+		file, err := os.ReadFile(s.Path())
+		must(t, err)
+		must(t, s.Close())
+		h := header(file[newest(t, file)*pageSize+pageHeaderBytes:][:headerBytes])
+		ids := file[binary.NativeEndian.Uint64(h[headerFreeAt:])*pageSize+pageHeaderBytes:]
+		if binary.NativeEndian.Uint64(ids[8:]) == 0 {
+			t.Fatal("fewer than two pages are free")
+		}
+		copy(ids[8*at:][:8], make([]byte, 8))
+		if at == 1 {
+			copy(ids[8:], ids[:8])
+		}
+		must(t, os.WriteFile(s.Path(), file, 0o600))
+		if err := s.Update(t.Context(), func(u *Update) error { return u.Table("t").Put([]byte("k"), nil) }); !errors.Is(err, ErrBroken) {
+			t.Errorf("Update gives %v", err)
+		}
+		now, err := os.ReadFile(s.Path())
+		must(t, err)
+		if !bytes.Equal(now, file) {
+			t.Error("the file was written")
+		}
+		if _, list, err := texts(t, s.Path()); err != nil || len(list) != 10 {
+			t.Errorf("%d records, %v", len(list), err)
+		}
+	}
 }
