@@ -251,15 +251,22 @@ func (b *bisecting) start(c *cobra.Command) error {
 	return b.goOn(ctx, s)
 }
 
-func (b *bisecting) mark(c *cobra.Command, v bisect.Verdict, args []string) error {
+// standing returns the bisect that stands open; none says what that means where there
+// is none.
+func (b *bisecting) standing(c *cobra.Command, none string) (context.Context, *engine.Engine, *bisect.Bisect, error) {
 	ctx, e, err := b.Open(c)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	s, err := bisect.Open(ctx, e)
 	if errors.Is(err, bisect.ErrNone) {
-		return fmt.Errorf("%w: \"rewind bisect start\" begins one", err)
+		err = fmt.Errorf("%w: %s", err, none)
 	}
+	return ctx, e, s, err
+}
+
+func (b *bisecting) mark(c *cobra.Command, v bisect.Verdict, args []string) error {
+	ctx, e, s, err := b.standing(c, "\"rewind bisect start\" begins one")
 	if err != nil {
 		return err
 	}
@@ -304,14 +311,7 @@ func (b *bisecting) goOn(ctx context.Context, s *bisect.Bisect) error {
 }
 
 func (b *bisecting) reset(c *cobra.Command) error {
-	ctx, e, err := b.Open(c)
-	if err != nil {
-		return err
-	}
-	s, err := bisect.Open(ctx, e)
-	if errors.Is(err, bisect.ErrNone) {
-		return fmt.Errorf("%w: there is nothing to put back", err)
-	}
+	ctx, _, s, err := b.standing(c, "there is nothing to put back")
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,9 @@ func (s *shapes) fields(pkg string, t *ast.StructType, notes *[]string) (out []s
 		if name == "-" { // of programs in Go alone
 			continue
 		}
+		if name == "-" {
+			continue
+		}
 		text := `"` + name + `"`
 		if how != "" {
 			text += "?"

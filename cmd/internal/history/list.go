@@ -147,11 +147,7 @@ func showCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		before, err := e.Before(ctx, s)
-		if err != nil {
-			return err
-		}
-		d, err := e.Diff(ctx, before, s, nil)
+		d, err := verb.Itself(ctx, e, s)
 		if err != nil {
 			return err
 		}

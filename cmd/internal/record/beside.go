@@ -308,20 +308,30 @@ func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
 		_ = conn.Close() // it was asked, and refused
 		return
 	}
-	file, err := os.Executable()
+	cmd, err := a.another("-C", e.Root(), "watch", "--no-points", "--idle", idleAfter)
 	if err != nil {
 		return
 	}
+	cmd.Dir = "/"
+	if cmd.Start() == nil {
+		_ = cmd.Process.Release()
+	}
+}
+
+// another is a process of this program that goes on when this one has ended, with the
+// same flags before the verb.
+func (a *app) another(args ...string) (*exec.Cmd, error) {
+	file, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(file)
-	cmd.Args = []string{a.Self, "-C", e.Root()}
+	cmd.Args, cmd.SysProcAttr = []string{a.Self}, process.Alone()
 	for flag, set := range map[string]bool{"--force": a.Force, "--no-git": a.NoGit} {
 		if set {
 			cmd.Args = append(cmd.Args, flag)
 		}
 	}
-	cmd.Args = append(cmd.Args, "watch", "--no-points", "--idle", idleAfter)
-	cmd.Dir, cmd.SysProcAttr = "/", process.Alone()
-	if cmd.Start() == nil {
-		_ = cmd.Process.Release()
-	}
+	cmd.Args = append(cmd.Args, args...)
+	return cmd, nil
 }

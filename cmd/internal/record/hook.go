@@ -1,15 +1,14 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
-	"github.com/seed-82afce7a/rewind/cmd/internal/process"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 )
@@ -130,20 +128,12 @@ func (h *hooking) ownTask(task []byte) (io.ReadCloser, error) {
 }
 
 func (h *hooking) process(task []byte) (io.ReadCloser, error) {
-	program, err := os.Executable()
+	cmd, err := h.app.another("hook", "--task", "--layout="+h.form)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{h.app.Self, "hook", "--task"}
-	for flag, set := range map[string]bool{"--force": h.app.Force, "--no-git": h.app.NoGit, "--layout=" + h.form: h.form != ""} {
-		if set {
-			args = append(args, flag)
-		}
-	}
-	cmd := exec.Command(program)
-	cmd.Args, cmd.Stdin = args, strings.NewReader(string(task))
+	cmd.Stdin = bytes.NewReader(task)
 	cmd.Env = append(os.Environ(), "REWIND_HOOK_TOOLS="+h.getenv("REWIND_HOOK_TOOLS"))
-	cmd.SysProcAttr = process.Alone()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

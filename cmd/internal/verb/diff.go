@@ -25,6 +25,15 @@ func DiffSides(ctx context.Context, e *engine.Engine, ids []string, find func(st
 	return from, to, err
 }
 
+// Itself is what a snapshot changed, since where the files stood before it.
+func Itself(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (*engine.Diff, error) {
+	before, err := e.Before(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return e.Diff(ctx, before, s, nil)
+}
+
 // Difference makes the object of a diff, with the number of lines if stat is set.
 func Difference(ctx context.Context, d *engine.Diff, stat bool) (wire.Difference, error) {
 	lines := func(c engine.Change) (*wire.Lines, error) {

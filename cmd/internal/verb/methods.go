@@ -86,11 +86,7 @@ func shown(ctx context.Context, c *Call, p *identified) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.Engine.Before(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.Engine.Diff(ctx, before, s, nil)
+	d, err := Itself(ctx, c.Engine, s)
 	if err != nil {
 		return nil, err
 	}
