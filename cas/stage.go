@@ -302,6 +302,61 @@ func (g *Stage) Early(ctx context.Context) {
 	}
 }
 
+// Commit makes what is staged durable, and whatever fn records: if it returns
+// nil all of it is, otherwise nothing that fn did is visible. fn may be nil, and
+// can read what was staged. What fn records is one transaction; of a small stage
+// the contents are in it too, a large one writes its contents and rows in
+// transactions before it, which may stay after an error, until a sweep finds them
+// old. Afterwards the stage is empty and can be used again; after an error it can
+// only be discarded.
+//
+// Commit must not run at the same time as Put.
+func (g *Stage) Commit(ctx context.Context, fn func(*Update) error) error {
+	return g.end(ctx, func(u *Update) error {
+		if err := g.swept(&u.View); err != nil || fn == nil {
+			return err
+		}
+		return fn(u)
+	}, g.reset)
+}
+
+// Flush makes what is staged durable without a record of it. The stage goes on
+// knowing it: [Stage.Has] reports it, and [Stage.Commit] looks whether a sweep
+// has left it. Flush must not run at the same time as Put.
+func (g *Stage) Flush(ctx context.Context) error {
+	return g.end(ctx, func(u *Update) error {
+		g.look(&u.View)
+		return nil
+	}, func() {
+		for id := range g.large {
+			g.seen.add(id)
+		}
+		clear(g.large)
+		g.seen.forget()
+		g.ready, g.spill = &load{}, spill{}
+	})
+}
+
+// end writes all that is staged, the last of it in a transaction with what fn writes,
+// and then calls done.
+func (g *Stage) end(ctx context.Context, fn func(*Update) error, done func()) error {
+	err := g.finish(ctx)
+	if err == nil {
+		err = g.s.Update(ctx, func(u *Update) error {
+			if err := g.writeRest(u); err != nil {
+				return err
+			}
+			return fn(u)
+		})
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err = err; err == nil {
+		done()
+	}
+	return err
+}
+
 // Discard forgets what was staged. What a large stage has written stays: the next
 // one that is given the same contents finds it, and a sweep removes it when it is old.
 func (g *Stage) Discard() {

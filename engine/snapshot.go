@@ -113,40 +113,6 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	return r, nil
 }
 
-// compare fills in what differs from where the files stood.
-func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
-	if row := r.Snapshot.Changed; row != nil && row.Known && c.here != nil && c.here.Lost == "" && !r.Reused {
-		r.Changed = row.Files + row.Dirs // counted as it was recorded
-	} else if r.Changed, r.First, err = e.changed(ctx, c); err != nil || r.Reused {
-		return err
-	}
-	r.Exposed, err = e.exposed(ctx, c)
-	return err
-}
-
-// preview is the dry run of a snapshot.
-func (e *Engine) preview(ctx context.Context) (*Recorded, error) {
-	op, left, err := e.openOperation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, err := e.look(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	c.Skipped = slices.DeleteFunc(c.Skipped, func(n Note) bool { return left[string(n.Path)] })
-	r := &Recorded{Snapshot: c.newRecord(e.key), Unstable: c.Unstable(), Unfinished: shownUnfinished(op)}
-	if c.Same(c.Last) {
-		r.ID, r.Reused = c.Last.ID, true
-	}
-	if err := e.sortSkipped(ctx, r, c); err != nil {
-		return nil, err
-	}
-	r.Changed, r.First, err = e.changed(ctx, c)
-	return r, err
-}
-
 // A taken present is recorded. Whoever has it closes it, and finishes the way into git.
 type taken struct {
 	result  *Recorded
@@ -195,6 +161,38 @@ func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, tur
 		}
 		begun.Recovered, begun.Unfinished = cmp.Or(again, begun.Recovered), left
 	}
+}
+
+// stage scans the worktree into a stage, which the caller commits or discards.
+func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
+	return e.stageAt(ctx, e.place(), force)
+}
+
+func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []string) (*staged, error) {
+	o := capture.Open(place)
+	store, err := e.needStore(ctx)
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	k, err := e.before(ctx)
+	defer e.scanned(&k)
+	if err == nil && k.new {
+		err = e.adopt(ctx)
+	}
+	var how capture.How
+	if err == nil {
+		how, err = e.how(ctx, k, force, false)
+	}
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	scan, err := o.Stage(ctx, how, store.Stage())
+	if err != nil {
+		return nil, err
+	}
+	return &staged{scan, k}, nil
 }
 
 // A committed snapshot has a durable record. Whoever has it finishes the way into git.
@@ -318,6 +316,17 @@ func (e *Engine) addPoint(ctx context.Context, c *staged, p Point) error {
 	})
 }
 
+// compare fills in what differs from where the files stood.
+func (e *Engine) compare(ctx context.Context, r *Recorded, c *present) (err error) {
+	if row := r.Snapshot.Changed; row != nil && row.Known && c.here != nil && c.here.Lost == "" && !r.Reused {
+		r.Changed = row.Files + row.Dirs // counted as it was recorded
+	} else if r.Changed, r.First, err = e.changed(ctx, c); err != nil || r.Reused {
+		return err
+	}
+	r.Exposed, err = e.exposed(ctx, c)
+	return err
+}
+
 // changed counts the paths that differ from where the files stood before the capture.
 // Where they stood nowhere, first is true, and all files and links are counted.
 func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, err error) {
@@ -349,34 +358,25 @@ func putSkipped(ctx context.Context, stage *cas.Stage) func([]byte) (oid.ID, err
 	}
 }
 
-// stage scans the worktree into a stage, which the caller commits or discards.
-func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
-	return e.stageAt(ctx, e.place(), force)
-}
-
-func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []string) (*staged, error) {
-	o := capture.Open(place)
-	store, err := e.needStore(ctx)
-	if err != nil {
-		o.Close()
-		return nil, err
-	}
-	k, err := e.before(ctx)
-	defer e.scanned(&k)
-	if err == nil && k.new {
-		err = e.adopt(ctx)
-	}
-	var how capture.How
-	if err == nil {
-		how, err = e.how(ctx, k, force, false)
-	}
-	if err != nil {
-		o.Close()
-		return nil, err
-	}
-	scan, err := o.Stage(ctx, how, store.Stage())
+// preview is the dry run of a snapshot.
+func (e *Engine) preview(ctx context.Context) (*Recorded, error) {
+	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &staged{scan, k}, nil
+	c, err := e.look(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	c.Skipped = slices.DeleteFunc(c.Skipped, func(n Note) bool { return left[string(n.Path)] })
+	r := &Recorded{Snapshot: c.newRecord(e.key), Unstable: c.Unstable(), Unfinished: shownUnfinished(op)}
+	if c.Same(c.Last) {
+		r.ID, r.Reused = c.Last.ID, true
+	}
+	if err := e.sortSkipped(ctx, r, c); err != nil {
+		return nil, err
+	}
+	r.Changed, r.First, err = e.changed(ctx, c)
+	return r, err
 }
