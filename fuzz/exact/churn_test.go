@@ -154,7 +154,7 @@ func number(text string) (n int) {
 // cat returns a file of a snapshot.
 func (w *world) cat(id, path string) string {
 	w.Helper()
-	e := throughEngine{}.open(w)
+	e := w.open()
 	s, err := e.Find(w.Context(), id)
 	w.must(err)
 	var text bytes.Buffer
@@ -169,7 +169,7 @@ func (w *world) cat(id, path string) string {
 func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	id, _ := throughCommand{}.snapshot(w)
+	id, _ := w.snapshot()
 	then := w.look()
 	c := &churner{w: w}
 	c.start()
@@ -185,7 +185,7 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 		}
 	}
 	c.end()
-	w.clean("restore", throughCommand{}.restore(w, id))
+	w.clean("restore", w.restore(id))
 	w.is("the restore after the churn", then)
 	w.sound()
 }
@@ -196,7 +196,7 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	id, _ := throughCommand{}.snapshot(w)
+	id, _ := w.snapshot()
 	var stop atomic.Bool
 	var all sync.WaitGroup
 	saved := 0
@@ -219,7 +219,7 @@ func TestWhatIsSavedDuringRestoresIsThereOrRecorded(t *testing.T) {
 			time.Sleep(time.Duration(n%8) * 100 * time.Microsecond) // restores have to keep up
 		}
 	})
-	e := throughEngine{}.open(w)
+	e := w.open()
 	s, err := e.Find(t.Context(), id)
 	w.must(err)
 	recorded := map[int]bool{}
@@ -267,12 +267,11 @@ func (w *world) lookBeside(dir string) picture {
 func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughEngine{}
 	for i := range 40 {
 		w.write(fmt.Sprintf("swap/sub/treasure%d", i), "then")
 		w.must(os.WriteFile(fmt.Sprintf("%s/treasure%d", w.outside, i), []byte("outside"), 0o644))
 	}
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	before := pictureOf(t, w.outside, nil)
 	var stop atomic.Bool
 	var all sync.WaitGroup
@@ -284,7 +283,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 			_ = os.Rename(w.path("aside"), w.path("swap/sub"))
 		}
 	})
-	e := d.open(w)
+	e := w.open()
 	inside, err := os.OpenRoot(w.root) // this test must not follow the links either
 	w.must(err)
 	defer inside.Close()

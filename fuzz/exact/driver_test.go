@@ -16,15 +16,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-// A driver is one of the two ways to use rewind from outside. Each call is a
-// process of its own, or as good as one: nothing is remembered in between.
-type driver interface {
-	snapshot(w *world) (id string, skipped []string)
-	restore(w *world, id string, paths ...string) outcome
-	undo(w *world) outcome
-	redo(w *world) outcome
-}
-
 // An outcome is what a restore, undo or redo named; paths are sorted.
 type outcome struct {
 	kept, conflicts []string
@@ -38,80 +29,14 @@ func (w *world) place() string {
 	return w.cwd
 }
 
-// throughEngine uses the Go API.
-type throughEngine struct{}
-
-func (throughEngine) open(w *world) *engine.Engine {
+// open is for what needs the Go API: whatever is done while files change.
+func (w *world) open() *engine.Engine {
 	w.Helper()
 	e, err := engine.Open(context.Background(), w.place(), &engine.Options{Getenv: func(name string) string { return w.env[name] }})
-	if err != nil {
-		w.Fatalf("open: %v", err)
-	}
+	w.must(err)
 	w.Cleanup(func() { e.Close() })
 	return e
 }
-
-func (d throughEngine) snapshot(w *world) (string, []string) {
-	w.Helper()
-	r, err := d.open(w).Snapshot(context.Background(), nil)
-	if err != nil {
-		w.Fatalf("snapshot: %v", err)
-	}
-	if r.Bridge != nil {
-		w.Fatalf("the snapshot did not reach git: %v", r.Bridge)
-	}
-	var skipped []string
-	for _, n := range r.Skipped {
-		skipped = append(skipped, string(n.Path))
-	}
-	slices.Sort(skipped)
-	return r.ID.String(), skipped
-}
-
-func (d throughEngine) restore(w *world, id string, paths ...string) outcome {
-	w.Helper()
-	e := d.open(w)
-	s, err := e.Find(context.Background(), id)
-	if err != nil {
-		w.Fatalf("resolve %s: %v", id, err)
-	}
-	r, err := e.Do(context.Background(), engine.Op{To: s.ID, Paths: paths})
-	return d.outcome(w, "restore", r, err)
-}
-
-func (d throughEngine) undo(w *world) outcome {
-	w.Helper()
-	r, err := d.open(w).Do(context.Background(), engine.Op{Verb: engine.Undo})
-	return d.outcome(w, "undo", r, err)
-}
-
-func (d throughEngine) redo(w *world) outcome {
-	w.Helper()
-	r, err := d.open(w).Do(context.Background(), engine.Op{Verb: engine.Redo})
-	return d.outcome(w, "redo", r, err)
-}
-
-func (throughEngine) outcome(w *world, verb string, r *engine.Restored, err error) outcome {
-	w.Helper()
-	if err != nil {
-		w.Fatalf("%s: %v", verb, err)
-	}
-	o := outcome{reasons: map[string]string{}}
-	for _, n := range r.Kept {
-		o.kept = append(o.kept, string(n.Path))
-		o.reasons[string(n.Path)] = n.Reason
-	}
-	for _, n := range r.Conflicts {
-		o.conflicts = append(o.conflicts, string(n.Path))
-		o.reasons[string(n.Path)] = n.Reason
-	}
-	slices.Sort(o.kept)
-	slices.Sort(o.conflicts)
-	return o
-}
-
-// throughCommand runs the program, as the user of the world.
-type throughCommand struct{}
 
 // A note is a path with a reason as the command line prints it.
 type note struct {
@@ -187,7 +112,7 @@ func (w *world) finish(cmd *exec.Cmd) finished {
 	return f
 }
 
-func (throughCommand) snapshot(w *world) (string, []string) {
+func (w *world) snapshot() (id string, skipped []string) {
 	w.Helper()
 	f := w.rewind("snapshot", "--json")
 	want := 0
@@ -200,26 +125,26 @@ func (throughCommand) snapshot(w *world) (string, []string) {
 	return f.ID, pathsOf(f.Skipped)
 }
 
-func (d throughCommand) restore(w *world, id string, paths ...string) outcome {
+func (w *world) restore(id string, paths ...string) outcome {
 	w.Helper()
 	args := []string{"restore", id, "--yes", "--json"}
 	if len(paths) > 0 {
 		args = append(append(args, "--"), paths...)
 	}
-	return d.run(w, args...)
+	return w.run(args...)
 }
 
-func (d throughCommand) undo(w *world) outcome {
+func (w *world) undo() outcome {
 	w.Helper()
-	return d.run(w, "undo", "--yes", "--json")
+	return w.run("undo", "--yes", "--json")
 }
 
-func (d throughCommand) redo(w *world) outcome {
+func (w *world) redo() outcome {
 	w.Helper()
-	return d.run(w, "redo", "--yes", "--json")
+	return w.run("redo", "--yes", "--json")
 }
 
-func (throughCommand) run(w *world, args ...string) outcome {
+func (w *world) run(args ...string) outcome {
 	w.Helper()
 	f := w.rewind(args...)
 	want := 0

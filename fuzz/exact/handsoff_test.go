@@ -52,18 +52,16 @@ func TestNothingThatTheRepositoryNamesIsRun(t *testing.T) {
 	}
 	w.git("config", "core.hooksPath", w.path(".git/hooks"))
 	w.git("config", "commit.gpgSign", "true")
-	for _, d := range []driver{throughEngine{}, throughCommand{}} {
-		id, _ := d.snapshot(w)
-		churn(w)
-		w.remove("x.md")
-		d.restore(w, id)
-		d.undo(w)
-		d.redo(w)
-		w.rewind("diff", "--patch")
-		w.rewind("list")
-		w.rewind("status")
-		w.rewind("prune")
-	}
+	id, _ := w.snapshot()
+	churn(w)
+	w.remove("x.md")
+	w.restore(id)
+	w.undo()
+	w.redo()
+	w.rewind("diff", "--patch")
+	w.rewind("list")
+	w.rewind("status")
+	w.rewind("prune")
 	if text, err := os.ReadFile(trace); err == nil {
 		t.Fatalf("the repository's programs were run:\n%s", text)
 	}
@@ -92,7 +90,7 @@ func TestNoFilterRunsInAForeignRepository(t *testing.T) {
 			}
 			return os.Lchown(path, 65533, 65533)
 		}))
-		w.prove(throughEngine{}, func() { w.write("x.dat", "other\n") }, nil)
+		w.prove(func() { w.write("x.dat", "other\n") }, nil)
 		if text, err := os.ReadFile(trace); err == nil {
 			t.Fatalf("%s: the filter was run:\n%s", key, text)
 		}
@@ -104,19 +102,18 @@ func TestNoFilterRunsInAForeignRepository(t *testing.T) {
 func TestADeletedNestedRepositoryComesBackWithoutItsGit(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughCommand{}
 	w.nested("nest", true)
 	w.write("nest/deep/untracked.txt", "work\n")
 	then := w.look()
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	w.remove("nest")
 	now := w.look()
-	o := d.restore(w, id)
+	o := w.restore(id)
 	w.is("restore", state{files: then.files, git: now.git, outside: now.outside})
 	if !slices.Contains(append(o.kept, o.conflicts...), "nest/.git") {
 		t.Errorf("the restore does not say that nest/.git is not back: %v", o)
 	}
-	d.undo(w)
+	w.undo()
 	w.is("undo", now)
 }
 
@@ -126,12 +123,11 @@ func TestADeletedNestedRepositoryComesBackWithoutItsGit(t *testing.T) {
 func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughCommand{}
 	w.nested("old", true)
 	w.write("place", "a file\n")
 	w.write(".gitignore", "hidden/\n")
 	then := w.look()
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	w.nested("new/deep/clone", true)
 	w.write("new/deep/beside.txt", "x")
 	w.remove("place")
@@ -139,7 +135,7 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 	w.nested("hidden/clone", true)
 	w.nested("old/inner", true)
 	now := w.look()
-	o := d.restore(w, id)
+	o := w.restore(id)
 	want := then.files.with(now.files, "new/deep/clone", "place", "hidden", "old/inner")
 	want["new"], want["new/deep"] = now.files["new"], now.files["new/deep"]
 	w.is("restore", state{files: want, git: now.git, outside: now.outside})
@@ -148,7 +144,7 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 			t.Errorf("the restore does not name %s: %v", path, o)
 		}
 	}
-	d.undo(w)
+	w.undo()
 	w.is("undo", now)
 }
 
@@ -179,7 +175,7 @@ func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 			t.Parallel()
 			w := newRepo(t)
 			c.then(w)
-			w.prove(throughCommand{}, func() {
+			w.prove(func() {
 				c.now(w)
 				w.write(".gitignore", "out\n")
 			}, nil)
@@ -191,10 +187,10 @@ func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
 // is in an ignored directory: that the snapshot has a file there is a conflict.
 func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
 	t.Parallel()
-	w, d := newRepo(t), throughCommand{}
+	w := newRepo(t)
 	w.write("out", "then")
 	w.write("beside", "then")
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	w.remove("out")
 	w.write("out/a", "precious")
 	w.write("out/deep/b", "precious too")
@@ -209,7 +205,7 @@ func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
 		if w.read("out/a") != "precious" || w.read("out/deep/b") != "precious too" || w.read("beside") != "then" {
 			t.Error("the restore deleted what is ignored, or left the rest")
 		}
-		d.undo(w)
+		w.undo()
 		w.is("undo", now)
 	}
 }
@@ -219,17 +215,16 @@ func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
 func TestWhatWasIgnoredIsKept(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughCommand{}
 	w.write(".gitignore", "*.o\nbuild/\n")
 	then := w.look()
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	w.write("new/x.c", "source")
 	w.write("new/x.o", "object")
 	w.write("dir/b.o", "object")
 	w.write("build/out", "result")
 	w.write(".gitignore", "")
 	now := w.look()
-	o := d.restore(w, id)
+	o := w.restore(id)
 	want := then.files.with(now.files, "new/x.o", "dir/b.o", "build")
 	want["new"] = now.files["new"]
 	w.is("restore", state{files: want, git: now.git, outside: now.outside})
@@ -238,6 +233,6 @@ func TestWhatWasIgnoredIsKept(t *testing.T) {
 			t.Errorf("the restore does not say that %s is kept: %v", path, o)
 		}
 	}
-	d.undo(w)
+	w.undo()
 	w.is("undo", now)
 }

@@ -137,7 +137,7 @@ func TestHostileTreesWriteNothingOutside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRepo(t)
-			throughEngine{}.snapshot(w)
+			w.snapshot()
 			f := w.forge()
 			id := f.snapshot(tree.State{Tree: f.tree(append([]evil{}, c.tree...)), Umask: 0o022})
 			// The same as an overlay: it has a decoder of its own to get past.
@@ -195,7 +195,7 @@ func (w *world) attacked(id string, refused []string, before state) {
 			w.Errorf("the export wrote %q", path)
 		}
 	}
-	w.clean("undo", throughCommand{}.undo(w))
+	w.clean("undo", w.undo())
 	w.is("undo of the attack", before)
 }
 
@@ -204,7 +204,7 @@ func (w *world) attacked(id string, refused []string, before state) {
 func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	throughEngine{}.snapshot(w)
+	w.snapshot()
 	f := w.forge()
 	id := f.snapshot(tree.State{Umask: 0o022, Tree: f.tree([]evil{
 		{name: ".gitmodules", mode: link, content: "../outside/treasure"},
@@ -214,7 +214,7 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 		{name: "sub\r", mode: tree.GitLink},
 	})})
 	before := w.look()
-	throughCommand{}.restore(w, id)
+	w.restore(id)
 	got := w.look()
 	w.sameSurroundings("restore", got, before)
 	for path, line := range map[string]string{".gitmodules": "link ../outside/treasure", "out": "link " + w.outside, "sub\r": "drwxr-xr-x"} {
@@ -225,7 +225,7 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	if _, there := got.files["cr\r/x\r\n"]; !there {
 		t.Error("a name with a carriage return is missing")
 	}
-	throughCommand{}.undo(w)
+	w.undo()
 	w.is("undo", before)
 }
 
@@ -234,10 +234,9 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
 	for _, ignored := range []string{"", "evil\n"} {
 		w := newRepo(t)
-		d := throughCommand{}
 		w.write("evil/treasure", "inside\n")
 		w.write("evil/dir/treasure", "inside\n")
-		w.prove(d, func() {
+		w.prove(func() {
 			w.remove("evil")
 			w.link(w.outside, "evil")
 			w.write(".gitignore", ignored)
@@ -250,13 +249,13 @@ func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
 func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	throughEngine{}.snapshot(w)
+	w.snapshot()
 	f := w.forge()
 	first := f.snapshot(tree.State{Umask: 0o022, Tree: f.tree([]evil{{name: "a", mode: link, content: w.outside}})})
 	second := f.snapshot(tree.State{Umask: 0o022, Tree: f.tree([]evil{{name: "a", mode: dir, sub: []evil{{name: "treasure", mode: file, content: evils}}}})})
 	before := w.look()
-	throughCommand{}.restore(w, first)
-	throughCommand{}.restore(w, second)
+	w.restore(first)
+	w.restore(second)
 	w.sameSurroundings("two restores", w.look(), before)
 	if got := w.read("a/treasure"); got != evils {
 		t.Errorf("a/treasure is %q", got)

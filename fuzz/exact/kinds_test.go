@@ -29,32 +29,26 @@ var kinds = []struct {
 // TestEveryKindBecomesEveryOther checks that a path is restored from any kind
 // to any other, and that links to directories outside are not followed.
 func TestEveryKindBecomesEveryOther(t *testing.T) {
-	for _, d := range []driver{throughEngine{}, throughCommand{}} {
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			w := newRepo(t)
-			each := func(do func(path string, then, now int)) {
-				for i := range kinds {
-					for j := range kinds {
-						do("k/"+kinds[i].name+"-"+kinds[j].name, i, j)
-						do("k/sub/"+kinds[j].name+"/"+kinds[i].name, i, j)
-					}
-				}
+	t.Parallel()
+	w := newRepo(t)
+	each := func(do func(path string, then, now int)) {
+		for i := range kinds {
+			for j := range kinds {
+				do("k/"+kinds[i].name+"-"+kinds[j].name, i, j)
+				do("k/sub/"+kinds[j].name+"/"+kinds[i].name, i, j)
 			}
-			w.mkdir("k/sub")
-			each(func(path string, then, _ int) { kinds[then].make(w, path) })
-			if d == (throughCommand{}) {
-				w.byNobody()
-			}
-			w.prove(d, func() {
-				each(func(path string, _, now int) {
-					_ = os.Chmod(w.path(path), 0o755) // for who is not root
-					w.remove(path)
-					kinds[now].make(w, path)
-				})
-			}, nil)
-		})
+		}
 	}
+	w.mkdir("k/sub")
+	each(func(path string, then, _ int) { kinds[then].make(w, path) })
+	w.byNobody()
+	w.prove(func() {
+		each(func(path string, _, now int) {
+			_ = os.Chmod(w.path(path), 0o755) // for who is not root
+			w.remove(path)
+			kinds[now].make(w, path)
+		})
+	}, nil)
 }
 
 // TestOddPermissionsComeBack checks that every permission bit is restored, of
@@ -69,7 +63,7 @@ func TestOddPermissionsComeBack(t *testing.T) {
 		w.chmod("p/"+perm.String()+".f", perm)
 		w.chmod("p/"+perm.String(), perm|0o300) // the next step writes in it
 	}
-	w.prove(throughEngine{}, func() {
+	w.prove(func() {
 		for _, perm := range perms {
 			if perm&(os.ModeSetuid|os.ModeSetgid) == 0 { // those are given to no file that has lost them
 				w.chmod("p/"+perm.String()+".f", 0o644)
@@ -94,7 +88,7 @@ func TestOtherUmasksAreNoOverlay(t *testing.T) {
 				t.Fatalf("there is an overlay: %s%s", f.out, f.errors)
 			}
 			w.umask = 0o007
-			w.prove(throughCommand{}, func() {
+			w.prove(func() {
 				churn(w)
 				w.write("dir/more/x.txt", "x")
 			}, nil)

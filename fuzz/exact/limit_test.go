@@ -44,7 +44,6 @@ func (w *world) oneSentence(f finished, words ...string) {
 func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
 	t.Parallel()
 	w := asNobody(t)
-	d := throughCommand{}
 	w.write("secret.txt", "root's\n")
 	w.write("closed/x.txt", "root's\n")
 	w.write("list/x.txt", "root's\n") // a directory that may be entered but not listed
@@ -71,11 +70,11 @@ func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
 	w.write("secret.txt", "now readable\n")
 	w.chmod("own.txt", 0o644)
 	now := w.look()
-	o := d.restore(w, f.ID)
+	o := w.restore(f.ID)
 	want := state{files: then.files.with(now.files, "secret.txt", "closed", "list", "own.txt"), git: now.git, outside: now.outside}
 	w.is("restore", want)
 	w.same("the restore named as kept", o.kept, []string{"closed", "list", "own.txt", "secret.txt"})
-	d.undo(w)
+	w.undo()
 	w.is("undo", now)
 }
 
@@ -121,7 +120,7 @@ func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 	w.write("theirs/gone.txt", "then\n")
 	w.handOver()
 	then := w.look()
-	id, _ := throughCommand{}.snapshot(w)
+	id, _ := w.snapshot()
 	churn(w)
 	w.write("theirs/x.txt", "now\n")
 	w.remove("theirs/gone.txt")
@@ -134,7 +133,7 @@ func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 	}
 	w.same("the restore named as conflicts", pathsOf(f.Conflicts), []string{"theirs/gone.txt", "theirs/x.txt"})
 	w.is("restore", state{files: then.files.with(now.files, "theirs"), git: now.git, outside: now.outside})
-	w.clean("undo", throughCommand{}.undo(w))
+	w.clean("undo", w.undo())
 	w.is("undo", now)
 }
 
@@ -153,7 +152,7 @@ func TestClosedDirectoriesAreRestoredByTheirOwner(t *testing.T) {
 		w.chmod(dir, 0o500)
 	}
 	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", w.root).Run() })
-	w.prove(throughCommand{}, func() {
+	w.prove(func() {
 		w.write("ro/deep/x.txt", "now\n")
 		w.remove("ro/y.txt", "gone")
 		w.write("ro/new/z.txt", "now\n")
@@ -171,7 +170,7 @@ func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 	w.oneSentence(w.rewind("snapshot", "--json"), "permission denied")
 	w.untouched("snapshot", before)
 	w.chmod(".git", 0o755)
-	id, _ := throughCommand{}.snapshot(w)
+	id, _ := w.snapshot()
 	churn(w)
 	w.handOver()
 	now := w.look()
@@ -187,47 +186,43 @@ func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 
 // TestFourLevelsOfUndoWithEditsInBetween walks four restores back and forth.
 func TestFourLevelsOfUndoWithEditsInBetween(t *testing.T) {
-	for _, d := range []driver{throughEngine{}, throughCommand{}} {
-		t.Run(fmt.Sprintf("%T", d), func(t *testing.T) {
-			t.Parallel()
-			w := newRepo(t)
-			var ids []string
-			var recorded []state
-			for g := range 5 {
-				crowd(w, 60, g)
-				id, _ := d.snapshot(w)
-				ids, recorded = append(ids, id), append(recorded, w.look())
-			}
-			var before []state // each restore
-			for level, target := range []int{0, 3, 1, 2} {
-				w.write(fmt.Sprintf("edit%d.txt", level), "between")
-				w.write("a.txt", fmt.Sprint(level))
-				before = append(before, w.look())
-				w.clean("restore", d.restore(w, ids[target]))
-				w.is("restore", recorded[target])
-			}
-			var after []state // what each redo must give: as it was before its undo
-			for level := 3; level >= 0; level-- {
-				w.write("dir/b.txt", fmt.Sprint("edited before undo ", level))
-				after = append(after, w.look())
-				w.clean("undo", d.undo(w))
-				w.is(fmt.Sprint("undo of level ", level), before[level])
-			}
-			if f := w.rewind("undo", "--yes"); f.code != 1 {
-				t.Fatalf("a fifth undo exited with %d", f.code)
-			}
-			for _, s := range slices.Backward(after) {
-				w.clean("redo", d.redo(w))
-				w.is("redo", s)
-			}
-			if f := w.rewind("redo", "--yes"); f.code != 1 {
-				t.Fatalf("a fifth redo exited with %d", f.code)
-			}
-			w.clean("undo", d.undo(w))
-			w.is("undo after the redos", after[1]) // as it was before the last redo
-			w.sound()
-		})
+	t.Parallel()
+	w := newRepo(t)
+	var ids []string
+	var recorded []state
+	for g := range 5 {
+		crowd(w, 60, g)
+		id, _ := w.snapshot()
+		ids, recorded = append(ids, id), append(recorded, w.look())
 	}
+	var before []state // each restore
+	for level, target := range []int{0, 3, 1, 2} {
+		w.write(fmt.Sprintf("edit%d.txt", level), "between")
+		w.write("a.txt", fmt.Sprint(level))
+		before = append(before, w.look())
+		w.clean("restore", w.restore(ids[target]))
+		w.is("restore", recorded[target])
+	}
+	var after []state // what each redo must give: as it was before its undo
+	for level := 3; level >= 0; level-- {
+		w.write("dir/b.txt", fmt.Sprint("edited before undo ", level))
+		after = append(after, w.look())
+		w.clean("undo", w.undo())
+		w.is(fmt.Sprint("undo of level ", level), before[level])
+	}
+	if f := w.rewind("undo", "--yes"); f.code != 1 {
+		t.Fatalf("a fifth undo exited with %d", f.code)
+	}
+	for _, s := range slices.Backward(after) {
+		w.clean("redo", w.redo())
+		w.is("redo", s)
+	}
+	if f := w.rewind("redo", "--yes"); f.code != 1 {
+		t.Fatalf("a fifth redo exited with %d", f.code)
+	}
+	w.clean("undo", w.undo())
+	w.is("undo after the redos", after[1]) // as it was before the last redo
+	w.sound()
 }
 
 // TestAFullDiskIsOneSentenceAndNoLoss fills the file system before a snapshot
@@ -244,13 +239,12 @@ func TestAFullDiskIsOneSentenceAndNoLoss(t *testing.T) {
 	for i := range 40 {
 		w.write(fmt.Sprintf("data/%d", i), noise(100<<10, uint64(i+1)))
 	}
-	d := throughCommand{}
 	before := w.look()
 	w.fill(1 << 20)
 	w.oneSentence(w.rewind("snapshot", "--json"), "no space")
 	w.remove("fill")
 	w.untouched("the failed snapshot", before)
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	then := w.look()
 
 	w.remove("data")
@@ -259,14 +253,14 @@ func TestAFullDiskIsOneSentenceAndNoLoss(t *testing.T) {
 		w.fill(left)
 		w.oneSentence(w.rewind("restore", id, "--yes"), "no space")
 		w.remove("fill")
-		d.snapshot(w) // finishes what was begun
+		w.snapshot() // finishes what was begun
 		if got := w.look(); differences(got.files, now.files) != "" {
 			w.is("the command after the restore that failed", then)
-			w.clean("undo", d.undo(w))
+			w.clean("undo", w.undo())
 			w.is("undo", now)
 		}
 	}
-	w.clean("restore", d.restore(w, id))
+	w.clean("restore", w.restore(id))
 	w.is("restore", then)
 	w.sound()
 }

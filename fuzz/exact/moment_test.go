@@ -75,20 +75,19 @@ func TestAKilledRestoreLeavesNoDirectoryOpen(t *testing.T) {
 func (w *world) killRestores(finish func()) {
 	w.Helper()
 	rng := rand.New(rand.NewPCG(seed.Of(w.T), 0))
-	d := throughCommand{}
 	// What a killed restore leaves beside its targets must go even if ignored.
 	w.write(".gitignore", ".*\n!.gitignore\n")
 	states, ids := [2]state{}, [2]string{}
 	for g := range 2 {
 		crowd(w, 150, g)
 		finish()
-		ids[g], _ = d.snapshot(w)
+		ids[g], _ = w.snapshot()
 		states[g] = w.look()
 	}
 	began := time.Now()
-	d.restore(w, ids[0])
+	w.restore(ids[0])
 	took := time.Since(began)
-	d.restore(w, ids[1])
+	w.restore(ids[1])
 	at, cut := 1, 0
 	for round := 0; round < seed.Times(12) || cut < 5 && round < seed.Times(120); round++ {
 		cmd := w.command("restore", ids[1-at], "--yes")
@@ -113,18 +112,17 @@ func (w *world) killRestores(finish func()) {
 func (w *world) after(round, verb, at int, states [2]state, ids [2]string) int {
 	w.Helper()
 	began := w.rewind("status", "--json")
-	d := throughCommand{}
 	switch open := strings.Contains(began.out, `"unfinished"`); {
 	case verb == 0 && open:
-		w.clean("undo", d.undo(w))
+		w.clean("undo", w.undo())
 		w.is(fmt.Sprintf("round %d: killed, then undone", round), states[at])
 		return at
 	case verb == 1:
-		w.clean("restore", d.restore(w, ids[1-at]))
+		w.clean("restore", w.restore(ids[1-at]))
 		w.is(fmt.Sprintf("round %d: killed, then restored again", round), states[1-at])
 		return 1 - at
 	}
-	d.snapshot(w)
+	w.snapshot()
 	now := w.look()
 	if i := slices.IndexFunc(states[:], func(s state) bool { return differences(now.files, s.files) == "" }); i >= 0 {
 		w.is(fmt.Sprintf("round %d: killed, then a snapshot", round), states[i])
@@ -141,9 +139,8 @@ func TestAnInterruptedRestoreIsFinishedByTheNextCommand(t *testing.T) {
 		t.Run(next, func(t *testing.T) {
 			t.Parallel()
 			w := newRepo(t)
-			d := throughCommand{}
 			crowd(w, 1500, 0)
-			id, _ := d.snapshot(w)
+			id, _ := w.snapshot()
 			then := w.look()
 			w.remove("crowd")
 			now := w.look()
@@ -164,14 +161,14 @@ func TestAnInterruptedRestoreIsFinishedByTheNextCommand(t *testing.T) {
 				t.Fatal("the restore was finished: nothing was tested")
 			}
 			if next == "undo" {
-				w.clean("undo", d.undo(w))
+				w.clean("undo", w.undo())
 				w.is("undo of the interrupted restore", now)
-				w.clean("restore", d.restore(w, id))
-			} else if got, _ := d.snapshot(w); got == "" {
+				w.clean("restore", w.restore(id))
+			} else if got, _ := w.snapshot(); got == "" {
 				t.Fatal("no snapshot")
 			}
 			w.is("the next command", then)
-			w.clean("undo", d.undo(w))
+			w.clean("undo", w.undo())
 			w.is("undo", now)
 			w.sound()
 		})
@@ -209,7 +206,7 @@ func TestAnInterruptedFirstSnapshotLeavesNothing(t *testing.T) {
 		}
 		w.untouched("the interrupted snapshot", before)
 	}
-	w.prove(throughCommand{}, func() { w.remove("big") }, nil)
+	w.prove(func() { w.remove("big") }, nil)
 }
 
 // await waits for something that another process does.

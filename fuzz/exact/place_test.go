@@ -20,11 +20,10 @@ func TestEachWorktreeHasItsOwnHistory(t *testing.T) {
 	w.git("worktree", "add", "-q", "-b", "side", filepath.Join(w.base, "linked"))
 	linked := *w
 	linked.root = filepath.Join(w.base, "linked")
-	d := throughCommand{}
 
-	mainID, _ := d.snapshot(w)
+	mainID, _ := w.snapshot()
 	linked.write("only-linked.txt", "x")
-	linkedID, _ := d.snapshot(&linked)
+	linkedID, _ := linked.snapshot()
 	if mainID == linkedID {
 		t.Fatal("two worktrees have one snapshot")
 	}
@@ -33,22 +32,22 @@ func TestEachWorktreeHasItsOwnHistory(t *testing.T) {
 	churn(&linked)
 	mainNow, linkedNow := w.look(), linked.look()
 
-	d.restore(w, mainID)
+	w.restore(mainID)
 	w.is("restore of the main one", mainThen)
 	linked.is("restore of the main one", linkedNow)
 	if f := linked.rewind("undo", "--yes"); f.code != 1 || !strings.Contains(f.errors, "nothing to do") {
 		t.Fatalf("undo in the linked worktree exited with %d: %s", f.code, f.errors)
 	}
-	d.restore(&linked, linkedID)
+	linked.restore(linkedID)
 	linked.is("restore of the linked one", linkedThen)
-	d.undo(w)
+	w.undo()
 	w.is("undo in the main one", mainNow)
 	linked.is("undo in the main one", linkedThen)
-	d.undo(&linked)
+	linked.undo()
 	linked.is("undo in the linked one", linkedNow)
 
 	// A snapshot of the one can be restored in the other.
-	d.restore(&linked, mainID)
+	linked.restore(mainID)
 	linked.is("restore of the main one's snapshot", state{files: mainThen.files, git: linkedNow.git, outside: linkedNow.outside})
 	w.sound()
 }
@@ -64,7 +63,7 @@ func TestARepositoryInsideAnotherIsItsOwn(t *testing.T) {
 	inner.root, inner.cwd = w.path("inner"), w.path("inner/sub")
 	inner.alsoGit = []string{w.root}
 	outer := worktreePicture(t, w.root).without("inner")
-	inner.prove(throughCommand{}, func() {
+	inner.prove(func() {
 		inner.write("n.txt", "other\n")
 		inner.write("new.txt", "new\n")
 		inner.remove("sub/x.txt")
@@ -154,7 +153,7 @@ func TestTheGitDirectoryMayLieElsewhere(t *testing.T) {
 	w.git("init", "-q", "-b", "main", "--separate-git-dir="+git)
 	usual(w)
 	before := pictureOf(t, git, ours)
-	w.prove(throughCommand{}, func() { churn(w) }, nil)
+	w.prove(func() { churn(w) }, nil)
 	if d := differences(pictureOf(t, git, ours), before); d != "" {
 		t.Errorf("git's own files have changed:\n%s", d)
 	}
@@ -173,7 +172,7 @@ func TestTheStoreMayLieOnAnotherFileSystem(t *testing.T) {
 	w.write("a.txt", "alpha\n")
 	w.write("dir/deep/c.txt", "gamma\n")
 	w.write("untracked.txt", "x")
-	w.prove(throughCommand{}, func() { churn(w) }, nil)
+	w.prove(func() { churn(w) }, nil)
 }
 
 // TestAPartOfTheTreeIsRestored checks that a file, a directory or a glob is
@@ -199,12 +198,11 @@ func TestAPartOfTheTreeIsRestored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRepo(t)
-			d := throughCommand{}
 			for _, f := range []string{"gone/sub/x.go", "gone/sub/y.txt", "gone/z.txt", "dir/y.go", "z.go"} {
 				w.write(f, "then "+f)
 			}
 			then := w.look()
-			id, _ := d.snapshot(w)
+			id, _ := w.snapshot()
 			churn(w)
 			w.remove("gone")
 			for _, f := range []string{"dir/y.go", "z.go", "new.go"} {
@@ -223,11 +221,11 @@ func TestAPartOfTheTreeIsRestored(t *testing.T) {
 					}
 				}
 			}
-			w.clean("restore", d.restore(w, id, c.paths...))
+			w.clean("restore", w.restore(id, c.paths...))
 			w.is("restore", want)
-			w.clean("undo", d.undo(w))
+			w.clean("undo", w.undo())
 			w.is("undo", now)
-			w.clean("redo", d.redo(w))
+			w.clean("redo", w.redo())
 			w.is("redo", want)
 		})
 	}

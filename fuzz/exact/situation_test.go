@@ -16,25 +16,20 @@ import (
 )
 
 // TestSituations checks that a restore is exact, undo too, and redo, in every
-// situation of testdata/situations.txt. It does so twice: through the engine on disk,
-// and through the command line in memory and (if root runs the tests) as another user.
+// situation of testdata/situations.txt; if root runs the tests, as another user.
 func TestSituations(t *testing.T) {
 	const file = "testdata/situations.txt"
 	known := map[string]string{"DEEP": strings.Repeat("deep/", 199) + "deep", "LONG": strings.Repeat("t", 4000)}
-	all := [2][]script.Fact{script.Read(t, file, known), script.Read(t, file, known)}
-	for i, s := range all[0] {
+	for i, s := range script.Read(t, file, known) {
 		if i < 52 && !strings.HasPrefix(s.Name, fmt.Sprintf("%02d ", i+1)) {
 			t.Fatalf("situation %d is missing or there twice", i+1)
 		}
-		t.Run(s.Name, func(t *testing.T) {
-			t.Run("engine", func(t *testing.T) { t.Parallel(); carryOut(newWorldOnDisk(t), s.Scenarios[0], throughEngine{}) })
-			t.Run("command", func(t *testing.T) { t.Parallel(); carryOut(newWorld(t), all[1][i].Scenarios[0], throughCommand{}) })
-		})
+		t.Run(s.Name, func(t *testing.T) { t.Parallel(); carryOut(newWorld(t), s.Scenarios[0]) })
 	}
 }
 
 // carryOut carries a situation out.
-func carryOut(w *world, s *script.Scenario, d driver) {
+func carryOut(w *world, s *script.Scenario) {
 	w.Helper()
 	defer func() {
 		if w.Failed() {
@@ -49,10 +44,8 @@ func carryOut(w *world, s *script.Scenario, d driver) {
 		}
 		switch verb, a := words[0], words[1:]; {
 		case verb == "snapshot":
-			if d == (throughCommand{}) {
-				w.byNobody()
-			}
-			p = w.begin(d)
+			w.byNobody()
+			p = w.begin()
 		case verb == "stays":
 			stays = a
 		case verb == "kept":
@@ -146,17 +139,16 @@ func (w *world) number(text string) int {
 // A proof is a restore that is under way: its snapshot is taken.
 type proof struct {
 	*world
-	d    driver
 	id   string
 	then state
 }
 
 // begin takes a snapshot.
-func (w *world) begin(d driver) *proof {
+func (w *world) begin() *proof {
 	w.Helper()
-	p := &proof{world: w, d: d, then: w.look()}
+	p := &proof{world: w, then: w.look()}
 	var skipped []string
-	p.id, skipped = d.snapshot(w)
+	p.id, skipped = w.snapshot()
 	w.same("the snapshot named as skipped", skipped, w.skipped)
 	w.untouched("snapshot", p.then)
 	return p
@@ -165,7 +157,7 @@ func (w *world) begin(d driver) *proof {
 // end restores, takes that back, and does it again, and compares everything with what
 // was there each time. What the restore must leave is what there was, or what want says.
 func (p *proof) end(want func(then, now picture) picture) {
-	w, d, then := p.world, p.d, p.then
+	w, then := p.world, p.then
 	w.Helper()
 	w.handOver()
 	now := w.look()
@@ -175,23 +167,23 @@ func (p *proof) end(want func(then, now picture) picture) {
 	}
 	restored := state{files: expected, git: now.git, outside: now.outside}
 
-	got := d.restore(w, p.id)
+	got := w.restore(p.id)
 	w.same("the restore named as kept", got.kept, w.kept)
 	w.clean("restore", got)
 	w.is("restore", restored)
-	w.clean("undo", d.undo(w))
+	w.clean("undo", w.undo())
 	w.is("undo", now)
-	w.clean("redo", d.redo(w))
+	w.clean("redo", w.redo())
 	w.is("redo", restored)
-	w.clean("second undo", d.undo(w))
+	w.clean("second undo", w.undo())
 	w.is("second undo", now)
 	w.sound()
 }
 
 // prove takes a snapshot, changes the tree, and restores.
-func (w *world) prove(d driver, change func(), want func(then, now picture) picture) {
+func (w *world) prove(change func(), want func(then, now picture) picture) {
 	w.Helper()
-	p := w.begin(d)
+	p := w.begin()
 	change()
 	p.end(want)
 }

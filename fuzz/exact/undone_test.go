@@ -14,25 +14,24 @@ import (
 func TestAnInterruptedUndoIsFinishedByUndo(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughCommand{}
 	before := w.look()
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	churn(w)
-	d.restore(w, id) // the level that must not be taken back
+	w.restore(id) // the level that must not be taken back
 	crowd(w, 800, 0)
 	first := w.look()
-	d.restore(w, id)
+	w.restore(id)
 	w.is("restore", before)
 	for tries := 1; killed(w) == nil; tries++ {
 		if tries == 20 {
 			t.Skip("SKIPPED: the undo was finished each time before it could be killed")
 		}
-		w.clean("redo", d.redo(w))
+		w.clean("redo", w.redo())
 		w.is("redo", before)
 	}
-	w.clean("undo", d.undo(w))
+	w.clean("undo", w.undo())
 	w.is("undo of the killed undo", first)
-	w.clean("redo", d.redo(w))
+	w.clean("redo", w.redo())
 	w.is("redo", before)
 }
 
@@ -58,13 +57,12 @@ func killed(w *world) error {
 func TestTwoUndosAtOnceAreTwoUndos(t *testing.T) {
 	t.Parallel()
 	w := newRepo(t)
-	d := throughCommand{}
-	id, _ := d.snapshot(w)
+	id, _ := w.snapshot()
 	churn(w)
 	first := w.look()
-	d.restore(w, id)
+	w.restore(id)
 	w.write("dir/b.txt", "second\n")
-	d.restore(w, id)
+	w.restore(id)
 	var all sync.WaitGroup
 	codes := make([]int, 2)
 	for i := range codes {
