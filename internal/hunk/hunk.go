@@ -10,6 +10,15 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
+// binaryBytes is how far git looks for a NUL to tell a binary file.
+const binaryBytes = 8000
+
+// Binary reports whether git would take a file for a binary one, which has no
+// lines: there is a NUL in its first 8,000 bytes.
+func Binary(p []byte) bool {
+	return bytes.IndexByte(p[:min(len(p), binaryBytes)], 0) >= 0
+}
+
 // A Line is one line of a hunk. Op is ' ' for one that both texts have, '-' for one
 // that goes, '+' for one that comes. Text has the end of the line, unless it is the
 // last line of a text that does not end with one.

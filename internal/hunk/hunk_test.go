@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -160,6 +161,17 @@ func TestAHunkIsPrintedAsGitPrintsIt(t *testing.T) {
 	} {
 		if got := string(Of([]byte(c.old), []byte(c.new))[0].Append(nil)); got != c.want {
 			t.Errorf("%q → %q: %q, want %q", c.old, c.new, got, c.want)
+		}
+	}
+}
+
+func TestABinaryFileIsOneWithANulNearItsBeginning(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "a\nb": false, "a\x00": true,
+		strings.Repeat("a", 7999) + "\x00": true, strings.Repeat("a", 8000) + "\x00": false,
+	} {
+		if Binary([]byte(text)) != want {
+			t.Errorf("%d bytes: %v", len(text), !want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -17,9 +16,6 @@ type Lines struct {
 	Hunks          []hunk.Hunk
 }
 
-// binaryPrefix is how far git looks for a NUL to call a file binary.
-const binaryPrefix = 8000
-
 // Compare reads both sides of a change and compares them.
 func Compare(ctx context.Context, d *engine.Diff, c engine.Change) (l Lines, err error) {
 	var wholeOld, wholeNew bool
@@ -30,7 +26,7 @@ func Compare(ctx context.Context, d *engine.Diff, c engine.Change) (l Lines, err
 		return l, err
 	}
 	l.Part = !wholeOld || !wholeNew
-	if l.Part || isBinary(l.Old) || isBinary(l.New) {
+	if l.Part || hunk.Binary(l.Old) || hunk.Binary(l.New) {
 		l.Binary = true
 		return l, nil
 	}
@@ -40,8 +36,4 @@ func Compare(ctx context.Context, d *engine.Diff, c engine.Change) (l Lines, err
 		l.Added, l.Removed = l.Added+added, l.Removed+removed
 	}
 	return l, nil
-}
-
-func isBinary(p []byte) bool {
-	return bytes.IndexByte(p[:min(len(p), binaryPrefix)], 0) >= 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -22,16 +23,13 @@ const textMax = 64 << 20
 // memory, however short it is.
 const linesMax = 1 << 20
 
-// binaryPrefix is how far git looks for a NUL to call a file binary.
-const binaryPrefix = 8000
-
 // Text returns an error if a content has no lines: it is binary, or not whole
 // because it is too large.
 func Text(path string, content []byte, whole bool) error {
 	switch {
 	case !whole || len(content) > textMax:
 		return fmt.Errorf("%q %w to be told of: it is larger than %d MiB", path, ErrNoLines, textMax>>20)
-	case bytes.IndexByte(content[:min(len(content), binaryPrefix)], 0) >= 0:
+	case hunk.Binary(content):
 		return fmt.Errorf("%q %w: it is a binary file", path, ErrNoLines)
 	case bytes.Count(content, newline) > linesMax:
 		return fmt.Errorf("%q %w to be told of: it has more than %d", path, ErrNoLines, linesMax)

@@ -8,11 +8,10 @@
 package changes
 
 import (
-	"bytes"
-
 	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
 
+	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -74,9 +73,6 @@ func (c Change) dir() bool {
 	return !content(c.From) && !content(c.To)
 }
 
-// binaryPrefix is how far git looks for a NUL to call a file binary.
-const binaryPrefix = 8000
-
 // count counts the lines of one change; false: they are not counted, and could be.
 func (c *Counter) count(n *Name, change Change, room *int64) bool {
 	if change.From.ID == change.To.ID { // permissions
@@ -93,7 +89,7 @@ func (c *Counter) count(n *Name, change Change, room *int64) bool {
 			return false
 		}
 		*room -= int64(len(data))
-		if bytes.IndexByte(data[:min(len(data), binaryPrefix)], 0) >= 0 {
+		if hunk.Binary(data) {
 			return true
 		}
 		sides[i] = data

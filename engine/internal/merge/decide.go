@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/textmerge"
+	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -117,7 +118,7 @@ func (s *incoming) content(c change, base, ours tree.Node) (text []byte, conflic
 			return nil, 0, err.Error(), nil
 		case err != nil:
 			return nil, 0, "", fmt.Errorf("%q: %w", c.Path, err)
-		case textmerge.Binary(texts[i]):
+		case hunk.Binary(texts[i]):
 			return nil, 0, whyBinary, nil
 		case !whole || bytes.Count(texts[i], []byte{'\n'}) > linesMax:
 			return nil, 0, whyLarge, nil

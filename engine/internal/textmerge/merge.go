@@ -16,15 +16,6 @@ import (
 	"context"
 )
 
-// binaryBytes is how far git looks for a NUL to tell a binary file.
-const binaryBytes = 8000
-
-// Binary reports whether git would take a file for a binary one, which has no
-// lines: there is a NUL in its first 8,000 bytes.
-func Binary(p []byte) bool {
-	return bytes.IndexByte(p[:min(len(p), binaryBytes)], 0) >= 0
-}
-
 // Labels stand behind the markers of a conflict: what its first and its second part
 // are.
 type Labels struct{ Ours, Theirs string }

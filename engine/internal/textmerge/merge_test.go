@@ -135,17 +135,6 @@ func TestTextsWithoutCommonLinesAreOneConflict(t *testing.T) {
 	}
 }
 
-func TestABinaryFileIsOneWithANulNearItsBeginning(t *testing.T) {
-	for text, want := range map[string]bool{
-		"": false, "a\nb": false, "a\x00": true,
-		strings.Repeat("a", 7999) + "\x00": true, strings.Repeat("a", 8000) + "\x00": false,
-	} {
-		if Binary([]byte(text)) != want {
-			t.Errorf("%d bytes: %v", len(text), !want)
-		}
-	}
-}
-
 // Texts that have nothing but lines of the other in another order take quadratic
 // time in a search for the shortest script.
 func TestTextsInAnotherOrderAreMergedAllTheSame(t *testing.T) {
