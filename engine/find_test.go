@@ -118,7 +118,7 @@ func TestACheckpointIsFoundAsWhatItWasImportedAs(t *testing.T) {
 	if err != nil || s.ID != hook {
 		t.Fatalf("%v, %v", s, err)
 	}
-	out, err := e.Import(ctx, nil)
+	out, err := e.Import(ctx, "", false)
 	p.must(err)
 	if s, err = e.Find(ctx, hook.String()); err != nil || s.ID != out.Snapshots[0].ID {
 		t.Errorf("%v, %v", s, err)

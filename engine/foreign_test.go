@@ -254,7 +254,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 	if of, err := e.List(ctx, &engine.ListOptions{All: true, Session: "s2"}); err != nil || len(of) != 1 {
 		t.Errorf("of the session: %v, %v", of, err)
 	}
-	done, err := e.Import(ctx, nil)
+	done, err := e.Import(ctx, "", false)
 	if err != nil || len(done.Snapshots) != 1 || done.Bridge != nil || len(done.Skipped) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -282,7 +282,7 @@ func TestAnImpossibleTimeIsSkipped(t *testing.T) {
 	p.git("update-ref", "refs/checkpoints/main/1", p.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "checkpoint:999999999999:before:a"))
 	p.git("update-ref", "refs/checkpoints/main/2", p.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "checkpoint:1772600767:before:a"))
 	e := p.open()
-	done, err := e.Import(context.Background(), nil)
+	done, err := e.Import(context.Background(), "", false)
 	if err != nil || len(done.Snapshots) != 1 || len(done.Skipped) != 1 || done.Skipped[0].Path != "refs/checkpoints/main/1" {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -316,7 +316,7 @@ func TestTheLedgerTellsWhatAHooksSnapshotsAreFor(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Label() != "fix the parser" || len(list[0].Points) != 2 || list[0].Points[1].Entry != "00000002" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	done, err := e.Import(context.Background(), &engine.ImportOptions{From: "pi-rewind-hook"})
+	done, err := e.Import(context.Background(), "pi-rewind-hook", false)
 	if err != nil || len(done.Snapshots) != 1 || done.Snapshots[0].Label() != "fix the parser" {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -340,7 +340,7 @@ func TestImportsAtOnceMakeEachSnapshotOnce(t *testing.T) {
 	for i := range made {
 		e := p.open()
 		wg.Go(func() {
-			done, err := e.Import(context.Background(), nil)
+			done, err := e.Import(context.Background(), "", false)
 			if err != nil || done.Bridge != nil {
 				t.Errorf("%+v, %v", done, err)
 				return

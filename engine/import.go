@@ -14,12 +14,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ImportOptions say what to import. The zero value is everything.
-type ImportOptions struct {
-	From   string // only of this system; "": of every one, see [ImportKinds]
-	DryRun bool   // tell what would be imported, and write nothing
-}
-
 // An Imported says what an import did or, on a dry run, would do.
 type Imported struct {
 	Snapshots []*Snapshot // new ones, newest first; on a dry run with the checkpoints' own ids
@@ -41,17 +35,16 @@ func ImportKinds() (names []string) {
 // Import takes over the checkpoints of other systems: each becomes a snapshot
 // of ours, with the same tree and time, which our ref keeps, so that it stays
 // when they drop theirs. Nothing of theirs is changed. Doing it again imports
-// what came since. An unknown system is [ErrRefused].
+// what came since. With from, only those of this system, one of [ImportKinds]; an
+// unknown one is [ErrRefused]. A dry run tells what would be imported, and writes
+// nothing.
 //
 // An imported snapshot is listed beside those of all worktrees, and never is
 // the last one ("@") of any.
-func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, error) {
-	if opt == nil {
-		opt = &ImportOptions{}
-	}
+func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, error) {
 	var kinds []foreign.Kind
-	if opt.From != "" {
-		k, err := foreign.ParseKind(opt.From)
+	if from != "" {
+		k, err := foreign.ParseKind(from)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
@@ -61,7 +54,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 	if e.repo == nil {
 		return out, nil
 	}
-	if !opt.DryRun {
+	if !dry {
 		var err error
 		if out.Recovered, err = e.recoverNow(ctx); err != nil {
 			return nil, err
@@ -91,7 +84,7 @@ func (e *Engine) Import(ctx context.Context, opt *ImportOptions) (*Imported, err
 		}
 		out.Snapshots = append(out.Snapshots, s)
 	}
-	if opt.DryRun || len(out.Snapshots) == 0 {
+	if dry || len(out.Snapshots) == 0 {
 		return out, nil
 	}
 	if err := e.takeOver(ctx, out); err != nil {

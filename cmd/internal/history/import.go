@@ -13,16 +13,17 @@ import (
 )
 
 func importCommand(a *app) *cobra.Command {
-	var opt engine.ImportOptions
+	var from string
+	var dry bool
 	c := cli.Command("import", "Take over the checkpoints of other systems, so that they stay when those drop them", cli.Nothing, func(c *cobra.Command, _ []string) error {
-		if err := cli.KindOf("--from", opt.From); err != nil {
+		if err := cli.KindOf("--from", from); err != nil {
 			return err
 		}
 		ctx, e, err := a.Open(c)
 		if err != nil {
 			return err
 		}
-		r, err := e.Import(ctx, &opt)
+		r, err := e.Import(ctx, from, dry)
 		if err != nil {
 			return err
 		}
@@ -30,9 +31,9 @@ func importCommand(a *app) *cobra.Command {
 		a.Note("skipped", r.Skipped)
 		a.Warn(r.Bridge)
 		if a.JSON {
-			a.PrintJSON(wire.NewImported(r, opt.DryRun))
+			a.PrintJSON(wire.NewImported(r, dry))
 		} else {
-			a.printImported(r, opt.DryRun)
+			a.printImported(r, dry)
 		}
 		if len(r.Skipped) > 0 {
 			return exit.ErrPartial
@@ -40,8 +41,8 @@ func importCommand(a *app) *cobra.Command {
 		return cli.Also(r.Recovered, nil)
 	})
 	f := c.Flags()
-	f.StringVar(&opt.From, "from", "", "only of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
-	f.BoolVar(&opt.DryRun, "dry-run", false, "tell what would be imported, and write nothing")
+	f.StringVar(&from, "from", "", "only of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
+	f.BoolVar(&dry, "dry-run", false, "tell what would be imported, and write nothing")
 	return a.JSONFlag(c)
 }
 
