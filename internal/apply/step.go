@@ -91,7 +91,7 @@ func (n Node) check() error {
 	case tree.Absent:
 		whole = n == Node{}
 	}
-	if !whole || n.Mode&^(tree.TypeMask|tree.PermMask) != 0 {
+	if !whole || n.Mode != n.Mode.Type()|n.Mode.Perm() {
 		return fmt.Errorf("impossible node %o %v", n.Mode, n.ID)
 	}
 	return nil

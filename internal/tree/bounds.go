@@ -19,9 +19,9 @@ var ErrLarge = errors.New("too large for rewind")
 const (
 	// EntriesMax is how many entries a directory may have.
 	EntriesMax = 1 << 20
-	// PathBytesMax is how long a path may be. A worktree can hold longer ones, of
+	// pathBytesMax is how long a path may be. A worktree can hold longer ones, of
 	// tens of thousands of levels; whoever follows them needs the square of that.
-	PathBytesMax = 16 << 10
+	pathBytesMax = 16 << 10
 
 	looksMax  = 1 << 24 // entries that one comparison looks at: sixteen million
 	openMax   = 1 << 21 // those of the directories above a path, on both sides
@@ -29,10 +29,10 @@ const (
 	recentMax = 1 << 13 // entries of directories that are remembered
 )
 
-// CheckPath reports a path that is longer than [PathBytesMax].
+// CheckPath reports a path that is longer than [pathBytesMax].
 func CheckPath(path string) error {
-	if len(path) > PathBytesMax {
-		return fmt.Errorf("%w: a path of more than %d bytes, which begins %q", ErrLarge, PathBytesMax, path[:64])
+	if len(path) > pathBytesMax {
+		return fmt.Errorf("%w: a path of more than %d bytes, which begins %q", ErrLarge, pathBytesMax, path[:64])
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ type Mode uint32
 
 // The types an entry can have. Absent occurs in overlays only.
 const (
-	TypeMask Mode = 0170000
-	PermMask Mode = 07777
+	typeMask Mode = 0170000
+	permMask Mode = 07777
 
 	Absent  Mode = 0       // in the git tree, but not on disk (sparse checkout)
 	Dir     Mode = 0040000 // a directory
@@ -27,10 +27,10 @@ const (
 )
 
 // Type returns the type bits alone.
-func (m Mode) Type() Mode { return m & TypeMask }
+func (m Mode) Type() Mode { return m & typeMask }
 
 // Perm returns the permission bits, setuid, setgid and sticky included.
-func (m Mode) Perm() Mode { return m & PermMask }
+func (m Mode) Perm() Mode { return m & permMask }
 
 // IsDir reports whether the entry is a directory on disk, nested or not.
 func (m Mode) IsDir() bool { return m.Type() == Dir || m.Type() == Nested }

@@ -203,7 +203,7 @@ func TestWhatIsBeyondTheBoundsIsAnErrorThatNamesThem(t *testing.T) {
 		t.Errorf("ten of ten of ten: %v", err)
 	}
 	deep := o.put(Entry{"f", GitFile, blob("1")})
-	for range PathBytesMax/2 + 1 {
+	for range pathBytesMax/2 + 1 {
 		deep = o.put(Entry{"d", Dir, deep})
 	}
 	var last error

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // Records of snapshots are many, and decoding one costs more than all else that
@@ -92,7 +90,7 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%w: %v", errRecord, err)
 	}
-	if s.ID.IsZero() || s.Tree.IsZero() || s.Umask&^tree.PermMask != 0 {
+	if s.ID.IsZero() || s.Tree.IsZero() || s.Umask != s.Umask.Perm() {
 		return nil, errRecord
 	}
 	return s, nil
