@@ -90,7 +90,7 @@ func (w *world) useGit(stop chan struct{}) {
 
 // noGraph has git leave alone what it remembers of commits. A collection that meets a
 // ref whose objects it has just removed stops in the middle: the graph it leaves names
-// what is gone, is refused by git itself, or is never made anew (docs/shortcomings.md).
+// what is gone, is refused by git itself, or is never made anew (docs/limits.md).
 // What counts here is the objects.
 const noGraph = "core.commitGraph=false"
 

@@ -170,7 +170,7 @@ func besideAConflict(t *testing.T, module string, ignored bool, stage string) {
 
 // TestFilesInConflictBesideASubmoduleAreRecorded checks that nothing of them is
 // lost, though the tree has the submodule in their place, where git would take
-// them (see docs/shortcomings.md). git merge -s recursive leaves such an index.
+// them (see docs/limits.md). git merge -s recursive leaves such an index.
 //
 // A submodule that stands beside one in such a directory stays what it is, also
 // where it is empty and only its names may be listed.

@@ -96,7 +96,7 @@ type held struct {
 
 // hold maps a file, and says so by a write, for the mapping alone is not told. It stores
 // to it too: later stores to the page need not move the times. Where git's index takes in
-// what was there before such a store, it is believed, as docs/shortcomings.md has it.
+// what was there before such a store, it is believed, as docs/limits.md has it.
 func (w *world) hold() {
 	if w.git {
 		return
