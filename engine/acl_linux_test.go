@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -37,8 +36,7 @@ func TestAFileThatAListOpensToOneUserIsNotOpenToAll(t *testing.T) {
 		}
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "lent")))
-	_, err := e.Do(context.Background(), Op{To: r.ID})
-	p.must(err)
+	p.do(e, Op{To: r.ID})
 	if got := p.read("lent"); got != "for one reader" {
 		t.Errorf("restored: %q", got)
 	}
@@ -59,8 +57,7 @@ func TestUnderADefaultListOfItsDirectoryTheStoreIsClosed(t *testing.T) {
 		first := p.snap(e, "one", nil)
 		p.write("file", "another")
 		p.snap(e, "two", nil)
-		_, err := e.Do(context.Background(), Op{To: first.ID})
-		p.must(err)
+		p.do(e, Op{To: first.ID})
 		files := 0
 		p.must(filepath.WalkDir(e.dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {

@@ -40,16 +40,13 @@ func TestAWorktreeThatIsAddedAgainIsAnotherOne(t *testing.T) {
 		for n := range 40 {
 			p.write("d/"+strings.Repeat("x", n+1), text)
 		}
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		if first == nil {
 			first = r
 		}
 	}
-	_, err := e.Do(ctx, Op{To: first.ID})
-	p.must(err)
-	_, err = e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.do(e, Op{To: first.ID})
+	p.undo(e)
 	p.cut(doing(Op{Verb: Redo}))
 	p.dir = main
 	p.git("worktree", "remove", "--force", linked)
@@ -63,8 +60,7 @@ func TestAWorktreeThatIsAddedAgainIsAnotherOne(t *testing.T) {
 	if st.Unfinished != nil || st.Undo+st.Redo != 0 || len(st.Warnings) == 0 {
 		t.Errorf("before anything was recorded: %+v", st)
 	}
-	r, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	r := p.take(e)
 	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) {
 		t.Errorf("finished for another worktree: %+v, %v", r.Recovered, r.Unfinished)
 	}
@@ -94,11 +90,9 @@ func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
 	p.write("d/f", "one")
 	e := p.open()
 	born(t, e)
-	one, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	one := p.take(e)
 	p.write("d/f", "two")
-	_, err = e.Do(ctx, Op{To: one.ID})
-	p.must(err)
+	p.do(e, Op{To: one.ID})
 	moved, copied := p.dir+"-moved", p.dir+"-copied"
 	p.must(os.Rename(p.dir, moved))
 	if out, err := exec.Command("cp", "-a", moved, copied).CombinedOutput(); err != nil {
@@ -111,7 +105,7 @@ func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
 	if list, err := c.List(ctx, nil); err != nil || len(list) != 2 {
 		t.Errorf("a copy lists %d snapshots, %v", len(list), err)
 	}
-	_, err = p.openAt(moved).Do(ctx, Op{Verb: Undo})
+	_, err := p.openAt(moved).Do(ctx, Op{Verb: Undo})
 	p.must(err)
 	if data, _ := os.ReadFile(filepath.Join(moved, "d", "f")); string(data) != "two" {
 		t.Errorf("undo in the moved repository gives %q", data)

@@ -66,15 +66,14 @@ func TestBlameFollowsAFileThroughItsVersionsAlone(t *testing.T) {
 
 func TestBlameOfALineThatARestoreBroughtBackNamesWhereItCameFrom(t *testing.T) {
 	p := newPlace(t, false)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	p.write("f", "1\n")
 	p.record(e, "a")
 	p.write("f", "1\n2\n")
 	b := p.record(e, "b")
 	p.write("f", "x\n")
 	p.record(e, "c")
-	_, err := e.Do(ctx, Op{To: b.ID})
-	p.must(err)
+	p.do(e, Op{To: b.ID})
 	if got := p.blamed(e, nil, "f"); got != "^a b" {
 		t.Errorf("after the restore: %q", got)
 	}

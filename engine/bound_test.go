@@ -50,19 +50,17 @@ func TestAnOperationThatNobodyBoundToADirectoryIsNotReplayed(t *testing.T) {
 	if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	r, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	r := p.take(e)
 	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" {
 		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read(edited))
 	}
-	if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+	if r, err := e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
 		t.Errorf("it is said again: %v, %v", err, r.Unfinished)
 	}
-	_, err = e.Do(ctx, Op{To: first}) // by its id it is there
+	_, err := e.Do(ctx, Op{To: first}) // by its id it is there
 	p.must(err)
 	p.wantState("restored", "one")
-	_, err = e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 }
 
 // The git directory is the same, but its configuration leads to another worktree.
@@ -76,8 +74,7 @@ func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testi
 			p.write("w/d/"+strings.Repeat("x", n+1), text)
 		}
 		if text == "one" {
-			_, err := e.Snapshot(ctx, nil)
-			p.must(err)
+			p.take(e)
 		}
 	}
 	list, err := e.List(ctx, nil)
@@ -92,8 +89,7 @@ func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testi
 	if e.Root() != other || e.repo == nil {
 		t.Fatalf("the worktree is %s", e.Root())
 	}
-	r, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	r := p.take(e)
 	data, _ := os.ReadFile(victim)
 	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || string(data) != "two" {
 		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, data)
@@ -113,8 +109,7 @@ func TestAStoreOfAnotherDirectoryNamesNoFilesToRemove(t *testing.T) {
 	p.unbound()
 	e = p.open()
 	for range 2 {
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		if p.read("precious") != "bytes" || len(r.Skipped) > 0 {
 			t.Fatalf("skipped %v", r.Skipped)
 		}
@@ -128,8 +123,7 @@ func TestAnArchiveReachesNoHome(t *testing.T) {
 	ctx := context.Background()
 	p.write("victim", "theirs")
 	e := p.open()
-	one, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	one := p.take(e)
 	for n := range 60 {
 		p.write("d/"+strings.Repeat("x", n+1), "x")
 	}
@@ -201,20 +195,17 @@ func TestAnOperationBoundToAnInodeAloneIsNotReplayed(t *testing.T) {
 		if st, err := e.Status(ctx); err != nil || st.Unfinished != nil || len(st.Warnings) != 1 || st.Undo == 0 {
 			t.Errorf("%q: %+v, %v", birth, st, err)
 		}
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" || p.read("precious") != "bytes" {
 			t.Errorf("%q: %+v, %v, %q", birth, r.Recovered, r.Unfinished, p.read(edited))
 		}
 		e = open()
-		if r, err = e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
+		if r, err := e.Snapshot(ctx, nil); err != nil || r.Unfinished != nil {
 			t.Errorf("%q: it is said again: %v, %v", birth, err, r.Unfinished)
 		}
-		_, err = e.Do(ctx, Op{To: first})
-		p.must(err)
+		p.do(e, Op{To: first})
 		p.wantState("restored", "one")
-		_, err = e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		if p.read(edited) != "edited since" {
 			t.Errorf("%q: after undo %q", birth, p.read(edited))
 		}

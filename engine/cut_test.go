@@ -72,8 +72,7 @@ func TestWhatAnotherProgramCutOutOfTheRefIsPutBackByTheNextSnapshot(t *testing.T
 		p.leave() // nothing but the ref keeps what git alone has of the first
 		p.collect()
 		e = p.open()
-		_, err := e.Do(context.Background(), Op{To: first.ID})
-		p.must(err)
+		p.do(e, Op{To: first.ID})
 		if p.read("tracked/7") != "7" {
 			t.Errorf("tracked/7 came back as %q", p.read("tracked/7"))
 		}

@@ -34,12 +34,10 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 		e, ctx := p.open(), context.Background()
 		p.write("other", "1")
 		p.write("file", "one\ntwo\n")
-		first, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		first := p.take(e)
 		p.write("file", "ONE\nTWO\n")
 		p.write("other", "2")
-		second, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		second := p.take(e)
 		op := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
 		plan, err := e.Plan(ctx, op)
 		p.must(err)
@@ -55,11 +53,9 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 		if here, err := e.Here(ctx); err != nil || here.ID != second.ID {
 			t.Errorf("the files stand at %v, %v; want %v", here, err, second.ID)
 		}
-		_, err = e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		p.want("file", "ONE\nTWO\n", "other", "2")
-		_, err = e.Do(ctx, Op{Verb: Redo})
-		p.must(err)
+		p.do(e, Op{Verb: Redo})
 		p.want("file", "one\nTWO\n", "other", "2")
 	}
 }
@@ -79,8 +75,7 @@ func TestAnEditOfAFileThatChangedMeanwhileIsAConflict(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	p.write("a", "1")
 	p.write("b", "1")
-	first, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	first := p.take(e)
 	p.write("a", "22")
 	p.write("b", "22")
 	a, b := p.edited(e, first.Snapshot, "a", "x"), p.edited(e, first.Snapshot, "b", "x")
@@ -100,8 +95,7 @@ func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	p := newPlace(t, false)
 	e, ctx := p.open(), context.Background()
 	p.write("a", "1")
-	first, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	first := p.take(e)
 	p.write("a", "22")
 	r, err := e.Do(ctx, p.edited(e, first.Snapshot, "a", "22"))
 	if p.must(err); r.Written != 0 || !r.Undo.IsZero() || len(r.Conflicts) != 0 {
@@ -113,8 +107,7 @@ func TestAnEditThatCannotBePartOfARestoreIsRefused(t *testing.T) {
 	p := newPlace(t, false)
 	e, ctx := p.open(), context.Background()
 	p.write("kept", "1")
-	first, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	first := p.take(e)
 	p.write("kept", "2")
 	p.write("gone", "1")
 	whole := p.edited(e, first.Snapshot, "kept", "3")
@@ -157,11 +150,9 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	if n := sweep(); n == 0 {
 		t.Error("the edits of a restore that has ended stay in the store, and no snapshot has them")
 	}
-	_, err = e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 	p.wantState("undo", "three")
-	_, err = e.Do(ctx, Op{Verb: Redo})
-	p.must(err)
+	p.do(e, Op{Verb: Redo})
 	p.want("d/007", "edit7")
 }
 
@@ -170,16 +161,14 @@ func TestAnEditBringsAFileThatIsGoneInAnotherForm(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	p.write("d/new", "1\n2\n")
 	p.must(os.Chmod(filepath.Join(p.dir, "d/new"), 0o755))
-	first, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	first := p.take(e)
 	p.must(os.RemoveAll(filepath.Join(p.dir, "d")))
-	_, err = e.Do(ctx, p.edited(e, first.Snapshot, "d/new", "2\n"))
-	p.must(err)
+	p.do(e, p.edited(e, first.Snapshot, "d/new", "2\n"))
 	p.want("d/new", "2\n")
 	if info, err := os.Stat(filepath.Join(p.dir, "d/new")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	_, err = e.Do(ctx, Op{Verb: Undo})
+	_, err := e.Do(ctx, Op{Verb: Undo})
 	if p.must(err); p.exists("d") {
 		t.Error("undo left what the restore had brought")
 	}

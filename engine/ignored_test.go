@@ -142,8 +142,7 @@ func TestNoRestoreDeletesAnIgnoredFile(t *testing.T) {
 			if p.exists(".gitignore") || slices.ContainsFunc(r.Kept, func(n Note) bool { return strings.HasSuffix(string(n.Path), ".log") }) {
 				t.Errorf("kept %v", r.Kept)
 			}
-			_, err := e.Do(context.Background(), Op{Verb: Undo})
-			p.must(err)
+			p.undo(e)
 			p.wantPicture("undo", before)
 		}
 	})

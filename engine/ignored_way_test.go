@@ -24,8 +24,7 @@ func TestIgnoredFilesStayInADirectoryWhereTheSnapshotHasAFile(t *testing.T) {
 				if p.read(name) != "ignored" || len(r.Conflicts) != 1 || r.Conflicts[0].Path != "d" {
 					t.Errorf("conflicts %v", r.Conflicts)
 				}
-				_, err = e.Do(context.Background(), Op{Verb: Undo})
-				p.must(err)
+				p.undo(e)
 				p.wantPicture("undo", before)
 			}
 		})
@@ -48,8 +47,7 @@ func TestAnIgnoredDirectoryStaysWhereTheSnapshotHasAFile(t *testing.T) {
 		if p.read("d/x") != "ignored" || p.read("d/deep/y") != "ignored" || len(r.Conflicts) != 1 {
 			t.Errorf("conflicts %v", r.Conflicts)
 		}
-		_, err = e.Do(context.Background(), Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		p.wantPicture("undo", before)
 	})
 }

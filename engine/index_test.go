@@ -34,16 +34,14 @@ func TestAnIndexThatNoGitHereReadsHindersNoSnapshotAndLosesNothing(t *testing.T)
 	p.git("add", "-f", ".")
 	p.git("commit", "-q", "-m", "m")
 	ctx, e := context.Background(), p.open()
-	whole, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	whole := p.take(e)
 
 	index := filepath.Join(p.dir, ".git", "index")
 	good, err := os.ReadFile(index)
 	p.must(err)
 	p.newerIndex()
 	p.write("plain", "two")
-	r, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	r := p.take(e)
 	if r.Bridge != nil || len(r.Skipped) != 1 || r.Skipped[0].Path != ".git" || !strings.Contains(r.Skipped[0].Reason, `extension "zzzz"`) {
 		t.Errorf("%+v, %v", r.Skipped, r.Bridge)
 	}
@@ -67,8 +65,7 @@ func TestAnIndexThatNoGitHereReadsHindersNoSnapshotAndLosesNothing(t *testing.T)
 			}
 		}
 	}
-	again, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	again := p.take(e)
 	if len(again.Skipped) != 0 || p.git("show", again.Tree.String()+":tracked.o") != "object" {
 		t.Errorf("repaired: %+v", again.Skipped)
 	}
@@ -90,15 +87,13 @@ func TestABrokenIndexOfANestedRepositoryHindersNoSnapshot(t *testing.T) {
 			p.write("inner/deep/file", "inside")
 			p.write("inner/deep/.git/index", "no index")
 			ctx, e := context.Background(), p.open()
-			r, err := e.Snapshot(ctx, nil)
-			p.must(err)
+			r := p.take(e)
 			if len(r.Skipped) == 0 || !slices.ContainsFunc(r.Skipped, func(n Note) bool {
 				return n.Path == "inner/deep/.git" && strings.Contains(n.Reason, "malformed index")
 			}) {
 				t.Errorf("skipped %+v", r.Skipped)
 			}
-			again, err := e.Snapshot(ctx, nil)
-			p.must(err)
+			again := p.take(e)
 			if again.ID != r.ID || !again.Reused {
 				t.Errorf("%v after %v: %+v", again.ID, r.ID, again.Skipped)
 			}

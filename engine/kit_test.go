@@ -182,6 +182,19 @@ func (p *place) prune(e *Engine, opt *PruneOptions) *Pruned {
 	return out
 }
 
+// do carries an operation out.
+func (p *place) do(e *Engine, op Op) *Restored {
+	p.t.Helper()
+	r, err := e.Do(context.Background(), op)
+	p.must(err)
+	return r
+}
+
+func (p *place) undo(e *Engine) *Restored {
+	p.t.Helper()
+	return p.do(e, Op{Verb: Undo})
+}
+
 // doing is an operation, to be carried out later.
 func doing(op Op) func(*Engine, context.Context) (*Restored, error) {
 	return func(e *Engine, ctx context.Context) (*Restored, error) { return e.Do(ctx, op) }

@@ -17,11 +17,9 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		first := p.snap(e, "one", nil).ID
 		last := p.snap(e, "two", &SnapshotOptions{Label: "mine"}).ID
 		ref := refOf(p, e)
-		_, err := e.Do(ctx, Op{To: first})
-		p.must(err)
+		p.do(e, Op{To: first})
 		p.write("file", "three")
-		_, err = e.Do(ctx, Op{To: first})
-		p.must(err)
+		p.do(e, Op{To: first})
 		undo, err := e.Find(ctx, "undo:1")
 		p.must(err)
 		for text, id := range map[string]oid.ID{"the first": first, "theirs": last, "left": undo.ID} {

@@ -102,8 +102,7 @@ func TestAFileIsRecordedOnceWhicheverSideOfTheLimitItIsOn(t *testing.T) {
 		if p.storeOf(e) != nil {
 			before = p.stored(e).StoredBytes
 		}
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		p.must(r.Bridge)
 		if got := inTree(r.ID); got != want {
 			t.Errorf("%s: in git's tree: %v", what, got)

@@ -53,13 +53,6 @@ func (p *place) restore(e *Engine, s *Snapshot) *Restored {
 	return r
 }
 
-func (p *place) undo(e *Engine) *Restored {
-	p.t.Helper()
-	r, err := e.Do(context.Background(), Op{Verb: Undo})
-	p.must(err)
-	return r
-}
-
 func (p *place) same(what string, got, want map[string]string) {
 	p.t.Helper()
 	if !maps.Equal(got, want) {

@@ -54,8 +54,7 @@ func linkedToSomebody(t *testing.T, name string, closed bool) {
 		p.put("secret"+string(rune('a'+i%26))+string(rune('a'+i/26)), "private "+string(rune('a'+i)), 0o600)
 	}
 	e := p.open()
-	r, err := e.Snapshot(t.Context(), nil)
-	p.must(err)
+	r := p.take(e)
 	if r.Bridge == nil || !strings.Contains(r.Bridge.Error(), "belongs to another user") || !strings.Contains(r.Bridge.Error(), "move it away") ||
 		!strings.Contains(r.Bridge.Error(), names[0]) {
 		t.Errorf("%s: the bridge says %v", name, r.Bridge)
@@ -64,7 +63,7 @@ func linkedToSomebody(t *testing.T, name string, closed bool) {
 		t.Errorf("%s: the other user has %q", name, got)
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "secretaa")))
-	_, err = e.Do(t.Context(), Op{To: r.ID})
+	_, err := e.Do(t.Context(), Op{To: r.ID})
 	if p.must(err); p.read("secretaa") != "private a" {
 		t.Errorf("%s: it came back as %q", name, p.read("secretaa"))
 	}

@@ -58,8 +58,7 @@ func TestALostSnapshotIsNobodysLastOneAndNoUndo(t *testing.T) {
 	if r.Undo == one.ID || p.exists("tracked/7") {
 		t.Errorf("%+v", r)
 	}
-	_, err = e.Do(t.Context(), Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 	if p.read("tracked/7") != "7" {
 		t.Errorf("undo gave %q", p.read("tracked/7"))
 	}

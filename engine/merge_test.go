@@ -99,11 +99,9 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 	p := newPlace(t, git)
 	e, ctx := p.open(), context.Background()
 	p.arrange(c.base)
-	base, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	base := p.take(e)
 	p.arrange(c.theirs)
-	theirs, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	theirs := p.take(e)
 	p.arrange(c.ours)
 	c.opt.Label = "before"
 	op := c.opt
@@ -138,8 +136,7 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 		verb string
 		want []string
 	}{{Undo, sorted(c.ours)}, {Redo, want}, {Undo, sorted(c.ours)}} {
-		_, err = e.Do(ctx, Op{Verb: step.verb})
-		p.must(err)
+		p.do(e, Op{Verb: step.verb})
 		if now := p.arranged(); !slices.Equal(now, step.want) {
 			t.Errorf("after undo or redo: %q\nwant               %q", now, step.want)
 		}

@@ -27,8 +27,7 @@ func TestARestoreGoesRoundWhatCannotBeWritten(t *testing.T) {
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "locked/f" || !strings.Contains(r.Conflicts[0].Reason, "read-only") || p.read("file") != "one" {
 		t.Errorf("%+v, %q", r, p.read("file"))
 	}
-	next, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	next := p.take(e)
 	if next.Unfinished != nil || next.Recovered != nil {
 		t.Errorf("%v, %+v", next.Unfinished, next.Recovered)
 	}

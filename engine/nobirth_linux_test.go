@@ -49,11 +49,9 @@ func TestWhereNoBirthIsKeptAnInterruptedRestoreIsNamedAndNotReplayed(t *testing.
 			t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read(edited))
 		}
 		e := p.open()
-		_, err = e.Do(ctx, Op{To: first})
-		p.must(err)
+		p.do(e, Op{To: first})
 		p.wantState("restored", "one")
-		_, err = e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		if p.read(edited) != "edited since" {
 			t.Errorf("after undo %q", p.read(edited))
 		}

@@ -102,8 +102,7 @@ func TestWhatWasFinishedIsToldAlsoWhereTheRestFails(t *testing.T) {
 func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	_, err := e.Do(ctx, Op{To: recorded[0].ID})
-	p.must(err)
+	p.do(e, Op{To: recorded[0].ID})
 	p.cut(doing(Op{Verb: Undo}))
 	r, err := e.Do(ctx, Op{Verb: Redo})
 	p.must(err)
@@ -134,8 +133,7 @@ func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
 	p.rejournal(e, `{"version":9}`) // by a later version
 	p.edit()
 	for range 2 {
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		if !errors.Is(r.Unfinished, ErrUnfinished) || r.Recovered != nil {
 			t.Fatalf("the unfinished restore is not named: %v", r.Unfinished)
 		}
@@ -146,8 +144,7 @@ func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
 	if _, err := e.Do(ctx, Op{To: id}); !errors.Is(err, ErrUnfinished) {
 		t.Errorf("another restore: %v", err)
 	}
-	_, err := e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 	p.wantState("undo", "three")
 	s, err := e.Status(ctx)
 	if p.must(err); s.Unfinished != nil {
@@ -171,13 +168,11 @@ func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 			want, back = "one", Redo
 		}
 		p.rejournal(e, "")
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		if got := r.Recovered; got == nil || len(got.Conflicts) != 1 || !strings.HasPrefix(got.Conflicts[0].Reason, lostJournal) || r.Unfinished != nil {
 			t.Fatalf("%s: %+v, %v", kind, got, r.Unfinished)
 		}
-		_, err = e.Do(ctx, Op{Verb: back})
-		p.must(err)
+		p.do(e, Op{Verb: back})
 		p.wantState(kind+" that was taken back", want)
 	}
 }
@@ -185,8 +180,7 @@ func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	_, err := e.Do(ctx, Op{To: recorded[0].ID})
-	p.must(err)
+	p.do(e, Op{To: recorded[0].ID})
 	p.must(e.update(ctx, func(u *records.Update) error {
 		h, err := u.History()
 		if err != nil {
@@ -198,12 +192,11 @@ func TestAJournalThatHasEndedIsNotReplayedWhereTheStoreForgotItsEnd(t *testing.T
 		return errors.Join(putOperation(u, op), u.Table("histories").Put([]byte(e.key), row))
 	}))
 	p.write("d/007", "three7") // as it was before the restore: a replay would take it for undone
-	r, err := e.Snapshot(ctx, nil)
-	p.must(err)
+	r := p.take(e)
 	if p.read("d/007") != "three7" || r.Recovered == nil || r.Recovered.Written != 0 || len(r.Recovered.Kept) != 1 {
 		t.Errorf("%q, %+v", p.read("d/007"), r.Recovered)
 	}
-	if _, err = e.Do(ctx, Op{Verb: Undo}); err != nil {
+	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil {
 		t.Error(err)
 	}
 }
@@ -218,8 +211,7 @@ func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
 			older, _ = os.ReadFile(store)
 		}
 	}
-	_, err := e.Do(ctx, Op{To: recorded[0].ID})
-	p.must(err)
+	p.do(e, Op{To: recorded[0].ID})
 	p.must(os.WriteFile(store, older, 0o600))
 	p.must(os.Remove(filepath.Join(e.ownDir, lockFile))) // nor does it say that the restore has ended
 	p.write("d/007", "three7")
@@ -232,8 +224,7 @@ func TestAnOlderCopyOfTheStoreIsNamedAndReplaysNothing(t *testing.T) {
 	}
 	done, err := e.Sync(ctx)
 	p.must(err)
-	_, err = e.Snapshot(ctx, nil)
-	p.must(err)
+	p.take(e)
 	if done.Recovered != nil || p.read("d/007") != "three7" {
 		t.Errorf("%+v, %q", done, p.read("d/007"))
 	}
@@ -245,8 +236,7 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for i := range 5 {
-		_, err := e.Do(ctx, Op{To: recorded[i%2].ID})
-		p.must(err)
+		p.do(e, Op{To: recorded[i%2].ID})
 	}
 	p.must(e.update(ctx, func(u *records.Update) error {
 		for seq := range uint64(4) {
@@ -258,14 +248,12 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 	}))
 	for _, text := range []string{"four", "five"} {
 		p.write("d/000", text)
-		_, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		p.take(e)
 	}
 	if st, err := e.Status(ctx); err != nil || st.Undo != 5 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	_, err := e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 }
 
 func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
@@ -349,8 +337,7 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 			t.Errorf("the %s says of the unfinished restore: %v", what, got)
 		}
 	}
-	_, err = e.Snapshot(ctx, nil)
-	p.must(err)
+	p.take(e)
 	if r, err = e.Snapshot(ctx, &SnapshotOptions{DryRun: true}); err != nil || r.Unfinished != nil {
 		t.Errorf("it is finished, and still said: %v, %v", err, r.Unfinished)
 	}

@@ -65,8 +65,7 @@ func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
 		if p.read("d/dear") != other || len(r.Renewed) != 1 || r.Renewed[0].Path != "d/dear" || len(r.Conflicts) != 0 {
 			t.Errorf("git %v: %+v", git, r)
 		}
-		_, err = e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		if p.read("d/dear") != dear {
 			t.Errorf("git %v: the only good copy is gone", git)
 		}
@@ -121,8 +120,7 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 		p.damage(e, payload)
 		damaged++
 	}
-	_, err = e.Do(ctx, Op{To: one.ID})
-	p.must(err)
+	p.do(e, Op{To: one.ID})
 	_, err = e.Do(ctx, Op{Verb: Undo})
 	if p.must(err); p.read("d/f") != "2" || damaged < 2 {
 		t.Errorf("%q, %d directories were damaged", p.read("d/f"), damaged)
@@ -159,8 +157,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		t.Errorf("%d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
 	}
 	began = decoded()
-	_, err = e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 	if n := decoded() - began; n < 2*files || n > 2*files+trees {
 		t.Errorf("to undo it %d frames were decoded, want %d to %d", n, 2*files, 2*files+trees)
 	}

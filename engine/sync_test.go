@@ -40,8 +40,7 @@ func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
 	p.git("reflog", "expire", "--expire=now", "--all")
 	p.git("gc", "-q", "--prune=now")
 	e = p.open()
-	_, err := e.Do(context.Background(), Op{To: want[2]})
-	p.must(err)
+	p.do(e, Op{To: want[2]})
 	if got := p.read("tracked"); got != "of the commit" {
 		t.Errorf("restored %q", got)
 	}

@@ -101,12 +101,10 @@ func TestARepositoryOfSomebodyElseIsRecordedWithoutIt(t *testing.T) {
 		if len(w) != 1 || !strings.Contains(w[0], "belongs to user 12345, not to you") || !strings.Contains(w[0], "git config --global --add safe.directory "+p.dir+"\"") {
 			t.Errorf("warnings %q", w)
 		}
-		r, err := e.Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(e)
 		p.write("sub/file", "changed in "+dir)
-		_, err = e.Do(ctx, Op{To: r.ID})
-		p.must(err)
-		_, err = e.Verify(ctx)
+		p.do(e, Op{To: r.ID})
+		_, err := e.Verify(ctx)
 		p.must(err)
 		if p.read("sub/file") != "deep" || len(r.Skipped) > 0 {
 			t.Errorf("restored %q, skipped %v", p.read("sub/file"), r.Skipped)
@@ -146,8 +144,7 @@ func TestAGitDirectoryPlantedAboveTakesNothing(t *testing.T) {
 	p.must(os.WriteFile(filepath.Join(private, "key"), []byte("secret"), 0o600))
 	before := everything(t, filepath.Join(p.dir, ".git"))
 	e := p.openAt(private)
-	r, err := e.Snapshot(context.Background(), nil)
-	p.must(err)
+	r := p.take(e)
 	if e.Root() != private || r.Changed == 0 || !locate.Within(p.home, e.dir) {
 		t.Errorf("root %s, %d recorded, store in %s", e.Root(), r.Changed, e.dir)
 	}
@@ -172,8 +169,7 @@ func TestAStoreOfSomebodyElseInOurRepositoryIsLeftAlone(t *testing.T) {
 		if len(w) != 1 || !strings.Contains(w[0], "sudo chown -R root "+filepath.Join(place, what)+"\"") {
 			t.Errorf("%q: warnings %q", what, w)
 		}
-		_, err = e.Snapshot(context.Background(), nil)
-		p.must(err)
+		p.take(e)
 		if !locate.Within(p.home, e.dir) || everything(t, place) != before {
 			t.Errorf("%q: the store is in %s", what, e.dir)
 		}
@@ -219,14 +215,12 @@ func nestedOfSomebodyElse(t *testing.T, git bool) {
 	give(t, filepath.Join(p.dir, "sub", ".git"))
 	wire := tripwired(t, p)
 	e := p.open()
-	r, err := e.Snapshot(context.Background(), nil)
-	p.must(err)
+	r := p.take(e)
 	if git != (len(r.Skipped) == 1) || git && !strings.Contains(r.Skipped[0].Reason, "belongs to user 12345") {
 		t.Errorf("skipped %v", r.Skipped)
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "sub", "file")))
-	_, err = e.Do(context.Background(), Op{To: r.ID})
-	p.must(err)
+	p.do(e, Op{To: r.ID})
 	if _, err := os.Stat(wire); err == nil || p.read("sub/file") != "nested" {
 		t.Errorf("%v, %q", err, p.read("sub/file"))
 	}

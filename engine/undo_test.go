@@ -25,8 +25,7 @@ func crowded(t *testing.T) (*place, [2]*Recorded) {
 			p.write(fmt.Sprintf("d/%03d", n), fmt.Sprint(text, n))
 		}
 		if i < len(recorded) {
-			r, err := e.Snapshot(context.Background(), nil)
-			p.must(err)
+			r := p.take(e)
 			recorded[i] = r
 		}
 	}
@@ -69,12 +68,10 @@ func TestRedoAfterAnInterruptedRedoDoesNotRedoOneMore(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for _, r := range []*Recorded{recorded[1], recorded[0]} {
-		_, err := e.Do(ctx, Op{To: r.ID})
-		p.must(err)
+		p.do(e, Op{To: r.ID})
 	}
 	for range 2 {
-		_, err := e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 	}
 	p.wantState("two undos", "three")
 	p.cut(doing(Op{Verb: Redo}))
@@ -83,11 +80,9 @@ func TestRedoAfterAnInterruptedRedoDoesNotRedoOneMore(t *testing.T) {
 	if plan.Target.ID != recorded[1].ID && plan.Target.State() != recorded[1].State() {
 		t.Errorf("the preview of the redo leads to %v, not to the state that the redo had begun to bring back", plan.Target.ID)
 	}
-	_, err = e.Do(ctx, Op{Verb: Redo})
-	p.must(err)
+	p.do(e, Op{Verb: Redo})
 	p.wantState("the interrupted redo, finished", "two")
-	_, err = e.Do(ctx, Op{Verb: Redo})
-	p.must(err)
+	p.do(e, Op{Verb: Redo})
 	p.wantState("the next redo", "one")
 	if _, err = e.Do(ctx, Op{Verb: Redo}); !errors.Is(err, ErrNothing) {
 		t.Errorf("a third redo: %v", err)
@@ -98,8 +93,7 @@ func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	for _, r := range []*Recorded{recorded[1], recorded[0]} {
-		_, err := e.Do(ctx, Op{To: r.ID})
-		p.must(err)
+		p.do(e, Op{To: r.ID})
 	}
 	err := p.cut(doing(Op{Verb: Undo}))
 	if strings.Contains(err.Error(), "undo takes it back") {
@@ -115,8 +109,7 @@ func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 			t.Fatalf("the preview names a temporary file: %s", c.Path)
 		}
 	}
-	_, err = e.Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.undo(e)
 	p.wantState("the interrupted undo, finished", "two")
 }
 
@@ -192,8 +185,7 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 			}
 			return time.Now()
 		}
-		_, err := e.Do(context.Background(), Op{To: one.ID})
-		p.must(err)
+		p.do(e, Op{To: one.ID})
 		if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("file") != "of the present" || !done {
 			t.Errorf("%v, %q, %v", err, p.read("file"), done)
 		}
@@ -260,8 +252,7 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	one := p.snap(e, "one", nil)
 	for _, text := range []string{"two", "three"} {
 		p.write("file", text)
-		_, err := e.Do(ctx, Op{To: one.ID})
-		p.must(err)
+		p.do(e, Op{To: one.ID})
 	}
 	lock := filepath.Join(p.dir, ".git", gitbridge.StoreRef) + ".lock"
 	p.must(os.WriteFile(lock, nil, 0o644)) // as git holds it
@@ -283,8 +274,7 @@ func TestAnUndoThatStillBringsItsSnapshotIntoGitHasNoEnd(t *testing.T) {
 	}
 	p.must(os.Remove(lock))
 	for _, want := range []string{"three", "two"} { // the first finishes it
-		_, err := e.Do(ctx, Op{Verb: Undo})
-		p.must(err)
+		p.undo(e)
 		if got := p.read("file"); got != want {
 			t.Errorf("file is %q, want %q", got, want)
 		}
