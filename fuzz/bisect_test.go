@@ -66,7 +66,7 @@ func (w *world) closeBisect(before picture, history string) {
 		w.must(closed(ctx, b))
 		b.Release()
 	}
-	if d := before.differs(w.picture(w.root)); d != "" {
+	if d := before.Differs(w.picture(w.root)); d != "" {
 		w.fail("%s", d)
 	}
 	if now := w.history(); now != history {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/fuzz/internal/kit"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
@@ -123,7 +124,7 @@ func (w *world) allThere(heard []said) {
 			if err != nil {
 				w.t.Fatalf("process %d: %v", i, err)
 			}
-			if got := w.export(w.long, s).digest(); got != content {
+			if got := w.export(w.long, s).Digest(); got != content {
 				w.t.Errorf("snapshot %v is %s, not %s", s.ID, got, content)
 			}
 			if !reachable[s.ID.String()] {
@@ -158,11 +159,11 @@ func workForAWhile(ctx context.Context, args []string) {
 		text := fmt.Sprintf("%d-%d", seed, i)
 		childExit(os.WriteFile("mine", []byte(text), 0o644))
 		childExit(os.WriteFile(fmt.Sprint("file", rng.IntN(9)), make([]byte, rng.IntN(90000)), 0o644))
-		now, err := look(".")
+		now, err := kit.Look(".", kit.Git)
 		childExit(err)
 		r, err := e.Snapshot(ctx, nil)
 		childExit(err)
-		fmt.Printf("recorded %v=%s\n", r.ID, now.digest())
+		fmt.Printf("recorded %v=%s\n", r.ID, now.Digest())
 		if r.Bridge != nil {
 			fmt.Println("late", r.ID)
 		}

@@ -211,10 +211,10 @@ func (s *sweep) check(n int, heard said) {
 	now := s.picture(s.root)
 	var found bool
 	for _, p := range want {
-		found = found || p.differs(now) == ""
+		found = found || p.Differs(now) == ""
 	}
 	if !found {
-		s.fail("unfinished %+v: %s", st.Unfinished, want[0].differs(now))
+		s.fail("unfinished %+v: %s", st.Unfinished, want[0].Differs(now))
 	}
 	if r.Bridge != nil {
 		s.fail("%v", r.Bridge)
@@ -233,7 +233,7 @@ func (s *sweep) whole(heard said) {
 	for id, want := range ids {
 		snap, err := s.long.Find(ctx, id)
 		s.must(err)
-		if d := want.differs(s.export(s.long, snap)); d != "" {
+		if d := want.Differs(s.export(s.long, snap)); d != "" {
 			s.fail("snapshot %s: %s", id, d)
 		}
 	}

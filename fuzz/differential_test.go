@@ -185,7 +185,7 @@ func (w *world) examine(e *engine.Engine, s *engine.Snapshot) {
 		}
 	}
 	var rest []string
-	for path := range disk.recordable() {
+	for path := range recordable(disk) {
 		if _, ok := got[path]; !ok && !inNested(s, path) && !refused(path) {
 			rest = append(rest, path)
 		}

@@ -189,7 +189,7 @@ func (p *player) so(is bool, args []string) {
 
 func (p *player) isNow(want picture) {
 	p.t.Helper()
-	if d := want.differs(p.picture(p.root)); d != "" {
+	if d := want.Differs(p.picture(p.root)); d != "" {
 		p.fail("%s: it is not as it was:\n  %s\n%+v", p.s.At(), d, p.restored)
 	}
 }

@@ -57,8 +57,8 @@ func (f *forked) check(edited bool) {
 	adopted := maps.Clone(f.begin)
 	adopted["text"], adopted["new"] = strings.Replace(f.begin["text"], "one", "ONE", 1), strings.Replace(f.begin[".env"], "secret", "made there", 1)
 	delete(adopted, "gone")
-	if now := f.picture(f.root); f.begin.differs(now) != "" && adopted.differs(now) != "" {
-		f.fail("the worktree is as before but\n%s\nand as adopted but\n%s", f.begin.differs(now), adopted.differs(now))
+	if now := f.picture(f.root); f.begin.Differs(now) != "" && adopted.Differs(now) != "" {
+		f.fail("the worktree is as before but\n%s\nand as adopted but\n%s", f.begin.Differs(now), adopted.Differs(now))
 	}
 	list, err := fork.List(ctx, e, f.options())
 	f.must(err)

@@ -147,7 +147,7 @@ func TestAClosedDirectoryIsInTheTreeWhatTheIndexHasOfIt(t *testing.T) {
 			if why, ok := named(r, dir); dir != "closed" && (!ok || why != "the snapshot skipped it") {
 				w.fail("%q stayed: %q", dir, why)
 			}
-			if d := inside.differs(w.picture(w.path("d"))); d != "" {
+			if d := inside.Differs(w.picture(w.path("d"))); d != "" {
 				w.fail("restore and undo changed what was closed: %s", d)
 			}
 		}

@@ -110,7 +110,7 @@ func TestIgnoredFilesOfANestedRepositorySurviveARoundTrip(t *testing.T) {
 				_, err = w.long.Do(t.Context(), engine.Op{Verb: engine.Undo})
 				w.must(err)
 			}
-			if d := changed.differs(w.picture(w.root)); d != "" {
+			if d := changed.Differs(w.picture(w.root)); d != "" {
 				t.Errorf("undo: %s", d)
 			}
 		})

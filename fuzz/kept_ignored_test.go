@@ -22,7 +22,7 @@ func (w *world) ignored(p picture) map[string]bool {
 			links[l.path] = true
 		}
 	}
-	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(p.recordable())), func(at string) bool {
+	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(recordable(p))), func(at string) bool {
 		rules := path.Base(at) == ".gitignore" || path.Base(at) == ".gitattributes"
 		if rules && strings.HasPrefix(p[at], "-") || w.insideRepository(at) {
 			return true

@@ -147,7 +147,7 @@ func (m *model) without(id oid.ID, s scope) bool {
 			delete(want, p)
 		}
 	}
-	if d := want.differs(got); d != "" {
+	if d := want.Differs(got); d != "" {
 		m.fail("snapshot %v, purged of %q: %s", id, s.texts, d)
 	}
 	m.snaps[id] = &state{want, gone}

@@ -111,7 +111,7 @@ func (m *model) merged(r *engine.Restored, base, theirs, before, after picture) 
 				m.fail("%s was changed, and the range has not changed it", path)
 			case changed && after[path] == "" && theirs[path] != "":
 				m.fail("%s went, and the range has it", path)
-			case !dir && !before.special(path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path) && !follows(path):
+			case !dir && !special(before, path) && before[path] == base[path] && base[path] != theirs[path] && after[path] != theirs[path] && !named(path) && !follows(path):
 				m.fail("%s is %.60q, not %.60q, and not named", path, after[path], theirs[path])
 			}
 		}

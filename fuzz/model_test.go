@@ -111,7 +111,7 @@ func (m *model) origin(id oid.ID) oid.ID {
 func (m *model) remember(id oid.ID, p picture) {
 	id = m.origin(id)
 	if known, ok := m.snaps[id]; ok {
-		if d := known.differs(p); d != "" {
+		if d := known.Differs(p); d != "" {
 			m.fail("snapshot %v was reused for another state: %s", id, d)
 		}
 		return
@@ -132,7 +132,7 @@ func (m *model) snapshot() {
 	m.when.recorded(m.origin(r.ID))
 	m.talk.recorded(m.origin(r.ID), opt.Session)
 	if m.one(4) {
-		if d := now.differs(m.export(m.long, r.Snapshot)); d != "" {
+		if d := now.Differs(m.export(m.long, r.Snapshot)); d != "" {
 			m.fail("the snapshot is not what is on disk: %s", d)
 		}
 	}
@@ -221,7 +221,7 @@ func (s *step) takes(undo oid.ID, before, after picture) {
 
 func (m *model) compare(want picture) {
 	m.t.Helper()
-	if d := want.differs(m.now()); d != "" {
+	if d := want.Differs(m.now()); d != "" {
 		m.fail("%s", d)
 	}
 }

@@ -75,7 +75,7 @@ func (w *world) named(want ...string) taken {
 		w.fail("skipped are %q, not %q", names, want)
 	}
 	got := w.export(w.long, r.Snapshot)
-	for path, what := range w.picture(w.root).recordable() {
+	for path, what := range recordable(w.picture(w.root)) {
 		if got[path] != what {
 			w.fail("%q is recorded as %q, and is %q", path, got[path], what)
 		}

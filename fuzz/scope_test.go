@@ -89,7 +89,7 @@ func (w *world) refused(err error, s scope, recorded, before picture) bool {
 	if !unknown {
 		w.fail("a restore of %q was refused, and all of it is recorded: %v", s.texts, err)
 	}
-	if d := before.differs(w.picture(w.root)); d != "" {
+	if d := before.Differs(w.picture(w.root)); d != "" {
 		w.fail("a restore of %q was refused and changed: %s", s.texts, d)
 	}
 	return true

@@ -201,7 +201,7 @@ func TestFilesInConflictBesideASubmoduleAreRecorded(t *testing.T) {
 				if len(s.Skipped) > 0 {
 					w.fail("skipped %v", s.Skipped)
 				}
-				if d := before.differs(w.export(w.long, s.Snapshot)); d != "" {
+				if d := before.Differs(w.export(w.long, s.Snapshot)); d != "" {
 					w.fail("stage %s, %q edited: recorded %s", stage, p, d)
 				}
 			}

@@ -49,7 +49,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	w.t.Helper()
 	before, restored := was.before, was.now
 	if r.Undo.IsZero() { // nothing had to change: that is no step
-		if d := before.differs(restored); d != "" {
+		if d := before.Differs(restored); d != "" {
 			w.fail("the restore says that nothing had to change, and changed:\n  %s\n%+v", d, r)
 		}
 		w.compareRestored(s, r, was)
@@ -66,7 +66,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 	}
 	w.allowed(u, nil)
 	after := w.picture(w.root)
-	if d := before.differs(after); d != "" {
+	if d := before.Differs(after); d != "" {
 		w.fail("undo did not bring back:\n  %s\nrestore %+v\nundo %+v", d, r, u)
 	}
 	if w.one(2) {
@@ -76,7 +76,7 @@ func (w *world) travelBack(e *engine.Engine, s taken, r *engine.Restored, was st
 			w.fail("redo: %v", err)
 		}
 		w.allowed(again, before)
-		if d := restored.differs(w.picture(w.root)); d != "" {
+		if d := restored.Differs(w.picture(w.root)); d != "" {
 			w.fail("redo did not bring back:\n  %s\nredo %+v", d, again)
 		}
 	}
@@ -112,7 +112,7 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		w.fail("a restore of %q changed %q", limits.texts, p)
 	}
 	if r.Undo.IsZero() { // nothing had to change: that is no step
-		if d := before.differs(restored); d != "" {
+		if d := before.Differs(restored); d != "" {
 			w.fail("the restore of %q says that nothing had to change, and changed:\n  %s\n%+v", limits.texts, d, r)
 		}
 		return
@@ -125,7 +125,7 @@ func (w *world) travelPart(e *engine.Engine, s taken) {
 		again, err := e.Do(w.t.Context(), engine.Op{Verb: verb})
 		w.must(err)
 		w.allowed(again, before)
-		if d := want.differs(w.picture(w.root)); d != "" {
+		if d := want.Differs(w.picture(w.root)); d != "" {
 			w.fail("step %d after a restore of %q did not bring back:\n  %s\nrestore %+v\nthen %+v", i, limits.texts, d, r, again)
 		}
 	}
@@ -140,7 +140,7 @@ func (w *world) allowed(r *engine.Restored, before picture) {
 	for _, c := range r.Conflicts {
 		pipe := false
 		for at := string(c.Path); at != "."; at = path.Dir(at) {
-			pipe = pipe || before.special(at)
+			pipe = pipe || special(before, at)
 		}
 		if path.Base(string(c.Path)) == ".git" {
 			continue
@@ -174,7 +174,7 @@ func (w *world) compareRestored(s taken, r *engine.Restored, was states) {
 		}
 	}
 	var extra []string
-	for p, what := range now.recordable() {
+	for p, what := range recordable(now) {
 		if _, ok := s.recorded[p]; ok {
 			continue
 		}

@@ -180,7 +180,7 @@ func TestARestoreWhileFilesChangeLosesNothing(t *testing.T) {
 		if f.code != 0 && f.code != 5 {
 			t.Fatalf("the restore exited with %d: %s%s", f.code, f.out, f.errors)
 		}
-		if d := differences(w.lookBeside("churn"), then.files); d != "" {
+		if d := then.files.Differs(w.lookBeside("churn")); d != "" {
 			t.Fatalf("beside the churn the restore is not exact:\n%s", d)
 		}
 	}
@@ -295,7 +295,7 @@ func TestNothingIsLostWhenADirectoryIsSwappedForALink(t *testing.T) {
 		w.must(err)
 		_, _ = e.Do(t.Context(), engine.Op{To: s.ID})
 		_, _ = e.Do(t.Context(), engine.Op{Verb: engine.Undo})
-		if d := differences(pictureOf(t, w.outside, nil), before); d != "" {
+		if d := before.Differs(pictureOf(t, w.outside, nil)); d != "" {
 			t.Fatalf("something outside has changed:\n%s", d)
 		}
 	}

@@ -136,7 +136,7 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 	w.nested("old/inner", true)
 	now := w.look()
 	o := w.restore(id)
-	want := then.files.with(now.files, "new/deep/clone", "place", "hidden", "old/inner")
+	want := then.files.With(now.files, "new/deep/clone", "place", "hidden", "old/inner")
 	want["new"], want["new/deep"] = now.files["new"], now.files["new/deep"]
 	w.is("restore", state{files: want, git: now.git, outside: now.outside})
 	for _, path := range []string{"new/deep/clone", "old/inner", "place"} {
@@ -225,7 +225,7 @@ func TestWhatWasIgnoredIsKept(t *testing.T) {
 	w.write(".gitignore", "")
 	now := w.look()
 	o := w.restore(id)
-	want := then.files.with(now.files, "new/x.o", "dir/b.o", "build")
+	want := then.files.With(now.files, "new/x.o", "dir/b.o", "build")
 	want["new"] = now.files["new"]
 	w.is("restore", state{files: want, git: now.git, outside: now.outside})
 	for _, path := range []string{"build", "dir/b.o", "new/x.o"} {

@@ -217,7 +217,7 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	w.restore(id)
 	got := w.look()
 	w.sameSurroundings("restore", got, before)
-	for path, line := range map[string]string{".gitmodules": "link ../outside/treasure", "out": "link " + w.outside, "sub\r": "drwxr-xr-x"} {
+	for path, line := range map[string]string{".gitmodules": "Lrwxrwxrwx ../outside/treasure", "out": "Lrwxrwxrwx " + w.outside, "sub\r": "drwxr-xr-x"} {
 		if got.files[path] != line {
 			t.Errorf("%q is %q, want %q", path, got.files[path], line)
 		}
@@ -283,7 +283,7 @@ func TestNamesLikeGitAreRecordedAndNeverWritten(t *testing.T) {
 	now := w.look()
 	r := w.rewind("restore", f.ID, "--yes", "--json")
 	w.same("the restore named as conflicts", pathsOf(r.Conflicts), slices.Clone(names))
-	w.is("restore", state{files: then.files.with(now.files, names...), git: now.git, outside: now.outside})
+	w.is("restore", state{files: then.files.With(now.files, names...), git: now.git, outside: now.outside})
 	for _, name := range names {
 		if got := w.cat(f.ID, name); got != "then "+name {
 			t.Errorf("cat %s gave %q", name, got)

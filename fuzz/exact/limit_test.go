@@ -71,7 +71,7 @@ func TestAnUnreadableFileIsNamedAndKept(t *testing.T) {
 	w.chmod("own.txt", 0o644)
 	now := w.look()
 	o := w.restore(f.ID)
-	want := state{files: then.files.with(now.files, "secret.txt", "closed", "list", "own.txt"), git: now.git, outside: now.outside}
+	want := state{files: then.files.With(now.files, "secret.txt", "closed", "list", "own.txt"), git: now.git, outside: now.outside}
 	w.is("restore", want)
 	w.same("the restore named as kept", o.kept, []string{"closed", "list", "own.txt", "secret.txt"})
 	w.undo()
@@ -132,7 +132,7 @@ func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 		t.Fatalf("the restore exited with %d: %s", f.code, f.errors)
 	}
 	w.same("the restore named as conflicts", pathsOf(f.Conflicts), []string{"theirs/gone.txt", "theirs/x.txt"})
-	w.is("restore", state{files: then.files.with(now.files, "theirs"), git: now.git, outside: now.outside})
+	w.is("restore", state{files: then.files.With(now.files, "theirs"), git: now.git, outside: now.outside})
 	w.clean("undo", w.undo())
 	w.is("undo", now)
 }
@@ -254,7 +254,7 @@ func TestAFullDiskIsOneSentenceAndNoLoss(t *testing.T) {
 		w.oneSentence(w.rewind("restore", id, "--yes"), "no space")
 		w.remove("fill")
 		w.snapshot() // finishes what was begun
-		if got := w.look(); differences(got.files, now.files) != "" {
+		if got := w.look(); now.files.Differs(got.files) != "" {
 			w.is("the command after the restore that failed", then)
 			w.clean("undo", w.undo())
 			w.is("undo", now)

@@ -124,7 +124,7 @@ func (w *world) after(round, verb, at int, states [2]state, ids [2]string) int {
 	}
 	w.snapshot()
 	now := w.look()
-	if i := slices.IndexFunc(states[:], func(s state) bool { return differences(now.files, s.files) == "" }); i >= 0 {
+	if i := slices.IndexFunc(states[:], func(s state) bool { return s.files.Differs(now.files) == "" }); i >= 0 {
 		w.is(fmt.Sprintf("round %d: killed, then a snapshot", round), states[i])
 		return i
 	}
@@ -157,7 +157,7 @@ func TestAnInterruptedRestoreIsFinishedByTheNextCommand(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "half-way") {
 				t.Fatalf("the interrupted restore exited with %d and said %q", code, errs.String())
 			}
-			if d := differences(w.look().files, then.files); d == "" {
+			if d := then.files.Differs(w.look().files); d == "" {
 				t.Fatal("the restore was finished: nothing was tested")
 			}
 			if next == "undo" {

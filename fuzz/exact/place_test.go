@@ -62,13 +62,13 @@ func TestARepositoryInsideAnotherIsItsOwn(t *testing.T) {
 	inner := *w
 	inner.root, inner.cwd = w.path("inner"), w.path("inner/sub")
 	inner.alsoGit = []string{w.root}
-	outer := worktreePicture(t, w.root).without("inner")
+	outer := worktreePicture(t, w.root).Without("inner")
 	inner.prove(func() {
 		inner.write("n.txt", "other\n")
 		inner.write("new.txt", "new\n")
 		inner.remove("sub/x.txt")
 	}, nil)
-	if d := differences(worktreePicture(t, w.root).without("inner"), outer); d != "" {
+	if d := outer.Differs(worktreePicture(t, w.root).Without("inner")); d != "" {
 		t.Fatalf("the outer worktree has changed:\n%s", d)
 	}
 	if _, err := os.Stat(w.path(".git/rewind")); err == nil {
@@ -154,7 +154,7 @@ func TestTheGitDirectoryMayLieElsewhere(t *testing.T) {
 	usual(w)
 	before := pictureOf(t, git, ours)
 	w.prove(func() { churn(w) }, nil)
-	if d := differences(pictureOf(t, git, ours), before); d != "" {
+	if d := before.Differs(pictureOf(t, git, ours)); d != "" {
 		t.Errorf("git's own files have changed:\n%s", d)
 	}
 }
@@ -213,7 +213,7 @@ func TestAPartOfTheTreeIsRestored(t *testing.T) {
 				w.cwd = w.path(c.cwd)
 			}
 			want := now
-			want.files = now.files.with(then.files, c.expect...)
+			want.files = now.files.With(then.files, c.expect...)
 			for _, path := range c.expect { // with the directories on the way
 				for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
 					if _, wanted := then.files[path]; wanted {

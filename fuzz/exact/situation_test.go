@@ -57,7 +57,7 @@ func carryOut(w *world, s *script.Scenario) {
 		}
 		return ""
 	})
-	p.end(func(then, now picture) picture { return then.with(now, stays...) })
+	p.end(func(then, now picture) picture { return then.With(now, stays...) })
 }
 
 // events are what happens to a worktree, by the words of testdata/situations.txt.
@@ -215,7 +215,7 @@ func (w *world) gitState() picture {
 func (w *world) is(after string, want state) {
 	w.Helper()
 	got := w.look()
-	if d := differences(got.files, want.files); d != "" {
+	if d := want.files.Differs(got.files); d != "" {
 		w.Fatalf("after %s the worktree is not as it should be:\n%s", after, d)
 	}
 	w.sameSurroundings(after, got, want)
@@ -223,10 +223,10 @@ func (w *world) is(after string, want state) {
 
 func (w *world) sameSurroundings(after string, got, want state) {
 	w.Helper()
-	if d := differences(got.git, want.git); d != "" {
+	if d := want.git.Differs(got.git); d != "" {
 		w.Fatalf("after %s git's own files have changed:\n%s", after, d)
 	}
-	if d := differences(got.outside, want.outside); d != "" {
+	if d := want.outside.Differs(got.outside); d != "" {
 		w.Fatalf("after %s something outside of the worktree has changed:\n%s", after, d)
 	}
 }

@@ -5,7 +5,6 @@ package exact
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -16,36 +15,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/fuzz/internal/kit"
 )
 
 // program is the built command, made once for all tests.
 var program string
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	syscall.Umask(0o022)
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = f.Value.Set("6") // most of the time is waiting
 	}
-	dir, err := os.MkdirTemp("", "rewind-exact-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	_ = os.Chmod(dir, 0o755) // other users run it too
-	program = filepath.Join(dir, "rewind")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/rewind")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` makes it, and `make vet` has compiled it
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(kit.Run(m, &program))
 }
 
 // A world is a directory tree to work in, with everything that a test may

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/fuzz/internal/kit"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
@@ -31,25 +32,7 @@ const hangs = 5 * time.Minute
 // program is the built command, made once for all tests.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
-
-func testMain(m *testing.M) int {
-	syscall.Umask(0o022)
-	dir, err := os.MkdirTemp("", "rewind-hostile-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "rewind")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/rewind")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` makes it, and `make vet` has compiled it
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(kit.Run(m, &program)) }
 
 // A world is a repository with two snapshots and a change since, and a home.
 type world struct {

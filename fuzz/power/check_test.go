@@ -143,7 +143,7 @@ func (k *checker) compare(id string, may []picture) (fault, string) {
 	}
 	diff := ""
 	for _, want := range may {
-		if diff = want.differs(e.got); diff == "" {
+		if diff = want.Differs(e.got); diff == "" {
 			return "", ""
 		}
 	}
@@ -234,12 +234,12 @@ func (k *checker) honest(f finished) {
 	got, why := k.export(f.ID)
 	for _, n := range f.Skipped {
 		if got[n.Path] == "" { // else only git's tree lacks it
-			now = now.without(n.Path)
+			now = now.Without(n.Path)
 		}
 	}
 	if got == nil {
 		k.found(untrue, "%.12s: %s", f.ID, why)
-	} else if diff := now.differs(got); diff != "" {
+	} else if diff := now.Differs(got); diff != "" {
 		what := untrue
 		if path, _, _ := strings.Cut(diff, ": "); k.git && k.deceived(path) {
 			what = deceived

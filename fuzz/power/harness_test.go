@@ -195,7 +195,7 @@ func TestALostSnapshotIsNoticed(t *testing.T) {
 				t.Errorf("a lost snapshot was not noticed: %v", r.times)
 			}
 			last.since = since
-			last.wants[0].want = last.wants[0].want.without(s.anyOf(last))
+			last.wants[0].want = last.wants[0].want.Without(s.anyOf(last))
 			r = newReport(t)
 			r.asFound = true
 			m.check(s, cut{s.now(), written}, 0, r)
@@ -228,7 +228,7 @@ func (s *session) newest() *promise {
 // anyOf is a file that a snapshot has.
 func (s *session) anyOf(p *promise) string {
 	for rel, line := range p.wants[0].want {
-		if strings.HasPrefix(line, "file") {
+		if strings.HasPrefix(line, "-") {
 			return rel
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-82afce7a/rewind/fuzz/internal/kit"
 )
 
 // inside tells the second of two processes that it has mounts of its own.
@@ -128,14 +130,7 @@ func testMain(m *testing.M) int {
 		return m.Run()
 	}
 	defer theDisks.close()
-	program = filepath.Join(dir, "rewind")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/rewind")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` makes it, and `make vet` has compiled it
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	return kit.Run(m, &program)
 }
 
 // start gives a test its machine, or skips it.

@@ -272,7 +272,7 @@ func (s *session) purge() {
 			if f.code != 0 {
 				since = never // it may have been done or not
 			}
-			p.wants = append(p.wants, version{begun, since, last.without(rel)})
+			p.wants = append(p.wants, version{begun, since, last.Without(rel)})
 		}
 		if f := s.rewind("show", p.id, "--json"); p.until == 0 && f.code == 0 {
 			p.now = f.ID

@@ -15,7 +15,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/fuzz/internal/kit"
 )
+
+type picture = kit.Picture
 
 // A world is what lies on the disk: a worktree, and a home with rewind's state.
 // It is made anew for each mount; only paths and the environment are in it.
@@ -94,7 +98,7 @@ func (w *world) rewind(args ...string) finished {
 // look takes a picture of the worktree.
 func (w *world) look() picture {
 	w.Helper()
-	p, err := pictureOf(w.root)
+	p, err := kit.Look(w.root, kit.Git)
 	must(w, err)
 	return p
 }
@@ -109,7 +113,7 @@ func (w *world) export(id string) (picture, string) {
 	if f := w.rewind("export", id, out); f.code != 0 {
 		return nil, f.said()
 	}
-	p, err := pictureOf(out)
+	p, err := kit.Look(out, kit.Git)
 	must(w, err)
 	return p, ""
 }
