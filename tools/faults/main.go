@@ -28,12 +28,12 @@ var list string
 // A fault is one wrong place in the program.
 type fault struct {
 	name     string   // "part: what goes wrong"
-	in       string   // how the path of the file ends
+	in       string   // how the path of the folder ends
 	by       []string // the packages whose tests are to find it, the cheapest first; each perhaps with ":" and a pattern of tests
 	old, new []string // lines, without the space around them
 }
 
-// parse reads the faults: a line "# name", one "in FILE", one "by PACKAGES", then lines as
+// parse reads the faults: a line "# name", one "in FOLDER", one "by PACKAGES", then lines as
 // in a diff.
 func parse(text string) (faults []fault) {
 	for block := range strings.SplitSeq(text, "\n\n") {
@@ -151,7 +151,7 @@ func (f *fault) try(dir string, staleOnly bool) (verdict, by string) {
 // place returns the one file that has the old lines, as it is and with the fault.
 func (f *fault) place(dir string) (file string, sound, wrong []byte, err error) {
 	err = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(at, f.in) || strings.HasSuffix(at, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(filepath.Dir(at), "/"+f.in) || !strings.HasSuffix(at, ".go") || strings.HasSuffix(at, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(at)
@@ -177,7 +177,7 @@ func (f *fault) place(dir string) (file string, sound, wrong []byte, err error) 
 		return nil
 	})
 	if err == nil && file == "" {
-		err = fmt.Errorf("no %s has the old text", f.in)
+		err = fmt.Errorf("nothing in %s has the old text", f.in)
 	}
 	return file, sound, wrong, err
 }
