@@ -45,6 +45,18 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestTheNearestAndTheLastRuleCounts is also what TestDecisionsAreGits holds, if its seed
+// happens to.
+func TestTheNearestAndTheLastRuleCounts(t *testing.T) {
+	c := chainOf("*.o\n!keep.o\nx.o\n!x.o\ny\n")
+	inner := c.Enter("d").With(ignore.Parse([]byte("keep.o\n!plain.o\n!y\n"), nil))
+	for name, want := range map[string][2]bool{"a.o": {true, true}, "keep.o": {false, true}, "x.o": {false, false}, "plain.o": {true, false}, "y": {true, false}} {
+		if got := [2]bool{c.Match(name, false) == ignore.Ignored, inner.Match(name, false) == ignore.Ignored}; got != want {
+			t.Errorf("%s is ignored above and below: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestDirectoriesWithoutRulesOfTheirOwnShareTheChain is what makes a walk of
 // thousands of directories cheap.
 func TestDirectoriesWithoutRulesOfTheirOwnShareTheChain(t *testing.T) {
