@@ -9,9 +9,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Those whose tests take longest begin, or one of them would be left over at the end, and
 # a processor with nothing to do.
-longest=$(go list ./fuzz ./fuzz/exact ./engine ./cmd/internal/command ./fuzz/hostile ./cas ./internal/worktree)
-wanted=$(go list "$@")
-wanted=$(grep -Fx "$longest" <<< "$wanted" || true; grep -vFx "$longest" <<< "$wanted" || true)
+longest=$(go list ./fuzz ./fuzz/exact ./engine ./cmd/internal/command ./fuzz/hostile ./cas ./internal/worktree ./engine/internal/watched)
+ordered() { grep -Fx "$longest" <<< "$1" || true; grep -vFx "$longest" <<< "$1" || true; }
+wanted=$(ordered "$(go list "$@")")
 
 # The race detector takes three to ten times as long, and finds something only where
 # goroutines meet: in packages that start some, or lock. Where most tests have nothing to
@@ -23,7 +23,7 @@ met=$(go list -f '{{.Dir}} {{.ImportPath}}' "$@" | grep -v '/fuzz\b\|/bench\b\|/
 	[ -z "$code" ] || ! grep -qE '^\s*"sync(/atomic)?"$|^\s*go func' $code || echo "$package"
 done)
 some=$(grep -E "$large" <<< "$met" || true)
-whole=$(grep -vE "$large" <<< "$met" || true)
+whole=$(ordered "$(grep -vE "$large" <<< "$met" || true)")
 [ "${RACE:-}" != all ] || { some=; whole=$wanted wanted=; }
 
 # Vet is a step of its own. Half of the tests wait for processes and clocks, so more
