@@ -57,13 +57,13 @@ func holding(t *testing.T, path string) (n int) {
 func TestManyReadsAndWritesOpenTheFileOnceEach(t *testing.T) {
 	s := newStore(t)
 	record(t, s, "first")
-	first := kept(t, s)
 	must(t, s.Close())
 	if kept(t, s) != nil || holding(t, s.Path()) != 0 {
 		t.Error("a closed store keeps a file")
 	}
 	record(t, s, "second")
-	if first = kept(t, s); first == nil {
+	first := kept(t, s)
+	if first == nil {
 		t.Fatal("nothing is kept")
 	}
 	opened := 0

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"time"
 
@@ -150,7 +149,8 @@ func (w *sweeper) findLists() error {
 		}
 		ids, err := w.u.listed(o)
 		if err != nil {
-			return fmt.Errorf("object %x: %w", key, err)
+			id, _ := oid.FromBytes(key)
+			return lost(id, err)
 		}
 		for _, id := range append(ids, o.ref) {
 			w.needed.add(id)

@@ -268,3 +268,17 @@ func branchKeys(file []byte) (places []int) {
 	}
 	return places
 }
+
+func TestASweepThatMeetsALostListOfChunksSaysThatTheStoreIsDamaged(t *testing.T) {
+	s := newStore(t)
+	id := put(t, s, noise(seeded(t), wholeMax+40000))[0]
+	must(t, s.Update(t.Context(), func(u *Update) error {
+		o, err := u.object(id)
+		must(t, err)
+		return u.objects.Delete(o.ref.Bytes())
+	}))
+	_, err := s.Sweep(t.Context(), SweepOptions{Live: keep(id), Grace: -1})
+	if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
+		t.Errorf("the sweep gives %v", err)
+	}
+}
