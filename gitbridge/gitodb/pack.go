@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"sync"
@@ -30,7 +31,8 @@ type pack struct {
 
 	mu   sync.Mutex // held while the file is opened
 	file *os.File
-	size int64 // of the file without its trailer
+	info fs.FileInfo // of the file when it was opened
+	size int64       // of the file without its trailer
 
 	data  []byte       // the file mapped; nil where that cannot be
 	unmap func() error // of data
@@ -93,7 +95,7 @@ func (p *pack) check(f *os.File) error {
 		return err
 	}
 	head, trailer := make([]byte, 12), make([]byte, p.alg.Size())
-	p.size = st.Size() - int64(len(trailer))
+	p.info, p.size = st, st.Size()-int64(len(trailer))
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return fmt.Errorf("%w: cut short", ErrCorrupt)
 	}

@@ -1,6 +1,7 @@
 package gitodb
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -192,5 +193,26 @@ func TestFilesThatWereTakenOverAreClosed(t *testing.T) {
 	r.want(d, a, true)
 	if err := r.next(d).Close(); err != nil || mapped() != 0 {
 		t.Errorf("%d maps at the end: %v", mapped(), err)
+	}
+}
+
+func TestADatabaseThatIsOpenedAgainReadsThePackThatLiesThereNow(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	a := r.packed("a")
+	d := r.open()
+	r.want(d, a, true)
+	path := r.packHaving(a) + ".pack"
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range [][]byte{make([]byte, len(whole)), whole} { // damage, and what mends it
+		if err := errors.Join(os.WriteFile(path+".new", p, 0o444), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+		d = r.next(d)
+		if _, _, err := d.Read(a); (err == nil) != bytes.Equal(p, whole) {
+			t.Errorf("a pack was replaced, whole: %v; reading gives %v", bytes.Equal(p, whole), err)
+		}
 	}
 }
