@@ -1,7 +1,7 @@
 // Package setup makes agents call rewind, and takes that back exactly. It changes
 // files that belong to the user and are read by other programs: so every change is
 // planned first, to be shown, and carried out only where the file is still as it was
-// then; what cannot be parsed is left alone (docs/decisions/0019-setup.md).
+// then; what cannot be parsed is left alone (docs/decisions/0020-hooks.md).
 package setup
 
 import (
