@@ -53,6 +53,25 @@ func TestTheStoreEqualsWhatPiRewindHookBuilds(t *testing.T) {
 	})
 }
 
+func TestLargeMessagesOfCommitsDoNotStayInMemory(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b, empty := r.open(), r.Git("hash-object", "-t", "tree", "-w", "/dev/null")
+	for i := range commitsMax {
+		message := fmt.Sprint(i, strings.Repeat(" words", i%2<<20))
+		c, err := b.ReadCommit(r.Parse(r.Give(message, "commit-tree", empty)))
+		if err != nil || strings.TrimSuffix(c.Message, "\n") != message {
+			t.Fatalf("commit %d has a message of %d bytes, error %v", i, len(c.Message), err)
+		}
+	}
+	kept := 0
+	for _, c := range b.commits.read {
+		kept += len(c.Message)
+	}
+	if kept > commitsMax*commitBytesMax || len(b.commits.read) == 0 {
+		t.Errorf("%d commits with %d bytes of messages are kept", len(b.commits.read), kept)
+	}
+}
+
 // commitTree runs git commit-tree at a time.
 func (r *repo) commitTree(at time.Time, message, tree string, args ...string) string {
 	r.T.Helper()

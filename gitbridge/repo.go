@@ -222,8 +222,13 @@ func (r *Repo) ReadCommit(id oid.ID) (RawCommit, error) {
 	return c, nil
 }
 
-// commitsMax is how many commits are remembered.
-const commitsMax = 16
+const (
+	// commitsMax is how many commits are remembered.
+	commitsMax = 16
+	// commitBytesMax is the largest message and the most parents, as digits, of one that
+	// is: other programs write what they like into theirs.
+	commitBytesMax = 256 << 10
+)
 
 // commits remembers commits that were read since [Repo.Refresh] or [Repo.Sound], or
 // since a job began. No job relies on what was there before it.
@@ -240,6 +245,9 @@ func (c *commits) get(id oid.ID) (p RawCommit, ok bool) {
 }
 
 func (c *commits) put(id oid.ID, p RawCommit) {
+	if len(p.Message)+len(p.Parents)*2*id.Len() > commitBytesMax {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil || len(c.read) == commitsMax {
