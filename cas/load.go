@@ -133,7 +133,8 @@ func (u *Update) write(l *load, anew bool) error {
 	var missing []*staged
 	for i := range l.items {
 		c := &l.items[i]
-		if old, _, err := u.frame(c.id); err == nil && (c.row == nil || !anew) {
+		old, _, bad := u.frame(c.id)
+		if bad == nil && (c.row == nil || !anew) {
 			rows = appendRenewed(rows, c.id, old, now)
 			continue
 		}
@@ -141,6 +142,9 @@ func (u *Update) write(l *load, anew bool) error {
 			return fmt.Errorf("object %v: %w", c.id, ErrSwept)
 		}
 		if err := u.checkBase(c.base); err != nil {
+			return err
+		}
+		if err := u.unbase(c, bad); err != nil {
 			return err
 		}
 		if damaged, err := u.object(c.id); err == nil && damaged.form != list {
@@ -157,6 +161,24 @@ func (u *Update) write(l *load, anew bool) error {
 		return err
 	}
 	return u.putRows(rows)
+}
+
+// unbase makes the frame of a delta whole where bad says that there is a damaged row of
+// the object: other deltas may rest on that, and none can rest on a delta.
+func (u *Update) unbase(c *staged, bad error) error {
+	if c.base.IsZero() || bad == nil || errors.Is(bad, ErrNotFound) {
+		return nil
+	}
+	base, err := u.base(c.base)
+	if err != nil {
+		return fmt.Errorf("base %v: %w", c.base, err)
+	}
+	raw, err := u.s.expand(c.id, c.named(0, 0), c.row, base)
+	if err != nil {
+		return err
+	}
+	c.row, c.base = u.s.codecs.encode(raw), oid.ID{}
+	return nil
 }
 
 // A keyed row is put under an id.

@@ -85,3 +85,31 @@ func TestADamagedObjectIsStoredAnew(t *testing.T) {
 		}
 	}
 }
+
+// A content on which deltas rest is damaged, and recorded again as an edit of another.
+func TestWhatDeltasRestOnIsRecordedAgainWhole(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		s := newStore(t)
+		if large {
+			s = spilling(t)
+		}
+		r := seeded(t)
+		first := text(r, 5000)
+		second := append([]byte("edited "), first...)
+		third := append([]byte("edited again "), first...)
+		id := put(t, s, third)[0]
+		base := put(t, s, first)[0]
+		edit := putEdit(t, s, second, base)
+		damageRow(t, s, first)
+		g := s.Stage()
+		_, err := g.Put(t.Context(), oid.Blob, first, id)
+		must(t, err)
+		if large {
+			putAll(t, g, noises(t, 400))
+		}
+		must(t, g.Commit(t.Context(), nil))
+		if !bytes.Equal(read(t, s, base), first) || !bytes.Equal(read(t, s, edit), second) {
+			t.Errorf("large: %v: what was recorded again has other bytes", large)
+		}
+	}
+}

@@ -97,9 +97,14 @@ func (g *Stage) spillLoad(ctx context.Context, l *load) error {
 		var missing []*staged
 		for i := range l.items {
 			if c := &l.items[i]; c.row != nil {
-				if _, _, err := u.frame(c.id); err != nil {
-					missing = append(missing, c)
+				_, _, bad := u.frame(c.id)
+				if bad == nil {
+					continue
 				}
+				if err := u.unbase(c, bad); err != nil {
+					return err
+				}
+				missing = append(missing, c)
 			}
 		}
 		err := u.putFrames(missing, func(c *staged, seq uint64) {
