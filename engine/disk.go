@@ -15,8 +15,19 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// What history costs on the disk, and what git still holds of what was dropped
-// (docs/decisions/0014-disk.md).
+// What history costs on the disk, and what git still holds of what was dropped.
+//
+// What it costs is the size of the store's file, and in git that of the packs and
+// loose objects that the notes beside the ref name as ours. After git gc they are in
+// git's own pack and not counted any more; status says so. A sum of what was ever
+// written into git would grow for ever, and to ask git for the size of what is
+// reachable takes too long for a status.
+//
+// A prune touches no object of git: another's commit may rest on one by now. Git
+// deletes what nothing refers to when it collects, after a grace (gc.pruneExpire, two
+// weeks). What only dropped snapshots need is told as an upper bound: it is compared
+// with the snapshots that stay and with HEAD, as to walk all branches and their past
+// takes minutes in a large repository.
 
 // noticeCost is the notice of what history costs. In the place of a path it has
 // the number of bytes at which that was said.

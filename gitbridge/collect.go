@@ -77,7 +77,8 @@ var objectsOnly = []string{
 
 // Collect lets git collect (git gc), and returns what its objects took on disk
 // before and take now. Git keeps what nothing refers to until it is older than
-// gc.pruneExpire says: it may be anybody's.
+// gc.pruneExpire says: it may be anybody's. To run git repack and git prune one by one
+// would not do, as what they must agree on changes with git's versions.
 //
 // It refuses where the configuration has a program that tells git what else to
 // keep: nothing of the configuration is run, and without it git would delete that.
