@@ -172,3 +172,31 @@ func TestALargeStageFlushesItself(t *testing.T) {
 		}
 	}
 }
+
+// A large stage has filled the disk and was killed. There is no room for the rows of what
+// it has left; a sweep frees it all the same.
+func TestASweepFreesAFullDiskOfWhatALargeStageHasLeft(t *testing.T) {
+	s := newStore(t)
+	putAll(t, s.Stage(), noises(t, 40_000))
+	must(t, s.Close())
+	s = again(t, s)
+	st, err := os.Stat(s.Path())
+	must(t, err)
+	full := 0
+	s.opened = func(db *bolt.DB) {
+		real := *writeAt(db)
+		*writeAt(db) = func(p []byte, at int64) (int, error) {
+			if at+int64(len(p)) > st.Size() {
+				full++
+				return 0, &os.PathError{Op: "write", Path: s.path, Err: syscall.ENOSPC}
+			}
+			return real(p, at)
+		}
+	}
+	report, err := s.Sweep(t.Context(), SweepOptions{Live: keep(), Grace: -1})
+	if err != nil || full == 0 || report.Chunks < 20_000 {
+		t.Errorf("%d writes met the full disk; the sweep removed %d frames, error %v", full, report.Chunks, err)
+	}
+	s.opened = nil
+	sound(t, s, 0)
+}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -47,8 +49,8 @@ type SweepReport struct {
 // nothing. A record written while Live ran is left to Rest, so that none can lead
 // to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
-	if !opt.DryRun { // only what has a row is judged
-		if err := s.indexSpilled(ctx); err != nil {
+	if !opt.DryRun { // only what has a row is judged; a full disk has no room for rows, and is to be freed
+		if err := s.indexSpilled(ctx); err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			return SweepReport{}, err
 		}
 	}
