@@ -77,7 +77,7 @@ func (u *Update) PutNotice(name string, paths []Path) error {
 
 // Cut takes paths that are purged out of everything that was said of them, and what
 // match has out of what snapshots changed. Unsettled is called for each worktree in
-// which a bisect stands open (decision 0025) or an operation has not ended.
+// which a bisect stands open (package bisect) or an operation has not ended.
 func (u *Update) Cut(gone map[string]bool, match func(path string) bool, unsettled func(root Path, birth string) error) error {
 	if err := u.unsettled(unsettled); err != nil {
 		return err
