@@ -70,8 +70,7 @@ func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
 			t.Errorf("the snapshot has %s", at.Path)
 		}
 	}
-	d, err := e.Diff(context.Background(), r.Snapshot, nil, nil)
-	p.must(err)
+	d := p.diff(e, r.Snapshot, nil)
 	if len(d.Changes) > 0 {
 		t.Errorf("the snapshot differs from the files, first in %+v", d.Changes[0])
 	}
@@ -132,8 +131,7 @@ func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T
 	p.must(err)
 	defer taken.present.Close()
 	p.must(taken.way.Finish(context.Background()))
-	d, err := e.Diff(context.Background(), taken.result.Snapshot, nil, nil)
-	p.must(err)
+	d := p.diff(e, taken.result.Snapshot, nil)
 	if len(d.Changes) > 0 {
 		t.Errorf("the snapshot differs from the files, first in %+v", d.Changes[0])
 	}

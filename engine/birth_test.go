@@ -105,8 +105,7 @@ func TestAMovedRepositoryKeepsItsHistoryAndACopyDoesNot(t *testing.T) {
 	if list, err := c.List(ctx, nil); err != nil || len(list) != 2 {
 		t.Errorf("a copy lists %d snapshots, %v", len(list), err)
 	}
-	_, err := p.openAt(moved).Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	p.do(p.openAt(moved), Op{Verb: Undo})
 	if data, _ := os.ReadFile(filepath.Join(moved, "d", "f")); string(data) != "two" {
 		t.Errorf("undo in the moved repository gives %q", data)
 	}
@@ -119,8 +118,7 @@ func TestADirectoryThatIsMadeAnewIsAnotherOne(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // the clock of file systems stands still for some milliseconds
 	p.must(os.Mkdir(p.dir, 0o755))
 	p.write("d/000", "three0")
-	r, err := p.open().Snapshot(context.Background(), nil)
-	p.must(err)
+	r := p.take(p.open())
 	if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read("d/000") != "three0" {
 		t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read("d/000"))
 	}

@@ -77,8 +77,7 @@ func TestAnOperationIsNotReplayedInAnotherWorktreeOfTheSameGitDirectory(t *testi
 			p.take(e)
 		}
 	}
-	list, err := e.List(ctx, nil)
-	p.must(err)
+	list := p.list(e, nil)
 	p.cut(doing(Op{To: list[0].ID}))
 	other := filepath.Join(p.dir, "w")
 	victim := filepath.Join(other, "w", "d", strings.Repeat("x", 60))

@@ -46,8 +46,7 @@ func told(c *changes.Changed) string {
 func (p *place) listed(e *Engine, opt ListOptions) (ids []oid.ID, what map[oid.ID]string) {
 	p.t.Helper()
 	opt.Changes = true
-	list, err := e.List(context.Background(), &opt)
-	p.must(err)
+	list := p.list(e, &opt)
 	what = map[oid.ID]string{}
 	for _, s := range list {
 		ids = append(ids, s.ID)
@@ -108,8 +107,7 @@ func TestWhatASnapshotChangedIsComparedWithWhereTheFilesStood(t *testing.T) {
 				t.Errorf("%s: %q, want %q", when, what[id], text)
 			}
 		}
-		s, err := e.Find(ctx, three.String())
-		p.must(err)
+		s := p.find(e, three.String())
 		if before, err := e.Before(ctx, s); err != nil || before == nil || before.ID != one {
 			t.Errorf("%s: before the third came %v, %v", when, before, err)
 		}
@@ -144,7 +142,6 @@ func (p *place) forgetChanges(e *Engine) {
 func TestAChangeOfManyFilesIsNamedByDirectoriesAndStillFound(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
-	ctx := context.Background()
 	for i := range 400 {
 		p.write(fmt.Sprintf("d%d/f%d", i%7, i), "x\n")
 	}
@@ -160,10 +157,8 @@ func TestAChangeOfManyFilesIsNamedByDirectoriesAndStillFound(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	for path, want := range map[string]bool{"d1": true, "d1/f1": true, "d1/sub": false, "d1/sub/quiet": false, "still": false, ":(glob)d2/*": true, ":(glob)**/quiet": false} {
-		s, err := e.Find(ctx, second.String())
-		p.must(err)
-		list, err := e.List(ctx, &ListOptions{Paths: []string{path}, Limit: 1})
-		p.must(err)
+		s := p.find(e, second.String())
+		list := p.list(e, &ListOptions{Paths: []string{path}, Limit: 1})
 		if got := len(list) == 1 && list[0].ID == s.ID; got != want {
 			t.Errorf("%s: found %v, want %v", path, got, want)
 		}
@@ -271,7 +266,6 @@ func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
 	for round := range 2 {
 		p := newPlace(t, round%2 == 0)
 		e := p.open()
-		ctx := context.Background()
 		names := []string{"a", "b/c", "b/d/e", "b/d/f", "g/h", "many"}
 		for step := range 30 {
 			for range 1 + random.IntN(2) {
@@ -298,8 +292,7 @@ func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
 			case step == 20:
 				p.prune(e, &PruneOptions{MaxSnapshots: 15, Grace: -1})
 			case step == 25:
-				_, err := e.Purge(ctx, []string{"b/c"}, false)
-				p.must(err)
+				p.purge(e, "b/c")
 			}
 		}
 		for _, path := range []string{"a", "b", "b/c", "b/d", "g/h", "many", "many/3", "many/3/3", "many/3/30", ".", ":(glob)**/e", ":(glob)many/*/4"} {
@@ -312,14 +305,12 @@ func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
 func (p *place) agree(e *Engine, path string) {
 	p.t.Helper()
 	ctx := context.Background()
-	all, err := e.List(ctx, nil)
-	p.must(err)
+	all := p.list(e, nil)
 	var want []oid.ID
 	for _, s := range all {
 		before, err := e.Before(ctx, s)
 		p.must(err)
-		d, err := e.Diff(ctx, before, s, nil)
-		p.must(err)
+		d := p.diff(e, before, s)
 		sel, err := selection([]string{path}, func(string) (bool, error) { return false, nil })
 		p.must(err)
 		if slices.ContainsFunc(d.Changes, func(c Change) bool { return sel.Match(string(c.Path)) }) {

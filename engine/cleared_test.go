@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,19 +10,15 @@ import (
 )
 
 func TestAnUndoOfAKilledRestoreKeepsWhatTheStoreHasLost(t *testing.T) {
-	ctx := context.Background()
 	p, _ := interrupted(t)
 	e := p.open()
-	h, err := e.history(ctx)
-	p.must(err)
-	steps, err := e.steps(ctx, h.Open)
-	p.must(err)
+	steps, op := p.unfinished(e)
 	// The restore was killed between taking a file away and removing it.
 	taken, old := "", ""
 	for i := range steps {
 		if now := steps[i].Path; strings.HasPrefix(p.read(now), "one") {
 			taken, old = now, strings.Replace(p.read(now), "one", "three", 1)
-			for name := range apply.Leftovers(steps[i:i+1], h.Open.Key) {
+			for name := range apply.Leftovers(steps[i:i+1], op.Key) {
 				p.must(os.WriteFile(filepath.Join(p.dir, name), []byte(old), 0o644))
 			}
 			break
@@ -34,8 +29,7 @@ func TestAnUndoOfAKilledRestoreKeepsWhatTheStoreHasLost(t *testing.T) {
 	}
 	p.must(e.Close())
 	p.damage(e, []byte(old))
-	r, err := p.open().Do(ctx, Op{Verb: Undo})
-	p.must(err)
+	r := p.do(p.open(), Op{Verb: Undo})
 	if p.read(taken) != old {
 		t.Errorf("%s has %q, it had %q before the restore: %+v", taken, p.read(taken), old, r)
 	}

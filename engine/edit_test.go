@@ -16,8 +16,7 @@ import (
 func (p *place) edited(e *Engine, s *Snapshot, path, text string) Op {
 	p.t.Helper()
 	op := Op{To: s.ID, Paths: []string{":(literal)" + path}}
-	plan, err := e.Plan(context.Background(), op)
-	p.must(err)
+	plan := p.plan(e, op)
 	for _, c := range plan.Changes {
 		if string(c.Path) == path {
 			op.Edits = []Edit{{c, []byte(text)}}
@@ -39,8 +38,7 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 		p.write("other", "2")
 		second := p.take(e)
 		op := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
-		plan, err := e.Plan(ctx, op)
-		p.must(err)
+		plan := p.plan(e, op)
 		text, _, err := plan.Read(ctx, plan.Changes[0], true)
 		if p.must(err); string(text) != "one\nTWO\n" {
 			t.Errorf("the plan shows %q", text)
@@ -72,7 +70,7 @@ func (p *place) want(files ...string) {
 
 func TestAnEditOfAFileThatChangedMeanwhileIsAConflict(t *testing.T) {
 	p := newPlace(t, false)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	p.write("a", "1")
 	p.write("b", "1")
 	first := p.take(e)
@@ -82,8 +80,7 @@ func TestAnEditOfAFileThatChangedMeanwhileIsAConflict(t *testing.T) {
 	p.write("a", "333") // something else
 	p.write("b", "1")   // what the snapshot has
 	for path, op := range map[string]Op{"a": a, "b": b} {
-		r, err := e.Do(ctx, op)
-		p.must(err)
+		r := p.do(e, op)
 		if r.Written != 0 || len(r.Conflicts) != 1 || string(r.Conflicts[0].Path) != path {
 			t.Errorf("%s: written %d, conflicts %v", path, r.Written, r.Conflicts)
 		}
@@ -126,8 +123,7 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
 	op := Op{To: recorded[0].ID, Paths: []string{"d"}}
-	plan, err := e.Plan(ctx, op)
-	p.must(err)
+	plan := p.plan(e, op)
 	for _, c := range plan.Changes {
 		op.Edits = append(op.Edits, Edit{c, []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))})
 	}
@@ -162,7 +158,7 @@ func TestAnEditBringsAFileThatIsGoneInAnotherForm(t *testing.T) {
 	p.write("d/new", "1\n2\n")
 	p.must(os.Chmod(filepath.Join(p.dir, "d/new"), 0o755))
 	first := p.take(e)
-	p.must(os.RemoveAll(filepath.Join(p.dir, "d")))
+	p.remove("d")
 	p.do(e, p.edited(e, first.Snapshot, "d/new", "2\n"))
 	p.want("d/new", "2\n")
 	if info, err := os.Stat(filepath.Join(p.dir, "d/new")); err != nil || info.Mode().Perm() != 0o755 {

@@ -10,6 +10,14 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
+// opened is an engine of a workdir that an example begins with.
+func opened() (dir string, e *engine.Engine, end func()) {
+	dir, opt, remove := workdir()
+	e, err := engine.Open(context.Background(), dir, opt)
+	check(err)
+	return dir, e, func() { check(e.Close()); remove() }
+}
+
 // workdir makes a directory with two files in it, of which nobody else has anything.
 func workdir() (dir string, opt *engine.Options, remove func()) {
 	base, err := os.MkdirTemp("", "example")
@@ -64,12 +72,9 @@ func Example() {
 
 // Which snapshots there are, and how one is found.
 func ExampleEngine_List() {
-	dir, opt, remove := workdir()
-	defer remove()
+	dir, e, end := opened()
+	defer end()
 	ctx := context.Background()
-	e, err := engine.Open(ctx, dir, opt)
-	check(err)
-	defer e.Close()
 	for _, turn := range []string{"first", "second"} {
 		put(dir, "notes", turn)
 		_, err := e.Snapshot(ctx, &engine.SnapshotOptions{Label: turn, Session: "s", Trigger: "turn"})
@@ -95,12 +100,9 @@ func ExampleEngine_List() {
 
 // What changed since a snapshot, with the bytes of both sides.
 func ExampleEngine_Diff() {
-	dir, opt, remove := workdir()
-	defer remove()
+	dir, e, end := opened()
+	defer end()
 	ctx := context.Background()
-	e, err := engine.Open(ctx, dir, opt)
-	check(err)
-	defer e.Close()
 	before, err := e.Snapshot(ctx, nil)
 	check(err)
 	put(dir, "notes", "one\n2\nthree\n")
@@ -122,12 +124,9 @@ func ExampleEngine_Diff() {
 
 // What a restore of one directory would do, without doing it.
 func ExampleEngine_Plan() {
-	dir, opt, remove := workdir()
-	defer remove()
+	dir, e, end := opened()
+	defer end()
 	ctx := context.Background()
-	e, err := engine.Open(ctx, dir, opt)
-	check(err)
-	defer e.Close()
 	before, err := e.Snapshot(ctx, nil)
 	check(err)
 	put(dir, "notes", "wrong")
@@ -151,12 +150,9 @@ func ExampleEngine_Plan() {
 
 // What one turn changed is taken back, and what was edited since stays: a merge.
 func ExampleEngine_Do_merge() {
-	dir, opt, remove := workdir()
-	defer remove()
+	dir, e, end := opened()
+	defer end()
 	ctx := context.Background()
-	e, err := engine.Open(ctx, dir, opt)
-	check(err)
-	defer e.Close()
 	before, err := e.Snapshot(ctx, nil)
 	check(err)
 	put(dir, "notes", "ONE\ntwo\nthree\n")

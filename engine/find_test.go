@@ -17,8 +17,7 @@ import (
 // purged takes a path out of every snapshot and fails if none had it.
 func (p *place) purged(e *Engine, path string) {
 	p.t.Helper()
-	out, err := e.Purge(context.Background(), []string{path}, false)
-	p.must(err)
+	out := p.purge(e, path)
 	if out.Snapshots == 0 || out.Bridge != nil {
 		p.t.Fatalf("%+v", out)
 	}
@@ -95,8 +94,7 @@ func TestAPrefixOfAnIdFromBeforeAPurgeIsFound(t *testing.T) {
 	hook := p.hookWith("secret", secret)
 	p.purged(e, "secret")
 	for _, id := range []oid.ID{old, hook} {
-		whole, err := e.Find(ctx, id.String())
-		p.must(err)
+		whole := p.find(e, id.String())
 		for _, n := range []int{12, 39, 40} {
 			s, err := e.Find(ctx, id.String()[:n])
 			if err != nil || s.ID != whole.ID {
@@ -179,8 +177,7 @@ func TestAPinNeedsNoStoreAndHoldsWhatTheRefKeeps(t *testing.T) {
 	p := newPlace(t, true)
 	hook := p.hook("by another program")
 	p.write("file", "committed")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	head, err := oid.Parse(p.git("rev-parse", "HEAD"))
 	p.must(err)
 	e := p.open()
@@ -219,8 +216,7 @@ func TestAPinOfWhatAnotherSystemAloneKeepsIsRefused(t *testing.T) {
 	p := newPlace(t, true)
 	e := p.open()
 	p.write("file", "one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	r, err := e.Snapshot(ctx, &SnapshotOptions{Form: "checkpoint.sh"})
 	p.must(errors.Join(err, r.FormError))
 	commit, err := oid.Parse(p.git("rev-parse", r.Ref))

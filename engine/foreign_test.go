@@ -53,6 +53,13 @@ func (p *peers) gitWith(env []string, args ...string) string {
 
 func (p *peers) git(args ...string) string { p.t.Helper(); return p.gitWith(nil, args...) }
 
+// commit makes everything a commit of the user's.
+func (p *peers) commit(message string) {
+	p.t.Helper()
+	p.git("add", "-A")
+	p.git("commit", "-q", "-m", message)
+}
+
 func (p *peers) write(name, text string) {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
@@ -157,8 +164,7 @@ func TestWhatGitCannotHoldStays(t *testing.T) {
 	p := newPeers(t, "--object-format=sha256")
 	p.write("same", "1")
 	p.write("changed", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	p.git("init", "-q", "--object-format=sha256", "inner")
 	p.write("inner/file", "1")
 	p.git("-C", "inner", "add", "-A")
@@ -208,8 +214,7 @@ func TestAConvertedFileIsAConflict(t *testing.T) {
 	p.write(".gitattributes", "*.txt text eol=crlf\n")
 	p.write("a.txt", "1\r\n")
 	p.write("same.txt", "1\r\n")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	id := p.hook("1772600767089")
 	p.write("a.txt", "2\r\n")
 	r := p.restore(id)
@@ -225,8 +230,7 @@ func TestWhatASparseCheckoutHidStays(t *testing.T) {
 	p := newPeers(t)
 	p.write("in/a", "1")
 	p.write("out/b", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	p.git("sparse-checkout", "set", "in")
 	id := p.hook("1772600767089")
 	p.git("sparse-checkout", "disable")
@@ -241,8 +245,7 @@ func TestWhatASparseCheckoutHidStays(t *testing.T) {
 func TestOneCommitIsOneSnapshot(t *testing.T) {
 	p := newPeers(t)
 	p.write("a", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	for _, ref := range []string{"refs/tallow/rewind/s1/turn-1", "refs/tallow/rewind/s2/turn-9"} {
 		p.git("update-ref", ref, "HEAD")
 	}
@@ -277,8 +280,7 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 func TestAnImpossibleTimeIsSkipped(t *testing.T) {
 	p := newPeers(t)
 	p.write("a", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	p.git("update-ref", "refs/checkpoints/main/1", p.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "checkpoint:999999999999:before:a"))
 	p.git("update-ref", "refs/checkpoints/main/2", p.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "checkpoint:1772600767:before:a"))
 	e := p.open()
@@ -295,8 +297,7 @@ func TestAnImpossibleTimeIsSkipped(t *testing.T) {
 func TestTheLedgerTellsWhatAHooksSnapshotsAreFor(t *testing.T) {
 	p := newPeers(t)
 	p.write("a", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	id := p.git("commit-tree", "HEAD^{tree}", "-m", "pi rewind snapshot")
 	empty := p.git("hash-object", "-t", "tree", "-w", "/dev/null")
 	p.git("update-ref", "refs/pi-rewind/store", p.git("commit-tree", empty, "-p", id, "-m", "pi rewind store"))
@@ -329,8 +330,7 @@ func TestTheLedgerTellsWhatAHooksSnapshotsAreFor(t *testing.T) {
 func TestImportsAtOnceMakeEachSnapshotOnce(t *testing.T) {
 	p := newPeers(t)
 	p.write("a", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "first")
+	p.commit("first")
 	for _, ms := range []string{"1772600767001", "1772600767002", "1772600767003"} {
 		p.write("a", ms)
 		p.hook(ms)

@@ -54,8 +54,7 @@ func (p *place) leave() {
 func (p *place) wantContent(e *Engine, id oid.ID, path, want string) {
 	p.t.Helper()
 	out := filepath.Join(p.t.TempDir(), "out")
-	s, err := e.Find(context.Background(), id.String())
-	p.must(err)
+	s := p.find(e, id.String())
 	if _, err := e.Export(context.Background(), s, out); err != nil {
 		p.t.Errorf("export %v: %v", id, err)
 		return
@@ -237,8 +236,7 @@ func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
 	if got := p.inRef(e); len(got) != 1 || got[0] != two.ID {
 		t.Errorf("the ref keeps %v, want %v alone: of the other git lacks a file", got, two.ID)
 	}
-	lost, err := e.Find(context.Background(), one.ID.String())
-	p.must(err)
+	lost := p.find(e, one.ID.String())
 	if !strings.Contains(lost.Lost, "is gone") {
 		t.Errorf("what is lost is named as %q", lost.Lost)
 	}

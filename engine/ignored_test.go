@@ -27,8 +27,7 @@ func (p *place) remove(name string) {
 func (p *place) putBack(e *Engine, s *Recorded, op Op) *Restored {
 	p.t.Helper()
 	op.To = s.ID
-	r, err := e.Do(context.Background(), op)
-	p.must(err)
+	r := p.do(e, op)
 	if len(r.Conflicts) > 0 {
 		p.t.Fatalf("conflicts %v", r.Conflicts)
 	}
@@ -220,8 +219,7 @@ func TestUndoLeavesAnIgnoredFileThatWasEditedSince(t *testing.T) {
 	p.remove(".env")
 	p.putBack(e, s, Op{})
 	p.write(".env", "edited since")
-	r, err := e.Do(context.Background(), Op{Verb: Undo})
-	p.must(err)
+	r := p.do(e, Op{Verb: Undo})
 	if p.read(".env") != "edited since" || !slices.Equal(keptPaths(r), []string{".env"}) {
 		t.Errorf("%q, kept %v", p.read(".env"), r.Kept)
 	}

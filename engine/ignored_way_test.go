@@ -1,27 +1,39 @@
 package engine
 
 import (
-	"context"
 	"testing"
 )
 
 // Where the snapshot has a file, and there is a directory with ignored files now,
-// these stay: they are in the way of the file, which is a conflict.
+// or one that is ignored as a whole, these stay: they are in the way of the file,
+// which is a conflict.
 func TestIgnoredFilesStayInADirectoryWhereTheSnapshotHasAFile(t *testing.T) {
-	for _, name := range []string{"d/x.local", "d/out/x", "d/deep/x.local"} {
+	for _, c := range []struct {
+		rules   string
+		ignored []string
+		others  []string
+	}{
+		{"*.local\nout/\n", []string{"d/x.local"}, []string{"d/f"}},
+		{"*.local\nout/\n", []string{"d/out/x"}, []string{"d/f"}},
+		{"*.local\nout/\n", []string{"d/deep/x.local"}, []string{"d/f"}},
+		{"/d/\n", []string{"d/x", "d/deep/y"}, nil},
+	} {
 		bothKinds(t, func(t *testing.T, p *place) {
 			p.write("d", "a file")
 			e := p.open()
 			s := p.snap(e, "one", nil)
-			p.write(".gitignore", "*.local\nout/\n")
+			p.write(".gitignore", c.rules)
 			p.remove("d")
-			p.write("d/f", "recorded")
-			p.write(name, "ignored")
+			for _, name := range append(c.others, c.ignored...) {
+				p.write(name, "of "+name)
+			}
 			before := p.picture()
 			for _, ignored := range []bool{false, true} {
-				r, err := e.Do(context.Background(), Op{To: s.ID, Ignored: ignored})
-				p.must(err)
-				if p.read(name) != "ignored" || len(r.Conflicts) != 1 || r.Conflicts[0].Path != "d" {
+				r := p.do(e, Op{To: s.ID, Ignored: ignored})
+				for _, name := range c.ignored {
+					p.want(name, "of "+name)
+				}
+				if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "d" {
 					t.Errorf("conflicts %v", r.Conflicts)
 				}
 				p.undo(e)
@@ -29,27 +41,6 @@ func TestIgnoredFilesStayInADirectoryWhereTheSnapshotHasAFile(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A directory that is ignored as a whole now is not replaced by a file either.
-func TestAnIgnoredDirectoryStaysWhereTheSnapshotHasAFile(t *testing.T) {
-	bothKinds(t, func(t *testing.T, p *place) {
-		p.write("d", "a file")
-		e := p.open()
-		s := p.snap(e, "one", nil)
-		p.write(".gitignore", "/d/\n")
-		p.remove("d")
-		p.write("d/x", "ignored")
-		p.write("d/deep/y", "ignored")
-		before := p.picture()
-		r, err := e.Do(context.Background(), Op{To: s.ID, Ignored: true})
-		p.must(err)
-		if p.read("d/x") != "ignored" || p.read("d/deep/y") != "ignored" || len(r.Conflicts) != 1 {
-			t.Errorf("conflicts %v", r.Conflicts)
-		}
-		p.undo(e)
-		p.wantPicture("undo", before)
-	})
 }
 
 // What the snapshot has by the name of a file that is ignored now takes its place,

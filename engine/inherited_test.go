@@ -30,7 +30,7 @@ func (p *place) history(e *Engine) (list []*Recorded) {
 	p.must(os.Symlink("sub/deep/a", filepath.Join(p.dir, "link")))
 	p.write("ignored", "never recorded")
 	list = append(list, p.snap(e, "one", &SnapshotOptions{Label: "first", Session: "s", Entry: "e"}))
-	p.must(os.RemoveAll(filepath.Join(p.dir, "sub")))
+	p.remove("sub")
 	p.write("large", noise(7, 200<<10)+"x"+noise(8, 100<<10))
 	list = append(list, p.snap(e, "two", nil))
 	p.must(e.Pin(ctx, "keep", list[0].ID))
@@ -151,7 +151,7 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	}
 	old := p.stores()[p.dir]
 	p.must(old.Remove(false))
-	p.wantContent(e, mustFind(p.t.(*testing.T), e, before[0].ID).ID, "sub/deep/a", "a")
+	p.wantContent(e, p.find(e, before[0].ID.String()).ID, "sub/deep/a", "a")
 }
 
 func same(a, b map[string]string) bool {
@@ -262,7 +262,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d listed, %v", len(list), err)
 	}
-	if last, err := e.Find(ctx, "@"); err != nil || last.ID != mustFind(t, e, two.ID).ID {
+	if last, err := e.Find(ctx, "@"); err != nil || last.ID != p.find(e, two.ID.String()).ID {
 		t.Errorf("the last is %v, %v", last, err)
 	}
 	for id, text := range map[oid.ID]string{one.ID: "one", git.ID: "in git", two.ID: "two"} {
@@ -276,7 +276,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	p.wantClean(e)
 
 	// The repository goes, and comes again.
-	p.must(os.RemoveAll(filepath.Join(p.dir, ".git")))
+	p.remove(".git")
 	if got := p.records(p.open()); len(got) != 2 {
 		t.Errorf("without the repository there are %v", got)
 	}
@@ -311,7 +311,7 @@ func TestARepositoryThatLostItsStoreInheritsAnew(t *testing.T) {
 	if st := p.stores()[p.dir]; st.State != locate.Passed {
 		t.Errorf("%+v", st)
 	}
-	p.must(os.RemoveAll(filepath.Join(p.dir, ".git")))
+	p.remove(".git")
 	if st := p.stores()[p.dir]; st.State != locate.Stands {
 		t.Errorf("there is no repository any more: %+v", st)
 	}

@@ -59,8 +59,7 @@ func TestAPipeInPlaceOfAFileOfGitStopsNothing(t *testing.T) {
 func irregular(t *testing.T, nested bool, name string, make func(string) error) {
 	p := newPlace(t, true)
 	p.write("file", "mine")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	dir := p.dir
 	if nested {
 		dir = filepath.Join(p.dir, "inner")

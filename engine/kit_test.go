@@ -74,6 +74,16 @@ func (p *place) git(args ...string) string {
 	return out
 }
 
+// gitReading gives git a text to read, and returns what it prints.
+func (p *place) gitReading(stdin string, args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(stdin)
+	out, err := cmd.Output()
+	p.must(err)
+	return strings.TrimSpace(string(out))
+}
+
 func (p *place) write(name, text string) {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
@@ -190,6 +200,53 @@ func (p *place) do(e *Engine, op Op) *Restored {
 	return r
 }
 
+// plan says what an operation would do.
+func (p *place) plan(e *Engine, op Op) *Diff {
+	p.t.Helper()
+	plan, err := e.Plan(context.Background(), op)
+	p.must(err)
+	return plan
+}
+
+// find looks a snapshot up by any of its names.
+func (p *place) find(e *Engine, name string) *Snapshot {
+	p.t.Helper()
+	s, err := e.Find(context.Background(), name)
+	p.must(err)
+	return s
+}
+
+// list lists snapshots, newest first.
+func (p *place) list(e *Engine, opt *ListOptions) []*Snapshot {
+	p.t.Helper()
+	list, err := e.List(context.Background(), opt)
+	p.must(err)
+	return list
+}
+
+// diff compares two snapshots, or one with the worktree.
+func (p *place) diff(e *Engine, from, to *Snapshot) *Diff {
+	p.t.Helper()
+	d, err := e.Diff(context.Background(), from, to, nil)
+	p.must(err)
+	return d
+}
+
+func (p *place) status(e *Engine) *Status {
+	p.t.Helper()
+	st, err := e.Status(context.Background())
+	p.must(err)
+	return st
+}
+
+// purge takes paths out of every snapshot.
+func (p *place) purge(e *Engine, paths ...string) *Purged {
+	p.t.Helper()
+	out, err := e.Purge(context.Background(), paths, false)
+	p.must(err)
+	return out
+}
+
 func (p *place) undo(e *Engine) *Restored {
 	p.t.Helper()
 	return p.do(e, Op{Verb: Undo})
@@ -205,11 +262,8 @@ func (p *place) hook(text string) oid.ID {
 	p.t.Helper()
 	p.write("file", text)
 	blob := p.git("hash-object", "-w", "file")
-	cmd := exec.Command("git", "mktree")
-	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader("100644 blob "+blob+"\tfile\n")
-	out, err := cmd.Output()
-	p.must(err)
-	snapshot := p.git("commit-tree", strings.TrimSpace(string(out)), "-m", "pi rewind snapshot")
+	tree := p.gitReading("100644 blob "+blob+"\tfile\n", "mktree")
+	snapshot := p.git("commit-tree", tree, "-m", "pi rewind snapshot")
 	empty := p.git("hash-object", "-w", "-t", "tree", "/dev/null")
 	args := []string{"commit-tree", empty}
 	old, err := p.tryGit("rev-parse", "--verify", "-q", gitbridge.StoreRef)

@@ -20,8 +20,7 @@ func TestALabelThatIsGivenLaterChangesNothingElse(t *testing.T) {
 		p.do(e, Op{To: first})
 		p.write("file", "three")
 		p.do(e, Op{To: first})
-		undo, err := e.Find(ctx, "undo:1")
-		p.must(err)
+		undo := p.find(e, "undo:1")
 		for text, id := range map[string]oid.ID{"the first": first, "theirs": last, "left": undo.ID} {
 			p.must(e.Label(ctx, id, text, false))
 			p.must(e.Label(ctx, id, text, false)) // once more says nothing new

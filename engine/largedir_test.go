@@ -46,26 +46,11 @@ func (p *place) below(dir string) map[string]string {
 	return out
 }
 
-func (p *place) restore(e *Engine, s *Snapshot) *Restored {
-	p.t.Helper()
-	r, err := e.Do(context.Background(), Op{To: s.ID})
-	p.must(err)
-	return r
-}
-
 func (p *place) same(what string, got, want map[string]string) {
 	p.t.Helper()
 	if !maps.Equal(got, want) {
 		p.t.Errorf("%s: %v, want %v", what, got, want)
 	}
-}
-
-func named(list []Note) []string {
-	var out []string
-	for _, n := range list {
-		out = append(out, string(n.Path))
-	}
-	return out
 }
 
 func TestALargeDirectoryIsNamedAndNeitherDeletedNorOverwritten(t *testing.T) {
@@ -77,7 +62,7 @@ func TestALargeDirectoryIsNamedAndNeitherDeletedNorOverwritten(t *testing.T) {
 		p.write("made/since/file", "1")
 		data, made := p.below("data"), p.below("made/since/deep")
 		second := p.snap(e, "two", nil)
-		if got := named(second.Skipped); !slices.Equal(got, []string{"data", "made/since/deep"}) || !strings.Contains(second.Skipped[0].Reason, "rewind.largeDir") {
+		if got := pathsOf(second.Skipped); !slices.Equal(got, []string{"data", "made/since/deep"}) || !strings.Contains(second.Skipped[0].Reason, "rewind.largeDir") {
 			t.Fatalf("skipped %+v", second.Skipped)
 		}
 		p.fill("data", "w", 6, 7)
@@ -86,7 +71,7 @@ func TestALargeDirectoryIsNamedAndNeitherDeletedNorOverwritten(t *testing.T) {
 			t.Errorf("%v: one more file in it made a snapshot", err)
 		}
 		for _, s := range []*Recorded{first, second, first} {
-			p.restore(e, s.Snapshot)
+			p.do(e, Op{To: s.ID})
 			p.same("data", p.below("data"), data)
 			p.same("made", p.below("made/since/deep"), made)
 		}
@@ -109,10 +94,10 @@ func TestADirectoryThatBecameLargeKeepsWhatWasAddedAndLosesNoByte(t *testing.T) 
 		p.fill("data", "new", 2, 9) // 1 is as it was; 2 to 4 are other bytes; 5 to 9 are more
 		p.must(os.Remove(filepath.Join(p.dir, "data/4")))
 		before := p.below("data")
-		if second := p.snap(e, "two", nil); !slices.Equal(named(second.Skipped), []string{"data"}) {
+		if second := p.snap(e, "two", nil); !slices.Equal(pathsOf(second.Skipped), []string{"data"}) {
 			t.Fatalf("skipped %+v", second.Skipped)
 		}
-		p.restore(e, first.Snapshot)
+		p.do(e, Op{To: first.ID})
 		after := map[string]string{"data/1": "old1", "data/2": "old2", "data/3": "old3", "data/4": "old4"}
 		for i := 5; i <= 9; i++ {
 			after[fmt.Sprint("data/", i)] = fmt.Sprint("new", i)
@@ -142,9 +127,9 @@ func TestADirectoryThatIsNoLongerLargeKeepsWhatTheSnapshotLeftOut(t *testing.T) 
 			t.Fatalf("skipped %+v", second.Skipped)
 		}
 		before := p.below("data")
-		r := p.restore(e, first.Snapshot)
+		r := p.do(e, Op{To: first.ID})
 		p.same("restored", p.below("data"), before)
-		if kept := named(r.Kept); len(kept) == 0 || !strings.HasPrefix(kept[0], "data") {
+		if kept := pathsOf(r.Kept); len(kept) == 0 || !strings.HasPrefix(kept[0], "data") {
 			t.Errorf("kept %+v", r.Kept)
 		}
 		p.undo(e)
@@ -168,8 +153,8 @@ func TestADirectoryThatIsLeftOutDoesNotMakeWayForAFile(t *testing.T) {
 		p.fill("above/data", "v", 1, 6)
 		before := []map[string]string{p.below("data"), p.below("out"), p.below("above")}
 		p.snap(e, "two", nil)
-		r := p.restore(e, first.Snapshot)
-		if got := named(r.Conflicts); !slices.Equal(got, []string{"data", "out", "above"}) {
+		r := p.do(e, Op{To: first.ID})
+		if got := pathsOf(r.Conflicts); !slices.Equal(got, []string{"data", "out", "above"}) {
 			t.Errorf("conflicts %+v", r.Conflicts)
 		}
 		for i, name := range []string{"data", "out", "above"} {
@@ -187,19 +172,18 @@ func TestTrackedFilesOfALargeDirectoryAreRestored(t *testing.T) {
 	p.git("config", "rewind.largeDir", "5")
 	p.write("src/tracked", "1")
 	p.write("src/deep/tracked", "1")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.fill("src", "v", 1, 6)
 	p.write("src/deep/untracked", "u")
 	e := p.open()
 	first := p.snap(e, "one", nil)
-	if !slices.Equal(named(first.Skipped), []string{"src"}) {
+	if !slices.Equal(pathsOf(first.Skipped), []string{"src"}) {
 		t.Fatalf("skipped %+v", first.Skipped)
 	}
 	p.write("src/tracked", "2")
 	p.must(os.Remove(filepath.Join(p.dir, "src/deep/tracked")))
 	p.write("src/1", "changed")
-	p.restore(e, first.Snapshot)
+	p.do(e, Op{To: first.ID})
 	want := map[string]string{"src/tracked": "1", "src/deep/tracked": "1", "src/deep/untracked": "u", "src/1": "changed"}
 	for i := 2; i <= 6; i++ {
 		want[fmt.Sprint("src/", i)] = fmt.Sprint("v", i)
@@ -215,8 +199,7 @@ func TestTrackedFilesOfALargeDirectoryAreRestored(t *testing.T) {
 func TestWhatIsLeftOutIsNotSaidToBeDeleted(t *testing.T) {
 	withLargeDir(t, func(t *testing.T, p *place, e *Engine) {
 		differs := func(from, to *Snapshot) string {
-			d, err := e.Diff(context.Background(), from, to, nil)
-			p.must(err)
+			d := p.diff(e, from, to)
 			var out []string
 			for _, c := range d.Changes {
 				out = append(out, fmt.Sprintf("%c %s", c.Status(), c.Path))
@@ -260,11 +243,10 @@ func TestWhatIsLeftOutIsNotSaidToBeDeletedWhereAnotherNoteIsOnThePath(t *testing
 	first := p.snap(e, "one", nil)
 	p.fill("inner", "v", 5, 9)
 	second := p.snap(e, "one", nil)
-	if !slices.Equal(named(second.Skipped), []string{"inner", "inner"}) {
+	if !slices.Equal(pathsOf(second.Skipped), []string{"inner", "inner"}) {
 		t.Fatalf("skipped %+v", second.Skipped)
 	}
-	d, err := e.Diff(context.Background(), first.Snapshot, second.Snapshot, nil)
-	p.must(err)
+	d := p.diff(e, first.Snapshot, second.Snapshot)
 	if len(d.Changes) > 0 {
 		t.Errorf("said to be changed: %+v", d.Changes)
 	}

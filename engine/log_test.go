@@ -90,14 +90,12 @@ func TestAQuestionForOneFileReadsFewTrees(t *testing.T) {
 		p.write("loud", fmt.Sprint(i))
 		p.take(e)
 	}
-	_, err := e.List(ctx, &ListOptions{Changes: true})
-	p.must(err)
+	p.list(e, &ListOptions{Changes: true})
 	seen := &counted{e.lookup.Differ, 0, 0}
 	e.lookup.Differ = seen
 	log, err := e.Log(ctx, "quiet", 0)
 	p.must(err)
-	list, err := e.List(ctx, &ListOptions{Paths: []string{"quiet"}})
-	p.must(err)
+	list := p.list(e, &ListOptions{Paths: []string{"quiet"}})
 	if len(log) != 1 || len(list) != 1 || seen.compared+seen.touched > 0 {
 		t.Errorf("%d and %d found; %d compared, %d asked", len(log), len(list), seen.compared, seen.touched)
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,8 +17,7 @@ func TestWhatASnapshotMayHaveHadInALostStoreStays(t *testing.T) {
 	p.snap(p.open(), "two", nil)
 	p.sync(p.open())
 	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
-	r, err := p.open().Do(context.Background(), Op{To: one.ID})
-	p.must(err)
+	r := p.do(p.open(), Op{To: one.ID})
 	if p.read("file") != "one" || p.read("large") != "small now" || r.Deleted != 0 {
 		t.Errorf("file %q, large %q, %+v", p.read("file"), p.read("large"), r)
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 // GiB for a merge, and three to tell where they came from.
 func TestATextOfTooManyLinesIsNeitherMergedNorBlamed(t *testing.T) {
 	p := newPlace(t, false)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	many := strings.Repeat("\n", 1<<20)
 	var ids []*Snapshot
 	for _, text := range []string{"x\n" + many, "x\n" + many + "y\n"} {
@@ -27,8 +26,7 @@ func TestATextOfTooManyLinesIsNeitherMergedNorBlamed(t *testing.T) {
 	}
 	p.write("many", "z\nx\n"+many+"y\n")
 	p.write("few", "x")
-	r, err := e.Do(ctx, Op{Verb: "revert", Ranges: []Range{{From: ids[1].ID, To: ids[0].ID}}, Label: "before"})
-	p.must(err)
+	r := p.do(e, Op{Verb: "revert", Ranges: []Range{{From: ids[1].ID, To: ids[0].ID}}, Label: "before"})
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "many" || !strings.Contains(r.Conflicts[0].Reason, "too large") {
 		t.Errorf("conflicts: %v", r.Conflicts)
 	}

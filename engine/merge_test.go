@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -97,7 +96,7 @@ type mergeCase struct {
 
 func (c *mergeCase) run(t *testing.T, git bool) {
 	p := newPlace(t, git)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	p.arrange(c.base)
 	base := p.take(e)
 	p.arrange(c.theirs)
@@ -106,13 +105,11 @@ func (c *mergeCase) run(t *testing.T, git bool) {
 	c.opt.Label = "before"
 	op := c.opt
 	op.Verb, op.Ranges = "revert", []Range{{From: base.ID, To: theirs.ID}}
-	plan, err := e.Plan(ctx, op)
-	p.must(err)
+	plan := p.plan(e, op)
 	if now := p.arranged(); !slices.Equal(now, sorted(c.ours)) {
 		t.Errorf("the plan changed files: %q", now)
 	}
-	r, err := e.Do(ctx, op)
-	p.must(err)
+	r := p.do(e, op)
 	want := sorted(c.want)
 	if now := p.arranged(); !slices.Equal(now, want) {
 		t.Errorf("merged: %q\nwant    %q", now, want)

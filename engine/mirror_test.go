@@ -51,8 +51,7 @@ func (p *place) loose() int {
 func TestALargeUndoIsInGitWhenItsRestoreIsDone(t *testing.T) {
 	p, e, one := many(t)
 	before := len(p.packs())
-	r, err := e.Do(context.Background(), Op{To: one.ID})
-	p.must(err)
+	r := p.do(e, Op{To: one.ID})
 	if p.read("dir0/0") != "first 0" || r.Written < changedFiles {
 		t.Fatalf("%q, %+v", p.read("dir0/0"), r)
 	}

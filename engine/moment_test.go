@@ -27,8 +27,7 @@ func (p *place) wantHere(e *Engine, what string, want oid.ID) {
 	p.t.Helper()
 	s, err := e.Here(context.Background())
 	p.must(err)
-	st, err := e.Status(context.Background())
-	p.must(err)
+	st := p.status(e)
 	if s == nil || s.ID != want || st.Here != want {
 		p.t.Errorf("%s: the files stand at %+v (status: %v), not at %v", what, s, st.Here, want)
 	}
@@ -37,8 +36,7 @@ func (p *place) wantHere(e *Engine, what string, want oid.ID) {
 // restored restores a snapshot by what a person types.
 func (p *place) restored(e *Engine, text string, paths ...string) *Restored {
 	p.t.Helper()
-	r, err := e.Do(context.Background(), Op{To: p.resolved(e, text), Paths: paths})
-	p.must(err)
+	r := p.do(e, Op{To: p.resolved(e, text), Paths: paths})
 	return r
 }
 
@@ -177,8 +175,7 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 	p.snap(e, "", nil)
 	p.restored(e, one.String())
 	p.must(os.Remove(filepath.Join(p.dir, "secret")))
-	_, err := e.Purge(ctx, []string{"secret"}, false)
-	p.must(err)
+	p.purge(e, "secret")
 	now := p.resolved(e, one.String())
 	if now == one || now.IsZero() {
 		t.Fatalf("the purge changed nothing: %v", now)
@@ -207,17 +204,14 @@ func TestEachWorktreeStandsByItself(t *testing.T) {
 	p := newPlace(t, true)
 	e := p.open()
 	p.write("f", "one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	one := p.snap(e, "", nil).ID
 	dir := filepath.Join(filepath.Dir(p.dir), "linked")
 	p.git("worktree", "add", "-q", dir)
 	l := p.openAt(dir)
-	other, err := l.Snapshot(context.Background(), nil)
-	p.must(err)
+	other := p.take(l)
 	p.must(os.WriteFile(filepath.Join(dir, "f"), []byte("edited"), 0o644))
-	_, err = l.Do(context.Background(), Op{To: one})
-	p.must(err)
+	p.do(l, Op{To: one})
 	p.wantHere(l, "restored there", one)
 	p.wantHere(e, "nothing was done here", one)
 	if p.resolved(l, "@") != other.ID || p.resolved(e, "@") != one || !p.resolved(e, "undo:1").IsZero() {

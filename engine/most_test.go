@@ -11,8 +11,7 @@ func TestADifferenceReadsNoMoreOfAFileThanIsWanted(t *testing.T) {
 	p.write("f", "0123456789")
 	s := p.take(e)
 	p.write("f", "abcdefghij")
-	d, err := e.Diff(ctx, s.Snapshot, nil, nil)
-	p.must(err)
+	d := p.diff(e, s.Snapshot, nil)
 	for most, want := range map[int][2]string{0: {"0123456789", "abcdefghij"}, 4: {"0123", "abcd"}, 10: {"0123456789", "abcdefghij"}} {
 		d.Most = most
 		for i, new := range []bool{false, true} {

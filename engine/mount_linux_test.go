@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +10,7 @@ import (
 
 func TestARestoreGoesRoundWhatCannotBeWritten(t *testing.T) {
 	p := newPlace(t, false)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	p.write("locked/f", "one")
 	one := p.snap(e, "one", nil)
 	p.write("locked/f", "two")
@@ -22,8 +21,7 @@ func TestARestoreGoesRoundWhatCannotBeWritten(t *testing.T) {
 	}
 	defer unix.Unmount(at, unix.MNT_DETACH)
 	p.must(unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
-	r, err := e.Do(ctx, Op{To: one.ID})
-	p.must(err)
+	r := p.do(e, Op{To: one.ID})
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Path != "locked/f" || !strings.Contains(r.Conflicts[0].Reason, "read-only") || p.read("file") != "one" {
 		t.Errorf("%+v, %q", r, p.read("file"))
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -41,10 +40,8 @@ func TestWhereNoBirthIsKeptAnInterruptedRestoreIsNamedAndNotReplayed(t *testing.
 	newBirthless(t)
 	t.Run("the same directory", func(t *testing.T) {
 		p, first := interrupted(t)
-		ctx := context.Background()
 		edited := p.edit()
-		r, err := p.open().Snapshot(ctx, nil)
-		p.must(err)
+		r := p.take(p.open())
 		if r.Recovered != nil || !errors.Is(r.Unfinished, ErrUnfinished) || p.read(edited) != "edited since" {
 			t.Errorf("%+v, %v, %q", r.Recovered, r.Unfinished, p.read(edited))
 		}
@@ -61,8 +58,7 @@ func TestWhereNoBirthIsKeptAnInterruptedRestoreIsNamedAndNotReplayed(t *testing.
 		p.must(os.RemoveAll(p.dir))
 		p.must(os.Mkdir(p.dir, 0o755)) // which gets the inode that is free now
 		p.write("d/059", "another's")
-		r, err := p.open().Snapshot(context.Background(), nil)
-		p.must(err)
+		r := p.take(p.open())
 		if r.Recovered != nil || p.read("d/059") != "another's" {
 			t.Errorf("%+v, %q", r.Recovered, p.read("d/059"))
 		}

@@ -190,8 +190,7 @@ func (p *place) tryAll() string {
 func TestALayoutOfLinksOfTheUserKeepsWorking(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("file", "one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.git("config", "core.logAllRefUpdates", "always")
 	other := filepath.Join(filepath.Dir(p.dir), "other")
 	p.must(os.MkdirAll(filepath.Join(other, ".git", "logs"), 0o755))

@@ -81,7 +81,7 @@ func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
 				}
 				for _, sel := range selections {
 					what := from + " in place of " + to
-					p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+					p.remove("b")
 					makeTo(p, "b")
 					before := p.picture()
 					r, err := e.Do(ctx, Op{To: id, Paths: sel})
@@ -131,7 +131,7 @@ func TestAnIgnoredFileInAParentsPlaceIsBackAfterAnUndo(t *testing.T) {
 		p.write("b/x", "in it")
 		e := p.open()
 		id := p.snap(e, "one", nil).ID
-		p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+		p.remove("b")
 		p.write(".gitignore", "b\n")
 		p.write("b", "precious")
 		before := p.picture()
@@ -146,17 +146,25 @@ func TestAnIgnoredFileInAParentsPlaceIsBackAfterAnUndo(t *testing.T) {
 	}
 }
 
-// What was put beside the restored path goes with the directory that the
-// restore made there, and is recorded first.
-func TestUndoOfAPathTakesWhatStandsBelowItsParentsPlaceIntoItsPlan(t *testing.T) {
-	ctx := context.Background()
+// inItsParentsPlace is a place where b was a directory with a file x, then a file, and is
+// a directory again since a restore of b/x.
+func inItsParentsPlace(t *testing.T) (*place, *Engine) {
+	t.Helper()
 	p := newPlace(t, false)
 	p.write("b/x", "in it")
 	e := p.open()
 	id := p.snap(e, "one", nil).ID
-	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
+	p.remove("b")
 	p.write("b", "precious")
 	p.do(e, Op{To: id, Paths: []string{"b/x"}})
+	return p, e
+}
+
+// What was put beside the restored path goes with the directory that the
+// restore made there, and is recorded first.
+func TestUndoOfAPathTakesWhatStandsBelowItsParentsPlaceIntoItsPlan(t *testing.T) {
+	ctx := context.Background()
+	p, e := inItsParentsPlace(t)
 	p.write("b/new", "made since")
 	with := p.picture()
 	plan, err := e.Plan(ctx, Op{Verb: Undo})
@@ -176,13 +184,7 @@ func TestUndoOfAPathTakesWhatStandsBelowItsParentsPlaceIntoItsPlan(t *testing.T)
 // An undo that a crash interrupted knows from its record what it takes back.
 func TestAPlanOfAnUnfinishedUndoHasTheParentsPlace(t *testing.T) {
 	ctx := context.Background()
-	p := newPlace(t, false)
-	p.write("b/x", "in it")
-	e := p.open()
-	id := p.snap(e, "one", nil).ID
-	p.must(os.RemoveAll(filepath.Join(p.dir, "b")))
-	p.write("b", "precious")
-	p.do(e, Op{To: id, Paths: []string{"b/x"}})
+	p, e := inItsParentsPlace(t)
 	unlock, err := e.lockOperations(ctx)
 	p.must(err)
 	op, to, err := e.taken(ctx, &Op{Verb: Undo})

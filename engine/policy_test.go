@@ -24,8 +24,7 @@ func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
 	p := newPlace(t, true)
 	p.write(".gitignore", "*.db\n.env\nout/\n")
 	p.write("file", "tracked")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.git("config", "--add", "rewind.include", ".env")
 	p.git("config", "--add", "rewind.include", "out/fixtures/")
 	p.git("config", "rewind.secrets", "builtin")
@@ -46,7 +45,7 @@ func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
 	for name := range files {
 		p.write(name, "changed "+name)
 	}
-	p.must(os.RemoveAll(filepath.Join(p.dir, "out")))
+	p.remove("out")
 	second := p.snap(e, "two", nil)
 	if second.Changed < 5 {
 		t.Errorf("%d paths changed", second.Changed)
@@ -124,8 +123,7 @@ func TestAFileThatGrewBeyondTheLimitIsNotOverwrittenUnseen(t *testing.T) {
 	first := p.snap(e, "one", nil)
 	large := strings.Repeat("precious", 1000)
 	p.write("f", large)
-	r, err := e.Do(context.Background(), Op{To: first.ID})
-	p.must(err)
+	r := p.do(e, Op{To: first.ID})
 	if p.read("f") == "small" {
 		if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("f") != large {
 			t.Errorf("%v: the large version is lost", err)
@@ -138,8 +136,7 @@ func TestAFileThatGrewBeyondTheLimitIsNotOverwrittenUnseen(t *testing.T) {
 func TestAFullStoreTakesInNoNewFilesButEveryTrackedOne(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("tracked", "one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.git("config", "rewind.maxStoreSize", "300k")
 	e := p.open()
 	p.snap(e, "one", nil)
@@ -193,8 +190,7 @@ func TestARestoreNamesWhatStaysBecauseItCouldNotBeRecorded(t *testing.T) {
 func TestFilesThatLookLikeSecretsAreNamedOnce(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("tracked.pem", "public")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	e := p.open()
 	p.write("tracked.pem", "changed")
 	if r := p.snap(e, "one", nil); len(r.Exposed) > 0 {
@@ -246,8 +242,7 @@ func TestEachSecretIsNamedWhenItComesIntoGit(t *testing.T) {
 	p.write(".env", "K=2")
 	p.write("server.key", "k")
 	wants("two", []Path{"server.key"}, []Path{".env", "server.key"})
-	_, err := e.Purge(t.Context(), []string{".env", "server.key"}, false)
-	p.must(err)
+	p.purge(e, ".env", "server.key")
 	p.write("other.key", "o")
 	wants("three", []Path{".env", "other.key", "server.key"}, []Path{".env", "other.key", "server.key"})
 }
@@ -260,7 +255,7 @@ func TestWhatOnlyGitsTreeLacksWasSeenAndIsRestoredExactly(t *testing.T) {
 	first := p.snap(e, "one", nil)
 	p.write("inner/b", "2")
 	p.write("inner/d/c", "3")
-	r := p.restore(e, first.Snapshot)
+	r := p.do(e, Op{To: first.ID})
 	if p.exists("inner/b") || p.exists("inner/d") || len(r.Kept) > 0 {
 		t.Errorf("kept: %+v", r.Kept)
 	}

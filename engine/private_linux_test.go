@@ -46,8 +46,7 @@ func (p *place) inTree(e *Engine, r *Recorded, name string) bool {
 func TestWhatOthersMayNotReadBecomesNoObjectThatTheyMay(t *testing.T) {
 	p := newOpenPlace(t)
 	p.put("tracked", "tracked", 0o600)
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.put("tracked", "tracked and new", 0o600)
 	private := map[string]os.FileMode{"secret": 0o600, "group": 0o640, "others": 0o604, "program": 0o700, "closed/open": 0o644, "closed/deep/open": 0o644}
 	for name, mode := range private {
@@ -142,8 +141,7 @@ func TestWhereNobodyReachesTheObjectsNothingIsKeptOut(t *testing.T) {
 func TestAClosedWorktreeOfAnOpenRepositoryIsPrivate(t *testing.T) {
 	p := newOpenPlace(t)
 	p.write("file", "one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	closed := filepath.Join(filepath.Dir(p.dir), "closed")
 	p.must(os.Mkdir(closed, 0o700))
 	p.git("worktree", "add", "-q", filepath.Join(closed, "w"))

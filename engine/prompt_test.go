@@ -30,8 +30,7 @@ func TestThePromptNamesTheStateBeforeIt(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, s, err, want)
 		}
 	}
-	s, err := e.Find(context.Background(), "prompt:6f96-12")
-	p.must(err)
+	s := p.find(e, "prompt:6f96-12")
 	if got := s.Points[0]; got.Agent != "claude" || got.Prompt != "words of 6f96-12" {
 		t.Errorf("the point is %+v", got)
 	}

@@ -40,7 +40,7 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		old = append(old, p.snap(e, "one", nil).ID)
 		p.write("only/deep/b.key", secret+"2")
 		old = append(old, p.snap(e, "two", &SnapshotOptions{Session: "s", Entry: "e"}).ID)
-		p.must(os.RemoveAll(filepath.Join(p.dir, "only")))
+		p.remove("only")
 		p.must(os.Remove(filepath.Join(p.dir, "keys/a.key")))
 		old = append(old, p.snap(e, "three", nil).ID)
 		if _, err := e.Do(ctx, Op{To: old[0]}); err != nil {
@@ -59,8 +59,7 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		if !slices.Equal(p.records(e), before) || dry.Snapshots == 0 {
 			t.Errorf("a dry run did something: %+v", dry)
 		}
-		out, err := e.Purge(ctx, []string{":(glob)*.key"}, false)
-		p.must(err)
+		out := p.purge(e, ":(glob)*.key")
 		if out.Bridge != nil || out.Snapshots != dry.Snapshots || !slices.Equal(out.Paths, []Path{"keys/a.key", "only/deep/b.key"}) {
 			t.Errorf("%+v, announced %+v", out, dry)
 		}
@@ -109,14 +108,12 @@ func TestPurgedContentIsNowhereThoughALaterVersionOfItLives(t *testing.T) {
 		if !inFile(t, store, string(secret[:500])) || inFile(t, store, later) {
 			t.Fatal("the first version cannot be read in the store's file, or the second can: this test proves nothing")
 		}
-		out, err := e.Purge(t.Context(), []string{"a.key"}, false)
-		p.must(err)
+		out := p.purge(e, "a.key")
 		if out.Snapshots != 3 || inFile(t, store, string(secret[:500])) {
 			t.Errorf("%+v, and the store's file has it still", out)
 		}
 		var buf bytes.Buffer
-		s, err := e.Find(t.Context(), last.ID.String())
-		p.must(err)
+		s := p.find(e, last.ID.String())
 		if err := e.Cat(t.Context(), s, "b.txt", &buf); err != nil || buf.String() != later {
 			t.Errorf("%v: %d bytes", err, buf.Len())
 		}
@@ -128,8 +125,7 @@ func (p *place) wantWithout(e *Engine, old []oid.ID) {
 	p.t.Helper()
 	ctx := context.Background()
 	for i, id := range old {
-		s, err := e.Find(ctx, id.String())
-		p.must(err)
+		s := p.find(e, id.String())
 		var buf bytes.Buffer
 		if err := e.Cat(ctx, s, "keys/a.key", &buf); err == nil {
 			p.t.Errorf("snapshot %d has %q", i, &buf)
@@ -160,21 +156,25 @@ func (p *place) hookWith(name, text string) oid.ID {
 	return id
 }
 
-// gitForgot checks that a collection takes the purged contents, and that the
-// snapshot of another program is found under its old id.
-func (p *place) gitForgot(e *Engine, hook oid.ID) {
+// wantSecretGone checks that no ref has the secret, nor git after a collection.
+func (p *place) wantSecretGone(e *Engine) {
 	p.t.Helper()
 	blob := e.alg.Sum(oid.Blob, []byte(secret)).String()
 	if out := p.git("rev-list", "--objects", "--all"); strings.Contains(out, blob) {
 		p.t.Error("a ref has it still")
 	}
-	p.git("reflog", "expire", "--expire=now", "--all")
-	p.git("gc", "-q", "--prune=now")
-	if out, err := p.tryGit("cat-file", "-e", blob); err == nil {
-		p.t.Errorf("git has it still %s", out)
+	p.collect()
+	if _, err := p.tryGit("cat-file", "-e", blob); err == nil {
+		p.t.Error("git has it still")
 	}
-	s, err := e.Find(context.Background(), hook.String())
-	p.must(err)
+}
+
+// gitForgot checks that a collection takes the purged contents, and that the
+// snapshot of another program is found under its old id.
+func (p *place) gitForgot(e *Engine, hook oid.ID) {
+	p.t.Helper()
+	p.wantSecretGone(e)
+	s := p.find(e, hook.String())
 	if s.Source == nil || s.Source.Commit != hook || !strings.Contains(p.git("cat-file", "commit", s.ID.String()), "\nrewind-from pi-rewind-hook "+hook.String()+"\n") {
 		p.t.Errorf("it is not said that the snapshot is %v: %+v", hook, s.Source)
 	}
@@ -186,14 +186,12 @@ func (p *place) gitForgot(e *Engine, hook oid.ID) {
 func TestAPurgeSaysWhatGitKeeps(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("tracked.key", secret)
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	p.git("config", "core.logAllRefUpdates", "always")
 	p.git("config", "gc.pruneExpire", "3.days.ago")
 	e := p.open()
 	p.snap(e, "two", nil)
-	out, err := e.Purge(context.Background(), []string{"tracked.key"}, false)
-	p.must(err)
+	out := p.purge(e, "tracked.key")
 	want := Remains{Objects: 1, Expire: "3.days.ago", Reflog: true, Tracked: []Path{"tracked.key"}}
 	if out.Git.Objects != want.Objects || out.Git.Expire != want.Expire || !out.Git.Reflog || !slices.Equal(out.Git.Tracked, want.Tracked) {
 		t.Errorf("%+v, want %+v", out.Git, want)
@@ -205,15 +203,13 @@ func TestAPinByAnOldIdHoldsThePurgedSnapshot(t *testing.T) {
 	e := p.open()
 	p.write("keys/a.key", secret)
 	old := p.snap(e, "one", nil).ID
-	_, err := e.Purge(context.Background(), []string{"keys/a.key"}, false)
-	p.must(err)
+	p.purge(e, "keys/a.key")
 	p.snap(e, "two", nil)
 	p.must(e.Pin(context.Background(), "one", old))
 	if out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) > 0 {
 		t.Errorf("dropped: %v", out.Dropped)
 	}
-	_, err = e.Find(context.Background(), old.String())
-	p.must(err)
+	p.find(e, old.String())
 }
 
 func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
@@ -252,8 +248,7 @@ func TestAPurgeWaitsForAnInterruptedRestoreOfAnotherWorktree(t *testing.T) {
 		}
 	}
 	all("one")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	linked := filepath.Join(filepath.Dir(p.dir), "linked")
 	p.git("worktree", "add", "-q", "--detach", linked)
 	f := p.openAt(linked)
@@ -302,8 +297,7 @@ func TestAPurgeThatWasKilledIsFinishedByTheNextThoughNoSnapshotHasThePath(t *tes
 		if out.Snapshots != 0 || !inFile(t, filepath.Join(e.dir, storeFile), secret) {
 			t.Errorf("a dry run: %+v", out)
 		}
-		out, err = e.Purge(t.Context(), []string{"a.key"}, false)
-		p.must(err)
+		out = p.purge(e, "a.key")
 		if out.Snapshots != 0 || out.Bridge != nil {
 			t.Errorf("%+v", out)
 		}

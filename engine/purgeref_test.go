@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,18 +35,9 @@ func (p *place) loseStore(e *Engine) *Engine {
 // and that old ids find their snapshots.
 func (p *place) wantPurged(e *Engine, old []oid.ID) {
 	p.t.Helper()
-	blob := e.alg.Sum(oid.Blob, []byte(secret)).String()
-	if out := p.git("rev-list", "--objects", "--all"); strings.Contains(out, blob) {
-		p.t.Error("a ref has it still")
-	}
-	p.git("reflog", "expire", "--expire=now", "--all")
-	p.git("gc", "-q", "--prune=now")
-	if _, err := p.tryGit("cat-file", "-e", blob); err == nil {
-		p.t.Error("git has it still")
-	}
+	p.wantSecretGone(e)
 	for _, id := range old {
-		s, err := e.Find(context.Background(), id.String())
-		p.must(err)
+		s := p.find(e, id.String())
 		if s.ID == id || !has(p.inRef(e), s.ID) || has(p.inRef(e), id) {
 			p.t.Errorf("%v became %v, the ref keeps %v", id, s.ID, p.inRef(e))
 		}
@@ -74,8 +64,7 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	if dry.Snapshots != 3 || !slices.Equal(dry.Paths, []Path{"secret"}) || p.storeOf(e) != nil {
 		t.Errorf("a dry run: %+v, a store was made: %v", dry, p.storeOf(e) != nil)
 	}
-	out, err := e.Purge(ctx, []string{"secret"}, false)
-	p.must(err)
+	out := p.purge(e, "secret")
 	if out.Snapshots != 3 || len(out.Left) > 0 || out.Bridge != nil || !slices.Equal(out.Paths, dry.Paths) {
 		t.Errorf("%+v", out)
 	}
@@ -146,21 +135,11 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 		id, err := oid.Parse(tree)
 		p.must(err)
 		payload := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: id, Time: mine.Time, Identity: "a <a@b>"}, e.alg)
-		cmd := exec.Command("git", "hash-object", "-t", "commit", "-w", "--stdin", "--literally")
-		cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(string(payload))
-		out, err := cmd.Output()
-		p.must(err)
-		made, err := oid.Parse(strings.TrimSpace(string(out)))
+		made, err := oid.Parse(p.gitReading(string(payload), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"))
 		p.must(err)
 		return made
 	}
-	tree := func(entries string) string {
-		cmd := exec.Command("git", "mktree", "--missing")
-		cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(entries)
-		out, err := cmd.Output()
-		p.must(err)
-		return strings.TrimSpace(string(out))
-	}
+	tree := func(entries string) string { return p.gitReading(entries, "mktree", "--missing") }
 	secretBlob := p.git("hash-object", "secret")
 	noTree := commit(strings.Repeat("1", 40))
 	noFile := commit(tree("100644 blob " + strings.Repeat("2", 40) + "\tgone\n100644 blob " + secretBlob + "\tsecret\n"))
@@ -168,12 +147,8 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 	for _, id := range []oid.ID{noTree, noFile, untouched} {
 		p.append(id)
 	}
-	out, err := e.Purge(ctx, []string{"secret"}, false)
-	p.must(err)
-	var left []string
-	for _, n := range out.Left {
-		left = append(left, string(n.Path))
-	}
+	out := p.purge(e, "secret")
+	left := pathsOf(out.Left)
 	want := []string{noTree.String(), noFile.String()}
 	slices.Sort(want)
 	if out.Snapshots != 1 || !slices.Equal(left, want) || out.Bridge != nil {
@@ -187,8 +162,7 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 	p.write("other secret", secret+"2")
 	p.snap(e, "two", nil)
 	p.must(os.WriteFile(filepath.Join(p.dir, ".git", filepath.FromSlash(gitbridge.StoreRef)), []byte(strings.Repeat("4", 40)+"\n"), 0o644))
-	out, err = e.Purge(ctx, []string{"other secret"}, false)
-	p.must(err)
+	out = p.purge(e, "other secret")
 	if got := p.inRef(e); out.Snapshots != 1 || len(out.Left) > 0 || out.Bridge != nil || len(got) != 2 || !slices.Equal(got, p.records(e)) {
 		t.Errorf("%+v, the ref keeps %v", out, got)
 	}
@@ -211,8 +185,7 @@ func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
 	if lost, err := e.Find(ctx, one.ID.String()); err != nil || lost.Lost == "" {
 		t.Fatalf("%v: nothing is lost: this test proves nothing", err)
 	}
-	out, err := e.Purge(ctx, []string{"tracked/7"}, false)
-	p.must(err)
+	out := p.purge(e, "tracked/7")
 	if out.Snapshots != 1 || out.Bridge != nil || len(out.Left) != 1 || string(out.Left[0].Path) != one.ID.String() || !strings.Contains(out.Left[0].Reason, "is gone") {
 		t.Errorf("%+v", out)
 	}

@@ -24,6 +24,16 @@ func interrupted(t *testing.T) (*place, oid.ID) {
 	return p, recorded[0].ID
 }
 
+// unfinished is the operation that was cut short, with its steps.
+func (p *place) unfinished(e *Engine) ([]apply.Step, *Operation) {
+	p.t.Helper()
+	h, err := e.history(context.Background())
+	p.must(err)
+	steps, err := e.steps(context.Background(), h.Open)
+	p.must(err)
+	return steps, h.Open
+}
+
 // edit changes a file that the interrupted restore has not come to yet.
 func (p *place) edit() string {
 	p.t.Helper()
@@ -101,11 +111,10 @@ func TestWhatWasFinishedIsToldAlsoWhereTheRestFails(t *testing.T) {
 
 func TestARedoThatFinishesAnUndoSaysSo(t *testing.T) {
 	p, recorded := crowded(t)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	p.do(e, Op{To: recorded[0].ID})
 	p.cut(doing(Op{Verb: Undo}))
-	r, err := e.Do(ctx, Op{Verb: Redo})
-	p.must(err)
+	r := p.do(e, Op{Verb: Redo})
 	if r.Recovered == nil || r.Recovered.Written == 0 || r.Recovered.ID == r.ID {
 		t.Errorf("%+v", r.Recovered)
 	}
@@ -283,23 +292,18 @@ func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
 
 func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
 	p, id := interrupted(t)
-	e, ctx := p.open(), context.Background()
-	h, err := e.history(ctx)
-	p.must(err)
-	steps, err := e.steps(ctx, h.Open)
-	p.must(err)
+	e := p.open()
+	steps, op := p.unfinished(e)
 	const own = "d/.rewind-tmp-0000000000000000w"
 	p.write(own, "a user's own")
-	for name := range apply.Leftovers(steps, h.Open.Key) {
+	for name := range apply.Leftovers(steps, op.Key) {
 		if !strings.HasPrefix(name, "d/") {
 			continue
 		}
 		p.write(name, "half of a file")
 	}
-	target, err := e.Find(ctx, id.String())
-	p.must(err)
-	d, err := e.Diff(ctx, target, nil, nil)
-	p.must(err)
+	target := p.find(e, id.String())
+	d := p.diff(e, target, nil)
 	seen := false
 	for _, c := range d.Changes {
 		if seen = seen || c.Path == own; c.Path != own && strings.Contains(string(c.Path), ".rewind-tmp-") {
@@ -314,11 +318,8 @@ func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
 func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 	p, id := interrupted(t)
 	e, ctx := p.open(), context.Background()
-	h, err := e.history(ctx)
-	p.must(err)
-	steps, err := e.steps(ctx, h.Open)
-	p.must(err)
-	for name := range apply.Leftovers(steps, h.Open.Key) {
+	steps, op := p.unfinished(e)
+	for name := range apply.Leftovers(steps, op.Key) {
 		if strings.HasPrefix(name, "d/") {
 			p.write(name, "half of a file")
 		}
@@ -328,10 +329,8 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 	if len(r.Skipped) > 0 {
 		t.Errorf("a dry run names what the snapshot will not meet: %v", r.Skipped)
 	}
-	plan, err := e.Plan(ctx, Op{To: id})
-	p.must(err)
-	d, err := e.Diff(ctx, plan.Target, nil, nil)
-	p.must(err)
+	plan := p.plan(e, Op{To: id})
+	d := p.diff(e, plan.Target, nil)
 	for what, got := range map[string]error{"dry run": r.Unfinished, "plan": plan.Unfinished, "diff": d.Unfinished} {
 		if !errors.Is(got, ErrUnfinished) {
 			t.Errorf("the %s says of the unfinished restore: %v", what, got)

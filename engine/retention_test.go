@@ -20,8 +20,7 @@ import (
 func TestAPruneKeepsWhatAnySessionOfTheRepositoryNeeds(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("file", "zero")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "zero")
+	p.commit("zero")
 	linked := filepath.Join(filepath.Dir(p.dir), "linked")
 	p.git("worktree", "add", "-q", linked)
 	standard := filepath.Join(p.home, ".pi", "agent")

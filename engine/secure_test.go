@@ -52,7 +52,7 @@ func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
 	}
 	for _, git := range []bool{true, false} {
 		p := newPlace(t, git)
-		e, ctx := p.open(), context.Background()
+		e := p.open()
 		dear, other := noise(3000), noise(3000)
 		p.write("d/dear", dear)
 		p.snap(e, "one", nil)
@@ -60,8 +60,7 @@ func TestARestoreDoesNotOverwriteTheOnlyGoodCopy(t *testing.T) {
 		two := p.snap(e, "two", nil)
 		p.damage(e, []byte(dear))
 		p.write("d/dear", dear) // the store has it, it believes
-		r, err := e.Do(ctx, Op{To: two.ID})
-		p.must(err)
+		r := p.do(e, Op{To: two.ID})
 		if p.read("d/dear") != other || len(r.Renewed) != 1 || r.Renewed[0].Path != "d/dear" || len(r.Conflicts) != 0 {
 			t.Errorf("git %v: %+v", git, r)
 		}
@@ -147,8 +146,7 @@ func TestARestoreDecodesEachContentOnce(t *testing.T) {
 		return st.Decoded
 	}
 	began := decoded()
-	r, err := e.Do(ctx, Op{To: one.ID})
-	p.must(err)
+	r := p.do(e, Op{To: one.ID})
 	if r.Written != files || len(r.Conflicts) != 0 {
 		t.Fatalf("%+v", r)
 	}

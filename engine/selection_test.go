@@ -23,7 +23,7 @@ func TestAPathThatExistsMeansItself(t *testing.T) {
 		if !onDisk {
 			p.must(os.Remove(filepath.Join(p.dir, "[x].txt")))
 		}
-		d, err := e.Diff(ctx, mustFind(t, e, id), nil, []string{"[x].txt"})
+		d, err := e.Diff(ctx, p.find(e, id.String()), nil, []string{"[x].txt"})
 		if err != nil || len(d.Changes) != 1 || d.Changes[0].Path != "[x].txt" {
 			t.Errorf("%v: %+v", err, d)
 		}
@@ -64,13 +64,4 @@ func TestAPurgeTakesNamesAsTheyAre(t *testing.T) {
 	if err != nil || !slices.Equal(out.Paths, []Path{"x.txt", "y.txt"}) {
 		t.Errorf("%v: %+v", err, out)
 	}
-}
-
-func mustFind(t *testing.T, e *Engine, id interface{ String() string }) *Snapshot {
-	t.Helper()
-	s, err := e.Find(context.Background(), id.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

@@ -43,8 +43,7 @@ func TestASnapshotWritesTheStoreOnce(t *testing.T) {
 // wantPending checks what status says of git.
 func (p *place) wantPending(n int) {
 	p.t.Helper()
-	st, err := p.open().Status(context.Background())
-	p.must(err)
+	st := p.status(p.open())
 	if st.Pending != n {
 		p.t.Errorf("%d snapshots are pending, want %d", st.Pending, n)
 	}

@@ -42,10 +42,8 @@ func TestManySkippedPathsAreStoredOnce(t *testing.T) {
 			t.Errorf("%d skipped paths, %v", len(s.Skipped), err)
 		}
 	}
-	list, err := e.List(ctx, nil)
-	p.must(err)
-	st, err := e.Status(ctx)
-	p.must(err)
+	list := p.list(e, nil)
+	st := p.status(e)
 	if len(list) != 2 || len(list[1].Skipped) != many || len(st.Skipped) != many {
 		t.Errorf("%d snapshots, %d skipped paths in the status", len(list), len(st.Skipped))
 	}

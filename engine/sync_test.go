@@ -20,8 +20,7 @@ import (
 func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
 	p := newPlace(t, true)
 	p.write("tracked", "of the commit")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "one")
+	p.commit("one")
 	e := p.open()
 	want := []oid.ID{p.snap(e, "one", nil).ID, p.snap(e, "two", nil).ID}
 	p.git("update-ref", "-d", gitbridge.StoreRef)
@@ -134,8 +133,7 @@ func TestARepositoryThatOnlyGitKnowsLeavesSnapshotsPending(t *testing.T) {
 	config := p.read(".git/config")
 	p.write(".git/config", strings.Replace(config, "repositoryformatversion = 0", "repositoryformatversion = 1", 1)+"[extensions]\n\tfutureThing = true\n")
 	p.write("file", "two")
-	r, err := p.open().Snapshot(context.Background(), nil)
-	p.must(err)
+	r := p.take(p.open())
 	if !errors.Is(r.Bridge, gitbridge.ErrUnsupportedRepository) || !strings.Contains(strings.ToLower(r.Bridge.Error()), "futurething") {
 		t.Errorf("%v does not name the extension", r.Bridge)
 	}
@@ -161,8 +159,7 @@ func TestRefsThatAreElsewhereLeaveSnapshotsPending(t *testing.T) {
 	p.git("add", "indexed")
 	p.env["GIT_REFERENCE_BACKEND"] = "files://" + t.TempDir()
 	p.write("file", "one")
-	r, err := p.open().Snapshot(context.Background(), nil)
-	p.must(err)
+	r := p.take(p.open())
 	if !errors.Is(r.Bridge, gitbridge.ErrUnsupportedRepository) || !strings.Contains(r.Bridge.Error(), "GIT_REFERENCE_BACKEND") {
 		t.Errorf("%v does not name the variable", r.Bridge)
 	}

@@ -25,8 +25,7 @@ func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
 	ctx := context.Background()
 	const turns = 10
 	p.write("file", "zero")
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", "zero")
+	p.commit("zero")
 	var dirs []string
 	for i := range 3 {
 		dirs = append(dirs, filepath.Join(filepath.Dir(p.dir), fmt.Sprint("w", i)))
@@ -94,10 +93,8 @@ func TestPrunesAndPurgesBesideSnapshotsLoseNothingElse(t *testing.T) {
 func (p *place) wantLastWhole(dir string, purged Path) {
 	p.t.Helper()
 	e := p.openAt(dir)
-	last, err := e.Find(context.Background(), "@")
-	p.must(err)
-	d, err := e.Diff(context.Background(), last, nil, nil)
-	p.must(err)
+	last := p.find(e, "@")
+	d := p.diff(e, last, nil)
 	for _, c := range d.Changes {
 		if c.Path != purged {
 			p.t.Errorf("%s: the last snapshot lacks %s", dir, c.Path)

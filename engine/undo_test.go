@@ -91,7 +91,7 @@ func TestRedoAfterAnInterruptedRedoDoesNotRedoOneMore(t *testing.T) {
 
 func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 	p, recorded := crowded(t)
-	e, ctx := p.open(), context.Background()
+	e := p.open()
 	for _, r := range []*Recorded{recorded[1], recorded[0]} {
 		p.do(e, Op{To: r.ID})
 	}
@@ -99,8 +99,7 @@ func TestThePreviewAfterAnInterruptionIsWhatComesNext(t *testing.T) {
 	if strings.Contains(err.Error(), "undo takes it back") {
 		t.Errorf("an unfinished undo is finished by undo, not taken back, but the error says: %v", err)
 	}
-	plan, err := e.Plan(ctx, Op{Verb: Undo})
-	p.must(err)
+	plan := p.plan(e, Op{Verb: Undo})
 	if plan.Target.State() != recorded[1].State() {
 		t.Errorf("the preview leads to %v, and undo to %v", plan.Target.ID, recorded[1].ID)
 	}
@@ -118,8 +117,7 @@ func TestAnInterruptedRecoverySaysThatItStoppedHalfWay(t *testing.T) {
 	restore := func(e *Engine, ctx context.Context) (*Restored, error) { return e.Do(ctx, Op{To: recorded[0].ID}) }
 	p.cut(restore)
 	p.cut(restore)
-	_, err := p.open().Do(context.Background(), Op{Verb: Undo})
-	p.must(err)
+	p.do(p.open(), Op{Verb: Undo})
 	p.wantState("undo of a restore that was interrupted twice", "three")
 }
 
@@ -130,8 +128,7 @@ func TestRedoWithNothingToRedoLeavesAnInterruptedRestoreAlone(t *testing.T) {
 	if _, err := e.Do(ctx, Op{Verb: Redo}); !errors.Is(err, ErrNothing) {
 		t.Fatalf("redo: %v", err)
 	}
-	s, err := e.Status(ctx)
-	p.must(err)
+	s := p.status(e)
 	if s.Unfinished == nil {
 		t.Error("a redo that says that nothing was changed has finished the restore")
 	}
@@ -177,8 +174,7 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 			if calls++; calls == 2 { // the worktree was scanned, and nothing names that snapshot yet
 				done = true
 				p.write("another", "file")
-				_, err := other.Snapshot(context.Background(), nil)
-				p.must(err)
+				p.take(other)
 				if out := p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) != 1 {
 					t.Errorf("%d snapshots were dropped, not the undo", len(out.Dropped))
 				}
@@ -230,7 +226,7 @@ func TestATargetThatIsPrunedMeanwhileIsGoneAndNotDamaged(t *testing.T) {
 	e, other := p.open(), p.open()
 	p.write("only/there", "one")
 	one := p.snap(e, "one", nil)
-	p.must(os.RemoveAll(filepath.Join(p.dir, "only")))
+	p.remove("only")
 	p.snap(e, "two", nil)
 	done := false
 	e.now = func() time.Time {
