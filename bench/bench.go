@@ -9,6 +9,35 @@
 // have recorded or restored is compared with what is expected, outside of the
 // measured time. Where rewind is wrong the run fails; of the others it is told.
 //
+// # What the figures mean
+//
+// After a restore the whole directory is compared with a picture of before: type,
+// permissions, bytes, links, nothing missing and nothing more. Workloads that restore
+// do that each time; after others the last snapshot is restored once. Bytes of a file
+// are not read again if it has the inode, size and time of change that it had when
+// they were read, more than two seconds after that time: nobody can set that. On Linux
+// alone; a mapping on tmpfs has no such time, and no contender writes through one.
+//
+// A median has the interval of the sign test, which assumes nothing of the
+// distribution: between the k-th smallest and k-th largest value, so that it misses
+// the median in less than one run of twenty. Fewer than six rounds promise nothing. A
+// ratio is the median over the rounds of the time to that of the first line, with the
+// same interval: within a round the machine was the same for both. It is printed only
+// if that interval excludes 1 and holds the ratio of the medians beside it; else there
+// is a ~.
+//
+// Stored is what is allocated under .git and in the stores. Beyond the changed content
+// is what is more than the changed files, each deflated whole: what any store must add
+// that keeps no deltas. What lives on is halted while others have their turns. The
+// first round warms up and takes the memory. Who has taken two minutes for a workload
+// does no more rounds.
+//
+// Not taken: one directory for all, where the index that one refreshed helps or hurts
+// the next; means and standard deviations, as one disturbance decides; a bootstrap,
+// which with seven values invents more than it knows; ratios of medians, which compare
+// different minutes. The page of a run is made by a module of its own, ../bench/page:
+// html/template keeps every exported method of a program alive.
+//
 // The package knows no file format of any contender, and nothing of the rest
 // of this module but package trust. The directory given as corpus is only read.
 package bench

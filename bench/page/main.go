@@ -5,7 +5,7 @@
 //
 // The page needs nothing else, and is light or dark as its reader's pages are. The
 // program is a module of its own, so that rewind links none of what it needs.
-// docs/decisions/0029-bench.md says what the figures mean.
+// Package bench says what the figures mean.
 package main
 
 import (

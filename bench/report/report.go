@@ -2,8 +2,8 @@
 // the noise supports, and how it is shown. It prints a table for people, JSON, and
 // the text that benchstat reads; the program in ../page makes a page of the JSON.
 //
-// The package starts nothing and measures nothing. docs/decisions/0029-bench.md
-// says what the figures mean.
+// The package starts nothing and measures nothing. Package bench says what
+// the figures mean.
 package report
 
 import "time"
