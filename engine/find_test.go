@@ -203,8 +203,7 @@ func TestAPinNeedsNoStoreAndHoldsWhatTheRefKeeps(t *testing.T) {
 	}
 	// The store is lost: a pin finds its record again in the ref.
 	mine := p.records(e)[0]
-	p.must(errors.Join(e.Close(), os.RemoveAll(filepath.Join(p.dir, ".git", "rewind"))))
-	e = p.open()
+	e = p.loseStore(e)
 	p.must(e.Pin(ctx, "mine", mine))
 	if pins, err := e.Pins(ctx); err != nil || pins["mine"] != mine || !has(p.records(e), mine) {
 		t.Errorf("%v, %v", pins, err)

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -77,9 +75,7 @@ func TestASnapshotWhoseStoreWasLostCanHaveALabel(t *testing.T) {
 	e, ctx := p.open(), context.Background()
 	first := p.snap(e, "one", nil).ID
 	p.sync(e)
-	p.must(e.Close())
-	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
-	e = p.open()
+	e = p.loseStore(e)
 	p.must(e.Label(ctx, first, "found again", false))
 	if s, err := e.Find(ctx, "label:found again"); err != nil || s.ID != first {
 		t.Errorf("%v, %v", s, err)

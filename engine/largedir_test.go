@@ -14,13 +14,10 @@ import (
 // withLargeDir runs a test in a directory with a repository and in one
 // without; a directory is large with five untracked files.
 func withLargeDir(t *testing.T, run func(t *testing.T, p *place, e *Engine)) {
-	for _, git := range []bool{true, false} {
-		t.Run(fmt.Sprintf("git %v", git), func(t *testing.T) {
-			p := newPlace(t, git)
-			p.env["REWIND_LARGE_DIR"] = "5"
-			run(t, p, p.open())
-		})
-	}
+	bothKinds(t, func(t *testing.T, p *place) {
+		p.env["REWIND_LARGE_DIR"] = "5"
+		run(t, p, p.open())
+	})
 }
 
 // fill writes numbered files into a directory, from the first up to the last.

@@ -36,8 +36,7 @@ func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
 	p.must(os.Remove(filepath.Join(p.dir, "tracked")))
 	p.git("commit", "-q", "--allow-empty", "-m", "other")
 	p.git("branch", "-D", "main")
-	p.git("reflog", "expire", "--expire=now", "--all")
-	p.git("gc", "-q", "--prune=now")
+	p.collect()
 	e = p.open()
 	p.do(e, Op{To: want[2]})
 	if got := p.read("tracked"); got != "of the commit" {
