@@ -31,7 +31,7 @@ type Status struct {
 	LastTime     time.Time  `json:"last_time,omitzero"`
 	Recorded     oid.ID     `json:"recorded,omitzero"` // the newest that was recorded on purpose: "@"
 	RecordedTime time.Time  `json:"recorded_time,omitzero"`
-	Here         oid.ID     `json:"here,omitzero"`      // where its files stand ([Engine.Here])
+	Here         oid.ID     `json:"here,omitzero"`      // where its files stand
 	Skipped      []Note     `json:"skipped,omitempty"`  // paths that the newest snapshot left out
 	Ignored      string     `json:"ignored"`            // which ignored files are recorded: rewind.ignored
 	Pending      int        `json:"pending"`            // snapshots that are not in git yet

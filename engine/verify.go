@@ -22,7 +22,7 @@ type Verified struct {
 	Snapshots int      `json:"snapshots"`
 	Objects   int      `json:"objects"` // read back and compared with their ids
 	Bytes     int64    `json:"bytes"`
-	Promised  int      `json:"promised,omitempty"` // never here, see [Engine.Verify]
+	Promised  int      `json:"promised,omitempty"` // a remote has promised them, and nobody has fetched them yet
 	Damaged   []Damage `json:"damaged"`
 	Unread    []Damage `json:"unread,omitempty"` // too large to be read: nothing is known of them
 }
