@@ -21,6 +21,21 @@ func (d *DB) Lengths(n int, id func(i int) []byte, sizes []int64) {
 		done.Go(func() { d.lengths(n*w/workers, n*(w+1)/workers, id, sizes) })
 	}
 	done.Wait()
+	if n >= lengthsShare {
+		d.giveBack()
+	}
+}
+
+// giveBack lets the system have the pages of mapped packs back: a look at everything has
+// met most of them, and a program that lives on would seem to need them all from then on.
+func (d *DB) giveBack() {
+	for _, s := range d.all() {
+		for _, p := range s.list() {
+			p.mu.Lock()
+			giveBackPages(p.data)
+			p.mu.Unlock()
+		}
+	}
 }
 
 // lengths is Lengths for some of the numbers. What a pack has that is mapped is read

@@ -43,3 +43,11 @@ func mapOpen(f *os.File, size int64) (data []byte, unmap func() error) {
 	}
 	return data, func() error { return unix.Munmap(data) }
 }
+
+// giveBackPages takes the pages of a map out of the process. What is read again comes from
+// the system's memory (madvise(2), MADV_DONTNEED of a shared map).
+func giveBackPages(data []byte) {
+	if len(data) > 0 {
+		_ = unix.Madvise(data, unix.MADV_DONTNEED) // only memory is lost otherwise
+	}
+}
