@@ -112,7 +112,8 @@ func TestSplitIndexesAreJoined(t *testing.T) {
 				r.Write("b/a/new", "x")
 				r.Write("0", "first")
 				r.Git("add", ".")
-				r.Git("rm", "-q", "--cached", "a", "z", "many/03/f3", "many/00/f0")
+				// Of a run of entries that go there are whole words in the bitmap.
+				r.Git("rm", "-q", "-r", "--cached", "a", "z", "many/03/f3", "many/00/f0", "many/05", "many/06", "many/07", "many/08", "many/09", "many/10", "many/11", "many/12")
 				r.Git("update-index", "--assume-unchanged", "b/a.c")
 				r.Git("update-index", "--skip-worktree", "b/a/c/d")
 				r.check()

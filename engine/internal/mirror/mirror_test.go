@@ -155,3 +155,34 @@ func TestWithoutHEADAllIsCopiedIntoTheStore(t *testing.T) {
 		}
 	}
 }
+
+// What the store had when it was looked for, and a sweep takes before the record is
+// written, is looked for again.
+func TestWhatASweepTookBeforeTheRecordIsNotReliedOn(t *testing.T) {
+	ctx := context.Background()
+	m, s := newMirror(t, 3)
+	first, at := m.staged(ctx, t, s)
+	at.Head = gitbridge.Head{}
+	if _, err := m.Hold(ctx, first, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Stage.Commit(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	second, at := m.staged(ctx, t, s)
+	defer second.Stage.Discard()
+	at.Head = gitbridge.Head{}
+	held, err := m.Hold(ctx, second, at)
+	if err != nil || len(held.relied) != 4 {
+		t.Fatalf("%v: of three files and their directory %d are relied on", err, len(held.relied))
+	}
+	for _, swept := range []bool{false, true} {
+		err := m.View(ctx, held.Relies)
+		if errors.Is(err, cas.ErrSwept) != swept || !swept && err != nil {
+			t.Errorf("swept %v: %v", swept, err)
+		}
+		if _, err := s.Sweep(ctx, cas.SweepOptions{Live: func(func(oid.ID)) error { return nil }, Grace: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
