@@ -1,23 +1,38 @@
 package cli
 
 import (
+	"runtime"
 	"runtime/debug"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 )
 
-// Version is the version that the build recorded: a tag, or the commit.
-func Version() string {
+// A release says by the linker what it was made of (.goreleaser.yaml). Any other build has
+// what Go wrote into it.
+var version, commit, date string
+
+// Built tells what this program was built of.
+func Built() wire.Build {
+	b := wire.Build{Version: version, Commit: commit, Date: date, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+	if !ok || version != "" {
+		return b
 	}
-	v := info.Main.Version
+	b.Version = strings.TrimPrefix(info.Main.Version, "v")
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = s.Value
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
 		}
 	}
-	if v == "" {
-		v = "(devel)"
+	if b.Version == "" {
+		b.Version = "(devel)"
 	}
-	return v
+	return b
 }
+
+// Version is the version alone: a release, what Go made of the commit, or "(devel)".
+func Version() string { return Built().Version }

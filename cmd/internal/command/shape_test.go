@@ -170,7 +170,7 @@ func objects(t *testing.T) string {
 		{"`list`", "wire", "List"}, {"`show`", "wire", "Shown"}, {"`log`", "wire", "Log"}, {"`diff`", "wire", "Difference"}, {"`blame`", "wire", "Blame"},
 		{"`status`", "history", "status"}, {"`doctor`", "command", "examined"}, {"`verify`", "engine", "Verified"}, {"`import`", "wire", "Imported"},
 		{"`stores`", "wire", "Stores"}, {"`prune`", "wire", "Pruned"}, {"`purge`", "wire", "Purged"}, {"`bisect`", "change", "bisected"},
-		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"},
+		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"}, {"`version`", "wire", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},
 	} {
 		b.WriteString(s.row(row[0], row[1], row[2]))
