@@ -26,11 +26,9 @@ const (
 	ruleBytesMax       = 2048
 )
 
-// What rules take, roughly: by themselves, for a byte of a pattern, and for an
-// attribute.
+// What is taken, roughly, by a macro, and by an attribute of a rule or a macro.
 const (
-	ruleWeight    = 256
-	byteWeight    = 24
+	macroWeight   = 256
 	settingWeight = 112
 )
 
@@ -147,7 +145,7 @@ func (f *File) add(line string, macros bool) bool {
 			f.macros = make(map[string][]setting)
 		}
 		f.macros[macro] = settings
-		f.weight += ruleWeight + len(line) + settingWeight*len(settings)
+		f.weight += macroWeight + len(line) + settingWeight*len(settings)
 		return true
 	}
 	pattern, _, _ = strings.Cut(pattern, "\x00")
@@ -157,7 +155,7 @@ func (f *File) add(line string, macros bool) bool {
 	}
 	if !r.DirOnly && !r.Never() { // what matches no file says nothing
 		f.rules = append(f.rules, rule{r, settings})
-		f.weight += ruleWeight + len(line) + byteWeight*len(pattern) + settingWeight*len(settings)
+		f.weight += r.Weight() + len(line) + settingWeight*len(settings)
 	}
 	return true
 }

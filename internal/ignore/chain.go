@@ -1,7 +1,6 @@
 package ignore
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -25,23 +24,18 @@ const (
 // they can with it.
 type Chain struct {
 	levels []level // nearest first
-	path   []byte  // from the root to here, each name with a slash; kept only while a rule needs it, lowered if fold
+	path   []byte  // from the root to here, each name with a slash; kept only while a rule needs it
 	placed bool    // some level has a rule that depends on the path
-	fold   bool
 	digest uint64
 	weight int // of all files
 }
 
-// A level is one file of a chain, with those of its path rules that may still
-// match here or below.
+// A level is one file of a chain.
 type level struct {
 	file  *File
 	base  int  // where in path the file's directory ends
-	paths bool // file.paths may have something here or below
-	globs []glob
+	paths bool // a rule of the file that depends on the path may match here or below
 }
-
-func (l *level) placed() bool { return l.paths || len(l.globs) > 0 }
 
 // NewChain returns the chain of a root directory, before its own ignore file is
 // known. The outer files are in rising precedence (core.excludesFile before
@@ -66,12 +60,11 @@ func (c *Chain) With(f *File) *Chain {
 	if f == nil || f.empty() || !c.HasRoom(f) {
 		return c
 	}
-	l := level{file: f, base: len(c.path), paths: len(f.paths) > 0, globs: f.pathGlobs}
+	l := level{file: f, base: len(c.path), paths: len(f.names) < len(f.rules)}
 	return &Chain{
 		levels: slices.Insert(slices.Clone(c.levels), 0, l),
 		path:   c.path,
-		placed: c.placed || l.placed(),
-		fold:   f.fold,
+		placed: c.placed || l.paths,
 		digest: wildmatch.Mix(c.digest, f.digest, ""),
 		weight: c.weight + f.weight,
 	}
@@ -86,17 +79,15 @@ func (c *Chain) Enter(name string) *Chain {
 	sub := &Chain{
 		levels: make([]level, len(c.levels)),
 		path:   make([]byte, 0, len(c.path)+len(name)+1),
-		fold:   c.fold,
 		digest: wildmatch.Mix(c.digest, 0, name),
 		weight: c.weight,
 	}
 	sub.path = append(append(append(sub.path, c.path...), name...), '/')
-	if c.fold {
-		lower(sub.path[len(c.path):])
-	}
 	for i, l := range c.levels {
-		sub.levels[i] = l.enter(sub.path)
-		sub.placed = sub.placed || sub.levels[i].placed()
+		dir := sub.path[l.base:]
+		reaches := func(r wildmatch.Rule) bool { return !r.Basename && r.Reaches(dir) }
+		l.paths = l.paths && slices.ContainsFunc(l.file.rules, reaches)
+		sub.levels[i], sub.placed = l, sub.placed || l.paths
 	}
 	if sub.placed {
 		return sub
@@ -106,19 +97,6 @@ func (c *Chain) Enter(name string) *Chain {
 		sub.levels[i].base = 0
 	}
 	return sub
-}
-
-// enter drops the rules that can match nothing in path or below it.
-func (l level) enter(path []byte) level {
-	dir := path[l.base:]
-	if l.paths {
-		_, l.paths = l.file.dirs[string(dir)]
-	}
-	matchless := func(g glob) bool { return !g.rule.Reaches(dir) }
-	if slices.ContainsFunc(l.globs, matchless) {
-		l.globs = slices.DeleteFunc(slices.Clone(l.globs), matchless)
-	}
-	return l
 }
 
 // Digest returns a number that is equal for chains with equal rules at equal
@@ -140,76 +118,24 @@ func (c *Chain) Match(name string, isDir bool) Verdict {
 	}
 	var space [nameBytesMax]byte
 	path := append(append(space[:0], c.path...), name...)
-	at := len(c.path)
-	if c.fold {
-		lower(path[at:])
-	}
 	for i := range c.levels {
 		l := &c.levels[i]
-		place := l.match(path[l.base:], path[at:], isDir)
-		if place == 0 {
-			continue
+		rules := l.file.names
+		if l.paths {
+			rules = l.file.rules
 		}
-		if l.file.negated[place-1] {
-			return Included
+		for j := range rules {
+			r := &rules[j]
+			switch {
+			case r.DirOnly && !isDir || !r.Match(path[l.base:], path[len(c.path):]):
+			case r.Negated:
+				return Included
+			default:
+				return Ignored
+			}
 		}
-		return Ignored
 	}
 	return None
-}
-
-// match returns the place of the last rule that matches, 0 if none does.
-func (l *level) match(path, name []byte, isDir bool) int32 {
-	f := l.file
-	best := f.names[string(name)].of(isDir)
-	if f.suffixes != nil && len(name) > 0 {
-		best = lastEnding(f.suffixes[name[len(name)-1]], name, isDir, best)
-	}
-	best = lastGlob(f.globs, subject{name, name, isDir}, best)
-	if l.paths {
-		best = max(best, f.paths[string(path)].of(isDir))
-	}
-	return lastGlob(l.globs, subject{path, name, isDir}, best)
-}
-
-// A subject is what a glob is asked about: the name, and the path from the
-// directory of the rule's file.
-type subject struct {
-	path, name []byte
-	isDir      bool
-}
-
-func (p places) of(isDir bool) int32 {
-	if isDir {
-		return p.dir
-	}
-	return p.other
-}
-
-func lastEnding(list []ending, name []byte, isDir bool, best int32) int32 {
-	for i := range list {
-		e := &list[i]
-		if e.dir <= best {
-			break
-		}
-		if at := len(name) - len(e.text); at >= 0 && string(name[at:]) == e.text {
-			best = max(best, e.of(isDir))
-		}
-	}
-	return best
-}
-
-func lastGlob(list []glob, s subject, best int32) int32 {
-	for i := range list {
-		g := &list[i]
-		if g.place <= best {
-			break
-		}
-		if (s.isDir || !g.rule.DirOnly) && g.rule.Match(s.path, s.name) {
-			return g.place
-		}
-	}
-	return best
 }
 
 // Ignored decides about a whole path with the directories above it: what lies
@@ -232,16 +158,3 @@ func (c *Chain) Ignored(path string, isDir bool, own func(dir string) *File) boo
 		at += n + 1
 	}
 }
-
-func lower(text []byte) {
-	if bytes.IndexFunc(text, isUpper) < 0 {
-		return
-	}
-	for i, b := range text {
-		if 'A' <= b && b <= 'Z' {
-			text[i] = b + 'a' - 'A'
-		}
-	}
-}
-
-func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }

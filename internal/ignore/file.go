@@ -13,7 +13,6 @@ package ignore
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
@@ -21,15 +20,6 @@ import (
 // FileBytesMax is the size above which git takes an ignore file for empty. No
 // rule file of any kind is read beyond it.
 const FileBytesMax = 100 << 20
-
-// What rules take, roughly: by themselves, for a byte of a pattern with
-// wildcards, and for a directory that a path names.
-const (
-	ruleWeight = 128
-	globWeight = 128
-	byteWeight = 24
-	dirWeight  = 64
-)
 
 // Options say how an ignore file is read. Nil means the zero Options.
 type Options struct {
@@ -40,35 +30,12 @@ type Options struct {
 
 // A File is the rules of one ignore file, compiled. It is immutable and may be
 // shared. The zero File has no rules.
-//
-// A rule is known by its place: 1 for the first, and the highest that matches
-// decides. Rules are sorted by what it takes to try them, so that of the usual
-// hundred only a few are.
 type File struct {
-	negated []bool // by place less 1
-	fold    bool
-	digest  uint64
-	weight  int // above wildmatch.WeightMax: no rule was kept
-
-	names     map[string]places   // a name
-	suffixes  map[byte][]ending   // "*.ext", by the last byte, last rule first
-	globs     []glob              // other patterns of a name, last rule first
-	paths     map[string]places   // a path, relative to the file's directory
-	dirs      map[string]struct{} // the directories in which or below which paths has something, ending with a slash
-	pathGlobs []glob              // other patterns of a path, last rule first
-}
-
-// places are the highest rules that match: a directory, and anything else.
-type places struct{ dir, other int32 }
-
-type ending struct {
-	text string
-	places
-}
-
-type glob struct {
-	rule  wildmatch.Rule
-	place int32
+	rules  []wildmatch.Rule // last first: the first that matches decides
+	names  []wildmatch.Rule // those of them that do not depend on the path
+	fold   bool
+	digest uint64
+	weight int // above wildmatch.WeightMax: no rule was kept
 }
 
 // Parse compiles the bytes of an ignore file. There is no malformed file: a
@@ -90,10 +57,11 @@ func Parse(data []byte, opt *Options) *File {
 			return &File{fold: f.fold, weight: f.weight}
 		}
 	}
-	slices.Reverse(f.globs)
-	slices.Reverse(f.pathGlobs)
-	for _, list := range f.suffixes {
-		slices.Reverse(list)
+	slices.Reverse(f.rules)
+	f.names = f.rules
+	placed := func(r wildmatch.Rule) bool { return !r.Basename }
+	if slices.ContainsFunc(f.rules, placed) {
+		f.names = slices.DeleteFunc(slices.Clone(f.rules), placed)
 	}
 	if !f.empty() {
 		f.digest = sum.Digest()
@@ -102,7 +70,7 @@ func Parse(data []byte, opt *Options) *File {
 }
 
 // empty reports whether the file has no rules at all.
-func (f *File) empty() bool { return len(f.negated) == 0 }
+func (f *File) empty() bool { return len(f.rules) == 0 }
 
 // patternOf returns the pattern on a line, "" if there is none. Of a line end
 // one carriage return goes, a NUL ends the line, and spaces at the end go
@@ -134,66 +102,7 @@ func (f *File) add(pattern string, sum wildmatch.Sum) {
 	if rule.Never() {
 		return
 	}
-	f.negated = append(f.negated, rule.Negated)
-	place := int32(len(f.negated))
+	f.rules = append(f.rules, rule)
+	f.weight += rule.Weight()
 	sum.Add(pattern)
-
-	text, isLiteral := rule.Literal()
-	tail, isSuffix := rule.Suffix()
-	f.weight += ruleWeight + len(pattern)
-	if !isLiteral {
-		f.weight += globWeight + byteWeight*len(pattern)
-	}
-	switch {
-	case isLiteral && rule.Basename:
-		mark(&f.names, text, rule.DirOnly, place)
-	case isLiteral:
-		mark(&f.paths, text, rule.DirOnly, place)
-		f.markDirs(text)
-	case isSuffix && tail != "":
-		f.addSuffix(tail, rule.DirOnly, place)
-	case rule.Basename:
-		f.globs = append(f.globs, glob{rule, place})
-	default:
-		f.pathGlobs = append(f.pathGlobs, glob{rule, place})
-	}
-}
-
-func mark(m *map[string]places, key string, dirOnly bool, place int32) {
-	if *m == nil {
-		*m = make(map[string]places)
-	}
-	at := (*m)[key]
-	at.dir = place
-	if !dirOnly {
-		at.other = place
-	}
-	(*m)[key] = at
-}
-
-func (f *File) markDirs(path string) {
-	if f.dirs == nil {
-		f.dirs = make(map[string]struct{})
-	}
-	for {
-		i := strings.LastIndexByte(path, '/')
-		if i < 0 {
-			return
-		}
-		f.dirs[path[:i+1]] = struct{}{}
-		f.weight += dirWeight
-		path = path[:i]
-	}
-}
-
-func (f *File) addSuffix(text string, dirOnly bool, place int32) {
-	if f.suffixes == nil {
-		f.suffixes = make(map[byte][]ending)
-	}
-	e := ending{text: text, places: places{dir: place}}
-	if !dirOnly {
-		e.other = place
-	}
-	last := text[len(text)-1]
-	f.suffixes[last] = append(f.suffixes[last], e)
 }

@@ -26,7 +26,7 @@ const (
 // number of components. It is immutable and may be shared. The zero Pattern
 // matches the empty text only.
 type Pattern struct {
-	ops   []op
+	ops   []op // of the general shape
 	shape shape
 	text  []byte // of the literal, suffix and prefix shapes
 	fold  bool
@@ -155,7 +155,11 @@ func (p *Pattern) classify() {
 		p.shape = suffix
 	case stars == 1 && p.ops[last].kind == opStar:
 		p.shape = prefix
+	default:
+		p.text = nil
+		return
 	}
+	p.ops = nil
 }
 
 // Match reports whether the pattern matches the whole of text. It does not

@@ -59,16 +59,6 @@ func TestHostilePatternsEnd(t *testing.T) {
 	}
 }
 
-func TestMatchDoesNotAllocate(t *testing.T) {
-	text := []byte("dir/sub/name.tar.gz")
-	for _, glob := range []string{"dir/sub/name.tar.gz", "*.gz", "dir/sub/*", "**/*.tar.*", "d[a-z]r/**/n*"} {
-		p := wildmatch.Compile(glob, wildmatch.Exact)
-		if n := testing.AllocsPerRun(10, func() { p.Match(text) }); n != 0 {
-			t.Errorf("%q: %v allocations", glob, n)
-		}
-	}
-}
-
 // FuzzMatch holds the matcher against a direct reading of the rules, with
 // recursion, on short texts.
 func FuzzMatch(f *testing.F) {

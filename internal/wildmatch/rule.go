@@ -53,7 +53,7 @@ func ParseRule(line string, c Case) Rule {
 // slashes returns how many slashes the texts have that p matches, -1 if that
 // is not one number.
 func (p *Pattern) slashes() int {
-	n := 0
+	n := bytes.Count(p.text, []byte{'/'})
 	for _, o := range p.ops {
 		switch {
 		case o.kind == opDeep || o.kind == opDirs:
@@ -99,19 +99,16 @@ func (r *Rule) Reaches(dir []byte) bool {
 	return r.hasPrefix(dir[:min(len(dir), len(r.prefix))])
 }
 
-// Literal returns the one name (of a Basename rule) or path that the rule
-// matches, in lower case if case is folded; false if it is not so simple.
-func (r *Rule) Literal() (string, bool) {
-	if r.glob.shape != literal {
-		return "", false
+// Weight is what the rule takes in memory, roughly.
+func (r *Rule) Weight() int {
+	const self, step, class = 192, 24, 32
+	n := self + len(r.prefix) + len(r.glob.text) + step*len(r.glob.ops)
+	for i := range r.glob.ops {
+		if r.glob.ops[i].set != nil {
+			n += class
+		}
 	}
-	return string(r.prefix) + string(r.glob.text), true
-}
-
-// Suffix returns what a name must end with for a Basename rule to match it, in
-// lower case if case is folded; false if it is not so simple.
-func (r *Rule) Suffix() (string, bool) {
-	return string(r.glob.text), r.Basename && r.glob.shape == suffix
+	return n
 }
 
 // Never reports that the rule matches nothing at all.
