@@ -114,18 +114,6 @@ func (a *app) fork(ctx context.Context, e *engine.Engine, s *engine.Snapshot, di
 	return cli.Outcome(made.Restored)
 }
 
-// ForkTo makes a fork of a snapshot, without ignored files.
-func ForkTo(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string) (real string, done *engine.Restored, err error) {
-	if real, err = fork.Place(ctx, e, dir); err != nil {
-		return "", nil, err
-	}
-	made, err := fork.Make(ctx, e, s, real, nil)
-	if err != nil {
-		return real, nil, err
-	}
-	return real, made.Restored, nil
-}
-
 // wouldWrite counts what a fork would write.
 func (a *app) wouldWrite(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (n int, err error) {
 	d, err := e.Diff(ctx, nil, s, nil)

@@ -29,6 +29,7 @@ type App struct {
 	Told     bool // the one object of --json
 	Deadline time.Duration
 	Engine   *engine.Engine
+	Lent     *engine.Engine // of a program that lives on: it is used, and not closed; nil: the command opens one
 	Verb     string         // the command that opened it
 	flags    *pflag.FlagSet // of that command
 	Dash     int            // how many arguments stand before "--"; -1: it is not there
@@ -78,6 +79,10 @@ func (a *App) Open(c *cobra.Command) (context.Context, *engine.Engine, error) {
 
 // OpenIn finds the worktree of a command that has begun.
 func (a *App) OpenIn(ctx context.Context) (*engine.Engine, error) {
+	if a.Lent != nil {
+		a.Engine = a.Lent
+		return a.Lent, nil
+	}
 	e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err)})
 	if err != nil {
 		return nil, a.nowhere(err)
@@ -113,7 +118,7 @@ func (a *App) PrintWarnings(e *engine.Engine) {
 
 // Close ends the command.
 func (a *App) Close() {
-	if a.Engine != nil {
+	if a.Engine != nil && a.Engine != a.Lent {
 		a.Engine.Close()
 	}
 	a.Progress.Clear()

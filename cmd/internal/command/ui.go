@@ -1,11 +1,13 @@
 package command
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-82afce7a/rewind/cmd/internal/change"
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
@@ -23,15 +25,26 @@ func uiCommand(a *app) *cobra.Command {
 		a.Verb = c.Name()
 		ctx := c.Context()
 		screen := ui.New(in, out, os.Getenv)
-		screen.Fork = change.ForkTo
 		e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: screen.Recovered, Progress: screen.Progress})
 		if err != nil {
 			return err
 		}
 		a.Engine = e
+		screen.Command = a.lend(e)
 		for _, w := range e.Warnings() {
 			show.Say(a.Err, "rewind: warning: %s\n", w)
 		}
 		return screen.Run(ctx, e)
 	})
+}
+
+// lend carries out command lines on an engine that stays open.
+func (a *app) lend(e *engine.Engine) ui.Runner {
+	return func(ctx context.Context, args ...string) (said string, code int) {
+		var out bytes.Buffer
+		c := newLine(args, cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &out})
+		c.app.Dir, c.app.Force, c.app.NoGit, c.app.Lent = e.Root(), a.Force, a.NoGit, e
+		code = c.run(ctx)
+		return out.String(), code
+	}
 }

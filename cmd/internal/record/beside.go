@@ -164,6 +164,9 @@ func heard(conn *socket.Conn) (out answered, err error) {
 // beside has a snapshot taken by the process that watches. Done is false where there
 // is none, or anything went wrong: then it is as if nobody had been asked.
 func (a *app) beside(ctx context.Context, q *asked) (done bool, err error) {
+	if a.Lent != nil {
+		return false, nil
+	}
 	conn, err := a.request(ctx, a.Dir, q)
 	if err != nil {
 		return false, nil

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
@@ -43,11 +44,15 @@ type (
 		err  error
 		anew bool // the files have changed since it was shown
 	}
-	// An outcome is what was done, in a dialog, or in one line where that is nil.
+	// An outcome is what was done: a line at the bottom, or where there is more to say a
+	// dialog.
 	outcome struct {
-		dialog *dialog
-		toast  span
+		title string
+		lines [][]span
+		whole bool // one line is a dialog too: it has to be read, or does not fit at the bottom
 	}
+	// recovered: what an interrupted restore came to, which was finished on the way.
+	recovered struct{ *engine.Restored }
 )
 
 // restore plans the restore of what is chosen: a snapshot, what the chosen row of the
@@ -197,13 +202,33 @@ func alike(a, b *engine.Diff) bool {
 	return slices.Equal(a.Changes, b.Changes) && slices.Equal(a.Kept, b.Kept) && slices.Equal(a.Conflicts, b.Conflicts)
 }
 
-// calledOff is said of what was stopped before it had begun.
-var calledOff = outcome{toast: span{"called off; nothing was changed", careful}}
+// brief is an outcome that one line tells.
+func brief(l look, text string) outcome { return outcome{lines: [][]span{said(l, text)}} }
 
-// takeOutcome tells what was done.
+// calledOff is said of what was stopped before it had begun.
+var calledOff = brief(careful, "called off; nothing was changed")
+
+// takeOutcome tells what was done, and what was finished before that.
 func (m *model) takeOutcome(o outcome) tea.Cmd {
-	m.dialog, m.toast = o.dialog, o.toast
+	m.dialog, m.toast = nil, span{}
+	if m.finished != nil {
+		o.lines, o.whole, m.finished = append(append(m.finished, nil), o.lines...), true, nil
+	}
+	if len(o.lines) == 1 && !o.whole {
+		m.toast = o.lines[0][1]
+	} else {
+		m.dialog = told(o.title, o.lines...)
+	}
 	return m.refresh()
+}
+
+// takeRecovered tells what was finished, with the outcome of what is under way.
+func (m *model) takeRecovered(r recovered) tea.Cmd {
+	m.finished = left([][]span{said(careful, show.RecoveredText(r.Restored))}, r.Restored)
+	if m.dialog != nil && m.dialog.busy {
+		return nil
+	}
+	return m.takeOutcome(outcome{title: "Finished"})
 }
 
 // takePlan shows a plan and asks, or says why there is none. What changes no file is
@@ -213,9 +238,9 @@ func (m *model) takePlan(msg planned) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return m.takeOutcome(calledOff)
 	case errors.Is(msg.err, engine.ErrNothing):
-		return m.takeOutcome(outcome{toast: span{line(msg.err.Error()), careful}})
+		return m.takeOutcome(brief(careful, line(msg.err.Error())))
 	case msg.err != nil:
-		return m.takeOutcome(outcome{dialog: failure(msg.deed.title, msg.err)})
+		return m.takeOutcome(failure(msg.deed.title, msg.err))
 	case len(msg.plan.Changes) == 0 && !msg.anew:
 		return m.carry(msg.deed, msg.plan)
 	}

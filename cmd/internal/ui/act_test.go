@@ -3,8 +3,6 @@ package ui
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -153,28 +151,6 @@ func TestWhatStaysIsNamed(t *testing.T) {
 	d.has("a.env", "two\n", "f", "one\n")
 }
 
-func TestTheEngineRecordsPinsAndNames(t *testing.T) {
-	d := newDesk(t)
-	d.open()
-	d.shows("No snapshot yet")
-	d.write("f", "one\n")
-	d.press("c")
-	d.shows("Record the files as they are")
-	d.press("m", "i", "n", "e", "enter")
-	d.shows("1 file recorded", "mine")
-	d.press("end", "p", "b", "e", "enter")
-	d.shows("a pin needs a name")
-	d.press("esc", "p", "g", "o", "o", "d", "enter")
-	d.shows("is pinned as “good”", "◆good")
-	d.press("P", "enter")
-	d.shows("is not pinned by “good” any more")
-	d.lacks("◆good")
-	pins, err := d.e.Pins(context.Background())
-	if err != nil || len(pins) != 0 {
-		t.Errorf("%v, %v", pins, err)
-	}
-}
-
 func TestTheFilterFindsWordsOfAll(t *testing.T) {
 	d, _, second := worked(t)
 	d.press("/")
@@ -287,52 +263,57 @@ func (d *desk) typed(text string) {
 	d.press("enter")
 }
 
-func TestASnapshotIsLabelledAndTheLabelTakenAway(t *testing.T) {
+func TestWhatIsAskedForIsDoneByACommand(t *testing.T) {
 	d, first, _ := worked(t)
-	d.press("down", "m")
-	d.shows("Label "+short(first.ID), "Enter does it")
-	d.typed("where it began")
-	d.shows("has the label “where it began”")
-	if s, err := d.e.Find(context.Background(), "label:where it began"); err != nil || s.ID != first.ID {
-		t.Errorf("%v, %v", s, err)
+	d.must(d.e.Pin(context.Background(), "held", first.ID))
+	d.press("R")
+	d.says = "it is done\n"
+	id := first.ID.String()
+	for key, test := range map[string]struct {
+		asks, text string
+		want       []string
+	}{
+		"c": {"Record the files as they are", " mine", []string{"snapshot", "--message=mine"}},
+		"p": {"Pin " + short(first.ID), "-good", []string{"pin", "--", id, "-good"}},
+		"P": {"held", "held", []string{"pin", "--remove", "--", "held"}},
+		"m": {"Label " + short(first.ID), "where it began", []string{"label", "--", id, "where it began"}},
+		"M": {"the first", "the first", []string{"label", "--remove", "--", id, "the first"}},
+		"f": {"second directory of " + short(first.ID), "../fork", []string{"fork", "--", id, "../fork"}},
+	} {
+		d.press("end", key)
+		d.shows(test.asks, "Enter does it")
+		d.typed(test.text)
+		d.shows(" it is done")
+		if d.m.dialog != nil || !slices.Equal(d.ran, test.want) {
+			t.Errorf("%s: %q", key, d.ran)
+		}
+		if key == "c" {
+			continue
+		}
+		d.press("home", key)
+		if d.m.dialog != nil || d.m.toast.text == "" {
+			t.Errorf("%s: of no snapshot", key)
+		}
 	}
-	d.press("/")
-	d.run(d.m.press("", "it began"))
-	d.shows("where it began")
-	d.lacks("the second")
-	d.press("enter", "M")
-	d.shows("Take a label away", "where it began")
-	d.press("enter")
-	d.press("esc")
-	d.shows("the first")
-	d.press("home", "m")
-	d.shows("choose a snapshot to label")
-	d.press("M")
-	d.shows("no label is here")
+	for code, says := range map[int]string{0: "two\nlines\n", 5: "in part\n"} {
+		d.says, d.code = says, code
+		d.press("c", "enter")
+		d.shows(strings.Fields(says)...)
+		if d.m.dialog == nil {
+			t.Errorf("%q is not in a dialog", says)
+		}
+		d.press("esc")
+	}
 }
 
-func TestASnapshotIsForked(t *testing.T) {
-	d, first, _ := worked(t)
-	dir := filepath.Join(t.TempDir(), "second")
-	d.press("home", "f")
-	d.shows("choose a snapshot to fork")
-	d.press("end", "f")
-	d.shows("Fork "+short(first.ID), short(first.ID)[:8])
-	d.typed(dir)
-	d.shows("Forked", "3 files of "+short(first.ID), "rewind adopt")
-	if text, err := os.ReadFile(filepath.Join(dir, "src", "a")); err != nil || string(text) != "one\n" {
-		t.Errorf("%q, %v", text, err)
-	}
-	d.press("esc", "f")
-	d.typed(dir)
-	d.shows("The fork was not made", "nothing can be made there")
-	d.press("esc", "f")
-	d.typed("inside")
-	d.shows("The fork was not made", "nothing can be made there")
-	d.has("inside", "-")
-	d.press("esc", "f")
-	d.typed(" ")
-	d.shows("a fork needs a directory")
-	d.press("esc", "f", "esc")
-	d.lacks("Fork " + short(first.ID))
+func TestWhatWasFinishedOnTheWayIsToldWithWhatIsUnderWay(t *testing.T) {
+	d := newDesk(t)
+	d.open()
+	finished := recovered{&engine.Restored{ID: idOf(7), Conflicts: []engine.Note{{Path: "left", Reason: "it was changed"}}}}
+	d.m.Update(finished)
+	d.shows("finished what had been interrupted", "left: it was changed")
+	d.m.dialog = d.m.busy("Restore")
+	d.m.Update(finished)
+	d.m.Update(brief(good, "and that"))
+	d.shows("finished what had been interrupted", "left: it was changed", "and that")
 }

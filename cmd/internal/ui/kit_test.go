@@ -14,7 +14,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/seed-82afce7a/rewind/engine"
-	"github.com/seed-82afce7a/rewind/internal/fork"
 	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -51,7 +50,7 @@ func still(t *testing.T, w, h int) *model {
 func momentAt(n, minutes int, points ...engine.Point) *moment {
 	s := &engine.Snapshot{ID: idOf(n), Tree: idOf(n), Time: noon.Add(-time.Duration(minutes) * time.Minute), Where: ".", Branch: "main", Points: points}
 	m := &moment{snapshot: s}
-	m.describe(nil)
+	m.describe()
 	return m
 }
 
@@ -71,10 +70,11 @@ func story() past {
 	}
 	list[0].here = true
 	list[1].undo = 1
-	list[1].title = []span{{"before restoring 3f2a1b9c0d1e", faint}}
+	list[1].replaced = "what the restore of 3f2a1b9c0d1e replaced"
+	list[1].describe()
 	list[3].pins = []string{"before-search"}
 	list[6].snapshot.Lost = "its contents are gone"
-	list[6].describe(nil)
+	list[6].describe()
 	return past{moments: list, branch: "main"}
 }
 
@@ -175,6 +175,16 @@ type desk struct {
 	dir string
 	e   *engine.Engine
 	m   *model
+
+	ran  []string // the last command
+	says string   // what commands print
+	code int      // and how they exit
+}
+
+// command stands for the commands of rewind.
+func (d *desk) command(_ context.Context, args ...string) (string, int) {
+	d.ran = args
+	return d.says, d.code
 }
 
 func newDesk(t *testing.T) *desk {
@@ -188,22 +198,9 @@ func newDesk(t *testing.T) *desk {
 	d.must(err)
 	t.Cleanup(func() { e.Close() })
 	d.e = e
-	d.m = newModel(&backstage{engine: e, fork: forker, ctx: context.Background(), progress: func() *engine.Progress { return nil }})
+	d.m = newModel(&backstage{engine: e, run: d.command, ctx: context.Background(), progress: func() *engine.Progress { return nil }})
 	d.m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 	return d
-}
-
-// forker makes forks as the command line does.
-func forker(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string) (string, *engine.Restored, error) {
-	dir, err := fork.Place(ctx, e, dir)
-	if err != nil {
-		return "", nil, err
-	}
-	made, err := fork.Make(ctx, e, s, dir, nil)
-	if made == nil {
-		return dir, nil, err
-	}
-	return dir, made.Restored, err
 }
 
 func (d *desk) must(err error) {

@@ -136,31 +136,6 @@ func (f frame) box(r rect, rows []string) []string {
 	return append(out, line(c[2], c[3], f.foot))
 }
 
-// over draws a box upon a screen.
-func over(screen []string, r rect, rows []string) {
-	for i, text := range rows {
-		y := r.y + i
-		if y < 0 || y >= len(screen) {
-			continue
-		}
-		left := ansi.Truncate(screen[y], r.x, "")
-		left += "\x1b[m" + strings.Repeat(" ", max(0, r.x-ansi.StringWidth(left)))
-		screen[y] = left + text + behind(screen[y], r.x+r.w)
-	}
-}
-
-// behind is what a row has from a cell on. Of a wide character that begins before it a
-// blank is left.
-func behind(text string, cell int) string {
-	left := max(0, ansi.StringWidth(text)-cell)
-	for _, from := range []int{cell, cell + 1} {
-		if rest := ansi.TruncateLeft(text, from, ""); ansi.StringWidth(rest) <= left {
-			return strings.Repeat(" ", left-ansi.StringWidth(rest)) + rest
-		}
-	}
-	return strings.Repeat(" ", left)
-}
-
 // wrap breaks text into rows of at most so many cells.
 func wrap(text string, cells int) []string {
 	return strings.Split(ansi.Wrap(text, max(1, cells), " "), "\n")

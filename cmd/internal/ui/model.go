@@ -23,9 +23,10 @@ type model struct {
 	files    files
 	reading  reading
 	filter   field
-	typing   bool    // the keys go to the filter
-	dialog   *dialog // nil: none
-	toast    span    // what is said at the bottom until the next key
+	typing   bool     // the keys go to the filter
+	dialog   *dialog  // nil: none
+	toast    span     // what is said at the bottom until the next key
+	finished [][]span // an interrupted restore, of which nobody was told yet
 	loaded   bool
 	first    int   // how many snapshots are read before all others
 	opened   bool  // what the first screen does not need was begun
@@ -101,6 +102,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case planned:
 		return m, m.takePlan(msg)
+	case recovered:
+		return m, m.takeRecovered(msg)
 	case outcome:
 		return m, m.takeOutcome(msg)
 	}

@@ -79,7 +79,7 @@ func TestAnAnswerThatComesTooLateIsDroppedUnlessSomethingWasDone(t *testing.T) {
 	d.run(next)
 	d.shows("What "+short(second.ID)+" changed", "A new")
 	d.lacks("A keep")
-	done := d.m.back.begin(&d.m.deeds, func(context.Context) tea.Msg { return outcome{toast: span{"it was done", good}} })
+	done := d.m.back.begin(&d.m.deeds, func(context.Context) tea.Msg { return brief(good, "it was done") })
 	d.m.deeds.stop()
 	d.run(done)
 	d.shows("it was done")

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ type moment struct {
 	session  string // of the conversation; "": none
 	agent    string
 	pins     []string
-	undo     int // the N of undo:N; 0: none
+	undo     int    // the N of undo:N; 0: none
+	replaced string // what that replaced
 	here     bool
 	hay      string // what the filter looks through, in small letters
 }
@@ -53,14 +55,17 @@ func readPast(ctx context.Context, e *engine.Engine, opt engine.ListOptions) (p 
 	}
 	for _, s := range list {
 		m := &moment{snapshot: s, here: all.Here != nil && all.Here.ID == s.ID, pins: all.Pins[s.ID], undo: undo[s.ID]}
-		m.describe(all.Ops)
+		if m.undo > 0 {
+			m.replaced = all.Replaced(m.undo - 1)
+		}
+		m.describe()
 		p.moments = append(p.moments, m)
 	}
 	return p, ctx.Err()
 }
 
 // describe fills in what is said of a snapshot.
-func (m *moment) describe(ops []*engine.Operation) {
+func (m *moment) describe() {
 	s := m.snapshot
 	made := false // by a turn of the session, rather than before one
 	for _, p := range slices.Backward(s.Points) {
@@ -68,7 +73,7 @@ func (m *moment) describe(ops []*engine.Operation) {
 			m.session, m.agent, made = p.Session, line(p.Agent), p.Trigger != beforePrompt
 		}
 	}
-	m.title = m.titleOf(ops)
+	m.title = m.titleOf()
 	hay := []string{s.ID.String(), s.Branch, m.session, m.agent, textOf(m.title)}
 	if s.Where != "." {
 		hay = append(hay, s.Where)
@@ -97,7 +102,7 @@ func (m *moment) undoName() string { return fmt.Sprintf("undo:%d", m.undo) }
 // titleOf says in a few words what a snapshot was taken for: what it lost, its
 // label, what a restore replaced, the prompt of the turn that made it, the one that
 // came next, or what triggered it.
-func (m *moment) titleOf(ops []*engine.Operation) []span {
+func (m *moment) titleOf() []span {
 	s := m.snapshot
 	if s.Lost != "" {
 		return []span{{"not whole: ", danger}, {line(s.Lost), bad}}
@@ -106,10 +111,7 @@ func (m *moment) titleOf(ops []*engine.Operation) []span {
 		return []span{{line(label), usual}}
 	}
 	if s.OfRestore() {
-		if m.undo > 0 {
-			return []span{{replaced(ops[m.undo-1]), faint}}
-		}
-		return []span{{"before a restore", faint}}
+		return []span{{cmp.Or(m.replaced, "what a restore replaced"), faint}}
 	}
 	if prompt := m.prompt(false); prompt != nil {
 		return prompt
@@ -165,19 +167,6 @@ func (m *moment) names() []span {
 		return nil
 	}
 	return []span{{" " + strings.Join(list, ", "), usual}}
-}
-
-// replaced says what an operation replaced.
-func replaced(op *engine.Operation) string {
-	switch {
-	case op.Kind != "restore":
-		return "before " + line(string(op.Kind))
-	case len(op.Paths) == 1:
-		return "before restoring a part of " + short(op.To)
-	case len(op.Paths) > 1:
-		return fmt.Sprintf("before restoring %d parts of %s", len(op.Paths), short(op.To))
-	}
-	return "before restoring " + short(op.To)
 }
 
 // matches reports whether a moment has every word of a filter.

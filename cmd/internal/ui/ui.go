@@ -1,7 +1,9 @@
 // Package ui is the terminal interface over the history of a worktree: its timeline
 // beside what each snapshot changed, with the verbs that put states back. It calls
-// the engine's public verbs alone, in the background, one that changes files after a
-// person has seen what it will do and said yes. Between two calls it holds no lock.
+// the engine's public verbs in the background, one that changes files after a
+// person has seen what it will do and said yes. What only records, names or forks is
+// done by rewind's own commands, on the same engine, and what they print is shown.
+// Between two calls it holds no lock.
 //
 // What others have written (names, labels, prompts, lines of files, errors) is shown
 // through internal/visible.
@@ -52,7 +54,7 @@ import (
 // A Screen shows one worktree on a terminal. Make one with [New], give its methods
 // to the engine that it is to show, then let it run.
 type Screen struct {
-	Fork Forker // set before it runs
+	Command Runner // set before it runs
 
 	in, out  *os.File
 	getenv   func(string) string
@@ -77,7 +79,7 @@ func (s *Screen) Recovered(r *engine.Restored) {
 	p := s.program
 	s.mu.Unlock()
 	if p != nil {
-		go p.Send(outcome{dialog: told("An interrupted restore has been finished", restored(nil, r)...)})
+		go p.Send(recovered{r})
 	}
 }
 
@@ -95,7 +97,7 @@ const framesPerSecond = 20
 func (s *Screen) Run(ctx context.Context, e *engine.Engine) error {
 	calls, stop := context.WithCancel(ctx)
 	defer stop()
-	b := &backstage{engine: e, fork: s.Fork, ctx: calls, progress: s.progress.Load}
+	b := &backstage{engine: e, run: s.Command, ctx: calls, progress: s.progress.Load}
 	m := newModel(b)
 	profile := colorprofile.ANSI
 	if s.getenv("NO_COLOR") != "" {
@@ -126,7 +128,7 @@ func (s *Screen) draws(ctx context.Context, m tea.Model, profile colorprofile.Pr
 // A backstage calls the engine in the background.
 type backstage struct {
 	engine   *engine.Engine
-	fork     Forker
+	run      Runner
 	ctx      context.Context
 	progress func() *engine.Progress
 	running  sync.RWMutex // held for reading while a call runs

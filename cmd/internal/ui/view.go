@@ -81,14 +81,11 @@ func (m *model) screen() []string {
 	return rows
 }
 
-// lay draws the dialog over the middle of the screen.
+// lay draws the dialog in the place of the rows in the middle of the screen.
 func (m *model) lay(rows []string) {
-	w := min(m.w, max(50, min(92, m.w*3/4)))
-	most := max(3, m.h-4)
-	f, inner := m.dialog.draw(w-2, most-2)
+	f, inner := m.dialog.draw(m.w-2, max(3, m.h-4)-2)
 	h := min(len(inner)+2, m.h)
-	r := rect{(m.w - w) / 2, max(0, (m.h-h)/2), w, h}
-	over(rows, r, f.box(r, inner))
+	copy(rows[(m.h-h)/2:], f.box(rect{w: m.w, h: h}, inner))
 }
 
 func (m *model) drawTimeline(r rect) []string {
