@@ -95,6 +95,9 @@ func record(t testing.TB, m *machine, kind kind, number int, rng *rand.Rand) *se
 	must(t, m.mount(s.disk, s.sys, s.mount))
 	defer func() { must(t, m.unmount()) }()
 	s.build()
+	if s.any() == "" {
+		t.Fatal("no file is found that a step could edit")
+	}
 	s.run("", "sync", "-f", s.mnt)
 	must(t, m.record(s.disk))
 	for range 8 + rng.IntN(8) {
@@ -288,7 +291,7 @@ func (s *session) purge() {
 func (s *session) anyFile(like func(rel string) bool) string {
 	var files []string
 	for rel, line := range s.look() {
-		if strings.HasPrefix(line, "file") && like(rel) {
+		if strings.HasPrefix(line, "-") && like(rel) {
 			files = append(files, rel)
 		}
 	}
