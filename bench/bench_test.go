@@ -18,7 +18,7 @@ import (
 // quick are the contenders that take no second each time.
 func quick() (list []string) {
 	for _, key := range Contenders() {
-		if !slices.Contains([]string{"restic", "borg", "kopia"}, key) {
+		if !slices.Contains([]string{"restic", "borg"}, key) {
 			list = append(list, key)
 		}
 	}
@@ -88,7 +88,7 @@ func whoIsExact(t *testing.T, r *report.Report) {
 			switch {
 			case res.Workload == "sessions" && !strings.HasPrefix(l.Contender, "rewind"):
 				continue
-			case strings.HasPrefix(l.Contender, "git status") || strings.HasSuffix(l.Contender, "lstat") || strings.HasPrefix(l.Contender, "lstat") ||
+			case strings.HasPrefix(l.Contender, "git status") || strings.HasSuffix(l.Contender, "lstat") ||
 				res.Workload == "start" || res.Workload == "history" && !strings.HasPrefix(l.Contender, "rewind snapshot") || l.Contender == "git init, add -A":
 				want = ""
 			case (l.Contender == "Zed" || l.Contender == "git stash create") && res.Workload != "restore-1" && res.Workload != "rm-5000":

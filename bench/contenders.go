@@ -46,13 +46,9 @@ var contenders = []contender{
 	{key: "git-stash", name: "git stash create", records: "tracked files alone; restores by git restore, without undo", needs: "git", make: stash},
 	{key: "restic", name: "restic", records: "every file but .git, ignored ones too, with owners, times and extended attributes, encrypted; its restore writes every file, takes no undo, leaves new files", needs: "restic", version: []string{"restic", "version"}, make: restic, noGit: true},
 	{key: "borg", name: "borg", records: "every file but .git, ignored ones too, with owners, times and extended attributes; its restore writes every file, takes no undo, leaves new files", needs: "borg", version: []string{"borg", "--version"}, make: borg, noGit: true},
-	{key: "kopia", name: "kopia", records: "every file but .git, ignored ones too, with owners and times, encrypted; its restore takes no undo, leaves new files. Its commands were written from its documentation and never tried", needs: "kopia", version: []string{"kopia", "--version"}, make: kopia, noGit: true},
-	{key: "jj", name: "jj", records: "what jj's working copy has: files that are not ignored, with the executable bit, and links, in a repository beside git's. Its commands were written from its documentation and never tried", needs: "jj", version: []string{"jj", "--version"}, make: jj},
-	{key: "git-status", name: "git status", records: "nothing: it looks at every file", needs: "git", look: gitStatus(nil, "--no-optional-locks")},
-	{key: "git-status-uc", name: "git status, untracked cache", records: "nothing: it looks at every tracked file, and lists only directories that changed", needs: "git", look: gitStatus(nil, "-c", "core.untrackedCache=true")},
-	{key: "git-status-fsmonitor", name: "git status, fsmonitor", records: "nothing: it looks where git's own daemon tells of a change, with the untracked cache. Never tried", needs: "git", look: gitStatus(withDaemon, "-c", "core.fsmonitor=true", "-c", "core.untrackedCache=true"), there: hasMonitor},
-	{key: "lstat", name: "lstat of known names", records: "nothing: bare system calls by two threads in the process of the benchmark", look: floor(false), there: hasFloors},
-	{key: "list-lstat", name: "list and lstat", records: "nothing: the same, directories listed; no scan without a watcher can take less", look: floor(true), there: hasFloors},
+	{key: "git-status", name: "git status", records: "nothing: it looks at every file", needs: "git", look: gitStatus("--no-optional-locks")},
+	{key: "git-status-uc", name: "git status, untracked cache", records: "nothing: it looks at every tracked file, and lists only directories that changed", needs: "git", look: gitStatus("-c", "core.untrackedCache=true")},
+	{key: "list-lstat", name: "list and lstat", records: "nothing: bare system calls by two threads in the process of the benchmark; no scan without a watcher can take less", look: floor, there: hasFloors},
 }
 
 // Contenders lists the keys of the contenders.
@@ -108,15 +104,6 @@ func (c contender) absent(ctx context.Context) string {
 func watchable(context.Context) string {
 	if runtime.GOOS != "linux" {
 		return "rewind watches on Linux alone"
-	}
-	return ""
-}
-
-// hasMonitor says why git's daemon cannot be used here.
-func hasMonitor(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, "git", "version", "--build-options").Output()
-	if err != nil || !strings.Contains(string(out), "feature: fsmonitor--daemon") {
-		return "this git was built without its daemon"
 	}
 	return ""
 }

@@ -176,11 +176,6 @@ func (st *stage) close() {
 	for _, r := range st.living {
 		r.end()
 	}
-	for _, l := range st.lanes {
-		if l.contender.key == "git-status-fsmonitor" {
-			_, _ = l.git(context.Background(), "fsmonitor--daemon", "stop")
-		}
-	}
 }
 
 // picture gives that of a clean checkout.
@@ -198,7 +193,7 @@ func cleanEnv(home, state string, more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if !slices.ContainsFunc([]string{"GIT_", "XDG_", "REWIND_", "RESTIC_", "BORG_", "KOPIA_", "JJ_"}, func(p string) bool { return strings.HasPrefix(name, p) }) && name != "HOME" && name != "TMPDIR" {
+		if !slices.ContainsFunc([]string{"GIT_", "XDG_", "REWIND_", "RESTIC_", "BORG_"}, func(p string) bool { return strings.HasPrefix(name, p) }) && name != "HOME" && name != "TMPDIR" {
 			env = append(env, v)
 		}
 	}

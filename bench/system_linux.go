@@ -135,9 +135,8 @@ func kernel() (version string, memory int64) {
 
 // statAll is the least that a look at every file can cost: system calls on
 // directory handles by two threads, nothing compared or kept. It opens each
-// directory and stats each file, and lists the directories if asked. It gives
-// the number of files.
-func statAll(root string, dirs []dirNames, list bool) (int, error) {
+// directory, lists it and stats each file. It gives the number of files.
+func statAll(root string, dirs []dirNames) (int, error) {
 	rootFD, err := unix.Open(root, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
@@ -149,7 +148,7 @@ func statAll(root string, dirs []dirNames, list bool) (int, error) {
 	for w := range failed {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(dirs) && failed[w] == nil; i = next.Add(1) - 1 {
-				failed[w] = statDir(rootFD, dirs[i], list)
+				failed[w] = statDir(rootFD, dirs[i])
 				count.Add(int64(len(dirs[i].names)))
 			}
 		})
@@ -158,8 +157,8 @@ func statAll(root string, dirs []dirNames, list bool) (int, error) {
 	return int(count.Load()), firstError(failed[:]...)
 }
 
-// statDir stats the named files of one directory.
-func statDir(root int, dir dirNames, list bool) error {
+// statDir lists one directory, and stats its named files.
+func statDir(root int, dir dirNames) error {
 	fd, err := unix.Openat(root, dir.path, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -169,12 +168,10 @@ func statDir(root int, dir dirNames, list bool) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if list {
-		var buf [16 << 10]byte
-		for n := 1; n > 0; {
-			if n, err = unix.Getdents(fd, buf[:]); err != nil {
-				return err
-			}
+	var buf [16 << 10]byte
+	for n := 1; n > 0; {
+		if n, err = unix.Getdents(fd, buf[:]); err != nil {
+			return err
 		}
 	}
 	for _, name := range dir.names {

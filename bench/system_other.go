@@ -34,4 +34,4 @@ func freeBytes(string) int64 { return -1 }
 func kernel() (version string, memory int64) { return "", 0 }
 
 // statAll is known for Linux alone.
-func statAll(string, []dirNames, bool) (int, error) { return 0, errors.ErrUnsupported }
+func statAll(string, []dirNames) (int, error) { return 0, errors.ErrUnsupported }

@@ -16,8 +16,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"os"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
 func main() {
@@ -29,22 +32,26 @@ func main() {
 	}
 }
 
-// run reads a report and writes the page of it, or one plot.
+// run reads a report and writes the page of it, or the plot alone.
 func run(in io.Reader, out io.Writer, alone bool) error {
-	var r report
+	var r report.Report
 	d := json.NewDecoder(in)
-	d.DisallowUnknownFields() // a field that has another name now would be missing in silence
+	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
 		return fmt.Errorf("this is not what rewind bench --json writes: %w", err)
 	}
+	plot := sizes(&r)
 	if !alone {
-		return page.Execute(out, &r)
+		return page.Execute(out, struct {
+			*report.Report
+			Title string
+			Plot  template.HTML
+		}{&r, title, plot})
 	}
-	p := r.sizes()
-	if p.SVG == "" {
+	if plot == "" {
 		return errors.New("the plot shows the workload size, which was not measured with several numbers of files")
 	}
-	_, err := io.WriteString(out, strings.Replace(string(p.SVG), ">", ` xmlns="http://www.w3.org/2000/svg"><style>`+colours+"</style>", 1))
+	_, err := io.WriteString(out, strings.Replace(string(plot), ">", ` xmlns="http://www.w3.org/2000/svg"><style>`+colours+"</style>", 1))
 	return err
 }
 
@@ -57,9 +64,31 @@ var (
 
 // page shows a report.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ms": ms, "digits": digits, "thousands": thousands, "duration": duration,
+	"ms": report.Milliseconds, "digits": report.Digits, "thousands": report.Thousands, "legend": func() [][2]string { return report.Legend }, "bar": barOf,
 	"mib":     func(n int64) string { return fmt.Sprintf("%.0f", float64(n)/(1<<20)) },
-	"gib":     func(n int64) string { return fmt.Sprintf("%.0f GiB", float64(n)/(1<<30)) },
 	"colours": func() template.CSS { return template.CSS(colours) },
-	"colour":  func(name string) shade { return lookOf(name).colour },
+	"colour": func(name string) shade {
+		if l, ok := looks[name]; ok {
+			return l.colour
+		} else if strings.HasPrefix(name, "rewind") {
+			return ours
+		}
+		return other
+	},
 }).Parse(pageText))
+
+// A bar is where a median and its interval lie between all of a table, in hundredths
+// of the way.
+type bar struct{ From, Wide, At float64 }
+
+// barOf is that of a line, on a logarithmic scale.
+func barOf(r report.Result, l report.Line) bar {
+	low, high := math.Inf(1), 0.0
+	for _, other := range r.Lines {
+		if len(other.Seconds) > 0 {
+			low, high = min(low, other.Time.Low), max(high, other.Time.High)
+		}
+	}
+	at := func(v float64) float64 { return 96 * math.Log(v/low) / max(math.Log(high/low), 1e-9) }
+	return bar{at(l.Time.Low), at(l.Time.High) - at(l.Time.Low) + 0.5, at(l.Time.Median)}
+}

@@ -33,12 +33,12 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	for _, want := range []string{"prefers-color-scheme: dark", "Every turn, a dot", "What is stored", "jj is not installed", "kernel 6.18.1", "--workloads all", "the quickest of the others", "Zed is not exact: 2 paths too many", "beyond the changed content; p50"} {
+	for _, want := range []string{"prefers-color-scheme: dark", "borg is not installed", "kernel 6.18.1", "--workloads all", "nineteen runs of twenty", "Zed is not exact: 2 paths too many", "beyond the changed content; p50"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if n := strings.Count(text, "<svg"); n != 6 {
+	if n := strings.Count(text, "<svg"); n != 1 {
 		t.Errorf("%d pictures", n)
 	}
 }
@@ -48,8 +48,8 @@ func TestAPageSaysWhatWasNotMeasured(t *testing.T) {
 	if err := run(strings.NewReader(`{"results":[{"workload":"turns","lines":[{"contender":"rewind","left":"failed"}]}]}`), &out, false); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "Not measured in this run"); n != 6 {
-		t.Errorf("%d plots are said to be missing:\n%s", n, &out)
+	if text := out.String(); !strings.Contains(text, "Not measured in this run") || !strings.Contains(text, "rewind: failed") {
+		t.Error(text)
 	}
 }
 

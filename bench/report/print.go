@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 )
 
-// legend says what the columns mean, a line each. The page has it too.
-var legend = [][2]string{
+// Legend says what the columns mean, a line each.
+var Legend = [][2]string{
 	{"median ms", "of the rounds. Contenders take turns within each round, in a changing order"},
 	{"95 %", "where the median lies in nineteen runs of twenty, whatever the distribution: by the order of the values (the sign test). Of fewer than six rounds: the least and the largest"},
 	{"ratio", "the median, over the rounds, of its time to that of the first line in the same round, with its own interval. \"~\": the rounds show no difference, or disagree with the medians, so there is no ratio to tell"},
@@ -29,7 +29,7 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	fmt.Fprintln(w)
-	for _, l := range legend {
+	for _, l := range Legend {
 		fmt.Fprintf(w, "%-10s %s\n", l[0], l[1])
 	}
 	fmt.Fprintln(w)
@@ -66,18 +66,18 @@ func (m Machine) String() string {
 
 // print writes one table, and below it what does not fit into it.
 func (r *Result) print(w io.Writer) error {
-	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Workload, r.About, thousands(r.Files), thousands(r.Changed), r.Place)
+	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Workload, r.About, Thousands(r.Files), Thousands(r.Changed), r.Place)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "median ms\t95 %\tratio\t\tpeak\tdisk\texact\t \tcontender")
 	var notes []string
 	for i, l := range r.Lines {
-		notes = append(notes, l.notes()...)
+		notes = append(notes, l.Notes()...)
 		if len(l.Seconds) == 0 {
 			continue
 		}
 		one, between := l.ratio(i == 0)
-		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%s\t%s\t%s\t%s\t \t%s\n", ms(l.Time.Median), ms(l.Time.Low), ms(l.Time.High),
-			one, between, l.peak(), l.disk(), cmp.Or(l.Exact, "-"), l.Contender)
+		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%s\t%s\t%s\t%s\t \t%s\n", Milliseconds(l.Time.Median), Milliseconds(l.Time.Low), Milliseconds(l.Time.High),
+			one, between, l.peak(), l.Disk(), cmp.Or(l.Exact, "-"), l.Contender)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (r *Result) print(w io.Writer) error {
 	return nil
 }
 
-// notes are the sentences on a line that its row has no room for.
-func (l *Line) notes() (notes []string) {
+// Notes are the sentences on a line that its row has no room for.
+func (l Line) Notes() (notes []string) {
 	if l.Left != "" {
 		notes = append(notes, l.Contender+": "+l.Left)
 	}
@@ -98,7 +98,7 @@ func (l *Line) notes() (notes []string) {
 	}
 	if each, beyond, ok := l.beyond(); ok && len(l.Seconds) > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s a turn, %s beyond the changed content; p50 %s ms, p90 %s, p99 %s, largest %s", l.Contender, kib(each), kib(beyond),
-			ms(quantile(l.Seconds, 0.5)), ms(quantile(l.Seconds, 0.9)), ms(quantile(l.Seconds, 0.99)), ms(slices.Max(l.Seconds))))
+			Milliseconds(quantile(l.Seconds, 0.5)), Milliseconds(quantile(l.Seconds, 0.9)), Milliseconds(quantile(l.Seconds, 0.99)), Milliseconds(slices.Max(l.Seconds))))
 	}
 	return notes
 }
@@ -111,7 +111,7 @@ func (l *Line) ratio(first bool) (one, between string) {
 	case l.Ratio == nil:
 		return "~", ""
 	}
-	return digits(l.Ratio.Median) + "×", fmt.Sprintf("(%s – %s)", digits(l.Ratio.Low), digits(l.Ratio.High))
+	return Digits(l.Ratio.Median) + "×", fmt.Sprintf("(%s – %s)", Digits(l.Ratio.Low), Digits(l.Ratio.High))
 }
 
 func (l *Line) peak() string {
@@ -121,35 +121,36 @@ func (l *Line) peak() string {
 	return fmt.Sprintf("%.0f", float64(l.PeakBytes)/(1<<20))
 }
 
-func (l *Line) disk() string {
+// Disk is the median of what was allocated each time, in KiB.
+func (l Line) Disk() string {
 	if len(l.DiskBytes) == 0 {
 		return "-"
 	}
-	return thousands(int(medianBytes(l.DiskBytes) >> 10))
+	return Thousands(int(medianBytes(l.DiskBytes) >> 10))
 }
 
-// ms writes seconds as milliseconds, with three digits that count.
-func ms(seconds float64) string { return digits(1000 * seconds) }
+// Milliseconds writes seconds as milliseconds, with three digits that count.
+func Milliseconds(seconds float64) string { return Digits(1000 * seconds) }
 
-func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
+func kib(bytes float64) string { return Digits(bytes/1024) + " KiB" }
 
-// digits writes a number with three digits that count; below a tenth two.
-func digits(v float64) string {
+// Digits writes a number with three digits that count; below a tenth two.
+func Digits(v float64) string {
 	switch {
 	case v > 0 && v < 0.1:
 		return strconv.FormatFloat(v, 'f', 3, 64)
 	case v >= 100 || v <= -100:
-		return thousands(int(v + 0.5))
+		return Thousands(int(v + 0.5))
 	case v >= 10 || v <= -10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// thousands writes a number with commas.
-func thousands(n int) string {
+// Thousands writes a number with commas.
+func Thousands(n int) string {
 	if n < 0 {
-		return "-" + thousands(-n)
+		return "-" + Thousands(-n)
 	}
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

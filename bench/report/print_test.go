@@ -56,7 +56,7 @@ func sample() *Report {
 			res.Lines[i].Growth = append(res.Lines[i].Growth, Growth{turn, int64(turn * 3000 * (i + 1)), int64(turn * 2500)})
 		}
 	}
-	r.Contenders = []Contender{{Name: "rewind", Records: "every file"}, {Name: "jj", Absent: "jj is not installed"}}
+	r.Contenders = []Contender{{Name: "rewind", Records: "every file"}, {Name: "borg", Absent: "borg is not installed"}}
 	return r
 }
 
@@ -107,7 +107,7 @@ func TestTheTableTellsWhatIsNotExactAndWhoIsNotThere(t *testing.T) {
 	if err := sample().Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Zed is not exact: 2 paths too many", "jj: not run: jj is not installed", "95 %", "beyond the changed content", "2 processors"} {
+	for _, want := range []string{"Zed is not exact: 2 paths too many", "borg: not run: borg is not installed", "95 %", "beyond the changed content", "2 processors"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}

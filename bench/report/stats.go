@@ -104,7 +104,7 @@ func medianBytes(sizes []int64) int64 {
 
 // beyond gives what the store grew by for each turn, and how much of that is
 // beyond the changed content; ok is false if it was not looked at twice.
-func (l *Line) beyond() (each, beyond float64, ok bool) {
+func (l Line) beyond() (each, beyond float64, ok bool) {
 	if len(l.Growth) < 2 {
 		return 0, 0, false
 	}
