@@ -9,8 +9,7 @@
 //   - Nothing outside is touched. No step follows a symbolic link, leaves the
 //     root, writes through a hard link, or writes below a ".git", whatever
 //     other processes rename meanwhile (see internal/dirfd for what systems
-//     other than Linux cannot promise, and deep.go for what is weaker below
-//     64 levels).
+//     other than Linux cannot promise, and for what is weaker below 64 levels).
 //   - A plan that was cut short can be finished: [Apply] with
 //     [Options.Replay] does what is left.
 //   - A nil error means that everything done survives a loss of power.
@@ -28,7 +27,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -95,7 +93,6 @@ type Options struct {
 	uid        int
 	noExchange bool
 	noSync     bool
-	walked     *atomic.Int64 // counts the directories that are gone through to open one
 }
 
 // A Note says why a path was left as it is.
@@ -139,7 +136,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer a.close()
+	defer a.root.Close()
 	steps = Order(steps)
 	a.total = len(steps)
 	err = a.run(ctx, steps)
@@ -160,15 +157,11 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 type applier struct {
 	Options
 	src   Source
-	root  *dirfd.Dir
+	root  *dirfd.Root
 	total int
 	guard []dirfd.Stat
 
 	device uint64 // of the root
-
-	keptMu   sync.RWMutex // see deep.go
-	kept     map[string]*dirfd.Dir
-	keptUsed atomic.Int64
 
 	mu     sync.Mutex // guards what follows
 	out    Outcome
@@ -183,15 +176,12 @@ type applier struct {
 
 func newApplier(root string, src Source, opt *Options) (*applier, error) {
 	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
-		kept: map[string]*dirfd.Dir{}, opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
+		opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
 	if opt != nil {
 		a.Options = *opt
 	}
 	if a.Alg == 0 {
 		return nil, errors.New("no hash algorithm is given")
-	}
-	if a.walked == nil {
-		a.walked = new(atomic.Int64)
 	}
 	if a.Key == "" {
 		a.Key = rand.Text()
@@ -208,7 +198,7 @@ func newApplier(root string, src Source, opt *Options) (*applier, error) {
 		}
 	}
 	var err error
-	if a.root, err = dirfd.Open(root); err != nil {
+	if a.root, err = dirfd.OpenRoot(root); err != nil {
 		return nil, err
 	}
 	st, err := a.root.Stat()

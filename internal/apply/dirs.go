@@ -77,11 +77,11 @@ func (a *applier) closeDirs() error {
 }
 
 func (a *applier) closeDir(path string, perm tree.Mode) error {
-	d, err := a.openDir(path)
+	d, err := a.root.OpenDir(path)
 	if err != nil {
 		return err
 	}
-	defer a.release(d)
+	defer d.Close()
 	st, err := d.Stat()
 	if err != nil || st.Mode.Perm() != perm|ownerAll {
 		return err
@@ -166,7 +166,7 @@ func (a *applier) sync() error {
 		if dirfd.SyncReachesAll && done[dev] {
 			continue
 		}
-		d, err := a.openDir(dir)
+		d, err := a.root.OpenDir(dir)
 		if dirfd.Gone(err) && !dirfd.SyncReachesAll {
 			continue
 		}
@@ -174,7 +174,7 @@ func (a *applier) sync() error {
 			continue // another directory on the same device will do
 		}
 		err = d.Sync()
-		a.release(d)
+		d.Close()
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,5 @@
 package apply
 
-import "sync/atomic"
-
 // ErrStopped, returned by a hook, plays a crash: nothing is cleaned up as long
 // as the hook goes on returning it.
 var ErrStopped = errStopped
@@ -17,9 +15,6 @@ func (o *Options) NoExchange() { o.noExchange = true }
 
 // As makes the permissions of another user count.
 func (o *Options) As(uid int) { o.uid = uid }
-
-// Walked counts the directories that are gone through to open one.
-func (o *Options) Walked(n *atomic.Int64) { o.walked = n }
 
 // NoSync saves the time of syncing.
 func (o *Options) NoSync() { o.noSync = true }

@@ -31,8 +31,8 @@ type Filling struct {
 // own name, and checked before. A path at which something is
 // already, or that could lead into a .git, is a conflict.
 func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filling) (Outcome, error) {
-	f := &filler{Filling: *how, src: src, name: root, total: len(steps)}
-	err := f.open()
+	f := &filler{Filling: *how, src: src, total: len(steps)}
+	err := f.open(root)
 	if err == nil {
 		defer f.close()
 		err = f.run(ctx, steps)
@@ -47,9 +47,8 @@ func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filli
 type filler struct {
 	Filling
 	src   Source
-	name  string // of the root
-	root  *dirfd.Dir
-	like  *dirfd.Dir // nil: there is none
+	root  *dirfd.Root
+	like  *dirfd.Root // nil: there is none
 	total int
 
 	unclone atomic.Bool // the file system cannot share contents
@@ -59,9 +58,9 @@ type filler struct {
 	done int
 }
 
-func (f *filler) open() (err error) {
-	if f.root, err = dirfd.Open(f.name); err == nil && f.Like != "" {
-		if f.like, err = dirfd.Open(f.Like); err != nil {
+func (f *filler) open(root string) (err error) {
+	if f.root, err = dirfd.OpenRoot(root); err == nil && f.Like != "" {
+		if f.like, err = dirfd.OpenRoot(f.Like); err != nil {
 			f.root.Close()
 		}
 	}
@@ -123,19 +122,11 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 	return err
 }
 
-// within opens a directory below a root of this name, or the root itself.
-func within(root *dirfd.Dir, name, path string) (*dirfd.Dir, error) {
-	if path == "" {
-		return dirfd.Open(name)
-	}
-	return root.OpenDir(path)
-}
-
 // mkdir makes a directory, open to its owner for now. It is settled if it has its
 // permissions already: the umask and the directory above decide too what it is made with.
 func (f *filler) mkdir(s *Step) (settled bool, err error) {
 	dir, name := tree.Split(s.Path)
-	d, err := within(f.root, f.name, dir)
+	d, err := f.root.OpenDir(dir)
 	if err != nil {
 		return false, err
 	}
@@ -164,12 +155,12 @@ func (f *filler) settle(s *Step) error {
 
 // fill makes the files and links of one directory.
 func (f *filler) fill(ctx context.Context, at *folder) error {
-	dir, err := within(f.root, f.name, at.path)
+	dir, err := f.root.OpenDir(at.path)
 	var like *dirfd.Dir
 	if err == nil {
 		defer dir.Close()
 		if f.like != nil {
-			if like, _ = within(f.like, f.Like, at.path); like != nil { // else it has no such directory
+			if like, _ = f.like.OpenDir(at.path); like != nil { // else it has no such directory
 				defer like.Close()
 			}
 		}

@@ -57,7 +57,7 @@ func Sweep(root string, left []string, opt *Options) (stays []string, err error)
 	if err != nil {
 		return left, fmt.Errorf("sweep: %w", err)
 	}
-	defer a.close()
+	defer a.root.Close()
 	for _, name := range left {
 		if safePath(name) == nil {
 			a.litter[name] = true

@@ -17,7 +17,7 @@ import (
 // A place is where a step works: the open directory and the name in it. The
 // directory is opened anew for each step, by a path without links, so that a
 // step works where the path leads now and not where it led before. (Far below
-// the root that holds for a few steps at a time: see deep.go.)
+// the root that holds for a few steps at a time: see [dirfd.Root].)
 type place struct {
 	a    *applier
 	path string
@@ -53,25 +53,19 @@ func (a *applier) reach(path string) (*place, error) {
 // reachPlain is reach without another attempt to open up.
 func (a *applier) reachPlain(path string) (*place, error) {
 	dir, name := tree.Split(path)
-	d, err := a.openDir(dir)
+	d, err := a.root.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	v, err := a.vet(dir, d)
 	if err != nil {
-		a.release(d)
+		d.Close()
 		return nil, err
 	}
 	return &place{a: a, path: path, name: name, dir: d, self: v.self, git: v.git}, nil
 }
 
-func (a *applier) release(d *dirfd.Dir) {
-	if d != a.root {
-		d.Close()
-	}
-}
-
-func (p *place) close() { p.a.release(p.dir) }
+func (p *place) close() { p.dir.Close() }
 
 // A vetted directory was found not to be a .git. self tells whether the path
 // still leads to it.
@@ -119,11 +113,11 @@ func (a *applier) vet(dir string, d *dirfd.Dir) (vetted, error) {
 
 // vetChild makes sure that a directory found in dir is not dir's .git.
 func (a *applier) vetChild(dir string, child dirfd.Stat) error {
-	d, err := a.openDir(dir)
+	d, err := a.root.OpenDir(dir)
 	if err != nil {
 		return err
 	}
-	defer a.release(d)
+	defer d.Close()
 	v, err := a.vet(dir, d)
 	if err == nil && same(v.git, child) {
 		return fmt.Errorf("%w: it is a .git", ErrUnsafe)

@@ -92,7 +92,7 @@ func Clear(ctx context.Context, root string, steps []Step, opt *Options) (out Ou
 	if err != nil {
 		return out, fmt.Errorf("clear: %w", err)
 	}
-	defer a.close()
+	defer a.root.Close()
 	err = each(ctx, len(steps), 1, func(i int) error {
 		err := a.clear(&steps[i])
 		if fatal(err) {

@@ -63,8 +63,8 @@ func (a *applier) run(ctx context.Context, steps []Step) error {
 
 // runGroup carries out steps of one rank.
 func (a *applier) runGroup(ctx context.Context, rank int, group []*Step) error {
-	a.forget()
-	defer a.forget()
+	a.root.Forget()
+	defer a.root.Forget()
 	if rank == writeLeaves {
 		for len(group) > 0 {
 			rest, err := a.runBatch(ctx, group)
@@ -100,7 +100,7 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 		}
 		return nil
 	})
-	a.forget()
+	a.root.Forget()
 	if err == nil {
 		err = a.syncBytes(jobs)
 	}

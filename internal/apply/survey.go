@@ -68,12 +68,12 @@ func (a *applier) foreign(ctx context.Context, dir string, deleted map[string]bo
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	d, err := a.openDir(dir)
+	d, err := a.root.OpenDir(dir)
 	if err != nil {
 		return "", err
 	}
 	list, err := d.List()
-	a.release(d)
+	d.Close()
 	if err != nil {
 		return "", err
 	}

@@ -27,6 +27,7 @@ const (
 type Dir struct {
 	fd     int
 	quick  bool
+	root   bool       // its [Root] closes it
 	listMu sync.Mutex // held while listing: the kernel keeps one position a handle
 }
 
@@ -262,4 +263,9 @@ func (d *Dir) Readlink(name string) (string, error) {
 }
 
 // Close closes the handle.
-func (d *Dir) Close() error { return unix.Close(d.fd) }
+func (d *Dir) Close() error {
+	if d.root {
+		return nil
+	}
+	return unix.Close(d.fd)
+}

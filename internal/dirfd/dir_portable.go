@@ -30,7 +30,7 @@ const (
 // the package guards against links that are there, not against a race.
 type Dir struct {
 	path string
-	root string
+	root bool // of no use here
 }
 
 // Open opens the directory at a path of the system, which may lead through
@@ -43,7 +43,7 @@ func Open(path string) (*Dir, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, err
 	}
-	d := &Dir{path: real, root: real}
+	d := &Dir{path: real}
 	return d, d.check()
 }
 
@@ -57,7 +57,7 @@ func (d *Dir) OpenDir(rel string) (*Dir, error) {
 	for rest, more := rel, true; more; {
 		var name string
 		name, rest, more = strings.Cut(rest, "/")
-		at = &Dir{path: filepath.Join(at.path, name), root: d.root}
+		at = &Dir{path: filepath.Join(at.path, name)}
 		if err := at.check(); err != nil {
 			return nil, pathError("open", rel, err)
 		}

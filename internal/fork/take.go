@@ -38,13 +38,13 @@ type Taken struct {
 // that changes meanwhile is tried again, twice; then its last state is kept, and it is
 // named.
 func (l *Ignored) put(ctx context.Context, dir string) (Taken, error) {
-	p := &putter{Ignored: l, How: l.how, dir: dir, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
-	top, err := dirfd.Open(dir)
+	p := &putter{Ignored: l, How: l.how, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
+	top, err := dirfd.OpenRoot(dir)
 	if err != nil {
 		return p.out, err
 	}
 	defer top.Close()
-	from, err := dirfd.Open(l.root)
+	from, err := dirfd.OpenRoot(l.root)
 	if err != nil {
 		return p.out, err
 	}
@@ -82,8 +82,7 @@ func (l *Ignored) put(ctx context.Context, dir string) (Taken, error) {
 type putter struct {
 	*Ignored
 	How
-	dir      string // the name of to
-	from, to *dirfd.Dir
+	from, to *dirfd.Root
 	made     []*folder       // directories, each behind the one that it lies in
 	there    map[string]bool // directories that are there: false, they are not to be
 	new      map[string]bool // directories that no snapshot has
@@ -121,7 +120,7 @@ func (p *putter) mkdirIn(at string) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	above, err := below(p.to, p.dir, tree.Parent(at))
+	above, err := p.to.OpenDir(tree.Parent(at))
 	if err != nil {
 		return false, err
 	}
@@ -161,20 +160,12 @@ func (p *putter) settle(f *folder) error {
 	if err = errors.Join(err, d.Close()); err != nil {
 		return err
 	}
-	above, err := below(p.to, p.dir, tree.Parent(f.path))
+	above, err := p.to.OpenDir(tree.Parent(f.path))
 	if err != nil {
 		return err
 	}
 	defer above.Close()
 	return above.SetMtime(path.Base(f.path), f.stat.Mtime)
-}
-
-// below opens a directory below a root of this name, or the root itself once more.
-func below(root *dirfd.Dir, name, at string) (*dirfd.Dir, error) {
-	if at == "" {
-		return dirfd.Open(name)
-	}
-	return root.OpenDir(at)
 }
 
 // fillAll takes along what lies in directories, several at once.
@@ -204,12 +195,12 @@ func (p *putter) fillAll(ctx context.Context, list []*folder) error {
 
 // fill takes along what lies in one directory.
 func (p *putter) fill(ctx context.Context, f *folder) error {
-	to, err := below(p.to, p.dir, f.path)
+	to, err := p.to.OpenDir(f.path)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	from, err := below(p.from, p.root, f.path)
+	from, err := p.from.OpenDir(f.path)
 	if err != nil {
 		p.fail(f.path, err)
 		return nil

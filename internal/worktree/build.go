@@ -17,7 +17,6 @@ func (w *worker) release(n *node) error {
 			return err
 		}
 		n.report()
-		w.letGo(n)
 		w.done()
 		n = n.parent
 	}

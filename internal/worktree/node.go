@@ -16,8 +16,6 @@ import (
 // finishes the last of its subdirectories finishes it.
 type node struct {
 	parent     *node
-	base       *node      // the nearest directory above it that stays open; nil: the root
-	dir        *dirfd.Dir // if it stays open itself
 	depth      int
 	levels     levels // of the scan
 	path, name string
@@ -133,7 +131,7 @@ type ruleFile struct {
 // child makes the node of a subdirectory, with a copy of the name. The caller
 // fills in what is special.
 func (n *node) child(name string) *node {
-	c := &node{parent: n, path: tree.Join(n.path, name), realm: n.realm, depth: n.depth + 1, base: n.base, levels: n.levels}
+	c := &node{parent: n, path: tree.Join(n.path, name), realm: n.realm, depth: n.depth + 1, levels: n.levels}
 	c.name = c.path[len(c.path)-len(name):]
 	c.inherited = inherited{rules: n.rulesOut, attrs: n.attrsOut, all: n.all, nested: n.nested, private: n.private}
 	if n.side == inTree {
@@ -143,9 +141,6 @@ func (n *node) child(name string) *node {
 		c.full = fullAbove
 	}
 	c.reach = c.levels.of(c.depth)
-	if n.dir != nil {
-		c.base = n
-	}
 	c.pending.Store(1)
 	return c
 }

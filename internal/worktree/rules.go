@@ -144,12 +144,9 @@ func (w *worker) indexedAttributes(n *node) oid.ID {
 }
 
 func (w *worker) readRules(n *node, dir *dirfd.Dir, name string) ([]byte, error) {
-	if dir == nil && n.parent == nil {
-		dir = w.root
-	}
 	if dir == nil {
 		var err error
-		if dir, err = w.open(n); err != nil {
+		if dir, err = w.root.OpenDir(n.path); err != nil {
 			return nil, err
 		}
 		defer dir.Close()

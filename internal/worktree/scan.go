@@ -29,7 +29,7 @@ const (
 // Scan itself fails if the root or an index cannot be read, if the Saver fails,
 // or if the context ends.
 func Scan(ctx context.Context, cfg *Config) (*Result, error) {
-	root, err := dirfd.Open(cfg.Root)
+	root, err := dirfd.OpenRoot(cfg.Root)
 	if err != nil {
 		return nil, fmt.Errorf("scan: %w", err)
 	}
@@ -64,7 +64,7 @@ func Scan(ctx context.Context, cfg *Config) (*Result, error) {
 // A scan is the state that the workers share.
 type scan struct {
 	cfg       *Config
-	root      *dirfd.Dir
+	root      *dirfd.Root
 	now       func() int64
 	cutoff    int64                // what was touched at this time or later is young
 	doubtful  int64                // what was touched at this time or later is not as the table says
@@ -80,11 +80,10 @@ type scan struct {
 	mu      sync.Mutex
 	idle    int // workers that were not started yet
 	wake    *sync.Cond
-	stack   []*node        // directories to visit
-	open    int            // directories not yet finished
-	held    map[*node]bool // directories that stay open
-	err     error          // the first fatal one
-	result  *Result        // rows and lists are added under mu
+	stack   []*node // directories to visit
+	open    int     // directories not yet finished
+	err     error   // the first fatal one
+	result  *Result // rows and lists are added under mu
 	count   Counters
 	told    time.Time // when Progress was called last
 	small   *Small    // limits of ignored files; nil: none is recorded without being named
@@ -96,7 +95,7 @@ type scan struct {
 	emptyID oid.ID
 }
 
-func newScan(cfg *Config, root *dirfd.Dir) *scan {
+func newScan(cfg *Config, root *dirfd.Root) *scan {
 	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force), told: time.Now()}
 	s.wake = sync.NewCond(&s.mu)
 	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
@@ -139,9 +138,6 @@ func (s *scan) run(ctx context.Context) error {
 	all.Wait()
 	if !stop() { // also where nobody has met it, for the end came so late
 		s.fail(ctx.Err())
-	}
-	for n := range s.held { // of a scan that ended early
-		n.dir.Close()
 	}
 	return s.err
 }
@@ -278,7 +274,6 @@ func (c *Counters) add(o *Counters) {
 	c.Trees += o.Trees
 	c.recorded += o.recorded
 	c.kept += o.kept
-	c.levels += o.levels
 }
 
 // forced is the set of paths to capture whatever the rules say.

@@ -35,18 +35,16 @@ type worker struct {
 // it holds now. Its subdirectories are left on the stack.
 func (w *worker) visit(n *node) error {
 	w.count.Dirs++
-	dir := w.root
+	err := tree.CheckPath(n.path) // no restore would find its way there
+	var dir *dirfd.Dir
+	if err == nil {
+		dir, err = w.root.OpenDir(n.path)
+	}
+	if err != nil {
+		return w.unreadable(n, err)
+	}
+	defer dir.Close()
 	if n.parent != nil {
-		err := tree.CheckPath(n.path) // no restore would find its way there
-		if err == nil {
-			dir, err = w.open(n)
-		}
-		if err != nil {
-			return w.unreadable(n, err)
-		}
-		if !w.hold(n, dir) {
-			defer dir.Close()
-		}
 		n.row = w.row(n)
 	}
 	st, err := dir.Stat()

@@ -218,7 +218,6 @@ type Counters struct {
 
 	recorded int64 // files and links, of the directories that were encoded
 	kept     int64 // directories that were not encoded: the trees of their rows hold
-	levels   int64 // directories that the system went through to open those
 	workers  int64 // that were started
 }
 
