@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // A stage is the corpus on one file system, and the copies of it.
@@ -77,7 +79,8 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 		return nil, err
 	}
 	copies := 1 + lanesOf(chosen)
-	if need, has := copies*corpusBytes(o), freeBytes(where.dir); has >= 0 && has < need {
+	need := copies * corpusBytes(o)
+	if has, err := durable.Free(where.dir); err == nil && has < need {
 		return nil, fmt.Errorf("%d copies need some %d MB, and only %d are free: choose fewer contenders, or another directory", copies, need>>20, has>>20)
 	}
 	if o.Corpus == "" {

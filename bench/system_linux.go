@@ -107,15 +107,6 @@ func identify(fi os.FileInfo) (is identity, known bool) {
 	return identity{st.Ino, st.Size, st.Ctim.Nano()}, true
 }
 
-// freeBytes is how much room a file system has, -1 if it does not say.
-func freeBytes(dir string) int64 {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
-		return -1
-	}
-	return int64(fs.Bavail) * fs.Bsize
-}
-
 // kernel names the kernel's version, and how much memory there is: the numbers of
 // the version alone, as the rest may name a place.
 func kernel() (version string, memory int64) {

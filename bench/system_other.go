@@ -27,9 +27,6 @@ func resetHighWater(int) {}
 // each file is read each time.
 func identify(os.FileInfo) (identity, bool) { return identity{}, false }
 
-// freeBytes is how much room a file system has; not known here.
-func freeBytes(string) int64 { return -1 }
-
 // kernel names the kernel's version, and how much memory there is; not known here.
 func kernel() (version string, memory int64) { return "", 0 }
 

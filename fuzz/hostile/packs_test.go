@@ -167,7 +167,7 @@ var packs = map[string]func(w *world) string{
 	"deltas, 5,000 deep":  func(w *world) string { return w.deltas(5000, 1) },
 	"deltas, a bomb":      func(w *world) string { return w.deltas(8, 32) },
 	"a delta of its own":  func(w *world) string { return w.near(0) },
-	"a delta of nowhere":  func(w *world) string { return w.near(1 << 40) },
+	"a delta of nowhere":  func(w *world) string { return w.near(1 << 30) },
 	"a delta of the head": func(w *world) string { return w.near(20) },
 	"a circle of two": func(w *world) string {
 		d := grow(10, 1)
