@@ -18,11 +18,11 @@ type aim struct {
 	target  *Snapshot
 	stored  bool // the store has the record of the target
 	paths   *plan.Selection
-	ignored bool      // ignored files that are there, and differ, too
-	chosen  bool      // the paths come from the caller: one that means nothing is an error
-	made    plan.Made // what an operation that is to be taken back has made; nil without one
-	edits   []Edit    // what files get in place of what the target has
-	merge   *merging  // what is merged into the present; nil: the present becomes the target
+	ignored bool              // ignored files that are there, and differ, too
+	chosen  bool              // the paths come from the caller: one that means nothing is an error
+	made    plan.Made         // what an operation that is to be taken back has made; nil without one
+	edits   map[Change][]byte // what files get in place of what the target has
+	merge   *merging          // what is merged into the present; nil: the present becomes the target
 }
 
 // aim finds what an operation is to reach.

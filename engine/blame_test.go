@@ -18,7 +18,7 @@ func (p *place) blamed(e *Engine, s *Snapshot, path string) string {
 	r, err := e.Blame(context.Background(), s, path, 1, math.MaxInt)
 	p.must(err)
 	var out []string
-	for _, l := range r.Lines {
+	for _, l := range r {
 		text := "-"
 		if l.From != nil {
 			text = l.From.Label()
@@ -118,8 +118,8 @@ func TestBlameFollowsAFileThatWasMoved(t *testing.T) {
 			}
 		}
 		r, err := e.Blame(context.Background(), nil, "again", 1, 9)
-		if p.must(err); r.Lines[0].Path != "d/old" || r.Lines[3].Path != "again" {
-			t.Errorf("it was called %q", r.Lines[0].Path)
+		if p.must(err); r[0].Path != "d/old" || r[3].Path != "again" {
+			t.Errorf("it was called %q", r[0].Path)
 		}
 	}
 }

@@ -96,19 +96,19 @@ func (e *Engine) toldCost(ctx context.Context) *cost {
 // held says what git still has of snapshots that are dropped: what neither others
 // nor HEAD's commit need. It is what may go at most, for other branches are not
 // looked at.
-func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err error) {
-	if e.repo == nil || len(dropped) == 0 {
-		return r, nil
+func (e *Engine) held(ctx context.Context, out *Housekeeping) error {
+	if e.repo == nil || len(out.Dropped) == 0 {
+		return nil
 	}
 	e.repo.Refresh()
-	e.sayHow(&r)
+	e.sayHow(out)
 	gone := map[oid.ID]bool{}
-	for _, s := range dropped {
+	for _, s := range out.Dropped {
 		gone[s.ID] = true
 	}
 	all, err := e.lookup.Stored(ctx)
 	if err != nil {
-		return r, err
+		return err
 	}
 	var head oid.ID
 	if h, err := e.repo.Head(); err == nil {
@@ -116,14 +116,14 @@ func (e *Engine) held(ctx context.Context, dropped []*Snapshot) (r Remains, err 
 	}
 	w := &retention.Walk{Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
 	others := slices.DeleteFunc(all, func(s *Snapshot) bool { return gone[s.ID] })
-	ids, err := w.Beyond(ctx, dropped, others, head)
+	ids, err := w.Beyond(ctx, out.Dropped, others, head)
 	if err != nil {
-		return r, err
+		return err
 	}
 	ids = slices.DeleteFunc(ids, func(id oid.ID) bool { return !e.repo.Has(id) })
-	r.Objects = len(ids)
+	out.Git.Objects = len(ids)
 	if n, size, err := e.repo.DiskSize(ctx, ids); err == nil { // or else their size stays unknown
-		r.Objects, r.Bytes = n, size
+		out.Git.Objects, out.Git.Bytes = n, size
 	}
-	return r, ctx.Err()
+	return ctx.Err()
 }

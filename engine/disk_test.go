@@ -79,8 +79,9 @@ func TestAPruneSaysWhatGitStillHolds(t *testing.T) {
 		p.must(os.Remove(filepath.Join(p.dir, name)))
 	}
 	p.snap(e, "two", nil)
-	want := func(g Remains) {
+	want := func(out *Housekeeping) {
 		t.Helper()
+		g := out.Git
 		// The commit, its tree, "only" and the first "file".
 		if g.Objects != 4 || g.Bytes < 30<<10 || g.Bytes > 40<<10 || g.Expire != "1.day.ago" || g.Reflog {
 			t.Errorf("%+v", g)
@@ -90,9 +91,9 @@ func TestAPruneSaysWhatGitStillHolds(t *testing.T) {
 		t.Errorf("at the start of a program it was looked for: %+v", g)
 	}
 	dry := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true})
-	want(dry.Git)
+	want(dry)
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-	want(out.Git)
+	want(out)
 	if !p.gitHas(e, noise(3, 30<<10)) {
 		t.Error("git does not have it")
 	}

@@ -54,6 +54,6 @@
 // # Errors
 //
 // Test them with [errors.Is]: [ErrNoSnapshot], [ErrAmbiguous], [ErrDamaged],
-// [ErrNewerFormat], [ErrRefused], [ErrNothing], [ErrUnseen], [ErrUnfinished], and those
+// [ErrRefused], [ErrNothing], [ErrUnfinished], and those
 // of the context.
 package engine

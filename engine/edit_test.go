@@ -19,7 +19,7 @@ func (p *place) edited(e *Engine, s *Snapshot, path, text string) Op {
 	plan := p.plan(e, op)
 	for _, c := range plan.Changes {
 		if string(c.Path) == path {
-			op.Edits = []Edit{{c, []byte(text)}}
+			op.Edits = map[Change][]byte{c: []byte(text)}
 			return op
 		}
 	}
@@ -122,10 +122,10 @@ func TestAnEditThatCannotBePartOfARestoreIsRefused(t *testing.T) {
 func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
-	op := Op{To: recorded[0].ID, Paths: []string{"d"}}
+	op := Op{To: recorded[0].ID, Paths: []string{"d"}, Edits: map[Change][]byte{}}
 	plan := p.plan(e, op)
 	for _, c := range plan.Changes {
-		op.Edits = append(op.Edits, Edit{c, []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))})
+		op.Edits[c] = []byte("edit" + strings.TrimLeft(filepath.Base(string(c.Path)), "0"))
 	}
 	p.cut(doing(op))
 	sweep := func() int {

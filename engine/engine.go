@@ -13,7 +13,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
-	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
@@ -23,14 +22,12 @@ import (
 // The conditions a caller may want to tell apart. Errors of the methods wrap
 // them; test with [errors.Is].
 var (
-	ErrNoSnapshot  = lookup.ErrNoSnapshot
-	ErrAmbiguous   = lookup.ErrAmbiguous
-	ErrDamaged     = records.ErrDamaged
-	ErrNewerFormat = objects.ErrNewerFormat
-	ErrRefused     = errors.New("refused")
-	ErrNothing     = errors.New("nothing to do")
-	ErrUnseen      = retention.ErrUnseen   // of a prune: a session file cannot be looked at, and nothing was dropped
-	ErrUnfinished  = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
+	ErrNoSnapshot = lookup.ErrNoSnapshot
+	ErrAmbiguous  = lookup.ErrAmbiguous
+	ErrDamaged    = records.ErrDamaged
+	ErrRefused    = errors.New("refused")
+	ErrNothing    = errors.New("nothing to do")
+	ErrUnfinished = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at
@@ -135,14 +132,10 @@ type (
 	Path = records.Path
 	// An Operation is a restore, an undo, a redo or a merge.
 	Operation = records.Operation
-	// Lines say which snapshot brought each line of a file ([Engine.Blame]).
-	Lines = blame.Result
-	// A Line is one of them.
+	// A Line is one of a file, with the snapshot that brought it ([Engine.Blame]).
 	Line = blame.Line
 	// A Changed sums up what a snapshot changed, where that was asked for.
 	Changed = changes.Changed
-	// A Name says what became of a path that it changed.
-	Name = changes.Name
 	// A Touch is a snapshot that changed a path ([Engine.Log]).
 	Touch = lookup.Touch
 	// A Store is one of a directory without git.

@@ -143,7 +143,8 @@ func (e *Engine) Cat(ctx context.Context, s *Snapshot, path string, w io.Writer)
 // Blame tells which snapshot brought each line of a file that has a number from
 // first to last, counted from 1: of a snapshot, or with nil of the worktree as it is
 // now. [ErrNoSnapshot] if there is no such file, [ErrRefused] if it is none of lines.
-func (e *Engine) Blame(ctx context.Context, s *Snapshot, path string, first, last int) (*blame.Result, error) {
+// Where an older version cannot be read the lines come with the error.
+func (e *Engine) Blame(ctx context.Context, s *Snapshot, path string, first, last int) ([]Line, error) {
 	past := e.past()
 	v, err := e.versionOf(ctx, past, s, path)
 	if errors.Is(err, blame.ErrNoLines) {

@@ -18,7 +18,7 @@ import (
 func (p *place) purged(e *Engine, path string) {
 	p.t.Helper()
 	out := p.purge(e, path)
-	if out.Snapshots == 0 || out.Bridge != nil {
+	if out.Purged == 0 || out.Bridge != nil {
 		p.t.Fatalf("%+v", out)
 	}
 }
@@ -118,7 +118,7 @@ func TestACheckpointIsFoundAsWhatItWasImportedAs(t *testing.T) {
 	}
 	out, err := e.Import(ctx, "", false)
 	p.must(err)
-	if s, err = e.Find(ctx, hook.String()); err != nil || s.ID != out.Snapshots[0].ID {
+	if s, err = e.Find(ctx, hook.String()); err != nil || s.ID != out.Imported[0].ID {
 		t.Errorf("%v, %v", s, err)
 	}
 	// What a ledger says of the checkpoint holds the import.

@@ -258,20 +258,20 @@ func TestOneCommitIsOneSnapshot(t *testing.T) {
 		t.Errorf("of the session: %v, %v", of, err)
 	}
 	done, err := e.Import(ctx, "", false)
-	if err != nil || len(done.Snapshots) != 1 || done.Bridge != nil || len(done.Skipped) > 0 {
+	if err != nil || len(done.Imported) != 1 || done.Bridge != nil || len(done.Left) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	s, err := e.Find(ctx, all[0].ID.String())
-	if err != nil || s.ID != done.Snapshots[0].ID || s.Source.Kind != "tallow" || !s.Limits.Incomplete {
+	if err != nil || s.ID != done.Imported[0].ID || s.Source.Kind != "tallow" || !s.Limits.Incomplete {
 		t.Errorf("by its old id: %+v, %v", s, err)
 	}
-	if s, err := e.Find(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Snapshots[0].ID {
+	if s, err := e.Find(ctx, all[0].ID.String()[:8]); err != nil || s.ID != done.Imported[0].ID {
 		t.Errorf("by a prefix: %+v, %v", s, err)
 	}
 	if _, err := e.Find(ctx, "@"); !errors.Is(err, engine.ErrNoSnapshot) {
 		t.Errorf("@ is an import: %v", err)
 	}
-	if !strings.Contains(p.git("log", "--format=%H", "refs/pi-rewind/store"), done.Snapshots[0].ID.String()) {
+	if !strings.Contains(p.git("log", "--format=%H", "refs/pi-rewind/store"), done.Imported[0].ID.String()) {
 		t.Error("the store ref does not keep it")
 	}
 }
@@ -285,7 +285,7 @@ func TestAnImpossibleTimeIsSkipped(t *testing.T) {
 	p.git("update-ref", "refs/checkpoints/main/2", p.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "checkpoint:1772600767:before:a"))
 	e := p.open()
 	done, err := e.Import(context.Background(), "", false)
-	if err != nil || len(done.Snapshots) != 1 || len(done.Skipped) != 1 || done.Skipped[0].Path != "refs/checkpoints/main/1" {
+	if err != nil || len(done.Imported) != 1 || len(done.Left) != 1 || done.Left[0].Path != "refs/checkpoints/main/1" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if r, err := e.Snapshot(context.Background(), nil); err != nil || r.Bridge != nil {
@@ -318,7 +318,7 @@ func TestTheLedgerTellsWhatAHooksSnapshotsAreFor(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	done, err := e.Import(context.Background(), "pi-rewind-hook", false)
-	if err != nil || len(done.Snapshots) != 1 || done.Snapshots[0].Label() != "fix the parser" {
+	if err != nil || len(done.Imported) != 1 || done.Imported[0].Label() != "fix the parser" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if dropped, err := e.Prune(context.Background(), nil); err != nil || len(dropped.Dropped) != 0 {
@@ -345,7 +345,7 @@ func TestImportsAtOnceMakeEachSnapshotOnce(t *testing.T) {
 				t.Errorf("%+v, %v", done, err)
 				return
 			}
-			made[i] = len(done.Snapshots)
+			made[i] = len(done.Imported)
 		})
 	}
 	wg.Wait()

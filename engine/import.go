@@ -14,15 +14,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// An Imported says what an import did or, on a dry run, would do.
-type Imported struct {
-	Snapshots []*Snapshot // new ones, newest first; on a dry run with the checkpoints' own ids
-	Skipped   []Note      // refs that are no checkpoints, or not whole ones, with the reason
-	Bridge    error       // not nil: they are in the store, but git does not keep all of them yet
-
-	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
-}
-
 // ImportKinds returns the names of the systems whose checkpoints can be
 // imported, and in whose form a snapshot can be written.
 func ImportKinds() (names []string) {
@@ -41,7 +32,7 @@ func ImportKinds() (names []string) {
 //
 // An imported snapshot is listed beside those of all worktrees, and never is
 // the last one ("@") of any.
-func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, error) {
+func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Housekeeping, error) {
 	var kinds []foreign.Kind
 	if from != "" {
 		k, err := foreign.ParseKind(from)
@@ -50,7 +41,7 @@ func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, 
 		}
 		kinds = []foreign.Kind{k}
 	}
-	out := &Imported{}
+	out := &Housekeeping{}
 	if e.repo == nil {
 		return out, nil
 	}
@@ -64,7 +55,7 @@ func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, 
 	if err != nil {
 		return nil, err
 	}
-	skip := func(n Note) { out.Skipped = append(out.Skipped, n) }
+	skip := func(n Note) { out.Left = append(out.Left, n) }
 	list, err := o.Checkpoints(ctx, kinds, skip)
 	if err != nil {
 		return nil, err
@@ -82,9 +73,9 @@ func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, 
 			r = r.Anew() // what is missing must be missed again
 			continue
 		}
-		out.Snapshots = append(out.Snapshots, s)
+		out.Imported = append(out.Imported, s)
 	}
-	if dry || len(out.Snapshots) == 0 {
+	if dry || len(out.Imported) == 0 {
 		return out, nil
 	}
 	if err := e.takeOver(ctx, out); err != nil {
@@ -99,7 +90,7 @@ func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Imported, 
 // git, where until then only the refs of the other systems keep them. Their
 // commits follow from the checkpoints alone, so that doing it twice makes
 // nothing new.
-func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
+func (e *Engine) takeOver(ctx context.Context, out *Housekeeping) error {
 	store, err := e.needStore(ctx)
 	if err != nil {
 		return err
@@ -113,10 +104,10 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		return err
 	}
 	var made []*Snapshot
-	for _, s := range slices.Backward(out.Snapshots) {
+	for _, s := range slices.Backward(out.Imported) {
 		payload := e.importCommit(s)
 		if _, err := gitbridge.DecodeSnapshot(payload, e.alg); err != nil { // a time beyond the calendar
-			out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: err.Error()})
+			out.Left = append(out.Left, Note{Path: Path(s.Source.Ref), Reason: err.Error()})
 			continue
 		}
 		if s.ID, err = stage.Put(ctx, oid.Commit, payload, oid.ID{}); err != nil {
@@ -124,7 +115,7 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 		}
 		made = append(made, s)
 	}
-	out.Snapshots = nil
+	out.Imported = nil
 	if err := stage.Flush(ctx); err != nil {
 		return objects.StoreError(err)
 	}
@@ -143,7 +134,7 @@ func (e *Engine) takeOver(ctx context.Context, out *Imported) error {
 			if err := u.Record(s, false); err != nil {
 				return err
 			}
-			out.Snapshots = append([]*Snapshot{s}, out.Snapshots...)
+			out.Imported = append([]*Snapshot{s}, out.Imported...)
 		}
 		return nil
 	})))
@@ -162,7 +153,7 @@ func (e *Engine) importCommit(s *Snapshot) []byte {
 
 // keepImports makes the ref keep snapshots, durably, and returns those whose own
 // refs were there until it did.
-func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Imported) (kept []*Snapshot, err error) {
+func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Housekeeping) (kept []*Snapshot, err error) {
 	before, err := e.refs(ctx)
 	if err != nil {
 		return nil, err
@@ -187,7 +178,7 @@ func (e *Engine) keepImports(ctx context.Context, made []*Snapshot, out *Importe
 			kept = append(kept, s)
 			continue
 		}
-		out.Skipped = append(out.Skipped, Note{Path: Path(s.Source.Ref), Reason: "it moved while it was imported; import again"})
+		out.Left = append(out.Left, Note{Path: Path(s.Source.Ref), Reason: "it moved while it was imported; import again"})
 		if err := e.mirror.LetGo(ctx, s.ID); err != nil {
 			return nil, err
 		}

@@ -70,9 +70,9 @@ func (e *Engine) successor() (by locate.Successor) {
 
 // nameLegacy says of a purge that the old store has the paths still, as far as they
 // are older than the repository.
-func (e *Engine) nameLegacy(out *Purged) {
+func (e *Engine) nameLegacy(out *Housekeeping) {
 	s, err := e.storeDir()
-	if err != nil || e.repo == nil || out.Snapshots == 0 {
+	if err != nil || e.repo == nil || out.Purged == 0 {
 		return
 	}
 	if id := s.TakenOver(e.root); id != "" {

@@ -29,7 +29,9 @@ func (e *Engine) steps(ctx context.Context, op *Operation) ([]apply.Step, error)
 
 // isLost reports whether something is not to be had any more, or not by this
 // version.
-func isLost(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewerFormat) }
+func isLost(err error) bool {
+	return errors.Is(err, ErrDamaged) || errors.Is(err, objects.ErrNewerFormat)
+}
 
 // A running operation holds the lock of operations: nobody else carries out
 // another one in this worktree.

@@ -182,7 +182,7 @@ func (p *place) wantClean(e *Engine) {
 	}
 }
 
-func (p *place) prune(e *Engine, opt *PruneOptions) *Pruned {
+func (p *place) prune(e *Engine, opt *PruneOptions) *Housekeeping {
 	p.t.Helper()
 	out, err := e.Prune(context.Background(), opt)
 	p.must(err)
@@ -240,7 +240,7 @@ func (p *place) status(e *Engine) *Status {
 }
 
 // purge takes paths out of every snapshot.
-func (p *place) purge(e *Engine, paths ...string) *Purged {
+func (p *place) purge(e *Engine, paths ...string) *Housekeeping {
 	p.t.Helper()
 	out, err := e.Purge(context.Background(), paths, false)
 	p.must(err)

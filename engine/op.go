@@ -62,24 +62,17 @@ type Op struct {
 	Markers bool
 	Label   string
 
-	// Edits, of a restore, give some of the files other contents than the snapshot has.
-	// Then Paths may not be empty: the worktree as a whole does not become what the
-	// snapshot is.
-	Edits []Edit
+	// Edits, of a restore, give some of the files other contents than the snapshot has:
+	// parts of it, for instance. Each change is what a plan of the same restore says of
+	// the path. If the file has something else when the restore begins, it stays, and is a
+	// conflict: the content was made for what was there. Then Paths may not be empty, for
+	// the worktree as a whole does not become what the snapshot is.
+	Edits map[Change][]byte
 }
 
 // A Range is what changed from one snapshot to another. With its ends exchanged it is what
 // takes that back.
 type Range struct{ From, To oid.ID }
-
-// An Edit gives a file another content than a snapshot has, in a restore of that
-// snapshot: parts of it, for instance. Change is what a plan of the same restore
-// says of the path. If the file has something else when the restore begins, it
-// stays, and is a conflict. The content was made for what was there.
-type Edit struct {
-	Change
-	Content []byte
-}
 
 // kind is what the operation is called in the history.
 func (op *Op) kind() records.OperationKind {
@@ -116,7 +109,7 @@ func (op *Op) checkEdits() error {
 	if len(op.Edits) > 0 && (len(op.Paths) == 0 || op.KeepMine) {
 		return fmt.Errorf("%w: a restore with edits has to name its paths, and is no merge", ErrRefused)
 	}
-	for _, ed := range op.Edits {
+	for ed := range op.Edits {
 		if tree.Mode(ed.To.Mode).Type() != tree.File {
 			return fmt.Errorf("%w: %q becomes no file, so it cannot be edited", ErrRefused, ed.Path)
 		}
@@ -125,11 +118,11 @@ func (op *Op) checkEdits() error {
 }
 
 // editsOf returns what the edits want at their paths, and their contents.
-func editsOf(edits []Edit, alg oid.Algorithm) (wanted map[string]plan.Edit, texts map[oid.ID][]byte) {
+func editsOf(edits map[Change][]byte, alg oid.Algorithm) (wanted map[string]plan.Edit, texts map[oid.ID][]byte) {
 	wanted, texts = map[string]plan.Edit{}, map[oid.ID][]byte{}
-	for _, ed := range edits {
-		id := alg.Sum(oid.Blob, ed.Content)
-		texts[id] = ed.Content
+	for ed, content := range edits {
+		id := alg.Sum(oid.Blob, content)
+		texts[id] = content
 		wanted[string(ed.Path)] = plan.Edit{
 			Have: apply.Node{Mode: tree.Mode(ed.From.Mode), ID: ed.From.ID},
 			Want: apply.Node{Mode: tree.Mode(ed.To.Mode), ID: id},

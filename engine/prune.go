@@ -17,13 +17,34 @@ import (
 // nothing if they set no limit.
 type PruneOptions = retention.Options
 
-// A Pruned says what a prune dropped or, on a dry run, would drop.
-type Pruned struct {
-	retention.Choice
-	Objects int64   // contents that went with them
-	Freed   int64   // bytes of the store's file given back to the system
-	Git     Remains // what git still has of the snapshots dropped
-	Bridge  error   // not nil: the ref still keeps what was dropped; the next command tries again
+// A Housekeeping says what a prune, a purge, an import or a sync did or, on a dry run,
+// would do. What is of the other verbs is zero.
+type Housekeeping struct {
+	Dropped   []*Snapshot    // of a prune: ours, newest first
+	Foreign   []ID           // of a prune: snapshots of pi-rewind-hook that it takes out of the ref
+	Kept      map[string]int // of a prune: why the others stay → how many
+	Unlimited bool           // of a prune: no limit is set, and nothing goes
+	Ledgers   int            // of a prune: session files that were read
+
+	Paths  []Path // of a purge: what was removed; of a directory only its own path
+	Purged int    // of a purge: snapshots that had any of it
+	Shared int    // of a purge: contents that stay because other paths have them too
+
+	Imported []*Snapshot // of an import: new ones, newest first; on a dry run with the checkpoints' own ids
+
+	Left    []Note // snapshots that a purge could not look into or rewrite, by id, or our ref itself; refs that an import found to be no checkpoints, or not whole ones
+	Objects int64  // contents that went with what a prune dropped; of git's, those that a sync put right
+	Freed   int64  // bytes of the store's file given back to the system
+	Bridge  error  // not nil: our ref does not keep what it should yet, or keeps what it should not; the next command tries again
+
+	// Git is what git may still have of what was dropped or purged, and for how long.
+	Git struct {
+		Objects int    // purged contents, or objects that only dropped snapshots needed, that are in git's object database now
+		Bytes   int64  // that the latter take on disk; 0: unknown
+		Expire  string // gc.pruneExpire: how long git keeps objects that nothing refers to
+		Reflog  bool   // the store ref has a reflog, which refers to the old snapshots
+		Tracked []Path // purged paths that HEAD's commit has: then git's own history keeps them
+	}
 
 	Recovered  *Restored // what was done before, to finish an interrupted operation; nil: there was none
 	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
@@ -33,38 +54,40 @@ type Pruned struct {
 // needed, and gives the disk space back. What stays whatever the limits say,
 // and why, is in docs/decisions/0009-retention.md. A snapshot that anything
 // took up while Prune looked around stays. If a ledger cannot be looked at
-// nothing is dropped: [retention.ErrUnseen].
-func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Pruned, error) {
-	p := e.limits(opt)
-	if s, err := e.opened(ctx); err != nil || s == nil {
-		return &Pruned{Choice: retention.Choice{Kept: map[string]int{}}}, err
+// nothing is dropped: [ErrRefused].
+func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Housekeeping, error) {
+	p, out := e.limits(opt), &Housekeeping{Kept: map[string]int{}}
+	s, err := e.opened(ctx)
+	if err != nil || s == nil {
+		return out, err
 	}
-	var recovered *Restored
-	var left, err error
 	if !p.DryRun {
-		if recovered, left, err = e.recoverIfPossible(ctx, e.recoverAlone); err != nil {
+		if out.Recovered, out.Unfinished, err = e.recoverIfPossible(ctx, e.recoverAlone); err != nil {
 			return nil, err
 		}
 	}
 	k := e.keeper(p)
 	choice, err := k.Choose(ctx, p)
+	if errors.Is(err, retention.ErrUnseen) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &Pruned{Choice: *choice, Recovered: recovered, Unfinished: left}
 	if !p.DryRun {
 		if p.Unseen {
 			if err := k.ForgetMissing(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if err := k.Drop(ctx, &out.Choice); err != nil {
+		if err := k.Drop(ctx, choice); err != nil {
 			return nil, err
 		}
 		out.Bridge = e.mirror.Bridge(ctx)
 	}
+	out.Dropped, out.Foreign, out.Kept, out.Unlimited, out.Ledgers = choice.Dropped, choice.Foreign, choice.Kept, choice.Unlimited, choice.Ledgers
 	if !p.Startup { // then somebody waits, and nobody reads it
-		if out.Git, err = e.held(ctx, out.Dropped); err != nil {
+		if err := e.held(ctx, out); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +130,7 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 }
 
 // sweep removes the contents that nothing needs any more.
-func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Pruned) error {
+func (e *Engine) sweep(ctx context.Context, p *PruneOptions, out *Housekeeping) error {
 	s := e.atHand()
 	gone := map[oid.ID]bool{}
 	for _, d := range out.Dropped {

@@ -18,19 +18,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Purged says what a purge removed or, on a dry run, would remove.
-type Purged struct {
-	Paths     []Path // what was removed; of a directory only its own path
-	Snapshots int    // that had any of it
-	Freed     int64  // bytes of the store's file given back to the system
-	Shared    int    // contents that stay because other paths have them too
-	Left      []Note // snapshots that could not be looked into or rewritten, by id, or our ref itself, with the reason
-	Git       Remains
-	Bridge    error // not nil: the ref still keeps the old snapshots; the next command tries again
-
-	Recovered *Restored // what was done before, to finish an interrupted operation; nil: there was none
-}
-
 // purgeRounds bounds how often a purge looks for snapshots made meanwhile.
 const purgeRounds = 5
 
@@ -41,7 +28,7 @@ const purgeRounds = 5
 // the old ones still find them. What git itself may still have is in the
 // result. The worktree is left alone: what is on disk is recorded again by the
 // next snapshot, unless a setting or an ignore rule leaves it out.
-func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, error) {
+func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Housekeeping, error) {
 	itself := func(string) (bool, error) { return true, nil }
 	sel, err := selection(paths, itself)
 	if err != nil {
@@ -50,7 +37,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 	if sel.Everything() {
 		return nil, fmt.Errorf("%w: name what to purge; everything is not a path", ErrRefused)
 	}
-	out := &Purged{}
+	out := &Housekeeping{}
 	if s, err := e.opened(ctx); err != nil || s == nil && !e.refKeeps(ctx) {
 		return out, err
 	}
@@ -67,7 +54,7 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 		if err != nil {
 			return nil, err
 		}
-		if out.Snapshots += n; n == 0 || dry {
+		if out.Purged += n; n == 0 || dry {
 			break
 		}
 	}
@@ -84,13 +71,13 @@ func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Purged, 
 		}
 	}
 	e.nameLegacy(out)
-	out.Git = e.remains(ctx, p)
+	e.remains(ctx, p, out)
 	return out, nil
 }
 
 // beginPurge makes ready for a purge: nothing is unfinished, and a store that
 // was lost has records again of what our ref keeps.
-func (e *Engine) beginPurge(ctx context.Context, out *Purged) (held *durable.Held, err error) {
+func (e *Engine) beginPurge(ctx context.Context, out *Housekeeping) (held *durable.Held, err error) {
 	if out.Recovered, err = e.recoverNow(ctx); err != nil {
 		return nil, err
 	}

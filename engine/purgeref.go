@@ -133,56 +133,44 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 	return r, nil
 }
 
-// Remains is what git may still have of purged contents, and for how long.
-// All of it is empty without git.
-type Remains struct {
-	Objects int    // purged contents, or objects that only dropped snapshots needed, that are in git's object database now
-	Bytes   int64  // that the latter take on disk; 0: unknown
-	Expire  string // gc.pruneExpire: how long git keeps objects that nothing refers to
-	Reflog  bool   // the store ref has a reflog, which refers to the old snapshots
-	Tracked []Path // purged paths that HEAD's commit has: then git's own history keeps them
-}
-
 // remains looks at what git still has of a purge.
-func (e *Engine) remains(ctx context.Context, p *purging) Remains {
-	var r Remains
+func (e *Engine) remains(ctx context.Context, p *purging, out *Housekeeping) {
 	if e.repo == nil {
-		return r
+		return
 	}
 	e.repo.Refresh()
 	for id := range p.blobs {
 		if e.repo.Has(id) {
-			r.Objects++
+			out.Git.Objects++
 		}
 	}
-	e.sayHow(&r)
+	e.sayHow(out)
 	head, err := e.repo.Head()
 	if err != nil || head.Tree.IsZero() {
-		return r
+		return
 	}
 	has := tree.Finder{State: tree.State{Tree: head.Tree}, Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{Once: true})}
 	for _, path := range slices.Sorted(maps.Keys(p.removed)) {
 		if n, _, err := has.Lookup(path); err == nil && n.Git.Name != "" {
-			r.Tracked = append(r.Tracked, Path(path))
+			out.Git.Tracked = append(out.Git.Tracked, Path(path))
 		}
 	}
-	return r
 }
 
 // sayHow says what git goes by when it deletes objects.
-func (e *Engine) sayHow(r *Remains) {
-	if r.Expire, _ = e.git.String("gc.pruneexpire"); r.Expire == "" {
-		r.Expire = "2.weeks.ago"
+func (e *Engine) sayHow(out *Housekeeping) {
+	if out.Git.Expire, _ = e.git.String("gc.pruneexpire"); out.Git.Expire == "" {
+		out.Git.Expire = "2.weeks.ago"
 	}
 	log := filepath.Join(e.repo.Layout().CommonDir, "logs", filepath.FromSlash(gitbridge.StoreRef))
 	if _, err := os.Stat(log); err == nil {
-		r.Reflog = true
+		out.Git.Reflog = true
 	}
 }
 
 // finish makes the purge physical: the ref lets go of the old snapshots, and
 // the store's file is written anew without the contents.
-func (p *purging) finish(ctx context.Context, out *Purged) error {
+func (p *purging) finish(ctx context.Context, out *Housekeeping) error {
 	e := p.e
 	out.Bridge = e.mirror.Bridge(ctx)
 	s := e.atHand()

@@ -61,11 +61,11 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	e = p.loseStore(e)
 	dry, err := e.Purge(ctx, []string{"secret"}, true)
 	p.must(err)
-	if dry.Snapshots != 3 || !slices.Equal(dry.Paths, []Path{"secret"}) || p.storeOf(e) != nil {
+	if dry.Purged != 3 || !slices.Equal(dry.Paths, []Path{"secret"}) || p.storeOf(e) != nil {
 		t.Errorf("a dry run: %+v, a store was made: %v", dry, p.storeOf(e) != nil)
 	}
 	out := p.purge(e, "secret")
-	if out.Snapshots != 3 || len(out.Left) > 0 || out.Bridge != nil || !slices.Equal(out.Paths, dry.Paths) {
+	if out.Purged != 3 || len(out.Left) > 0 || out.Bridge != nil || !slices.Equal(out.Paths, dry.Paths) {
 		t.Errorf("%+v", out)
 	}
 	if got := p.records(e); len(got) != 4 || !has(got, last) {
@@ -103,7 +103,7 @@ func TestAPurgeTakesWhatCameByFetch(t *testing.T) {
 	q.git("update-ref", "-d", "refs/fetched")
 	out, err := f.Purge(ctx, []string{"secret"}, false)
 	q.must(err)
-	if out.Snapshots != 3 || len(out.Left) > 0 || out.Bridge != nil {
+	if out.Purged != 3 || len(out.Left) > 0 || out.Bridge != nil {
 		t.Errorf("%+v", out)
 	}
 	q.must(os.Remove(filepath.Join(q.dir, "secret")))
@@ -114,7 +114,7 @@ func TestAPurgeTakesWhatCameByFetch(t *testing.T) {
 	q.git("fetch", "-q", p.dir, gitbridge.StoreRef+":refs/fetched")
 	q.append(old[1])
 	q.git("update-ref", "-d", "refs/fetched")
-	if out, err = f.Purge(ctx, []string{"secret"}, false); err != nil || out.Snapshots != 1 || len(out.Left) > 0 || out.Bridge != nil {
+	if out, err = f.Purge(ctx, []string{"secret"}, false); err != nil || out.Purged != 1 || len(out.Left) > 0 || out.Bridge != nil {
 		t.Errorf("%v: %+v", err, out)
 	}
 	if after := q.records(f); !slices.Equal(before, after) {
@@ -151,7 +151,7 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 	left := pathsOf(out.Left)
 	want := []string{noTree.String(), noFile.String()}
 	slices.Sort(want)
-	if out.Snapshots != 1 || !slices.Equal(left, want) || out.Bridge != nil {
+	if out.Purged != 1 || !slices.Equal(left, want) || out.Bridge != nil {
 		t.Errorf("%+v, left %v, want %v", out, left, want)
 	}
 	if s, err := e.Find(ctx, mine.ID.String()); err != nil || s.ID == mine.ID || has(p.inRef(e), mine.ID) {
@@ -163,7 +163,7 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 	p.snap(e, "two", nil)
 	p.must(os.WriteFile(filepath.Join(p.dir, ".git", filepath.FromSlash(gitbridge.StoreRef)), []byte(strings.Repeat("4", 40)+"\n"), 0o644))
 	out = p.purge(e, "other secret")
-	if got := p.inRef(e); out.Snapshots != 1 || len(out.Left) > 0 || out.Bridge != nil || len(got) != 2 || !slices.Equal(got, p.records(e)) {
+	if got := p.inRef(e); out.Purged != 1 || len(out.Left) > 0 || out.Bridge != nil || len(got) != 2 || !slices.Equal(got, p.records(e)) {
 		t.Errorf("%+v, the ref keeps %v", out, got)
 	}
 }
@@ -186,7 +186,7 @@ func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
 		t.Fatalf("%v: nothing is lost: this test proves nothing", err)
 	}
 	out := p.purge(e, "tracked/7")
-	if out.Snapshots != 1 || out.Bridge != nil || len(out.Left) != 1 || string(out.Left[0].Path) != one.ID.String() || !strings.Contains(out.Left[0].Reason, "is gone") {
+	if out.Purged != 1 || out.Bridge != nil || len(out.Left) != 1 || string(out.Left[0].Path) != one.ID.String() || !strings.Contains(out.Left[0].Reason, "is gone") {
 		t.Errorf("%+v", out)
 	}
 	if inFile(t, filepath.Join(e.dir, storeFile), secret) {

@@ -53,7 +53,7 @@ func TestAPurgeTakesNamesAsTheyAre(t *testing.T) {
 	e := p.open()
 	p.snap(e, "one", nil)
 	out, err := e.Purge(ctx, []string{"[y].txt"}, false)
-	if err != nil || out.Snapshots != 0 {
+	if err != nil || out.Purged != 0 {
 		t.Errorf("%v: %+v", err, out)
 	}
 	out, err = e.Purge(ctx, []string{"[x].txt"}, false)

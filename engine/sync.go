@@ -8,13 +8,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
-// A Synced says what a sync came to.
-type Synced struct {
-	Recovered  *Restored // what was done first, to finish an interrupted operation; nil: there was none
-	Objects    int       // of git that were put right: they were missing or damaged
-	Unfinished error     // not nil: an interrupted operation that could not be finished, and is left as it is
-}
-
 // Sync puts right what a crash or another program has left: the store, an
 // operation that was interrupted, and what git has of the snapshots.
 //
@@ -24,15 +17,17 @@ type Synced struct {
 // git has is read back; what is not as it should be is put right, and what is
 // missing is brought in. A damaged copy in a pack stays there beside the good
 // one: that is [ErrDamaged]. With an error comes what was done before it.
-func (e *Engine) Sync(ctx context.Context) (*Synced, error) {
-	out := &Synced{}
+func (e *Engine) Sync(ctx context.Context) (*Housekeeping, error) {
+	out := &Housekeeping{}
 	var err error
 	out.Recovered, err = e.repair(ctx)
 	if errors.Is(err, ErrUnfinished) && ctx.Err() == nil { // that hinders nothing here
 		out.Unfinished, err = err, nil
 	}
 	if err == nil {
-		out.Objects, err = e.mirror.Sync(ctx)
+		var put int
+		put, err = e.mirror.Sync(ctx)
+		out.Objects = int64(put)
 	}
 	return out, err
 }

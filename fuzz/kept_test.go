@@ -56,7 +56,7 @@ func (m *model) pruneBlind() {
 	m.note("prune without the sessions")
 	away := m.talk.agent + ".away"
 	m.must(os.Rename(m.talk.agent, away))
-	if r, err := m.long.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, engine.ErrUnseen) {
+	if r, err := m.long.Prune(m.t.Context(), &engine.PruneOptions{MaxSnapshots: 1, Grace: time.Nanosecond}); !errors.Is(err, engine.ErrRefused) {
 		m.fail("pruned without seeing the sessions: %v %+v", err, r)
 	}
 	m.must(os.Rename(away, m.talk.agent))
@@ -99,8 +99,8 @@ func (m *model) purge() {
 			had++
 		}
 	}
-	if r.Snapshots != had || dry.Snapshots != had || len(r.Left) > 0 {
-		m.fail("%d snapshots had it, announced %d, purged %+v", had, dry.Snapshots, r)
+	if r.Purged != had || dry.Purged != had || len(r.Left) > 0 {
+		m.fail("%d snapshots had it, announced %d, purged %+v", had, dry.Purged, r)
 	}
 	if had > 0 {
 		m.nothingElseStored()

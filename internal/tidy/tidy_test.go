@@ -19,10 +19,8 @@ import (
 )
 
 const (
-	namesMax     = 40 // exported names of a package
-	exportsMax   = 90 // these, and the exported methods of its types
-	doorNamesMax = 49 // the same of engine, the door of the whole (decision 0030); to become less
-	doorMax      = 95
+	namesMax     = 40  // exported names of a package
+	exportsMax   = 90  // these, and the exported methods of its types
 	walkFilesMax = 10  // files of one walk of ARCHITECTURE.md
 	glossaryMax  = 25  // words that a newcomer has to learn
 	decisionsMax = 20  // decision records
@@ -99,12 +97,8 @@ func TestPackagesExportFew(t *testing.T) {
 		}
 	}
 	for dir := range names {
-		most, all := namesMax, exportsMax
-		if dir == "engine" {
-			most, all = doorNamesMax, doorMax
-		}
-		if n, m := len(names[dir]), len(methods[dir]); n > most || n+m > all {
-			t.Errorf("%s exports %d names, and %d with methods, over %d or %d", dir, n, n+m, most, all)
+		if n, m := len(names[dir]), len(methods[dir]); n > namesMax || n+m > exportsMax {
+			t.Errorf("%s exports %d names, and %d with methods, over %d or %d", dir, n, n+m, namesMax, exportsMax)
 		}
 	}
 }

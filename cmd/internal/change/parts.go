@@ -238,7 +238,7 @@ func (k *picker) parts(ctx context.Context, c engine.Change, parts []part) ([]pa
 
 // takeParts takes a file, whole or in part, if any of it is wanted.
 func (k *picker) takeParts(c engine.Change, l show.Lines, parts []part) {
-	edit, all := engine.Edit{Change: c}, true
+	edit, all := c, true
 	if c.From.Mode != 0 && c.To.Mode != 0 {
 		edit.To.Mode = c.From.Mode
 	}
@@ -258,8 +258,10 @@ func (k *picker) takeParts(c engine.Change, l show.Lines, parts []part) {
 	}
 	k.take(c.Path)
 	if !all {
-		edit.Content = hunk.Apply(l.Old, chosen)
-		k.opt.Edits = append(k.opt.Edits, edit)
+		if k.opt.Edits == nil {
+			k.opt.Edits = map[engine.Change][]byte{}
+		}
+		k.opt.Edits[edit] = hunk.Apply(l.Old, chosen)
 	}
 }
 

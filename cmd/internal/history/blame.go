@@ -29,20 +29,20 @@ func blameCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := e.Blame(ctx, s, path, first, last)
-		if err != nil {
-			return err
+		lines, unread := e.Blame(ctx, s, path, first, last)
+		if unread != nil && len(lines) == 0 {
+			return unread
 		}
-		if len(r.Lines) == 0 && within != "" {
+		if len(lines) == 0 && within != "" {
 			return exit.Usagef("%s: -L %q begins behind the last line of the file", a.Verb, within)
 		}
 		if a.JSON {
-			a.PrintJSON(wire.NewBlame(path, s, r))
-		} else if err := a.Paged(func(w io.Writer, l show.Look) error { return show.PrintBlame(w, path, r, l) }); err != nil {
+			a.PrintJSON(wire.NewBlame(path, s, lines, unread))
+		} else if err := a.Paged(func(w io.Writer, l show.Look) error { return show.PrintBlame(w, path, lines, l) }); err != nil {
 			return err
 		}
-		if r.Unread != nil {
-			a.Warn(fmt.Errorf("what is older cannot be read: %w", r.Unread))
+		if unread != nil {
+			a.Warn(fmt.Errorf("what is older cannot be read: %w", unread))
 			return exit.ErrPartial
 		}
 		return nil

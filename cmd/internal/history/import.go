@@ -28,14 +28,14 @@ func importCommand(a *app) *cobra.Command {
 			return err
 		}
 		a.Progress.Clear()
-		a.Note("skipped", r.Skipped)
+		a.Note("skipped", r.Left)
 		a.Warn(r.Bridge)
 		if a.JSON {
 			a.PrintJSON(wire.NewImported(r, dry))
 		} else {
 			a.printImported(r, dry)
 		}
-		if len(r.Skipped) > 0 {
+		if len(r.Left) > 0 {
 			return exit.ErrPartial
 		}
 		return cli.Also(r.Recovered, nil)
@@ -46,11 +46,11 @@ func importCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
-func (a *app) printImported(r *engine.Imported, dry bool) {
-	a.PrintSnapshots(r.Snapshots)
+func (a *app) printImported(r *engine.Housekeeping, dry bool) {
+	a.PrintSnapshots(r.Imported)
 	if dry {
-		show.Say(a.Err, "would import %s\n", show.Count(len(r.Snapshots), "checkpoint"))
+		show.Say(a.Err, "would import %s\n", show.Count(len(r.Imported), "checkpoint"))
 		return
 	}
-	show.Say(a.Err, "imported %s\n", show.Count(len(r.Snapshots), "checkpoint"))
+	show.Say(a.Err, "imported %s\n", show.Count(len(r.Imported), "checkpoint"))
 }

@@ -63,7 +63,7 @@ func pruneCommand(a *app) *cobra.Command {
 			a.PrintJSON(wire.NewPruned(done, collected, opt.DryRun))
 		} else {
 			a.printPruned(done, opt.DryRun)
-			a.printHeld(&done.Git, collected, opt.DryRun)
+			a.printHeld(done, collected, opt.DryRun)
 		}
 		if a.Warn(failed, done.Unfinished); failed != nil || done.Unfinished != nil {
 			return exit.ErrPartial
@@ -81,7 +81,7 @@ func pruneCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
-func (a *app) printPruned(p *engine.Pruned, dry bool) {
+func (a *app) printPruned(p *engine.Housekeeping, dry bool) {
 	done, freed := "dropped", "gave back"
 	if dry {
 		a.PrintSnapshots(p.Dropped)
@@ -117,10 +117,11 @@ func (a *app) printPruned(p *engine.Pruned, dry bool) {
 
 // printHeld says what git still has of what was dropped, why, and what frees it,
 // or what git gave back.
-func (a *app) printHeld(g *engine.Remains, c *wire.Collected, dry bool) {
+func (a *app) printHeld(p *engine.Housekeeping, c *wire.Collected, dry bool) {
 	if c != nil {
 		show.Say(a.Out, "git gc: git's objects took %s, and take %s now\n", show.Size(c.Before), show.Size(c.After))
 	}
+	g := p.Git
 	if g.Objects == 0 {
 		return
 	}

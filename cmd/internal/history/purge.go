@@ -42,13 +42,13 @@ func purgeCommand(a *app) *cobra.Command {
 		} else {
 			a.printPurged(p, dry)
 		}
-		if p.Snapshots == 0 && slices.ContainsFunc(args, cli.HasGlob) {
+		if p.Purged == 0 && slices.ContainsFunc(args, cli.HasGlob) {
 			show.Say(a.Err, "rewind: a purge takes names as they are: write %sPATTERN for a pattern\n", show.Glob)
 		}
 		switch {
 		case p.Bridge != nil || len(p.Left) > 0:
 			return exit.ErrPartial
-		case p.Snapshots == 0:
+		case p.Purged == 0:
 			return cli.Also(p.Recovered, exit.ErrNoPath)
 		}
 		return cli.Also(p.Recovered, nil)
@@ -58,23 +58,23 @@ func purgeCommand(a *app) *cobra.Command {
 	return a.JSONFlag(c)
 }
 
-func (a *app) printPurged(p *engine.Purged, dry bool) {
+func (a *app) printPurged(p *engine.Housekeeping, dry bool) {
 	switch {
-	case p.Snapshots == 0 && len(p.Left) > 0:
+	case p.Purged == 0 && len(p.Left) > 0:
 		fmt.Fprintln(a.Out, "no snapshot that can be purged has any of these paths")
 		return
-	case p.Snapshots == 0: // that is an error
+	case p.Purged == 0: // that is an error
 		return
 	}
 	for _, path := range p.Paths {
 		show.Say(a.Out, "%s\n", show.Quote(path))
 	}
 	if dry {
-		show.Say(a.Out, "would be removed from %s\n", show.Count(p.Snapshots, "snapshot"))
+		show.Say(a.Out, "would be removed from %s\n", show.Count(p.Purged, "snapshot"))
 		a.printTracked(p)
 		return
 	}
-	show.Say(a.Out, "removed from %s, gave back %s\n", show.Count(p.Snapshots, "snapshot"), show.Size(p.Freed))
+	show.Say(a.Out, "removed from %s, gave back %s\n", show.Count(p.Purged, "snapshot"), show.Size(p.Freed))
 	defer fmt.Fprintln(a.Out, "a file in the worktree is untouched, and recorded again unless rewind.exclude names it")
 	if p.Shared > 0 {
 		show.Say(a.Out, "%s stay, because other paths have the same\n", show.Count(p.Shared, "content"))
@@ -93,7 +93,7 @@ func (a *app) printPurged(p *engine.Purged, dry bool) {
 }
 
 // printTracked names what a purge leaves to git's own history.
-func (a *app) printTracked(p *engine.Purged) {
+func (a *app) printTracked(p *engine.Housekeeping) {
 	if list := p.Git.Tracked; len(list) > 0 {
 		show.Say(a.Out, "HEAD's commit has %s: git's own history keeps it\n", show.Paths(list))
 	}

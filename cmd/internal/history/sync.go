@@ -28,7 +28,7 @@ func syncCommand(a *app) *cobra.Command {
 }
 
 // printSynced says what git has now.
-func (a *app) printSynced(ctx context.Context, e *engine.Engine, r *engine.Synced) error {
+func (a *app) printSynced(ctx context.Context, e *engine.Engine, r *engine.Housekeeping) error {
 	st, err := e.Status(ctx)
 	switch {
 	case err != nil:
@@ -37,7 +37,7 @@ func (a *app) printSynced(ctx context.Context, e *engine.Engine, r *engine.Synce
 		fmt.Fprintln(a.Out, "this directory has no git: there is nothing to bring into it")
 		return nil
 	case r.Objects > 0:
-		show.Say(a.Out, "%s put right in git; ", show.Count(r.Objects, "object"))
+		show.Say(a.Out, "%s put right in git; ", show.Count(int(r.Objects), "object"))
 	}
 	if have := st.Total - st.Pending - len(st.Lost); have < st.Total {
 		show.Say(a.Out, "git has %d of %s (\"rewind status\" names the others)\n", have, show.Count(st.Total, "snapshot"))

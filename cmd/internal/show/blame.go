@@ -18,17 +18,20 @@ const (
 )
 
 // PrintBlame prints each line behind what brought it.
-func PrintBlame(w io.Writer, path string, r *engine.Lines, l Look) error {
+func PrintBlame(w io.Writer, path string, lines []engine.Line, l Look) error {
 	var rows [][]string
 	widths := make([]int, 4)
-	for _, line := range r.Lines {
+	for _, line := range lines {
 		row := origin(line, path)
 		for i, text := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(text))
 		}
 		rows = append(rows, row)
 	}
-	numbers := len(fmt.Sprint(r.First + len(r.Lines)))
+	numbers := 0
+	if n := len(lines); n > 0 {
+		numbers = len(fmt.Sprint(lines[n-1].Number + 1))
+	}
 	for i, row := range rows {
 		var b strings.Builder
 		for k, text := range row {
@@ -36,11 +39,11 @@ func PrintBlame(w io.Writer, path string, r *engine.Lines, l Look) error {
 				fmt.Fprintf(&b, "%s%s ", text, strings.Repeat(" ", widths[k]-utf8.RuneCountInString(text)))
 			}
 		}
-		text := bytes.TrimRight(r.Lines[i].Text, "\n")
+		text := bytes.TrimRight(lines[i].Text, "\n")
 		if l.Bare {
 			text = plainLine(text)
 		}
-		Paint(w, fmt.Appendf(nil, "%s%*d) ", b.String(), numbers, r.First+i), cyan, l.Color)
+		Paint(w, fmt.Appendf(nil, "%s%*d) ", b.String(), numbers, lines[i].Number), cyan, l.Color)
 		if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +17,20 @@ import (
 
 func testID(n int) oid.ID { return oid.SHA1.Sum(oid.Blob, fmt.Append(nil, n)) }
 
+// setChanged adds a path that was changed.
+func setChanged(c *engine.Changed, path string) {
+	c.Names = slices.Grow(c.Names, 1)[:len(c.Names)+1]
+	last := &c.Names[len(c.Names)-1]
+	last.Path, last.Status = path, 'M'
+}
+
 func TestALineOfTheListIsNeverWiderThanTheTerminal(t *testing.T) {
 	wide := strings.Repeat("深い", 40)
 	snapshot := func(n int, label string, names ...string) *engine.Snapshot {
 		s := &engine.Snapshot{ID: testID(n), Where: ".", Time: time.Now(), Points: []engine.Point{{Label: label, Session: "s"}}}
 		s.Changed = &engine.Changed{Base: testID(n + 1), Known: true, Files: 12345678, Added: 99999, Removed: 12345}
 		for _, name := range names {
-			s.Changed.Names = append(s.Changed.Names, engine.Name{Path: name, Status: 'M'})
+			setChanged(s.Changed, name)
 		}
 		return s
 	}
@@ -109,7 +117,8 @@ func TestTheColumnsOfANarrowListStandBelowOneAnother(t *testing.T) {
 
 func TestWithoutATerminalNamesAreWhole(t *testing.T) {
 	s := &engine.Snapshot{ID: testID(1), Where: ".", Time: time.Now()}
-	s.Changed = &engine.Changed{Base: testID(2), Known: true, Files: 1, Names: []engine.Name{{Path: "deep/down/below/a.go", Status: 'M'}}}
+	s.Changed = &engine.Changed{Base: testID(2), Known: true, Files: 1}
+	setChanged(s.Changed, "deep/down/below/a.go")
 	var b bytes.Buffer
 	if err := (&Printer{W: &b, L: &Listing{}}).Print([]*engine.Snapshot{s}); err != nil {
 		t.Fatal(err)

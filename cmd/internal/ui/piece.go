@@ -66,7 +66,7 @@ func editHunk(ctx context.Context, e *engine.Engine, p piece, op *engine.Op) err
 			return err
 		}
 		c.To.Mode = c.From.Mode
-		op.Edits = []engine.Edit{{Change: c, Content: content}}
+		op.Edits = map[engine.Change][]byte{c: content}
 		return nil
 	}
 	return errors.New("the file is as the snapshot has it by now")

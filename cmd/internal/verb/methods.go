@@ -134,11 +134,11 @@ func blame(ctx context.Context, c *Call, p *blaming) (any, error) {
 			return nil, err
 		}
 	}
-	r, err := c.Engine.Blame(ctx, s, p.Path, max(1, p.First), p.Last)
-	if err != nil {
+	lines, err := c.Engine.Blame(ctx, s, p.Path, max(1, p.First), p.Last)
+	if err != nil && len(lines) == 0 {
 		return nil, err
 	}
-	return wire.NewBlame(p.Path, s, r), nil
+	return wire.NewBlame(p.Path, s, lines, err), nil
 }
 
 // parseIDs takes whole ids; what is none cannot exist.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,18 +28,15 @@ type blameLine struct {
 }
 
 // NewBlame tells where the lines of a file come from; at is nil for the file as it
-// is now.
-func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
-	out := Blame{Path: NewPath(engine.Path(path)), Lines: []blameLine{}, Snapshots: newRecords(r.Snapshots())}
+// is now, unread why nothing older is known.
+func NewBlame(path string, at *engine.Snapshot, lines []engine.Line, unread error) Blame {
+	out := Blame{Path: NewPath(engine.Path(path)), Lines: []blameLine{}, Snapshots: newRecords(broughtBy(lines)), Unread: text(unread)}
 	if at != nil {
 		out.At = at.ID.String()
 	}
-	if r.Unread != nil {
-		out.Unread = r.Unread.Error()
-	}
-	for i, l := range r.Lines {
+	for _, l := range lines {
 		text := strings.TrimSuffix(string(l.Text), "\n")
-		line := blameLine{Line: r.First + i, Text: text, Older: l.Older}
+		line := blameLine{Line: l.Number, Text: text, Older: l.Older}
 		if !utf8.ValidString(text) {
 			line.Text, line.TextB64 = strings.ToValidUTF8(text, "\uFFFD"), []byte(text)
 		}
@@ -51,4 +49,17 @@ func NewBlame(path string, at *engine.Snapshot, r *engine.Lines) Blame {
 		out.Lines = append(out.Lines, line)
 	}
 	return out
+}
+
+// broughtBy returns the snapshots that brought a line, newest first.
+func broughtBy(lines []engine.Line) (list []*engine.Snapshot) {
+	seen := map[engine.ID]bool{}
+	for _, l := range lines {
+		if l.From != nil && !seen[l.From.ID] {
+			seen[l.From.ID] = true
+			list = append(list, l.From)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *engine.Snapshot) int { return b.Time.Compare(a.Time) })
+	return list
 }

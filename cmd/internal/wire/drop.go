@@ -36,7 +36,7 @@ type Collected struct {
 
 // NewPruned tells what a prune dropped or, dry, would drop, and what git then
 // collected; nil: it did not.
-func NewPruned(p *engine.Pruned, c *Collected, dry bool) Pruned {
+func NewPruned(p *engine.Housekeeping, c *Collected, dry bool) Pruned {
 	out := Pruned{
 		DryRun: dry, Dropped: newRecords(p.Dropped), Foreign: []string{}, Kept: p.Kept, Ledgers: p.Ledgers,
 		Objects: p.Objects, Freed: p.Freed, Bridged: p.Bridge == nil,
@@ -74,9 +74,9 @@ type remains struct {
 }
 
 // NewPurged tells what a purge removed or, dry, would remove.
-func NewPurged(p *engine.Purged, dry bool) Purged {
+func NewPurged(p *engine.Housekeeping, dry bool) Purged {
 	return Purged{
-		DryRun: dry, Paths: newPaths(p.Paths), Snapshots: p.Snapshots, Freed: p.Freed, Shared: p.Shared, Left: newLefts(p.Left), Bridged: p.Bridge == nil,
+		DryRun: dry, Paths: newPaths(p.Paths), Snapshots: p.Purged, Freed: p.Freed, Shared: p.Shared, Left: newLefts(p.Left), Bridged: p.Bridge == nil,
 		Git:       remains{p.Git.Objects, p.Git.Expire, p.Git.Reflog, newPaths(p.Git.Tracked)},
 		Recovered: recovered(p.Recovered),
 	}
@@ -93,6 +93,6 @@ type Imported struct {
 }
 
 // NewImported tells what an import took over or, dry, would take over.
-func NewImported(r *engine.Imported, dry bool) Imported {
-	return Imported{DryRun: dry, Imported: newRecords(r.Snapshots), Skipped: Notes(r.Skipped), Bridged: r.Bridge == nil, Recovered: recovered(r.Recovered)}
+func NewImported(r *engine.Housekeeping, dry bool) Imported {
+	return Imported{DryRun: dry, Imported: newRecords(r.Imported), Skipped: Notes(r.Left), Bridged: r.Bridge == nil, Recovered: recovered(r.Recovered)}
 }

@@ -120,13 +120,12 @@ func NewPlan(p *engine.Diff, took time.Duration) *Plan {
 	return out
 }
 
-// A Synced is the answer of sync, where something was finished first.
-type Synced struct {
-	Recovered *Restored `json:"recovered"`
+// NewSynced is the answer of sync, where something was finished first.
+func NewSynced(r *engine.Housekeeping) any {
+	return struct {
+		Recovered *Restored `json:"recovered"`
+	}{recovered(r.Recovered)}
 }
-
-// NewSynced tells what a sync finished first.
-func NewSynced(r *engine.Synced) Synced { return Synced{recovered(r.Recovered)} }
 
 // A Status is the answer of status.
 type Status struct {

@@ -28,10 +28,10 @@ func TestNoByteOfAPathIsLost(t *testing.T) {
 
 func TestAListIsNeverNull(t *testing.T) {
 	want(t, NewList(nil, nil, nil, nil), `{"snapshots":[]}`)
-	want(t, NewPruned(&engine.Pruned{}, nil, false), `{"dropped":[],"foreign":[],"kept":null,"ledgers":0,"objects":0,"freed_bytes":0,"bridged":true}`)
-	want(t, NewPurged(&engine.Purged{}, true),
+	want(t, NewPruned(&engine.Housekeeping{}, nil, false), `{"dropped":[],"foreign":[],"kept":null,"ledgers":0,"objects":0,"freed_bytes":0,"bridged":true}`)
+	want(t, NewPurged(&engine.Housekeeping{}, true),
 		`{"dry_run":true,"paths":[],"snapshots":0,"freed_bytes":0,"shared":0,"left":[],"bridged":true,"git":{"objects":0,"reflog":false,"tracked":[]}}`)
-	want(t, NewImported(&engine.Imported{}, false), `{"imported":[],"skipped":[],"bridged":true}`)
+	want(t, NewImported(&engine.Housekeeping{}, false), `{"imported":[],"skipped":[],"bridged":true}`)
 	want(t, NewSnapshot(&engine.Recorded{Snapshot: &engine.Snapshot{}}, time.Millisecond),
 		`{"tree":"","reused":false,"changed":0,"skipped":[],"unexpected":[],"bridged":true,"elapsed_ms":1}`)
 }

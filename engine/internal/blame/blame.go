@@ -8,32 +8,21 @@ package blame
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/hunk"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // A Line is one line of a file.
 type Line struct {
-	Text []byte            // with its end
-	From *records.Snapshot // the one that brought it; nil: it is not recorded yet
-	Path string            // what the file was called there
+	Number int               // counted from 1
+	Text   []byte            // with its end
+	From   *records.Snapshot // the one that brought it; nil: it is not recorded yet
+	Path   string            // what the file was called there
 
 	// Older says that nothing is known of the time before From: the line was there
 	// already, or in what cannot be read.
 	Older bool
-}
-
-// A Result says of some lines of a file where they come from.
-type Result struct {
-	First int // the number of the first line, from 1 on
-	Lines []Line
-
-	// Unread is not nil if a version could not be read: lines that may be older than
-	// the one after it are marked so.
-	Unread error
 }
 
 // A Version is a file of lines in a snapshot.
@@ -53,14 +42,14 @@ type Past interface {
 }
 
 // Run finds out where the lines of a version come from that have the numbers from
-// first to last, counted from 1.
-func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, error) {
-	r := &Result{First: first}
+// first to last, counted from 1. If a version could not be read, that is the error, and
+// the lines that may be older than the one after it are marked so.
+func Run(ctx context.Context, past Past, v *Version, first, last int) (lines []Line, err error) {
 	var open []int // the numbers that the lines which are not known yet have in v, from 0 on
 	n := 0
 	for text := range bytes.Lines(v.Text) {
 		if n++; n >= first && n <= last {
-			r.Lines = append(r.Lines, Line{Text: text})
+			lines = append(lines, Line{Number: n, Text: text})
 			open = append(open, n-1)
 		}
 	}
@@ -74,14 +63,13 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 			return nil, ctx.Err()
 		}
 		give := func(line int, older bool) {
-			r.Lines[line].From, r.Lines[line].Path, r.Lines[line].Older = made, v.Path, older
+			lines[line].From, lines[line].Path, lines[line].Older = made, v.Path, older
 		}
 		if before == nil {
 			for _, line := range at {
 				give(line, begins || err != nil)
 			}
-			r.Unread = err
-			return r, nil
+			return lines, err
 		}
 		moved := back(v.Text, before.Text, open)
 		kept := 0
@@ -95,7 +83,7 @@ func Run(ctx context.Context, past Past, v *Version, first, last int) (*Result, 
 		}
 		open, at, v = open[:kept], at[:kept], before
 	}
-	return r, nil
+	return lines, nil
 }
 
 // back returns which lines of the text old those lines of the text new are that have
@@ -134,17 +122,4 @@ func back(new, old []byte, numbers []int) []int {
 		out[i] = numbers[i] + shift
 	}
 	return out
-}
-
-// Snapshots returns those that brought a line, newest first.
-func (r *Result) Snapshots() (list []*records.Snapshot) {
-	seen := map[oid.ID]bool{}
-	for _, l := range r.Lines {
-		if l.From != nil && !seen[l.From.ID] {
-			seen[l.From.ID] = true
-			list = append(list, l.From)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *records.Snapshot) int { return b.Time.Compare(a.Time) })
-	return list
 }
