@@ -25,7 +25,7 @@ var (
 type Tested struct {
 	ID      oid.ID  `json:"id"`
 	Verdict Verdict `json:"verdict,omitempty"` // "": none was given, but something was changed meanwhile
-	Exit    *int    `json:"exit,omitempty"`    // of the command; nil: a person told the verdict, or another snapshot of the same files did
+	Exit    *int    `json:"exit,omitempty"`    // of the command; nil: a person told the verdict
 	Why     string  `json:"why,omitempty"`     // it was skipped by itself
 	Left    oid.ID  `json:"left,omitzero"`     // a snapshot of what was changed during the test; zero: nothing was
 }
@@ -179,9 +179,9 @@ func (b *Bisect) Next(ctx context.Context) (*engine.Snapshot, error) {
 		if err := b.back(ctx); err != nil {
 			return nil, err
 		}
-		at, err := b.choose(ctx)
-		if err != nil || at < 0 {
-			return nil, err
+		at, _ := b.search.next()
+		if at < 0 {
+			return nil, nil
 		}
 		s := b.search.list[at]
 		why, err := b.place(ctx, s)
@@ -214,41 +214,6 @@ func (b *Bisect) place(ctx context.Context, s *engine.Snapshot) (why string, err
 	}
 	b.state.Tree = stateID{now.Tree, now.Overlay}
 	return why, b.save(ctx)
-}
-
-// choose returns the place of the snapshot that is to be tested next, negative: of
-// none. One whose files are, within the paths, those of another that was tested has
-// that one's verdict.
-func (b *Bisect) choose(ctx context.Context) (int, error) {
-	for {
-		at, _ := b.search.next()
-		if at < 0 || len(b.state.Paths) == 0 {
-			return at, nil
-		}
-		v, err := b.known(ctx, b.search.list[at])
-		if err != nil || v == "" {
-			return at, err
-		}
-		id := b.search.list[at].ID
-		if err := b.search.mark(id, v); err != nil {
-			return at, nil // the two do not agree: it is tested
-		}
-		b.state.Tested = append(b.state.Tested, Tested{ID: id, Verdict: v})
-	}
-}
-
-func (b *Bisect) known(ctx context.Context, s *engine.Snapshot) (Verdict, error) {
-	for _, t := range b.state.Tested {
-		other, err := b.e.Find(ctx, t.ID.String())
-		if err != nil || t.Verdict == Skipped || t.Verdict == "" {
-			continue // it was pruned since, or nobody knows
-		}
-		differ := comparer{e: b.e, paths: b.state.Paths}
-		if different, err := differ.between(ctx, other, s); err != nil || !different {
-			return t.Verdict, err
-		}
-	}
-	return "", nil
 }
 
 // back takes back the snapshot that was tested, and what was changed meanwhile. A

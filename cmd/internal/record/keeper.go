@@ -15,6 +15,9 @@ type Keeper struct {
 	turn  chan struct{} // has room for who uses the engine
 	Watch engine.Watch
 	rests atomic.Bool // a rest is to come
+
+	offer   *offer    // nil: other processes cannot use it
+	offered time.Time // when that was last tried
 }
 
 // NewKeeper makes one that keeps nothing yet.
@@ -62,6 +65,7 @@ func (k *Keeper) End() {
 // Close ends the keeping. What turns have left is done before, unless the program is to
 // end at once: then who records next does it.
 func (k *Keeper) Close(ctx context.Context) {
+	k.offer.close()
 	_ = k.Begin(context.Background(), 0)
 	defer k.End()
 	if ctx.Err() == nil {

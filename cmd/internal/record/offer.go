@@ -18,13 +18,13 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-// An Offer is the socket by which other processes have their snapshots taken by this
+// An offer is the socket by which other processes have their snapshots taken by this
 // one, which watches the worktree.
-type Offer struct {
+type offer struct {
 	app     *app
 	kept    *Keeper
 	command string // who offers
-	Root    string
+	root    string
 	alike   map[string]string
 	asked   atomic.Int64 // when something was last asked for, in nanoseconds since 1970
 	served  atomic.Int64 // requests
@@ -34,15 +34,40 @@ type Offer struct {
 	stop     context.CancelFunc
 }
 
-// NewOffer begins to serve a worktree. It fails if another process does.
-func NewOffer(ctx context.Context, c *cli.App, k *Keeper, e *engine.Engine) (*Offer, error) {
+// offerEvery is how often a place is looked for that another process has taken.
+const offerEvery = 2 * time.Second
+
+// Offer lets other processes use what is kept of a worktree, unless that is so already or
+// was tried a moment ago. It fails if another process does the same.
+func (k *Keeper) Offer(ctx context.Context, c *cli.App, root string) (err error) {
+	if k.offer == nil && time.Since(k.offered) > offerEvery {
+		k.offered = time.Now()
+		k.offer, err = newOffer(ctx, c, k, root)
+	}
+	return err
+}
+
+// OfferWatched is [Keeper.Offer] for as long as the worktree is watched.
+func (k *Keeper) OfferWatched(c *cli.App, root string) {
+	watched, _ := k.Watch.State()
+	if k.offer != nil && (!watched || k.offer.root != root || !k.offer.listener.Stands()) {
+		go k.offer.close() // it may wait for who waits for this request
+		k.offer = nil
+	}
+	if watched {
+		_ = k.Offer(context.Background(), c, root)
+	}
+}
+
+// newOffer begins to serve a worktree.
+func newOffer(ctx context.Context, c *cli.App, k *Keeper, root string) (*offer, error) {
 	place, err := socket.Open(os.Getenv, true)
 	if err != nil {
 		return nil, err
 	}
 	flags := &app{&cli.App{Stdio: c.Stdio, Force: c.Force, NoGit: c.NoGit}}
-	o := &Offer{app: flags, kept: k, command: "rewind " + c.Verb, Root: e.Root(), alike: flags.alike(), ended: make(chan struct{})}
-	if o.listener, err = socket.Listen(place, o.Root, program()); err != nil {
+	o := &offer{app: flags, kept: k, command: "rewind " + c.Verb, root: root, alike: flags.alike(), ended: make(chan struct{})}
+	if o.listener, err = socket.Listen(place, o.root, program()); err != nil {
 		return nil, err
 	}
 	o.asked.Store(time.Now().UnixNano())
@@ -54,11 +79,8 @@ func NewOffer(ctx context.Context, c *cli.App, k *Keeper, e *engine.Engine) (*Of
 	return o, nil
 }
 
-// Stands reports whether clients can reach the socket.
-func (o *Offer) Stands() bool { return o != nil && o.listener.Stands() }
-
-// Close stops what is under way for others, who then do it themselves.
-func (o *Offer) Close() {
+// close stops what is under way for others, who then do it themselves.
+func (o *offer) close() {
 	if o == nil {
 		return
 	}
@@ -68,7 +90,7 @@ func (o *Offer) Close() {
 }
 
 // handle carries out one request.
-func (o *Offer) handle(ctx context.Context, r *socket.Request) {
+func (o *offer) handle(ctx context.Context, r *socket.Request) {
 	var q asked
 	if json.Unmarshal(r.Body, &q) != nil {
 		return
@@ -107,20 +129,20 @@ func (o *Offer) handle(ctx context.Context, r *socket.Request) {
 }
 
 // refusal says why a request is not for this process; "" if it is.
-func (o *Offer) refusal(q *asked) string {
+func (o *offer) refusal(q *asked) string {
 	if names := differences(o.alike, q.Alike); len(names) > 0 {
 		return strings.Join(names, ", ") + ": not as where it was started"
 	}
 	if mine := os.Getenv("PATH"); q.Path != mine && programIn(q.Path, "git") != programIn(mine, "git") {
 		return "PATH: there it leads to another git"
 	}
-	if rel, err := filepath.Rel(o.Root, q.Dir); err != nil || !filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(o.root, q.Dir); err != nil || !filepath.IsLocal(rel) {
 		return "another directory"
 	}
 	return ""
 }
 
-func (o *Offer) state(unused string) *Watching {
+func (o *offer) state(unused string) *Watching {
 	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load()}
 	w.Watched, w.Why = o.kept.Watch.State()
 	return w
@@ -131,7 +153,7 @@ func (o *Offer) state(unused string) *Watching {
 const turnWait = 250 * time.Millisecond
 
 // options are those with which a client would open the worktree.
-func (o *Offer) options(q *asked, recovered func(*engine.Restored)) *engine.Options {
+func (o *offer) options(q *asked, recovered func(*engine.Restored)) *engine.Options {
 	getenv := func(name string) string {
 		if name == "PATH" {
 			return q.Path
@@ -143,7 +165,7 @@ func (o *Offer) options(q *asked, recovered func(*engine.Restored)) *engine.Opti
 
 // open opens the worktree for a request, if it is still the one that is served. The
 // caller calls done.
-func (o *Offer) open(ctx context.Context, dir string, opt *engine.Options) (e *engine.Engine, done func(), err error) {
+func (o *offer) open(ctx context.Context, dir string, opt *engine.Options) (e *engine.Engine, done func(), err error) {
 	if err := o.kept.Begin(ctx, turnWait); err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +177,7 @@ func (o *Offer) open(ctx context.Context, dir string, opt *engine.Options) (e *e
 	if e, err = o.kept.Watch.Open(ctx, dir, opt); err != nil {
 		return nil, nil, err
 	}
-	if e.Root() != o.Root {
+	if e.Root() != o.root {
 		return nil, nil, fmt.Errorf("%s belongs to %s", dir, e.Root())
 	}
 	if _, never := e.Watching(); never {
@@ -166,7 +188,7 @@ func (o *Offer) open(ctx context.Context, dir string, opt *engine.Options) (e *e
 
 // take takes a snapshot for a client. Where it fails the client takes it itself, and
 // is told why, in its own words.
-func (o *Offer) take(ctx context.Context, q *asked) answered {
+func (o *offer) take(ctx context.Context, q *asked) answered {
 	if q.Seconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cli.Duration(q.Seconds, time.Second))
@@ -196,7 +218,7 @@ func (o *Offer) take(ctx context.Context, q *asked) answered {
 
 // work does the work of a hook. It goes on when the hook is gone, and comes to its end
 // before this process does.
-func (o *Offer) work(ctx context.Context, r *socket.Request, q *asked) {
+func (o *offer) work(ctx context.Context, r *socket.Request, q *asked) {
 	h := hooking{app: o.app, form: q.Form, open: func(ctx context.Context, dir string, opt *engine.Options) (*engine.Engine, func(), error) {
 		opt = o.options(q, opt.Recovered)
 		if e, done, err := o.open(ctx, dir, opt); err == nil {
@@ -221,6 +243,3 @@ type saying struct{ *socket.Request }
 
 // Write says it at once.
 func (s saying) Write(p []byte) (int, error) { return len(p), s.Say(p) }
-
-// OfferEvery is how often a place is looked for that another process has taken.
-const OfferEvery = 2 * time.Second

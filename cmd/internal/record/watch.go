@@ -26,10 +26,8 @@ type watch struct {
 	idle     time.Duration // how long it waits for something to do; 0: for ever
 	noPoints bool
 
-	root    string
-	key     string // of the worktree as it was found
-	offer   *Offer
-	offered time.Time // when that was last tried
+	root string
+	key  string // of the worktree as it was found
 
 	mu   sync.Mutex // guards what follows
 	said map[string]bool
@@ -93,14 +91,14 @@ func (w *watch) run(ctx context.Context) error {
 	}
 	defer release()
 	w.Watch.Missed = func(what string) { w.missed(ctx, what) }
-	defer func() { w.offer.Close() }()
-	w.serve(ctx, e)
+	w.serve(ctx)
 	what := "a snapshot whenever nothing has changed for " + w.quiet.String()
 	if w.noPoints {
 		what = "snapshots only when a command asks for one"
 	}
 	show.Say(w.app.Err, "rewind: watching %s: %s\n", w.root, what)
-	return w.loop(ctx)
+	w.loop(ctx)
+	return nil
 }
 
 // claim makes this the only process of its command that watches a worktree.
@@ -118,97 +116,62 @@ func claim(root string) (release func(), err error) {
 }
 
 // serve offers the socket, where no other process does.
-func (w *watch) serve(ctx context.Context, e *engine.Engine) {
-	w.offered = time.Now()
-	offer, err := NewOffer(ctx, w.app.App, w.Keeper, e)
-	if err == nil {
-		w.offer = offer
-	} else if !errors.Is(err, socket.ErrTaken) {
+func (w *watch) serve(ctx context.Context) {
+	if err := w.Offer(ctx, w.app.App, w.root); err != nil && !errors.Is(err, socket.ErrTaken) {
 		w.once("commands cannot ask for snapshots here: " + err.Error())
 	}
 }
 
 // loop does what is to be done until nothing is any more.
-func (w *watch) loop(ctx context.Context) error {
+func (w *watch) loop(ctx context.Context) {
 	begun := time.Now()
 	for tick := time.NewTimer(0); ; tick.Reset(min(w.quiet, time.Second) / 4) {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		}
 		if key, err := socket.Key(w.root); err != nil || key != w.key {
-			return nil // it is gone, or another one
+			return // it is gone, or another one
 		}
-		if w.offer != nil && !w.offer.Stands() { // as after a logout
+		if w.offer != nil && !w.offer.listener.Stands() { // as after a logout
 			w.once("its socket is gone, and so it ends")
-			return nil
+			return
 		}
-		last, err := w.turn(ctx)
-		if err != nil {
-			return err
-		}
-		if last.Before(begun) {
-			last = begun
-		}
+		last := w.turn(ctx)
+		idle := min(time.Since(last), time.Since(begun))
 		if w.offer != nil {
-			last = latest(last, time.Unix(0, w.offer.asked.Load()))
+			idle = min(idle, time.Since(time.Unix(0, w.offer.asked.Load())))
 		}
-		if w.idle > 0 && time.Since(last) > w.idle {
-			return nil
+		if w.idle > 0 && idle > w.idle {
+			return
 		}
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // turn does what has to be done now. It returns when something last changed.
-func (w *watch) turn(ctx context.Context) (last time.Time, err error) {
-	if w.offer == nil && time.Since(w.offered) > OfferEvery {
-		if err := w.reoffer(ctx); err != nil && !errors.Is(err, socket.ErrTaken) {
-			return last, err
-		}
-	}
+func (w *watch) turn(ctx context.Context) (last time.Time) {
+	w.serve(ctx)
 	watched, _ := w.Watch.State()
 	last = w.Watch.Stirred()
 	switch rest := time.Since(last); {
 	case !watched && w.Watch.Hopeless() && time.Since(w.looked) < unwatchedShare*w.took, !watched && time.Since(w.looked) < w.quiet:
-		return last, nil
+		return last
 	case !watched:
 	case w.noPoints, !last.After(w.seen), rest < w.quiet && time.Since(w.seen) < restless*w.quiet:
-		return last, nil
+		return last
 	}
 	if err := w.Begin(ctx, 0); err != nil {
-		return last, nil
+		return last
 	}
 	defer w.End()
 	begun := time.Now()
-	err = w.look(ctx)
+	err := w.look(ctx)
 	w.seen, w.looked, w.took = begun, time.Now(), time.Since(begun)
 	if err != nil && ctx.Err() == nil {
 		w.once(exit.Sentence(ctx, err))
 	}
-	return last, nil
-}
-
-// reoffer offers the socket, which another process may have given up.
-func (w *watch) reoffer(ctx context.Context) error {
-	w.offered = time.Now()
-	if err := w.Begin(ctx, 0); err != nil {
-		return err
-	}
-	defer w.End()
-	e, err := w.Watch.Open(ctx, w.root, w.options())
-	if err != nil {
-		return err
-	}
-	w.offer, err = NewOffer(ctx, w.app.App, w.Keeper, e)
-	return err
+	return last
 }
 
 func (w *watch) options() *engine.Options {

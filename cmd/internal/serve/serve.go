@@ -43,7 +43,6 @@ func serveCommand(a *app) *cobra.Command {
 		s := &service{app: a, Keeper: record.NewKeeper()}
 		s.Watch.Missed = func(what string) { s.correct(c.Context(), what) }
 		defer s.Keeper.Close(c.Context())
-		defer func() { s.offer.Close() }()
 		err := rpc.Serve(c.Context(), a.In, a.Out, s.handle)
 		if errors.Is(err, rpc.ErrGone) {
 			return nil
@@ -61,8 +60,6 @@ type service struct {
 	app  *app
 	open func(context.Context, *verb.Call) (*engine.Engine, error) // nil before initialize
 	*record.Keeper
-	offer   *record.Offer // while the worktree is watched, and no other process has one
-	offered time.Time     // when that was last tried
 
 	mu     sync.Mutex // guards what follows, and open
 	untold string     // what the client is to be told with the next request
@@ -94,25 +91,11 @@ func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
 		c.Warn(untold)
 	}
 	result, err := v.Do(ctx, c)
-	s.offerOrNot(c.Engine)
+	s.OfferWatched(s.app.App, c.Engine.Root())
 	if err != nil && c.Recovered != nil { // the result would have told
 		c.Warn(show.RecoveredText(c.Recovered))
 	}
 	return result, answer(ctx, err)
-}
-
-// offerOrNot lets other processes use what is kept here, as long as the worktree is
-// watched.
-func (s *service) offerOrNot(e *engine.Engine) {
-	watched, _ := s.Watch.State()
-	if s.offer != nil && (!watched || s.offer.Root != e.Root() || !s.offer.Stands()) {
-		go s.offer.Close() // it may wait for who waits for this request
-		s.offer = nil
-	}
-	if s.offer == nil && watched && time.Since(s.offered) > record.OfferEvery {
-		s.offered = time.Now()
-		s.offer, _ = record.NewOffer(context.Background(), s.app.App, s.Keeper, e)
-	}
 }
 
 // opener returns what opens the worktree, and what the client is to be told.
