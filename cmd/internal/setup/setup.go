@@ -133,7 +133,7 @@ func (s *Setup) planHooks(a *agent, p *Plan) error {
 		text = []byte(a.base)
 	}
 	if len(bytes.TrimSpace(text)) > 0 {
-		if err := isJSON(text); err != nil {
+		if _, err := parse(text); err != nil {
 			return fmt.Errorf("%s is not JSON that can be changed safely, and was left alone: %w", file, err)
 		}
 		if a.upToDate(text, s.Command) {

@@ -281,15 +281,15 @@ func FuzzInsert(f *testing.F) {
 	}
 	a := &agents()[0]
 	f.Fuzz(func(t *testing.T, text string) {
-		if isJSON([]byte(text)) != nil || strings.Contains(text, "rewind") {
+		if !json.Valid([]byte(text)) || strings.Contains(text, "rewind") {
 			return
 		}
 		with, err := insert([]byte(text), []string{"hooks", "Stop"}, a.hook("Stop", "rewind"))
 		if err != nil {
 			return
 		}
-		if err := isJSON(with); err != nil {
-			t.Fatalf("%q became %q: %v", text, with, err)
+		if !json.Valid(with) {
+			t.Fatalf("%q became %q", text, with)
 		}
 		rest, err := without(with, a.isOurs)
 		if err != nil {
