@@ -26,7 +26,7 @@ const (
 	looksMax  = 1 << 24 // entries that one comparison looks at: sixteen million
 	openMax   = 1 << 21 // those of the directories above a path, on both sides
 	silentMax = 1 << 16 // pairs of directories that are remembered
-	recentMax = 1 << 13 // entries of directories that are remembered
+	recentMax = 1 << 13 // entries of pairs that are remembered
 )
 
 // CheckPath reports a path that is longer than [pathBytesMax].

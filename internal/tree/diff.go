@@ -43,14 +43,18 @@ type differ struct {
 	yield   func(Change, error) bool
 	stopped bool
 
-	yielded, looked int               // changes, entries
-	open            int               // entries of the directories that are being compared
-	silent          map[[2]State]bool // pairs without a change
-	recent          map[State][]Child // of directories, which may be met again
-	held            int               // entries of those
+	yielded, looked int                     // changes, entries
+	open            int                     // entries of the directories that are being compared
+	silent          map[[2]State]bool       // pairs without a change
+	recent          map[[2]State]difference // of pairs, which may be met again
+	held            int                     // entries of those
+}
 
-	differences map[[2]oid.ID]difference // of pairs, which may be met again
-	heldPairs   int                      // entries of those
+// A difference is what two directories do not share, or more, and how many entries
+// they have.
+type difference struct {
+	a, b []Child
+	n    int
 }
 
 // Count counts the changes that are to be counted, up to the first error.
@@ -88,13 +92,14 @@ func (d *differ) both(path string, from, to State) error {
 	if err := CheckPath(path); err != nil {
 		return err
 	}
-	a, b, n, err := d.lists(from, to)
+	list, err := d.difference(from, to)
 	if err != nil {
 		return err
 	}
-	d.looked += n
-	d.open += n
-	defer func() { d.open -= n }()
+	a, b := list.a, list.b
+	d.looked += list.n
+	d.open += list.n
+	defer func() { d.open -= list.n }()
 	switch {
 	case d.looked > looksMax:
 		return fmt.Errorf("%w: more than %d entries have to be compared", ErrLarge, looksMax)
@@ -123,48 +128,44 @@ func tooOpen(path string) error {
 	return fmt.Errorf("%w: directories of more than %d entries lie in one another at %q", ErrLarge, openMax, path)
 }
 
-// lists returns what two directories hold, and how many entries they have. What both
-// have the same may be left out.
-func (d *differ) lists(from, to State) (a, b []Child, n int, err error) {
-	if from.Overlay.IsZero() && to.Overlay.IsZero() && from.Umask == to.Umask && !from.Tree.IsZero() && !to.Tree.IsZero() {
-		return d.differing(from, to)
+// difference returns what two directories do not share. Where a pair lies at many paths
+// it is not read at each.
+func (d *differ) difference(from, to State) (list difference, err error) {
+	pair := [2]State{from, to}
+	if list, ok := d.recent[pair]; ok {
+		return list, nil
 	}
-	if a, err = d.list(from); err != nil {
-		return nil, nil, 0, err
+	if from.Overlay.IsZero() && to.Overlay.IsZero() && from.Umask == to.Umask {
+		list, err = d.apart(from, to)
+	} else if list.a, err = Children(from, d.alg, d.load); err == nil {
+		list.b, err = Children(to, d.alg, d.load)
+		list.n = len(list.a) + len(list.b)
 	}
-	b, err = d.list(to)
-	return a, b, len(a) + len(b), err
+	held := len(list.a) + len(list.b) + 1
+	if err != nil || held > recentMax/2 {
+		return list, err
+	}
+	if d.held += held; d.recent == nil || d.held > recentMax {
+		d.recent, d.held = map[[2]State]difference{}, held
+	}
+	d.recent[pair] = list
+	return list, nil
 }
 
-// differing returns the entries in which two git trees differ, and how many they have.
-// Most trees that differ do so in one of many.
-func (d *differ) differing(from, to State) (a, b []Child, n int, err error) {
-	pair := [2]oid.ID{from.Tree, to.Tree}
-	if known, ok := d.differences[pair]; ok {
-		return known.a, known.b, known.n, nil
-	}
+// apart is difference for two git trees. Most that differ do so in one entry of many.
+func (d *differ) apart(from, to State) (list difference, err error) {
 	x, err := entries(from.Tree, d.alg, d.load)
 	if err != nil {
-		return nil, nil, 0, err
+		return list, err
 	}
 	y, err := entries(to.Tree, d.alg, d.load)
 	if err != nil {
-		return nil, nil, 0, err
+		return list, err
 	}
-	n = len(x) + len(y)
+	list.n = len(x) + len(y)
 	x, y = apart(x, y)
-	a, b = children(x, nil, from.Umask), children(y, nil, to.Umask)
-	if d.heldPairs += len(a) + len(b) + 1; d.differences == nil || d.heldPairs > recentMax {
-		d.differences, d.heldPairs = map[[2]oid.ID]difference{}, len(a)+len(b)+1
-	}
-	d.differences[pair] = difference{a, b, n}
-	return a, b, n, nil
-}
-
-// A difference is what two git trees do not share, and how many entries they have.
-type difference struct {
-	a, b []Child
-	n    int
+	list.a, list.b = children(x, nil, from.Umask), children(y, nil, to.Umask)
+	return list, nil
 }
 
 // apart takes out of two lists of entries, in git's order, what is in both. It changes
@@ -182,23 +183,6 @@ func apart(x, y []Entry) (a, b []Entry) {
 		}
 	}
 	return append(a, x...), append(b, y...)
-}
-
-// list returns what a directory holds. Where one directory lies at many paths
-// it is not read at each.
-func (d *differ) list(s State) ([]Child, error) {
-	if list, ok := d.recent[s]; ok {
-		return list, nil
-	}
-	list, err := Children(s, d.alg, d.load)
-	if err != nil || len(list) > recentMax/4 {
-		return list, err
-	}
-	if d.held += len(list) + 1; d.recent == nil || d.held > recentMax {
-		d.recent, d.held = map[State][]Child{}, len(list)+1
-	}
-	d.recent[s] = list
-	return list, nil
 }
 
 func (d *differ) node(path string, from, to Node) error {
