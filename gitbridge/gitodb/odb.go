@@ -22,6 +22,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/zlib"
+
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -80,10 +82,11 @@ type DB struct {
 // than a small object, and a database may be opened for a single one.
 type pools struct {
 	inflate sync.Pool // of *inflater
-	deflate sync.Pool // of *zlib.Writer
+	deflate deflaters // at git's fastest level
+	stored  deflaters // as git does where core.looseCompression is 0
 }
 
-var shared pools
+var shared = pools{deflate: deflaters{level: zlib.BestSpeed}, stored: deflaters{level: zlib.NoCompression}}
 
 // Open returns the database in a repository's objects directory. Nothing is
 // read before the first question, so that opening costs nothing.

@@ -3,10 +3,8 @@ package gitodb
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/adler32"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -14,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/klauspost/compress/zlib"
 
@@ -158,42 +157,18 @@ func fileSize(path string) int64 {
 // storedMax is the size up to which an object's own file takes one block of a disk also
 // where it is not deflated. To make the codes of so small a stream is most of what a
 // turn's objects cost, and a pack deflates them anyway.
-const storedMax = 4<<10 - 32
-
-// storeLoose writes what the file of a small loose object holds: a zlib stream of one
-// stored block (RFC 1950, RFC 1951), as git makes it where core.looseCompression is 0.
-func (d *DB) storeLoose(w io.Writer, id oid.ID, o Object) error {
-	payload := make([]byte, o.Size+1) // one more, to see the end
-	n, err := io.ReadFull(o.Data, payload)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return err
-	}
-	if int64(n) != o.Size || d.alg.Sum(o.Kind, payload[:n]) != id {
-		return otherID()
-	}
-	const head, last = 0x7801, 1
-	p := append(binary.BigEndian.AppendUint16(nil, head), last, 0, 0, 0, 0)
-	from := len(p)
-	p = append(append(p, o.Kind.String()...), ' ')
-	p = append(append(strconv.AppendInt(p, o.Size, 10), 0), payload[:n]...)
-	size := uint16(len(p) - from)
-	binary.LittleEndian.PutUint16(p[from-4:], size)
-	binary.LittleEndian.PutUint16(p[from-2:], ^size)
-	_, err = w.Write(binary.BigEndian.AppendUint32(p, adler32.Checksum(p[from:])))
-	return err
-}
-
-func otherID() error { return fmt.Errorf("%w: what is to be written has another id", ErrCorrupt) }
+const storedMax = 4<<10 - 64
 
 // deflateLoose writes what a loose object's file holds. The deflater gives its
 // output in pieces of some 250 bytes, so they are gathered.
 func (d *DB) deflateLoose(w io.Writer, id oid.ID, o Object) error {
-	if 0 <= o.Size && o.Size <= storedMax {
-		return d.storeLoose(w, id, o)
+	out := bufio.NewWriterSize(w, int(min(64<<10, max(o.Size, 0)+64)))
+	way := &d.deflate
+	if o.Size <= storedMax {
+		way = &d.stored
 	}
-	out := bufio.NewWriterSize(w, int(min(64<<10, o.Size+64)))
-	z := d.deflater(out)
-	defer d.deflate.Put(z)
+	z := way.begin(out)
+	defer way.pool.Put(z)
 	head := append([]byte(o.Kind.String()), ' ')
 	head = append(strconv.AppendInt(head, o.Size, 10), 0)
 	if _, err := z.Write(head); err != nil {
@@ -216,17 +191,22 @@ func (d *DB) copyVerified(w io.Writer, id oid.ID, o Object) error {
 		return err
 	}
 	if n != o.Size || h.Sum() != id {
-		return otherID()
+		return fmt.Errorf("%w: what is to be written has another id", ErrCorrupt)
 	}
 	return nil
 }
 
-// deflater begins a zlib stream at git's fastest level; the caller puts it back
-// into d.deflate.
-func (d *DB) deflater(w io.Writer) *zlib.Writer {
-	z, _ := d.deflate.Get().(*zlib.Writer)
+// deflaters write zlib streams of one level.
+type deflaters struct {
+	level int
+	pool  sync.Pool // of *zlib.Writer
+}
+
+// begin begins a zlib stream; the caller puts it back into the pool.
+func (d *deflaters) begin(w io.Writer) *zlib.Writer {
+	z, _ := d.pool.Get().(*zlib.Writer)
 	if z == nil {
-		z, _ = zlib.NewWriterLevel(w, zlib.BestSpeed) // fails on unknown levels only
+		z, _ = zlib.NewWriterLevel(w, d.level) // fails on unknown levels only
 	} else {
 		z.Reset(w)
 	}
@@ -245,7 +225,7 @@ type temp struct {
 func (d *DB) createTemp(dir, prefix string) (*temp, error) {
 	for range 100 {
 		path := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36))
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unpolled, 0o444)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
 		switch {
 		case err == nil:
 			return &temp{f, path}, nil
@@ -288,7 +268,7 @@ func (t *temp) install(path string, sync bool, share func(string) error) error {
 			return err
 		}
 	}
-	if err := rename(t.path, path); err != nil {
+	if err := os.Rename(t.path, path); err != nil {
 		if runtime.GOOS == "windows" && isLoose(path) {
 			return nil // it does not replace what somebody has open
 		}

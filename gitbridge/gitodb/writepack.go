@@ -78,11 +78,6 @@ func distinct(ids []oid.ID) []oid.ID {
 	return out
 }
 
-func compareIDs(a, b oid.ID) int {
-	var x, y [32]byte
-	return bytes.Compare(a.Append(x[:0]), b.Append(y[:0]))
-}
-
 // A packed is an object's line in a pack's index. Its id is in the list of those that
 // the pack has: a pack of a first snapshot may have millions.
 type packed struct {
@@ -190,8 +185,8 @@ func (w *packWriter) deflate(out io.Writer, id oid.ID, o Object) error {
 	if _, err := out.Write(append(head, b)); err != nil {
 		return err
 	}
-	z := w.db.deflater(out)
-	defer w.db.deflate.Put(z)
+	z := w.db.deflate.begin(out)
+	defer w.db.deflate.pool.Put(z)
 	if err := w.db.copyVerified(z, id, o); err != nil {
 		return err
 	}
@@ -250,7 +245,7 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 // encodeIndex returns a pack's index of version 2 over some of the ids. It sorts the
 // list.
 func encodeIndex(ids []oid.ID, list []packed, packSum []byte, alg oid.Algorithm) []byte {
-	slices.SortFunc(list, func(a, b packed) int { return compareIDs(ids[a.place], ids[b.place]) })
+	slices.SortFunc(list, func(a, b packed) int { return ids[a.place].Compare(ids[b.place]) })
 	size := alg.Size()
 	p := make([]byte, 0, len(idxMagic)+256*4+len(list)*(size+4+4)+2*size)
 	p = append(p, idxMagic...)
