@@ -292,18 +292,17 @@ const deltaHeadMax = 16
 func (d *DB) deltaResult(p *pack, e entry) (result int64, err error) {
 	for _, most := range []int64{headBytes, math.MaxInt64} {
 		size := min(most, p.size-e.data)
-		z := d.inflater(io.NewSectionReader(p, e.data, size))
-		result, err = resultSize(z, e)
-		d.inflate.Put(z)
-		if err == nil || size < most {
+		if result, err = d.resultSize(io.NewSectionReader(p, e.data, size), e); err == nil || size < most {
 			break
 		}
 	}
 	return result, err
 }
 
-// resultSize reads the size of what a delta makes, which z inflates.
-func resultSize(z *inflater, e entry) (int64, error) {
+// resultSize reads the size of what a delta makes from its deflated bytes.
+func (d *DB) resultSize(from io.Reader, e entry) (int64, error) {
+	z := d.inflater(from)
+	defer d.inflate.Put(z)
 	head := make([]byte, min(e.size, deltaHeadMax))
 	if err := z.fill(head); err != nil {
 		return 0, err
