@@ -16,7 +16,7 @@ type Attrs struct {
 	Encoding Value // working-tree-encoding
 }
 
-// The conversion attributes have the first numbers; macros follow.
+// The numbers of the conversion attributes.
 const (
 	numText = iota
 	numCRLF
@@ -24,7 +24,9 @@ const (
 	numIdent
 	numFilter
 	numEncoding
-	numMacro
+	numsOfAll
+
+	numOther = -1 // of what is no conversion attribute
 )
 
 var conversionNames = map[string]int{
@@ -36,7 +38,7 @@ var conversionNames = map[string]int{
 type Chain struct {
 	levels   []level // highest precedence first
 	own      int     // where in levels the next file of a directory goes: 1 if there is an info file
-	words    *words
+	macros   map[string][]setting
 	path     []byte // from the root to here, each name with a slash; kept only while a rule needs it
 	placed   bool   // some rule depends on the path
 	converts bool
@@ -49,26 +51,7 @@ type Chain struct {
 type level struct {
 	file  *File
 	base  int // where in path the file's directory ends
-	rules []numbered
-}
-
-// A numbered rule has numbers for the names of attributes.
-type numbered struct {
-	rule     *rule
-	settings []numberedSetting // last first
-	converts bool
-}
-
-type numberedSetting struct {
-	number int
-	value  Value
-}
-
-// words number the names that matter to a chain: the conversion attributes, and
-// the macros in force with what they stand for.
-type words struct {
-	numbers map[string]int
-	macros  [][]numberedSetting // by number; nil for what is no macro
+	rules []*rule
 }
 
 // builtin is git's only built-in rule.
@@ -122,7 +105,7 @@ func (c *Chain) With(f *File) *Chain {
 	if len(f.macros) > 0 {
 		sub.define()
 	} else {
-		sub.levels[c.own].rules = c.words.number(f.rules)
+		sub.levels[c.own].rules = sub.mattering(f)
 		sub.settle()
 	}
 	return &sub
@@ -142,7 +125,7 @@ func (c *Chain) Enter(name string) *Chain {
 	for i := range sub.levels {
 		l := &sub.levels[i]
 		dir := sub.path[l.base:]
-		matchless := func(n numbered) bool { return !n.rule.pattern.Reaches(dir) }
+		matchless := func(r *rule) bool { return !r.pattern.Reaches(dir) }
 		if slices.ContainsFunc(l.rules, matchless) {
 			l.rules = slices.DeleteFunc(slices.Clone(l.rules), matchless)
 		}
@@ -157,85 +140,61 @@ func (c *Chain) Enter(name string) *Chain {
 	return &sub
 }
 
-// define collects the macros of all levels, the highest first, and numbers
-// every rule anew.
+// define collects the macros of all levels, the highest first, and the rules that
+// matter with them.
 func (c *Chain) define() {
-	w := &words{numbers: make(map[string]int)}
-	for name, n := range conversionNames {
-		w.numbers[name] = n
-	}
-	next := numMacro
-	meaning := make(map[string][]setting)
+	c.macros = make(map[string][]setting)
 	for _, l := range c.levels {
 		for name, settings := range l.file.macros {
-			if _, known := meaning[name]; known {
-				continue
-			}
-			meaning[name] = settings
-			if _, known := w.numbers[name]; !known {
-				w.numbers[name] = next
-				next++
+			if _, known := c.macros[name]; !known {
+				c.macros[name] = settings
 			}
 		}
 	}
-	w.macros = make([][]numberedSetting, next)
-	for name, settings := range meaning {
-		w.macros[w.numbers[name]] = w.settings(settings)
-	}
-	c.words = w
 	for i := range c.levels {
-		c.levels[i].rules = w.number(c.levels[i].file.rules)
+		c.levels[i].rules = c.mattering(c.levels[i].file)
 	}
 	c.settle()
+}
+
+// mattering returns the rules of a file that name a conversion attribute or a macro.
+func (c *Chain) mattering(f *File) (list []*rule) {
+	for i := range f.rules {
+		if slices.ContainsFunc(f.rules[i].settings, c.matters) {
+			list = append(list, &f.rules[i])
+		}
+	}
+	return list
+}
+
+func (c *Chain) matters(s setting) bool {
+	_, isMacro := c.macros[s.name]
+	return isMacro || s.number != numOther
 }
 
 // settle works out what Enter and Converts need to know.
 func (c *Chain) settle() {
 	c.placed, c.converts = false, false
 	for _, l := range c.levels {
-		for _, n := range l.rules {
-			c.placed = c.placed || !n.rule.pattern.Basename
-			c.converts = c.converts || n.converts
+		for _, r := range l.rules {
+			c.placed = c.placed || !r.pattern.Basename
+			c.converts = c.converts || slices.ContainsFunc(r.settings, c.mayConvert)
 		}
 	}
 }
 
-// number returns the rules that name something of w.
-func (w *words) number(rules []rule) []numbered {
-	var list []numbered
-	for i := range rules {
-		s := w.settings(rules[i].settings)
-		if len(s) > 0 {
-			list = append(list, numbered{rule: &rules[i], settings: s, converts: w.convert(s)})
-		}
-	}
-	return list
-}
-
-func (w *words) settings(settings []setting) []numberedSetting {
-	var list []numberedSetting
-	for _, s := range settings {
-		if n, ok := w.numbers[s.name]; ok {
-			list = append(list, numberedSetting{n, s.value})
-		}
-	}
-	return list
-}
-
-// convert reports whether settings may make a conversion. A macro that names
+// mayConvert reports whether a setting may make a conversion. A macro that names
 // another one is taken to.
-func (w *words) convert(settings []numberedSetting) bool {
-	return slices.ContainsFunc(settings, func(s numberedSetting) bool {
-		return s.converts() || s.value.State == Set && slices.ContainsFunc(w.macros[s.number], func(m numberedSetting) bool {
-			return m.converts() || m.number >= numMacro && m.value.State == Set
-		})
+func (c *Chain) mayConvert(s setting) bool {
+	return s.converts() || s.value.State == Set && slices.ContainsFunc(c.macros[s.name], func(m setting) bool {
+		return m.converts() || m.number == numOther && m.value.State == Set && c.matters(m)
 	})
 }
 
 // converts reports whether s by itself may make a conversion. To unset an
 // attribute only ever prevents one.
-func (s numberedSetting) converts() bool {
-	return s.number < numMacro && (s.value.State == Set || s.value.State == Valued)
+func (s *setting) converts() bool {
+	return s.number != numOther && (s.value.State == Set || s.value.State == Valued)
 }
 
 // Converts reports whether any rule in force here or below may make a
@@ -254,18 +213,12 @@ func (c *Chain) Digest() uint64 { return c.digest }
 func (c *Chain) Lookup(name string) Attrs {
 	var space [512]byte
 	path := append(append(space[:0], c.path...), name...)
-	l := lookup{words: c.words}
-	if n := len(c.words.macros); n > len(l.space) {
-		l.known = make([]answer, n)
-	} else {
-		l.known = l.space[:n]
-	}
+	l := lookup{chain: c, given: map[string]bool{}}
 	for i := range c.levels {
 		at := &c.levels[i]
-		for j := range at.rules {
-			n := &at.rules[j]
-			if n.rule.pattern.Match(path[at.base:], path[len(c.path):]) {
-				l.take(n.settings)
+		for _, r := range at.rules {
+			if r.pattern.Match(path[at.base:], path[len(c.path):]) {
+				l.take(r.settings)
 			}
 		}
 	}
@@ -281,30 +234,42 @@ type answer struct {
 }
 
 type lookup struct {
-	words *words
-	known []answer // by number
-	space [12]answer
+	chain *Chain
+	known [numsOfAll]answer
+	given map[string]bool // macros for which there is an answer; there may be very many
+}
+
+// first reports whether there is no answer for a name yet, and notes this one.
+func (l *lookup) first(s *setting) bool {
+	if s.number == numOther {
+		given := l.given[s.name]
+		l.given[s.name] = true
+		return !given
+	}
+	at := &l.known[s.number]
+	if at.given {
+		return false
+	}
+	*at = answer{true, s.value}
+	return true
 }
 
 // take notes the settings of what is not known yet, and what a macro that gets
 // set stands for, at once. It keeps its own stack: macros may be nested as deep
 // as a file is long.
-func (l *lookup) take(settings []numberedSetting) {
-	var space [4][]numberedSetting
+func (l *lookup) take(settings []setting) {
+	var space [4][]setting
 	for stack := append(space[:0], settings); len(stack) > 0; {
 		top := &stack[len(stack)-1]
 		if len(*top) == 0 {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		s := (*top)[0]
+		s := &(*top)[0]
 		*top = (*top)[1:]
-		if l.known[s.number].given {
-			continue
-		}
-		l.known[s.number] = answer{true, s.value}
-		if s.value.State == Set {
-			stack = append(stack, l.words.macros[s.number])
+		macro, isMacro := l.chain.macros[s.name]
+		if (isMacro || s.number != numOther) && l.first(s) && isMacro && s.value.State == Set {
+			stack = append(stack, macro)
 		}
 	}
 }

@@ -59,8 +59,9 @@ type rule struct {
 }
 
 type setting struct {
-	name  string
-	value Value
+	name   string
+	number int // of a conversion attribute
+	value  Value
 }
 
 // A Value is the state of one attribute of a file. The zero Value is
@@ -193,7 +194,11 @@ func parseSettings(s string) ([]setting, bool) {
 		if !validName(name) {
 			return nil, false
 		}
-		list = append(list, setting{name, v})
+		number, converts := conversionNames[name]
+		if !converts {
+			number = numOther
+		}
+		list = append(list, setting{name, number, v})
 	}
 }
 
