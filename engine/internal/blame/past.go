@@ -50,13 +50,13 @@ type History struct {
 	// Base returns the snapshot that came before another one, nil if none did.
 	Base func(ctx context.Context, s *records.Snapshot) (*records.Snapshot, error)
 
-	ready []step // found out, and not asked for yet
+	last found // the node that was looked up last: one step ends where the next begins
 }
 
 // Find returns the file of a snapshot, nil if it has none at the path. A directory,
 // a link, and a file without lines are [ErrNoLines].
 func (h *History) Find(ctx context.Context, s *records.Snapshot, path string) (*Version, error) {
-	src := h.outside(ctx)
+	src := h.source(ctx)
 	n, there, err := src.node(s, path)
 	if err != nil || !there {
 		return nil, err
@@ -67,9 +67,7 @@ func (h *History) Find(ctx context.Context, s *records.Snapshot, path string) (*
 	return src.version(&Version{Snapshot: s, Path: path}, n.ID)
 }
 
-// Earlier returns what made a version, and the version before it; see [Past]. It
-// finds out more than one at a time: to take the lock of the store for each would
-// cost more than all else.
+// Earlier returns what made a version, and the version before it; see [Past].
 func (h *History) Earlier(ctx context.Context, v *Version) (made *records.Snapshot, before *Version, begins bool, err error) {
 	if v.Snapshot == nil {
 		here, err := h.Here(ctx)
@@ -79,42 +77,6 @@ func (h *History) Earlier(ctx context.Context, v *Version) (made *records.Snapsh
 		before, err = h.Find(ctx, here, v.Path)
 		return nil, before, false, noLines(err)
 	}
-	if len(h.ready) == 0 {
-		err := h.View(ctx, func(in *records.View) error { return h.ahead(ctx, in, v) })
-		if err != nil {
-			return v.Snapshot, nil, false, err
-		}
-	}
-	if len(h.ready) == 0 { // it is beside the store
-		st, err := h.outside(ctx).step(v)
-		return st.made, st.before, st.begins, err
-	}
-	st := h.ready[0]
-	h.ready = h.ready[1:]
-	return st.made, st.before, st.begins, st.err
-}
-
-// How much is found out at a time.
-const (
-	aheadMost  = 64
-	aheadBytes = 16 << 20
-)
-
-// ahead finds out how a version came to be, and those before it, while the store is
-// held.
-func (h *History) ahead(ctx context.Context, in *records.View, v *Version) error {
-	src := h.inside(ctx, in)
-	for size := 0; len(h.ready) < aheadMost && size < aheadBytes && ctx.Err() == nil; {
-		st, err := src.step(v)
-		if errors.Is(err, errBeside) {
-			return nil
-		}
-		st.err = err
-		if h.ready = append(h.ready, st); st.before == nil {
-			return nil
-		}
-		size += len(st.before.Text)
-		v = st.before
-	}
-	return ctx.Err()
+	st, err := h.source(ctx).step(v)
+	return st.made, st.before, st.begins, err
 }

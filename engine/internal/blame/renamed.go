@@ -30,7 +30,7 @@ type gone struct {
 func (src *source) movedFrom(base *records.Snapshot, v *Version, id oid.ID) (*Version, error) {
 	var named, others []gone // by the same name elsewhere, and the rest
 	came := map[oid.ID]bool{}
-	for c, err := range tree.Diff(base.State(), v.Snapshot.State(), src.alg, src.load) {
+	for c, err := range tree.Diff(base.State(), v.Snapshot.State(), src.Algorithm, src.load) {
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (src *source) movedFrom(base *records.Snapshot, v *Version, id oid.ID) (*Ve
 func (src *source) mostLike(base *records.Snapshot, v *Version, candidates []gone) (best *Version, err error) {
 	most := 0
 	for _, c := range candidates {
-		if src.size(c.id) > movedBytes || len(v.Text) > movedBytes {
+		if _, size, err := src.Objects.Stat(src.ctx, c.id); err == nil && size > movedBytes || len(v.Text) > movedBytes {
 			continue
 		}
 		other, err := src.version(&Version{Snapshot: base, Path: c.path}, c.id)

@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,26 +16,13 @@ type step struct {
 	made   *records.Snapshot
 	before *Version
 	begins bool
-	err    error
 }
 
-// errBeside is the reason why a step cannot be made with what the store has.
-var errBeside = errors.New("it is not in the store")
-
-// A source is where steps are found: the store, while it is held, or wherever a
-// snapshot may be.
+// A source is where one step is found.
 type source struct {
-	alg  oid.Algorithm
+	*History
+	ctx  context.Context
 	load tree.Loader
-	base func(s *records.Snapshot) (*records.Snapshot, error)
-	text func(id oid.ID) (content []byte, whole bool, err error)
-	size func(id oid.ID) int64 // as far as it is known; else 0
-
-	// unchanged returns a snapshot before s between which and s nothing is recorded
-	// to have changed at a path; nil if there is none.
-	unchanged func(s *records.Snapshot, path string) *records.Snapshot
-
-	last found // the node that was looked up last: one step ends where the next begins
 }
 
 // A found node is what a snapshot has at a path.
@@ -47,88 +33,35 @@ type found struct {
 	there bool
 }
 
-// outside returns the source for what may be beside the store.
-func (h *History) outside(ctx context.Context) *source {
-	return &source{
-		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{}),
-		base: func(s *records.Snapshot) (*records.Snapshot, error) { return h.Base(ctx, s) },
-		text: func(id oid.ID) ([]byte, bool, error) {
-			var text bounded
-			err := h.Objects.Write(ctx, &text, id)
-			if errors.Is(err, errTooLarge) {
-				return nil, false, nil
-			}
-			return text.Bytes(), true, err
-		},
-		size:      func(oid.ID) int64 { return 0 },
-		unchanged: func(*records.Snapshot, string) *records.Snapshot { return nil },
-	}
-}
-
-// inside returns the source for what the store has.
-func (h *History) inside(ctx context.Context, in *records.View) *source {
-	read := func(id oid.ID) ([]byte, error) {
-		_, payload, err := h.Objects.ReadIn(in.View, id)
-		return payload, err
-	}
-	return &source{
-		alg: h.Algorithm, load: h.Objects.Trees(ctx, objects.Reading{In: in.View}),
-		base: func(s *records.Snapshot) (*records.Snapshot, error) {
-			if ok, err := in.Recorded(s.ID); !ok || err != nil || s.Foreign() {
-				return nil, errors.Join(err, errBeside)
-			}
-			_, id, err := in.Changed(s)
-			if err != nil || id.IsZero() {
-				return nil, err
-			}
-			base, err := in.Find(id)
-			if err == nil && base == nil {
-				err = errBeside
-			}
-			if err == nil {
-				err = records.UnpackSkipped(read, base)
-			}
-			return base, err
-		},
-		text: func(id oid.ID) ([]byte, bool, error) {
-			if _, size, err := in.Stat(id); err == nil && size > textMax {
-				return nil, false, nil
-			}
-			content, err := read(id)
-			return content, true, err
-		},
-		size: func(id oid.ID) int64 {
-			_, size, _ := in.Stat(id)
-			return size
-		},
-		unchanged: func(s *records.Snapshot, path string) *records.Snapshot { return unchanged(in, s, path) },
-	}
+func (h *History) source(ctx context.Context) *source {
+	return &source{h, ctx, h.Objects.Trees(ctx, objects.Reading{GitFirst: true})}
 }
 
 // stepsMax bounds how far a history is followed. None is so long; but what was
 // written by somebody else may go in circles.
 const stepsMax = 1 << 22
 
-// unchanged follows what is recorded of what snapshots changed.
-func unchanged(in *records.View, s *records.Snapshot, path string) *records.Snapshot {
-	at := s.ID
-	for range stepsMax {
-		c, _, err := in.Changed(&records.Snapshot{ID: at}) // where nothing is recorded there is no more to follow
-		if err != nil || c == nil || c.Base.IsZero() {
-			break
+// unchanged follows what is recorded of what snapshots changed. It returns a snapshot
+// before s between which and s nothing is recorded to have changed at a path, nil if there
+// is none.
+func (src *source) unchanged(s *records.Snapshot, path string) (found *records.Snapshot) {
+	_ = src.View(src.ctx, func(in *records.View) error { // what cannot be read is met again
+		at := s.ID
+		for range stepsMax {
+			c, _, err := in.Changed(&records.Snapshot{ID: at}) // where nothing is recorded there is no more to follow
+			if err != nil || c == nil || c.Base.IsZero() {
+				break
+			}
+			if yes, sure := c.Touches(path); yes || !sure {
+				break
+			}
+			at = c.Base
 		}
-		if yes, sure := c.Touches(path); yes || !sure {
-			break
+		if at != s.ID {
+			found, _ = in.Find(at)
 		}
-		at = c.Base
-	}
-	if at == s.ID {
 		return nil
-	}
-	found, err := in.Find(at)
-	if err != nil {
-		return nil
-	}
+	})
 	return found
 }
 
@@ -148,7 +81,7 @@ func (src *source) step(v *Version) (st step, err error) {
 				st.made, s = far, far
 			}
 		}
-		base, err := src.base(s)
+		base, err := src.Base(src.ctx, s)
 		if err != nil || base == nil {
 			st.begins = base == nil && err == nil
 			return st, err
@@ -198,7 +131,7 @@ func (src *source) node(s *records.Snapshot, path string) (tree.Node, bool, erro
 	if last := src.last; last.of == s && last.path == path {
 		return last.node, last.there, nil
 	}
-	n, there, err := tree.Lookup(s.State(), path, src.alg, src.load)
+	n, there, err := tree.Lookup(s.State(), path, src.Algorithm, src.load)
 	if err != nil {
 		return n, there, objects.TreeError(err)
 	}
@@ -208,7 +141,7 @@ func (src *source) node(s *records.Snapshot, path string) (tree.Node, bool, erro
 
 // version reads the text of a version.
 func (src *source) version(v *Version, id oid.ID) (*Version, error) {
-	text, whole, err := src.text(id)
+	text, whole, err := src.Objects.Beginning(src.ctx, id, textMax)
 	if err == nil {
 		v.Text = text
 		err = Text(v.Path, text, whole)
@@ -217,16 +150,4 @@ func (src *source) version(v *Version, id oid.ID) (*Version, error) {
 		return nil, err
 	}
 	return v, nil
-}
-
-var errTooLarge = errors.New("too large")
-
-// A bounded buffer refuses what is too large.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > textMax {
-		return 0, errTooLarge
-	}
-	return b.Buffer.Write(p)
 }
