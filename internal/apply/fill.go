@@ -110,7 +110,7 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 			return err
 		}
 	}
-	err := each(ctx, len(folders), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return f.fill(ctx, folders[i]) })
+	err := Each(ctx, len(folders), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return f.fill(ctx, folders[i]) })
 	for _, s := range slices.Backward(made) {
 		if err == nil {
 			err = f.settle(s)

@@ -93,7 +93,7 @@ func Clear(ctx context.Context, root string, steps []Step, opt *Options) (out Ou
 		return out, fmt.Errorf("clear: %w", err)
 	}
 	defer a.root.Close()
-	err = each(ctx, len(steps), 1, func(i int) error {
+	err = Each(ctx, len(steps), 1, func(i int) error {
 		err := a.clear(&steps[i])
 		if fatal(err) {
 			return err

@@ -79,7 +79,7 @@ func (a *applier) runGroup(ctx context.Context, rank int, group []*Step) error {
 	if rank == clearLeaves || rank == removeLeaves {
 		workers = a.workers
 	}
-	return each(ctx, len(group), workers, func(i int) error { return a.enter(group[i], a.step(ctx, group[i])) })
+	return Each(ctx, len(group), workers, func(i int) error { return a.enter(group[i], a.step(ctx, group[i])) })
 }
 
 // runBatch writes files up to the limits of a batch and returns the steps
@@ -89,7 +89,7 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 	jobs := make([]job, n)
 	errs := make([]error, n)
 	var bytes atomic.Int64
-	err = each(ctx, n, a.workers, func(i int) error {
+	err = Each(ctx, n, a.workers, func(i int) error {
 		if bytes.Load() >= batchBytes {
 			return nil // not begun: jobs[i].step is nil
 		}
@@ -105,7 +105,7 @@ func (a *applier) runBatch(ctx context.Context, group []*Step) (rest []*Step, er
 		err = a.syncBytes(jobs)
 	}
 	if err == nil {
-		err = each(ctx, n, a.workers, func(i int) error {
+		err = Each(ctx, n, a.workers, func(i int) error {
 			if jobs[i].step == nil {
 				return nil
 			}
@@ -187,9 +187,9 @@ func (a *applier) enter(s *Step, err error) error {
 	return nil
 }
 
-// each calls do for 0 to n-1 on several goroutines, each taking runs of
+// Each calls do for 0 to n-1 on several goroutines, each taking runs of
 // neighbours, until one fails or the context ends.
-func each(ctx context.Context, n, workers int, do func(int) error) error {
+func Each(ctx context.Context, n, workers int, do func(int) error) error {
 	const run = 8
 	var next atomic.Int64
 	var first error

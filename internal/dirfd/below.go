@@ -51,19 +51,29 @@ func SameDir(a, b string) bool {
 	return errA == nil && errB == nil && realA == realB
 }
 
+// OpenFileBelow opens a file below a root for reading.
+func OpenFileBelow(root, rel string) (*File, error) {
+	at, err := OpenBelow(root, tree.Parent(rel))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	return at.OpenFile(path.Base(rel))
+}
+
 // ReadBelow reads a file below a root, or the target of a link. Not whole: it is longer
 // than max, and these are its first bytes.
 func ReadBelow(root, rel string, link bool, max int) (data []byte, whole bool, err error) {
-	at, err := OpenBelow(root, tree.Parent(rel))
-	if err != nil {
-		return nil, false, err
-	}
-	defer at.Close()
 	if link {
+		at, err := OpenBelow(root, tree.Parent(rel))
+		if err != nil {
+			return nil, false, err
+		}
+		defer at.Close()
 		target, err := at.Readlink(path.Base(rel))
 		return []byte(target), true, err
 	}
-	f, err := at.OpenFile(path.Base(rel))
+	f, err := OpenFileBelow(root, rel)
 	if err != nil {
 		return nil, false, err
 	}

@@ -192,12 +192,7 @@ func (l *Ignored) sharesWith(dir string) bool {
 }
 
 func (l *Ignored) shares(at, dir string) (bool, error) {
-	from, err := dirfd.OpenBelow(l.root, tree.Parent(at))
-	if err != nil {
-		return false, err
-	}
-	defer from.Close()
-	old, err := from.OpenFile(path.Base(at))
+	old, err := dirfd.OpenFileBelow(l.root, at)
 	if err != nil {
 		return false, err
 	}

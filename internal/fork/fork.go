@@ -40,7 +40,7 @@ func registryOf(ctx context.Context, e *engine.Engine) (registry, error) {
 	if err != nil {
 		return "", err
 	}
-	return registry(filepath.Join(filepath.Dir(st.Store), "forks")), nil
+	return registry(filepath.Join(filepath.Dir(st.Store), "forks.json")), nil
 }
 
 // Place checks that a fork may be made in a directory, and returns its real path.
@@ -60,17 +60,11 @@ func Place(ctx context.Context, e *engine.Engine, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := apart(store, above, dir); err != nil {
+	if err := apart(store, above, dir, e.Root()); err != nil {
 		return "", err
 	}
-	for at := above; ; at = filepath.Dir(at) {
-		switch {
-		case dirfd.SameDir(at, e.Root()):
-			return "", fmt.Errorf("%w: %s lies in the worktree %s", ErrPlace, dir, e.Root())
-		case at == filepath.Dir(at):
-			return free(store, filepath.Join(above, rest))
-		}
-	}
+	dir = filepath.Join(above, rest)
+	return dir, store.free(dir)
 }
 
 // PlaceExport checks that a snapshot may be exported into a directory: it does not
@@ -92,7 +86,7 @@ func PlaceExport(ctx context.Context, e *engine.Engine, dir string) error {
 	if err != nil {
 		return err
 	}
-	return apart(store, above, dir)
+	return apart(store, above, dir, "")
 }
 
 // realAbove returns the real path of the nearest directory above a path that is
@@ -112,10 +106,12 @@ func realAbove(path string) (above, rest string, err error) {
 }
 
 // apart checks that a real directory and those above it are neither git's own nor
-// the one with rewind's stores.
-func apart(store registry, above, dir string) error {
+// the one with rewind's stores, nor a worktree, if there is one.
+func apart(store registry, above, dir, worktree string) error {
 	for at := above; ; at = filepath.Dir(at) {
 		switch {
+		case worktree != "" && dirfd.SameDir(at, worktree):
+			return fmt.Errorf("%w: %s lies in the worktree %s", ErrPlace, dir, worktree)
 		case dirfd.SameDir(at, filepath.Dir(string(store))):
 			return fmt.Errorf("%w: %s lies beside rewind's own store", ErrPlace, dir)
 		case isGitDir(at):
@@ -128,12 +124,12 @@ func apart(store registry, above, dir string) error {
 
 // free makes sure that the note of no other fork would be overwritten: one may have been
 // moved away.
-func free(r registry, dir string) (string, error) {
+func (r registry) free(dir string) error {
 	f, err := r.find(dir)
 	if err == nil && f != nil {
 		err = fmt.Errorf("%w: the fork that was made as %s was moved or deleted, and is still noted (rewind forks --remove %s forgets it)", ErrPlace, dir, dir)
 	}
-	return dir, err
+	return err
 }
 
 // isGitDir reports whether a directory looks like one of git's own.
@@ -168,12 +164,12 @@ func Make(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 	done, err := e.Fork(ctx, s, dir, func() (err error) {
 		made = true
 		if f.Birth, err = dirfd.Birth(dir); err == nil {
-			err = r.put(f)
+			err = r.replace(dir, f)
 		}
 		return errors.Join(err, begun.Unlock())
 	})
 	if !made {
-		return nil, errors.Join(err, r.drop(f))
+		return nil, errors.Join(err, r.replace(dir, nil))
 	}
 	out := &Made{Restored: done}
 	if err == nil && along != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -53,17 +52,11 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 		return nil, err
 	}
 	out.how = how
-	there := filepath.Dir(dir)
-	for {
-		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
-			break
-		}
-		there = filepath.Dir(there)
+	there, _, err := realAbove(dir)
+	if err == nil && !how.Copy && !out.sharesWith(there) {
+		err = ErrUnshared
 	}
-	if !how.Copy && !out.sharesWith(there) {
-		return out, ErrUnshared
-	}
-	return out, nil
+	return out, err
 }
 
 // A known is what a snapshot of the present would have, but for what is ignored, and the
@@ -88,61 +81,41 @@ func has(ctx context.Context, root, other, at string, begun bool) (bool, error) 
 	if !ok || !there || mine.Mode.Type() != its.Mode.Type() {
 		return false, nil
 	}
-	a, err := dirfd.OpenBelow(root, tree.Parent(at))
-	if err != nil {
-		return false, err
-	}
-	defer a.Close()
-	b, err := dirfd.OpenBelow(other, tree.Parent(at))
-	if err != nil {
-		return false, err
-	}
-	defer b.Close()
-	name := path.Base(at)
 	if mine.Mode.Type() == tree.Symlink {
-		x, err := a.Readlink(name)
-		y, failed := b.Readlink(name)
-		return x == y, errors.Join(err, failed)
+		x, _, err := dirfd.ReadBelow(root, at, true, 0)
+		y, _, failed := dirfd.ReadBelow(other, at, true, 0)
+		return bytes.Equal(x, y), errors.Join(err, failed)
 	}
-	f, err := a.OpenFile(name)
+	if mine.Size < its.Size || mine.Size > its.Size && !begun {
+		return false, nil
+	}
+	f, err := dirfd.OpenFileBelow(root, at)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	g, err := b.OpenFile(name)
+	g, err := dirfd.OpenFileBelow(other, at)
 	if err != nil {
 		return false, err
 	}
 	defer g.Close()
-	if mine.Size < its.Size || mine.Size > its.Size && !begun {
-		return false, nil
-	}
 	return sameBytes(ctx, f, g, its.Size)
 }
 
-// sameBytes compares the first bytes of two files.
-func sameBytes(ctx context.Context, f, g *dirfd.File, size int64) (bool, error) {
+// sameBytes compares the first bytes of two files. One that ends sooner than it did is
+// not the same.
+func sameBytes(ctx context.Context, f, g io.Reader, size int64) (bool, error) {
 	a, b := make([]byte, min(size, 1<<18)), make([]byte, min(size, 1<<18))
-	for off := int64(0); off < size; {
-		n := min(size-off, int64(len(a)))
-		if _, err := f.ReadAt(a[:n], off); err != nil {
-			return false, notEnd(err)
+	for ; size > 0 && ctx.Err() == nil; size -= int64(len(a)) {
+		a, b = a[:min(size, int64(len(a)))], b[:min(size, int64(len(b)))]
+		_, err := io.ReadFull(f, a)
+		_, failed := io.ReadFull(g, b)
+		if err = errors.Join(err, failed); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
 		}
-		if _, err := g.ReadAt(b[:n], off); err != nil {
-			return false, notEnd(err)
+		if err != nil || !bytes.Equal(a, b) {
+			return false, err
 		}
-		if !bytes.Equal(a[:n], b[:n]) || ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		off += n
 	}
-	return true, nil
-}
-
-// notEnd drops the error of a file that ends sooner than it did.
-func notEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	return size <= 0, ctx.Err()
 }

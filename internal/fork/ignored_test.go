@@ -3,12 +3,12 @@ package fork
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // installed is a worktree with ignored files, and a fork of its newest snapshot that has
@@ -52,22 +52,6 @@ func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ign
 	return e, dir, along
 }
 
-func TestAForkHasTheIgnoredFilesOfThePresentAndNothingElse(t *testing.T) {
-	for _, git := range []bool{false, true} {
-		e, dir, _ := installed(t, git)
-		for name, want := range map[string]string{"node_modules/x/index.js": "x", "src/node_modules/y": "y", ".env": "made since", "src/main": "main", "untracked": ""} {
-			if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil && want != "" {
-				t.Errorf("git %v: %s is %q, %v", git, name, got, err)
-			}
-		}
-		list, err := List(t.Context(), e, &engine.Options{})
-		// .env is recorded there as any small ignored file, and the snapshot has none
-		if err != nil || len(list) != 1 || list[0].State != Stands || list[0].Err != nil || list[0].Changed != 1 {
-			t.Errorf("git %v: %+v, %v", git, list, err)
-		}
-	}
-}
-
 func TestAnIgnoredFileThatTheSnapshotHasStaysAsItHasIt(t *testing.T) {
 	e, _ := recorded(t)
 	put(t, filepath.Join(e.Root(), ".gitignore"), ".env\n")
@@ -101,6 +85,7 @@ func TestWhatWasTakenAlongDoesNotKeepAForkUnlessItIsTheOnlyOne(t *testing.T) {
 	}{
 		"nothing":       {func(string, string) error { return nil }, ""},
 		"changed there": {func(_, dir string) error { return os.WriteFile(dir+"/build/out", []byte("other"), 0o600) }, "build/out"},
+		"its beginning": {func(_, dir string) error { return os.Truncate(dir+"/build/out", 6) }, "build/out"},
 		"as long":       {func(_, dir string) error { return os.WriteFile(dir+"/node_modules/x/index.js", []byte("z"), 0o600) }, "node_modules/x/index.js"},
 		"made there":    {func(_, dir string) error { return os.WriteFile(dir+"/build/new", nil, 0o600) }, "build/new"},
 		"gone here":     {func(root, _ string) error { return os.RemoveAll(root + "/node_modules") }, "node_modules/x/index.js"},
@@ -174,13 +159,7 @@ func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
 
 func TestARefusedRemovalLeavesPermissionsAsTheyWere(t *testing.T) {
 	e, s := committed(t)
-	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
-		t.Fatal(err)
-	}
+	dir := forked(t, e, s)
 	for _, name := range []string{"d", "d/e"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -193,11 +172,7 @@ func TestARefusedRemovalLeavesPermissionsAsTheyWere(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "d"), 0o755); _ = os.Chmod(filepath.Join(dir, "d/e"), 0o755) })
-	cmd := exec.Command("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "of no branch")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	(&gittest.Repo{T: t, Dir: dir}).Git("commit", "-q", "--allow-empty", "-m", "of no branch")
 	if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); !errors.Is(err, ErrUnsaved) {
 		t.Fatal(err)
 	}

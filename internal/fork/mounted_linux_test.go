@@ -18,13 +18,7 @@ func TestWhatIsMountedInAForkDoesNotGoWithIt(t *testing.T) {
 		for _, force := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				e, s := start(t)
-				dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "a fork"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
-					t.Fatal(err)
-				}
+				dir := forked(t, e, s)
 				only := filepath.Join(e.Root(), "deps", "only")
 				put(t, filepath.Join(e.Root(), ".gitignore"), "deps/\n")
 				if err := os.Mkdir(filepath.Dir(only), 0o755); err != nil {
@@ -40,7 +34,7 @@ func TestWhatIsMountedInAForkDoesNotGoWithIt(t *testing.T) {
 					t.Skipf("NOT TESTED: cannot mount: %v", err)
 				}
 				defer unix.Unmount(there, unix.MNT_DETACH)
-				_, err = Remove(t.Context(), e, dir, force, &engine.Options{Force: true})
+				_, err := Remove(t.Context(), e, dir, force, &engine.Options{Force: true})
 				if !errors.Is(err, engine.ErrRefused) {
 					t.Errorf("it was removed: %v", err)
 				}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // recorded opens a directory without git of which there is a snapshot.
@@ -19,6 +19,23 @@ func recorded(t *testing.T) (*engine.Engine, *engine.Snapshot) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a"), "a")
+	return opened(t, dir)
+}
+
+// committed opens a repository with a commit, of which there is a snapshot.
+func committed(t *testing.T) (*engine.Engine, *engine.Snapshot) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	r := gittest.New(t)
+	r.Write("a", "a")
+	r.Git("add", "a")
+	r.Git("commit", "-qm", "one")
+	return opened(t, r.Dir)
+}
+
+func opened(t *testing.T, dir string) (*engine.Engine, *engine.Snapshot) {
+	t.Helper()
 	e, err := engine.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -31,33 +48,17 @@ func recorded(t *testing.T) (*engine.Engine, *engine.Snapshot) {
 	return e, r.Snapshot
 }
 
-// committed opens a repository with a commit, of which there is a snapshot.
-func committed(t *testing.T) (*engine.Engine, *engine.Snapshot) {
+// forked makes a fork.
+func forked(t *testing.T, e *engine.Engine, s *engine.Snapshot) (dir string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("SKIPPED: the git program is not here")
+	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "a fork"))
+	if err == nil {
+		_, err = Make(t.Context(), e, s, dir, nil)
 	}
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	dir := t.TempDir()
-	put(t, filepath.Join(dir, "a"), "a")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "a"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	e, err := engine.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
-	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e, r.Snapshot
+	return dir
 }
 
 func put(t *testing.T, path, text string) {
@@ -100,6 +101,30 @@ func TestANoteWithoutABirthTakesNothingAway(t *testing.T) {
 	}
 	if list, err := List(context.Background(), e, &engine.Options{}); err != nil || len(list) > 0 {
 		t.Errorf("not forgotten: %v, %v", list, err)
+	}
+}
+
+func TestAnotherDirectoryInThePlaceOfAForkStays(t *testing.T) {
+	e, s := recorded(t)
+	dir := forked(t, e, s)
+	f, _, err := find(t.Context(), e, dir)
+	if err := errors.Join(err, os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "a"), "a") // all of it is in a snapshot
+	if state := f.state(); state != Another {
+		t.Error("it", state)
+	}
+	if err := f.same(true); !errors.Is(err, ErrAnother) { // as it comes at the last moment
+		t.Error(err)
+	}
+	for _, force := range []bool{false, true} {
+		if _, err := Remove(t.Context(), e, dir, force, &engine.Options{}); !force && !errors.Is(err, ErrAnother) || force && err != nil {
+			t.Errorf("force %v: %v", force, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "a")); err != nil {
+			t.Errorf("force %v: %v", force, err)
+		}
 	}
 }
 
@@ -162,19 +187,13 @@ func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			e, s := committed(t)
-			dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
-				t.Fatal(err)
-			}
+			dir := forked(t, e, s)
 			f, r, err := find(t.Context(), e, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			f.Whole = false
-			put(t, filepath.Join(e.Root(), ".git", "worktrees", "f", "locked"), "initializing")
+			put(t, filepath.Join(e.Root(), ".git", "worktrees", "a-fork", "locked"), "initializing")
 			if err := errors.Join(r.put(f), os.Remove(filepath.Join(dir, "a")), spoil(dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -193,13 +212,7 @@ func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
 
 func TestANoteOfALinkedWorktreeWithoutGitIsRefused(t *testing.T) {
 	e, s := recorded(t)
-	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
-		t.Fatal(err)
-	}
+	dir := forked(t, e, s)
 	f, r, err := find(t.Context(), e, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -221,13 +234,7 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (*engine.Engine, *engine.Snapshot){"git": committed, "no git": recorded} {
 		t.Run(name, func(t *testing.T) {
 			e, s := open(t)
-			dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Make(t.Context(), e, s, dir, nil); err != nil {
-				t.Fatal(err)
-			}
+			dir := forked(t, e, s)
 			if made, err := Make(t.Context(), e, s, dir, nil); !errors.Is(err, ErrPlace) {
 				t.Fatalf("the second one: %+v, %v", made, err)
 			}

@@ -2,15 +2,12 @@ package fork
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -18,10 +15,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Fork is what is known of a second working directory. There is a file of it
-// beside the store, written before the directory is made.
+// A Fork is what is known of a second working directory. It is written down before the
+// directory is made.
 type Fork struct {
-	Dir      string    `json:"directory"`
+	Dir      string    `json:"-"`
 	Birth    string    `json:"birth,omitempty"` // of the directory; "": it was perhaps not made
 	Snapshot oid.ID    `json:"snapshot"`        // that was written there
 	Git      bool      `json:"git"`             // it is a linked worktree
@@ -31,53 +28,33 @@ type Fork struct {
 	Adopted  oid.ID    `json:"adopted,omitzero"` // what was merged into the worktree last; zero: nothing was
 }
 
-// A note is a fork as its file has it: with every byte of the directory's name.
+// A note is a fork as the file has it: with every byte of the directory's name.
 type note struct {
-	*Fork
 	Dir engine.Path `json:"directory"`
+	*Fork
 }
 
-// noteMax bounds the file of a fork.
-const noteMax = 1 << 20
+// registryMax bounds the file of all forks.
+const registryMax = 64 << 20
 
-// A registry is the directory with the files of all forks.
+// A registry is the file in which the forks of a store are written down, beside the store.
 type registry string
 
-func (r registry) path(dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(string(r), hex.EncodeToString(sum[:8])+".json")
-}
-
-// put writes the file of a fork.
-func (r registry) put(f *Fork) error {
-	text, err := json.Marshal(note{f, engine.Path(f.Dir)})
-	if err == nil {
-		err = durable.MakeDir(string(r))
-	}
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(r.path(f.Dir), text, 0o600)
-}
-
-// begin writes the file of a fork whose directory is to be made. The lock is held until
+// begin writes down a fork whose directory is to be made. The lock is held until
 // the directory is there and noted, or given up: two that make the same one would
 // overwrite, and then drop, what the other has written.
 func (r registry) begin(ctx context.Context, f *Fork) (*durable.Held, error) {
-	if err := durable.MakeDir(string(r)); err != nil {
-		return nil, err
-	}
-	held, err := durable.Lock(ctx, string(r)+".lock", durable.Exclusive)
+	held, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, err = os.Lstat(f.Dir); err == nil {
 		err = fmt.Errorf("%w: %s exists", ErrPlace, f.Dir)
 	} else if errors.Is(err, os.ErrNotExist) {
-		_, err = free(r, f.Dir) // another one may have been made there, and moved away
+		err = r.free(f.Dir) // another one may have been made there, and moved away
 	}
 	if err == nil {
-		err = r.put(f)
+		err = r.replace(f.Dir, f)
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.Unlock())
@@ -85,45 +62,77 @@ func (r registry) begin(ctx context.Context, f *Fork) (*durable.Held, error) {
 	return held, nil
 }
 
-// drop forgets a fork.
-func (r registry) drop(f *Fork) error { return durable.Remove(r.path(f.Dir)) }
-
-// find returns the fork in a directory, nil if there is none.
-func (r registry) find(dir string) (*Fork, error) { return r.read(r.path(dir)) }
-
-func (r registry) read(path string) (*Fork, error) {
-	text, err := durable.ReadFile(path, noteMax)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	f := new(Fork)
-	n := note{Fork: f}
-	err = json.Unmarshal(text, &n)
-	if f.Dir = string(n.Dir); err != nil || n.Fork != f || !filepath.IsAbs(f.Dir) || r.path(f.Dir) != path {
-		return nil, errors.Join(err, fmt.Errorf("%s is not what rewind writes", path))
-	}
-	return f, nil
+func (r registry) lock(ctx context.Context) (*durable.Held, error) {
+	return durable.Lock(ctx, string(r)+".lock", durable.Exclusive)
 }
 
-// all returns every fork, the newest last. Beside the error of a file that cannot be
-// read the others are returned.
+// put writes down what is known of a fork now. It is not interrupted: what it tells of has
+// been done.
+func (r registry) put(f *Fork) error { return r.set(f.Dir, f) }
+
+// drop forgets a fork.
+func (r registry) drop(f *Fork) error { return r.set(f.Dir, nil) }
+
+func (r registry) set(dir string, f *Fork) error {
+	held, err := r.lock(context.Background())
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.replace(dir, f), held.Unlock())
+}
+
+// replace sets what is written down of a directory; nil: nothing. The caller has the lock.
+func (r registry) replace(dir string, f *Fork) error {
+	list, err := r.all()
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(old *Fork) bool { return old.Dir == dir })
+	if f != nil {
+		list = append(list, f)
+	}
+	notes := make([]note, len(list))
+	for i, f := range list {
+		notes[i] = note{engine.Path(f.Dir), f}
+	}
+	text, err := json.Marshal(notes)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(string(r), text, 0o600)
+}
+
+// find returns the fork in a directory, nil if there is none.
+func (r registry) find(dir string) (*Fork, error) {
+	list, err := r.all()
+	if i := slices.IndexFunc(list, func(f *Fork) bool { return f.Dir == dir }); i >= 0 {
+		return list[i], nil
+	}
+	return nil, err
+}
+
+// all returns every fork, the newest last.
 func (r registry) all() (list []*Fork, err error) {
-	names, err := os.ReadDir(string(r))
+	text, err := durable.ReadFile(string(r), registryMax)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	for _, n := range names {
-		if !strings.HasSuffix(n.Name(), ".json") {
-			continue
+	var notes []note
+	if err == nil {
+		err = json.Unmarshal(text, &notes)
+	}
+	for _, n := range notes {
+		if err == nil && (n.Fork == nil || !filepath.IsAbs(string(n.Dir))) {
+			err = errors.New("a fork without a directory")
 		}
-		f, failed := r.read(filepath.Join(string(r), n.Name()))
-		if err = errors.Join(err, failed); f != nil {
-			list = append(list, f)
+		if err == nil {
+			n.Fork.Dir = string(n.Dir)
+			list = append(list, n.Fork)
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not what rewind writes: %w", string(r), err)
+	}
 	slices.SortFunc(list, func(a, b *Fork) int { return a.Time.Compare(b.Time) })
-	return list, err
+	return list, nil
 }

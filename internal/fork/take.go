@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -38,7 +38,7 @@ type Taken struct {
 // that changes meanwhile is tried again, twice; then its last state is kept, and it is
 // named.
 func (l *Ignored) put(ctx context.Context, dir string) (Taken, error) {
-	p := &putter{Ignored: l, How: l.how, there: map[string]bool{}, new: map[string]bool{}, shut: map[string]shut{}}
+	p := &putter{Ignored: l, How: l.how, new: map[string]bool{}, dirs: map[string]*shut{}}
 	top, err := dirfd.OpenRoot(dir)
 	if err != nil {
 		return p.out, err
@@ -69,7 +69,7 @@ func (l *Ignored) put(ctx context.Context, dir string) (Taken, error) {
 			ready = append(ready, f)
 		}
 	}
-	err = p.fillAll(ctx, ready)
+	err = apply.Each(ctx, len(ready), min(runtime.GOMAXPROCS(0), 8), func(i int) error { return p.fill(ctx, ready[i]) })
 	for _, f := range slices.Backward(p.made) {
 		if err == nil {
 			err = p.settle(f)
@@ -83,10 +83,9 @@ type putter struct {
 	*Ignored
 	How
 	from, to *dirfd.Root
-	made     []*folder       // directories, each behind the one that it lies in
-	there    map[string]bool // directories that are there: false, they are not to be
-	new      map[string]bool // directories that no snapshot has
-	shut     map[string]shut // who may not come into a directory; not changed while it is filled
+	made     []*folder        // directories, each behind the one that it lies in
+	new      map[string]bool  // directories that no snapshot has
+	dirs     map[string]*shut // directories that are there; nil: they are not to be
 
 	mu   sync.Mutex // guards what follows
 	out  Taken
@@ -96,16 +95,13 @@ type putter struct {
 // mkdir makes a directory and those above it, open to their owner for now. Not there:
 // something else is in the way, or it was made since by somebody, and has been named.
 func (p *putter) mkdir(at string) (there bool, err error) {
-	if at == "" {
-		return true, nil
+	if is, seen := p.dirs[at]; seen {
+		return is != nil, nil
 	}
-	if there, seen := p.there[at]; seen {
-		return there, nil
-	}
+	p.dirs[at] = nil
 	if there, err = p.mkdir(tree.Parent(at)); there && err == nil {
 		there, err = p.mkdirIn(at)
 	}
-	p.there[at] = there
 	return there, err
 }
 
@@ -166,31 +162,6 @@ func (p *putter) settle(f *folder) error {
 	}
 	defer above.Close()
 	return above.SetMtime(path.Base(f.path), f.stat.Mtime)
-}
-
-// fillAll takes along what lies in directories, several at once.
-func (p *putter) fillAll(ctx context.Context, list []*folder) error {
-	var next atomic.Int64
-	var stop atomic.Bool
-	errs := make([]error, min(runtime.GOMAXPROCS(0), 8))
-	var wg sync.WaitGroup
-	for w := range errs {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(list) && !stop.Load(); i = int(next.Add(1)) - 1 {
-				if errs[w] = p.fill(ctx, list[i]); errs[w] != nil {
-					stop.Store(true)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fill takes along what lies in one directory.
@@ -288,19 +259,19 @@ func (p *putter) shutRoots() error {
 		return err
 	}
 	to, err := p.to.Stat()
-	p.shut[""] = shut{shutOut(from.Mode), shutOut(to.Mode)}
+	p.dirs[""] = &shut{shutOut(from.Mode), shutOut(to.Mode)}
 	return err
 }
 
 // enter notes who may come into a directory, by its modes here and there.
 func (p *putter) enter(at string, from, to tree.Mode) {
-	above := p.shut[tree.Parent(at)]
-	p.shut[at] = shut{above.from | shutOut(from), above.to | shutOut(to)}
+	above := p.dirs[tree.Parent(at)]
+	p.dirs[at] = &shut{above.from | shutOut(from), above.to | shutOut(to)}
 }
 
 // keepShut takes from a mode what it would allow users that a directory keeps out here,
 // and that the same directory lets in there: it may have been closed since the snapshot.
 func (p *putter) keepShut(dir string, m tree.Mode) tree.Mode {
-	s := p.shut[dir]
+	s := p.dirs[dir]
 	return m &^ (s.from &^ s.to)
 }
