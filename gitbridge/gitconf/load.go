@@ -56,7 +56,6 @@ const (
 	configBytesMax  = 64 << 20 // a larger one is no configuration; and of all that is read together
 	settingsMax     = 1 << 20  // of all files together
 	includesMax     = 1 << 12  // ten files that include one another ten times are read a thousand million times
-	systemFile      = "/etc/gitconfig"
 )
 
 // A loader collects settings in the order in which git reads them.
@@ -140,7 +139,7 @@ func (l *loader) user() error {
 	if none, ok := parseBool(env("GIT_CONFIG_NOSYSTEM")); !ok || !none {
 		path := env("GIT_CONFIG_SYSTEM")
 		if path == "" {
-			path = systemFile
+			path = SystemFile("gitconfig", l.opt)
 		}
 		if err := l.optional(path, System); err != nil {
 			return err

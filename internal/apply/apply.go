@@ -137,7 +137,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 		return Outcome{}, err
 	}
 	defer a.root.Close()
-	steps = Order(steps)
+	steps = Order(asStored(steps))
 	a.total = len(steps)
 	err = a.run(ctx, steps)
 	for _, j := range a.left {

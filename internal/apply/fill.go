@@ -35,7 +35,7 @@ func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filli
 	err := f.open(root)
 	if err == nil {
 		defer f.close()
-		err = f.run(ctx, steps)
+		err = f.run(ctx, asStored(steps))
 	}
 	slices.SortFunc(f.out.Conflicts, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
 	if err != nil {

@@ -116,6 +116,20 @@ const (
 	setModes            // of directories that stay, deepest first
 )
 
+// asStored gives steps the modes that files have on this system, where it keeps less
+// than a snapshot: nothing is found changed that cannot be otherwise.
+func asStored(steps []Step) []Step {
+	if dirfd.Storable(tree.GitExec) == tree.GitExec {
+		return steps
+	}
+	steps = slices.Clone(steps)
+	for i := range steps {
+		s := &steps[i]
+		s.Have.Mode, s.Want.Mode = dirfd.Storable(s.Have.Mode), dirfd.Storable(s.Want.Mode)
+	}
+	return steps
+}
+
 // Order returns the steps in the order in which they must be carried out:
 // what stands in the way of something wanted is cleared, directories are made
 // (shallow first), files written, then deletions (deepest first), and the

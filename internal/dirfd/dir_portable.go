@@ -43,7 +43,7 @@ func Open(path string) (*Dir, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, err
 	}
-	d := &Dir{path: real}
+	d := &Dir{path: verbatim(real)}
 	return d, d.check()
 }
 
@@ -57,8 +57,15 @@ func (d *Dir) OpenDir(rel string) (*Dir, error) {
 	for rest, more := rel, true; more; {
 		var name string
 		name, rest, more = strings.Cut(rest, "/")
-		at = &Dir{path: filepath.Join(at.path, name)}
-		if err := at.check(); err != nil {
+		below, err := at.below(name)
+		if err == nil {
+			at = &Dir{path: below}
+			err = at.check()
+		}
+		if err == nil {
+			err = exactly(below, name)
+		}
+		if err != nil {
 			return nil, pathError("open", rel, err)
 		}
 	}
@@ -67,50 +74,58 @@ func (d *Dir) OpenDir(rel string) (*Dir, error) {
 
 // check makes sure that the path is a directory and no link.
 func (d *Dir) check() error {
-	info, err := os.Lstat(d.path)
+	st, err := lstat(d.path)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
+	if st.Mode.Type() != tree.Dir {
 		return syscall.ENOTDIR
 	}
 	return nil
 }
 
+// below is the system's path of a plain name.
+func (d *Dir) below(name string) (string, error) {
+	if err := plain(name); err != nil {
+		return "", err
+	}
+	if !nameable(name) {
+		return "", ErrNotPlain
+	}
+	const separator = string(filepath.Separator)
+	return strings.TrimSuffix(d.path, separator) + separator + name, nil
+}
+
 // at returns the system's path of a name, after the check.
 func (d *Dir) at(op, name string) (string, error) {
-	if err := plain(name); err != nil {
-		return "", pathError(op, name, err)
+	path, err := d.below(name)
+	if err == nil {
+		err = d.check()
 	}
-	if filepath.Separator != '/' && strings.ContainsAny(name, `\:`) {
-		return "", pathError(op, name, ErrNotPlain)
-	}
-	if err := d.check(); err != nil {
-		return "", pathError(op, name, err)
-	}
-	return filepath.Join(d.path, name), nil
+	return path, pathError(op, name, err)
 }
 
 // Stat returns the stat data of the directory itself.
 func (d *Dir) Stat() (Stat, error) {
-	info, err := os.Lstat(d.path)
-	if err != nil {
-		return Stat{}, err
-	}
-	return fromInfo(info), nil
+	st, err := lstat(d.path)
+	return st, pathError("stat", ".", err)
 }
 
 // Lstat returns the stat data of what lies under a name; a link is not
 // followed.
 func (d *Dir) Lstat(name string) (Stat, error) {
-	if err := plain(name); err != nil {
+	path, err := d.below(name)
+	var st Stat
+	if err == nil {
+		st, err = lstat(path)
+	}
+	if err == nil {
+		err = exactly(path, name)
+	}
+	if err != nil {
 		return Stat{}, pathError("lstat", name, err)
 	}
-	info, err := os.Lstat(filepath.Join(d.path, name))
-	if err != nil {
-		return Stat{}, err
-	}
-	return fromInfo(info), nil
+	return st, nil
 }
 
 // LstatRaw is [Dir.Lstat] for a NUL-terminated name that the caller knows to
@@ -120,8 +135,10 @@ func (d *Dir) LstatRaw(name *byte, st *Stat) error {
 	for *(*byte)(unsafe.Add(unsafe.Pointer(name), n)) != 0 {
 		n++
 	}
-	s, err := d.Lstat(string(unsafe.Slice(name, n)))
-	*st = s
+	path, err := d.below(string(unsafe.Slice(name, n)))
+	if err == nil {
+		*st, err = lstat(path)
+	}
 	return err
 }
 
@@ -158,7 +175,8 @@ func (d *Dir) Readlink(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return os.Readlink(path)
+	target, err := os.Readlink(path)
+	return filepath.ToSlash(target), err
 }
 
 // Local reports whether the directory lies on a file system whose timestamps
@@ -178,18 +196,18 @@ func (d *Dir) OpenFile(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := os.Lstat(path)
+	before, err := lstat(path)
 	if err != nil {
-		return nil, err
+		return nil, pathError("open", name, err)
 	}
-	if !before.Mode().IsRegular() {
+	if before.Mode.Type() != tree.File {
 		return nil, pathError("open", name, syscall.ELOOP)
 	}
-	f, err := os.Open(path)
+	f, err := openShared(path)
 	if err != nil {
-		return nil, err
+		return nil, pathError("open", name, err)
 	}
-	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
+	if after, err := fstat(f); err != nil || before.Ino != after.Ino || before.Dev != after.Dev {
 		f.Close()
 		return nil, pathError("open", name, syscall.ELOOP)
 	}
@@ -198,11 +216,7 @@ func (d *Dir) OpenFile(name string) (*File, error) {
 
 // Stat returns the stat data of the open file.
 func (f *File) Stat() (Stat, error) {
-	info, err := f.f.Stat()
-	if err != nil {
-		return Stat{}, err
-	}
-	return fromInfo(info), nil
+	return fstat(f.f)
 }
 
 // Read implements [io.Reader].
@@ -254,19 +268,4 @@ func fileType(m os.FileMode) tree.Mode {
 		return char // of no type we could record
 	}
 	return tree.File
-}
-
-// permissions turns the permission bits of Go into those of stat(2).
-func permissions(m os.FileMode) tree.Mode {
-	p := tree.Mode(m.Perm())
-	if m&os.ModeSetuid != 0 {
-		p |= 04000
-	}
-	if m&os.ModeSetgid != 0 {
-		p |= 02000
-	}
-	if m&os.ModeSticky != 0 {
-		p |= 01000
-	}
-	return p
 }

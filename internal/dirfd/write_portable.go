@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -43,11 +44,7 @@ func (t *Temp) Write(p []byte) (int, error) { return t.f.Write(p) }
 
 // Stat returns the stat data of the file.
 func (t *Temp) Stat() (Stat, error) {
-	info, err := t.f.Stat()
-	if err != nil {
-		return Stat{}, err
-	}
-	return fromInfo(info), nil
+	return fstat(t.f)
 }
 
 // Chmod sets these permission bits, as far as the system knows them.
@@ -87,6 +84,9 @@ func (d *Dir) Symlink(target, name string) error {
 	path, err := d.at("symlink", name)
 	if err != nil {
 		return err
+	}
+	if filepath.ToSlash(target) != target {
+		return pathError("symlink", name, ErrNotPlain) // it would read otherwise
 	}
 	return os.Symlink(target, path)
 }

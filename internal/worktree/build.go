@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -189,10 +190,10 @@ func (w *worker) overlayEntry(n *node, it *stattable.Item) (e tree.Entry, ok boo
 		if it.Mode.Type() == tree.Symlink {
 			e.Mode = tree.Symlink
 		}
-		return e, !ours || base != e.Mode || it.Git != it.Raw, nil
+		return e, !ours || dirfd.Storable(base) != e.Mode || it.Git != it.Raw, nil
 	case it.Flags&(stattable.Ignored|stattable.InFull) != 0 && !ours && it.Raw.IsZero() && it.Mode.Type() == tree.Dir:
 		return e, false, nil // entered in vain
-	case ours && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == base.Perm():
+	case ours && it.Raw.IsZero() && it.Mode.Type() == tree.Dir && it.Mode.Perm() == dirfd.Storable(base).Perm():
 		return e, false, nil
 	}
 	if e.ID.IsZero() {

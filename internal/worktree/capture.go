@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
@@ -237,6 +238,13 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 		return false
 	}
 	now := gitindex.FileStat{Ctime: st.Ctime, Mtime: st.Mtime, Ino: st.Ino, UID: st.UID, GID: st.GID, Size: st.Size}
+	if runtime.GOOS == "windows" {
+		// git keeps no inode there, and calls the time at which a file was made its ctime.
+		now.Ctime, now.Ino, now.UID, now.GID = e.Stat.Ctime, uint64(e.Stat.Ino), e.Stat.UID, e.Stat.GID
+		if st.Ctime >= n.realm.repo.IndexStat.Mtime {
+			return false // changed since, whatever the time of modification says
+		}
+	}
 	return e.StatMatches(now, gitindex.StatRule{})
 }
 

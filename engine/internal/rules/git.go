@@ -9,8 +9,10 @@ import (
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/ignore"
 	"github.com/seed-82afce7a/rewind/internal/regular"
+	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 
 	"golang.org/x/text/unicode/norm"
@@ -29,7 +31,7 @@ func (s *Source) Settings() worktree.Settings {
 		return v
 	}
 	out := worktree.Settings{
-		NoFileMode: !flag("core.filemode", true),
+		NoFileMode: dirfd.Storable(tree.GitExec) != tree.GitExec || !flag("core.filemode", true),
 		NoSymlinks: !flag("core.symlinks", true),
 		FoldCase:   flag("core.ignorecase", false),
 		AllowNTFS:  !flag("core.protectntfs", true),

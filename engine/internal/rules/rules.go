@@ -87,7 +87,7 @@ func (s *Source) Read() *Texts {
 	}
 	t.Fold, _ = s.Config.Bool("core.ignorecase", false)
 	s.readIgnores(t)
-	t.attrs = appendFile(t.attrs, "/etc/gitattributes")
+	t.attrs = appendFile(t.attrs, gitconf.SystemFile("gitattributes", &gitconf.Options{Env: s.Env}))
 	t.attrs = appendFile(t.attrs, s.gitFile(s.Config.Path, "core.attributesfile", "attributes"))
 	t.info = readFile(filepath.Join(s.Layout.CommonDir, "info", "attributes"))
 	return t
