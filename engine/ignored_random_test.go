@@ -14,20 +14,29 @@ import (
 )
 
 // TestRandomIgnoredFilesAreLostByNoRestore writes and removes files, ignored and
-// not, small and large, few and many, so that the limits are met and left again.
-// What a restore has to leave follows from two pictures and the name of a file.
+// not, small and large, few and many, so that the limits are met and left again, and
+// changes the rules. What a restore has to leave follows from two pictures, the rules of
+// then and of now, and the name of a file.
 func TestRandomIgnoredFilesAreLostByNoRestore(t *testing.T) {
 	from := seed.Of(t)
 	for i := range uint64(seed.Times(1)) {
 		bothKinds(t, func(t *testing.T, p *place) {
 			m := &ignoredModel{place: p, rng: rand.New(rand.NewPCG(from, i)), e: p.open()}
-			p.write(".gitignore", "*.i\nout/\n")
-			for range 12 {
+			p.write(".gitignore", ruleSets[0])
+			for range 16 {
 				m.turn()
+			}
+			if m.e.repo != nil {
+				if all := m.git("rev-list", "--objects", "--all"); strings.Contains(all, ".k") || strings.Contains(all, "out/") {
+					t.Errorf("git has a file that was always ignored: %s", all)
+				}
 			}
 		})
 	}
 }
+
+// ruleSets are what stands in .gitignore: in all of them *.k and out/ are ignored.
+var ruleSets = []string{"*.k\nout/\n*.i\n", "*.k\nout/\n", "*.k\nout/\n*.i\nf\n"}
 
 // An ignoredModel knows of each snapshot what was on disk then.
 type ignoredModel struct {
@@ -43,7 +52,7 @@ type ignoredThen struct {
 }
 
 func (m *ignoredModel) turn() {
-	for range m.rng.IntN(5) {
+	for range m.rng.IntN(7) {
 		m.edit()
 	}
 	if len(m.then) == 0 || m.rng.IntN(2) == 0 {
@@ -58,7 +67,7 @@ func (m *ignoredModel) turn() {
 	if len(r.Conflicts) > 0 {
 		m.t.Fatalf("conflicts %v", r.Conflicts)
 	}
-	if got := m.picture(); !maps.Equal(files(got), m.want(files(before), held, ignored)) {
+	if got := m.picture(); !maps.Equal(files(got), m.want(files(before), held, to.rules(), ignored)) {
 		m.t.Fatalf("ignored too: %v\nbefore %v\nsnapshot %v\nafter %v\nkept %v", ignored, shown(before), shown(held), shown(got), r.Kept)
 	}
 	if r.Undo.IsZero() {
@@ -69,9 +78,13 @@ func (m *ignoredModel) turn() {
 
 // edit writes or removes one of a few files, or fills a directory.
 func (m *ignoredModel) edit() {
-	dir := []string{"", "d/", "d/e/", "out/"}[m.rng.IntN(4)]
-	name := dir + []string{"f", "a.i", "b.i", "c.i", "x.o.i"}[m.rng.IntN(5)]
-	switch m.rng.IntN(8) {
+	if m.rng.IntN(6) == 0 {
+		m.write(".gitignore", ruleSets[m.rng.IntN(len(ruleSets))])
+		return
+	}
+	dir := []string{"", "d/", "d/", "out/"}[m.rng.IntN(4)]
+	name := dir + []string{"f", "a.i", "b.k"}[m.rng.IntN(3)]
+	switch m.rng.IntN(16) {
 	case 0, 1, 2:
 		m.remove(name)
 	case 3:
@@ -99,26 +112,38 @@ func (m *ignoredModel) held(s ignoredThen) map[string]string {
 			out[name] = what
 		case !errors.Is(err, ErrNoSnapshot):
 			m.t.Fatal(err)
-		case !isIgnoredName(name):
+		case !ignoredBy(s.rules(), name):
 			m.t.Fatalf("%s is not in the snapshot", name)
 		}
 	}
 	return out
 }
 
-// want is what a restore has to leave.
-func (m *ignoredModel) want(before, held map[string]string, ignored bool) map[string]string {
+// want is what a restore has to leave: nothing that the rules of then or of now ignore is
+// deleted, and what those of then ignored is not overwritten either unless that is asked for.
+func (m *ignoredModel) want(before, held map[string]string, then string, ignored bool) map[string]string {
 	out := maps.Clone(held)
+	now := rulesOf(before)
 	for name, what := range before {
-		if _, has := held[name]; isIgnoredName(name) && (!has || !ignored) {
+		_, has := held[name]
+		if !has && (ignoredBy(then, name) || ignoredBy(now, name)) || has && ignoredBy(then, name) && !ignored {
 			out[name] = what
 		}
 	}
 	return out
 }
 
-func isIgnoredName(name string) bool {
-	return path.Ext(name) == ".i" || strings.HasPrefix(name, "out/")
+func (s ignoredThen) rules() string { return rulesOf(s.picture) }
+
+// rulesOf are the rules that a picture has.
+func rulesOf(picture map[string]string) string {
+	_, rules, _ := strings.Cut(picture[".gitignore"], " ")
+	return rules
+}
+
+// ignoredBy reports whether a rule set means a name.
+func ignoredBy(rules, name string) bool {
+	return strings.HasPrefix(name, "out/") || strings.Contains(rules, "*"+path.Ext(name)+"\n") || strings.Contains(rules, "\n"+path.Base(name)+"\n")
 }
 
 // files leaves out directories.
