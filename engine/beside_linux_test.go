@@ -59,9 +59,7 @@ func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
 			})
 		}
 	}
-	if _, err := restores.Do(context.Background(), Op{To: one.ID}); err != nil {
-		t.Fatal(err)
-	}
+	p.do(restores, Op{To: one.ID})
 	both.Wait()
 	p.must(err)
 	for at, err := range tree.Walk(r.State(), e.alg, e.objects.Trees(context.Background(), objects.Reading{})) {
@@ -147,9 +145,7 @@ func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
 	one := p.take(e)
 	p.write("f", "second")
 	p.take(e)
-	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
-		t.Fatal(err)
-	}
+	p.do(e, Op{To: one.ID})
 	p.write("f", "as the third")
 	slow, scans := p.open(), 0
 	slow.seen = func() {
@@ -159,9 +155,7 @@ func TestASnapshotBeginsAgainWhereTheFilesWereAwayDuringItsScan(t *testing.T) {
 		home, err := e.StartBisect(ctx, nil)
 		p.must(err)
 		for _, id := range []oid.ID{one.ID, home.ID} {
-			if _, err := e.Do(ctx, Op{To: id}); err != nil {
-				t.Fatal(err)
-			}
+			p.do(e, Op{To: id})
 		}
 		p.must(e.SetBisect(ctx, oid.ID{}, nil))
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -36,32 +35,6 @@ func (p *place) record(e *Engine, label string) *Snapshot {
 	r, err := e.Snapshot(context.Background(), &SnapshotOptions{Label: label})
 	p.must(err)
 	return r.Snapshot
-}
-
-func TestBlameFollowsAFileThroughItsVersionsAlone(t *testing.T) {
-	for _, git := range []bool{false, true} {
-		p := newPlace(t, git)
-		e := p.open()
-		p.write("f", "1\n")
-		p.record(e, "a")
-		p.write("other", "x")
-		p.record(e, "b")
-		p.write("f", "1\n2\n")
-		p.record(e, "c")
-		p.must(os.Chmod(filepath.Join(p.dir, "f"), 0o755)) // no version of what is in it
-		p.record(e, "d")
-		p.write("made", "1\n2\n")
-		made := p.record(e, "e")
-		p.write("f", "0\n1\n2\n")
-		for path, want := range map[string]string{"f": "- ^a c", "made": "e e"} {
-			if got := p.blamed(e, nil, path); got != want {
-				t.Errorf("git %v: %s: %q, want %q", git, path, got, want)
-			}
-		}
-		if got := p.blamed(e, made, "f"); got != "^a c" {
-			t.Errorf("git %v: in e: %q", git, got)
-		}
-	}
 }
 
 func TestBlameOfALineThatARestoreBroughtBackNamesWhereItCameFrom(t *testing.T) {
@@ -120,36 +93,6 @@ func TestBlameFollowsAFileThatWasMoved(t *testing.T) {
 		r, err := e.Blame(context.Background(), nil, "again", 1, 9)
 		if p.must(err); r[0].Path != "d/old" || r[3].Path != "again" {
 			t.Errorf("it was called %q", r[0].Path)
-		}
-	}
-}
-
-func TestBlameOfWhatHasNoLinesSaysSo(t *testing.T) {
-	p := newPlace(t, false)
-	e, ctx := p.open(), context.Background()
-	p.write("text", "1\n")
-	p.write("d/f", "1\n")
-	p.must(os.Symlink("text", filepath.Join(p.dir, "link")))
-	p.write("turned", "a\x00b\n")
-	s := p.record(e, "a")
-	p.write("turned", "now text\n")
-	p.record(e, "b")
-	for _, path := range []string{"d", "link"} {
-		for _, at := range []*Snapshot{nil, s} {
-			if _, err := e.Blame(ctx, at, path, 1, 9); !errors.Is(err, ErrRefused) {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-	}
-	if _, err := e.Blame(ctx, s, "turned", 1, 9); !errors.Is(err, ErrRefused) {
-		t.Errorf("a binary file: %v", err)
-	}
-	if got := p.blamed(e, nil, "turned"); got != "b" {
-		t.Errorf("a file that was binary: %q", got)
-	}
-	for _, at := range []*Snapshot{nil, s} {
-		if _, err := e.Blame(ctx, at, "never", 1, 9); !errors.Is(err, ErrNoSnapshot) {
-			t.Errorf("what was never there: %v", err)
 		}
 	}
 }

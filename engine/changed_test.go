@@ -55,39 +55,6 @@ func (p *place) listed(e *Engine, opt ListOptions) (ids []oid.ID, what map[oid.I
 	return ids, what
 }
 
-func TestASnapshotIsRecordedWithWhatItChanged(t *testing.T) {
-	for _, git := range []bool{true, false} {
-		p := newPlace(t, git)
-		e := p.open()
-		p.write("a", "1\n2\n3\n")
-		p.write("gone", "x\ny\n")
-		p.write("bin", "\x00\x01")
-		first := p.take(e).ID
-		if c := p.row(e, first); c == nil || !c.Base.IsZero() || c.Known {
-			t.Fatalf("of the first nothing is compared yet: %+v", c)
-		}
-		p.write("a", "1\nzwei\n3\n4\n")
-		p.write("dir/new", "n\n")
-		p.write("bin", "\x00\x02")
-		p.must(os.Remove(filepath.Join(p.dir, "gone")))
-		second := p.take(e).ID
-		c := p.row(e, second)
-		if c == nil || c.Base != first || !c.Settled || c.Coarse {
-			t.Fatalf("%+v", c)
-		}
-		if got, want := told(c), "4 files +3 -3 opaque 1 dirs 1: Ma Mbin Adir Adir/new Dgone"; got != want {
-			t.Errorf("recorded %q, want %q", got, want)
-		}
-		_, what := p.listed(e, ListOptions{})
-		if what[second] != told(c) || what[first] != "3 files +0 -0 opaque 3 dirs 0: Aa Abin Agone" {
-			t.Errorf("%q", what)
-		}
-		if c := p.row(e, first); !c.Settled || c.Files != 3 {
-			t.Errorf("whoever found it out has recorded it: %+v", c)
-		}
-	}
-}
-
 func TestWhatASnapshotChangedIsComparedWithWhereTheFilesStood(t *testing.T) {
 	p := newPlace(t, true)
 	e := p.open()
@@ -137,32 +104,6 @@ func (p *place) forgetChanges(e *Engine) {
 		}
 		return nil
 	}))
-}
-
-func TestAChangeOfManyFilesIsNamedByDirectoriesAndStillFound(t *testing.T) {
-	p := newPlace(t, false)
-	e := p.open()
-	for i := range 400 {
-		p.write(fmt.Sprintf("d%d/f%d", i%7, i), "x\n")
-	}
-	p.write("d1/sub/quiet", "q\n")
-	p.write("still", "s\n")
-	p.take(e)
-	for i := range 400 {
-		p.write(fmt.Sprintf("d%d/f%d", i%7, i), "longer\n")
-	}
-	second := p.take(e).ID
-	c := p.row(e, second)
-	if !c.Known || !c.Coarse || c.Files != 400 || len(c.Names) != 7 || c.Names[1].Path != "d1" || c.Names[1].Files != 57 {
-		t.Fatalf("%+v", c)
-	}
-	for path, want := range map[string]bool{"d1": true, "d1/f1": true, "d1/sub": false, "d1/sub/quiet": false, "still": false, ":(glob)d2/*": true, ":(glob)**/quiet": false} {
-		s := p.find(e, second.String())
-		list := p.list(e, &ListOptions{Paths: []string{path}, Limit: 1})
-		if got := len(list) == 1 && list[0].ID == s.ID; got != want {
-			t.Errorf("%s: found %v, want %v", path, got, want)
-		}
-	}
 }
 
 func TestAPurgedPathIsInNoRowOfWhatChanged(t *testing.T) {

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -62,55 +60,5 @@ func TestHistoryThatPassesATenthOfTheDiskIsSaidOnceAndWhenItHasDoubled(t *testin
 		if _, err := e.Purge(context.Background(), []string{"nothing"}, false); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestAPruneSaysWhatGitStillHolds(t *testing.T) {
-	p := newPlace(t, true)
-	p.git("config", "gc.pruneExpire", "1.day.ago")
-	p.write("kept", noise(1, 30<<10))
-	p.write("committed", noise(2, 30<<10))
-	p.git("add", "committed")
-	p.git("commit", "-q", "-m", "one")
-	e := p.open()
-	p.write("only", noise(3, 30<<10))
-	p.snap(e, "one", nil)
-	for _, name := range []string{"only", "committed"} {
-		p.must(os.Remove(filepath.Join(p.dir, name)))
-	}
-	p.snap(e, "two", nil)
-	want := func(out *Housekeeping) {
-		t.Helper()
-		g := out.Git
-		// The commit, its tree, "only" and the first "file".
-		if g.Objects != 4 || g.Bytes < 30<<10 || g.Bytes > 40<<10 || g.Expire != "1.day.ago" || g.Reflog {
-			t.Errorf("%+v", g)
-		}
-	}
-	if g := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true, Startup: true}).Git; g.Objects != 0 {
-		t.Errorf("at the start of a program it was looked for: %+v", g)
-	}
-	dry := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true})
-	want(dry)
-	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-	want(out)
-	if !p.gitHas(e, noise(3, 30<<10)) {
-		t.Error("git does not have it")
-	}
-	if again := p.prune(e, &PruneOptions{MaxSnapshots: 1}); again.Git.Objects != 0 {
-		t.Errorf("%+v of no snapshot", again.Git)
-	}
-	before, after, _, err := e.Collect(context.Background())
-	p.must(err)
-	if before == 0 || !p.gitHas(e, noise(3, 30<<10)) {
-		t.Errorf("%d, %d: what is younger than a day is gone", before, after)
-	}
-	p.git("config", "gc.pruneExpire", "now")
-	if _, _, _, err := p.open().Collect(context.Background()); err != nil || p.gitHas(e, noise(3, 30<<10)) {
-		t.Errorf("%v: it is there still", err)
-	}
-	p.wantClean(p.open())
-	if _, _, done, err := newPlace(t, false).open().Collect(context.Background()); done || err != nil {
-		t.Errorf("without git: %v, %v", done, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
@@ -82,28 +81,6 @@ func TestAScanOfOneLineageKnowsWhatAPurgeRenamed(t *testing.T) {
 	out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Session: "s", Grace: -1})
 	if len(out.Dropped) != 3 || out.Kept["of a session that the scan mode leaves alone"] != 0 {
 		t.Errorf("%d dropped, %v", len(out.Dropped), out.Kept)
-	}
-}
-
-func TestAPrefixOfAnIdFromBeforeAPurgeIsFound(t *testing.T) {
-	ctx := context.Background()
-	p := newPlace(t, true)
-	p.write("secret", secret)
-	e := p.open()
-	old := p.snap(e, "one", nil).ID
-	hook := p.hookWith("secret", secret)
-	p.purged(e, "secret")
-	for _, id := range []oid.ID{old, hook} {
-		whole := p.find(e, id.String())
-		for _, n := range []int{12, 39, 40} {
-			s, err := e.Find(ctx, id.String()[:n])
-			if err != nil || s.ID != whole.ID {
-				t.Errorf("%d digits of %v: %v, %v", n, id, s, err)
-			}
-		}
-	}
-	if _, err := e.Find(ctx, strings.Repeat("e", 12)); !errors.Is(err, ErrNoSnapshot) {
-		t.Error(err)
 	}
 }
 

@@ -34,9 +34,7 @@ func (p *place) history(e *Engine) (list []*Recorded) {
 	p.write("large", noise(7, 200<<10)+"x"+noise(8, 100<<10))
 	list = append(list, p.snap(e, "two", nil))
 	p.must(e.Pin(ctx, "keep", list[0].ID))
-	if _, err := e.Do(ctx, Op{To: list[0].ID}); err != nil {
-		p.t.Fatal(err)
-	}
+	p.do(e, Op{To: list[0].ID})
 	list = append(list, p.snap(e, "three", nil))
 	return list
 }
@@ -78,9 +76,7 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 		before := p.history(p.open())
 		wanted := map[oid.ID]map[string]string{}
 		for _, r := range before {
-			if _, err := p.open().Do(ctx, Op{To: r.ID}); err != nil {
-				t.Fatal(err)
-			}
+			p.do(p.open(), Op{To: r.ID})
 			wanted[r.ID] = p.files()
 		}
 		count := len(p.records(p.open()))
@@ -172,7 +168,7 @@ func TestWhatIsNotTheDirectorysOwnIsNotInherited(t *testing.T) {
 			p.must(os.Mkdir(p.dir, 0o755))
 		},
 		"wanted beside git": func(p *place) {
-			e, err := Open(context.Background(), p.dir, &Options{NoGit: true, Getenv: func(name string) string { return p.env[name] }})
+			e, err := Open(context.Background(), p.dir, &Options{NoGit: true, Getenv: p.getenv})
 			p.must(err)
 			p.snap(e, "apart", nil)
 			p.must(e.Close())
@@ -238,7 +234,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 { // at once, and yet once
 		all.Go(func() {
-			e, err := Open(ctx, p.dir, &Options{Getenv: func(name string) string { return p.env[name] }})
+			e, err := Open(ctx, p.dir, &Options{Getenv: p.getenv})
 			if err != nil {
 				t.Error(err)
 				return

@@ -62,6 +62,20 @@ func TestALockLeftByAKilledSnapshotHoldsNobodyUp(t *testing.T) {
 	p.wantClean(e)
 }
 
+// TestHelperSnapshot is not a test: it is the process that a test kills.
+func TestHelperSnapshot(t *testing.T) {
+	dir := os.Getenv("REWIND_TEST_SNAPSHOT")
+	if dir == "" {
+		t.Skip("only a helper of TestALockLeftByAKilledSnapshotHoldsNobodyUp")
+	}
+	e, err := Open(context.Background(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Snapshot(context.Background(), nil)
+	t.Fatalf("not killed: %v", err)
+}
+
 // hold makes everybody wait who opens a file, until the returned function is
 // called, or he is killed. It needs root.
 func hold(t *testing.T, path string) (let func()) {

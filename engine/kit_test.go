@@ -107,9 +107,12 @@ func (p *place) open() *Engine {
 	return p.openAt(p.dir)
 }
 
+// getenv is the environment of the place, of which nothing is the user's.
+func (p *place) getenv(name string) string { return p.env[name] }
+
 func (p *place) openAt(dir string) *Engine {
 	p.t.Helper()
-	e, err := Open(context.Background(), dir, &Options{Getenv: func(name string) string { return p.env[name] }})
+	e, err := Open(context.Background(), dir, &Options{Getenv: p.getenv})
 	p.must(err)
 	p.t.Cleanup(func() { e.Close() })
 	return e
@@ -346,21 +349,6 @@ func (s *session) save(p *place) {
 }
 
 func has(ids []oid.ID, id oid.ID) bool { return slices.Contains(ids, id) }
-
-// pinAll gives a name to each snapshot that is to be pinned by one.
-func pinAll(why map[oid.ID]string) func(*records.Update) error {
-	return func(u *records.Update) error {
-		for id, reason := range why {
-			if reason != "pin" {
-				continue
-			}
-			if err := u.Pin(id.String(), id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
 
 // putOperation writes an operation as it stands in the store.
 func putOperation(u *records.Update, op *Operation) error {

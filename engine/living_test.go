@@ -54,7 +54,7 @@ func (h *harmed) next() {
 		h.e = h.open()
 		return
 	}
-	e, err := h.watch.Open(h.t.Context(), h.dir, &Options{Getenv: func(name string) string { return h.env[name] }})
+	e, err := h.watch.Open(h.t.Context(), h.dir, &Options{Getenv: h.getenv})
 	h.must(err)
 	h.t.Cleanup(func() { h.watch.Close() })
 	h.e = e

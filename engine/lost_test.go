@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -324,50 +323,4 @@ func TestWhatIsDamagedInTheStoreIsReadFromGit(t *testing.T) {
 	data[at] ^= 1
 	p.must(os.WriteFile(path, data, 0o600))
 	p.wantContent(p.open(), r.ID, "f", string(text))
-}
-
-func TestAPurgeNamesEachPathOnceAndForgetsTheNotice(t *testing.T) {
-	p := newPlace(t, true)
-	p.write(".env", "K=1")
-	p.must(os.Chmod(filepath.Join(p.dir, ".env"), 0o600))
-	p.write("n", "k")
-	e := p.open()
-	if r := p.take(e); len(r.Exposed) != 1 {
-		t.Fatalf("exposed: %q", r.Exposed)
-	}
-	out := p.purge(e, ".env")
-	if len(out.Paths) != 1 || out.Paths[0] != ".env" {
-		t.Errorf("purged %q", out.Paths)
-	}
-	if st, err := e.Status(t.Context()); err != nil || len(st.Exposed) != 0 {
-		t.Errorf("exposed: %q, %v", st.Exposed, err)
-	}
-}
-
-func TestAPipeInPlaceOfAFileOfOursStopsNobody(t *testing.T) {
-	for _, name := range []string{"stat.db", storeFile, "ref.loose"} {
-		p := newPlace(t, true)
-		p.snap(p.open(), "one", nil)
-		path := filepath.Join(p.dir, ".git", "rewind", name)
-		p.must(os.Remove(path))
-		p.must(syscall.Mkfifo(path, 0o600))
-		p.write("file", "two")
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			e, err := Open(context.Background(), p.dir, &Options{Getenv: func(name string) string { return p.env[name] }})
-			if err == nil {
-				_, err = e.Snapshot(context.Background(), nil)
-				err = errors.Join(err, e.Close())
-			}
-			if (err != nil) != (name == storeFile) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}()
-		select {
-		case <-done:
-		case <-time.After(30 * time.Second):
-			t.Fatalf("%s: it waits for ever", name)
-		}
-	}
 }

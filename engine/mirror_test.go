@@ -154,7 +154,7 @@ type lasting struct {
 
 func (l *lasting) open() {
 	l.p.t.Helper()
-	next, err := l.watch.Open(context.Background(), l.p.dir, &Options{Getenv: func(name string) string { return l.p.env[name] }})
+	next, err := l.watch.Open(context.Background(), l.p.dir, &Options{Getenv: l.p.getenv})
 	l.p.must(err)
 	l.e = next
 	l.p.t.Cleanup(func() { l.watch.Close() })

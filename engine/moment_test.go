@@ -40,51 +40,6 @@ func (p *place) restored(e *Engine, text string, paths ...string) *Restored {
 	return r
 }
 
-func (p *place) undone(e *Engine, do func(*Engine, context.Context) (*Restored, error)) *Restored {
-	p.t.Helper()
-	r, err := do(e, context.Background())
-	p.must(err)
-	return r
-}
-
-func TestTheLastSnapshotIsTheLastOnPurpose(t *testing.T) {
-	for _, git := range []bool{true, false} {
-		p := newPlace(t, git)
-		e := p.open()
-		p.write("f", "good")
-		good := p.snap(e, "good", nil).ID
-		p.write("f", "bad")
-		for n := range 3 {
-			r := p.restored(e, "@")
-			if p.read("f") != "good" || r.ID != good || r.Undo.IsZero() != (n > 0) {
-				t.Fatalf("restore @ number %d made it %q: %+v", n+1, p.read("f"), r)
-			}
-		}
-		ops, err := e.Operations(context.Background())
-		p.must(err)
-		if len(ops) != 1 || p.resolved(e, "undo:1") != ops[0].From || !p.resolved(e, "undo:2").IsZero() {
-			t.Errorf("what changed nothing is a step of the history: %+v", ops)
-		}
-		for _, text := range []string{"@~1", "undo:0", "undo:x", "undo:+1", "undo:"} {
-			if id := p.resolved(e, text); !id.IsZero() {
-				t.Errorf("%s is %v", text, id)
-			}
-		}
-		p.write("f", "better")
-		better := p.snap(e, "", nil).ID
-		if p.resolved(e, "@") != better || p.resolved(e, "@~1") != good {
-			t.Error("an undo snapshot counts")
-		}
-		p.undone(e, doing(Op{Verb: Undo}))
-		if p.read("f") != "bad" || p.resolved(e, "@") != better || p.resolved(e, "undo:2") != ops[0].From {
-			t.Errorf("after the undo it is %q, and @ is %v", p.read("f"), p.resolved(e, "@"))
-		}
-		if s, err := e.Find(context.Background(), p.resolved(e, "undo:1").String()); err != nil || s.OfRestore() {
-			t.Errorf("what the undo replaced was recorded already, on purpose: %+v, %v", s, err)
-		}
-	}
-}
-
 func TestWhatARestoreTookIsOnPurposeOnceSomebodyRecordsIt(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
@@ -111,46 +66,6 @@ func TestWhatARestoreTookIsOnPurposeOnceSomebodyRecordsIt(t *testing.T) {
 	}
 }
 
-func TestFilesStandWhereTheyWereRestored(t *testing.T) {
-	ctx := context.Background()
-	p := newPlace(t, true)
-	e := p.open()
-	if s, err := e.Here(ctx); s != nil || err != nil {
-		t.Fatalf("nothing was recorded, and the files stand at %v, %v", s, err)
-	}
-	p.write("f", "one")
-	p.write("g", "one")
-	one := p.snap(e, "", nil).ID
-	p.write("f", "two")
-	p.write("g", "two")
-	two := p.snap(e, "", nil).ID
-	p.wantHere(e, "two snapshots", two)
-	p.restored(e, "@~1", "f")
-	p.wantHere(e, "one path of another snapshot", two)
-	p.restored(e, "@~1")
-	p.wantHere(e, "a restore", one)
-	p.undone(e, doing(Op{Verb: Undo}))
-	p.wantHere(e, "its undo", two)
-	p.undone(e, doing(Op{Verb: Redo}))
-	p.wantHere(e, "its redo", one)
-	p.write("f", "three")
-	p.wantHere(e, "an edit", one)
-	r := p.snap(e, "", nil)
-	if p.wantHere(e, "a snapshot", r.ID); r.Changed != 1 {
-		t.Errorf("%d paths changed since what was restored, not 1", r.Changed)
-	}
-	p.write("f", "two")
-	p.write("g", "two")
-	p.restored(e, "@~1")
-	p.wantHere(e, "a restore that found nothing to change", two)
-	p.write("f", "three")
-	p.write("g", "one")
-	if again := p.snap(e, "", nil); !again.Reused || again.ID != r.ID {
-		t.Errorf("recorded again: %+v", again)
-	}
-	p.wantHere(e, "the same state recorded again", r.ID)
-}
-
 func TestAnInterruptedRestoreLeadsSomewhereWhenItIsFinished(t *testing.T) {
 	p, recorded := crowded(t)
 	e, ctx := p.open(), context.Background()
@@ -160,7 +75,7 @@ func TestAnInterruptedRestoreLeadsSomewhereWhenItIsFinished(t *testing.T) {
 	p.must(err)
 	p.wantHere(e, "finished", recorded[0].ID)
 	p.cut(doing(Op{To: recorded[1].ID}))
-	p.undone(e, doing(Op{Verb: Undo}))
+	p.do(e, Op{Verb: Undo})
 	p.wantHere(e, "interrupted and taken back", recorded[0].ID)
 }
 
@@ -181,8 +96,8 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 		t.Fatalf("the purge changed nothing: %v", now)
 	}
 	p.wantHere(e, "purged", now)
-	p.undone(e, doing(Op{Verb: Undo}))
-	p.undone(e, doing(Op{Verb: Redo}))
+	p.do(e, Op{Verb: Undo})
+	p.do(e, Op{Verb: Redo})
 	p.wantHere(e, "undone and redone since", now)
 	// An earlier version has left restores, and did not say where they led.
 	p.must(e.update(ctx, func(u *records.Update) error { return u.Stand(oid.ID{}) }))
@@ -193,28 +108,9 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 		p.snap(e, "", nil)
 	}
 	p.restored(e, now.String())
-	p.undone(e, doing(Op{Verb: Undo}))
+	p.do(e, Op{Verb: Undo})
 	here := p.resolved(e, "@")
 	p.wantHere(e, "undone", here)
 	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
 	p.wantHere(e, "pruned", here)
-}
-
-func TestEachWorktreeStandsByItself(t *testing.T) {
-	p := newPlace(t, true)
-	e := p.open()
-	p.write("f", "one")
-	p.commit("one")
-	one := p.snap(e, "", nil).ID
-	dir := filepath.Join(filepath.Dir(p.dir), "linked")
-	p.git("worktree", "add", "-q", dir)
-	l := p.openAt(dir)
-	other := p.take(l)
-	p.must(os.WriteFile(filepath.Join(dir, "f"), []byte("edited"), 0o644))
-	p.do(l, Op{To: one})
-	p.wantHere(l, "restored there", one)
-	p.wantHere(e, "nothing was done here", one)
-	if p.resolved(l, "@") != other.ID || p.resolved(e, "@") != one || !p.resolved(e, "undo:1").IsZero() {
-		t.Error("one worktree's history is another's")
-	}
 }

@@ -160,7 +160,7 @@ func trapped(t *testing.T, git, before bool, f ownFile, set trap) {
 // tryAll takes a snapshot and puts it back, and returns all that was said against
 // it.
 func (p *place) tryAll() string {
-	e, err := Open(p.t.Context(), p.dir, &Options{Getenv: func(name string) string { return p.env[name] }})
+	e, err := Open(p.t.Context(), p.dir, &Options{Getenv: p.getenv})
 	if err != nil {
 		return err.Error()
 	}

@@ -6,19 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 )
-
-// kinds are what a path can be, and how to make it one.
-var kinds = map[string]func(p *place, name string){
-	"nothing": func(p *place, name string) {},
-	"file":    func(p *place, name string) { p.write(name, "precious") },
-	"link":    func(p *place, name string) { p.must(os.Symlink("elsewhere", filepath.Join(p.dir, name))) },
-	"empty":   func(p *place, name string) { p.must(os.Mkdir(filepath.Join(p.dir, name), 0o755)) },
-	"full":    func(p *place, name string) { p.write(name+"/x", "in it"); p.write(name+"/deep/y", "deep in it") },
-	"other":   func(p *place, name string) { p.write(name+"/x/z", "x is a directory"); p.write(name+"/q", "beside") },
-}
 
 // picture lists all that a worktree has: kind, permissions, bytes.
 func (p *place) picture() map[string]string {
@@ -59,67 +47,6 @@ func (p *place) wantPicture(what string, want map[string]string) {
 	for path, text := range now {
 		if _, ok := want[path]; !ok {
 			p.t.Errorf("%s: %s is too much: %q", what, path, text)
-		}
-	}
-}
-
-// TestUndoAfterARestoreIsTheIdentity tries every pair of kinds at one path, and
-// restores of it, of what lies below it, and of everything.
-func TestUndoAfterARestoreIsTheIdentity(t *testing.T) {
-	ctx := context.Background()
-	for _, git := range []bool{true, false} {
-		for from, makeFrom := range kinds {
-			for to, makeTo := range kinds {
-				p := newPlace(t, git)
-				p.write("beside", "stays")
-				makeFrom(p, "b")
-				e := p.open()
-				id := p.snap(e, "one", nil).ID
-				selections := [][]string{{"b/x"}, {"b/deep/y"}}
-				if !git {
-					selections = append(selections, nil, []string{"b"}, []string{"b/x/z"}, []string{":(glob)b/*"}, []string{":(glob)x"}, []string{"b/q", "b/x"})
-				}
-				for _, sel := range selections {
-					what := from + " in place of " + to
-					p.remove("b")
-					makeTo(p, "b")
-					before := p.picture()
-					r, err := e.Do(ctx, Op{To: id, Paths: sel})
-					if nowhere := new(lookup.NotThere); errors.As(err, nowhere) { // nor does any of the kinds have it there
-						for _, path := range nowhere.Paths {
-							if p.exists(string(path.Path)) {
-								t.Fatalf("%s, %v: %v, and it is there", what, sel, err)
-							}
-						}
-						p.wantPicture("refused: "+what, before)
-						continue
-					}
-					if err != nil || len(r.Conflicts) > 0 {
-						t.Fatalf("%s, %v: %v %+v", what, sel, err, r)
-					}
-					after := p.picture()
-					if r.Undo.IsZero() { // nothing to change, and nothing to take back
-						p.wantPicture("nothing was to change: "+what, before)
-						continue
-					}
-					r, err = e.Do(ctx, Op{Verb: Undo})
-					if err != nil || len(r.Conflicts) > 0 {
-						t.Fatalf("undo of %s, %v: %v %+v", what, sel, err, r)
-					}
-					p.wantPicture("undo of "+what, before)
-					if r, err = e.Do(ctx, Op{Verb: Redo}); err != nil || len(r.Conflicts) > 0 {
-						t.Fatalf("redo of %s, %v: %v %+v", what, sel, err, r)
-					}
-					p.wantPicture("redo of "+what, after)
-					if r, err = e.Do(ctx, Op{Verb: Undo}); err != nil || len(r.Conflicts) > 0 {
-						t.Fatalf("second undo of %s, %v: %v %+v", what, sel, err, r)
-					}
-					p.wantPicture("second undo of "+what, before)
-				}
-				if t.Failed() {
-					return
-				}
-			}
 		}
 	}
 }

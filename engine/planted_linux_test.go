@@ -33,7 +33,7 @@ func TestABrokenGitOfSomebodyElseAboveTakesNoProtection(t *testing.T) {
 		mine := filepath.Join(p.dir, "mine")
 		dotGit := filepath.Join(p.dir, ".git")
 		p.must(errors.Join(os.Mkdir(mine, 0o755), os.Chmod(p.dir, 0o777|os.ModeSticky), plant(dotGit)))
-		_, err := Open(context.Background(), mine, &Options{Getenv: func(name string) string { return p.env[name] }})
+		_, err := Open(context.Background(), mine, &Options{Getenv: p.getenv})
 		if !errors.Is(err, gitconf.ErrBroken) || !strings.Contains(err.Error(), "rewind --no-git") {
 			t.Errorf("%s, of one's own: %v", name, err)
 		}
@@ -89,7 +89,6 @@ func TestAWorktreeAroundItsRepositoryIsNotObeyed(t *testing.T) {
 // An archive brings notes that name the ids of private files by guessing them.
 func TestNotesOfAnArchivePutNothingIntoGit(t *testing.T) {
 	p := newOpenPlace(t)
-	ctx := context.Background()
 	p.must(os.WriteFile(filepath.Join(p.dir, "key"), []byte("secret"), 0o600))
 	p.snap(p.open(), "one", nil)
 	guess, err := p.tryGit("hash-object", "key")
@@ -103,8 +102,7 @@ func TestNotesOfAnArchivePutNothingIntoGit(t *testing.T) {
 		p.must(os.WriteFile(notes, []byte("wrote "+job+" "+guess+"\nfound "+job+" "+guess+"\n"), 0o600))
 		e := p.open()
 		p.snap(e, "two"+job, nil)
-		_, err = e.Sync(ctx)
-		p.must(err)
+		p.sync(e)
 		if _, err := p.tryGit("cat-file", "-e", guess); err == nil {
 			t.Errorf("%s: a private file was put into git", job)
 		}

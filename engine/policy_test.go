@@ -50,9 +50,7 @@ func TestIncludedIgnoredFilesAndSecretsAreRestoredAndNeverInGit(t *testing.T) {
 	if second.Changed < 5 {
 		t.Errorf("%d paths changed", second.Changed)
 	}
-	if _, err := e.Do(context.Background(), Op{To: first.ID}); err != nil {
-		t.Fatal(err)
-	}
+	p.do(e, Op{To: first.ID})
 	for name, text := range files {
 		if p.read(name) != text {
 			t.Errorf("%s is %q after the restore", name, p.read(name))
@@ -98,9 +96,7 @@ func TestWhatTheSettingsLeaveOutIsNamedAndNeverDeleted(t *testing.T) {
 		t.Errorf("named %v", r.Skipped)
 	}
 	for _, id := range []oid.ID{first.ID, r.ID} {
-		if _, err := e.Do(context.Background(), Op{To: id}); err != nil {
-			t.Fatal(err)
-		}
+		p.do(e, Op{To: id})
 		if !p.exists("data/set.csv") || len(p.read("big")) != 2000 {
 			t.Error("a path that was left out was touched")
 		}
@@ -171,19 +167,15 @@ func TestARestoreNamesWhatStaysBecauseItCouldNotBeRecorded(t *testing.T) {
 			t.Errorf("kept %+v, conflicts %+v, want %q kept", r.Kept, r.Conflicts, want)
 		}
 	}
-	r, err := p.open().Do(t.Context(), Op{To: second.ID})
-	p.must(err)
+	r := p.do(p.open(), Op{To: second.ID})
 	stays(r) // that snapshot left it out too
-	r, err = p.open().Do(t.Context(), Op{To: first.ID})
-	p.must(err)
+	r = p.do(p.open(), Op{To: first.ID})
 	stays(r, "huge")
-	if r, err = p.open().Do(t.Context(), Op{To: first.ID}); err != nil || !r.Undo.IsZero() {
-		t.Fatalf("%+v, %v: nothing had to change", r, err)
+	if r = p.do(p.open(), Op{To: first.ID}); !r.Undo.IsZero() {
+		t.Fatalf("%+v: nothing had to change", r)
 	}
 	stays(r, "huge")
-	if r, err = p.open().Do(t.Context(), Op{To: first.ID, Paths: []string{"f"}}); err != nil {
-		t.Fatal(err)
-	}
+	r = p.do(p.open(), Op{To: first.ID, Paths: []string{"f"}})
 	stays(r) // it was not asked for
 }
 

@@ -3,9 +3,7 @@ package engine
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -149,32 +147,5 @@ func TestAClosedWorktreeOfAnOpenRepositoryIsPrivate(t *testing.T) {
 	e := p.openAt(filepath.Join(closed, "w"))
 	if r := p.take(e); p.inTree(e, r, "note") || !p.inTree(e, r, "file") {
 		t.Error("git has what nobody else may read, or has not what it tracks")
-	}
-}
-
-// Another user reads all that git has, and finds none of it.
-func TestAnotherUserFindsNoPrivateByteInGit(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: only root can become another user")
-	}
-	p := newOpenPlace(t)
-	p.put("secret", "the private words\n", 0o600)
-	p.put("open", "the open words\n", 0o644)
-	p.take(p.open())
-	cmd := exec.Command("git", "-c", "safe.directory=*", "cat-file", "--batch-all-objects", "--batch")
-	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "the open words") {
-		t.Fatalf("another user reads nothing at all: %v %s", err, out)
-	}
-	if strings.Contains(string(out), "private") {
-		t.Errorf("another user reads what is 0600:\n%s", out)
-	}
-	if err := exec.Command("setpriv", "--version").Run(); err == nil {
-		out, err := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", filepath.Join(p.dir, ".git", "rewind", storeFile)).CombinedOutput()
-		if err == nil {
-			t.Errorf("another user reads the store: %d bytes", len(out))
-		}
 	}
 }

@@ -43,9 +43,7 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		p.remove("only")
 		p.must(os.Remove(filepath.Join(p.dir, "keys/a.key")))
 		old = append(old, p.snap(e, "three", nil).ID)
-		if _, err := e.Do(ctx, Op{To: old[0]}); err != nil {
-			t.Fatal(err)
-		}
+		p.do(e, Op{To: old[0]})
 		var hook oid.ID
 		if git {
 			hook = p.hookWith("keys/a.key", secret)
@@ -221,9 +219,7 @@ func TestAPurgeWaitsUntilFilesThatAreAwayAreBack(t *testing.T) {
 		p.write("key", "the only copy of mine")
 		home, err := e.StartBisect(ctx, nil)
 		p.must(err)
-		if _, err := e.Do(ctx, Op{To: first.ID}); err != nil {
-			t.Fatal(err)
-		}
+		p.do(e, Op{To: first.ID})
 		if out, err := e.Purge(ctx, []string{"key"}, false); !errors.Is(err, ErrRefused) {
 			t.Errorf("git %v: while the present is in a snapshot alone: %+v, %v", git, out, err)
 		}

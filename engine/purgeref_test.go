@@ -41,9 +41,7 @@ func (p *place) wantPurged(e *Engine, old []oid.ID) {
 		if s.ID == id || !has(p.inRef(e), s.ID) || has(p.inRef(e), id) {
 			p.t.Errorf("%v became %v, the ref keeps %v", id, s.ID, p.inRef(e))
 		}
-		if _, err := e.Do(context.Background(), Op{To: s.ID}); err != nil {
-			p.t.Error(err)
-		}
+		p.do(e, Op{To: s.ID})
 	}
 	p.wantClean(e)
 }

@@ -68,9 +68,7 @@ func TestARenamedDirectoryFindsItsHistoryAgain(t *testing.T) {
 	one := p.snap(e, "one", nil)
 	two := p.snap(e, "two", nil)
 	ctx := context.Background()
-	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
-		t.Fatal(err)
-	}
+	p.do(e, Op{To: one.ID})
 	old := p.dir
 	p.rename(p.dir + "-renamed")
 	p.must(os.MkdirAll(filepath.Join(p.dir, "sub"), 0o755))
@@ -222,26 +220,4 @@ func TestAStoreIsRemovedWhollyAndNotWhereItMayBeWanted(t *testing.T) {
 	if _, err := os.Stat(st.Folder + ".removed"); err == nil {
 		t.Error("what was left of it is there still")
 	}
-}
-
-func TestAMovedRepositoryKeepsItsHistory(t *testing.T) {
-	p := newPlace(t, true)
-	e, ctx := p.open(), context.Background()
-	one := p.snap(e, "one", nil)
-	p.snap(e, "two", nil)
-	if _, err := e.Do(ctx, Op{To: one.ID}); err != nil {
-		t.Fatal(err)
-	}
-	p.rename(p.dir + "-renamed")
-	e = p.open()
-	if w := e.Warnings(); len(w) > 0 {
-		t.Errorf("warnings %q", w)
-	}
-	if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil || p.read("file") != "two" {
-		t.Errorf("undo: %v, %q", err, p.read("file"))
-	}
-	if got := p.records(e); !slices.Contains(got, one.ID) {
-		t.Errorf("records %v", got)
-	}
-	p.wantClean(e)
 }

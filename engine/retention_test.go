@@ -8,13 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 func TestAPruneKeepsWhatAnySessionOfTheRepositoryNeeds(t *testing.T) {
@@ -113,31 +111,6 @@ func TestAnUnreadableLedgerKeepsWhatItNamesOrStopsThePrune(t *testing.T) {
 	}
 }
 
-func TestTheStartupBudgetEndsAPruneThatDropsNothing(t *testing.T) {
-	p := newPlace(t, true)
-	agent := filepath.Join(p.home, ".pi", "agent")
-	e := p.open()
-	for i := range 4 {
-		p.snap(e, fmt.Sprint(i), nil)
-	}
-	p.session(agent, "s", p.dir, "").save(p)
-	p.git("config", "rewind.startupBudgetMs", "1")
-	p.git("config", "rewind.maxSnapshots", "1")
-	e = p.open()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // as if the time were over
-	if _, err := e.keeper(&PruneOptions{}).Choose(ctx, e.limits(&PruneOptions{Startup: true})); !errors.Is(err, retention.ErrUnseen) && !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if len(p.records(e)) != 4 {
-		t.Error("something went")
-	}
-	p.prune(e, nil) // no budget where nobody waits
-	if len(p.records(e)) != 1 {
-		t.Errorf("%d are left", len(p.records(e)))
-	}
-}
-
 func TestAncestorOnlyLeavesOtherConversationsAlone(t *testing.T) {
 	p := newPlace(t, true)
 	agent := filepath.Join(p.home, ".pi", "agent")
@@ -215,27 +188,6 @@ func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
 	}
 }
 
-// A limit of more days than a time.Duration holds is a limit that nothing is
-// over, not one that everything is.
-func TestALimitOfManyDaysDropsNothing(t *testing.T) {
-	for _, setting := range []string{"REWIND_MAX_AGE_DAYS", "REWIND_THIN"} {
-		for _, days := range []string{"106752", "616385997", "9223372036854775807"} {
-			p := newPlace(t, false)
-			p.env[setting] = days
-			e := p.open()
-			now := time.Now()
-			for i := range 3 { // hours of another day
-				e.now = func() time.Time { return now.Add(time.Duration(i-60) * time.Hour) }
-				p.snap(e, fmt.Sprint(i), nil)
-			}
-			e.now = func() time.Time { return now }
-			if out := p.prune(e, nil); len(out.Dropped) > 0 {
-				t.Errorf("%s=%s dropped %d", setting, days, len(out.Dropped))
-			}
-		}
-	}
-}
-
 func TestTheStoreFitsIntoItsBudget(t *testing.T) {
 	p := newPlace(t, false)
 	e := p.open()
@@ -262,104 +214,7 @@ func TestTheStoreFitsIntoItsBudget(t *testing.T) {
 	if len(out.Dropped) != len(dry.Dropped) {
 		t.Errorf("the dry run said %d, it were %d", len(dry.Dropped), len(out.Dropped))
 	}
-	if _, err := e.Do(context.Background(), Op{To: left[len(left)-1]}); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestRandomPrunesKeepTheUnionOfAllLiveSets draws sessions, snapshots, pins and
-// limits, and compares what is left with a computation of its own.
-func TestRandomPrunesKeepTheUnionOfAllLiveSets(t *testing.T) {
-	seed := seed.Of(t)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for range 6 {
-		p := newPlace(t, true)
-		agents := []string{filepath.Join(p.home, ".pi", "agent"), filepath.Join(p.home, "other")}
-		p.git("config", "rewind.agentDir", agents[1])
-		e := p.open()
-		o := &oracle{place: p, r: r, why: map[oid.ID]string{}, state: map[*session][3]oid.ID{}}
-		for i := range 4 {
-			o.sessions = append(o.sessions, p.session(agents[i%2], fmt.Sprint("s", i), p.dir, ""))
-		}
-		for i := range 25 {
-			o.turn(e, i)
-		}
-		p.must(e.update(context.Background(), pinAll(o.why)))
-		o.judge()
-		n := r.IntN(5) + 1
-		p.prune(e, &PruneOptions{MaxSnapshots: n, Grace: -1})
-		left, ref := p.records(e), p.inRef(e)
-		for id, why := range o.why {
-			if !has(left, id) || !has(ref, id) {
-				t.Errorf("seed %d: %v went, but %s", seed, id, why)
-			}
-		}
-		if len(left) > len(o.why)+n || len(ref) != len(left) {
-			t.Errorf("seed %d: %d left, %d in the ref; %d must stay, limit %d", seed, len(left), len(ref), len(o.why), n)
-		}
-		p.git("gc", "-q", "--prune=now")
-		p.wantClean(e)
-	}
-}
-
-// An oracle draws turns and knows what has to stay, and why.
-type oracle struct {
-	*place
-	r        *rand.Rand
-	sessions []*session
-	ids      []oid.ID
-	why      map[oid.ID]string
-	state    map[*session][3]oid.ID // current and undo of the last op, newest point
-}
-
-func (o *oracle) turn(e *Engine, i int) {
-	s := o.sessions[o.r.IntN(len(o.sessions))]
-	opt := &SnapshotOptions{Session: s.id}
-	if o.r.IntN(10) == 0 {
-		opt.Label = "label"
-	}
-	id := o.snap(e, fmt.Sprint(i), opt).ID
-	if o.ids = append(o.ids, id); opt.Label != "" {
-		o.why[id] = "label"
-	}
-	s.turn(id)
-	now := o.state[s]
-	now[2] = id
-	switch o.r.IntN(5) {
-	case 0:
-		back := o.ids[o.r.IntN(len(o.ids))]
-		s.op(back, id)
-		now = [3]oid.ID{back, id, back}
-	case 1:
-		s.pending(id)
-	}
-	o.state[s] = now
-	if o.r.IntN(6) == 0 {
-		o.why[o.ids[o.r.IntN(len(o.ids))]] = "pin"
-	}
-}
-
-// judge closes the sessions.
-func (o *oracle) judge() {
-	for _, s := range o.sessions {
-		for _, id := range []oid.ID{o.state[s][0], o.state[s][1], o.state[s][2], lastPending(s)} {
-			if !id.IsZero() {
-				o.why[id] = "session " + s.id
-			}
-		}
-		s.save(o.place)
-	}
-	o.why[o.ids[len(o.ids)-1]] = "last"
-}
-
-func lastPending(s *session) (id oid.ID) {
-	for _, line := range s.lines {
-		if strings.Contains(line, `"rewind-fork-pending"`) {
-			_, rest, _ := strings.Cut(line, `"current":"`)
-			id, _ = oid.Parse(rest[:strings.IndexByte(rest, '"')])
-		}
-	}
-	return id
+	p.do(e, Op{To: left[len(left)-1]})
 }
 
 func TestAClockThatWasWrongDoesNotTurnTheOrderRound(t *testing.T) {

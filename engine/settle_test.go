@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-82afce7a/rewind/gitbridge"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -47,20 +46,4 @@ func (p *place) wantPending(n int) {
 	if st.Pending != n {
 		p.t.Errorf("%d snapshots are pending, want %d", st.Pending, n)
 	}
-}
-
-func TestARefThatALossOfPowerTookBackIsBroughtForwardByTheNextSnapshot(t *testing.T) {
-	p := newPlace(t, true)
-	one := p.snap(p.open(), "one", nil)
-	behind := p.git("rev-parse", gitbridge.StoreRef)
-	two := p.snap(p.open(), "two", nil)
-	p.git("update-ref", gitbridge.StoreRef, behind)
-	p.wantPending(1)
-	e := p.open()
-	three := p.snap(e, "three", nil)
-	if got := p.inRef(e); !has(got, one.ID) || !has(got, two.ID) || !has(got, three.ID) {
-		t.Errorf("the ref keeps %v", got)
-	}
-	p.wantPending(0)
-	p.wantClean(e)
 }

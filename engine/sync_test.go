@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,34 +15,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/stattable"
 )
-
-func TestASnapshotAfterTheRefWasLostKeepsTheEarlierOnes(t *testing.T) {
-	p := newPlace(t, true)
-	p.write("tracked", "of the commit")
-	p.commit("one")
-	e := p.open()
-	want := []oid.ID{p.snap(e, "one", nil).ID, p.snap(e, "two", nil).ID}
-	p.git("update-ref", "-d", gitbridge.StoreRef)
-	e = p.open()
-	want = append(want, p.snap(e, "three", nil).ID)
-	slices.Reverse(want)
-	if got := p.inRef(e); !slices.Equal(got, want) {
-		t.Errorf("the ref keeps %v, want %v", got, want)
-	}
-	// Now nothing else keeps what git alone has of the first snapshot.
-	p.git("checkout", "-q", "--orphan", "other")
-	p.git("rm", "-q", "--cached", "tracked")
-	p.must(os.Remove(filepath.Join(p.dir, "tracked")))
-	p.git("commit", "-q", "--allow-empty", "-m", "other")
-	p.git("branch", "-D", "main")
-	p.collect()
-	e = p.open()
-	p.do(e, Op{To: want[2]})
-	if got := p.read("tracked"); got != "of the commit" {
-		t.Errorf("restored %q", got)
-	}
-	p.wantClean(e)
-}
 
 func TestASnapshotKeepsWhatSomebodyElsePutIntoTheRef(t *testing.T) {
 	p := newPlace(t, true)
@@ -173,50 +144,6 @@ func TestRefsThatAreElsewhereLeaveSnapshotsPending(t *testing.T) {
 	p.sync(e)
 	if got := p.inRef(e); !has(got, r.ID) {
 		t.Errorf("the ref keeps %v", got)
-	}
-	p.wantClean(e)
-}
-
-// TestHelperSnapshot is not a test: it is the process that the next one kills.
-func TestHelperSnapshot(t *testing.T) {
-	dir := os.Getenv("REWIND_TEST_SNAPSHOT")
-	if dir == "" {
-		t.Skip("only a helper of TestASnapshotKilledBeforeTheRefIsBroughtInByTheNext")
-	}
-	e, err := Open(context.Background(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Snapshot(context.Background(), nil)
-	t.Fatalf("not killed: %v", err)
-}
-
-func TestASnapshotKilledBeforeTheRefIsBroughtInByTheNext(t *testing.T) {
-	p := newPlace(t, true)
-	e := p.open()
-	first := p.snap(e, "one", nil)
-	p.write("file", "two")
-	// While somebody holds the lock, the process waits between store and ref.
-	lock := ".git/" + gitbridge.StoreRef + ".lock"
-	p.write(lock, "")
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestHelperSnapshot$")
-	cmd.Env = append(os.Environ(), "REWIND_TEST_SNAPSHOT="+p.dir, "HOME="+p.home)
-	p.must(cmd.Start())
-	for begin := time.Now(); len(p.records(e)) < 2; time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > 20*time.Second {
-			t.Fatal("the helper recorded nothing")
-		}
-	}
-	p.must(cmd.Process.Kill())
-	_ = cmd.Wait()
-	p.must(os.Remove(filepath.Join(p.dir, lock)))
-	if got := p.inRef(e); !slices.Equal(got, []oid.ID{first.ID}) {
-		t.Fatalf("the ref keeps %v before the next command", got)
-	}
-	third := p.snap(p.open(), "three", nil)
-	got, all := p.inRef(e), p.records(e)
-	if len(got) != 3 || !slices.Equal(got, all) || got[0] != third.ID {
-		t.Errorf("the ref keeps %v, the store %v", got, all)
 	}
 	p.wantClean(e)
 }

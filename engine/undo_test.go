@@ -48,7 +48,7 @@ func (p *place) cut(do func(*Engine, context.Context) (*Restored, error)) error 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	e, err := Open(ctx, p.dir, &Options{
-		Getenv: func(name string) string { return p.env[name] },
+		Getenv: p.getenv,
 		Progress: func(now Progress) {
 			if now.Step == "restore" && now.Done >= 10 {
 				cancel()
