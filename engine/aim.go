@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -50,7 +49,7 @@ func (e *Engine) aimAt(ctx context.Context, op *Op) (to aim, err error) {
 		return aim{}, err
 	}
 	to.ignored, to.edits = op.Ignored, op.Edits
-	if to.paths, err = selection(op.Paths, e.existsIn(ctx, to.target)); err == nil && op.KeepMine {
+	if to.paths, err = plan.Select(op.Paths, e.existsIn(ctx, to.target)); err == nil && op.KeepMine {
 		err = to.keepMine(ctx, e, op)
 	}
 	return to, err
@@ -89,15 +88,6 @@ func (to aim) checkTarget(v *records.View) error {
 		}
 	}
 	return nil
-}
-
-// selection reads the paths that somebody chose; see [Op].
-func selection(paths []string, exists func(path string) (bool, error)) (*plan.Selection, error) {
-	s, err := plan.Select(paths, exists)
-	if errors.Is(err, plan.ErrPath) {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return s, err
 }
 
 // existsIn returns the function that tells whether one of the snapshots has a

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/changes"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -252,7 +253,7 @@ func (p *place) agree(e *Engine, path string) {
 		before, err := e.Before(ctx, s)
 		p.must(err)
 		d := p.diff(e, before, s)
-		sel, err := selection([]string{path}, func(string) (bool, error) { return false, nil })
+		sel, err := plan.Select([]string{path}, func(string) (bool, error) { return false, nil })
 		p.must(err)
 		if slices.ContainsFunc(d.Changes, func(c Change) bool { return sel.Match(string(c.Path)) }) {
 			want = append(want, s.ID)

@@ -61,7 +61,7 @@ const (
 // it. In the worktree whatever the snapshot has is looked at, also where the
 // rules of today leave it out. A path that neither side has is an [ErrNoSnapshot].
 func (e *Engine) Diff(ctx context.Context, from, to *Snapshot, paths []string) (*Diff, error) {
-	sel, err := selection(paths, e.existsIn(ctx, from, to))
+	sel, err := plan.Select(paths, e.existsIn(ctx, from, to))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ var (
 	ErrNoSnapshot = lookup.ErrNoSnapshot
 	ErrAmbiguous  = lookup.ErrAmbiguous
 	ErrDamaged    = records.ErrDamaged
-	ErrRefused    = errors.New("refused")
+	ErrRefused    = records.ErrRefused
 	ErrNothing    = errors.New("nothing to do")
 	ErrUnfinished = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
 )

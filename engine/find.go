@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -150,7 +151,7 @@ func (e *Engine) newLookup() *lookup.Reader {
 		View: e.view, Update: e.updateIfThere, Objects: e.objects,
 		Differ: differ{e},
 		Select: func(ctx context.Context, paths []string) (lookup.Selection, error) {
-			return selection(paths, e.existsIn(ctx, e.newest(ctx)))
+			return plan.Select(paths, e.existsIn(ctx, e.newest(ctx)))
 		},
 		Outside: e.outside,
 	}

@@ -26,7 +26,7 @@ func (e *Engine) inherit(ctx context.Context, used bool) error {
 			return nil // what is wrong with the store is told by whoever needs it
 		}
 	}
-	s, err := e.storeDir()
+	s, err := locate.OpenStores(e.opt.Getenv)
 	if err != nil {
 		return nil // it is somebody else's, and not needed
 	}
@@ -71,7 +71,7 @@ func (e *Engine) successor() (by locate.Successor) {
 // nameLegacy says of a purge that the old store has the paths still, as far as they
 // are older than the repository.
 func (e *Engine) nameLegacy(out *Housekeeping) {
-	s, err := e.storeDir()
+	s, err := locate.OpenStores(e.opt.Getenv)
 	if err != nil || e.repo == nil || out.Purged == 0 {
 		return
 	}

@@ -32,7 +32,7 @@ func (e *Engine) aimMerge(ctx context.Context, op *Op) (to aim, err error) {
 		return to, err
 	}
 	to.target, to.ignored, to.chosen = to.merge.ends[len(to.merge.ends)-1], op.Ignored, true
-	to.paths, err = selection(op.Paths, e.existsIn(ctx, to.merge.ends...))
+	to.paths, err = plan.Select(op.Paths, e.existsIn(ctx, to.merge.ends...))
 	return to, err
 }
 

@@ -105,29 +105,12 @@ func (e *Engine) locate(dir string) (err error) {
 		return err
 	}
 	p, err := locate.Find(dir, locate.Options{NoGit: e.opt.NoGit, Getenv: e.opt.Getenv})
-	if u := (*locate.Unfit)(nil); errors.As(err, &u) {
-		err = fmt.Errorf("%w: %w", ErrRefused, u)
-	}
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	e.root, e.key, e.birth, e.alg, e.repo = p.Root, p.Key, p.Birth, p.Algorithm, p.Repo
 	e.dir, e.ownDir, e.movedFrom, e.aside = p.Store, p.Own, p.From, p.Warning()
 	return nil
-}
-
-// storeDir returns where stores of directories without git lie.
-func (e *Engine) storeDir() (*locate.Stores, error) {
-	d, err := locate.OpenStores(e.opt.Getenv)
-	return d, refused(err)
-}
-
-// refused makes what is somebody else's an [ErrRefused].
-func refused(err error) error {
-	if errors.Is(err, locate.ErrForeign) {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return err
 }
 
 // userConfig is the user's own file of settings, for all repositories and

@@ -68,9 +68,6 @@ func (e *Engine) Prune(ctx context.Context, opt *PruneOptions) (*Housekeeping, e
 	}
 	k := e.keeper(p)
 	choice, err := k.Choose(ctx, p)
-	if errors.Is(err, retention.ErrUnseen) {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
-	}
 	if err != nil {
 		return nil, err
 	}

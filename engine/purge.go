@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/gitbridge"
@@ -30,7 +31,7 @@ const purgeRounds = 5
 // next snapshot, unless a setting or an ignore rule leaves it out.
 func (e *Engine) Purge(ctx context.Context, paths []string, dry bool) (*Housekeeping, error) {
 	itself := func(string) (bool, error) { return true, nil }
-	sel, err := selection(paths, itself)
+	sel, err := plan.Select(paths, itself)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -276,7 +277,7 @@ func TestAPurgeThatWasKilledIsFinishedByTheNextThoughNoSnapshotHasThePath(t *tes
 		p.write("a.key", secret)
 		p.write("b", "kept")
 		p.snap(e, "one", nil)
-		sel, err := selection([]string{"a.key"}, func(string) (bool, error) { return true, nil })
+		sel, err := plan.Select([]string{"a.key"}, func(string) (bool, error) { return true, nil })
 		p.must(err)
 		killed := &purging{e: e, sel: sel, removed: map[string]bool{}, blobs: map[oid.ID]bool{}, left: map[Path]string{}}
 		if n, err := killed.round(t.Context()); n == 0 || err != nil {

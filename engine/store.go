@@ -101,7 +101,7 @@ func (e *Engine) openStore(ctx context.Context, create bool) (*cas.Store, error)
 			return nil, err
 		}
 		if e.repo == nil { // where others write too, somebody may have been faster
-			if _, err := e.storeDir(); err != nil {
+			if _, err := locate.OpenStores(e.opt.Getenv); err != nil {
 				return nil, err
 			}
 		}
@@ -176,7 +176,7 @@ func (e *Engine) sessions() *retention.Sessions {
 func Stores(ctx context.Context, getenv func(string) string) ([]Store, error) {
 	s, err := locate.OpenStores(getenv)
 	if err != nil {
-		return nil, refused(err)
+		return nil, err
 	}
 	return s.List(ctx)
 }

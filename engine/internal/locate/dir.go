@@ -27,9 +27,6 @@ const (
 // noteBytesMax bounds what is read of a note. No path is longer than a part of it.
 const noteBytesMax = 1 << 16
 
-// ErrForeign is reported of a directory, folder or file that is somebody else's.
-var ErrForeign = errors.New("a state directory is not yours")
-
 // Stores is the directory in which the stores of directories without git lie, below the
 // user's state directory: each in a folder of its own, named after the directory's path.
 //
@@ -63,12 +60,11 @@ func OpenStores(env func(string) string) (*Stores, error) {
 	return s, s.own(s.dir)
 }
 
-// own returns nil if all the paths are the user's own, and [ErrForeign] for one that
-// is not.
+// own returns nil if all the paths are the user's own, and refuses one that is not.
 func (s *Stores) own(paths ...string) error {
 	err := s.judge.Owns("", paths...)
 	if f := (*trust.Foreign)(nil); errors.As(err, &f) {
-		return fmt.Errorf("%w: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", ErrForeign, f, trust.Self(), f.Path)
+		return fmt.Errorf("%w: a state directory is not yours: %w: set XDG_STATE_HOME to a directory of yours (or, if it ought to be yours, \"sudo chown -R %s %s\")", records.ErrRefused, f, trust.Self(), f.Path)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -44,13 +45,10 @@ type Place struct {
 	Aside     *trust.Foreign  // why git is left out of a directory that has it; nil: it is not
 }
 
-// An Unfit error says why a directory cannot be recorded at all.
-type Unfit struct{ why string }
-
-// Error says why.
-func (u *Unfit) Error() string { return u.why }
-
-func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
+// unfit says why a directory cannot be recorded at all.
+func unfit(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{records.ErrRefused}, args...)...)
+}
 
 // Find finds the place of a directory.
 func Find(dir string, opt Options) (*Place, error) {

@@ -12,7 +12,7 @@ type Home struct {
 // nearest chooses, among dir and the directories above it, the nearest that has a
 // store; base, which is one of them, if none has. The store of a directory that was
 // renamed is given the folder of its new name. A folder in which anything is
-// somebody else's is an [ErrForeign].
+// somebody else's is refused.
 func (s *Stores) nearest(dir, base string) (Home, error) {
 	home := Home{Root: base, Folder: s.folder(base)}
 	elsewhere := s.finder()

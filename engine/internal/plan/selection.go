@@ -1,13 +1,13 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/internal/wildmatch"
 )
@@ -36,7 +36,8 @@ const (
 // Select reads paths as a person types them: a path means itself and all below
 // it. Exists tells whether there is anything under a name that could also be a
 // pattern: then it is that name. Before a path ":(literal)" and ":(glob)" say
-// which it is, and ":(prefix:N)" that its first N bytes are no pattern.
+// which it is, and ":(prefix:N)" that its first N bytes are no pattern. A text that is no
+// path below the worktree is refused.
 func Select(paths []string, exists func(path string) (bool, error)) (*Selection, error) {
 	s := new(Selection)
 	for _, text := range paths {
@@ -52,9 +53,6 @@ func Select(paths []string, exists func(path string) (bool, error)) (*Selection,
 	}
 	return s, nil
 }
-
-// ErrPath is a text that is no path below the worktree.
-var ErrPath = errors.New("path")
 
 // typed is a text of a selection, taken apart.
 type typed struct {
@@ -78,16 +76,16 @@ func readTyped(text string) (t typed, err error) {
 			case isPrefix && bad == nil && n >= 0 && n <= len(rest):
 				t.prefix = n
 			default:
-				return t, fmt.Errorf("%w %q: no such word before a path: %q (write :(literal)%s for this very name)", ErrPath, text, word, text)
+				return t, fmt.Errorf("%w: path %q: no such word before a path: %q (write :(literal)%s for this very name)", records.ErrRefused, text, word, text)
 			}
 		}
 	}
 	clean := path.Clean(t.path)
 	if t.path == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
-		return t, fmt.Errorf("%w %q is outside the worktree", ErrPath, text)
+		return t, fmt.Errorf("%w: path %q is outside the worktree", records.ErrRefused, text)
 	}
 	if t.prefix > 0 && (t.path[t.prefix-1] != '/' || !strings.HasPrefix(clean, t.path[:t.prefix])) {
-		return t, fmt.Errorf("%w %q is not a plain one", ErrPath, text)
+		return t, fmt.Errorf("%w: path %q is not a plain one", records.ErrRefused, text)
 	}
 	t.path = clean
 	return t, nil

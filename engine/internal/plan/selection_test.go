@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 func TestWhatASelectionMeans(t *testing.T) {
@@ -53,7 +55,7 @@ func TestWhatASelectionMeans(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "/a", "..", "../a", ":(glob)", ":(literal)../x", ":(top)a", ":(prefix:9)a", ":(prefix:1)a*", ":(prefix:-1)a", ":()a", ":(prefix:4)a//b"} {
-		if _, err := Select([]string{bad}, exists); !errors.Is(err, ErrPath) {
+		if _, err := Select([]string{bad}, exists); !errors.Is(err, records.ErrRefused) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -20,6 +20,9 @@ import (
 // ErrDamaged is reported of what the store has and cannot be read.
 var ErrDamaged = errors.New("damaged")
 
+// ErrRefused is reported of what is not done, here or in any room, although it could be.
+var ErrRefused = errors.New("refused")
+
 // The tables of the store.
 const (
 	tableSnapshots  = "snapshots"    // sequence → Snapshot

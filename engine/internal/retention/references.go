@@ -27,7 +27,7 @@ type references struct {
 
 // ErrUnseen is reported where a ledger that may refer to snapshots cannot be
 // looked at: then nothing is dropped.
-var ErrUnseen = errors.New("sessions cannot be read")
+var ErrUnseen = fmt.Errorf("%w: sessions cannot be read", records.ErrRefused)
 
 // look reads the ledgers. A session file that cannot be read as one keeps every
 // id in it; a directory or file that cannot be read at all, or a
