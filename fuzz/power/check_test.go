@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -181,7 +182,7 @@ func (k *checker) next() {
 		f = k.rewind("snapshot", "--json")
 		k.honest(f)
 	}
-	if f.code == 5 && len(f.Skipped) == 0 && strings.Contains(f.said(), "finished what had been interrupted") {
+	if f.code == 5 && len(f.Skipped) == 0 && strings.Contains(f.errors, "finished what had been interrupted") {
 		// Whether a file is half of what the restore wrote, or an edit made since,
 		// nobody can tell: it stays, and is named.
 		k.found(halfRestored, "%s", f.said())
@@ -241,7 +242,9 @@ func (k *checker) honest(f finished) {
 		k.found(untrue, "%.12s: %s", f.ID, why)
 	} else if diff := now.Differs(got); diff != "" {
 		what := untrue
-		if path, _, _ := strings.Cut(diff, ": "); k.git && k.deceived(path) {
+		quoted, err := strconv.QuotedPrefix(diff)
+		must(k, err)
+		if path, err := strconv.Unquote(quoted); err == nil && k.git && k.deceived(path) {
 			what = deceived
 		}
 		k.found(what, "%.12s: %s", f.ID, diff)
