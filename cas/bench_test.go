@@ -1,9 +1,7 @@
 package cas
 
 import (
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,47 +102,4 @@ func fill(b *testing.B, s *Store, names []string) int64 {
 	must(b, g.Commit(b.Context(), nil))
 	b.ReportMetric(float64(peak.Load())/(1<<20), "heap-MiB")
 	return total.Load()
-}
-
-// BenchmarkTurn is one turn of an agent: twenty files of about 10 KB with a
-// line changed, five trees, a record, durable. The store already has 20,000
-// objects.
-func BenchmarkTurn(b *testing.B) {
-	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), &Options{Create: true, Algorithm: oid.SHA1})
-	must(b, err)
-	r := rand.New(rand.NewPCG(1, 2))
-	g := s.Stage()
-	for i := range 20000 {
-		if _, err := g.Put(b.Context(), oid.Blob, fmt.Appendf(text(r, 1000), "%d", i), oid.ID{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	files, ids := make([][]byte, 25), make([]oid.ID, 25)
-	for i := range files {
-		size := 10 << 10
-		if i >= 20 {
-			size = 2 << 10
-		}
-		files[i] = text(r, size)
-		if ids[i], err = g.Put(b.Context(), oid.Blob, files[i], oid.ID{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	must(b, g.Commit(b.Context(), nil))
-	turn := 0
-	for b.Loop() {
-		turn++
-		g := s.Stage()
-		for i, p := range files {
-			copy(p[r.IntN(len(p)-30):], fmt.Sprintf("edit %d\n", turn))
-			if ids[i], err = g.Put(b.Context(), oid.Blob, p, ids[i]); err != nil {
-				b.Fatal(err)
-			}
-		}
-		err := g.Commit(b.Context(), func(u *Update) error {
-			_, err := u.Table("snapshots").Append(make([]byte, 300))
-			return err
-		})
-		must(b, err)
-	}
 }

@@ -92,7 +92,7 @@ func (sm sample) use(path string) error {
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	if _, err := s.Check(ctx); err != nil {
+	if err := s.Check(ctx); err != nil && !errors.Is(err, ErrCorrupt) {
 		return fmt.Errorf("check: %w", err)
 	}
 	return sm.write(ctx, s)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -101,53 +100,6 @@ func TestAFileThatManyRowsWereWrittenToIsOpenedAnew(t *testing.T) {
 	}
 	if rows > mappedBytes/aroundBytes+50 || rows < mappedBytes/aroundBytes/2 {
 		t.Errorf("it was opened anew after %d rows", rows)
-	}
-}
-
-// TestTwoWritersSeeWhatEachOtherWrote lets two handles write in random turns, each of
-// which adds and replaces rows, so that pages are freed and used again, and reads what
-// was written last, which outgrows what is mapped.
-func TestTwoWritersSeeWhatEachOtherWrote(t *testing.T) {
-	s := newStore(t)
-	other := again(t, s)
-	r := seeded(t)
-	want, same := map[string]string{}, 0
-	for i := range 200 {
-		who := s
-		if r.IntN(3) == 0 {
-			who = other
-		}
-		before := kept(t, who)
-		if r.IntN(40) == 0 {
-			_, _, err := who.Compact(t.Context())
-			must(t, err)
-		}
-		key, value := fmt.Sprint(r.IntN(40)), strings.Repeat(fmt.Sprint(i, " "), 1+r.IntN(3000))
-		must(t, who.Update(t.Context(), func(u *Update) error {
-			return errors.Join(u.Table("t").Put([]byte(key), []byte(value)), u.Table("t").Delete([]byte(fmt.Sprint(r.IntN(40)+40))))
-		}))
-		if want[key] = value; before != nil && kept(t, who) == before {
-			same++
-		}
-		if i%10 == 0 {
-			p := noise(r, 1+r.IntN(600<<10))
-			if id := put(t, who, p)[0]; !bytes.Equal(read(t, s, id), p) || !bytes.Equal(read(t, other, id), p) {
-				t.Fatal("another content")
-			}
-		}
-	}
-	fresh := again(t, s)
-	must(t, fresh.View(t.Context(), func(v *View) error {
-		for key, value := range want {
-			if got, _ := v.Table("t").Value([]byte(key)); string(got) != value {
-				t.Errorf("row %s is not what was written last", key)
-			}
-		}
-		return nil
-	}))
-	undamaged(t, fresh)
-	if same < 30 {
-		t.Errorf("a file was used again by %d of 200 writes", same)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -76,29 +75,6 @@ func TestASweepWithoutGraceLeavesNoBaseThatOnlyDeltasNeed(t *testing.T) {
 	}
 }
 
-// A frame that was encoded again has to be found again by what stages look for: an edit
-// of it is a delta, and its own bytes are not stored twice.
-func TestWhatWasEncodedAgainIsABaseLikeAnyOther(t *testing.T) {
-	s := newStore(t)
-	texts, ids := edits(t, s, 2)
-	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...), Grace: -1}); err != nil {
-		t.Fatal(err)
-	}
-	g := s.Stage()
-	if _, err := g.Put(t.Context(), oid.Blob, append([]byte("new\n"), texts[2]...), ids[2]); err != nil {
-		t.Fatal(err)
-	}
-	_, err := g.Put(t.Context(), oid.Blob, texts[1], oid.ID{})
-	must(t, err)
-	must(t, g.Commit(t.Context(), nil))
-	if n, of := deltas(t, s); n != 2 || of != 1 {
-		t.Errorf("%d deltas of %d bases", n, of)
-	}
-	if st, err := s.Stats(t.Context()); err != nil || st.Objects != 3 {
-		t.Errorf("%+v, %v", st, err)
-	}
-}
-
 func TestADeltaThatCannotBeDecodedEndsASweepBeforeItsBaseIsGone(t *testing.T) {
 	for _, of := range []int{0, 1} { // the base is damaged, or the delta
 		s := newStore(t)
@@ -111,20 +87,5 @@ func TestADeltaThatCannotBeDecodedEndsASweepBeforeItsBaseIsGone(t *testing.T) {
 		if st, err := s.Stats(t.Context()); err != nil || st.Objects != 3 {
 			t.Errorf("damage of content %d: %+v, %v", of, st, err)
 		}
-	}
-}
-
-func TestASweepWithGraceLeavesDeltasAlone(t *testing.T) {
-	s := newStore(t)
-	_, ids := edits(t, s, 2)
-	later(s, 25*time.Hour)
-	if _, err := s.Sweep(t.Context(), SweepOptions{Live: keep(ids[1:]...)}); err != nil {
-		t.Fatal(err)
-	}
-	if n, of := deltas(t, s); n != 2 || of != 1 {
-		t.Errorf("%d deltas of %d bases", n, of)
-	}
-	if st, err := s.Stats(t.Context()); err != nil || st.Objects != 3 {
-		t.Errorf("%+v, %v", st, err)
 	}
 }

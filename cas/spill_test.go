@@ -172,29 +172,6 @@ func TestWhatAStageHasLeftIsFoundByTheNext(t *testing.T) {
 	same(t, s, ids, payloads)
 }
 
-// A sweep that spares nothing takes frames from under a stage. The stage then records
-// nothing, and leaves nothing.
-func TestAStageWhoseFramesWereSweptRecordsNothing(t *testing.T) {
-	s := spilling(t)
-	g := s.Stage()
-	putAll(t, g, noises(t, 250))
-	opt := sweepNothing
-	opt.Grace = -1
-	if r := sweepOld(t, s, opt); r.Bytes < 100_000 {
-		t.Fatalf("swept %+v", r)
-	}
-	err := g.Commit(t.Context(), func(*Update) error { t.Error("recorded"); return nil })
-	if !errors.Is(err, ErrSwept) {
-		t.Errorf("Commit gives %v", err)
-	}
-	g.Discard()
-	if n := countRows(t, s); n.frames > n.objects && n.manifests == 0 {
-		t.Errorf("frames without a row and without a manifest: %+v", n)
-	}
-	sweepOld(t, s, opt)
-	sound(t, s, 0)
-}
-
 // Whichever transaction of a large commit fails, a sweep finds all that it has left.
 func TestWhatALargeCommitLeavesThatFailsHalfWayIsSwept(t *testing.T) {
 	for passed := 0; ; passed++ {

@@ -79,82 +79,6 @@ func read(t testing.TB, s *Store, id oid.ID) (payload []byte) {
 	return payload
 }
 
-func TestWhatWasPutIsReadBack(t *testing.T) {
-	r := seeded(t)
-	sizes := []int{0, 1, 100, wholeMax - 1, wholeMax, wholeMax + 1, 300 << 10, 1<<20 + 7, smallMax, smallMax + 1, 12 << 20}
-	for turn, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256, oid.BLAKE3} {
-		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "s", "store.db"), &Options{Create: true, Algorithm: alg})
-		must(t, err)
-		g := s.Stage()
-		want := map[oid.ID][]byte{}
-		for i, n := range sizes {
-			if n >= smallMax && i%3 != turn { // what is large costs the race detector seconds
-				continue
-			}
-			for j, p := range [][]byte{text(r, n), noise(r, n)} {
-				var id oid.ID
-				if (i+j)%2 == 0 {
-					id, err = g.Put(t.Context(), oid.Blob, p, oid.ID{})
-				} else {
-					id, err = g.PutReader(t.Context(), oid.Blob, bytes.NewReader(p), int64(n), oid.ID{})
-				}
-				must(t, err)
-				if id != alg.Sum(oid.Blob, p) {
-					t.Fatalf("%v of %d bytes: id %v, want %v", alg, n, id, alg.Sum(oid.Blob, p))
-				}
-				want[id] = p
-			}
-		}
-		must(t, g.Commit(t.Context(), nil))
-		for id, p := range want {
-			if got := read(t, s, id); !bytes.Equal(got, p) {
-				t.Errorf("%v: %d bytes came back different", alg, len(p))
-			}
-			var w bytes.Buffer
-			if n, err := s.WriteTo(t.Context(), &w, id); err != nil || n != int64(len(p)) || !bytes.Equal(w.Bytes(), p) {
-				t.Errorf("%v: WriteTo gives %d bytes, %v", alg, n, err)
-			}
-			err := s.View(t.Context(), func(v *View) error {
-				kind, size, err := v.Stat(id)
-				if kind != oid.Blob || size != int64(len(p)) || err != nil || !v.Has(id) {
-					t.Errorf("Stat = %v, %d, %v", kind, size, err)
-				}
-				return nil
-			})
-			must(t, err)
-		}
-		undamaged(t, s)
-	}
-}
-
-func TestAMissingObjectIsNotFound(t *testing.T) {
-	s := newStore(t)
-	id := oid.SHA1.Sum(oid.Blob, []byte("x"))
-	err := s.View(t.Context(), func(v *View) error {
-		if v.Has(id) {
-			t.Error("it is there")
-		}
-		_, _, err := v.Object(id)
-		return err
-	})
-	if !errors.Is(err, ErrNotFound) {
-		t.Errorf("Object gives %v", err)
-	}
-}
-
-func TestAReaderOfAnotherSizeIsRefused(t *testing.T) {
-	s := newStore(t)
-	for _, size := range []int{10, wholeMax + 5} {
-		for _, off := range []int{-1, 1} {
-			g := s.Stage()
-			_, err := g.PutReader(t.Context(), oid.Blob, bytes.NewReader(make([]byte, size+off)), int64(size), oid.ID{})
-			if !errors.Is(err, ErrSize) {
-				t.Errorf("%d bytes announced as %d: %v", size+off, size, err)
-			}
-		}
-	}
-}
-
 func TestOpeningAMissingFileSaysSo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	if _, err := Open(t.Context(), path, nil); !errors.Is(err, os.ErrNotExist) {
@@ -250,29 +174,4 @@ func TestAnEditIsStoredAsADelta(t *testing.T) {
 		t.Errorf("an edit takes %d bytes", per)
 	}
 	undamaged(t, s)
-}
-
-func TestWhatAnObjectTakesUpIsCountedOverItsChunks(t *testing.T) {
-	s := newStore(t)
-	r := seeded(t)
-	for _, n := range []int{0, 1000, 100_000, 3 << 20} {
-		p := noise(r, n)
-		id := put(t, s, p)[0]
-		err := s.View(context.Background(), func(v *View) error {
-			got, err := v.Stored(id)
-			if err != nil || got < int64(n) || got > int64(n)+int64(n)/100+100 {
-				t.Errorf("%d bytes of noise take up %d, %v", n, got, err)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	_ = s.View(context.Background(), func(v *View) error {
-		if _, err := v.Stored(oid.SHA1.Sum(oid.Blob, []byte("missing"))); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%v, want ErrNotFound", err)
-		}
-		return nil
-	})
 }

@@ -18,144 +18,109 @@ import (
 // doings are the steps that change something. What "settle" waits for is that everything
 // is old enough to be believed; a "turn" is that and a snapshot.
 var doings = map[string]doing{
-	"world":    func(*player, []string, func()) string { return "" },
-	"unwanted": func(p *player, _ []string, _ func()) string { p.unwanted = true; return "" },
-	"nested":   func(p *player, _ []string, _ func()) string { p.world.nested = true; return "" },
+	"world":    func(*player, []string) {}, // it was made
+	"unwanted": func(p *player, _ []string) { p.unwanted = true },
+	"nested":   func(p *player, _ []string) { p.world.nested = true },
 
-	"write":    func(p *player, a []string, _ func()) string { p.write(a[0], a[1]); return "" },
-	"scribble": func(p *player, a []string, _ func()) string { p.write(a[0], p.world.content()); return "" },
-	"link": func(p *player, a []string, _ func()) string {
-		p.must(os.Symlink(a[0], p.path(a[1])))
-		return ""
-	},
-	"mkdir":  func(p *player, a []string, _ func()) string { p.must(os.MkdirAll(p.path(a[0]), 0o755)); return "" },
-	"remove": func(p *player, a []string, _ func()) string { p.must(os.RemoveAll(p.path(a[0]))); return "" },
-	"move":   func(p *player, a []string, _ func()) string { p.must(os.Rename(p.path(a[0]), p.path(a[1]))); return "" },
-	"copy":   func(p *player, a []string, _ func()) string { p.copyTree(a[0], a[1]); return "" },
-	"chmod":  func(p *player, a []string, _ func()) string { p.must(os.Chmod(p.path(a[1]), mode(a[0]))); return "" },
-	"pipe": func(p *player, a []string, _ func()) string {
+	"write":    func(p *player, a []string) { p.write(a[0], a[1]) },
+	"scribble": func(p *player, a []string) { p.write(a[0], p.world.content()) },
+	"link":     func(p *player, a []string) { p.must(os.Symlink(a[0], p.path(a[1]))) },
+	"mkdir":    func(p *player, a []string) { p.must(os.MkdirAll(p.path(a[0]), 0o755)) },
+	"remove":   func(p *player, a []string) { p.must(os.RemoveAll(p.path(a[0]))) },
+	"move":     func(p *player, a []string) { p.must(os.Rename(p.path(a[0]), p.path(a[1]))) },
+	"copy":     func(p *player, a []string) { p.copyTree(a[0], a[1]) },
+	"chmod":    func(p *player, a []string) { p.must(os.Chmod(p.path(a[1]), mode(a[0]))) },
+	"pipe": func(p *player, a []string) {
 		p.must(os.Remove(p.path(a[0])))
 		p.must(syscall.Mkfifo(p.path(a[0]), 0o644))
-		return ""
 	},
-	"age":  func(p *player, a []string, _ func()) string { p.age(a[0]); return "" },
-	"aged": func(p *player, a []string, _ func()) string { return p.aged(a[0]) },
-	"write-at": func(p *player, a []string, _ func()) string {
-		p.moment = p.writeAt(a[1], a[2], duration(a[0]))
-		return ""
-	},
-	"changed": func(p *player, a []string, _ func()) string {
+	"age":      func(p *player, a []string) { p.age(a[0]) },
+	"aged":     func(p *player, a []string) { p.aged(a[0]) },
+	"write-at": func(p *player, a []string) { p.moment = p.writeAt(a[1], a[2], duration(a[0])) },
+	"changed": func(p *player, a []string) {
 		st, err := os.Lstat(p.path(a[0]))
 		p.must(err)
 		p.moment = time.Unix(st.Sys().(*syscall.Stat_t).Ctim.Unix())
-		return ""
 	},
-	"index-time": func(p *player, a []string, _ func()) string { p.indexTime(a[0]); return "" },
-	"exclude":    func(p *player, a []string, _ func()) string { p.outsideIgnore(a[0]); return "" },
-	"rules-changed": func(p *player, _ []string, _ func()) string {
-		p.outside++
-		return ""
-	},
+	"index-time":    func(p *player, a []string) { p.indexTime(a[0]) },
+	"exclude":       func(p *player, a []string) { p.outsideIgnore(a[0]) },
+	"rules-changed": func(p *player, _ []string) { p.outside++ },
 
-	"git":     func(p *player, a []string, _ func()) string { return p.git(a...) },
-	"git-in":  func(p *player, a []string, _ func()) string { return p.inRepository(a[0], a[1:]) },
-	"index":   func(p *player, a []string, _ func()) string { p.index(a[0], a[1], a[2], a[3]); return "" },
-	"inside":  func(p *player, a []string, _ func()) string { p.inside(a[0]); return "" },
-	"partial": func(p *player, a []string, _ func()) string { p.partial(a...); return "" },
-	"config": func(p *player, a []string, _ func()) string {
+	"index":   func(p *player, a []string) { p.index(a[0], a[1], a[2], a[3]) },
+	"inside":  func(p *player, a []string) { p.inside(a[0]) },
+	"partial": func(p *player, a []string) { p.partial(a...) },
+	"config": func(p *player, a []string) {
 		p.git(append([]string{"config"}, a...)...)
 		p.reopen()
-		return ""
 	},
-	"filter": func(p *player, a []string, _ func()) string {
+	"filter": func(p *player, a []string) {
 		command, err := filterCommand()
 		p.must(err)
 		p.git("config", "filter."+a[0]+".process", command)
 		p.reopen()
-		return ""
 	},
-	"committed": func(p *player, a []string, _ func()) string {
+	"committed": func(p *player, a []string) {
 		p.write(a[0], a[1])
 		p.age(a[0])
 		p.settle()
 		p.git("add", "-A")
 		p.settle()
-		return ""
 	},
-	"submodule": func(p *player, _ []string, _ func()) string { p.submodule(); return "" },
-	"lose": func(p *player, a []string, _ func()) string {
-		p.must(os.Remove(filepath.Join(p.common, "objects", a[0][:2], a[0][2:])))
-		return ""
-	},
-	"lose-pack-of": func(p *player, a []string, _ func()) string { p.removePackOf(p.git("rev-parse", a[0])); return "" },
+	"submodule":    func(p *player, _ []string) { p.submodule() },
+	"lose":         func(p *player, a []string) { p.must(os.Remove(filepath.Join(p.common, "objects", a[0][:2], a[0][2:]))) },
+	"lose-pack-of": func(p *player, a []string) { p.removePackOf(p.git("rev-parse", a[0])) },
 
-	"settle": func(p *player, _ []string, _ func()) string { p.settle(); return "" },
-	"sleep":  func(_ *player, a []string, _ func()) string { time.Sleep(duration(a[0])); return "" },
-	"sleep-until": func(p *player, a []string, _ func()) string {
-		time.Sleep(time.Until(p.moment.Add(duration(a[0]))))
-		return ""
-	},
-	"reopen": func(p *player, _ []string, _ func()) string { p.reopen(); return "" },
-	"only-if-whole": func(p *player, _ []string, _ func()) (_ string) {
+	"settle":      func(p *player, _ []string) { p.settle() },
+	"sleep":       func(_ *player, a []string) { time.Sleep(duration(a[0])) },
+	"sleep-until": func(p *player, a []string) { time.Sleep(time.Until(p.moment.Add(duration(a[0])))) },
+	"reopen":      func(p *player, _ []string) { p.reopen() },
+	"only-if-whole": func(p *player, _ []string) {
 		if p.partlyWhole() == "" {
 			p.world.t.Skip("SKIPPED: this git makes no such index")
 		}
-		return
 	},
-	"closed": func(p *player, a []string, block func()) string { p.closed(mode(a[0]), a[1], block); return "" },
 
-	"check":  func(p *player, _ []string, _ func()) string { p.check(); return "" },
-	"record": func(p *player, _ []string, _ func()) string { p.record(); return "" },
-	"keep":   func(p *player, _ []string, _ func()) string { p.keep(); return "" },
-	"turn":   func(p *player, _ []string, _ func()) string { p.settle(); p.keep(); return "" },
-	"turns": func(p *player, _ []string, _ func()) string {
+	"check":  func(p *player, _ []string) { p.check() },
+	"record": func(p *player, _ []string) { p.record() },
+	"keep":   func(p *player, _ []string) { p.keep() },
+	"turn":   func(p *player, _ []string) { p.settle(); p.keep() },
+	"turns": func(p *player, _ []string) {
 		for range 2 {
 			p.settle()
 			p.keep()
 		}
-		return ""
 	},
-	"snapshot": func(p *player, _ []string, _ func()) string {
+	"snapshot": func(p *player, _ []string) {
 		r, err := p.long.Snapshot(p.t.Context(), nil)
 		p.must(err)
 		p.last = r
-		return ""
 	},
-	"examine": func(p *player, _ []string, _ func()) string { p.examine(p.long, p.last.Snapshot); return "" },
-	"held":    func(p *player, a []string, _ func()) string { p.held(a[0]); return "" },
-	"as":      func(p *player, a []string, _ func()) string { p.kept[a[0]] = p.newest(); return "" },
-	"finish":  func(p *player, _ []string, _ func()) string { p.finish(); return "" },
+	"examine": func(p *player, _ []string) { p.examine(p.long, p.last.Snapshot) },
+	"held":    func(p *player, a []string) { p.held(a[0]) },
+	"as":      func(p *player, a []string) { p.kept[a[0]] = p.newest() },
+	"finish":  func(p *player, _ []string) { p.finish() },
 
-	"travel": func(p *player, a []string, _ func()) string { p.travelTo(a); return "" },
-	"restore": func(p *player, a []string, _ func()) (_ string) {
-		r, err := p.long.Do(p.t.Context(), engine.Op{To: p.kept[a[0]].snap.ID, Paths: a[1:]})
-		p.must(err)
-		p.restored = r
-		return
-	},
-	"undo": func(p *player, _ []string, _ func()) (_ string) {
-		if p.restored != nil && p.restored.Undo.IsZero() {
-			return // nothing had to change: that is no step
+	"travel":  func(p *player, a []string) { p.travelTo(a) },
+	"restore": func(p *player, a []string) { p.do(engine.Op{To: p.kept[a[0]].snap.ID, Paths: a[1:]}) },
+	"undo": func(p *player, _ []string) {
+		if p.restored == nil || !p.restored.Undo.IsZero() { // else nothing had to change: that is no step
+			p.do(engine.Op{Verb: engine.Undo})
 		}
-		r, err := p.long.Do(p.t.Context(), engine.Op{Verb: engine.Undo})
-		p.must(err)
-		p.restored = r
-		return
 	},
-	"redo": func(p *player, _ []string, _ func()) (_ string) {
-		r, err := p.long.Do(p.t.Context(), engine.Op{Verb: engine.Redo})
-		p.must(err)
-		p.restored = r
-		return
-	},
+	"redo": func(p *player, _ []string) { p.do(engine.Op{Verb: engine.Redo}) },
+}
 
-	"id": func(_ *player, a []string, _ func()) string { return a[0] },
-	"repeated": func(p *player, a []string, _ func()) string {
+// givings are the steps that give something, for "set" to keep.
+var givings = map[string]func(p *player, args []string) string{
+	"git":     func(p *player, a []string) string { return p.git(a...) },
+	"git-in":  func(p *player, a []string) string { return p.inRepository(a[0], a[1:]) },
+	"id":      func(_ *player, a []string) string { return a[0] },
+	"blob-of": func(p *player, a []string) string { return p.blob(a[0]) },
+	"repeated": func(p *player, a []string) string {
 		n, err := strconv.Atoi(a[1])
 		p.must(err)
 		return strings.Repeat(a[0], n)
 	},
-	"blob-of": func(p *player, a []string, _ func()) string { return p.git("cat-file", "blob", p.tree()+":"+a[0]) },
 }
 
 // needs skips a fact where something is not to be had.
@@ -218,13 +183,20 @@ func (p *player) inRepository(dir string, args []string) string {
 	return out
 }
 
+// do carries out an operation.
+func (p *player) do(op engine.Op) {
+	p.t.Helper()
+	r, err := p.long.Do(p.t.Context(), op)
+	p.must(err)
+	p.restored = r
+}
+
 // aged gives a file a time that is long ago, and always the same.
-func (p *player) aged(path string) (_ string) {
+func (p *player) aged(path string) {
 	if p.moment.IsZero() {
 		p.moment = time.Now().Add(-time.Hour)
 	}
 	p.must(os.Chtimes(p.path(path), p.moment, p.moment))
-	return
 }
 
 // indexTime gives the index a time, as if git had just written it: so long after the

@@ -15,82 +15,65 @@ import (
 
 // holdings are the steps that hold something to be so.
 var holdings = map[string]doing{
-	"picture": func(p *player, a []string, _ func()) string { p.pictures[a[0]] = p.picture(p.root); return "" },
-	"mine": func(p *player, a []string, _ func()) (_ string) {
+	"picture": func(p *player, a []string) { p.pictures[a[0]] = p.picture(p.root) },
+	"mine": func(p *player, a []string) {
 		for name, was := range p.mines {
 			if now := p.world.mine(); !maps.Equal(was, now) {
 				p.fail("of what is the user's something changed since %s: %q, was %q", name, now, was)
 			}
 		}
 		p.mines[a[0]] = p.world.mine()
-		return
 	},
-	"fails": func(p *player, a []string, _ func()) (_ string) {
+	"fails": func(p *player, a []string) {
 		if out, err := p.tryGit("", a[1:]...); err == nil {
 			p.fail("git %q does not fail: %s", a[1:], out)
 		}
-		return
 	},
-	"noted": func(p *player, a []string, _ func()) string {
-		p.so(strings.Contains(strings.Join(p.log, " "), a[0]), a)
-		return ""
-	},
-	"differ": func(p *player, a []string, _ func()) string { p.so(a[0] != a[1], a); return "" },
-	"same": func(p *player, a []string, _ func()) string {
-		p.so(p.newest().snap.ID == p.kept[a[0]].snap.ID, a)
-		return ""
-	},
-	"other": func(p *player, a []string, _ func()) string {
-		p.so(p.newest().snap.ID != p.kept[a[0]].snap.ID, a)
-		return ""
-	},
+	"noted":  func(p *player, a []string) { p.so(strings.Contains(strings.Join(p.log, " "), a[0]), a) },
+	"differ": func(p *player, a []string) { p.so(a[0] != a[1], a) },
+	"same":   func(p *player, a []string) { p.so(p.newest().snap.ID == p.kept[a[0]].snap.ID, a) },
+	"other":  func(p *player, a []string) { p.so(p.newest().snap.ID != p.kept[a[0]].snap.ID, a) },
 
 	// Of the disk: the whole of it, or single paths.
-	"is":          func(p *player, a []string, _ func()) string { p.isNow(p.pictures[a[0]]); return "" },
-	"is-recorded": func(p *player, a []string, _ func()) string { p.isNow(p.kept[a[0]].recorded); return "" },
-	"has-all": func(p *player, a []string, _ func()) (_ string) {
+	"is":          func(p *player, a []string) { p.isNow(p.pictures[a[0]]) },
+	"is-recorded": func(p *player, a []string) { p.isNow(p.kept[a[0]].recorded) },
+	"has-all": func(p *player, a []string) {
 		now := p.picture(p.root)
 		for path, what := range p.kept[a[0]].recorded {
 			if p.allowed(p.restored, nil); now[path] != what {
 				p.fail("%q is %q, not %q", path, now[path], what)
 			}
 		}
-		return
 	},
-	"there": func(p *player, a []string, _ func()) (_ string) {
+	"there": func(p *player, a []string) {
 		for _, path := range a[1:] {
 			_, err := os.Lstat(p.path(path))
 			p.so((err == nil) == (a[0] == "yes"), a)
 		}
-		return
 	},
-	"content": func(p *player, a []string, _ func()) (_ string) {
+	"content": func(p *player, a []string) {
 		got, err := os.ReadFile(p.path(a[0]))
 		p.must(err)
 		p.so(string(got) == a[1], a)
-		return
 	},
-	"mode": func(p *player, a []string, _ func()) (_ string) {
+	"mode": func(p *player, a []string) {
 		st, err := os.Lstat(p.path(a[0]))
 		p.must(err)
 		p.so(st.Mode().Perm() == mode(a[1]), a)
-		return
 	},
 
 	// Of the tree of the last snapshot: its files but those of rules, all of them, some.
-	"tree": func(p *player, a []string, _ func()) string {
+	"tree": func(p *player, a []string) {
 		p.sameList(slices.DeleteFunc(p.listed(), isRules), strings.Fields(strings.Join(a, " ")))
-		return ""
 	},
-	"all-of-tree": func(p *player, a []string, _ func()) string { p.sameList(p.listed(), a); return "" },
-	"in-tree": func(p *player, a []string, _ func()) (_ string) {
+	"all-of-tree": func(p *player, a []string) { p.sameList(p.listed(), a) },
+	"in-tree": func(p *player, a []string) {
 		got := p.listed()
 		for _, path := range a {
 			p.so(slices.Contains(got, path), a)
 		}
-		return
 	},
-	"links": func(p *player, a []string, _ func()) (_ string) {
+	"links": func(p *player, a []string) {
 		var got []string
 		for line := range strings.SplitSeq(p.git("ls-tree", "-r", "-z", p.tree()), "\x00") {
 			if entry, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(entry, "160000 ") {
@@ -98,50 +81,36 @@ var holdings = map[string]doing{
 			}
 		}
 		p.sameList(got, slices.DeleteFunc(a, func(path string) bool { return path == "" }))
-		return
 	},
-	"blob": func(p *player, a []string, _ func()) string {
-		p.so(p.blob(a[0]) == a[1], append(a, p.blob(a[0])))
-		return ""
-	},
-	"blob-begins": func(p *player, a []string, _ func()) string {
-		p.so(strings.HasPrefix(p.blob(a[0]), a[1]), append(a, p.blob(a[0])))
-		return ""
-	},
-	"in-place": func(p *player, a []string, _ func()) string {
-		p.so(p.git("rev-parse", p.tree()+":"+a[0]) == a[1], a)
-		return ""
-	},
-	"as-in-index": func(p *player, a []string, _ func()) string { p.asInIndex(a[0]); return "" },
-	"left-out": func(p *player, a []string, _ func()) (_ string) {
+	"blob":        func(p *player, a []string) { p.so(p.blob(a[0]) == a[1], append(a, p.blob(a[0]))) },
+	"blob-begins": func(p *player, a []string) { p.so(strings.HasPrefix(p.blob(a[0]), a[1]), append(a, p.blob(a[0]))) },
+	"in-place":    func(p *player, a []string) { p.so(p.git("rev-parse", p.tree()+":"+a[0]) == a[1], a) },
+	"as-in-index": func(p *player, a []string) { p.asInIndex(a[0]) },
+	"left-out": func(p *player, a []string) {
 		if got, err := p.tryGit("", "cat-file", "blob", p.tree()+":"+a[1]); (err != nil) != (a[0] == "yes") || err == nil && got != a[2] {
 			p.fail("%s is recorded as %q (%v)", a[1], got, err)
 		}
-		return
 	},
 
 	// Of what the last snapshot has and names.
-	"skipped": func(p *player, a []string, _ func()) (_ string) {
+	"skipped": func(p *player, a []string) {
 		var got []string
 		for _, n := range p.last.Skipped {
 			got = append(got, string(n.Path))
 		}
 		p.sameList(got, a)
-		return
 	},
-	"named": func(p *player, a []string, _ func()) (_ string) {
+	"named": func(p *player, a []string) {
 		s := p.named(a...)
 		p.taken, p.last = append(p.taken, s), &engine.Recorded{Snapshot: s.snap}
-		return
 	},
-	"recorded": func(p *player, a []string, _ func()) (_ string) {
+	"recorded": func(p *player, a []string) {
 		for _, path := range a[1:] {
 			_, is := p.newest().recorded[path]
 			p.so(is == (a[0] == "yes"), []string{path})
 		}
-		return
 	},
-	"ignored": func(p *player, a []string, _ func()) (_ string) {
+	"ignored": func(p *player, a []string) {
 		var got []string
 		for path, is := range p.newest().ignored {
 			if is {
@@ -149,34 +118,53 @@ var holdings = map[string]doing{
 			}
 		}
 		p.sameList(got, a)
-		return
 	},
-	"gone-rules": func(p *player, a []string, _ func()) string { p.sameList(p.goneRules(), a); return "" },
+	"gone-rules": func(p *player, a []string) { p.sameList(p.goneRules(), a) },
 
 	// Of what the last restore, undo or redo said.
-	"stayed": func(p *player, a []string, _ func()) (_ string) {
+	"stayed": func(p *player, a []string) {
 		why, is := named(p.restored, a[1])
 		p.so(is == (a[0] == "yes"), append(a, why))
-		return
 	},
-	"blocked": func(p *player, a []string, _ func()) string {
-		p.so(blocked(p.restored, a[1]) == (a[0] == "yes"), a)
-		return ""
+	"survived": func(p *player, a []string) {
+		p.survived(p.pictures[a[0]], maps.Clone(p.pictures[a[1]]), p.kept[a[2]].recorded)
 	},
+	"blocked": func(p *player, a []string) { p.so(blocked(p.restored, a[1]) == (a[0] == "yes"), a) },
 
 	// Of what verify says.
-	"promised": func(p *player, a []string, _ func()) (_ string) {
+	"promised": func(p *player, a []string) {
 		least, _ := strconv.Atoi(a[0])
 		most, _ := strconv.Atoi(a[1])
 		n := p.verified().Promised
 		p.so(least <= n && n <= most, append(a, fmt.Sprint(n)))
-		return
 	},
-	"damaged": func(p *player, a []string, _ func()) string { p.sameList(p.world.damaged(), a); return "" },
-	"damaged-too": func(p *player, a []string, _ func()) string {
-		p.so(slices.Contains(p.world.damaged(), a[0]), a)
-		return ""
-	},
+	"damaged":     func(p *player, a []string) { p.sameList(p.world.damaged(), a) },
+	"damaged-too": func(p *player, a []string) { p.so(slices.Contains(p.world.damaged(), a[0]), a) },
+}
+
+// survived holds that a restore has lost nothing: what is as it was before the snapshot, or
+// recorded, is so now, and what was there is there or in the undo snapshot.
+func (p *player) survived(before, there, recorded picture) {
+	p.t.Helper()
+	now := p.picture(p.root)
+	for path, what := range before {
+		_, is := recorded[path]
+		if now[path] != what && (is && !blocked(p.restored, path) || there[path] == what) {
+			p.fail("%q is %.40q, was %.40q, recorded: %v, before the restore %.40q", path, now[path], what, is, there[path])
+		}
+	}
+	if !p.restored.Undo.IsZero() { // else nothing had to change
+		undo, err := p.long.Find(p.t.Context(), p.restored.Undo.String())
+		p.must(err)
+		for path := range p.export(p.long, undo) {
+			delete(there, path)
+		}
+	}
+	for path, what := range there {
+		if now[path] != what {
+			p.fail("%q was lost: %.40q, now %.40q", path, what, now[path])
+		}
+	}
 }
 
 // so fails unless something is so.

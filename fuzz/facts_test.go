@@ -54,7 +54,7 @@ type player struct {
 }
 
 // A doing is what a step does.
-type doing func(p *player, args []string, block func()) string
+type doing func(p *player, args []string)
 
 func play(t *testing.T, s *script.Scenario) {
 	p := &player{s: s, kept: map[string]taken{}, pictures: map[string]picture{}, mines: map[string]map[string]string{}}
@@ -64,16 +64,23 @@ func play(t *testing.T, s *script.Scenario) {
 		if p.world == nil {
 			p.begin(t, words)
 		}
-		do := known[words[0]]
-		if do == nil {
-			t.Fatalf("%s: there is no step %q", s.At(), words[0])
-		}
 		places := strings.NewReplacer("{GIT}", p.gitDir, "{DIRECTORY}", p.dir)
 		for i := range words {
 			words[i] = places.Replace(words[i])
 		}
 		p.note("%s: %.80q", s.At(), words)
-		return do(p, words[1:], block)
+		verb, args := words[0], words[1:]
+		switch give := givings[verb]; {
+		case give != nil:
+			return give(p, args)
+		case verb == "closed":
+			p.closed(mode(args[0]), args[1], block)
+		case known[verb] != nil:
+			known[verb](p, args)
+		default:
+			t.Fatalf("%s: there is no step %q", s.At(), verb)
+		}
+		return ""
 	})
 }
 
