@@ -33,8 +33,6 @@ var ErrValue = errors.New("bad value in configuration")
 // in any case. The last setting of a name wins.
 type Config struct {
 	settings []Setting
-	last     map[string]int32 // by name: the place of the last setting of it
-	before   []int32          // by place: that of the setting of the same name before it, -1 if there is none
 	home     func(user string) (string, error)
 }
 
@@ -43,16 +41,7 @@ type Config struct {
 func NewConfig(settings []Setting) *Config { return newConfig(settings, nil) }
 
 func newConfig(settings []Setting, o *Options) *Config {
-	c := &Config{settings: settings, last: make(map[string]int32, len(settings)), before: make([]int32, len(settings)), home: o.home}
-	for i := range settings {
-		name := settings[i].Name
-		at, ok := c.last[name]
-		if !ok {
-			at = -1
-		}
-		c.before[i], c.last[name] = at, int32(i)
-	}
-	return c
+	return &Config{settings, o.home}
 }
 
 // Settings returns all settings in the order in which git reads them, those of
@@ -67,21 +56,20 @@ func (c *Config) Settings() []Setting {
 
 // decides returns the setting that decides a name.
 func (c *Config) decides(name string) (s Setting, ok bool) {
-	for i := range c.all(name) {
-		return c.settings[i], true
+	for s := range c.all(name) {
+		return *s, true
 	}
 	return s, false
 }
 
-// all gives the places of the settings of a name, the last first.
-func (c *Config) all(name string) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		if c == nil {
-			return
-		}
+// all gives the settings of a name, the last first.
+func (c *Config) all(name string) iter.Seq[*Setting] {
+	return func(yield func(*Setting) bool) {
 		name, _ := canonical(name)
-		for i, ok := c.last[name]; ok && i >= 0 && yield(i); {
-			i = c.before[i]
+		for i := len(c.Settings()) - 1; i >= 0; i-- {
+			if s := &c.settings[i]; s.Name == name && !yield(s) {
+				return
+			}
 		}
 	}
 }
@@ -96,8 +84,8 @@ func (c *Config) String(name string) (value string, ok bool) {
 // Strings returns all values of a name in order.
 func (c *Config) Strings(name string) []string {
 	var out []string
-	for i := range c.all(name) {
-		out = append(out, c.settings[i].Value)
+	for s := range c.all(name) {
+		out = append(out, s.Value)
 	}
 	slices.Reverse(out)
 	return out
@@ -191,8 +179,7 @@ func (c *Config) SharedPath(name, dir string) (path string, ok bool, err error) 
 }
 
 func (c *Config) path(name, dir string, counts func(Scope) bool) (path string, ok bool, err error) {
-	for i := range c.all(name) {
-		s := &c.settings[i]
+	for s := range c.all(name) {
 		if !counts(s.Scope) {
 			continue
 		}
