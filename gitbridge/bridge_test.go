@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 func TestOnlyTheDifferenceIsLookedUpAndWritten(t *testing.T) {
@@ -177,16 +176,6 @@ func TestAMissingObjectIsNamedAndTheRefStays(t *testing.T) {
 	if _, err := b.Bridge(context.Background(), job); !errors.Is(err, ErrMalformed) {
 		t.Errorf("%v, want ErrMalformed", err)
 	}
-}
-
-func TestGitlinksAreNotFollowed(t *testing.T) {
-	r := newRepo(t, oid.SHA1)
-	b := r.open()
-	link := tree.Entry{Name: "sub", Mode: tree.GitLink, ID: r.alg.Sum(oid.Commit, []byte("elsewhere"))}
-	c := Commit{Tree: r.put(oid.Tree, tree.Encode([]tree.Entry{link}, r.alg)), Time: epoch, Identity: b.Identity()}
-	p := EncodeSnapshot(c, r.alg)
-	r.bridge(b, Job{Snapshot: r.alg.Sum(oid.Commit, p), Commit: p, Load: r.load})
-	r.Clean()
 }
 
 func TestWritingMayTakeLongerThanTheRefIsFoughtFor(t *testing.T) {

@@ -1,8 +1,6 @@
 package gitbridge
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,33 +197,5 @@ func TestNoWireIsTripped(t *testing.T) {
 				t.Errorf("git by itself does not trip this wire, which shows nothing: %v %s", err, out)
 			}
 		})
-	}
-}
-
-// TestARepositoryWithEveryWireIsBridged is what it is for: the bridge does its
-// work through the git program, and nothing else runs.
-func TestARepositoryWithEveryWireIsBridged(t *testing.T) {
-	for _, name := range []string{"lazy fetch", "hook", "hook of core.hooksPath", "fsmonitor"} {
-		r, _, tripped := wired(t, name, wires[name])
-		b := r.open()
-		b.layout.RefStorage = "reftable" // in name: this git keeps files
-		first, second := r.snapshot(b, 1, many(3)), r.snapshot(b, 2, many(400))
-		r.bridge(b, first)
-		r.bridge(b, second)
-		if _, err := b.Head(); err != nil {
-			t.Error(err)
-		}
-		if tree, err := b.Tree(context.Background(), "main~1"); err != nil || tree.IsZero() {
-			t.Errorf("%v, %v", tree, err)
-		}
-		if _, err := b.Tree(context.Background(), strings.Repeat("1", 40)+"^{commit}"); err == nil {
-			t.Error("a commit that is not there has a tree")
-		}
-		if tripped() {
-			t.Errorf("%s: the wire is tripped", name)
-		}
-		if ref := fmt.Sprint(r.Try("rev-parse", "-q", "--verify", StoreRef)); !strings.Contains(ref, "<nil>") && name != "hook" {
-			t.Errorf("%s: %s", name, ref)
-		}
 	}
 }

@@ -210,19 +210,6 @@ func TestOneFileCanBeRead(t *testing.T) {
 	}
 }
 
-func TestUserConfigIgnoresTheRepository(t *testing.T) {
-	p := newPlace(t)
-	p.write("home/.gitconfig", "[a]\n\tb = mine\n[includeIf \"gitdir:/**\"]\n\tpath = x\n")
-	p.write("home/x", "[a]\n\tb = conditional\n")
-	c, err := userConfig(p.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Strings("a.b"); fmt.Sprint(got) != "[mine]" {
-		t.Errorf("values %v", got)
-	}
-}
-
 // TestAConditionAboutTheWorktreeHolds: git knows it since version 2.54, and
 // compares as for gitdir.
 func TestAConditionAboutTheWorktreeHolds(t *testing.T) {

@@ -207,16 +207,6 @@ func TestAnOptionalPathCountsOnlyIfItIsThere(t *testing.T) {
 	}
 }
 
-func TestANilConfigHasNoSettings(t *testing.T) {
-	var c *Config
-	if _, ok := c.String("a.b"); ok || len(c.Strings("a.b")) > 0 || len(c.Settings()) > 0 {
-		t.Error("a nil Config has settings")
-	}
-	if v, err := c.Bool("a.b", true); !v || err != nil {
-		t.Errorf("default %v, %v", v, err)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		f.Add([]byte(s))

@@ -1,9 +1,7 @@
 package tree
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -50,25 +48,5 @@ func TestAFinderNamesATreeThatIsMissing(t *testing.T) {
 	}
 	if _, _, err := (&Finder{State: State{Tree: blob("nowhere")}, Algorithm: alg, Load: o.load}).Lookup("x"); err == nil {
 		t.Error("a root that is missing has an entry")
-	}
-}
-
-func TestAFileAndADirectoryOfOneNameAreRefusedWhateverLiesBetween(t *testing.T) {
-	for _, between := range [][]string{nil, {"a!", "a!!", "a!x", "a-", "a-b", "a.txt"}} {
-		for _, twice := range []bool{true, false} {
-			name := "a"
-			if !twice {
-				name = "b"
-			}
-			list := []Entry{{"a", GitFile, blob("1")}}
-			for _, n := range between {
-				list = append(list, Entry{n, GitFile, blob("1")}, Entry{n + "z", GitDir, blob("1")})
-			}
-			list = append(list, Entry{name, GitDir, blob("1")})
-			Sort(list)
-			if _, err := Decode(Encode(list, alg), alg); errors.Is(err, ErrMalformed) != twice {
-				t.Errorf("%q between, twice %v: %v", strings.Join(between, " "), twice, err)
-			}
-		}
 	}
 }
