@@ -34,7 +34,7 @@ func (w *worker) finish(n *node) error {
 		return nil
 	}
 	if n.contents == nil && len(n.reports) == 0 && (n.parent != nil || n.row.Head().Levels == w.levels.code()) {
-		w.tell(n, n.row)
+		w.repeat(n, n.row)
 		w.count.kept++
 		return nil
 	}
@@ -55,16 +55,16 @@ func (w *worker) finish(n *node) error {
 		head.Flags |= stattable.AllWanted
 	}
 	row := stattable.Encode(n.path, head, n.contents.items, n.contents.notes)
-	w.tell(n, row)
+	w.repeat(n, row)
 	changed := !row.Equal(n.row) // not under the lock: the old row may lie on a page that is gone, see faulted
-	w.mu.Lock()
-	if changed {
-		w.result.rows[n.path] = row
-	}
-	if n.all || w.force.above[n.path] {
-		w.result.unsaved[n.path] = true
-	}
-	w.mu.Unlock()
+	w.tell(func(r *Result) {
+		if changed {
+			r.rows[n.path] = row
+		}
+		if n.all || w.force.above[n.path] {
+			r.unsaved[n.path] = true
+		}
+	})
 	n.contents = nil
 	return nil
 }
@@ -118,20 +118,14 @@ func (c *contents) merge(reports []report) {
 	}
 }
 
-// tell adds what must be named at every scan to the result.
-func (w *worker) tell(n *node, row stattable.Row) {
-	notes := row.Notes()
-	if len(notes) == 0 {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, note := range notes {
+// repeat adds what must be named at every scan to the result.
+func (w *worker) repeat(n *node, row stattable.Row) {
+	for _, note := range row.Notes() {
 		path := n.path
 		if note.Name != "" {
 			path = tree.Join(path, note.Name)
 		}
-		w.result.Skipped = append(w.result.Skipped, Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
+		w.skip(Skip{Path: path, Reason: note.Reason, Kept: note.Kept})
 	}
 }
 

@@ -248,21 +248,12 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 	return e.StatMatches(now, gitindex.StatRule{})
 }
 
-// clean returns the index entry of a file that git takes for unchanged: then
+// unchanged returns the index entry of a file that git takes for unchanged: then
 // git add leaves its id alone, even if the rules for conversions are others
-// now. That is so if the entry is not racy by git's own rule too, which is in
-// whole seconds.
-func (w *worker) clean(n *node, c *candidate, st *dirfd.Stat) *gitindex.Entry {
-	if e, sure := w.unchanged(n, c, st); sure {
-		return e
-	}
-	return nil
-}
-
-// unchanged is [worker.clean], and says whether that is sure: not if the file is
-// too young for an index written then, by git's rule or by ours. A later index
-// may make it so, whose entries are the same. No index has stat data of what was
-// written after it.
+// now. It says whether that is sure: not if the file is too young for an index
+// written then, by git's own rule, which is in whole seconds, or by ours. A later
+// index may make it so, whose entries are the same. No index has stat data of what
+// was written after it.
 func (w *worker) unchanged(n *node, c *candidate, st *dirfd.Stat) (e *gitindex.Entry, sure bool) {
 	if st.Mtime > n.realm.repo.IndexStat.Mtime {
 		return nil, false
@@ -309,7 +300,7 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 			return false
 		}
 		if !identity {
-			if w.clean(n, c, st) == nil {
+			if _, sure := w.unchanged(n, c, st); !sure {
 				return false
 			}
 			it.Flags |= stattable.Converted

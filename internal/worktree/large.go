@@ -25,75 +25,73 @@ func errTooLarge() error {
 }
 
 // stream is [attempt.keep] for a large file.
-func (c *content) stream(r *fileReader) (whole bool, err error) {
-	it := &c.it
-	lines, seen := &attr.Lines{}, io.Reader(io.LimitReader(r, c.size))
-	if c.git && !c.identity && c.v.LinesOnly() {
+func (a *attempt) stream(r *fileReader, size int64) (whole bool, err error) {
+	it := &a.it
+	lines, seen := &attr.Lines{}, io.Reader(io.LimitReader(r, size))
+	if a.git && !a.identity && a.v.LinesOnly() {
 		seen = io.TeeReader(seen, lines)
 	}
-	it.Raw, err = c.cfg.Save.Blob(c.ctx, seen, c.size, c.base())
-	if r.err != nil || r.n < c.size {
+	it.Raw, err = a.cfg.Save.Blob(a.ctx, seen, size, a.base())
+	if r.err != nil || r.n < size {
 		it.Raw = oid.ID{}
-		return false, c.ctx.Err()
+		return false, a.ctx.Err()
 	}
-	if err != nil || !c.git {
+	if err != nil || !a.git {
 		return true, err
 	}
 	whole = true
-	if !c.formKnown() {
+	if !a.formKnown() {
 		it.Flags |= stattable.Converted
-		if c.v.LinesOnly() {
-			whole, err = c.convertLines(r, lines)
+		if a.v.LinesOnly() {
+			whole, err = a.convertLines(r, size, lines)
 		} else {
-			whole, err = c.convertWhole(r)
+			whole, err = a.convertWhole(r, size)
 		}
 	}
-	if !c.sure {
-		c.expect(c.e)
-	}
+	a.expect()
 	return whole, err
 }
 
 // convertLines reads the file a second time if its line ends are to be
 // converted. Whole is false if it had other line ends then.
-func (c *content) convertLines(r *fileReader, lines *attr.Lines) (whole bool, err error) {
-	convert, err := c.v.Converts(lines, c.indexHasCR(c.n, c.candidate))
+func (a *attempt) convertLines(r *fileReader, size int64, lines *attr.Lines) (whole bool, err error) {
+	convert, err := a.v.Converts(lines, a.indexHasCR(a.n, a.candidate))
 	if err != nil {
-		return true, c.unconverted(err)
+		return true, a.unconverted(err)
 	}
 	if !convert || lines.CRLF() == 0 {
 		return true, nil
 	}
 	if r.err = r.f.Rewind(); r.err != nil {
-		return false, c.ctx.Err()
+		return false, a.ctx.Err()
 	}
 	from, again := r.n, &attr.Lines{}
-	exact := &exactReader{r: attr.CRLFReader(io.TeeReader(io.LimitReader(r, c.size), again)), left: c.size - lines.CRLF()}
-	id, err := c.cfg.Save.Blob(c.ctx, exact, exact.left, oid.ID{})
-	if r.err != nil || exact.short || r.n-from < c.size || *again != *lines {
-		c.it.Raw = oid.ID{}
-		return false, c.ctx.Err()
+	exact := &exactReader{r: attr.CRLFReader(io.TeeReader(io.LimitReader(r, size), again)), left: size - lines.CRLF()}
+	id, err := a.cfg.Save.Blob(a.ctx, exact, exact.left, oid.ID{})
+	if r.err != nil || exact.short || r.n-from < size || *again != *lines {
+		a.it.Raw = oid.ID{}
+		return false, a.ctx.Err()
 	}
-	c.it.Git = id
+	a.it.Git = id
 	return true, err
 }
 
 // convertWhole converts a file that fits into memory.
-func (c *content) convertWhole(r *fileReader) (whole bool, err error) {
-	if c.size > memoryBytesMax {
-		c.tooLarge(c.candidate)
-		c.it.Git = oid.ID{}
+func (a *attempt) convertWhole(r *fileReader, size int64) (whole bool, err error) {
+	if size > memoryBytesMax {
+		a.tooLarge(a.candidate)
+		a.it.Git = oid.ID{}
 		return true, nil
 	}
 	if r.err = r.f.Rewind(); r.err != nil {
-		return false, c.ctx.Err()
+		return false, a.ctx.Err()
 	}
-	raw := make([]byte, c.size)
-	if _, err := io.ReadFull(r, raw); err != nil || c.cfg.Algorithm.Sum(oid.Blob, raw) != c.it.Raw {
-		c.it.Raw = oid.ID{}
-		return false, c.ctx.Err()
+	raw := make([]byte, size)
+	if _, err := io.ReadFull(r, raw); err != nil || a.cfg.Algorithm.Sum(oid.Blob, raw) != a.it.Raw {
+		a.it.Raw = oid.ID{}
+		return false, a.ctx.Err()
 	}
-	return true, c.convert(c.v, raw)
+	return true, a.convert(raw)
 }
 
 // tooLarge names a file that is not converted. To try it again would not help.

@@ -68,13 +68,6 @@ func (w *worker) keepIndexed(n *node) error {
 // denied reports whether something cannot be looked at for want of a permission.
 func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
-// close notes that a directory could not be looked at this time.
-func (s *scan) close(path string) {
-	s.mu.Lock()
-	s.result.closed[path] = true
-	s.mu.Unlock()
-}
-
 // wasClosed reports whether a directory is one that could not be looked at, or
 // lies in one.
 func (r *Result) wasClosed(dir string) bool {

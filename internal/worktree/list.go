@@ -191,7 +191,7 @@ func (l *listing) file(name string, kind tree.Mode) error {
 	}
 	if !f.isTracked {
 		f.ignored = l.n.ignored || l.rules.Match(name, false) == ignore.Ignored
-		if l.n.all || l.force.paths[tree.Join(l.n.path, name)] {
+		if l.n.all || l.force.below[tree.Join(l.n.path, name)] {
 			f.forced = true
 		}
 	}
@@ -233,7 +233,7 @@ func (l *listing) subdirectory(name string) {
 		c.link.conflict, c.side = l.conflicted(c), min(c.side, asLink)
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
-		c.all = c.all || l.force.paths[c.path]
+		c.all = c.all || l.force.below[c.path]
 	default:
 		if !l.enter(c, instead) {
 			return
@@ -249,7 +249,7 @@ func (l *listing) subdirectory(name string) {
 // enter decides about a directory of which the index has nothing, or a file
 // instead: then it may be a repository, which git adds though it be ignored.
 func (l *listing) enter(c *node, instead bool) bool {
-	if l.force.paths[c.path] {
+	if l.force.below[c.path] {
 		c.all = true
 	}
 	ignored := l.n.ignored || l.n.buried || l.rules.Match(c.name, true) == ignore.Ignored

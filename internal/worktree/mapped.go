@@ -43,9 +43,7 @@ func (a *attempt) storedTo(f *dirfd.File, st *dirfd.Stat, began int64) bool {
 	if !some {
 		return false
 	}
-	a.mu.Lock()
-	a.result.Writing = append(a.result.Writing, tree.Join(a.n.path, a.name))
-	a.mu.Unlock()
+	a.tell(func(r *Result) { r.Writing = append(r.Writing, tree.Join(a.n.path, a.name)) })
 	return inMemory || age < a.unwritten(st.Size)
 }
 

@@ -9,19 +9,6 @@ import (
 // for what follows from something else: rules, indexes and settings that are others now,
 // nested repositories, what was read too soon or could not be read.
 
-// wayTo returns the directories that such a scan enters whatever changed, and those on
-// the way to them.
-func wayTo(t *stattable.Table) map[string]bool {
-	way := map[string]bool{}
-	for dir := range t.Restless() {
-		for dir != "" && !way[dir] {
-			way[dir] = true
-			dir = tree.Parent(dir)
-		}
-	}
-	return way
-}
-
 // asks returns which names of a directory must be looked at, besides those whose
 // entries say so.
 func (w *worker) asks(n *node) (names map[string]bool, all bool) {
@@ -36,7 +23,7 @@ func (w *worker) asks(n *node) (names map[string]bool, all bool) {
 // it is finished.
 func (w *worker) idle(c *node) bool {
 	only := w.cfg.Only
-	if only == nil || w.way[c.path] || c.all || w.force.above[c.path] || only.Reaches(c.path) {
+	if only == nil || w.way.above[c.path] || c.all || w.force.above[c.path] || only.Reaches(c.path) {
 		return false
 	}
 	row, _, ok := w.cfg.StatTable.Row(c.path)
@@ -72,12 +59,9 @@ func (w *worker) busy(kids []*node) []*node {
 // lost notes that the rows of a directory and of all below it hold no more. A full
 // scan knows by what it has not seen.
 func (w *worker) lost(dir string) {
-	if w.cfg.Only == nil {
-		return
+	if w.cfg.Only != nil {
+		w.tell(func(r *Result) { r.lost = append(r.lost, dir) })
 	}
-	w.mu.Lock()
-	w.result.lost = append(w.result.lost, dir)
-	w.mu.Unlock()
 }
 
 // lostIn does that for the subdirectories that a row had, and which are not among

@@ -27,6 +27,13 @@ type attempt struct {
 	last bool // there will be no other
 
 	stored bool // its pages may be stored to without a trace
+
+	// What is known of its bytes when they are read.
+	git      bool            // it belongs into the git tree
+	v        attr.Conversion // by which git's form of it is made
+	identity bool            // that is no conversion
+	e        *gitindex.Entry // what git takes the file for, nil if nothing
+	sure     bool            // that git does so
 }
 
 // An ending says how an attempt ended.
@@ -91,7 +98,7 @@ func (a *attempt) read() (ending, error) {
 	}
 	a.it.Flags |= stattable.Young
 	a.doubt(a.now())
-	a.unstable(tree.Join(a.n.path, a.name))
+	a.unstable()
 	return recorded, nil
 }
 
@@ -124,7 +131,7 @@ func (a *attempt) readLink() (ending, error) {
 			return moved, nil
 		}
 		a.it.Flags |= stattable.Young
-		a.unstable(tree.Join(a.n.path, a.name))
+		a.unstable()
 	}
 	a.count.ReadBytes += int64(len(target))
 	a.it.Git, a.it.Flags = oid.ID{}, a.it.Flags&^stattable.Converted
@@ -135,10 +142,8 @@ func (a *attempt) readLink() (ending, error) {
 	return recorded, err
 }
 
-func (s *scan) unstable(path string) {
-	s.mu.Lock()
-	s.result.Unstable = append(s.result.Unstable, path)
-	s.mu.Unlock()
+func (a *attempt) unstable() {
+	a.tell(func(r *Result) { r.Unstable = append(r.Unstable, tree.Join(a.n.path, a.name)) })
 }
 
 // base is an earlier content of the file.
@@ -154,59 +159,42 @@ func (c *candidate) base() oid.ID {
 func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	it := &a.it
 	it.Git, it.Raw, it.Flags = oid.ID{}, oid.ID{}, it.Flags&^stattable.Converted
-	git, identity := inGit(a.n, it), true
-	var v attr.Conversion
-	var e *gitindex.Entry
-	sure := false
-	if git {
-		v, identity = a.conversion(a.n, a.name)
-		e, sure = a.unchanged(a.n, a.candidate, st)
+	a.git, a.identity, a.e, a.sure = inGit(a.n, it), true, nil, false
+	if a.git {
+		a.v, a.identity = a.conversion(a.n, a.name)
+		a.e, a.sure = a.unchanged(a.n, a.candidate, st)
 	}
 	r := &fileReader{ctx: a.ctx, f: f}
 	defer func() { a.count.ReadBytes += r.n }()
-	c := content{attempt: a, v: v, e: e, git: git, sure: sure, identity: identity, size: st.Size}
-	if st.Size > largeBytesMin || st.Size > smallBytesMax && identity && !sure {
-		return c.stream(r)
+	if st.Size > largeBytesMin || st.Size > smallBytesMax && a.identity && !a.sure {
+		return a.stream(r, st.Size)
 	}
 	raw, whole := a.readWhole(r, st.Size)
 	if r.err != nil {
 		return false, a.ctx.Err()
 	}
-	if it.Raw, err = a.blob(raw, a.base()); err != nil || !git {
+	if it.Raw, err = a.blob(raw, a.base()); err != nil || !a.git {
 		return whole, err
 	}
-	if !c.formKnown() {
-		err = a.convert(v, raw)
+	if !a.formKnown() {
+		err = a.convert(raw)
 	}
-	if !sure {
-		a.expect(e)
-	}
+	a.expect()
 	return whole, err
-}
-
-// A content is what is known of a file's bytes when they were read.
-type content struct {
-	*attempt
-	v        attr.Conversion
-	e        *gitindex.Entry // what git takes the file for, nil if nothing
-	git      bool            // it belongs into the git tree
-	sure     bool            // that git does so
-	identity bool            // there is no conversion
-	size     int64
 }
 
 // formKnown sets the id of git's form of the file, if it is known without a
 // conversion.
-func (c *content) formKnown() bool {
-	it, o := &c.it, c.old // what it has for git is the same conversion's, unless it was the index's, or a link's
+func (a *attempt) formKnown() bool {
+	it, o := &a.it, a.old // what it has for git is the same conversion's, unless it was the index's, or a link's
 	switch {
-	case c.sure && (c.e.ID != it.Raw || !c.identity):
-		it.Git, it.Flags = c.e.ID, it.Flags|stattable.Converted
-	case o != nil && o.Mode.Type() == tree.File && o.Raw == it.Raw && !o.Git.IsZero() && c.sameAttrs && c.sameIndex && c.n.sinceIndex(o.Mtime):
+	case a.sure && (a.e.ID != it.Raw || !a.identity):
+		it.Git, it.Flags = a.e.ID, it.Flags|stattable.Converted
+	case o != nil && o.Mode.Type() == tree.File && o.Raw == it.Raw && !o.Git.IsZero() && a.sameAttrs && a.sameIndex && a.n.sinceIndex(o.Mtime):
 		it.Git, it.Flags = o.Git, it.Flags|o.Flags&stattable.Converted
 	default:
 		it.Git = it.Raw
-		return c.identity
+		return a.identity
 	}
 	return true
 }
@@ -214,8 +202,8 @@ func (c *content) formKnown() bool {
 // expect has a file read again by the next scan, with the index at hand, if git
 // would keep another id of it, that of an index entry, once an index is old
 // enough.
-func (a *attempt) expect(e *gitindex.Entry) {
-	if e != nil && e.ID != a.it.Git {
+func (a *attempt) expect() {
+	if !a.sure && a.e != nil && a.e.ID != a.it.Git {
 		a.it.Flags |= stattable.Young | stattable.Converted
 	}
 }
@@ -234,9 +222,9 @@ func (w *worker) blob(p []byte, base oid.ID) (oid.ID, error) {
 }
 
 // convert sets the id of git's form of a file.
-func (a *attempt) convert(v attr.Conversion, raw []byte) error {
+func (a *attempt) convert(raw []byte) error {
 	a.it.Flags |= stattable.Converted
-	cleaned, err := a.gitForm(a.n, a.candidate, v, raw)
+	cleaned, err := a.gitForm(a.n, a.candidate, a.v, raw)
 	switch {
 	case err != nil:
 		return a.unconverted(err)

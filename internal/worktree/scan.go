@@ -71,9 +71,9 @@ type scan struct {
 	slack     time.Duration        // how far the clock that stamps files may be from ours
 	writeback func() time.Duration // see [writebackTime]
 	quick     uint64               // the device of the root, if it is this machine's own
-	force     forced
-	seen      []bool          // by row number; each is written by the one worker that has the row
-	way       map[string]bool // see [wayTo]
+	force     Changes              // [Config.Force]: all below those paths
+	seen      []bool               // by row number; each is written by the one worker that has the row
+	way       Changes              // what a scan that is told what changed enters all the same
 
 	hire func() // starts another worker
 
@@ -96,7 +96,7 @@ type scan struct {
 }
 
 func newScan(cfg *Config, root *dirfd.Root) *scan {
-	s := &scan{cfg: cfg, root: root, slack: slackUnknown, force: newForced(cfg.Force), told: time.Now()}
+	s := &scan{cfg: cfg, root: root, slack: slackUnknown, told: time.Now()}
 	s.wake = sync.NewCond(&s.mu)
 	s.writeback = sync.OnceValue(func() time.Duration { return writebackTime(vmDir) })
 	if cfg.Policy != nil {
@@ -117,7 +117,12 @@ func newScan(cfg *Config, root *dirfd.Root) *scan {
 	if cfg.Only == nil {
 		s.seen = make([]bool, cfg.StatTable.Len())
 	} else { // nothing may grow with the tree
-		s.way = wayTo(cfg.StatTable)
+		for dir := range cfg.StatTable.Restless() {
+			s.way.reach(dir)
+		}
+	}
+	for _, path := range cfg.Force {
+		s.force.AddBelow(path)
 	}
 	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, found: map[string][]stattable.Entry{}, seen: s.seen, partial: cfg.Only != nil}
 	return s
@@ -252,6 +257,13 @@ func (s *scan) fail(err error) {
 	s.wake.Broadcast()
 }
 
+// tell adds to the result.
+func (s *scan) tell(add func(r *Result)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add(s.result)
+}
+
 // finished returns the result after the last worker has stopped.
 func (s *scan) finished() *Result {
 	r := s.result
@@ -274,22 +286,4 @@ func (c *Counters) add(o *Counters) {
 	c.Trees += o.Trees
 	c.recorded += o.recorded
 	c.kept += o.kept
-}
-
-// forced is the set of paths to capture whatever the rules say.
-type forced struct {
-	paths map[string]bool // the paths themselves
-	above map[string]bool // the directories on the way to them
-}
-
-func newForced(paths []string) forced {
-	f := forced{paths: map[string]bool{}, above: map[string]bool{}}
-	for _, p := range paths {
-		f.paths[p] = true
-		for i := strings.LastIndexByte(p, '/'); i >= 0; i = strings.LastIndexByte(p[:i], '/') {
-			f.above[p[:i]] = true
-		}
-		f.above[""] = true
-	}
-	return f
 }

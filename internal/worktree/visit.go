@@ -87,7 +87,7 @@ func (w *worker) unreadable(n *node, err error) error {
 		n.gone.note = stattable.Note{Name: n.name, Reason: "changed its type during the scan"}
 	default:
 		n.gone.note = stattable.Note{Name: n.name, Reason: reason(err)}
-		w.close(n.path)
+		w.tell(func(r *Result) { r.closed[n.path] = true })
 		if denied(err) {
 			return w.keepIndexed(n)
 		}
@@ -281,9 +281,7 @@ func (w *worker) resolve(n *node) error {
 	if why := w.trouble(n, repo, err); why != "" {
 		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
 	}
-	w.mu.Lock()
-	w.result.Nested = append(w.result.Nested, n.path)
-	w.mu.Unlock()
+	w.tell(func(r *Result) { r.Nested = append(r.Nested, n.path) })
 	return w.enterRealm(n, repo)
 }
 
@@ -339,9 +337,7 @@ func (w *worker) inVain(n *node) bool {
 }
 
 func (s *scan) skip(k Skip) {
-	s.mu.Lock()
-	s.result.Skipped = append(s.result.Skipped, k)
-	s.mu.Unlock()
+	s.tell(func(r *Result) { r.Skipped = append(r.Skipped, k) })
 }
 
 // reason is the sentence that a skipped path carries: without the path, which
