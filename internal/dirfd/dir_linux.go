@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -115,7 +114,7 @@ func retry(call func() (int, error)) (int, error) {
 // Stat returns the stat data of the directory itself.
 func (d *Dir) Stat() (Stat, error) {
 	var st Stat
-	if err := statx(d.fd, &emptyName[0], unix.AT_EMPTY_PATH, &st); err != nil {
+	if err := statx(d.fd, &emptyName[0], unix.AT_EMPTY_PATH, false, &st); err != nil {
 		return st, pathError("stat", ".", err)
 	}
 	return st, nil
@@ -138,10 +137,7 @@ func (d *Dir) Lstat(name string) (Stat, error) {
 // LstatRaw is [Dir.Lstat] for a NUL-terminated name that the caller knows to
 // be plain. It allocates nothing; the error is a bare errno.
 func (d *Dir) LstatRaw(name *byte, st *Stat) error {
-	if d.quick {
-		return statxQuick(d.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, st)
-	}
-	return statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, st)
+	return statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, d.quick, st)
 }
 
 // Quick says that a look at a name in d waits for a disk of this machine at
@@ -155,7 +151,7 @@ func (d *Dir) Quick() { d.quick = true }
 // the permission to read alone it can be listed, and no more.
 func (d *Dir) Search() error {
 	var st Stat
-	return pathError("search", ".", statx(d.fd, &selfName[0], unix.AT_SYMLINK_NOFOLLOW, &st))
+	return pathError("search", ".", statx(d.fd, &selfName[0], unix.AT_SYMLINK_NOFOLLOW, false, &st))
 }
 
 var (
@@ -163,30 +159,19 @@ var (
 	selfName  = [2]byte{'.'}
 )
 
-func statx(fd int, name *byte, flags int, st *Stat) error {
+// statx calls statx(2); quick is without a word to the scheduler.
+func statx(fd int, name *byte, flags int, quick bool, st *Stat) error {
 	var x unix.Statx_t
-	for {
-		_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(name)),
-			uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
-		if errno != unix.EINTR {
-			return fill(st, &x, errno)
+	errno := unix.EINTR
+	for errno == unix.EINTR {
+		if quick {
+			_, _, errno = unix.RawSyscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(name)),
+				uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
+		} else {
+			_, _, errno = unix.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(name)),
+				uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
 		}
 	}
-}
-
-// statxQuick is statx without a word to the scheduler.
-func statxQuick(fd int, name *byte, flags int, st *Stat) error {
-	var x unix.Statx_t
-	for {
-		_, _, errno := unix.RawSyscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(name)),
-			uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
-		if errno != unix.EINTR {
-			return fill(st, &x, errno)
-		}
-	}
-}
-
-func fill(st *Stat, x *unix.Statx_t, errno syscall.Errno) error {
 	if errno != 0 {
 		return errno
 	}

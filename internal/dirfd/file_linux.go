@@ -34,7 +34,7 @@ func (d *Dir) OpenFile(name string) (*File, error) {
 // Stat returns the stat data of the open file.
 func (f *File) Stat() (Stat, error) {
 	var st Stat
-	err := statx(f.fd, &emptyName[0], unix.AT_EMPTY_PATH, &st)
+	err := statx(f.fd, &emptyName[0], unix.AT_EMPTY_PATH, false, &st)
 	return st, pathError("stat", f.name, err)
 }
 

@@ -82,7 +82,7 @@ func (t *Temp) Clone(from *File) error {
 // Stat returns the stat data of the file.
 func (t *Temp) Stat() (Stat, error) {
 	var st Stat
-	err := statx(t.fd, &emptyName[0], unix.AT_EMPTY_PATH, &st)
+	err := statx(t.fd, &emptyName[0], unix.AT_EMPTY_PATH, false, &st)
 	return st, pathError("stat", t.name, err)
 }
 
@@ -253,7 +253,7 @@ func (d *Dir) Chmod(name string, was Stat, perm tree.Mode) error {
 		}
 		defer unix.Close(fd)
 		var st Stat
-		if err := statx(fd, &emptyName[0], unix.AT_EMPTY_PATH, &st); err != nil {
+		if err := statx(fd, &emptyName[0], unix.AT_EMPTY_PATH, false, &st); err != nil {
 			return err
 		}
 		if st.Ino != was.Ino || st.Dev != was.Dev || st.Mode.Type() == tree.Symlink {
