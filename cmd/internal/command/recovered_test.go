@@ -132,6 +132,22 @@ func TestARequestSaysWhatItFinished(t *testing.T) {
 	}
 }
 
+// In a copy of the directory an operation that was interrupted is left as it is.
+func TestARequestSaysWhatItLeftUnfinished(t *testing.T) {
+	dir, _ := interrupted(t, true)
+	copied := filepath.Join(t.TempDir(), "copied")
+	must(t, exec.Command("cp", "-a", dir, copied), dir, nil)
+	s := serveAt(t, copied)
+	for _, method := range []string{"prune", "snapshot"} {
+		if text, _ := s.must(method, nil)["unfinished"].(string); !strings.Contains(text, "it is left alone") {
+			t.Errorf("%s says nothing of what is unfinished: %q", method, text)
+		}
+	}
+	if len(s.notes) != 1 || !strings.Contains(string(s.notes[0].Params), "it is left alone") {
+		t.Errorf("snapshot warns of %+v", s.notes)
+	}
+}
+
 // full is an output that has no room.
 type full struct{}
 

@@ -2,8 +2,12 @@ package command
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -41,6 +45,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GIT_AUTHOR_EMAIL", "a@localhost")
 			env.Setenv("GIT_COMMITTER_NAME", "A")
 			env.Setenv("GIT_COMMITTER_EMAIL", "a@localhost")
+			env.Values["server"] = &asked{env: env.Vars}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -51,7 +56,7 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits,
+			"exits": cmdExits, "asks": cmdAsks,
 		},
 	})
 }
@@ -72,6 +77,57 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v exited with %s, want %s", args[1:], code, args[0])
 	}
 }
+
+// An asked is the server of a script, once something was asked.
+type asked struct {
+	*served
+	env []string
+}
+
+// cmdAsks sends a request to one server, that the first starts in the directory of then:
+// asks [CODE] METHOD [PARAMS]. Its result can be compared as the output of a program. With
+// a code it has to be that error.
+func cmdAsks(ts *testscript.TestScript, neg bool, args []string) {
+	want := ""
+	if len(args) > 0 && strings.Trim(args[0], "-0123456789") == "" {
+		want, args = args[0], args[1:]
+	}
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: asks [CODE] METHOD [PARAMS]")
+	}
+	a := ts.Value("server").(*asked)
+	if a.served == nil {
+		cmd := exec.Command("rewind", "serve", "--stdio")
+		cmd.Dir = ts.MkAbs(".")
+		a.served = serveAs(scripted{ts}, cmd, "", a.env...)
+	}
+	a.t, a.notes = scripted{ts}, nil
+	params := "{}"
+	if len(args) > 1 {
+		params = args[1]
+	}
+	a.send(args[0], json.RawMessage(params))
+	m := a.answer()
+	got := ""
+	if m.Error != nil {
+		got = strconv.Itoa(m.Error.Code)
+		m.Result = []byte(m.Error.Message)
+	}
+	if got != want {
+		ts.Fatalf("%v: error %q, want %q: %s", args, got, want, m.Result)
+	}
+	fmt.Fprintf(ts.Stdout(), "%s\n", m.Result)
+	for _, note := range a.notes {
+		fmt.Fprintf(ts.Stdout(), "%s %s\n", note.Method, note.Params)
+	}
+}
+
+// A scripted is the test that a script is.
+type scripted struct{ *testscript.TestScript }
+
+func (s scripted) Helper()           {}
+func (s scripted) Fatal(args ...any) { s.Fatalf("%v", args) }
+func (s scripted) Cleanup(f func())  { s.Defer(f) }
 
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string, io cli.Stdio) int { return newLine(args, io).run(ctx) }

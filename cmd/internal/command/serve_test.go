@@ -16,13 +16,21 @@ import (
 
 // A served is a real `rewind serve --stdio` with its pipes.
 type served struct {
-	t     *testing.T
+	t     failing
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   io.ReadCloser
 	lines *bufio.Reader
 	id    int
 	notes []served1
+}
+
+// A failing is what a test and a script have to say that they failed.
+type failing interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Cleanup(func())
 }
 
 type served1 struct {
@@ -50,7 +58,7 @@ func serveAt(t *testing.T, dir string, more ...string) *served {
 }
 
 // serveAs is serveAt for a command that starts the server.
-func serveAs(t *testing.T, cmd *exec.Cmd, dir string, more ...string) *served {
+func serveAs(t failing, cmd *exec.Cmd, dir string, more ...string) *served {
 	t.Helper()
 	s := &served{t: t, cmd: cmd}
 	s.cmd.Env = append(os.Environ(), more...)
@@ -125,66 +133,7 @@ func (s *served) fails(code int, method string, params any) {
 	s.t.Helper()
 	s.send(method, params)
 	if m := s.answer(); m.Error == nil || m.Error.Code != code {
-		s.t.Errorf("%s: want error %d, got %s %+v", method, code, m.Result, m.Error)
-	}
-}
-
-func TestServeHandshake(t *testing.T) {
-	t.Parallel()
-	s := newServed(t, "")
-	s.fails(-32002, "status", nil)
-	s.fails(-32601, "nothing", nil)
-	s.fails(10, "initialize", map[string]any{"protocol": 0, "dir": t.TempDir()})
-	s.fails(1, "initialize", map[string]any{"protocol": 1, "dir": filepath.Join(t.TempDir(), "none")})
-	dir := repository(t)
-	got := s.must("initialize", map[string]any{"protocol": 99, "dir": dir, "unknown": true})
-	if got["protocol"] != 1.0 || got["git"] != true || got["algorithm"] != "sha1" || got["branch"] != "main" {
-		t.Errorf("%v", got)
-	}
-	other := t.TempDir()
-	if got := s.must("initialize", map[string]any{"protocol": 1, "dir": other}); got["git"] != false {
-		t.Errorf("another worktree: %v", got)
-	}
-}
-
-func TestServeRecordsAndRestores(t *testing.T) {
-	t.Parallel()
-	dir := repository(t)
-	s := newServed(t, dir)
-	put(t, dir, "a", "one\n")
-	first := s.must("snapshot", map[string]any{"trigger": "turn", "session": "S", "entry": "e1"})["id"].(string)
-	if again := s.must("snapshot", map[string]any{"trigger": "turn", "session": "S", "entry": "e2"}); again["id"] != first || again["reused"] != true {
-		t.Errorf("nothing changed, but %v", again)
-	}
-	put(t, dir, "a", "two\n")
-	put(t, dir, "b", "new\n")
-	plan := s.must("plan", map[string]any{"id": first})
-	if plan["written"] != 1.0 || plan["deleted"] != 1.0 || plan["branch"] != "main" || plan["here"] != "main" {
-		t.Errorf("plan %v", plan)
-	}
-	patch := s.must("diff", map[string]any{"from": first, "format": "patch"})["patch"].(string)
-	if !strings.Contains(patch, "+two") || !strings.Contains(patch, "new file") {
-		t.Errorf("patch %s", patch)
-	}
-	if cut := s.must("diff", map[string]any{"from": first, "format": "patch", "maxBytes": 60}); cut["truncated"] != true || len(cut["patch"].(string)) > 60 {
-		t.Errorf("cut patch %v", cut)
-	}
-	s.must("restore", map[string]any{"id": first})
-	has(t, dir, "a", "one\n")
-	has(t, dir, "b", "")
-	if back := s.must("planUndo", nil); back["written"] != 2.0 {
-		t.Errorf("plan of undo %v", back)
-	}
-	s.must("undo", nil)
-	has(t, dir, "a", "two\n")
-	s.must("redo", nil)
-	has(t, dir, "a", "one\n")
-	s.fails(3, "restore", map[string]any{"id": strings.Repeat("0", 40)})
-	s.fails(1, "redo", nil)
-	s.fails(-32602, "diff", map[string]any{"format": "colour"})
-	s.fails(-32602, "list", map[string]any{"limit": "many"})
-	if list := s.must("list", map[string]any{"session": "S"})["snapshots"].([]any); len(list) != 1 {
-		t.Errorf("list %v", list)
+		s.t.Fatalf("%s: want error %d, got %s %+v", method, code, m.Result, m.Error)
 	}
 }
 
@@ -202,7 +151,8 @@ func TestServePinsAndFindsPoints(t *testing.T) {
 	}
 	s.must("prune", map[string]any{"maxSnapshots": 1})
 	gone := strings.Repeat("1", 40)
-	if got := fmt.Sprint(s.must("exists", map[string]any{"ids": []string{gone, id, "short"}})["ids"]); got != "["+id+"]" {
+	there := s.must("exists", map[string]any{"ids": []string{gone, id, "short"}})
+	if got := fmt.Sprintln(there["ids"], there["branches"], there["here"]); got != "["+id+"] map["+id+":main] main\n" {
 		t.Errorf("a pinned snapshot after a prune: %s", got)
 	}
 	session := filepath.Join(t.TempDir(), "s.jsonl")
@@ -222,59 +172,6 @@ func TestServePinsAndFindsPoints(t *testing.T) {
 	s.must("pin", map[string]any{"name": "before the change", "remove": true})
 	if got := fmt.Sprint(s.must("pins", nil)["pins"]); got != "map[]" {
 		t.Errorf("pins after the last one was removed: %s", got)
-	}
-}
-
-func TestAPlanTellsTheLinesItChanges(t *testing.T) {
-	t.Parallel()
-	dir := repository(t)
-	s := newServed(t, dir)
-	put(t, dir, "a", "one\n")
-	put(t, dir, "gone", "back\n")
-	first := s.must("snapshot", nil)["id"].(string)
-	put(t, dir, "a", "two\nthree\n")
-	put(t, dir, "new", "new\n")
-	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
-		t.Fatal(err)
-	}
-	plan := s.must("plan", map[string]any{"id": first, "patch": true})
-	patch := plan["patch"].(string)
-	for _, line := range []string{"\n-two\n", "\n-three\n", "\n+one\n", "\n+back\n", "\n-new\n", "deleted file", "new file"} {
-		if !strings.Contains(patch, line) {
-			t.Errorf("no %q in a patch from the worktree to the snapshot:\n%s", line, patch)
-		}
-	}
-	var counted []string
-	for _, c := range plan["changes"].([]any) {
-		c := c.(map[string]any)
-		counted = append(counted, fmt.Sprint(c["status"], c["path"], c["added"], c["removed"]))
-	}
-	if got := fmt.Sprint(counted); got != "[Ma1 2 Agone1 0 Dnew0 1]" || plan["written"] != 2.0 || plan["deleted"] != 1.0 {
-		t.Errorf("%s, written %v, deleted %v", got, plan["written"], plan["deleted"])
-	}
-	if cut := s.must("plan", map[string]any{"id": first, "patch": true, "maxBytes": 60}); cut["truncated"] != true || len(cut["patch"].(string)) > 60 || len(cut["changes"].([]any)) != 3 {
-		t.Errorf("a cut patch: %v", cut)
-	}
-	if some := s.must("plan", map[string]any{"id": first, "paths": []string{":(literal)new"}, "patch": true}); len(some["changes"].([]any)) != 1 {
-		t.Errorf("of one path: %v", some)
-	}
-	s.must("restore", map[string]any{"id": first, "paths": []string{"a"}})
-	put(t, dir, "new", "newer\n")
-	back := s.must("planUndo", map[string]any{"patch": true})
-	if patch := back["patch"].(string); !strings.Contains(patch, "+two") || strings.Contains(patch, "newer") {
-		t.Errorf("the undo of a restore of one file changes that file:\n%s", patch)
-	}
-}
-
-func TestExistsTellsTheBranch(t *testing.T) {
-	t.Parallel()
-	dir := repository(t)
-	s := newServed(t, dir)
-	put(t, dir, "a", "one\n")
-	id := s.must("snapshot", nil)["id"].(string)
-	got := s.must("exists", map[string]any{"ids": []string{id}})
-	if fmt.Sprint(got["branches"]) != "map["+id+":main]" || got["here"] != "main" {
-		t.Errorf("%v", got)
 	}
 }
 
