@@ -15,7 +15,7 @@ import (
 )
 
 // ImportKinds returns the names of the systems whose checkpoints can be
-// imported, and in whose form a snapshot can be written.
+// imported, and in whose format a snapshot can be written.
 func ImportKinds() (names []string) {
 	for _, k := range foreign.Kinds() {
 		names = append(names, string(k))

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// formKind checks the name of the system whose form is asked for, "" for none.
+// formKind checks the name of the system whose format is asked for, "" for none.
 func (e *Engine) formKind(name string) (foreign.Kind, error) {
 	if name == "" {
 		return "", nil
@@ -25,7 +25,7 @@ func (e *Engine) formKind(name string) (foreign.Kind, error) {
 	return k, nil
 }
 
-// writeForm writes a snapshot, which git has, in the form of another system,
+// writeForm writes a snapshot, which git has, in the format of another system,
 // and returns the ref that keeps it there.
 func (e *Engine) writeForm(ctx context.Context, kind foreign.Kind, s *Snapshot, p Point) (string, error) {
 	found, err := rules.OpenIndex(e.repo.Layout(), "")

@@ -334,7 +334,7 @@ func (w *writer) append(ctx context.Context, c Commit, tip, id oid.ID, ready fun
 		if !errors.Is(err, gitref.ErrMoved) {
 			return id, false, err
 		}
-		if time.Now().After(until.Add(w.sheltered)) {
+		if time.Now().After(until.Add(w.protected)) {
 			return oid.ID{}, false, err
 		}
 		select {

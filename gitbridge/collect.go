@@ -95,7 +95,7 @@ func (r *Repo) Collect(ctx context.Context) (before, after int64, err error) {
 	if hook, _ := conf.String("gc.recentobjectshook"); hook != "" {
 		return 0, 0, fmt.Errorf("%w: gc.recentObjectsHook names a program that says what git is to keep, and rewind runs none: run \"git gc\" yourself", ErrUnsupportedRepository)
 	}
-	if links, err := r.db.Links(); err != nil {
+	if links, err := r.db.Symlinks(); err != nil {
 		return 0, 0, err
 	} else if len(links) > 0 {
 		return 0, 0, fmt.Errorf("%w: %s is a link, and what lies behind it may belong to another repository, whose objects git would delete: run \"git gc\" there", ErrUnsupportedRepository, links[0])

@@ -44,10 +44,10 @@ func (r *Repo) habits() (h habits, err error) {
 	return h, nil
 }
 
-// LinkedObjects reports whether a directory among git's objects is a link, so that what
+// SymlinkedObjects reports whether a directory among git's objects is a link, so that what
 // is written does not lie where the others do. In doubt it is.
-func (r *Repo) LinkedObjects() bool {
-	links, err := r.db.Links()
+func (r *Repo) SymlinkedObjects() bool {
+	links, err := r.db.Symlinks()
 	return err != nil || slices.ContainsFunc(links, func(at string) bool { return at != r.layout.Objects })
 }
 

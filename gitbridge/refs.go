@@ -46,7 +46,7 @@ type Loose struct {
 	Payload []byte
 }
 
-// CreateRef makes a ref for the form of another system, which must not exist:
+// CreateRef makes a ref in the format of another system, which must not exist:
 // gitref.ErrMoved says that it does, gitref.ErrConflict that another ref's name
 // lies in its way. The objects are written before it, the last of them is what
 // it points to; whatever else they need must be in git. It is for what a user

@@ -160,10 +160,10 @@ func (r *Repo) collector() (here, elsewhere bool) {
 	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone), false
 }
 
-// sheltering reports whether what is written now must not be in files of its own:
+// protecting reports whether what is written now must not be in files of its own:
 // while git collects on this machine. A collection that takes long, or another process
 // that has its number, must not make so many packs that git begins to pack by itself.
-func (r *Repo) sheltering() bool {
+func (r *Repo) protecting() bool {
 	here, _ := r.collector()
 	packs := 0
 	if here {
@@ -185,7 +185,7 @@ func (w *writer) packPacks(ctx context.Context) error {
 	var small, large, stay []ownPack
 	for _, p := range w.r.ownPacks() {
 		switch {
-		case w.db.Held(p.name):
+		case w.db.Kept(p.name):
 			stay = append(stay, p)
 		case !w.db.HasPack(p.name): // it is gone
 		case p.objects < packSmall:

@@ -33,7 +33,7 @@ type writer struct {
 	found []oid.ID                 // what it needs and git had
 
 	inVain    error         // of a lock file that was waited for until it was too long
-	sheltered time.Duration // how long it took to keep that from collections
+	protected time.Duration // how long it took to keep that from collections
 }
 
 func (r *Repo) writer(job *Job) (*writer, error) {
@@ -48,7 +48,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 	}
 	w.refs = r.refs(&gitref.Options{Patience: patience, Own: r.own, LogAlways: s.logAlways, Committer: r.Identity(), Share: s.share})
 	w.db, err = gitodb.Open(r.layout.Objects, r.Algorithm(), &gitodb.Options{
-		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded, Hold: true,
+		Sync: s.syncLoose || job.Durable, Share: s.share, Ready: job.Recorded, Keep: true,
 	})
 	return w, err
 }
@@ -57,7 +57,7 @@ func (r *Repo) writer(job *Job) (*writer, error) {
 // objects, as git-new-workdir makes it, or of a directory among them, leads to what is
 // the user's too.
 func (r *Repo) soundPlaces() error {
-	if err := r.db.CheckLinks(); err != nil {
+	if err := r.db.CheckSymlinks(); err != nil {
 		return err
 	}
 	if r.own == "" {
@@ -102,7 +102,7 @@ func (w *writer) write(ctx context.Context, ids []oid.ID, source gitodb.Source) 
 		return w.r.programWrite(ctx, ids, source)
 	case len(ids) > looseMax:
 		return w.writePack(ctx, ids, source)
-	case w.r.sheltering() && w.writePack(ctx, ids, source) == nil:
+	case w.r.protecting() && w.writePack(ctx, ids, source) == nil:
 		return nil // else there may be room for files, or they fail for the same reason
 	}
 	for _, id := range ids {
@@ -128,11 +128,11 @@ func (w *writer) writePack(ctx context.Context, ids []oid.ID, source gitodb.Sour
 	})
 }
 
-// shelter writes what the job has in files of their own into a pack, if git
+// protect writes what the job has in files of their own into a pack, if git
 // collects: it may have looked what the refs name, and be about to remove that. Where
 // it then meets our ref, git stops in the middle, and leaves a lock and more. What
 // fails is left to the next job, which writes again what is gone.
-func (w *writer) shelter(ctx context.Context) {
+func (w *writer) protect(ctx context.Context) {
 	if !w.exposed() {
 		return
 	}
@@ -146,12 +146,12 @@ func (w *writer) shelter(ctx context.Context) {
 	ids, fresh := slices.Collect(maps.Keys(w.fresh)), w.fresh
 	w.fresh, w.found = map[oid.ID]gitodb.Source{}, nil
 	_ = w.writePack(ctx, ids, func(id oid.ID) (Object, error) { return fresh[id](id) })
-	w.sheltered += time.Since(began)
+	w.protected += time.Since(began)
 }
 
 // exposed reports whether a collection that runs may take what the job needs.
 func (w *writer) exposed() bool {
-	return len(w.fresh)+len(w.found) > 0 && len(w.r.layout.UnknownExtensions) == 0 && w.r.sheltering()
+	return len(w.fresh)+len(w.found) > 0 && len(w.r.layout.UnknownExtensions) == 0 && w.r.protecting()
 }
 
 // writeLinked writes and notes the objects that git lacks, and the link that keeps them,
@@ -266,7 +266,7 @@ type made map[oid.ID][]byte
 
 func (c made) source(id oid.ID) (Object, error) { return gitodb.Payload(oid.Commit, c[id]), nil }
 
-// errExposed says that the ref has not moved yet, for something is to be sheltered first.
+// errExposed says that the ref has not moved yet, for something is to be protected first.
 const errExposed = collects("git collects")
 
 // collects is an error that a program's start does not make.
@@ -280,7 +280,7 @@ func (c collects) Error() string { return string(c) }
 // What is left is a collection that begins between the last look and the move: of eight
 // processes beside one that collected all the time, three of some four hundred
 // collections met a ref whose objects they had removed, and stopped. Without notes, packs
-// that are held and the second look, most runs of 15 seconds lost a snapshot's commit.
+// that are kept and the second look, most runs of 15 seconds lost a snapshot's commit.
 func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	ready := u.Ready
 	u.Ready = func(ctx context.Context) error {
@@ -297,11 +297,11 @@ func (w *writer) swap(ctx context.Context, u gitref.Update) error {
 	for {
 		if err := w.move(ctx, u); !errors.Is(err, errExposed) {
 			if err == nil {
-				w.shelter(ctx) // git may have begun since
+				w.protect(ctx) // git may have begun since
 			}
 			return err
 		}
-		w.shelter(ctx)
+		w.protect(ctx)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package foreign reads the checkpoints that other systems for coding agents
-// keep in a git repository, and writes ours in the form that they list and
+// keep in a git repository, and writes ours in the format that they list and
 // restore themselves.
 //
 // It promises that reading changes nothing and survives everything: a ref that
@@ -64,7 +64,7 @@ var (
 	// ErrMalformed is carried by a checkpoint whose metadata contradict what
 	// they should be.
 	ErrMalformed = errors.New("malformed checkpoint")
-	// ErrCannotWrite is reported for what a form needs and is not there: a
+	// ErrCannotWrite is reported for what a format needs and is not there: a
 	// session, a commit, a branch.
 	ErrCannotWrite = errors.New("that layout cannot hold it")
 )

@@ -70,7 +70,7 @@ func (r *reader) shared(c *Checkpoint, raw gitbridge.RawCommit) {
 
 // parseHookTail takes what pi-rewind-hook before 1.8 put into the ref's name:
 // the time in milliseconds, and since 1.4 and 1.7 the entry and the session. A
-// name of another form, as its derivatives make, says nothing.
+// name of another shape, as its derivatives make, says nothing.
 func (c *Checkpoint) parseHookTail(tail string) {
 	c.Limits = Limits{FreshIndex: true}
 	m := hookTail().FindStringSubmatch(tail)

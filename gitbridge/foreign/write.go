@@ -16,7 +16,7 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Snapshot is what is to be written in another system's form. Its tree and
+// A Snapshot is what is to be written in another system's format. Its tree and
 // all below it must be in git.
 type Snapshot struct {
 	Tree    oid.ID
@@ -30,7 +30,7 @@ type Snapshot struct {
 	Left    []string        // untracked paths that were there and are not in the tree
 }
 
-// A draft is a checkpoint in a system's form.
+// A draft is a checkpoint in a system's format.
 type draft struct {
 	name    func(n int) string // of the ref, at the n-th try
 	commit  func(name string) []byte
@@ -42,7 +42,7 @@ const triesMax = 100
 
 // Write makes the checkpoint that a system would have made of the snapshot, and
 // returns its ref. A ref that exists is never changed. For [Hook] there is
-// nothing to make: its form is our own. The errors are ErrCannotWrite, ErrKind,
+// nothing to make: its format is our own. The errors are ErrCannotWrite, ErrKind,
 // gitref.ErrConflict where other refs lie in the name's way, and those of the
 // repository.
 func Write(ctx context.Context, repo *gitbridge.Repo, kind Kind, s Snapshot) (ref string, err error) {

@@ -52,16 +52,16 @@ type Options struct {
 	// Ready is waited for when a pack is written and has no name yet; if it
 	// fails nothing of the pack is left. Nil waits for nothing.
 	Ready func(ctx context.Context) error
-	// Hold keeps git's collections from the packs that WritePack writes, until
+	// Keep keeps git's collections from the packs that WritePack writes, until
 	// [DB.Release].
-	Hold bool
+	Keep bool
 }
 
 // A DB is an object database: one objects directory and its alternates. All
 // methods may be called by several goroutines at once; any number of processes,
 // git among them, may use the same directory.
 type DB struct {
-	holds struct { // packs that this database holds, by their names
+	keeps struct { // packs that this database keeps, by their names
 		sync.Mutex
 		files map[string]*os.File
 	}

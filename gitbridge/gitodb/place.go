@@ -9,10 +9,10 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// Links returns the paths of the links in the place of the database's directory, and of
+// Symlinks returns the paths of the links in the place of the database's directory, and of
 // those among what lies in it, such as its directory of packs. An archive may bring
 // them, and git follows them.
-func (d *DB) Links() ([]string, error) {
+func (d *DB) Symlinks() ([]string, error) {
 	var links []string
 	if st, err := os.Lstat(d.dir); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		links = append(links, d.dir)
@@ -29,10 +29,10 @@ func (d *DB) Links() ([]string, error) {
 	return links, nil
 }
 
-// CheckLinks returns nil if all [DB.Links] lead to the user's own. What is
+// CheckSymlinks returns nil if all [DB.Symlinks] lead to the user's own. What is
 // no link is whoever's it is: several users may write into one database.
-func (d *DB) CheckLinks() error {
-	links, err := d.Links()
+func (d *DB) CheckSymlinks() error {
+	links, err := d.Symlinks()
 	for _, at := range links {
 		err = errors.Join(err, durable.CheckLinked(at))
 	}

@@ -22,7 +22,7 @@ func TestALinkAmongTheDirectoriesOfObjectsIsNamed(t *testing.T) {
 	}
 	want := func(want ...string) {
 		t.Helper()
-		if got, err := d.Links(); err != nil || !slices.Equal(got, want) {
+		if got, err := d.Symlinks(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}

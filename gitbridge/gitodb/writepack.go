@@ -32,13 +32,13 @@ const streamBytesMin = 4 << 20
 // database or not. Objects are stored whole, without deltas: git's next repack
 // finds those. The pack is durable when WritePack returns its name, which is
 // its path without an extension; before, and if it fails, none of it can be seen.
-// Without objects there is no pack and no name. With [Options.Hold] the pack is
-// held until [DB.Release].
+// Without objects there is no pack and no name. With [Options.Keep] the pack is
+// kept until [DB.Release].
 func (d *DB) WritePack(ctx context.Context, ids []oid.ID, source Source) (name string, err error) {
-	return d.writePack(ctx, ids, source, d.opt.Hold)
+	return d.writePack(ctx, ids, source, d.opt.Keep)
 }
 
-func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bool) (name string, err error) {
+func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, keep bool) (name string, err error) {
 	ids = distinct(ids)
 	if len(ids) == 0 {
 		return "", nil
@@ -49,7 +49,7 @@ func (d *DB) writePack(ctx context.Context, ids []oid.ID, source Source, hold bo
 		return "", fmt.Errorf("write pack: %w", err)
 	}
 	defer t.abandon()
-	w := &packWriter{db: d, hash: d.alg.Hash(), hold: hold, ids: ids, list: make([]packed, 0, len(ids))}
+	w := &packWriter{db: d, hash: d.alg.Hash(), keep: keep, ids: ids, list: make([]packed, 0, len(ids))}
 	w.out = bufio.NewWriterSize(io.MultiWriter(t.f, w.hash), 256<<10)
 	if err := w.fill(ctx, source); err != nil {
 		return "", fmt.Errorf("write pack: %w", err)
@@ -89,7 +89,7 @@ type packed struct {
 // A packWriter appends objects to a pack that has no name yet.
 type packWriter struct {
 	db   *DB
-	hold bool
+	keep bool
 
 	mu   sync.Mutex // held for each append
 	out  *bufio.Writer
@@ -215,16 +215,16 @@ func (w *packWriter) finish(t *temp, dir string) (name string, err error) {
 		return "", err
 	}
 	called := sum
-	if w.hold {
-		// A collection may be about to remove a pack of the same bytes that nobody holds
+	if w.keep {
+		// A collection may be about to remove a pack of the same bytes that nobody keeps
 		// any more, by its name: this one has another.
 		h := w.db.alg.Hash()
 		h.Write(binary.BigEndian.AppendUint64(sum[:len(sum):len(sum)], rand.Uint64()))
 		called = h.Sum(nil)
 	}
 	base := filepath.Join(dir, "pack-"+hex.EncodeToString(called))
-	if w.hold {
-		if err := w.db.hold(base); err != nil {
+	if w.keep {
+		if err := w.db.keep(base); err != nil {
 			return "", err
 		}
 	}

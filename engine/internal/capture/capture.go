@@ -258,7 +258,7 @@ func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Conf
 func (c *capture) configGit(ctx context.Context, cfg *worktree.Config, texts *rules.Texts, index *rules.Index) error {
 	cfg.Settings, cfg.Sizes = c.Rules.Settings(), c.Objects.Sizes
 	cfg.Readers = dirfd.ReadersOf(c.Rules.Layout.Objects)
-	if c.Objects.Git.LinkedObjects() { // where a link leads to may be exchanged after any look at it
+	if c.Objects.Git.SymlinkedObjects() { // where a link leads to may be exchanged after any look at it
 		cfg.Readers = dirfd.Everybody()
 	}
 	cfg.Private = cfg.Readers.KeptOffPath(c.Root)

@@ -57,7 +57,7 @@ func (m *Mirror) settleDebt(ctx context.Context) error {
 		if m.git().Keeps(ctx, row.ID) {
 			continue
 		}
-		if err := m.bridgeOne(ctx, row.ID, d.Witness); err != nil {
+		if err := m.bridgeOne(ctx, row.ID, d.InGit); err != nil {
 			return notYet(row.ID, err)
 		}
 	}

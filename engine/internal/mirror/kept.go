@@ -26,12 +26,12 @@ func (m *Mirror) refKeeps(ctx context.Context, d records.Debt) (keeps bool, now 
 	err := m.git().Sound()
 	switch {
 	case errors.Is(err, gitbridge.ErrBroken):
-		return len(d.Newest) == 0, now
+		return !d.Any, now
 	case errors.Is(err, gitbridge.ErrUnsupportedRepository):
 		return true, now // nobody can tell, and nothing of ours could be done about it
-	case d.Witness.IsZero():
+	case d.InGit.IsZero():
 		return true, now
-	case !m.git().Has(d.Witness):
+	case !m.git().Has(d.InGit):
 		return false, now
 	}
 	if !d.Kept.Tip.IsZero() {

@@ -96,7 +96,7 @@ func TestAScanWaitsForGitWhereGitHoldsTheLastSnapshot(t *testing.T) {
 			t.Fatal("the scan begins before it is known whether git keeps the last snapshot")
 		}
 	}
-	at := Known{Last: &records.Snapshot{Held: records.HeldByStore}, debt: records.Debt{Witness: m.Objects.Algorithm.Sum(oid.Commit, nil)}}
+	at := Known{Last: &records.Snapshot{Held: records.HeldByStore}, debt: records.Debt{InGit: m.Objects.Algorithm.Sum(oid.Commit, nil)}}
 	if err := m.Look(ctx)(&at, nil); err != nil || !at.Wait().RefLost || at.Head.Tree.IsZero() {
 		t.Errorf("%v: what git lost is not known after the scan: %+v", err, at.Glance)
 	}

@@ -117,7 +117,7 @@ func (w *Way) start(ctx context.Context, o order, now bool) {
 // bridge brings into git the older snapshots, then this one.
 func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 	for _, row := range w.older {
-		if err := w.m.bridgeOne(ctx, row.ID, w.at.debt.Witness); err != nil {
+		if err := w.m.bridgeOne(ctx, row.ID, w.at.debt.InGit); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 		Source:   func(ids []oid.ID) gitodb.Source { return w.source(ctx, ids, recorded) },
 		Durable:  now,
 		Recorded: recorded,
-		After:    w.at.debt.Witness,
+		After:    w.at.debt.InGit,
 		Later:    w.m.upkeep != nil,
 	}
 	if last := w.at.Last; last != nil && (last.ID == job.After || w.settles(last.ID) || w.m.git().Keeps(ctx, last.ID)) {

@@ -24,8 +24,8 @@ type Counted struct {
 type Debt struct {
 	Pending []Counted       // snapshots that may not be in git yet, oldest first
 	Dropped map[oid.ID]bool // snapshots that the ref is to let go of
-	Newest  []oid.ID        // the newest snapshots, up to the first that is not pending
-	Witness oid.ID          // that one: a ref that does not keep it has lost something; zero: there is none
+	Any     bool            // there is a snapshot that is whole
+	InGit   oid.ID          // the newest that git is known to have: a ref that does not keep it has lost something; zero: there is none
 	Kept    Kept            // up to where the ref was found to keep everything
 	Since   []Counted       // the snapshots that are whole and came since then, in no order. Where these are very many, Kept is zero
 }
@@ -71,7 +71,7 @@ func (v *View) newest(d *Debt, pending map[oid.ID]bool) error {
 			d.Kept, d.Since = Kept{}, nil
 		}
 		since := !d.Kept.Tip.IsZero() && number > d.Kept.Upto
-		if !d.Witness.IsZero() && !since {
+		if !d.InGit.IsZero() && !since {
 			break
 		}
 		s, err := row{key: key, value: value}.decode()
@@ -81,11 +81,9 @@ func (v *View) newest(d *Debt, pending map[oid.ID]bool) error {
 		if s.Lost != "" {
 			continue
 		}
-		if d.Witness.IsZero() {
-			d.Newest = append(d.Newest, s.ID)
-		}
-		if d.Witness.IsZero() && !pending[s.ID] {
-			d.Witness = s.ID
+		d.Any = true
+		if d.InGit.IsZero() && !pending[s.ID] {
+			d.InGit = s.ID
 		}
 		if since {
 			d.Since = append(d.Since, Counted{ID: s.ID, Number: number, Recorded: true, Pending: pending[s.ID]})

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-func TestAPackIsHeldFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
+func TestAPackIsKeptFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
 	dir := t.TempDir()
-	d, err := Open(dir, oid.SHA1, &Options{Hold: true})
+	d, err := Open(dir, oid.SHA1, &Options{Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,8 +22,8 @@ func TestAPackIsHeldFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := filepath.Base(name)
-	if !d.Held(base) || d.HasPack(base) {
-		t.Error("it is not held, or may be replaced")
+	if !d.Kept(base) || d.HasPack(base) {
+		t.Error("it is not kept, or may be replaced")
 	}
 	if err := os.Mkdir(name+"2.keep", 0o700); err != nil { // no file of ours
 		t.Fatal(err)
@@ -34,14 +34,14 @@ func TestAPackIsHeldFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
 	}
 	defer other.Close()
 	other.ReleaseDead()
-	if !d.Held(base) {
+	if !d.Kept(base) {
 		t.Error("another took it for a dead one's")
 	}
 	d.Release(name)
-	if d.Held(base) || !d.HasPack(base) {
-		t.Error("it is still held")
+	if d.Kept(base) || !d.HasPack(base) {
+		t.Error("it is still kept")
 	}
-	for text, stays := range map[string]bool{holdText: false, "": true, "a user's\n": true} {
+	for text, stays := range map[string]bool{keepText: false, "": true, "a user's\n": true} {
 		if err := os.WriteFile(name+".keep", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -13,20 +13,20 @@ import (
 )
 
 // A collection drops from the packs that it finds what no ref names. So a pack is
-// held until the ref names what is in it: a file beside it, with the extension
+// kept until the ref names what is in it: a file beside it, with the extension
 // .keep, lets git leave the pack alone (git-index-pack(1), --keep, which git's own
-// fetch uses for the same end). Who holds a pack has that file locked: the lock
+// fetch uses for the same end). Who keeps a pack has that file locked: the lock
 // ends with the process, so that others know a dead one's and remove it.
 
-// holdText tells our files from those that a user made.
-const holdText = "rewind: until the ref names it\n"
+// keepText tells our files from those that a user made.
+const keepText = "rewind: until the ref names it\n"
 
-// holdMax is after how long a hold has ended where files cannot be locked.
-const holdMax = time.Hour
+// keepMax is after how long a pack is kept no more where files cannot be locked.
+const keepMax = time.Hour
 
-// hold makes git leave a pack alone, which has no name yet. A pack that a user
-// holds stays as it is.
-func (d *DB) hold(name string) error {
+// keep makes git leave a pack alone, which has no name yet. A pack that a user
+// keeps stays as it is.
+func (d *DB) keep(name string) error {
 	path := name + ".keep"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -36,30 +36,30 @@ func (d *DB) hold(name string) error {
 		return err
 	}
 	_ = durable.TryLockFile(f, durable.Exclusive) // else its age says when it ends
-	if _, err = f.WriteString(holdText); err != nil {
+	if _, err = f.WriteString(keepText); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(path))
 	}
-	d.holds.Lock()
-	defer d.holds.Unlock()
-	if d.holds.files == nil {
-		d.holds.files = map[string]*os.File{}
+	d.keeps.Lock()
+	defer d.keeps.Unlock()
+	if d.keeps.files == nil {
+		d.keeps.files = map[string]*os.File{}
 	}
-	d.holds.files[name] = f
+	d.keeps.files[name] = f
 	return nil
 }
 
-// Release ends that this database holds a pack, which WritePack named.
+// Release ends that this database keeps a pack, which WritePack named.
 func (d *DB) Release(name string) {
-	d.holds.Lock()
-	defer d.holds.Unlock()
-	if f := d.holds.files[name]; f != nil {
+	d.keeps.Lock()
+	defer d.keeps.Unlock()
+	if f := d.keeps.files[name]; f != nil {
 		_ = os.Remove(name + ".keep")
 		_ = f.Close()
-		delete(d.holds.files, name)
+		delete(d.keeps.files, name)
 	}
 }
 
-// ReleaseDead releases the packs that processes held which have died.
+// ReleaseDead releases the packs that processes kept which have died.
 func (d *DB) ReleaseDead() {
 	dir := filepath.Join(d.dir, "pack")
 	list, _ := os.ReadDir(dir)
@@ -70,14 +70,14 @@ func (d *DB) ReleaseDead() {
 	}
 }
 
-// Held reports whether the pack of this base name is held by a process of ours.
-func (d *DB) Held(base string) bool {
-	return isHold(filepath.Join(d.dir, "pack", base+".keep"))
+// Kept reports whether the pack of this base name is kept by a process of ours.
+func (d *DB) Kept(base string) bool {
+	return isKeep(filepath.Join(d.dir, "pack", base+".keep"))
 }
 
-// isDead reports whether a file is a hold of ours whose process has died.
+// isDead reports whether a file keeps a pack for one of ours whose process has died.
 func isDead(path string) bool {
-	if !isHold(path) {
+	if !isKeep(path) {
 		return false
 	}
 	f, err := regular.Open(path)
@@ -92,16 +92,16 @@ func isDead(path string) bool {
 		return false
 	}
 	st, err := f.Stat()
-	return err == nil && time.Since(st.ModTime()).Abs() > holdMax
+	return err == nil && time.Since(st.ModTime()).Abs() > keepMax
 }
 
-func isHold(path string) bool {
+func isKeep(path string) bool {
 	f, err := regular.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	p := make([]byte, len(holdText)+1)
+	p := make([]byte, len(keepText)+1)
 	n, _ := f.Read(p)
-	return string(p[:n]) == holdText
+	return string(p[:n]) == keepText
 }
