@@ -68,12 +68,8 @@ func (d *DB) SyncLoose(id oid.ID) error { return syncFile(loosePath(d.dir, id)) 
 // syncFile makes a file durable that somebody else wrote; one that was removed
 // meanwhile needs nothing.
 func syncFile(path string) error {
-	f, err := regular.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err := regular.Sync(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return nil
 }

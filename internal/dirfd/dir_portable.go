@@ -3,6 +3,7 @@
 package dirfd
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func (d *Dir) below(name string) (string, error) {
 		return "", err
 	}
 	if !nameable(name) {
-		return "", ErrNotPlain
+		return "", fmt.Errorf("%w: this system has no such names", ErrNotPlain)
 	}
 	const separator = string(filepath.Separator)
 	return strings.TrimSuffix(d.path, separator) + separator + name, nil
@@ -160,7 +161,7 @@ func (d *Dir) List() ([]Name, error) {
 	}
 	list, err := os.ReadDir(d.path)
 	if err != nil {
-		return nil, err
+		return nil, pathError("list", ".", err)
 	}
 	out := make([]Name, len(list))
 	for i, e := range list {
@@ -176,7 +177,7 @@ func (d *Dir) Readlink(name string) (string, error) {
 		return "", err
 	}
 	target, err := os.Readlink(path)
-	return filepath.ToSlash(target), err
+	return filepath.ToSlash(target), pathError("readlink", name, err)
 }
 
 // Local reports whether the directory lies on a file system whose timestamps

@@ -17,6 +17,7 @@ package dirfd
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -71,8 +72,13 @@ func plainPath(rel string) error {
 }
 
 func pathError(op, path string, err error) error {
-	if err == nil {
+	switch e := err.(type) {
+	case nil:
 		return nil
+	case *fs.PathError: // the system's path says less than the name
+		err = e.Err
+	case *os.LinkError:
+		err = e.Err
 	}
 	return &fs.PathError{Op: op, Path: path, Err: err}
 }

@@ -34,7 +34,7 @@ func (d *Dir) Create(name string, perm tree.Mode) (*Temp, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(perm&0o777))
 	if err != nil {
-		return nil, err
+		return nil, pathError("create", name, err)
 	}
 	return &Temp{f: f}, nil
 }
@@ -76,7 +76,7 @@ func (d *Dir) Mkdir(name string, perm tree.Mode) error {
 	if err != nil {
 		return err
 	}
-	return os.Mkdir(path, fs.FileMode(perm&0o777))
+	return pathError("mkdir", name, os.Mkdir(path, fs.FileMode(perm&0o777)))
 }
 
 // Symlink makes a symbolic link with these target bytes.
@@ -88,7 +88,7 @@ func (d *Dir) Symlink(target, name string) error {
 	if filepath.ToSlash(target) != target {
 		return pathError("symlink", name, ErrNotPlain) // it would read otherwise
 	}
-	return os.Symlink(target, path)
+	return pathError("symlink", name, os.Symlink(target, path))
 }
 
 // Remove unlinks a name that is no directory.
@@ -97,14 +97,14 @@ func (d *Dir) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
+	st, err := lstat(path)
+	if err == nil && st.Mode.Type() == tree.Dir {
+		err = syscall.EISDIR
 	}
-	if info.IsDir() {
-		return pathError("remove", name, syscall.EISDIR)
+	if err == nil {
+		err = os.Remove(path)
 	}
-	return os.Remove(path)
+	return pathError("remove", name, err)
 }
 
 // Rmdir removes an empty directory. If it is not empty the error is
@@ -118,14 +118,14 @@ func (d *Dir) Rmdir(name string) error {
 	if err == nil && len(list) > 0 {
 		return pathError("rmdir", name, fs.ErrExist)
 	}
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
+	st, err := lstat(path)
+	if err == nil && st.Mode.Type() != tree.Dir {
+		err = syscall.ENOTDIR
 	}
-	if !info.IsDir() {
-		return pathError("rmdir", name, syscall.ENOTDIR)
+	if err == nil {
+		err = os.Remove(path)
 	}
-	return os.Remove(path)
+	return pathError("rmdir", name, err)
 }
 
 // Chmod sets these permission bits on the file or directory that was
@@ -144,7 +144,7 @@ func (d *Dir) Chmod(name string, was Stat, perm tree.Mode) error {
 	if st.Ino != was.Ino || st.Dev != was.Dev || st.Mode.Type() == tree.Symlink {
 		return pathError("chmod", name, fs.ErrNotExist)
 	}
-	return os.Chmod(path, fileMode(perm))
+	return pathError("chmod", name, os.Chmod(path, fileMode(perm)))
 }
 
 // ChmodSelf sets these permission bits on the directory itself.

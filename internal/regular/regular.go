@@ -64,6 +64,15 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, st, nil
 }
 
+// Sync makes a file durable that somebody else wrote.
+func Sync(path string) error {
+	f, err := openToSync(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
 func check(path string, st fs.FileInfo) error {
 	switch {
 	case st.IsDir():

@@ -1,10 +1,8 @@
 package show
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"syscall"
 )
 
 // An Output is where results go. It remembers that they could not be written:
@@ -26,7 +24,7 @@ func (o *Output) Write(p []byte) (int, error) {
 // Failed returns why results were lost, nil if they were not. A reader that
 // went away did not want them.
 func (o *Output) Failed() error {
-	if o.err == nil || errors.Is(o.err, syscall.EPIPE) || errors.Is(o.err, io.ErrClosedPipe) {
+	if IgnoreClosed(o.err) == nil {
 		return nil
 	}
 	return fmt.Errorf("what was to be told of it could not be written: %w", o.err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -22,6 +23,10 @@ type Look struct {
 // IgnoreClosed is nil for a reader that left early, which is no error.
 func IgnoreClosed(err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	const broken, closing, notConnected syscall.Errno = 109, 232, 233 // what Windows calls it
+	if runtime.GOOS == "windows" && (errors.Is(err, broken) || errors.Is(err, closing) || errors.Is(err, notConnected)) {
 		return nil
 	}
 	return err

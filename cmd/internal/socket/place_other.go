@@ -4,6 +4,7 @@ package socket
 
 import (
 	"errors"
+	"fmt"
 	"net"
 )
 
@@ -13,7 +14,7 @@ type Place struct{}
 
 type fileID struct{}
 
-var errSystem = errors.Join(ErrUnable, errors.ErrUnsupported)
+var errSystem = fmt.Errorf("%w: not on this system yet (%w)", ErrUnable, errors.ErrUnsupported)
 
 // Open reports that there is no such place on this system.
 func Open(func(string) string, bool) (*Place, error) { return nil, errSystem }

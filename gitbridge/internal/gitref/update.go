@@ -90,14 +90,11 @@ func (u *Update) ready(ctx context.Context) func() error {
 
 // Settle makes durable what a ref's file says now. A packed ref is git's to sync.
 func (s *Store) Settle(name string) error {
-	f, err := regular.Open(s.path(name))
+	err := regular.Sync(s.path(name))
 	if absent(err) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return s.syncPlace(s.path(name))
