@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -148,41 +147,6 @@ func TestANewNestedRepositoryIsNeverDeleted(t *testing.T) {
 	w.is("undo", now)
 }
 
-// TestIgnoredFilesInTheWayAreRecordedFirst checks that what is ignored now and
-// stands where the snapshot has something else is in the undo snapshot.
-func TestIgnoredFilesInTheWayAreRecordedFirst(t *testing.T) {
-	for name, c := range map[string]struct{ then, now func(w *world) }{
-		"file over file": {func(w *world) { w.write("out", "then") }, func(w *world) { w.write("out", "now, and precious") }},
-		"file over directory": {func(w *world) { w.write("out/a", "then"); w.write("out/b/c", "then") }, func(w *world) {
-			w.remove("out")
-			w.write("out", "precious")
-		}},
-		"link over directory": {func(w *world) { w.write("out/treasure", "then") }, func(w *world) {
-			w.remove("out")
-			w.link(w.outside, "out")
-		}},
-		"other files in the directory": {func(w *world) { w.write("out/a", "then"); w.write("out/b", "then") }, func(w *world) {
-			w.write("out/a", "precious")
-			w.remove("out/b")
-		}},
-		"empty directory over file":     {func(w *world) { w.write("out", "then") }, func(w *world) { w.remove("out"); w.mkdir("out") }},
-		"file over empty directory":     {func(w *world) { w.mkdir("out") }, func(w *world) { w.remove("out"); w.write("out", "precious") }},
-		"permissions":                   {func(w *world) { w.write("out", "then"); w.chmod("out", 0o600) }, func(w *world) { w.chmod("out", 0o640) }},
-		"empty directory's permissions": {func(w *world) { w.mkdir("out"); w.chmod("out", 0o700) }, func(w *world) { w.chmod("out", 0o755) }},
-		"directory permissions":         {func(w *world) { w.write("out/a", "then"); w.chmod("out", 0o700) }, func(w *world) { w.chmod("out", 0o755) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newRepo(t)
-			c.then(w)
-			w.prove(func() {
-				c.now(w)
-				w.write(".gitignore", "out\n")
-			}, nil)
-		})
-	}
-}
-
 // TestAnIgnoredDirectoryInTheWayOfAFileStays checks that no restore deletes what
 // is in an ignored directory: that the snapshot has a file there is a conflict.
 func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
@@ -208,31 +172,4 @@ func TestAnIgnoredDirectoryInTheWayOfAFileStays(t *testing.T) {
 		w.undo()
 		w.is("undo", now)
 	}
-}
-
-// TestWhatWasIgnoredIsKept checks that files which the snapshot could not have
-// contained stay where they are, even below a directory that must go.
-func TestWhatWasIgnoredIsKept(t *testing.T) {
-	t.Parallel()
-	w := newRepo(t)
-	w.write(".gitignore", "*.o\nbuild/\n")
-	then := w.look()
-	id, _ := w.snapshot()
-	w.write("new/x.c", "source")
-	w.write("new/x.o", "object")
-	w.write("dir/b.o", "object")
-	w.write("build/out", "result")
-	w.write(".gitignore", "")
-	now := w.look()
-	o := w.restore(id)
-	want := then.files.With(now.files, "new/x.o", "dir/b.o", "build")
-	want["new"] = now.files["new"]
-	w.is("restore", state{files: want, git: now.git, outside: now.outside})
-	for _, path := range []string{"build", "dir/b.o", "new/x.o"} {
-		if !slices.Contains(o.kept, path) || !strings.Contains(o.reasons[path], "ignored") {
-			t.Errorf("the restore does not say that %s is kept: %v", path, o)
-		}
-	}
-	w.undo()
-	w.is("undo", now)
 }

@@ -229,21 +229,6 @@ func TestOddButHarmlessTreesAreRestored(t *testing.T) {
 	w.is("undo", before)
 }
 
-// TestALinkThatIsThereIsNotFollowed checks that a directory of the snapshot is
-// not written through a link that stands in its place, ignored or not.
-func TestALinkThatIsThereIsNotFollowed(t *testing.T) {
-	for _, ignored := range []string{"", "evil\n"} {
-		w := newRepo(t)
-		w.write("evil/treasure", "inside\n")
-		w.write("evil/dir/treasure", "inside\n")
-		w.prove(func() {
-			w.remove("evil")
-			w.link(w.outside, "evil")
-			w.write(".gitignore", ignored)
-		}, nil)
-	}
-}
-
 // TestAForgedLinkDoesNotLeadALaterRestore checks that a store's link target cannot
 // lead a later write: first the link, then what would lie below it.
 func TestAForgedLinkDoesNotLeadALaterRestore(t *testing.T) {

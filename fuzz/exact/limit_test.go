@@ -137,30 +137,6 @@ func TestAnUnwritableDirectoryIsAConflict(t *testing.T) {
 	w.is("undo", now)
 }
 
-// TestClosedDirectoriesAreRestoredByTheirOwner checks that a directory without
-// write permission, and one without any, is no obstacle for its owner, and has
-// its permissions afterwards.
-func TestClosedDirectoriesAreRestoredByTheirOwner(t *testing.T) {
-	t.Parallel()
-	w := asNobody(t)
-	for _, dir := range []string{"ro", "ro/deep", "gone"} {
-		w.write(dir+"/x.txt", "then\n")
-		w.write(dir+"/y.txt", "then\n")
-	}
-	w.handOver()
-	for _, dir := range []string{"ro/deep", "ro", "gone"} {
-		w.chmod(dir, 0o500)
-	}
-	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", w.root).Run() })
-	w.prove(func() {
-		w.write("ro/deep/x.txt", "now\n")
-		w.remove("ro/y.txt", "gone")
-		w.write("ro/new/z.txt", "now\n")
-		w.handOver()
-		w.chmod("ro/new", 0o500)
-	}, nil)
-}
-
 // TestAReadOnlyGitDirectoryIsOneSentence holds it for who may not write there.
 func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ package exact
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,15 @@ func TestSituations(t *testing.T) {
 		if i < 52 && !strings.HasPrefix(s.Name, fmt.Sprintf("%02d ", i+1)) {
 			t.Fatalf("situation %d is missing or there twice", i+1)
 		}
-		t.Run(s.Name, func(t *testing.T) { t.Parallel(); carryOut(newWorld(t), s.Scenarios[0]) })
+		for _, one := range s.Scenarios {
+			t.Run(s.Name+"/"+one.Name, func(t *testing.T) {
+				t.Parallel()
+				if s.Needs != nil && os.Getuid() != 0 {
+					t.Skip("SKIPPED: only root can make this situation, for another user")
+				}
+				carryOut(newWorld(t), one)
+			})
+		}
 	}
 }
 
@@ -57,7 +66,17 @@ func carryOut(w *world, s *script.Scenario) {
 		}
 		return ""
 	})
-	p.end(func(then, now picture) picture { return then.With(now, stays...) })
+	p.end(func(then, now picture) picture {
+		want := then.With(now, stays...)
+		for _, path := range stays {
+			for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+				if want[dir] == "" { // what stays keeps the directories that it is in
+					want[dir] = now[dir]
+				}
+			}
+		}
+		return want
+	})
 }
 
 // events are what happens to a worktree, by the words of testdata/situations.txt.
