@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // What a file that is called a session may cost: it may be anything, from a
@@ -21,31 +23,23 @@ const (
 
 var errTooLong = errors.New("longer than a session can be")
 
-// openRegular opens a regular file. Opening cannot block, also where something
-// else has taken the place of the file that was looked at.
-func openRegular(path string) (*os.File, os.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: no regular file: %w", path, ErrNotSession)
+// openSession opens a regular file that is no longer than a session.
+func openSession(path string) (*os.File, error) {
+	f, err := regular.Open(path)
+	if errors.Is(err, regular.ErrIrregular) || errors.Is(err, syscall.EISDIR) {
+		err = fmt.Errorf("%w: %w", ErrNotSession, err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("session: %w", err)
+		return nil, fmt.Errorf("session: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("session: %w", err)
-	}
-	info, err = f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: no regular file: %w", path, ErrNotSession)
-	}
+	info, err := f.Stat()
 	if err == nil && info.Size() > sessionBytesMax {
 		err = fmt.Errorf("%s: %w", path, errTooLong)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("session: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("session: %w", err), f.Close())
 	}
-	return f, info, nil
+	return f, nil
 }
 
 // A bounded reader ends with an error when its context does, or when it has

@@ -53,12 +53,6 @@ func TestAPipeOrDeviceThatIsCalledASessionIsNotOpened(t *testing.T) {
 			t.Errorf("mentioned in %s: %v", path, err)
 		}
 	}
-	// As if the pipe had taken the place of a file that was looked at: opening it must not wait.
-	f, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
 }
 
 func TestAFileLongerThanAnySessionIsAnErrorAndNotRead(t *testing.T) {

@@ -103,7 +103,7 @@ func (d *discovery) failed(path string, err error) bool {
 
 // readHeader reads the header alone. Errors are those of [Sessions.Open].
 func readHeader(path string) (Header, error) {
-	f, _, err := openRegular(path)
+	f, err := openSession(path)
 	if err != nil {
 		return Header{}, err
 	}

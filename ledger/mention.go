@@ -20,7 +20,7 @@ const (
 // keeps these drops nothing that the file could have meant. It gives up when
 // the context ends, and where a file is longer than any session.
 func Mentioned(ctx context.Context, path string) ([]oid.ID, error) {
-	f, _, err := openRegular(path)
+	f, err := openSession(path)
 	if err != nil {
 		return nil, err
 	}

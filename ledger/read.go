@@ -14,7 +14,7 @@ import (
 
 // readSession reads a session file once, from its beginning to its end.
 func readSession(ctx context.Context, path string) (*Session, error) {
-	f, _, err := openRegular(path)
+	f, err := openSession(path)
 	if err != nil {
 		return nil, err
 	}

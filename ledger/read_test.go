@@ -39,14 +39,6 @@ func small() string {
 	return s.text()
 }
 
-func TestALastLineWithoutNewlineCountsIfItIsWhole(t *testing.T) {
-	text := small()
-	s := open(t, strings.TrimSuffix(text, "\n"))
-	if want := sum(open(t, text)); sum(s) != want {
-		t.Errorf("%s\nwant\n%s", sum(s), want)
-	}
-}
-
 func TestHeadersAreChecked(t *testing.T) {
 	for text, want := range map[string]error{
 		"":                               ErrNotSession,

@@ -100,19 +100,6 @@ func forked(t *testing.T) (sessions *Sessions, parent, child *Session) {
 	return sessions, parent, child
 }
 
-func TestTheChildOfAForkFindsWhatItsParentLeft(t *testing.T) {
-	sessions, parent, child := forked(t)
-	if got, ok := sessions.Point(child, "00000002", all); !ok || got != id(2) {
-		t.Errorf("the point of an inherited entry is %v %v", got, ok)
-	}
-	if got, ok := sessions.Point(child, "00000002", func(v oid.ID) bool { return v != id(2) }); ok {
-		t.Errorf("a snapshot that does not exist was found: %v", got)
-	}
-	if r, ok := parent.lastPending(); !ok || r.Current != id(5) {
-		t.Errorf("last pending %v", r)
-	}
-}
-
 func TestAForkOfWhichNothingIsKnownBeginsWithNothingOfAnEarlierOne(t *testing.T) {
 	p := newScript("")
 	p.user("one")
