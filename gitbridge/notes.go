@@ -166,44 +166,24 @@ type notes struct {
 func (r *Repo) decodeNotes(p []byte) notes {
 	n := notes{ended: map[string]bool{}}
 	for line := range strings.Lines(string(p)) { // the words are parts of one string
-		var words [5]string // one more than any note has
-		if x, ok := r.decodeNote(fields(words[:0], line)); !ok {
-			continue
-		} else if x.kind == noteEnded {
+		switch x, ok := r.decodeNote(line); {
+		case !ok:
+		case x.kind == noteEnded:
 			n.ended[x.job] = true
-		} else {
+		default:
 			n.list = append(n.list, x)
 		}
 	}
 	return n
 }
 
-// fields is [strings.Fields] up to the room in words.
-func fields(words []string, line string) []string {
-	for word := range strings.FieldsSeq(line) {
-		if len(words) == cap(words) {
-			break
-		}
-		words = append(words, word)
-	}
-	return words
-}
+// noteWords is how many words a note of each kind has.
+var noteWords = map[string]int{noteEnded: 2, noteWrote: 3, noteFound: 3, noteLink: 4}
 
-// decodeNote decodes the words of a line. Each kind has a number of words.
-func (r *Repo) decodeNote(words []string) (x note, ok bool) {
-	if len(words) == 0 {
-		return x, false
-	}
-	want := 0
-	switch words[0] {
-	case noteEnded:
-		want = 2
-	case noteWrote, noteFound:
-		want = 3
-	case noteLink:
-		want = 4
-	}
-	if len(words) != want {
+// decodeNote decodes a line.
+func (r *Repo) decodeNote(line string) (x note, ok bool) {
+	words := strings.Fields(line)
+	if len(words) == 0 || noteWords[words[0]] != len(words) {
 		return x, false
 	}
 	if x.kind, x.job = words[0], words[1]; x.kind == noteEnded {
