@@ -230,7 +230,7 @@ func (b broken1) Read([]byte) (int, error) { return 0, b.err }
 func (b broken1) Close() error             { return nil }
 
 // What is to be written may take as long as it takes, and keeps nobody from the ref.
-func TestWhatIsShelteredMayTakeLongerThanAnybodyWaitsForTheRef(t *testing.T) {
+func TestWhatIsProtectedMayTakeLongerThanAnybodyWaitsForTheRef(t *testing.T) {
 	was := patience
 	patience = 300 * time.Millisecond
 	defer func() { patience = was }()

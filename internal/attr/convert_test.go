@@ -1,17 +1,14 @@
 package attr_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha1"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -20,100 +17,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
-
-// TestMain lets the test binary be a filter process for git and for us.
-func TestMain(m *testing.M) {
-	if mode := os.Getenv("REWIND_TEST_FILTER"); mode != "" {
-		serveFilter(mode, bufio.NewReader(os.Stdin), os.Stdout)
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// serveFilter speaks the filter protocol. It turns bytes upside down, unless
-// the mode or the name of the file says that it shall fail.
-func serveFilter(mode string, in *bufio.Reader, out io.Writer) {
-	list := func() (lines []string, ok bool) {
-		for {
-			data, flush, err := readPacket(in)
-			if err != nil || flush {
-				return lines, err == nil
-			}
-			lines = append(lines, strings.TrimSuffix(string(data), "\n"))
-		}
-	}
-	send := func(lines ...string) {
-		for _, s := range lines {
-			fmt.Fprintf(out, "%04x%s", len(s)+4, s)
-		}
-		io.WriteString(out, "0000")
-	}
-	list()
-	send("git-filter-server\n", "version=2\n")
-	if able, _ := list(); !slices.Equal(able, []string{"capability=clean", "capability=smudge", "capability=delay"}) {
-		return // git announces these, and git-lfs answers nothing else
-	}
-	if mode == "unable" {
-		send("capability=smudge\n")
-	} else {
-		send("capability=clean\n")
-	}
-	for {
-		head, ok := list()
-		if !ok {
-			return
-		}
-		var data []byte
-		for {
-			part, flush, err := readPacket(in)
-			if err != nil || flush {
-				break
-			}
-			data = append(data, part...)
-		}
-		name := strings.Join(head, "")
-		switch {
-		case strings.Contains(name, "-error"):
-			send("status=error\n")
-			continue
-		case strings.Contains(name, "-abort"):
-			send("status=abort\n")
-			continue
-		case strings.Contains(name, "-die"):
-			return
-		case strings.Contains(name, "-garbage"):
-			io.WriteString(out, "zzzzgarbage")
-			return
-		}
-		send("status=success\n")
-		for i := range data {
-			data[i] ^= 0x20
-		}
-		for ; len(data) > 0; data = data[min(len(data), 1000):] {
-			fmt.Fprintf(out, "%04x%s", min(len(data), 1000)+4, data[:min(len(data), 1000)])
-		}
-		send()
-		if strings.Contains(name, "-late") {
-			send("status=error\n")
-		} else {
-			send()
-		}
-	}
-}
-
-func readPacket(in *bufio.Reader) (data []byte, flush bool, err error) {
-	var n int
-	head := make([]byte, 4)
-	if _, err := io.ReadFull(in, head); err != nil {
-		return nil, false, err
-	}
-	if _, err := fmt.Sscanf(string(head), "%04x", &n); err != nil || n < 4 {
-		return nil, true, nil
-	}
-	data = make([]byte, n-4)
-	_, err = io.ReadFull(in, data)
-	return data, false, err
-}
 
 func filters() map[string]attr.Filter {
 	self := func(mode string) string { return "REWIND_TEST_FILTER=" + mode + " '" + os.Args[0] + "'" }
