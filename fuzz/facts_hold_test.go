@@ -119,6 +119,7 @@ var holdings = map[string]doing{
 		}
 		p.sameList(got, a)
 	},
+	"exported":   func(p *player, _ []string) { p.isNow(p.export(p.long, p.last.Snapshot)) },
 	"gone-rules": func(p *player, a []string) { p.sameList(p.goneRules(), a) },
 
 	// Of what the last restore, undo or redo said.

@@ -67,18 +67,6 @@ func (w *world) outsideIgnore(rules string) {
 	w.outside++
 }
 
-func TestAStoreThatAnotherProcessMadeIsSeen(t *testing.T) {
-	w := plain(t, kind{})
-	w.write("f", "1")
-	other := w.open()
-	defer other.Close()
-	r, err := other.Snapshot(t.Context(), nil)
-	w.must(err)
-	if _, err := w.long.Do(t.Context(), engine.Op{To: r.ID}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestSeedsThatOnceFailed runs repositories again that the generator made: what
 // they led to needs more steps than a test by hand could have.
 //

@@ -168,47 +168,6 @@ func besideAConflict(t *testing.T, module string, ignored bool, stage string) {
 	w.travel()
 }
 
-// TestFilesInConflictBesideASubmoduleAreRecorded checks that nothing of them is
-// lost, though the tree has the submodule in their place, where git would take
-// them (see docs/limits.md). git merge -s recursive leaves such an index.
-//
-// A submodule that stands beside one in such a directory stays what it is, also
-// where it is empty and only its names may be listed.
-func TestFilesInConflictBesideASubmoduleAreRecorded(t *testing.T) {
-	for _, stage := range []string{"0", "1", "3"} {
-		w := plain(t, kind{})
-		paths := []string{"d/n", "d/ignored", "d/sub/ignored"}
-		for _, p := range paths {
-			w.write(p, "1")
-		}
-		w.git("add", "-A")
-		marks[len(marks)-1].mark(w, paths)
-		w.write(".gitignore", "ignored\n")
-		if out, err := w.tryGit("160000 "+strings.Repeat("12", 20)+" "+stage+"\td\x00", "update-index", "-z", "--index-info"); err != nil {
-			t.Fatal(err, out)
-		}
-		w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("12", 20)+",empty")
-		w.must(os.Mkdir(w.path("empty"), 0o444))
-		w.write("d/new", "untracked")
-		for _, text := range []string{"2", "3", "4"} {
-			for _, p := range paths {
-				w.write(p, text)
-				w.must(os.Chmod(w.path("empty"), 0o444)) // it will be listed again
-				w.settle()
-				before := w.picture(w.root)
-				s, err := w.long.Snapshot(t.Context(), nil)
-				w.must(err)
-				if len(s.Skipped) > 0 {
-					w.fail("skipped %v", s.Skipped)
-				}
-				if d := before.Differs(w.export(w.long, s.Snapshot)); d != "" {
-					w.fail("stage %s, %q edited: recorded %s", stage, p, d)
-				}
-			}
-		}
-	}
-}
-
 // isHeadless reports whether a submodule of the index is named whose HEAD git cannot
 // read either. The tree has the commit that the index has; git add fails only if
 // something that was added in it was edited.

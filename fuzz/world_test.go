@@ -38,7 +38,6 @@ type world struct {
 
 	oracleInput  string // what the oracle's git reads
 	oracleBehind bool   // it does not look behind links
-	asked        int    // how many trees it was to write
 	joined       joined // the index that it wrote whole
 
 	kind     kind

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -158,47 +157,6 @@ func TestAReadOnlyGitDirectoryIsOneSentence(t *testing.T) {
 		w.Errorf("with a store of somebody else restore exited with %d and said %s", f.code, f.errors)
 	}
 	w.untouched("restore", now)
-}
-
-// TestFourLevelsOfUndoWithEditsInBetween walks four restores back and forth.
-func TestFourLevelsOfUndoWithEditsInBetween(t *testing.T) {
-	t.Parallel()
-	w := newRepo(t)
-	var ids []string
-	var recorded []state
-	for g := range 5 {
-		crowd(w, 60, g)
-		id, _ := w.snapshot()
-		ids, recorded = append(ids, id), append(recorded, w.look())
-	}
-	var before []state // each restore
-	for level, target := range []int{0, 3, 1, 2} {
-		w.write(fmt.Sprintf("edit%d.txt", level), "between")
-		w.write("a.txt", fmt.Sprint(level))
-		before = append(before, w.look())
-		w.clean("restore", w.restore(ids[target]))
-		w.is("restore", recorded[target])
-	}
-	var after []state // what each redo must give: as it was before its undo
-	for level := 3; level >= 0; level-- {
-		w.write("dir/b.txt", fmt.Sprint("edited before undo ", level))
-		after = append(after, w.look())
-		w.clean("undo", w.undo())
-		w.is(fmt.Sprint("undo of level ", level), before[level])
-	}
-	if f := w.rewind("undo", "--yes"); f.code != 1 {
-		t.Fatalf("a fifth undo exited with %d", f.code)
-	}
-	for _, s := range slices.Backward(after) {
-		w.clean("redo", w.redo())
-		w.is("redo", s)
-	}
-	if f := w.rewind("redo", "--yes"); f.code != 1 {
-		t.Fatalf("a fifth redo exited with %d", f.code)
-	}
-	w.clean("undo", w.undo())
-	w.is("undo after the redos", after[1]) // as it was before the last redo
-	w.sound()
 }
 
 // TestAFullDiskIsOneSentenceAndNoLoss fills the file system before a snapshot

@@ -19,33 +19,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A waiter is a command that runs; its standard input stays open.
+type waiter struct {
+	*exec.Cmd
+	said *bytes.Buffer
+}
+
 // start starts a command.
-func (w *world) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (w *world) start(args ...string) waiter {
 	w.Helper()
-	cmd := exec.CommandContext(w.Context(), program, args...)
-	cmd.Dir, cmd.Env = w.root, w.env
-	said := &bytes.Buffer{}
-	cmd.Stderr = said
-	cmd.WaitDelay = time.Second
-	w.must(cmd.Start())
-	return cmd, said
+	ctx, cancel := context.WithTimeout(w.Context(), hangs)
+	w.Cleanup(cancel)
+	c := waiter{exec.CommandContext(ctx, program, args...), &bytes.Buffer{}}
+	c.Dir, c.Env, c.Stderr, c.WaitDelay = w.root, w.env, c.said, time.Second
+	_, err := c.StdinPipe()
+	w.must(err)
+	w.must(c.Start())
+	return c
 }
 
 // endsBy waits for the end of a process that was asked to end.
-func (w *world) endsBy(cmd *exec.Cmd, said *bytes.Buffer) {
+func (w *world) endsBy(cmd waiter) {
 	w.Helper()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
 	case err := <-done:
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(said.String(), "goroutine ") {
-			w.Errorf("%q ended with %v, want exit 1: %s", cmd.Args[1:], err, said)
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(cmd.said.String(), "goroutine ") {
+			w.Errorf("%q ended with %v, want exit 1: %s", cmd.Args[1:], err, cmd.said)
 		}
 	case <-time.After(hangs / 4):
 		_ = cmd.Process.Kill()
 		<-done
-		w.Errorf("%q goes on after it was asked to end: %s", cmd.Args[1:], said)
+		w.Errorf("%q goes on after it was asked to end: %s", cmd.Args[1:], cmd.said)
 	}
 }
 
@@ -60,31 +67,21 @@ var waits = map[string]struct {
 	"the lock of the store, for a list":    {locked(".git/rewind/store.db.lock"), []string{"list"}},
 	"the lock of the store, for a status":  {locked(".git/rewind/store.db.lock"), []string{"status"}},
 	"the lock of the store, for a restore": {locked(".git/rewind/store.db.lock"), []string{"restore", "@", "--yes"}},
-	"a filter": {func(w *world) func() {
-		w.git("config", "filter.slow.clean", "exec sleep 1000")
+	"a filter":                             {slow("clean", "exec sleep 1000"), []string{"snapshot"}},
+	"a filter that starts others":          {slow("clean", "sleep 1000 | (sleep 1001; true); true"), []string{"snapshot"}},
+	"a filter process that starts others":  {slow("process", "sleep 1000 & sleep 1001; true"), []string{"snapshot"}},
+	"a filter process":                     {slow("process", "exec sleep 1000"), []string{"snapshot"}},
+	"a client that says nothing":           {func(w *world) func() { return func() {} }, []string{"serve", "--stdio"}},
+}
+
+// slow gives a file a filter that takes its time.
+func slow(kind, command string) func(w *world) func() {
+	return func(w *world) func() {
+		w.git("config", "filter.slow."+kind, command)
 		w.write(".gitattributes", "slow filter=slow\n")
 		w.write("slow", "text\n")
 		return func() {}
-	}, []string{"snapshot"}},
-	"a filter that starts others": {func(w *world) func() {
-		w.git("config", "filter.slow.clean", "sleep 1000 | (sleep 1001; true); true")
-		w.write(".gitattributes", "slow filter=slow\n")
-		w.write("slow", "text\n")
-		return func() {}
-	}, []string{"snapshot"}},
-	"a filter process that starts others": {func(w *world) func() {
-		w.git("config", "filter.slow.process", "sleep 1000 & sleep 1001; true")
-		w.write(".gitattributes", "slow filter=slow\n")
-		w.write("slow", "text\n")
-		return func() {}
-	}, []string{"snapshot"}},
-	"a filter process": {func(w *world) func() {
-		w.git("config", "filter.slow.process", "exec sleep 1000")
-		w.write(".gitattributes", "slow filter=slow\n")
-		w.write("slow", "text\n")
-		return func() {}
-	}, []string{"snapshot"}},
-	"a client that says nothing": {func(w *world) func() { return func() {} }, []string{"serve", "--stdio"}},
+	}
 }
 
 // locked holds a lock on a file.
@@ -109,7 +106,7 @@ func TestASignalEndsACommandThatWaits(t *testing.T) {
 				defer wait.prepare(w)()
 				cmd := w.waiting(wait.args...)
 				w.must(cmd.Process.Signal(sig))
-				w.endsBy(cmd.Cmd, cmd.said)
+				w.endsBy(cmd)
 				w.nothingStays()
 			})
 		}
@@ -125,33 +122,17 @@ func TestADeadlineEndsASnapshotThatWaits(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t).recorded()
 			defer wait.prepare(w)()
-			cmd, said := w.start("snapshot", "--deadline", "100ms")
-			w.endsBy(cmd, said)
+			w.endsBy(w.start("snapshot", "--deadline", "100ms"))
 			w.nothingStays()
 		})
 	}
-}
-
-// A waiter is a command that waits; its standard input stays open.
-type waiter struct {
-	*exec.Cmd
-	said *bytes.Buffer
 }
 
 // waiting starts a command and returns when it waits: when it has slept for a
 // while, with nothing of its processor time used meanwhile.
 func (w *world) waiting(args ...string) waiter {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), hangs)
-	w.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = w.root, w.env
-	said := &bytes.Buffer{}
-	cmd.Stderr = said
-	cmd.WaitDelay = time.Second
-	_, err := cmd.StdinPipe()
-	w.must(err)
-	w.must(cmd.Start())
+	cmd := w.start(args...)
 	last, same := "", 0
 	for same < 10 {
 		time.Sleep(30 * time.Millisecond)
@@ -161,14 +142,14 @@ func (w *world) waiting(args ...string) waiter {
 		fields := strings.Fields(rest)
 		if fields[0] == "Z" {
 			_ = cmd.Wait()
-			w.Fatalf("%q did not wait: %s", args, said)
+			w.Fatalf("%q did not wait: %s", args, cmd.said)
 		}
 		now := fields[0] + fields[11] + fields[12] // the state, and the time it took
 		if same++; now != last {
 			last, same = now, 0
 		}
 	}
-	return waiter{cmd, said}
+	return cmd
 }
 
 // nothingStays checks that no process of the command is left behind.
