@@ -199,3 +199,21 @@ func TestWhatAMergeDoes(t *testing.T) {
 		})
 	}
 }
+
+func TestAFileThatChangesWhileItIsMergedIsAConflict(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	lines := func(first, last string) string { return first + "\n2\n3\n4\n5\n6\n" + last + "\n" }
+	var ids []Range
+	for _, text := range []string{lines("1", "7"), lines("one", "7")} {
+		p.write("f", text)
+		ids = append(ids, Range{From: p.take(e).ID})
+	}
+	p.write("f", lines("1", "seven"))
+	e.seen = func() { p.write("f", lines("1", "since then")) }
+	r := p.do(e, Op{Verb: "revert", Ranges: []Range{{From: ids[0].From, To: ids[1].From}}, Label: "before"})
+	if len(r.Conflicts) != 1 || !strings.Contains(r.Conflicts[0].Reason, "once more meanwhile") {
+		t.Errorf("conflicts %v", r.Conflicts)
+	}
+	p.want("f", lines("1", "since then"))
+}

@@ -80,7 +80,6 @@ func TestAnInterruptedRestoreLeadsSomewhereWhenItIsFinished(t *testing.T) {
 }
 
 func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
-	ctx := context.Background()
 	p := newPlace(t, false)
 	e := p.open()
 	p.write("f", "one")
@@ -99,10 +98,6 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 	p.do(e, Op{Verb: Undo})
 	p.do(e, Op{Verb: Redo})
 	p.wantHere(e, "undone and redone since", now)
-	// An earlier version has left restores, and did not say where they led.
-	p.must(e.update(ctx, func(u *records.Update) error { return u.Stand(oid.ID{}) }))
-	p.wantHere(e, "a store of before", p.resolved(e, "@"))
-	p.must(e.update(ctx, func(u *records.Update) error { return u.Stand(now) }))
 	for n := range 3 {
 		p.write("f", string(rune('a'+n)))
 		p.snap(e, "", nil)
@@ -113,4 +108,52 @@ func TestWhereFilesStandSurvivesAPurgeAndAPrune(t *testing.T) {
 	p.wantHere(e, "undone", here)
 	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
 	p.wantHere(e, "pruned", here)
+}
+
+// What undo needs is named by operations, which a purge has to take along.
+func TestAPruneAfterAPurgeKeepsWhatUndoAndRedoNeed(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	p.write("secret", "x")
+	one := p.snap(e, "one", nil).ID
+	p.snap(e, "two", nil)
+	p.write("file", "three") // of which the restore takes a snapshot
+	p.restored(e, one.String())
+	p.remove("secret")
+	p.purge(e, "secret")
+	p.snap(e, "four", nil)
+	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	for _, turn := range [][2]string{{Undo, "three"}, {Redo, "four"}} {
+		p.do(e, Op{Verb: turn[0]})
+		p.want("file", turn[1])
+	}
+}
+
+func TestAPruneKeepsWhereTheFilesStandThoughNothingLedThere(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	one := p.snap(e, "one", nil).ID
+	p.snap(e, "two", nil)
+	p.write("file", "one")
+	if r := p.restored(e, one.String()); !r.Undo.IsZero() {
+		t.Fatalf("%+v: nothing had to change", r)
+	}
+	p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	p.wantHere(e, "pruned", one)
+}
+
+func TestAPruneLeavesWhatWasTakenUpMeanwhile(t *testing.T) {
+	p, ctx := newPlace(t, false), t.Context()
+	e := p.open()
+	one := p.snap(e, "one", nil).ID
+	p.snap(e, "two", nil)
+	opt := &PruneOptions{MaxSnapshots: 1, Grace: -1}
+	k := e.keeper(opt)
+	out, err := k.Choose(ctx, e.limits(opt))
+	p.must(err)
+	p.must(e.Pin(ctx, "mine", one))
+	if p.must(k.Drop(ctx, out)); len(out.Dropped) > 0 {
+		t.Errorf("%v went", out.Dropped)
+	}
+	p.find(e, one.String())
 }

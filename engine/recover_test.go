@@ -161,6 +161,21 @@ func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
 	}
 }
 
+// The snapshot began when nothing was unfinished, and begins again.
+func TestWhatIsLeftUnfinishedDuringAScanIsTold(t *testing.T) {
+	p, recorded := crowded(t)
+	e, scans := p.open(), 0
+	e.seen = func() {
+		if scans++; scans == 1 {
+			p.cut(doing(Op{To: recorded[0].ID}))
+			p.rejournal(p.open(), `{"version":9}`)
+		}
+	}
+	if r := p.take(e); !errors.Is(r.Unfinished, ErrUnfinished) || scans != 2 {
+		t.Errorf("after %d scans it tells %v", scans, r.Unfinished)
+	}
+}
+
 func TestAnOperationWithoutItsJournalEndsHalfWay(t *testing.T) {
 	ctx := context.Background()
 	for _, kind := range []string{"restore", "undo"} {

@@ -86,21 +86,22 @@ func notes(list []Note) (out []string) {
 func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 	m := newMemory()
 	target := &Target{
-		State:   m.state(map[string]string{".gitignore": "*.log\n", "same": "1", "old": "1", "gone/x": "1"}),
+		State:   m.state(map[string]string{".gitignore": "*.log\n", "same": "1", "old": "1", "gone/x": "1", "d/.gitignore": "!b.log\n"}),
 		Skipped: map[string]string{"skipped": ""},
 		Ignore:  []oid.ID{m.put(oid.Blob, []byte("cache/\n"))},
 	}
 	now := &Present{Disk: m, State: m.state(map[string]string{
 		".gitignore": "*.log\n", "same": "1", "old": "2", "new": "1", "a.log": "1", "cache/y": "1", "skipped/z": "1",
+		"d/.gitignore": "!b.log\n", "d/a.log": "1", "d/b.log": "1", // the inner rules count more
 	})}
 	p, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := steps(p), []string{"gone", "gone/x", "new", "old"}; !slices.Equal(got, want) {
+	if got, want := steps(p), []string{"d/b.log", "gone", "gone/x", "new", "old"}; !slices.Equal(got, want) {
 		t.Errorf("steps at %q, want %q", got, want)
 	}
-	want := []string{"a.log: " + keptIgnored, "cache: " + keptIgnored, "skipped: " + keptSkipped}
+	want := []string{"a.log: " + keptIgnored, "cache: " + keptIgnored, "d/a.log: " + keptIgnored, "skipped: " + keptSkipped}
 	if got := notes(p.Kept); !slices.Equal(got, want) {
 		t.Errorf("kept %q, want %q", got, want)
 	}
