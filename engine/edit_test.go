@@ -58,11 +58,15 @@ func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
 	}
 }
 
-// want compares files, given as names and texts.
+// want compares files, given as names and texts; "-" means no file.
 func (p *place) want(files ...string) {
 	p.t.Helper()
 	for i := 0; i < len(files); i += 2 {
-		if got := p.read(files[i]); got != files[i+1] {
+		if files[i+1] == "-" {
+			if p.exists(files[i]) {
+				p.t.Errorf("%s is there", files[i])
+			}
+		} else if got := p.read(files[i]); got != files[i+1] {
 			p.t.Errorf("%s is %q, want %q", files[i], got, files[i+1])
 		}
 	}

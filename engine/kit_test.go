@@ -60,7 +60,8 @@ func (p *place) must(err error) {
 func (p *place) tryGit(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "HOME="+p.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	cmd.Env = append(os.Environ(), "HOME="+p.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@localhost")
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
