@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -102,32 +101,5 @@ func TestBlameWorksWhereNothingIsRecordedYet(t *testing.T) {
 	p.write("f", "1\n2\n")
 	if got := p.blamed(p.open(), nil, "f"); got != "- -" {
 		t.Errorf("%q", got)
-	}
-}
-
-func BenchmarkBlameOf300Versions(b *testing.B) {
-	p := newPlace(b, true)
-	e := p.open()
-	for i := range 1000 {
-		p.write(fmt.Sprintf("d%d/f%d", i%30, i), "x")
-	}
-	lines := make([]string, 2000)
-	for i := range lines {
-		lines[i] = fmt.Sprintf("line %d of a file that is as long as such files are", i)
-	}
-	for v := range 300 {
-		lines[v*7%2000] = fmt.Sprintf("changed in version %d", v)
-		p.write("d7/file", strings.Join(lines, "\n"))
-		p.record(e, "")
-		for w := range 2 {
-			p.write("other", fmt.Sprint(v, w))
-			p.record(e, "")
-		}
-	}
-	b.ResetTimer()
-	for range b.N {
-		if _, err := e.Blame(context.Background(), nil, "d7/file", 1, math.MaxInt); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

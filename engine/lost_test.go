@@ -274,35 +274,6 @@ func TestWhatHeadAloneKeptIsWrittenWhereHeadMovedBeforeTheRef(t *testing.T) {
 	p.git("gc", "-q")
 }
 
-func TestASparsePartialCloneLosesNothing(t *testing.T) {
-	p := newPlace(t, true)
-	p.write("in/1", "in")
-	p.commitFiles(20)
-	p.git("config", "uploadpack.allowFilter", "true")
-	clone := filepath.Join(filepath.Dir(p.dir), "clone")
-	if out, err := p.tryGit("-c", "protocol.file.allow=always", "clone", "-q", "--filter=blob:none", "--sparse", "file://"+p.dir, clone); err != nil {
-		t.Skipf("SKIPPED: git cannot make a partial clone: %v %s", err, out)
-	}
-	c := &place{t: t, dir: clone, home: p.home, env: p.env}
-	c.git("-c", "protocol.file.allow=always", "sparse-checkout", "set", "in")
-	e := c.open()
-	one := c.take(e)
-	c.write("in/2", "two")
-	c.take(e)
-	c.sync(e)
-	c.git("update-ref", "-d", gitbridge.StoreRef)
-	c.write("in/3", "three")
-	c.take(c.open())
-	e = c.open()
-	if s, err := e.Find(t.Context(), one.ID.String()); err != nil || s.Lost != "" {
-		t.Errorf("%q, %v", s.Lost, err)
-	}
-	if got := c.inRef(e); len(got) != 3 {
-		t.Errorf("the ref keeps %v", got)
-	}
-	c.wantContent(e, one.ID, "in/1", "in")
-}
-
 func TestWhatIsDamagedInTheStoreIsReadFromGit(t *testing.T) {
 	p := newPlace(t, true)
 	text := make([]byte, 100_000)

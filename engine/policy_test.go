@@ -238,21 +238,3 @@ func TestEachSecretIsNamedWhenItComesIntoGit(t *testing.T) {
 	p.write("other.key", "o")
 	wants("three", []Path{".env", "other.key", "server.key"}, []Path{".env", "other.key", "server.key"})
 }
-
-func TestWhatOnlyGitsTreeLacksWasSeenAndIsRestoredExactly(t *testing.T) {
-	p := newPlace(t, true)
-	p.write("inner/a", "1")
-	p.git("init", "-q", "inner") // it has no commit that git could name
-	e := p.open()
-	first := p.snap(e, "one", nil)
-	p.write("inner/b", "2")
-	p.write("inner/d/c", "3")
-	r := p.do(e, Op{To: first.ID})
-	if p.exists("inner/b") || p.exists("inner/d") || len(r.Kept) > 0 {
-		t.Errorf("kept: %+v", r.Kept)
-	}
-	p.undo(e)
-	if p.read("inner/b")+p.read("inner/d/c") != "23" {
-		t.Error("not taken back")
-	}
-}

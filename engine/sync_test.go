@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,18 +161,6 @@ func TestObjectsThatGitWasAboutToPruneAreFreshened(t *testing.T) {
 	p.must(err)
 	if time.Since(info.ModTime()) > time.Hour {
 		t.Errorf("the object is still as old as %v", info.ModTime())
-	}
-	p.wantClean(e)
-}
-
-func TestALargeFileGoesIntoGitInPieces(t *testing.T) {
-	p := newPlace(t, true)
-	large := strings.Repeat("0123456789abcdef", 3<<16) + "end"
-	p.write("large", large)
-	e := p.open()
-	p.snap(e, "one", nil)
-	if got := p.git("cat-file", "-s", e.alg.Sum(oid.Blob, []byte(large)).String()); got != fmt.Sprint(len(large)) {
-		t.Errorf("git has %s bytes of %d", got, len(large))
 	}
 	p.wantClean(e)
 }

@@ -139,23 +139,6 @@ func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
 	}
 }
 
-func TestWithoutHEADAllIsCopiedIntoTheStore(t *testing.T) {
-	ctx := context.Background()
-	m, s := newMirror(t, copyMax+3)
-	staged, at := m.staged(ctx, t, s)
-	defer staged.Stage.Discard()
-	at.Head = gitbridge.Head{}
-	held, err := m.Hold(ctx, staged, at)
-	if err != nil || held.By() != records.HeldByStore {
-		t.Fatalf("%v: held by %q", err, held.By())
-	}
-	for i := range copyMax + 3 {
-		if id := m.Objects.Algorithm.Sum(oid.Blob, []byte(fmt.Sprint("text ", i))); !staged.Stage.Has(id) {
-			t.Fatalf("file %d is not in the stage", i)
-		}
-	}
-}
-
 // What the store had when it was looked for, and a sweep takes before the record is
 // written, is looked for again.
 func TestWhatASweepTookBeforeTheRecordIsNotReliedOn(t *testing.T) {

@@ -116,46 +116,6 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 	}
 }
 
-func TestWhatAnOperationBroughtGoesWithIt(t *testing.T) {
-	m := newMemory()
-	target := &Target{State: m.state(map[string]string{".gitignore": "*.log\n"})}
-	present := m.state(map[string]string{".gitignore": "*.log\n", "a.log": "1", "b.log": "2"})
-	made := MadeBy([]apply.Step{
-		{Path: "a.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
-		{Path: "b.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
-		{Path: "c.log", Want: apply.Node{Mode: tree.File | 0644, ID: alg.Sum(oid.Blob, []byte("1"))}},
-	})
-	m.lying["c.log"] = tree.File | 0644 // ignored: no scan sees it
-	p, err := New(&Present{Disk: m, State: present}, Aim{Target: target, Paths: &Selection{}, Made: made}, m.from())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := steps(p); !slices.Equal(got, []string{"a.log"}) {
-		t.Errorf("steps at %q: b.log was changed since", got)
-	}
-	if got := notes(p.Kept); !slices.Equal(got, []string{"b.log: " + keptIgnored}) {
-		t.Errorf("kept %q", got)
-	}
-	if !slices.Equal(p.Force, []string{"c.log"}) {
-		t.Errorf("to be recorded first: %q", p.Force)
-	}
-}
-
-func TestWhatOneSideLeftOutIsNoDifference(t *testing.T) {
-	m := newMemory()
-	from := &Target{State: m.state(map[string]string{"a": "1", "d/x": "1"}), Skipped: map[string]string{"new": ""}}
-	to := &Target{State: m.state(map[string]string{"a": "2", "new": "1"}), Skipped: map[string]string{"d": ""}}
-	changes, err := Compare(from, to, &Selection{}, m.from())
-	if err != nil || len(changes) != 1 || changes[0].Path != "a" {
-		t.Errorf("%v: %+v", err, changes)
-	}
-	m.lying["d"], m.lying["d/x"] = tree.Dir|0755, tree.File|0644
-	changes, hidden, err := CompareWith(from, &Present{State: to.State, Disk: m}, &Selection{}, m.from())
-	if err != nil || len(changes) != 1 || changes[0].Path != "a" || !slices.Equal(hidden, []string{"d/x"}) {
-		t.Errorf("%v: %+v, hidden %q", err, changes, hidden)
-	}
-}
-
 func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 	loads := func(dirs int) int {
 		m := newMemory()

@@ -7,38 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/seed-82afce7a/rewind/internal/seed"
 )
-
-func TestAMergeTakesWhatOneSideAloneChanged(t *testing.T) {
-	seed := seed.Of(t)
-	t.Logf("seed %d", seed)
-	for i := range uint64(2000) {
-		x := newTriple(seed + i)
-		for _, c := range []struct {
-			what                     string
-			base, ours, theirs, want []byte
-		}{
-			{"theirs alone", x.base, x.base, x.theirs, x.theirs},
-			{"ours alone", x.base, x.ours, x.base, x.ours},
-			{"both to the same", x.base, x.ours, x.ours, x.ours},
-		} {
-			if got, n := mergeOf(t, c.base, c.ours, c.theirs, Labels{}); n != 0 || !bytes.Equal(got, c.want) {
-				t.Fatalf("seed %d, %s: %d conflicts\n%s", seed+i, c.what, n, got)
-			}
-			if m, n := mergedByLines(c.base, c.ours, c.theirs); n != 0 || !bytes.Equal(m, c.want) { // without the short cut
-				t.Fatalf("seed %d, %s, by lines: %d conflicts\n%s", seed+i, c.what, n, m)
-			}
-		}
-		one, n := mergeOf(t, x.base, x.ours, x.theirs, Labels{})
-		other, m := mergeOf(t, x.base, x.theirs, x.ours, Labels{})
-		if (n == 0) != (m == 0) || n == 0 && !bytes.Equal(one, other) {
-			t.Fatalf("seed %d: with the sides exchanged %d conflicts, not %d\n%s\n%s", seed+i, m, n, one, other)
-		}
-		checkLines(t, seed+i, x, one, n)
-	}
-}
 
 func mergeOf(t *testing.T, base, ours, theirs []byte, labels Labels) ([]byte, int) {
 	t.Helper()
@@ -81,56 +50,6 @@ func TestAMergeThatIsCalledOffEnds(t *testing.T) {
 		}
 		if ctx.left < -8 {
 			t.Errorf("after %d looks: it went on for %d more", left, -ctx.left)
-		}
-	}
-}
-
-func mergedByLines(base, ours, theirs []byte) ([]byte, int) {
-	m := merging{ctx: context.Background()}
-	m.base, m.ours, m.theirs = m.lines(base), m.lines(ours), m.lines(theirs)
-	return m.merge()
-}
-
-// checkLines checks that no line is lost, brought back or doubled in a clean merge,
-// where counting lines can tell.
-func checkLines(t *testing.T, seed uint64, x triple, merged []byte, conflicts int) {
-	t.Helper()
-	if conflicts > 0 {
-		return
-	}
-	base, ours, theirs, got := counted(x.base), counted(x.ours), counted(x.theirs), counted(merged)
-	for line := range counted(append(append(bytes.Clone(x.ours), "\n"...), x.theirs...)) {
-		o, b, h, n := ours[line], base[line], theirs[line], got[line]
-		switch {
-		case b == 0 && (n < max(o, h) || n > o+h), // added
-			o == 0 && h == 0 && n > 0: // taken away
-			t.Fatalf("seed %d: %q is there %d times: base %d, ours %d, theirs %d\nbase\n%s\nours\n%s\ntheirs\n%s\nmerged\n%s",
-				seed, line, n, b, o, h, x.base, x.ours, x.theirs, merged)
-		}
-	}
-}
-
-func counted(p []byte) map[string]int {
-	n := map[string]int{}
-	for line := range strings.Lines(string(p)) {
-		n[strings.TrimRight(line, "\n")]++
-	}
-	return n
-}
-
-func TestTextsWithoutCommonLinesAreOneConflict(t *testing.T) {
-	for _, c := range []struct{ base, ours, theirs, want string }{
-		{"", "a\n", "b\n", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"},
-		{"x", "a", "", "<<<<<<< ours\na\n=======\n>>>>>>> theirs\n"},
-		{"x\r\n", "a\r\n", "b", "<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"},
-		{"x\r\n", "a\r\n", "b\r\n", "<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"},
-	} {
-		got, n := mergeOf(t, []byte(c.base), []byte(c.ours), []byte(c.theirs), Labels{"ours", "theirs"})
-		if n != 1 || string(got) != c.want {
-			t.Errorf("%q %q %q: %d conflicts, %q", c.base, c.ours, c.theirs, n, got)
-		}
-		if want, n := (triple{[]byte(c.base), []byte(c.ours), []byte(c.theirs)}).merged(t, t.TempDir()); n != 1 || string(want) != c.want {
-			t.Errorf("git merges %q %q %q: %d conflicts, %q", c.base, c.ours, c.theirs, n, want)
 		}
 	}
 }
