@@ -81,6 +81,7 @@ func TestASnapshotBesideARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
 // A snapshot that found nothing unfinished may read what is known only after another
 // process has begun a restore, and be recorded before that ends.
 func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	all := func(text string) {
 		for i := range 20 {

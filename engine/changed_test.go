@@ -203,6 +203,7 @@ func TestADamagedRowOfWhatChangedIsFoundOutAgain(t *testing.T) {
 // TestWhichSnapshotsChangedAPathAgreesWithComparing makes random histories, and asks
 // each question of the list and of the difference itself.
 func TestWhichSnapshotsChangedAPathAgreesWithComparing(t *testing.T) {
+	t.Parallel()
 	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for round := range 2 {

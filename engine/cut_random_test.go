@@ -78,6 +78,7 @@ func (s *sweeper) step(e *Engine) string {
 // TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt: others sweep our ref, and after the
 // next snapshot it keeps all that the store has a record of.
 func TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt(t *testing.T) {
+	t.Parallel()
 	steps := seed.Times(25)
 	p, e, _ := borrowed(t)
 	s := &sweeper{place: p, Rand: rand.New(rand.NewPCG(seed.Of(t), 1))}

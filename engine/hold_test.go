@@ -122,6 +122,7 @@ func (p *place) believeIndex() {
 }
 
 func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
+	t.Parallel()
 	for _, blocked := range []bool{false, true} {
 		p := newPlace(t, true)
 		p.commitFiles(3 * copyMax)
@@ -185,6 +186,7 @@ func TestASnapshotIsMadeAgainIfHeadMovesBeforeTheRefKeepsWhatItHad(t *testing.T)
 }
 
 func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.commitFiles(3 * copyMax)
 	e := p.open()
@@ -218,6 +220,7 @@ func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
 }
 
 func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.commitFiles(3 * copyMax)
 	e := p.open()
@@ -250,6 +253,7 @@ func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
 }
 
 func TestALinkedWorktreeInsideTheRootIsKeptWhenItsBranchIsGone(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.commitFiles(1)
 	p.git("worktree", "add", "-q", "-b", "side", "inside")
@@ -272,6 +276,7 @@ func TestALinkedWorktreeInsideTheRootIsKeptWhenItsBranchIsGone(t *testing.T) {
 }
 
 func TestAPurgeDuringALargeSnapshotTakesNothingFromIt(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.snap(p.open(), "zero", nil)
 	blob := strings.Repeat("0123456789abcdef", 6000)

@@ -18,6 +18,7 @@ import (
 // changes the rules. What a restore has to leave follows from two pictures, the rules of
 // then and of now, and the name of a file.
 func TestRandomIgnoredFilesAreLostByNoRestore(t *testing.T) {
+	t.Parallel()
 	from := seed.Of(t)
 	for i := range uint64(seed.Times(1)) {
 		bothKinds(t, func(t *testing.T, p *place) {

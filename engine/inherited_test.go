@@ -68,6 +68,7 @@ func (p *place) initGit() {
 }
 
 func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
+	t.Parallel()
 	for _, alg := range []string{"sha1", "sha256"} {
 		newPlace(t, true) // skips without git
 		p := newPlace(t, false)

@@ -43,6 +43,7 @@ func (p *place) gitBytes() (total int64) {
 }
 
 func TestALargeUntrackedFileCostsItsPiecesInTheStoreAndNothingInGit(t *testing.T) {
+	t.Parallel()
 	const size = 24 << 20 // git takes files up to 16
 	p := newPlace(t, true)
 	large := noise(1, size)

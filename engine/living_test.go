@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,8 +164,11 @@ func TestALivingProcessHealsWhatANewOneHeals(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(name, ", git ", git), func(t *testing.T) {
 				t.Parallel()
-				anew := (&harmed{place: newPlace(t, git)}).outcome(name)
-				on := (&harmed{place: newPlace(t, git), living: true}).outcome(name)
+				var anew, on string
+				var both sync.WaitGroup // they wait for files to grow old
+				both.Go(func() { anew = (&harmed{place: newPlace(t, git)}).outcome(name) })
+				both.Go(func() { on = (&harmed{place: newPlace(t, git), living: true}).outcome(name) })
+				both.Wait()
 				if on != anew {
 					t.Errorf("a process that lives on: %s\na new one: %s", on, anew)
 				}

@@ -157,6 +157,7 @@ func pathsOf(notes []Note) (list []string) {
 func l(items ...string) []string { return items }
 
 func TestWhatAMergeDoes(t *testing.T) {
+	t.Parallel()
 	text := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 	first, last := strings.Replace(text, "1", "one", 1), strings.Replace(text, "9", "nine", 1)
 	both := strings.Replace(first, "9", "nine", 1)

@@ -115,6 +115,7 @@ func TestWhatACollectionTookFromTheNewestIsPutBackByTheNextSnapshot(t *testing.T
 }
 
 func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.write("a/b/c/d", "deep")
 	e := p.open()
@@ -209,6 +210,7 @@ func TestWhatACollectionTookFromTheNewestIsPutBackBetweenTwoTurns(t *testing.T) 
 }
 
 func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	l := &lasting{p: p}
 	var ids []oid.ID

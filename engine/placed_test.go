@@ -48,6 +48,7 @@ func (p *place) full(e *Engine) *PruneOptions {
 // budget of the store is not met by dropping snapshots that fit into it. Nor is it after
 // a prune without grace has taken away what is left of that, and written the file anew.
 func TestALargeStageBesideAPruneDropsNoSnapshotThatFits(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, false)
 	e := p.open()
 	opt := p.full(e)

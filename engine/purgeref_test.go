@@ -85,6 +85,7 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 }
 
 func TestAPurgeTakesWhatCameByFetch(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t, true)
 	e := p.open()
@@ -169,6 +170,7 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 // A snapshot that is not whole any more hinders neither a purge of the others
 // nor a prune.
 func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t, true)
 	p.commitFiles(3 * copyMax)

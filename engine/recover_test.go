@@ -163,6 +163,7 @@ func TestASnapshotIsTakenWhereARestoreCannotBeFinished(t *testing.T) {
 
 // The snapshot began when nothing was unfinished, and begins again.
 func TestWhatIsLeftUnfinishedDuringAScanIsTold(t *testing.T) {
+	t.Parallel()
 	p, recorded := crowded(t)
 	e, scans := p.open(), 0
 	e.seen = func() {

@@ -189,6 +189,7 @@ func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
 }
 
 func TestTheStoreFitsIntoItsBudget(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, false)
 	e := p.open()
 	r := rand.New(rand.NewPCG(1, 2))

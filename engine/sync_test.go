@@ -30,6 +30,7 @@ func TestASnapshotKeepsWhatSomebodyElsePutIntoTheRef(t *testing.T) {
 }
 
 func TestSyncPutsBackWhatGitLost(t *testing.T) {
+	t.Parallel()
 	losses := map[string]func(p *place){
 		"the ref, and a collection": func(p *place) {
 			p.git("update-ref", "-d", gitbridge.StoreRef)

@@ -15,6 +15,7 @@ import (
 // may have made one. If that one has it locked, the command waits: but no longer
 // than it is told to.
 func TestWhoWaitsForAStoreThatWasMadeSinceCanBeToldToStop(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string]func(context.Context, *Engine) error{
 		"list":    func(ctx context.Context, e *Engine) error { _, err := e.List(ctx, nil); return err },
 		"status":  func(ctx context.Context, e *Engine) error { _, err := e.Status(ctx); return err },

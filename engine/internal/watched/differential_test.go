@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,26 +44,27 @@ func TestAWatchedSnapshotIsAFullOne(t *testing.T) { sequences(t, nil) }
 func TestAWatchedScanIsAFullOne(t *testing.T) { sequences(t, newScans) }
 
 func sequences(t *testing.T, of func(*world) *scans) {
-	compared, seen := 0, 0
+	t.Parallel() // they wait for clocks and for the kernel
+	var compared, seen atomic.Int64
 	first := seed.Of(t)
 	for i := range uint64(seed.Times(25)) {
 		seed := first + i
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, seed, of)
 			for range 8 {
 				w.turn()
-				compared++
+				compared.Add(1)
 			}
-			seen += w.watched
+			seen.Add(int64(w.watched))
 		})
-		if t.Failed() {
-			break
+	}
+	t.Cleanup(func() {
+		t.Logf("%d snapshots, %d of them of what changed alone", compared.Load(), seen.Load())
+		if !t.Failed() && seen.Load()*2 < compared.Load() {
+			t.Errorf("only %d of %d snapshots were of what changed alone: the test says little", seen.Load(), compared.Load())
 		}
-	}
-	t.Logf("%d snapshots, %d of them of what changed alone", compared, seen)
-	if !t.Failed() && seen*2 < compared {
-		t.Errorf("only %d of %d snapshots were of what changed alone: the test says little", seen, compared)
-	}
+	})
 }
 
 func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
