@@ -62,7 +62,7 @@ func TestAnArchiveReachesNoHome(t *testing.T) {
 		victim := filepath.Join(worktree, "victim")
 		p.must(errors.Join(os.MkdirAll(worktree, 0o755), os.WriteFile(victim, []byte("ours"), 0o644)))
 		p.git("config", "core.worktree", worktree)
-		e, err := Open(ctx, unpacked, &Options{Getenv: p.getenv})
+		e, err := p.tryOpen(unpacked)
 		if p.must(err); e.Root() != unpacked || e.repo != nil {
 			t.Errorf("the worktree is %s", e.Root())
 		} else if r, err := e.Snapshot(ctx, nil); err != nil || r.Recovered != nil || len(e.Warnings()) != 1 {
@@ -85,7 +85,7 @@ func TestFilesThatLieAsARepositoryAreNone(t *testing.T) {
 	for _, config := range []string{"", "\tbare = true\n", "\tbare = false\n\tworktree = ..\n", "\tbare = false\n\tworktree = ../..\n", "\tworktree = " + p.home + "\n"} {
 		p.write(planted+"config", "[core]\n"+config+"[rewind]\n\tforce = true\n")
 		for _, at := range []string{planted, planted + "refs"} {
-			_, err := Open(context.Background(), filepath.Join(p.dir, at), &Options{Getenv: p.getenv})
+			_, err := p.tryOpen(filepath.Join(p.dir, at))
 			if !errors.Is(err, ErrRefused) {
 				t.Errorf("%q, in %s: %v", config, at, err)
 			}

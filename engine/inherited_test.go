@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,26 +40,6 @@ func (p *place) history(e *Engine) (list []*Recorded) {
 	return list
 }
 
-// files reads every file of the worktree but git's.
-func (p *place) files() map[string]string {
-	p.t.Helper()
-	all := map[string]string{}
-	p.must(filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
-		rel, _ := filepath.Rel(p.dir, path)
-		if err == nil && rel == ".git" {
-			return filepath.SkipDir
-		}
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		text, _ := os.ReadFile(path)
-		all[rel] = info.Mode().String() + " " + string(text)
-		return err
-	}))
-	return all
-}
-
 func (p *place) initGit() {
 	p.t.Helper()
 	p.git("init", "-q", "-b", "main")
@@ -78,7 +59,7 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 		wanted := map[oid.ID]map[string]string{}
 		for _, r := range before {
 			p.do(p.open(), Op{To: r.ID})
-			wanted[r.ID] = p.files()
+			wanted[r.ID] = p.picture()
 		}
 		count := len(p.records(p.open()))
 		p.git("init", "-q", "-b", "main", "--object-format="+alg)
@@ -107,11 +88,11 @@ func TestARepositoryInheritsTheHistoryOfItsDirectory(t *testing.T) {
 				t.Errorf("%s: %q: %v", alg, name, err)
 			}
 		}
-		now := p.files()
+		now := p.picture()
 		if _, err := e.Do(ctx, Op{Verb: Undo}); err != nil {
 			t.Errorf("%s: undo: %v", alg, err)
 		}
-		if got := p.files(); same(got, now) {
+		if got := p.picture(); maps.Equal(got, now) {
 			t.Errorf("%s: the undo changed nothing", alg)
 		}
 		e = p.open()
@@ -129,8 +110,8 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	e, ctx := p.open(), context.Background()
 	for id, want := range wanted {
 		r, err := e.Do(ctx, Op{To: id})
-		if err != nil || len(r.Conflicts) > 0 || !same(p.files(), want) {
-			p.t.Errorf("%v did not come back: %v %+v\n%v\n%v", id, err, r, p.files(), want)
+		if err != nil || len(r.Conflicts) > 0 || !maps.Equal(p.picture(), want) {
+			p.t.Errorf("%v did not come back: %v %+v\n%v\n%v", id, err, r, p.picture(), want)
 		}
 		if !p.exists("ignored") {
 			p.t.Error("what the rules ignored was deleted")
@@ -149,15 +130,6 @@ func (p *place) wantInherited(before []*Recorded, wanted map[oid.ID]map[string]s
 	old := p.stores()[p.dir]
 	p.must(old.Remove(false))
 	p.wantContent(e, p.find(e, before[0].ID.String()).ID, "sub/deep/a", "a")
-}
-
-func same(a, b map[string]string) bool {
-	for name, text := range a {
-		if b[name] != text {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 func TestWhatIsNotTheDirectorysOwnIsNotInherited(t *testing.T) {
@@ -235,7 +207,7 @@ func TestAProgramThatBeganBeforeTheRepositoryLosesNothing(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 { // at once, and yet once
 		all.Go(func() {
-			e, err := Open(ctx, p.dir, &Options{Getenv: p.getenv})
+			e, err := p.tryOpen(p.dir)
 			if err != nil {
 				t.Error(err)
 				return

@@ -111,12 +111,28 @@ func (p *place) open() *Engine {
 // getenv is the environment of the place, of which nothing is the user's.
 func (p *place) getenv(name string) string { return p.env[name] }
 
+// tryOpen opens a directory that perhaps cannot be opened.
+func (p *place) tryOpen(dir string) (*Engine, error) {
+	return Open(context.Background(), dir, &Options{Getenv: p.getenv})
+}
+
 func (p *place) openAt(dir string) *Engine {
 	p.t.Helper()
-	e, err := Open(context.Background(), dir, &Options{Getenv: p.getenv})
+	e, err := p.tryOpen(dir)
 	p.must(err)
 	p.t.Cleanup(func() { e.Close() })
 	return e
+}
+
+// atClock calls a function when the next operation of an engine looks at the clock for the
+// n-th time: it does so as it begins, and when it has scanned and planned, before it records.
+func atClock(e *Engine, n int, do func()) {
+	e.now = func() time.Time {
+		if n--; n == 0 {
+			do()
+		}
+		return time.Now()
+	}
 }
 
 // storeOf is the store of an engine, also one that was made since; nil: there is none.

@@ -131,18 +131,10 @@ func TestADamagedObjectOfTheStoreLosesItsOwnSnapshotAlone(t *testing.T) {
 	p.write("odd", "of the store alone")
 	two := p.take(e)
 	p.must(os.Remove(filepath.Join(p.dir, "odd")))
-	id := e.alg.Sum(oid.Blob, []byte("of the store alone"))
+	id := e.alg.Sum(oid.Blob, []byte("of the store alone")).String()
 	p.must(p.storeOf(e).Close())
-	path := filepath.Join(p.dir, ".git", "rewind", storeFile)
-	data, err := os.ReadFile(path)
-	p.must(err)
-	at := strings.Index(string(data), "of the store alone")
-	if at < 0 {
-		t.Skip("SKIPPED: the content is compressed, and its place not known")
-	}
-	data[at] ^= 1
-	p.must(os.WriteFile(path, data, 0o600))
-	p.must(os.Remove(filepath.Join(p.dir, ".git", "objects", id.String()[:2], id.String()[2:])))
+	p.damage(e, []byte("of the store alone"))
+	p.must(os.Remove(filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])))
 	p.git("update-ref", "-d", gitbridge.StoreRef)
 	e = p.open()
 	p.write("next", "n")
@@ -276,22 +268,11 @@ func TestWhatHeadAloneKeptIsWrittenWhereHeadMovedBeforeTheRef(t *testing.T) {
 
 func TestWhatIsDamagedInTheStoreIsReadFromGit(t *testing.T) {
 	p := newPlace(t, true)
-	text := make([]byte, 100_000)
-	for i := range text {
-		text[i] = byte(i * i >> 3)
-	}
-	p.write("f", string(text))
+	text := noise(1, 3000)
+	p.write("f", text)
 	e := p.open()
 	r := p.take(e)
 	p.must(p.storeOf(e).Close())
-	path := filepath.Join(p.dir, ".git", "rewind", storeFile)
-	data, err := os.ReadFile(path)
-	p.must(err)
-	at := strings.Index(string(data), string(text[40_000:40_064]))
-	if at < 0 {
-		t.Skip("SKIPPED: the content is compressed, and its place not known")
-	}
-	data[at] ^= 1
-	p.must(os.WriteFile(path, data, 0o600))
-	p.wantContent(p.open(), r.ID, "f", string(text))
+	p.damage(e, []byte(text))
+	p.wantContent(p.open(), r.ID, "f", text)
 }

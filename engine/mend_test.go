@@ -7,44 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 )
-
-func TestSyncPutsRightWhatIsDamagedAmongGitsObjects(t *testing.T) {
-	damages := map[string]func(data, other []byte) []byte{
-		"flipped":   func(data, _ []byte) []byte { data[len(data)/2] ^= 4; return data },
-		"truncated": func(data, _ []byte) []byte { return data[:len(data)/2] },
-		"empty":     func([]byte, []byte) []byte { return nil },
-		"swapped":   func(_, other []byte) []byte { return other },
-	}
-	for name, damage := range damages {
-		t.Run(name, func(t *testing.T) {
-			p := newPlace(t, true)
-			e := p.open()
-			for i := range 4 {
-				p.write(fmt.Sprint("d/", i), fmt.Sprint("text ", i))
-				p.snap(e, fmt.Sprint(i), nil)
-			}
-			files, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "??", "*"))
-			p.must(err)
-			other, err := os.ReadFile(files[0])
-			p.must(err)
-			for _, path := range files[1:] {
-				data, err := os.ReadFile(path)
-				p.must(err)
-				p.must(os.Remove(path))
-				p.must(os.WriteFile(path, damage(data, slices.Clone(other)), 0o444))
-			}
-			e = p.open()
-			p.sync(e)
-			p.wantClean(e)
-			if got := p.inRef(e); len(got) != 4 {
-				t.Errorf("the ref keeps %v", got)
-			}
-		})
-	}
-}
 
 func TestSyncNamesADamagedCopyInAPack(t *testing.T) {
 	p := newPlace(t, true)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -77,13 +76,7 @@ func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
 	p, e, one := many(t)
 	before, ref := len(p.packs()), p.git("rev-parse", gitbridge.StoreRef)
 	during, stop := context.WithCancel(context.Background())
-	calls := 0
-	e.now = func() time.Time {
-		if calls++; calls == 2 { // scanned and planned, and nothing recorded yet
-			stop()
-		}
-		return time.Now()
-	}
+	atClock(e, 2, stop)
 	if _, err := e.Do(during, Op{To: one.ID}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

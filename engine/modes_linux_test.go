@@ -12,6 +12,18 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
+// wantClosed checks that nobody else may come to the store, nor read any file beside it.
+func (p *place) wantClosed(e *Engine) {
+	p.t.Helper()
+	p.must(filepath.WalkDir(e.dir, func(at string, _ fs.DirEntry, err error) error {
+		st, serr := os.Lstat(at)
+		if err = errors.Join(err, serr); err == nil && st.Mode().Perm()&0o077 != 0 {
+			p.t.Errorf("%s is %v", at, st.Mode())
+		}
+		return err
+	}))
+}
+
 // An archive keeps the modes of the files in it. Those of a store are closed to others
 // as soon as it is used, so that nobody reads or locks them.
 func TestAStoreThatIsOpenToOthersIsClosed(t *testing.T) {
@@ -36,13 +48,7 @@ func TestAStoreThatIsOpenToOthersIsClosed(t *testing.T) {
 		p.snap(e, "two", nil)
 		lock, err = e.lockOperations(t.Context())
 		p.must(errors.Join(err, lock.Unlock()))
-		p.must(filepath.WalkDir(e.dir, func(at string, _ fs.DirEntry, err error) error {
-			st, serr := os.Lstat(at)
-			if err = errors.Join(err, serr); err == nil && st.Mode().Perm()&0o077 != 0 {
-				t.Errorf("git %v: %s is %v", git, at, st.Mode())
-			}
-			return err
-		}))
+		p.wantClosed(e)
 		if !git || os.Geteuid() != 0 {
 			t.Log("SKIPPED: only root can become another user, who finds an open way to a repository")
 			continue
@@ -79,13 +85,7 @@ func TestWhatIsWrittenAnewUnderAnotherUmaskStaysClosed(t *testing.T) {
 	p.git("gc", "-q", "--prune=now")
 	p.write("file", "four")
 	p.snap(e, "four", nil)
-	p.must(filepath.WalkDir(e.dir, func(at string, _ fs.DirEntry, err error) error {
-		st, serr := os.Lstat(at)
-		if err = errors.Join(err, serr); err == nil && st.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s is %v", at, st.Mode())
-		}
-		return err
-	}))
+	p.wantClosed(e)
 	if _, err := p.tryGit("cat-file", "-e", p.gitBlob("the private words")); err == nil {
 		t.Error("the private bytes are in git now")
 	}

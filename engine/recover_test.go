@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,59 +281,36 @@ func TestASnapshotReadsNoOperationThatHasEnded(t *testing.T) {
 }
 
 func TestATargetThatIsPrunedBeforeTheRestoreBeginsChangesNothing(t *testing.T) {
-	for _, git := range []bool{true, false} {
+	for look := range 4 {
+		git := look%2 == 0
 		p := newPlace(t, git)
 		e, other := p.open(), p.open()
-		p.write("kept", "one")
+		p.write("only/there", "one")
 		one := p.snap(e, "one", nil)
+		p.remove("only")
 		p.write("since", "two")
 		p.snap(e, "two", nil)
-		calls := 0
-		e.now = func() time.Time {
-			if calls++; calls == 2 { // it was looked up and planned with
-				p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-			}
-			return time.Now()
-		}
+		pruned := false
+		atClock(e, 1+look/2, func() { // it was looked up, or planned with too
+			pruned = true
+			p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+		})
 		_, err := e.Do(context.Background(), Op{To: one.ID})
-		if calls < 2 || !errors.Is(err, ErrNoSnapshot) || !p.exists("since") || p.read("file") != "two" {
+		if !pruned || !errors.Is(err, ErrNoSnapshot) || errors.Is(err, ErrDamaged) || !p.exists("since") || p.read("file") != "two" {
 			t.Errorf("git %v: %v, %v, %q", git, err, p.exists("since"), p.read("file"))
 		}
-		if st, err := e.Status(context.Background()); err != nil || st.Unfinished != nil || st.Undo != 0 {
-			t.Errorf("git %v: %+v, %v", git, st, err)
+		if st := p.status(e); st.Unfinished != nil || st.Undo != 0 {
+			t.Errorf("git %v: %+v", git, st)
 		}
 	}
 }
 
-func TestADiffDoesNotShowTheFilesOfARestoreAtWork(t *testing.T) {
-	p, id := interrupted(t)
-	e := p.open()
-	steps, op := p.unfinished(e)
-	const own = "d/.rewind-tmp-0000000000000000w"
-	p.write(own, "a user's own")
-	for name := range apply.Leftovers(steps, op.Key) {
-		if !strings.HasPrefix(name, "d/") {
-			continue
-		}
-		p.write(name, "half of a file")
-	}
-	target := p.find(e, id.String())
-	d := p.diff(e, target, nil)
-	seen := false
-	for _, c := range d.Changes {
-		if seen = seen || c.Path == own; c.Path != own && strings.Contains(string(c.Path), ".rewind-tmp-") {
-			t.Fatalf("the diff shows %s", c.Path)
-		}
-	}
-	if !seen {
-		t.Error("the diff hides the user's own file of such a name")
-	}
-}
-
-func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
+func TestWhatIsShownBesideAnUnfinishedRestoreSaysSoAndHasNoneOfItsFiles(t *testing.T) {
 	p, id := interrupted(t)
 	e, ctx := p.open(), context.Background()
 	steps, op := p.unfinished(e)
+	const own = "d/.rewind-tmp-0000000000000000w"
+	p.write(own, "a user's own")
 	for name := range apply.Leftovers(steps, op.Key) {
 		if strings.HasPrefix(name, "d/") {
 			p.write(name, "half of a file")
@@ -345,6 +323,15 @@ func TestWhatIsShownBesideAnUnfinishedRestoreSaysSo(t *testing.T) {
 	}
 	plan := p.plan(e, Op{To: id})
 	d := p.diff(e, plan.Target, nil)
+	var shown []string
+	for _, c := range d.Changes {
+		if strings.Contains(string(c.Path), ".rewind-tmp-") {
+			shown = append(shown, string(c.Path))
+		}
+	}
+	if !slices.Equal(shown, []string{own}) {
+		t.Errorf("the diff shows %q, want the user's own alone", shown)
+	}
 	for what, got := range map[string]error{"dry run": r.Unfinished, "plan": plan.Unfinished, "diff": d.Unfinished} {
 		if !errors.Is(got, ErrUnfinished) {
 			t.Errorf("the %s says of the unfinished restore: %v", what, got)

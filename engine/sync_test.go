@@ -50,7 +50,11 @@ func TestSyncPutsBackWhatGitLost(t *testing.T) {
 				}
 			}
 		},
-		"all objects": func(p *place) { p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "objects", "pack"))); removeLoose(p) },
+		"all objects":              func(p *place) { p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "objects", "pack"))); removeLoose(p) },
+		"a bit of each object":     func(p *place) { damageLoose(p, func(data, _ []byte) []byte { data[len(data)/2] ^= 4; return data }) },
+		"half of each object":      func(p *place) { damageLoose(p, func(data, _ []byte) []byte { return data[:len(data)/2] }) },
+		"the bytes of each object": func(p *place) { damageLoose(p, func([]byte, []byte) []byte { return nil }) },
+		"which object is which":    func(p *place) { damageLoose(p, func(_, other []byte) []byte { return other }) },
 	}
 	for name, lose := range losses {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +77,19 @@ func TestSyncPutsBackWhatGitLost(t *testing.T) {
 			p.git("gc", "-q", "--prune=now")
 			p.wantClean(e)
 		})
+	}
+}
+
+// damageLoose does something to each object that has a file of its own, but for one.
+func damageLoose(p *place, damage func(data, other []byte) []byte) {
+	files, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "??", "*"))
+	p.must(err)
+	other, err := os.ReadFile(files[0])
+	p.must(err)
+	for _, path := range files[1:] {
+		data, err := os.ReadFile(path)
+		p.must(err)
+		p.must(errors.Join(os.Remove(path), os.WriteFile(path, damage(data, slices.Clone(other)), 0o444)))
 	}
 }
 

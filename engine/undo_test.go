@@ -169,18 +169,15 @@ func TestAnUndoThatAPruneDropsBeforeTheRestoreBeginsIsRecordedAgain(t *testing.T
 		one := p.snap(e, "one", nil)
 		p.must(e.Pin(context.Background(), "one", one.ID))
 		p.snap(e, "of the present", nil) // to which undo returns, as nothing changes any more
-		calls, done := 0, false
-		e.now = func() time.Time {
-			if calls++; calls == 2 { // the worktree was scanned, and nothing names that snapshot yet
-				done = true
-				p.write("another", "file")
-				p.take(other)
-				if out := p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) != 1 {
-					t.Errorf("%d snapshots were dropped, not the undo", len(out.Dropped))
-				}
+		done := false
+		atClock(e, 2, func() { // the worktree was scanned, and nothing names that snapshot yet
+			done = true
+			p.write("another", "file")
+			p.take(other)
+			if out := p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1}); len(out.Dropped) != 1 {
+				t.Errorf("%d snapshots were dropped, not the undo", len(out.Dropped))
 			}
-			return time.Now()
-		}
+		})
 		p.do(e, Op{To: one.ID})
 		if _, err := e.Do(context.Background(), Op{Verb: Undo}); err != nil || p.read("file") != "of the present" || !done {
 			t.Errorf("%v, %q, %v", err, p.read("file"), done)
@@ -204,13 +201,7 @@ func TestASnapshotThatIsTakenToBeReturnedToStandsWithItsOperation(t *testing.T) 
 		}
 	}
 	during, stop := context.WithCancel(context.Background())
-	calls := 0
-	e.now = func() time.Time {
-		if calls++; calls == 2 { // scanned and planned, and nothing recorded yet
-			stop()
-		}
-		return time.Now()
-	}
+	atClock(e, 2, stop)
 	if _, err := e.Do(during, Op{To: one.ID}); !errors.Is(err, context.Canceled) || len(p.records(other)) != 1 {
 		t.Errorf("stopped before it begins: %v, %d snapshots", err, len(p.records(other)))
 	}
@@ -218,27 +209,6 @@ func TestASnapshotThatIsTakenToBeReturnedToStandsWithItsOperation(t *testing.T) 
 	_, err := e.Do(context.Background(), Op{To: one.ID})
 	if p.must(err); len(p.records(other)) != 2 || p.read("file") != "one" {
 		t.Errorf("%d snapshots, %q", len(p.records(other)), p.read("file"))
-	}
-}
-
-func TestATargetThatIsPrunedMeanwhileIsGoneAndNotDamaged(t *testing.T) {
-	p := newPlace(t, false)
-	e, other := p.open(), p.open()
-	p.write("only/there", "one")
-	one := p.snap(e, "one", nil)
-	p.remove("only")
-	p.snap(e, "two", nil)
-	done := false
-	e.now = func() time.Time {
-		if !done {
-			done = true
-			p.prune(other, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-		}
-		return time.Now()
-	}
-	_, err := e.Do(context.Background(), Op{To: one.ID})
-	if !errors.Is(err, ErrNoSnapshot) || errors.Is(err, ErrDamaged) || p.read("file") != "two" {
-		t.Errorf("%v, %q", err, p.read("file"))
 	}
 }
 

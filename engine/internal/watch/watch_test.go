@@ -85,51 +85,6 @@ func write(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func TestWhatIsDoneIsTold(t *testing.T) {
-	root, w := watching(t, "a", "a/b")
-	for name, change := range map[string]func(path string) error{
-		"created":  func(path string) error { return os.WriteFile(path, nil, 0o644) },
-		"written":  func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) },
-		"linked":   func(path string) error { return os.Link(path, path+"2") },
-		"chmodded": func(path string) error { return os.Chmod(path, 0o600) },
-		"timed":    func(path string) error { return os.Chtimes(path, time.Unix(0, 0), time.Unix(0, 0)) },
-		"cut":      func(path string) error { return os.Truncate(path, 0) },
-		"moved":    func(path string) error { return os.Rename(path, path+"3") },
-		"removed":  func(path string) error { return os.Remove(path + "2") },
-		"symlink":  func(path string) error { return os.Symlink("x", path+"4") },
-		"pipe":     func(path string) error { return unix.Mkfifo(path+"5", 0o600) },
-	} {
-		for _, dir := range []string{"", "a", "a/b"} {
-			path := filepath.Join(root, dir, "f"+name)
-			write(t, path, "")
-			must(t, os.Link(path, path+"2"))
-			take(t, w)
-			if name == "linked" {
-				must(t, os.Remove(path+"2"))
-			}
-			must(t, change(path))
-			if got := take(t, w); !got.Has(dir, "") {
-				t.Errorf("%s in %q is not told", name, dir)
-			}
-		}
-	}
-	if got := take(t, w); got.Len() > 3 { // what was cut short by its name is never closed
-		t.Errorf("nothing was done, and %+v told", got)
-	}
-}
-
-func TestADirectoryThatComesOrGoesCountsWithAllBelow(t *testing.T) {
-	root, w := watching(t, "a", "a/b", "z")
-	must(t, os.MkdirAll(filepath.Join(root, "z/new/deep"), 0o755))
-	want(t, w, "z/new/")
-	must(t, os.Rename(filepath.Join(root, "a"), filepath.Join(root, "z/a")))
-	want(t, w, "a/", "z/a/")
-	must(t, os.RemoveAll(filepath.Join(root, "z/a")))
-	want(t, w, "z/a/")
-	must(t, os.Chmod(filepath.Join(root, "z"), 0o700))
-	want(t, w, "z/*")
-}
-
 // git's own watcher keeps the old names of what lies in a directory that was moved.
 func TestAfterAMoveADirectoryIsToldByItsNewPath(t *testing.T) {
 	root, w := watching(t, "a", "a/b")
