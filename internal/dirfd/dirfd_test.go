@@ -17,14 +17,12 @@ import (
 func open(t *testing.T, path string) *Dir {
 	t.Helper()
 	d, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { d.Close() })
 	return d
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,7 @@ func opened(t *testing.T) (path string, f *File) {
 	t.Helper()
 	dir := t.TempDir()
 	path = filepath.Join(dir, "f")
-	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, make([]byte, 4096), 0o600))
 	d := open(t, dir)
 	if !d.Local() {
 		t.Skip("SKIPPED: temporary files lie on a file system that is not asked")
@@ -39,29 +37,19 @@ func TestAFileHasAWriterUntilTheLastMappingEnds(t *testing.T) {
 	}
 	expect(false, "nobody has it open")
 	reader, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer reader.Close()
 	expect(false, "it is open for reading")
 	w, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	expect(true, "it is open for writing")
 	page, err := unix.Mmap(int(w.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Close()
 	var s unix.Statfs_t
-	if err := unix.Statfs(path, &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Statfs(path, &s))
 	expect(s.Type != unix.OVERLAYFS_SUPER_MAGIC, "it is mapped, and closed")
-	if err := unix.Munmap(page); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Munmap(page))
 	expect(false, "the mapping has ended")
 }
 
@@ -106,9 +94,7 @@ func TestHelperOpens(t *testing.T) {
 	}
 	for range 20_000 {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f.Close()
 	}
 }

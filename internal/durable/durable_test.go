@@ -17,9 +17,7 @@ import (
 func TestWriteFileReplacesTheWholeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, want := range []string{"a long first version", "", "short"} {
-		if err := WriteFile(path, []byte(want), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		must(t, WriteFile(path, []byte(want), 0o640))
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != want {
 			t.Fatalf("read %q, %v; want %q", got, err, want)
@@ -33,9 +31,7 @@ func TestWriteFileReplacesTheWholeFile(t *testing.T) {
 func TestAFailedWriteLeavesTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "d")
-	if err := os.MkdirAll(filepath.Join(path, "in"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(path, "in"), 0o755))
 	if err := WriteFile(path, []byte("x"), 0o600); err == nil {
 		t.Fatal("a directory was replaced by a file")
 	}
@@ -77,22 +73,16 @@ func TestExclusiveMeansAloneAmongGoroutines(t *testing.T) {
 func TestSharedHoldersDoNotExcludeEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, err := Lock(t.Context(), path, Shared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := TryLock(path, Shared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := TryLock(path, Exclusive); !errors.Is(err, ErrLocked) {
 		t.Fatalf("exclusive beside shared gives %v", err)
 	}
 	a.Unlock()
 	b.Unlock()
 	c, err := TryLock(path, Exclusive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := TryLock(path, Shared); !errors.Is(err, ErrLocked) {
 		t.Fatalf("shared beside exclusive gives %v", err)
 	}
@@ -102,9 +92,7 @@ func TestSharedHoldersDoNotExcludeEachOther(t *testing.T) {
 func TestAWaiterGivesUpWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	held, err := Lock(t.Context(), path, Exclusive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := Lock(ctx, path, Exclusive); !errors.Is(err, context.DeadlineExceeded) {
@@ -112,18 +100,14 @@ func TestAWaiterGivesUpWithItsContext(t *testing.T) {
 	}
 	held.Unlock()
 	again, err := Lock(t.Context(), path, Exclusive) // the given-up waiter lets go
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again.Unlock()
 }
 
 func TestARemovedLockFileIsNotTrusted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	held, err := Lock(t.Context(), path, Exclusive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	waiting := make(chan *Held)
 	go func() {
 		h, err := Lock(context.Background(), path, Exclusive)
@@ -149,9 +133,7 @@ func TestARemovedLockFileIsNotTrusted(t *testing.T) {
 func TestAWaitThatIsGivenUpMakesNoLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	held, err := Lock(t.Context(), path, Exclusive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan error)
 	go func() {
@@ -199,12 +181,8 @@ func TestAProcessHoldsItsLockUntilItDies(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "DURABLE_HOLD="+path)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	buf := make([]byte, 16)
 	n, err := out.Read(buf)
 	if err != nil || !bytes.Equal(buf[:n], []byte("held\n")) {
@@ -216,9 +194,7 @@ func TestAProcessHoldsItsLockUntilItDies(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	held, err := Lock(t.Context(), path, Exclusive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	held.Unlock()
 }
 
@@ -240,23 +216,26 @@ func TestSyncingAFileSystemWorksOrSaysItCannot(t *testing.T) {
 func TestALockFileThatCannotBeLookedAtIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if yes, err := current(f, path); !yes || err != nil {
 		t.Errorf("it is current: %v, %v", yes, err)
 	}
 	if yes, err := current(f, path+"/below"); yes || err == nil {
 		t.Errorf("a path through a file: %v, %v", yes, err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	if yes, err := current(f, path); yes || err != nil {
 		t.Errorf("it was removed: %v, %v", yes, err)
 	}
 	f.Close()
 	if yes, err := current(f, path); yes || err == nil {
 		t.Errorf("fstat fails: %v, %v", yes, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

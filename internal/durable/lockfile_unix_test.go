@@ -12,25 +12,19 @@ import (
 func hold(t *testing.T, l *LockFile, mode Mode) *Held {
 	t.Helper()
 	h, err := l.TryLock(mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
 func release(t *testing.T, h *Held) {
 	t.Helper()
-	if err := h.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Unlock())
 }
 
 func lockIn(t *testing.T) *LockFile {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rewind")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700))
 	l := &LockFile{Path: filepath.Join(dir, "lock")}
 	t.Cleanup(func() { l.Close() })
 	return l
@@ -87,9 +81,7 @@ func TestALockIsNotTakenOnAFileThatIsNotThereAnyMore(t *testing.T) {
 			first := hold(t, l, Exclusive)
 			file := first.file
 			release(t, first)
-			if err := f(l); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f(l))
 			h := hold(t, l, Exclusive)
 			defer release(t, h)
 			if h.file == file {
@@ -111,15 +103,11 @@ func TestALockIsRefusedWhereALinkCameInItsPlace(t *testing.T) {
 	l := lockIn(t)
 	release(t, hold(t, l, Exclusive))
 	dir := filepath.Dir(l.Path)
-	if err := errors.Join(os.Rename(dir, dir+"2"), os.Symlink("rewind2", dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(dir, dir+"2"), os.Symlink("rewind2", dir)))
 	if h, err := l.TryLock(Shared); !errors.Is(err, ErrForeign) {
 		t.Errorf("the directory is a link: %v, %v", h, err)
 	}
-	if err := errors.Join(os.Remove(dir), os.Rename(dir+"2", dir), os.Rename(l.Path, l.Path+"2"), os.Symlink("lock2", l.Path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(dir), os.Rename(dir+"2", dir), os.Rename(l.Path, l.Path+"2"), os.Symlink("lock2", l.Path)))
 	if h, err := l.TryLock(Shared); !errors.Is(err, ErrForeign) {
 		t.Errorf("the file is a link: %v, %v", h, err)
 	}
@@ -133,9 +121,7 @@ func TestALockIsRefusedOnAFileThatWasGivenAway(t *testing.T) {
 	for _, what := range []func(string) string{filepath.Clean, filepath.Dir} {
 		l := lockIn(t)
 		release(t, hold(t, l, Exclusive))
-		if err := os.Chown(what(l.Path), 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chown(what(l.Path), 65534, 65534))
 		if h, err := l.TryLock(Shared); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s is another user's: %v, %v", what(l.Path), h, err)
 		}

@@ -60,9 +60,7 @@ func TestAFileOfAnotherUserIsNotOurs(t *testing.T) {
 	t.Setenv("SUDO_UID", "")
 	dir := filepath.Join(t.TempDir(), "rewind")
 	file := filepath.Join(dir, "file")
-	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(file, nil, 0o666), os.Chown(file, nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(file, nil, 0o666), os.Chown(file, nobody, nobody)))
 	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
 		t.Errorf("a file of another user: %v", err)
 	}
@@ -73,25 +71,19 @@ func TestAFileOfAnotherUserIsNotOurs(t *testing.T) {
 		f.Close()
 	}
 	t.Setenv("SUDO_UID", "")
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(dir, nobody, nobody))
 	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
 		t.Errorf("in a directory of another user below ours: %v", err)
 	}
 	// All of it is of him whose directory was trusted: as in a container, or with
 	// safe.directory.
-	if err := errors.Join(os.Chown(filepath.Dir(dir), nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Chown(filepath.Dir(dir), nobody, nobody)))
 	if f, err := OpenFile(file, os.O_RDWR, 0); err != nil {
 		t.Errorf("all of it is of one user: %v", err)
 	} else {
 		f.Close()
 	}
-	if err := os.Chown(file, other, other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(file, other, other))
 	if _, err := OpenFile(file, os.O_RDWR, 0); !errors.Is(err, ErrForeign) {
 		t.Errorf("a third user's among them: %v", err)
 	}
@@ -107,32 +99,22 @@ func TestWhatIsOpenedIsWhatIsJudged(t *testing.T) {
 	const nobody = 65534
 	path := filepath.Join(t.TempDir(), "rewind")
 	file := filepath.Join(path, "file")
-	if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(path, 0o700), os.WriteFile(file, nil, 0o600)))
 	d, err := openDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.root.Close()
 	st, err := d.look("file")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f, err := d.take("file", st, os.O_RDWR, 0); f == nil || err != nil {
 		t.Fatalf("ours: %v, %v", f, err)
 	} else {
 		f.Close()
 	}
-	if err := os.Chown(file, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(file, nobody, nobody))
 	if f, err := d.take("file", st, os.O_RDWR, 0); f != nil || !errors.Is(err, ErrForeign) {
 		t.Errorf("another user's file with the inode that ours had: %v, %v", f, err)
 	}
-	if err := errors.Join(os.Remove(file), os.WriteFile(file+"2", nil, 0o600), os.WriteFile(file, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(file), os.WriteFile(file+"2", nil, 0o600), os.WriteFile(file, nil, 0o600)))
 	if now, err := d.look("file"); err != nil {
 		t.Fatal(err)
 	} else if f, err := d.take("file", st, os.O_RDWR, 0); !os.SameFile(now, st) && (f != nil || err != nil) {
@@ -141,12 +123,8 @@ func TestWhatIsOpenedIsWhatIsJudged(t *testing.T) {
 		f.Close()
 	}
 	info, err := ownDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(path, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Chown(path, nobody, nobody))
 	if d, err := takeDir(path, info); d != nil || !errors.Is(err, ErrForeign) {
 		t.Errorf("another user's directory with the inode that ours had: %v, %v", d, err)
 	}

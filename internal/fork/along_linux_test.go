@@ -266,9 +266,7 @@ func mountedAt(t *testing.T, args ...string) string {
 func reflinks(t *testing.T) string {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
-	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 400<<20)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 400<<20)))
 	for _, make := range [][]string{{"mkfs.xfs", "-q", "-m", "reflink=1", image}, {"mkfs.btrfs", "-q", image}} {
 		if exec.Command(make[0], make[1:]...).Run() == nil {
 			return mountedAt(t, "-o", "loop", image)

@@ -22,21 +22,15 @@ func installed(t *testing.T, git bool) (e *engine.Engine, dir string, along *Ign
 	e, _ = open(t)
 	at := func(name string) string { return filepath.Join(e.Root(), name) }
 	for _, dir := range []string{"node_modules/x", "src/node_modules", "build"} {
-		if err := os.MkdirAll(at(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(at(dir), 0o755))
 	}
 	for name, text := range map[string]string{".gitignore": "node_modules/\nbuild/\n.env\n", "node_modules/x/index.js": "x", "src/node_modules/y": "y", "src/main": "main", "build/out": strings.Repeat("out", 1000)} {
 		put(t, at(name), text)
 	}
 	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, at(".env"), "made since")
-	if err := os.Mkdir(at("conf"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(at("conf"), 0o755))
 	put(t, at("conf/.env"), "in a directory that the snapshot does not have")
 	put(t, at("untracked"), "made since")
 	if dir, err = Place(t.Context(), e, filepath.Join(t.TempDir(), "f")); err != nil {
@@ -57,14 +51,10 @@ func TestAnIgnoredFileThatTheSnapshotHasStaysAsItHasIt(t *testing.T) {
 	put(t, filepath.Join(e.Root(), ".gitignore"), ".env\n")
 	put(t, filepath.Join(e.Root(), ".env"), "old")
 	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, filepath.Join(e.Root(), ".env"), "new one")
 	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	along, err := Look(t.Context(), e, r.Snapshot, dir, How{Copy: true})
 	if err != nil || along.Files != 0 {
 		t.Fatalf("%+v, %v", along, err)
@@ -98,9 +88,7 @@ func TestWhatWasTakenAlongDoesNotKeepAForkUnlessItIsTheOnlyOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, dir, _ := installed(t, false)
-			if err := change.do(e.Root(), dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, change.do(e.Root(), dir))
 			_, err := Remove(t.Context(), e, dir, false, &engine.Options{})
 			if change.kept == "" && err != nil || change.kept != "" && (!errors.Is(err, ErrUnsaved) || !strings.Contains(err.Error(), change.kept)) {
 				t.Errorf("%v", err)
@@ -116,21 +104,15 @@ func TestAForkThatWasInterruptedWhileFilesWereTakenAlongIsRemoved(t *testing.T) 
 	for _, git := range []bool{false, true} {
 		e, dir, _ := installed(t, git)
 		f, r, err := find(t.Context(), e, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f.Whole = false
-		if err := r.put(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.put(f))
 		put(t, filepath.Join(dir, "build", "out"), "outout") // the beginning
 		put(t, filepath.Join(dir, "build", "mine"), "mine")
 		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); !errors.Is(err, ErrUnsaved) || !strings.Contains(err.Error(), "build/mine") {
 			t.Errorf("git %v: %v", git, err)
 		}
-		if err := os.Remove(filepath.Join(dir, "build", "mine")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, "build", "mine")))
 		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
 			t.Errorf("git %v: %v", git, err)
 		}
@@ -141,13 +123,9 @@ func TestAForkThatWasInterruptedWhileFilesWereTakenAlongIsRemoved(t *testing.T) 
 func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
 	e, dir, _ := installed(t, false)
 	locked := filepath.Join(dir, "node_modules", "x")
-	if err := os.Chmod(locked, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(locked, 0o500))
 	f, _, err := find(t.Context(), e, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.unlock() // root could remove it all the same
 	if info, err := os.Stat(locked); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
@@ -161,15 +139,11 @@ func TestARefusedRemovalLeavesPermissionsAsTheyWere(t *testing.T) {
 	e, s := committed(t)
 	dir := forked(t, e, s)
 	for _, name := range []string{"d", "d/e"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
 	put(t, filepath.Join(dir, "d/e/x"), "x")
 	for _, name := range []string{"d/e", "d"} {
-		if err := os.Chmod(filepath.Join(dir, name), 0o555); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(filepath.Join(dir, name), 0o555))
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "d"), 0o755); _ = os.Chmod(filepath.Join(dir, "d/e"), 0o755) })
 	(&gittest.Repo{T: t, Dir: dir}).Git("commit", "-q", "--allow-empty", "-m", "of no branch")

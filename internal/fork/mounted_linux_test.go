@@ -21,15 +21,11 @@ func TestWhatIsMountedInAForkDoesNotGoWithIt(t *testing.T) {
 				dir := forked(t, e, s)
 				only := filepath.Join(e.Root(), "deps", "only")
 				put(t, filepath.Join(e.Root(), ".gitignore"), "deps/\n")
-				if err := os.Mkdir(filepath.Dir(only), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Mkdir(filepath.Dir(only), 0o755))
 				put(t, only, "the only copy")
 				there := filepath.Join(dir, "deps")
 				put(t, filepath.Join(dir, ".gitignore"), "deps/\n")
-				if err := os.Mkdir(there, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Mkdir(there, 0o755))
 				if err := unix.Mount(filepath.Dir(only), there, "", unix.MS_BIND, ""); err != nil {
 					t.Skipf("NOT TESTED: cannot mount: %v", err)
 				}
@@ -41,9 +37,7 @@ func TestWhatIsMountedInAForkDoesNotGoWithIt(t *testing.T) {
 				if text, err := os.ReadFile(only); string(text) != "the only copy" {
 					t.Fatalf("the worktree has lost it: %v", err)
 				}
-				if err := unix.Unmount(there, 0); err != nil {
-					t.Fatal(err)
-				}
+				must(t, unix.Unmount(there, 0))
 				if _, err := Remove(t.Context(), e, dir, force, &engine.Options{Force: true}); err != nil {
 					t.Errorf("without the mount: %v", err)
 				}

@@ -37,14 +37,10 @@ func committed(t *testing.T) (*engine.Engine, *engine.Snapshot) {
 func opened(t *testing.T, dir string) (*engine.Engine, *engine.Snapshot) {
 	t.Helper()
 	e, err := engine.Open(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { e.Close() })
 	r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e, r.Snapshot
 }
 
@@ -55,17 +51,13 @@ func forked(t *testing.T, e *engine.Engine, s *engine.Snapshot) (dir string) {
 	if err == nil {
 		_, err = Make(t.Context(), e, s, dir, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // An archive may bring a note along, and a kill leave one: of a directory that had not
@@ -73,18 +65,14 @@ func put(t *testing.T, path, text string) {
 func TestANoteWithoutABirthTakesNothingAway(t *testing.T) {
 	e, s := recorded(t)
 	r, err := registryOf(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	home := t.TempDir()
 	file := filepath.Join(home, "file")
 	put(t, file, "theirs")
 	for _, whole := range []bool{false, true} {
 		for _, dir := range []string{home, file} {
 			for _, force := range []bool{false, true} {
-				if err := r.put(&Fork{Dir: dir, Snapshot: s.ID, Time: time.Now(), Whole: whole}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.put(&Fork{Dir: dir, Snapshot: s.ID, Time: time.Now(), Whole: whole}))
 				list, err := List(t.Context(), e, &engine.Options{})
 				if err != nil || len(list) != 1 || list[0].State != Another || list[0].Bytes != 0 {
 					t.Errorf("%s: %+v, %v", dir, list, err)
@@ -108,9 +96,7 @@ func TestAnotherDirectoryInThePlaceOfAForkStays(t *testing.T) {
 	e, s := recorded(t)
 	dir := forked(t, e, s)
 	f, _, err := find(t.Context(), e, dir)
-	if err := errors.Join(err, os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)))
 	put(t, filepath.Join(dir, "a"), "a") // all of it is in a snapshot
 	if state := f.state(); state != Another {
 		t.Error("it", state)
@@ -134,13 +120,9 @@ func TestAForkUnderANameThatIsNotUTF8IsListedAndRemoved(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Skipf("SKIPPED: the file system takes no such name: %v", err)
 	}
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir))
 	place, err := Place(t.Context(), e, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Make(t.Context(), e, s, place, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -159,9 +141,7 @@ func TestAForkUnderANameThatIsNotUTF8IsListedAndRemoved(t *testing.T) {
 func TestADirectoryThatComesBeforeAForkIsMadeIsNotTheFork(t *testing.T) {
 	e, s := recorded(t)
 	dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := os.Mkdir(dir, 0o700); err != nil { // another process is faster
 		t.Fatal(err)
 	}
@@ -189,14 +169,10 @@ func TestAForkDuringWhichGitWasKilledLeavesItsNameFree(t *testing.T) {
 			e, s := committed(t)
 			dir := forked(t, e, s)
 			f, r, err := find(t.Context(), e, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f.Whole = false
 			put(t, filepath.Join(e.Root(), ".git", "worktrees", "a-fork", "locked"), "initializing")
-			if err := errors.Join(r.put(f), os.Remove(filepath.Join(dir, "a")), spoil(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(r.put(f), os.Remove(filepath.Join(dir, "a")), spoil(dir)))
 			if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -214,13 +190,9 @@ func TestANoteOfALinkedWorktreeWithoutGitIsRefused(t *testing.T) {
 	e, s := recorded(t)
 	dir := forked(t, e, s)
 	f, r, err := find(t.Context(), e, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Git = true
-	if err := r.put(f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.put(f))
 	if _, err := Remove(t.Context(), e, dir, true, &engine.Options{}); err == nil {
 		t.Error("removed")
 	}
@@ -243,15 +215,11 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 				t.Fatalf("the forks are %+v, %v", list, err)
 			}
 			away := dir + ".away"
-			if err := os.Rename(dir, away); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(dir, away))
 			if made, err := Make(t.Context(), e, s, dir, nil); !errors.Is(err, ErrPlace) {
 				t.Fatalf("one that comes when it was moved away: %+v, %v", made, err)
 			}
-			if err := os.Rename(away, dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(away, dir))
 			if _, err := Remove(t.Context(), e, dir, false, &engine.Options{Force: true}); err != nil {
 				t.Fatal(err)
 			}
@@ -265,9 +233,7 @@ func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
 	e, _ := committed(t)
 	git := filepath.Join(e.Root(), ".git")
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(git, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(git, link))
 	full := t.TempDir()
 	put(t, filepath.Join(full, "a"), "mine")
 	for _, dir := range []string{git, filepath.Join(git, "z"), filepath.Join(git, "refs", "tags"), filepath.Join(git, "rewind", "z"), filepath.Join(link, "z", "y"), full} {
@@ -283,9 +249,7 @@ func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
 	}
 	e, _ = recorded(t)
 	st, err := e.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := PlaceExport(t.Context(), e, filepath.Join(filepath.Dir(st.Store), "z")); !errors.Is(err, ErrPlace) {
 		t.Errorf("an export beside the store: %v", err)
 	}
@@ -298,13 +262,9 @@ func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
 		at := func(name string) string { return filepath.Join(e.Root(), name) }
 		put(t, at("git~1"), "some file system takes this name for .git")
 		r, err := e.Snapshot(t.Context(), &engine.SnapshotOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dir, err := Place(t.Context(), e, filepath.Join(t.TempDir(), "f"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		made, err := Make(t.Context(), e, r.Snapshot, dir, nil)
 		if err != nil || len(made.Conflicts) != 1 || made.Conflicts[0].Path != "git~1" {
 			t.Fatalf("%+v, %v", made, err)
@@ -316,9 +276,7 @@ func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
 		for _, name := range []string{"first", "second"} {
 			put(t, filepath.Join(dir, name), name)
 			from, err := Adopt(t.Context(), e, dir, &engine.Options{}, engine.Op{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			done, err := from.Merge(e, t.Context(), engine.Op{})
 			if err != nil || done.Written != 1 || done.Deleted+len(done.Conflicts)+len(done.Kept) > 0 {
 				t.Errorf("%s: %+v, %v", name, done, err)
@@ -332,5 +290,12 @@ func TestAnAdoptionDoesNotDeleteWhatCouldNotBeWrittenIntoTheFork(t *testing.T) {
 		if _, err := Remove(t.Context(), e, dir, false, &engine.Options{}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

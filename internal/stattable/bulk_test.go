@@ -50,9 +50,7 @@ func wantRows(t *testing.T, path string, b Binding, rows map[string]Row) {
 		}
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) error {
 		for err := range tx.Check() {
@@ -73,9 +71,7 @@ func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {
 		rows := bulk(rng, n)
 		table := Load(path)
 		b := Binding{Store: "store", Snapshot: blob(oid.SHA1, "s")}
-		if err := table.Save(b, rows, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Save(b, rows, nil))
 		wantRows(t, path, b, rows)
 
 		for range 3 {
@@ -99,9 +95,7 @@ func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {
 				rows[dir] = r
 			}
 			b.Snapshot = blob(oid.SHA1, fmt.Sprint(rng.Uint64()))
-			if err := table.Save(b, changed, removed); err != nil {
-				t.Fatal(err)
-			}
+			must(t, table.Save(b, changed, removed))
 			wantRows(t, path, b, rows)
 		}
 	}

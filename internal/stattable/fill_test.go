@@ -30,13 +30,9 @@ func wide(bytes int) map[string]Row {
 func transactions(t *testing.T, path string) (id int) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
-	if err := db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }))
 	return id
 }
 
@@ -63,9 +59,7 @@ func TestATableThatIsHalfFilledIsNone(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "t")
 		early := Load(path)
 		db, err := bolt.Open(path, 0o600, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w := filling{table: &Table{path: path}, db: db, changed: wide(3 * fillBytes)}
 		var dirs []string
 		for dir := range w.changed {
@@ -74,9 +68,7 @@ func TestATableThatIsHalfFilledIsNone(t *testing.T) {
 		if left, err := w.most(dirs); err != nil || len(left) == 0 || len(left) == len(dirs) {
 			t.Fatalf("%d of %d are left, %v", len(left), len(dirs), err)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Close())
 		late := Load(path)
 		if _, _, ok := late.Row(dirs[0]); ok || late.Len() != 0 {
 			t.Errorf("a table without a header has %d rows", late.Len())

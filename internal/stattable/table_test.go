@@ -58,9 +58,7 @@ func TestARowSurvivesItsEncoding(t *testing.T) {
 	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
 		head, want, notes := sample(alg)
 		r, err := parseRow("d", Encode("d", &head, want, notes).p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Head() != head || !slices.Equal(r.Notes(), notes) {
 			t.Errorf("head %+v, notes %v", r.Head(), r.Notes())
 		}
@@ -126,9 +124,7 @@ func FuzzParse(f *testing.F) {
 
 func save(t *testing.T, tab *Table, b Binding, rows map[string]Row, removed ...string) {
 	t.Helper()
-	if err := tab.Save(b, rows, removed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tab.Save(b, rows, removed))
 }
 
 func someRows(n int) map[string]Row {
@@ -203,9 +199,7 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 	rows := someRows(300)
 	save(t, Load(path), Binding{Store: "s"}, rows)
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seed := seed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for i := range 120 {
@@ -223,9 +217,7 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 			at := rnd.IntN(len(bad)/4096) * 4096
 			clear(bad[at : at+4096])
 		}
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bad, 0o600))
 		tab := Load(path)
 		for d, want := range rows {
 			if r, _, ok := tab.Row(d); ok && r.Head() != want.Head() {
@@ -254,9 +246,7 @@ func TestAFileThatIsEmptiedBetweenOpeningAndTheTransactionIsNoTable(t *testing.T
 		}
 	}
 	opened = func() {}
-	if err := save(Load(path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, save(Load(path)))
 	done := make(chan bool)
 	go func() {
 		defer close(done)
@@ -294,3 +284,10 @@ func TestAFileThatIsEmptiedBetweenOpeningAndTheTransactionIsNoTable(t *testing.T
 }
 
 func at(dir string, _ bool) string { return dir }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
