@@ -40,27 +40,31 @@ func bulk(rng *rand.Rand, n int) map[string]Row {
 func wantRows(t *testing.T, path string, b Binding, rows map[string]Row) {
 	t.Helper()
 	got := Load(path)
-	defer got.Close()
 	if got.Len() != len(rows) || got.Bound() != b {
 		t.Errorf("%d rows bound to %v, want %d and %v", got.Len(), got.Bound(), len(rows), b)
 	}
 	for dir, want := range rows {
-		if r, _, ok := got.Row(dir); !ok || !r.Equal(want) {
+		r, n, ok := got.Row(dir)
+		if !ok || !r.Equal(want) {
 			t.Fatalf("row of %q: there is %v", dir, ok)
 		}
+		if is, ok := got.Dir(n); is != dir || !ok {
+			t.Fatalf("row %d is of %q, not %q", n, is, dir)
+		}
+	}
+	got.Close()
+	if _, _, ok := got.Row(""); ok {
+		t.Error("a closed table has a row")
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
 	must(t, err)
 	defer db.Close()
-	err = db.View(func(tx *bolt.Tx) error {
+	must(t, db.View(func(tx *bolt.Tx) error {
 		for err := range tx.Check() {
 			t.Error(err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestATableThatIsChangedAgainAndAgainHoldsItsRows(t *testing.T) {

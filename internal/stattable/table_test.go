@@ -138,32 +138,6 @@ func someRows(n int) map[string]Row {
 	return rows
 }
 
-func TestWhatIsSavedIsLoaded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "stat.db")
-	b := Binding{Store: "store-1", Snapshot: blob(oid.SHA1, "snapshot")}
-	save(t, Load(path), b, someRows(500))
-	tab := Load(path)
-	if tab.Bound() != b || tab.Len() != 501 {
-		t.Fatalf("bound %+v, %d rows", tab.Bound(), tab.Len())
-	}
-	r, n, ok := tab.Row("d77/e")
-	if !ok || r.Head().Ino != 77 || at(tab.Dir(n)) != "d77/e" {
-		t.Errorf("row %+v, %d, %v", r.Head(), n, ok)
-	}
-	save(t, tab, Binding{}, map[string]Row{"d77/e": Encode("d77/e", &Head{Ino: 1}, nil, nil)}, "d3/e")
-	tab = Load(path)
-	if _, _, ok := tab.Row("d3/e"); ok || tab.Len() != 500 || tab.Bound() != (Binding{}) {
-		t.Errorf("%d rows, bound %+v", tab.Len(), tab.Bound())
-	}
-	if r, _, _ := tab.Row("d77/e"); r.Head().Ino != 1 {
-		t.Errorf("row %+v", r.Head())
-	}
-	tab.Close()
-	if r, _, ok := tab.Row("d77/e"); ok {
-		t.Errorf("a closed table has row %+v", r)
-	}
-}
-
 func TestTheSecondOfTwoSaversWritesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stat.db")
 	save(t, Load(path), Binding{}, someRows(3))
@@ -282,8 +256,6 @@ func TestAFileThatIsEmptiedBetweenOpeningAndTheTransactionIsNoTable(t *testing.T
 		t.Fatal("it waits for ever")
 	}
 }
-
-func at(dir string, _ bool) string { return dir }
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -348,3 +348,21 @@ func (p *place) checkGit(r *Result) {
 		p.T.Errorf("tree %s, git says %s\ngot\n%s\ngit\n%s", got, want, strings.Join(names, "\n"), p.Git("ls-tree", "-r", "-t", want))
 	}
 }
+
+// opens checks how many files the next scan opens, and that it has what is on disk.
+func (p *place) opens(want int64, why string, change ...func(*Config)) {
+	p.T.Helper()
+	r := p.scan(change...)
+	p.checkDisk(r)
+	if r.Counters.Opened != want {
+		p.T.Errorf("%s: %d files were opened, want %d", why, r.Counters.Opened, want)
+	}
+}
+
+// skips checks what a result names.
+func (p *place) skips(r *Result, want ...Skip) {
+	p.T.Helper()
+	if !slices.Equal(r.Skipped, want) {
+		p.T.Errorf("skipped %v, want %v", r.Skipped, want)
+	}
+}

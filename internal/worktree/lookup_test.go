@@ -5,30 +5,12 @@ package worktree
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 )
 
-// lookedUp looks paths up that were recorded, and returns how much memory that takes:
-// who reads a directory anew for each of its files takes as much each time.
-func (p *place) lookedUp(paths []string) (bytes uint64) {
-	p.T.Helper()
-	p.scanned(func(r *Result) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for _, path := range paths {
-			if _, ok := r.Lookup(path); !ok {
-				p.T.Errorf("%s was not found", path)
-			}
-		}
-		runtime.ReadMemStats(&after)
-		bytes = after.TotalAlloc - before.TotalAlloc
-	})
-	return bytes
-}
-
+// Who reads a directory anew for each of its files takes as much memory each time.
 func TestLookingUpAllFilesOfADirectoryGrowsWithTheirNumberOnly(t *testing.T) {
-	taken := func(files int) uint64 {
+	taken := func(files int) (bytes uint64) {
 		p := newPlace(t)
 		var paths []string
 		for i := range files {
@@ -36,25 +18,21 @@ func TestLookingUpAllFilesOfADirectoryGrowsWithTheirNumberOnly(t *testing.T) {
 			p.Write(paths[3*i], "1")
 			p.Write(paths[3*i+2], "1")
 		}
-		return p.lookedUp(paths)
+		p.scanned(func(r *Result) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for _, path := range paths {
+				if _, ok := r.Lookup(path); !ok {
+					t.Errorf("%s was not found", path)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			bytes = after.TotalAlloc - before.TotalAlloc
+		})
+		return bytes
 	}
 	if few, many := taken(100), taken(800); many > 16*few {
 		t.Errorf("%d bytes of memory for 100 files and directories each, %d for 800", few, many)
-	}
-}
-
-func TestLookingUpWhatLiesDeepGrowsWithTheLevelsOnly(t *testing.T) {
-	taken := func(levels int) uint64 {
-		p := newPlace(t)
-		p.Write(strings.Repeat("d/", levels)+"f", "1")
-		var paths []string
-		for i := range levels {
-			paths = append(paths, strings.Repeat("d/", i)+"d")
-		}
-		return p.lookedUp(paths)
-	}
-	if few, many := taken(50), taken(400); many > 16*few {
-		t.Errorf("%d bytes of memory for 50 levels, %d for 400", few, many)
 	}
 }
 

@@ -3,7 +3,6 @@
 package worktree
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -21,10 +20,7 @@ func TestRulesBeyondTheBoundAreNamedAndDoNotCount(t *testing.T) {
 	want := []Skip{{Path: ".gitattributes", Reason: refusedRules, Kept: true}, {Path: ".gitignore", Reason: refusedRules, Kept: true}}
 	for range 2 {
 		r := p.scan()
-		slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
-		if !slices.Equal(r.Skipped, want) {
-			t.Errorf("skipped %v", r.Skipped)
-		}
+		p.skips(r, want...)
 		if _, ok := p.recorded(r)["out"]; !ok {
 			t.Error("the file that only the rules beyond the bound ignore is not recorded")
 		}
@@ -45,10 +41,5 @@ func TestRulesOfManyLevelsAreBoundedTogether(t *testing.T) {
 	for _, dir := range []string{"", "a/", "b/"} {
 		p.Write(dir+".gitignore", half)
 	}
-	r := p.scan()
-	slices.SortFunc(r.Skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
-	want := []Skip{{Path: "a/.gitignore", Reason: refusedRules, Kept: true}, {Path: "b/.gitignore", Reason: refusedRules, Kept: true}}
-	if !slices.Equal(r.Skipped, want) {
-		t.Errorf("skipped %v", r.Skipped)
-	}
+	p.skips(p.scan(), Skip{Path: "a/.gitignore", Reason: refusedRules, Kept: true}, Skip{Path: "b/.gitignore", Reason: refusedRules, Kept: true})
 }

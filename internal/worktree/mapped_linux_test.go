@@ -125,16 +125,6 @@ func (p *place) kind() int64 {
 	return int64(s.Type)
 }
 
-// opens checks how many files the next scan opens, and that it has what is on disk.
-func (p *place) opens(want int64, why string) {
-	p.T.Helper()
-	r := p.scan()
-	p.checkDisk(r)
-	if r.Counters.Opened != want {
-		p.T.Errorf("%s: %d files were opened, want %d", why, r.Counters.Opened, want)
-	}
-}
-
 // The first store to a page moves the times, and the next ones do not, until the page is
 // written back.
 func TestASecondStoreToAMappedPageIsSeen(t *testing.T) {
