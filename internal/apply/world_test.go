@@ -199,12 +199,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// paths of notes, sorted.
-func paths(notes []apply.Note) []string {
-	var out []string
+// named checks which paths there are notes of.
+func named(t testing.TB, what string, notes []apply.Note, want ...string) {
+	t.Helper()
+	var got []string
 	for _, n := range notes {
-		out = append(out, n.Path)
+		got = append(got, n.Path)
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s: %q, want %q", what, got, want)
+	}
 }

@@ -9,7 +9,7 @@ import (
 // ErrUnfit is the reason why an edited hunk cannot be taken over.
 var ErrUnfit = errors.New("the hunk does not fit the file any more")
 
-// Edited returns a hunk as somebody has changed its text, which has the form of
+// Edited returns a hunk as somebody has changed its text, as it is written by
 // [Hunk.Append]. Lines that begin with '#' or '@' do not count. An empty line is an
 // unchanged empty one: editors take the blank away. Without any line that counts the
 // hunk is empty. Lines that go or stay have to be what the old text has there, else

@@ -49,7 +49,7 @@ type EntryFlags uint16
 const (
 	Young       EntryFlags = 1 << iota // too young to be trusted: read again whatever stat says
 	Tracked                            // the index has it
-	Converted                          // git's form of it is made by a conversion
+	Converted                          // what git keeps of it is made by a conversion
 	OverlayOnly                        // in the overlay alone, because a setting says so
 	AbsentNow                          // in the git tree only, not on disk
 	IsDir                              // a directory: its own row has its stat data

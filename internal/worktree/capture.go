@@ -327,7 +327,7 @@ func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.
 	}
 	if st.Nlink > 1 && st.Mode.Type() == tree.File {
 		it.Flags |= stattable.Linked
-		w.link(c.old, st.Ino)
+		w.hardLinked(c.old, st.Ino)
 	}
 	if it.Flags&stattable.OutOfGit != 0 {
 		w.note(c.into, stattable.Note{Name: c.name, Reason: refusedReason, Kept: true})

@@ -26,11 +26,11 @@ func (n *node) hides() bool {
 	return !n.row.IsZero() && n.row.Flags()&stattable.Hides != 0
 }
 
-// readLink gives a directory that is known from the row of the one above it the
+// readGitlink gives a directory that is known from the row of the one above it the
 // submodule that the index has there, and with it what [listing.conflicted] says.
 // Where the index has a file the row has the commit of [worker.insteadOfFile], and
 // the directory is a plain one.
-func (w *worker) readLink(c *node) {
+func (w *worker) readGitlink(c *node) {
 	link := gitlink{commit: c.was.Git(), headed: c.was.Item().Mode.Type() == tree.Nested}
 	if !c.noIndex {
 		k, t, ok, err := w.inIndex(c.realm, c.parent.path, c.name)
@@ -40,18 +40,18 @@ func (w *worker) readLink(c *node) {
 		first, end := k.entries(c.name)
 		link.conflict = err == nil && first < end && k.dir.Entries[first].Stage != 0 && !k.holds(c.name)
 	}
-	c.link, c.side = link, min(c.side, asLink)
+	c.gitlink, c.side = link, min(c.side, asGitlink)
 }
 
-// relink gives a submodule that is no repository with a commit any more the commit
+// indexedGitlink gives a submodule that is no repository with a commit any more the commit
 // that the index has: the row knows the one that it was on.
-func (w *worker) relink(n *node) error {
-	if !n.link.headed || n.gone != nil || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
+func (w *worker) indexedGitlink(n *node) error {
+	if !n.gitlink.headed || n.gone != nil || n.nestedRoot() && !n.realm.repo.Head.IsZero() {
 		return nil
 	}
 	_, t, ok, err := w.inIndex(n.parent.realm, n.parent.path, n.name)
 	if ok && t.mode == tree.GitLink {
-		n.link.commit = t.id
+		n.gitlink.commit = t.id
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (w *worker) relink(n *node) error {
 // commit. git add fails at it, and the tree has our side's commit, or else the
 // first.
 func (w *worker) nameConflict(n *node) {
-	if n.link.conflict && n.gone == nil && n.side != outside && !n.nestedRoot() {
+	if n.gitlink.conflict && n.gone == nil && n.side != outside && !n.nestedRoot() {
 		w.skip(Skip{Path: n.path, Reason: noCommitReason, Kept: true})
 	}
 }

@@ -157,7 +157,7 @@ func (w *worker) otherwise(n *node, e stattable.Entry) *gitindex.Entry {
 // holds reports whether the index has something in a directory. In a submodule of
 // a directory whose row hides something that is not known before.
 func (w *worker) holds(n *node) bool {
-	if n.noIndex || n.link.commit.IsZero() || n.nestedRoot() {
+	if n.noIndex || n.gitlink.commit.IsZero() || n.nestedRoot() {
 		return !n.noIndex
 	}
 	dir, err := w.directory(n.realm, n.path)

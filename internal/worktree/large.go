@@ -40,7 +40,7 @@ func (a *attempt) stream(r *fileReader, size int64) (whole bool, err error) {
 		return true, err
 	}
 	whole = true
-	if !a.formKnown() {
+	if !a.cleanKnown() {
 		it.Flags |= stattable.Converted
 		if a.v.LinesOnly() {
 			whole, err = a.convertLines(r, size, lines)

@@ -218,19 +218,19 @@ func (l *listing) file(name string, kind tree.Mode) error {
 func (l *listing) subdirectory(name string) {
 	n := l.n
 	c := n.child(name)
-	link, isLink := l.known.file(name)
+	known, isGitlink := l.known.file(name)
 	holds := l.known.holds(name)
-	instead := isLink && link.mode != tree.GitLink
-	if isLink && (holds || instead) { // both: in a conflict
+	instead := isGitlink && known.mode != tree.GitLink
+	if isGitlink && (holds || instead) { // both: in a conflict
 		l.into.head.Flags |= stattable.Hides
 	}
-	isLink = isLink && !instead
-	c.held, c.noIndex = isLink || holds, !holds
+	isGitlink = isGitlink && !instead
+	c.held, c.noIndex = isGitlink || holds, !holds
 	l.see(name)
 	switch {
-	case isLink:
-		c.link = gitlink{commit: link.id, headed: l.known.row[name].Mode.Type() == tree.Nested}
-		c.link.conflict, c.side = l.conflicted(c), min(c.side, asLink)
+	case isGitlink:
+		c.gitlink = gitlink{commit: known.id, headed: l.known.row[name].Mode.Type() == tree.Nested}
+		c.gitlink.conflict, c.side = l.conflicted(c), min(c.side, asGitlink)
 	case holds:
 		c.ignored = n.ignored || l.rules.Match(name, true) == ignore.Ignored
 		c.all = c.all || l.force.below[c.path]

@@ -23,7 +23,7 @@ type node struct {
 	inherited
 
 	was       stattable.Entry // what the row of the parent says; none if the parent was listed
-	link      gitlink         // what the git tree has in its place; zero if it has the directory
+	gitlink   gitlink         // what the git tree has in its place; zero if it has the directory
 	held      bool            // the index has it, as a gitlink or for what lies in it
 	row       stattable.Row   // of the last scan; zero if there is none
 	rowNumber int
@@ -68,9 +68,9 @@ type absence struct {
 type side uint8
 
 const (
-	outside side = iota // nowhere: neither it nor what is in it
-	asLink              // as a gitlink: what is in it is in the overlay
-	inTree              // in the tree, with what is in it
+	outside   side = iota // nowhere: neither it nor what is in it
+	asGitlink             // as a gitlink: what is in it is in the overlay
+	inTree                // in the tree, with what is in it
 )
 
 // A fullness says whether there are too many files that the index does not know.
@@ -178,10 +178,10 @@ func (n *node) item() stattable.Item {
 	if n.nestedRoot() {
 		it.Mode = tree.Nested | n.mode.Perm()
 	}
-	if n.nestedRoot() || !n.link.commit.IsZero() {
-		it.GitMode, it.Git = tree.GitLink, n.link.commit
-	} else if n.tree.IsZero() && !n.link.instead.IsZero() {
-		it.GitMode, it.Git = tree.GitLink, n.link.instead
+	if n.nestedRoot() || !n.gitlink.commit.IsZero() {
+		it.GitMode, it.Git = tree.GitLink, n.gitlink.commit
+	} else if n.tree.IsZero() && !n.gitlink.instead.IsZero() {
+		it.GitMode, it.Git = tree.GitLink, n.gitlink.instead
 	}
 	if n.side == outside {
 		it.Git = oid.ID{}

@@ -83,9 +83,9 @@ func (w *worker) lostIn(n *node, items []stattable.Item) {
 	}
 }
 
-// link notes a file that has other names now. The directories of those need not
+// hardLinked notes a file that has other names now. The directories of those need not
 // have been told.
-func (w *worker) link(old *stattable.Item, ino uint64) {
+func (w *worker) hardLinked(old *stattable.Item, ino uint64) {
 	if w.cfg.Only == nil || old != nil && old.Ino == ino && old.Flags&stattable.Linked != 0 {
 		return
 	}

@@ -30,7 +30,7 @@ type attempt struct {
 
 	// What is known of its bytes when they are read.
 	git      bool            // it belongs into the git tree
-	v        attr.Conversion // by which git's form of it is made
+	v        attr.Conversion // what git makes of it
 	identity bool            // that is no conversion
 	e        *gitindex.Entry // what git takes the file for, nil if nothing
 	sure     bool            // that git does so
@@ -176,16 +176,16 @@ func (a *attempt) keep(f *dirfd.File, st *dirfd.Stat) (whole bool, err error) {
 	if it.Raw, err = a.blob(raw, a.base()); err != nil || !a.git {
 		return whole, err
 	}
-	if !a.formKnown() {
+	if !a.cleanKnown() {
 		err = a.convert(raw)
 	}
 	a.expect()
 	return whole, err
 }
 
-// formKnown sets the id of git's form of the file, if it is known without a
+// cleanKnown sets the id of what git makes of the file, if it is known without a
 // conversion.
-func (a *attempt) formKnown() bool {
+func (a *attempt) cleanKnown() bool {
 	it, o := &a.it, a.old // what it has for git is the same conversion's, unless it was the index's, or a link's
 	switch {
 	case a.sure && (a.e.ID != it.Raw || !a.identity):
@@ -221,10 +221,10 @@ func (w *worker) blob(p []byte, base oid.ID) (oid.ID, error) {
 	return w.cfg.Save.Blob(w.ctx, bytes.NewReader(p), int64(len(p)), base)
 }
 
-// convert sets the id of git's form of a file.
+// convert sets the id of what git makes of a file.
 func (a *attempt) convert(raw []byte) error {
 	a.it.Flags |= stattable.Converted
-	cleaned, err := a.gitForm(a.n, a.candidate, a.v, raw)
+	cleaned, err := a.clean(a.n, a.candidate, a.v, raw)
 	switch {
 	case err != nil:
 		return a.unconverted(err)

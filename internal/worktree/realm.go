@@ -58,7 +58,7 @@ func (s *scan) enterRealm(n *node, repo *Repo) error {
 	r.allWanted.Store(r.trusted && n.row.Flags()&stattable.AllWanted != 0)
 	n.nested = n.parent != nil
 	if n.nested {
-		n.side = min(n.side, asLink)
+		n.side = min(n.side, asGitlink)
 	}
 	n.barred = n.ignored && !n.all
 	n.ignored, n.all = false, n.all && !n.nested

@@ -178,7 +178,7 @@ func regular(dir *dirfd.Dir, f *dirfd.Name) bool {
 	return err == nil && st.Mode.Type() == tree.File
 }
 
-// conversion says how git's form of a file is made; usually it is the file.
+// conversion says what git makes of a file; usually it is the file.
 func (w *worker) conversion(n *node, name string) (v attr.Conversion, identity bool) {
 	if n.nested || n.side != inTree {
 		return v, true
@@ -203,8 +203,8 @@ func (w *worker) shrinks(n *node, name string) (shrinks, identity bool) {
 	return free(attrs.Filter) && free(attrs.Encoding), false
 }
 
-// gitForm makes git's form of a file.
-func (w *worker) gitForm(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
+// clean makes of a file what git would keep of it.
+func (w *worker) clean(n *node, c *candidate, v attr.Conversion, raw []byte) ([]byte, error) {
 	in := attr.Input{Path: tree.Join(n.path, c.name), Raw: raw, Run: w.cfg.Filter, IndexHasCR: w.indexHasCR(n, c)}
 	return v.Clean(w.ctx, in)
 }

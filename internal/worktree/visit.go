@@ -68,7 +68,7 @@ func (w *worker) visit(n *node) error {
 		err = w.list(n, dir, &st)
 	}
 	if err == nil {
-		err = w.relink(n)
+		err = w.indexedGitlink(n)
 	}
 	w.nameConflict(n)
 	return err
@@ -234,7 +234,7 @@ func (w *worker) kidsOf(n *node) []*node {
 		c.noIndex = !c.held
 		if c.held && e.GitMode() == tree.GitLink {
 			c.noIndex = !n.hides() // else there may be something below it too, in a conflict
-			w.readLink(c)
+			w.readGitlink(c)
 		}
 		c.settle()
 		w.nodes = append(w.nodes, c)
@@ -260,7 +260,7 @@ func (w *worker) resolve(n *node) error {
 	if repo == nil {
 		return err
 	}
-	if n.held && n.link.commit.IsZero() {
+	if n.held && n.gitlink.commit.IsZero() {
 		return w.insteadOfFile(n, repo.Head) // git takes it for a plain directory, as it has files of it in its index
 	}
 	if repo.Around {
@@ -276,7 +276,7 @@ func (w *worker) resolve(n *node) error {
 		return nil
 	}
 	if !head.IsZero() {
-		n.link.commit = head
+		n.gitlink.commit = head
 	}
 	if why := w.trouble(n, repo, err); why != "" {
 		w.skip(Skip{Path: n.path, Reason: why, Kept: true})
@@ -291,7 +291,7 @@ func (w *worker) resolve(n *node) error {
 // it finds the commit too; what it adds of the directory then takes the place of
 // that.
 func (w *worker) around(n *node, head oid.ID) (isRepository bool, err error) {
-	if n.side == outside || head.IsZero() || !n.link.commit.IsZero() {
+	if n.side == outside || head.IsZero() || !n.gitlink.commit.IsZero() {
 		return n.side != outside && !head.IsZero(), nil
 	}
 	return false, w.insteadOfFile(n, head)
@@ -305,7 +305,7 @@ func (w *worker) insteadOfFile(n *node, head oid.ID) error {
 	}
 	_, _, ok, err := w.inIndex(n.parent.realm, n.parent.path, n.name)
 	if ok {
-		n.link.instead = head
+		n.gitlink.instead = head
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func (w *worker) trouble(n *node, repo *Repo, err error) string {
 		return "nested repository: " + reason(err)
 	case hosted && repo.HeadErr != nil:
 		return "nested repository: " + reason(repo.HeadErr)
-	case hosted && (n.link.commit.IsZero() || n.link.conflict && repo.Head.IsZero()):
+	case hosted && (n.gitlink.commit.IsZero() || n.gitlink.conflict && repo.Head.IsZero()):
 		return noCommitReason
 	}
 	return ""

@@ -81,7 +81,7 @@ type Settings struct {
 	AllowNTFS  bool // core.protectNTFS=false
 	ProtectHFS bool // core.protectHFS
 
-	// Compose gives the form in which git records a name (core.precomposeUnicode);
+	// Compose gives the name that git records for one on disk (core.precomposeUnicode);
 	// nil: as it is on disk.
 	Compose func(name string) string
 }
