@@ -106,7 +106,7 @@ func (e *Engine) held(ctx context.Context, out *Housekeeping) error {
 	for _, s := range out.Dropped {
 		gone[s.ID] = true
 	}
-	all, err := e.lookup.Stored(ctx)
+	all, err := records.Read(ctx, e.view, (*records.View).Snapshots)
 	if err != nil {
 		return err
 	}

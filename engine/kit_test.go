@@ -176,7 +176,7 @@ func (p *place) inRef(e *Engine) []oid.ID {
 // records lists what the store has, newest first.
 func (p *place) records(e *Engine) []oid.ID {
 	p.t.Helper()
-	all, err := e.lookup.Stored(context.Background())
+	all, err := records.Read(context.Background(), e.view, (*records.View).Snapshots)
 	p.must(err)
 	var ids []oid.ID
 	for _, s := range all {

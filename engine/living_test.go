@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -63,7 +64,7 @@ func (h *harmed) next() {
 
 // tree returns the directory d/e of the newest snapshot.
 func (h *harmed) tree() []byte {
-	list, err := h.e.lookup.Stored(h.t.Context())
+	list, err := records.Read(h.t.Context(), h.e.view, (*records.View).Snapshots)
 	h.must(err)
 	last := slices.MaxFunc(list, func(a, b *Snapshot) int { return a.Time.Compare(b.Time) })
 	load := h.e.objects.Trees(h.t.Context(), objects.Reading{})

@@ -81,12 +81,8 @@ func (e *Engine) likeSecrets(ctx context.Context, before oid.ID, c *present, sai
 }
 
 // notice returns the paths that a notice named, nil if it was not given yet.
-func (e *Engine) notice(ctx context.Context, name string) (paths []Path, err error) {
-	err = e.view(ctx, func(v *records.View) error {
-		paths = v.Notice(name)
-		return nil
-	})
-	return paths, err
+func (e *Engine) notice(ctx context.Context, name string) ([]Path, error) {
+	return records.Read(ctx, e.view, func(v *records.View) ([]Path, error) { return v.Notice(name), nil })
 }
 
 // sortSkipped finds, of the paths that a snapshot is to leave out, those of which

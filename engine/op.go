@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
@@ -12,8 +13,8 @@ import (
 
 // The verbs of an [Op] that have a meaning of their own.
 const (
-	Undo = string(records.KindUndo) // takes back the newest restore, redo or merge that was not taken back yet
-	Redo = string(records.KindRedo) // takes back the newest undo, if nothing was restored since
+	Undo = records.KindUndo // takes back the newest restore, redo or merge that was not taken back yet
+	Redo = records.KindRedo // takes back the newest undo, if nothing was restored since
 )
 
 // An Op is a change of the files of a worktree: a restore, an undo, a redo, or a
@@ -75,12 +76,7 @@ type Op struct {
 type Range struct{ From, To oid.ID }
 
 // kind is what the operation is called in the history.
-func (op *Op) kind() records.OperationKind {
-	if op.Verb == "" {
-		return records.KindRestore
-	}
-	return records.OperationKind(op.Verb)
-}
+func (op *Op) kind() string { return cmp.Or(op.Verb, records.KindRestore) }
 
 // takesBack reports whether it is an undo or a redo.
 func (op *Op) takesBack() bool { return op.Verb == Undo || op.Verb == Redo }

@@ -71,7 +71,7 @@ func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, er
 	if b.way == nil {
 		err = e.standAtTarget(ctx, op, to)
 	} else if out, bridged, err = e.carryOut(ctx, op, b); err != nil {
-		err = unfinished(string(op.Kind), op.Operation, err)
+		err = unfinished(op.Kind, op.Operation, err)
 	}
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 			return id, objects.StoreError(err)
 		}
 	}
-	all, err := p.e.lookup.Stored(ctx)
+	all, err := records.Read(ctx, p.e.view, (*records.View).Snapshots)
 	if err != nil {
 		return 0, err
 	}

@@ -68,7 +68,7 @@ func (e *Engine) recoverLocked(ctx context.Context, lock *durable.Held) (*Restor
 		return nil, err
 	}
 	op := running{h.Open, lock}
-	what := "the " + string(op.Kind) + " that was interrupted"
+	what := "the " + op.Kind + " that was interrupted"
 	if hasEnded(op.lock, op.Key) {
 		if err := e.end(ctx, op, outcome{}); err != nil {
 			return nil, unfinished(what, op.Operation, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -177,7 +178,7 @@ func TestThinningKeepsTodayThenHoursThenDays(t *testing.T) {
 	}
 	e.now = func() time.Time { return now }
 	p.prune(e, &PruneOptions{ThinDays: 3})
-	all, err := e.lookup.Stored(context.Background())
+	all, err := records.Read(context.Background(), e.view, (*records.View).Snapshots)
 	p.must(err)
 	for _, s := range slices.Backward(all) {
 		kept = append(kept, s.Time.UTC().Format("2006-01-02T15:04"))

@@ -54,21 +54,13 @@ func (e *Engine) owner() *records.Owner {
 }
 
 // isRecorded reports whether the store has a snapshot under this very id.
-func (e *Engine) isRecorded(ctx context.Context, id oid.ID) (recorded bool, err error) {
-	err = e.view(ctx, func(v *records.View) error {
-		recorded, err = v.Recorded(id)
-		return err
-	})
-	return recorded, err
+func (e *Engine) isRecorded(ctx context.Context, id oid.ID) (bool, error) {
+	return records.Read(ctx, e.view, func(v *records.View) (bool, error) { return v.Recorded(id) })
 }
 
 // history reads the worktree's history.
-func (e *Engine) history(ctx context.Context) (h records.History, err error) {
-	err = e.view(ctx, func(v *records.View) (err error) {
-		h, err = v.History()
-		return err
-	})
-	return h, err
+func (e *Engine) history(ctx context.Context) (records.History, error) {
+	return records.Read(ctx, e.view, (*records.View).History)
 }
 
 // sweptTries is how often a snapshot begins again because of a sweep or a restore.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 
@@ -21,7 +22,7 @@ type living struct {
 	ctx     context.Context
 	gone    map[oid.ID]bool // snapshots about to be dropped
 	r       *retention.Walk
-	visited *records.Visited
+	visited map[string][sha256.Size]byte // see [records.View.News]
 }
 
 // sweeping completes the options of a sweep that keeps what lives.
@@ -37,7 +38,7 @@ func (e *Engine) sweeping(ctx context.Context, opt cas.SweepOptions, gone map[oi
 // anew, since not all of what it met was followed.
 func (l *living) all(mark func(oid.ID)) error {
 	for tries := 1; ; tries++ {
-		l.r, l.visited = l.e.reach(nil), &records.Visited{}
+		l.r, l.visited = l.e.reach(nil), map[string][sha256.Size]byte{}
 		var keep []*Snapshot
 		err := l.e.view(l.ctx, func(v *records.View) (err error) {
 			keep, err = l.unmarked(v, mark)

@@ -80,11 +80,7 @@ func (e *Engine) aimBack(ctx context.Context, op *Op) (to aim, err error) {
 		_, to, err = e.taken(ctx, op)
 		return to, err
 	}
-	var taken *Operation
-	err = e.view(ctx, func(v *records.View) (err error) {
-		taken, err = v.Operation(h.Open.Reverts)
-		return err
-	})
+	taken, err := records.Read(ctx, e.view, func(v *records.View) (*Operation, error) { return v.Operation(h.Open.Reverts) })
 	if err != nil {
 		return to, err
 	}

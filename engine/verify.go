@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -33,7 +34,7 @@ type Verified struct {
 // nobody has fetched yet is counted and not missed.
 func (e *Engine) Verify(ctx context.Context) (*Verified, error) {
 	out := &Verified{Damaged: []Damage{}}
-	all, err := e.lookup.Stored(ctx)
+	all, err := records.Read(ctx, e.view, (*records.View).Snapshots)
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func (m moments) Replaced(n int) string {
 	op := m.Ops[n]
 	switch {
 	case op.Kind != "restore":
-		return "what \"rewind " + string(op.Kind) + "\" replaced"
+		return "what \"rewind " + op.Kind + "\" replaced"
 	case len(op.Paths) > 0:
 		return fmt.Sprintf("what the restore of a part of %s replaced", op.To.Short())
 	}

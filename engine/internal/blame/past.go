@@ -43,8 +43,7 @@ type History struct {
 	Algorithm oid.Algorithm
 	Objects   *objects.Objects
 
-	// View reads the store; without one it calls nothing.
-	View func(ctx context.Context, f func(*records.View) error) error
+	View func(context.Context, func(*records.View) error) error
 	// Here returns the snapshot at which the files stand, nil if there is none.
 	Here func(ctx context.Context) (*records.Snapshot, error)
 	// Base returns the snapshot that came before another one, nil if none did.

@@ -151,15 +151,13 @@ func (st *Store) read(ctx context.Context) (w records.Worktree, ids []oid.ID, er
 		if _, st.Snapshots, err = in.Count(); err != nil {
 			return err
 		}
-		for s, err := range in.Snapshots() {
-			if err != nil {
-				return err
-			}
+		snaps, err := in.Snapshots()
+		for _, s := range snaps {
 			if ids = append(ids, s.ID); len(ids) == 1 {
 				st.Last = s.Time
 			}
 		}
-		return nil
+		return err
 	})
 	return w, ids, err
 }

@@ -17,12 +17,12 @@ import (
 
 // A Target is the store of a repository, which takes a history over.
 type Target struct {
-	View      func(context.Context, func(*records.View) error) error // reads its records; without a store it does nothing
-	Store     func(context.Context) (*cas.Store, error)              // opens it, or makes it
-	Owner     *records.Owner                                         // the worktree in it
-	Algorithm oid.Algorithm                                          // the repository's
-	Identity  string                                                 // who the new commits are by
-	Progress  func(done, total int)                                  // is told of each snapshot; may be nil
+	View      func(context.Context, func(*records.View) error) error
+	Store     func(context.Context) (*cas.Store, error) // opens it, or makes it
+	Owner     *records.Owner                            // the worktree in it
+	Algorithm oid.Algorithm                             // the repository's
+	Identity  string                                    // who the new commits are by
+	Progress  func(done, total int)                     // is told of each snapshot; may be nil
 }
 
 // A Takeover is of a store whose history a repository takes over. It is for one goroutine.
@@ -56,14 +56,12 @@ func (h *Takeover) Close() error { return h.store.Close() }
 
 // read reads the records.
 func (h *Takeover) read(ctx context.Context) error {
-	return objects.StoreError(h.store.View(ctx, func(cv *cas.View) error {
+	return objects.StoreError(h.store.View(ctx, func(cv *cas.View) (err error) {
 		v := records.In(cv, h.owner)
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
-			h.snaps = append([]*records.Snapshot{s}, h.snaps...)
+		if h.snaps, err = v.Snapshots(); err != nil {
+			return err
 		}
+		slices.Reverse(h.snaps)
 		history, err := v.History()
 		if err != nil {
 			return err

@@ -196,33 +196,14 @@ func (r *Reader) orphans(ctx context.Context) ([]*records.Snapshot, error) {
 
 // Empty reports whether the store has no record of any snapshot.
 func (r *Reader) Empty(ctx context.Context) (bool, error) {
-	empty := true
-	err := r.View(ctx, func(v *records.View) error {
-		empty = v.Empty()
-		return nil
-	})
-	return empty, err
-}
-
-// Stored returns every snapshot that the store has a record of, newest first, as
-// the records have them.
-func (r *Reader) Stored(ctx context.Context) (all []*records.Snapshot, err error) {
-	err = r.View(ctx, func(v *records.View) error {
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
-			all = append(all, s)
-		}
-		return nil
-	})
-	return all, err
+	used, err := records.Read(ctx, r.View, func(v *records.View) (bool, error) { return !v.Empty(), nil })
+	return !used, err
 }
 
 // Before returns the snapshot of the same worktree that was recorded on purpose
 // before s, nil if there is none.
 func (r *Reader) Before(ctx context.Context, s *records.Snapshot) (earlier *records.Snapshot, err error) {
-	earlier, err = read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Before(s) })
+	earlier, err = records.Read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Before(s) })
 	if err == nil {
 		err = r.Fill(ctx, earlier)
 	}

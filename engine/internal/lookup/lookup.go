@@ -26,9 +26,9 @@ var (
 
 // A Reader looks up snapshots for one worktree. It may be used by many goroutines.
 type Reader struct {
-	View    func(ctx context.Context, f func(*records.View) error) error   // of the store; without one it calls nothing
-	Update  func(ctx context.Context, f func(*records.Update) error) error // of the store; without one it calls nothing
-	Objects *objects.Objects                                               // where skipped paths are read, and whether git has an id
+	View    func(context.Context, func(*records.View) error) error
+	Update  func(context.Context, func(*records.Update) error) error // without a store it calls nothing
+	Objects *objects.Objects                                         // where skipped paths are read, and whether git has an id
 
 	// Outside opens what git has beside the store, for one request.
 	Outside func(ctx context.Context) (*Outside, error)
@@ -36,18 +36,6 @@ type Reader struct {
 	Differ Differ // compares snapshots
 	// Select reads paths as a person types them.
 	Select func(ctx context.Context, paths []string) (Selection, error)
-}
-
-// A viewer opens the store for reading; without one it calls nothing.
-type viewer = func(ctx context.Context, f func(*records.View) error) error
-
-// read returns what a function reads of the records; without a store nothing.
-func read[T any](ctx context.Context, view viewer, f func(*records.View) (T, error)) (out T, err error) {
-	err = view(ctx, func(v *records.View) error {
-		out, err = f(v)
-		return err
-	})
-	return out, err
 }
 
 // Find returns the snapshot with exactly this id, also with one that it had before
@@ -63,7 +51,7 @@ func (r *Reader) Find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 
 // Record returns the snapshot of which the store has the record, as that has it.
 func (r *Reader) Record(ctx context.Context, id oid.ID) (found *records.Snapshot, err error) {
-	found, err = read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(id) })
+	found, err = records.Read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(id) })
 	if err == nil && found == nil {
 		err = fmt.Errorf("%w: %v", ErrNoSnapshot, id)
 	}
@@ -119,7 +107,7 @@ func (f *Finder) find(ctx context.Context, id oid.ID) (*records.Snapshot, error)
 }
 
 func (f *Finder) readAliases(ctx context.Context) (err error) {
-	if f.aliases, err = read(ctx, f.r.View, (*records.View).Aliases); f.aliases == nil {
+	if f.aliases, err = records.Read(ctx, f.r.View, (*records.View).Aliases); f.aliases == nil {
 		f.aliases = map[oid.ID]oid.ID{}
 	}
 	return err

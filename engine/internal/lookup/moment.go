@@ -74,7 +74,7 @@ func NewestOnPurpose(v *records.View) (*records.Snapshot, error) {
 // Operations returns what was ever restored, undone and redone in the worktree,
 // newest first. The N-th is what "undo:N" speaks of.
 func (r *Reader) Operations(ctx context.Context) ([]*records.Operation, error) {
-	return read(ctx, r.View, func(v *records.View) ([]*records.Operation, error) { return v.Operations(0) })
+	return records.Read(ctx, r.View, func(v *records.View) ([]*records.Operation, error) { return v.Operations(0) })
 }
 
 // LastOfTurn returns the newest snapshot that an agent's turn made, at its end or at

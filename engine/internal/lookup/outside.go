@@ -19,9 +19,9 @@ import (
 // request, and lists the checkpoints for single ids only once.
 type Outside struct {
 	Repo  *gitbridge.Repo
-	View  func(ctx context.Context, f func(*records.View) error) error // of the store
-	Rules records.Rules                                                // in force today
-	Umask tree.Mode                                                    // of the worktree, if the store does not know it
+	View  func(context.Context, func(*records.View) error) error
+	Rules records.Rules // in force today
+	Umask tree.Mode     // of the worktree, if the store does not know it
 
 	// Whole reports whether everything that an overlay needs is there.
 	Whole func(ctx context.Context, overlay oid.ID) bool
@@ -157,7 +157,7 @@ func (r *Outside) Checkpoints(ctx context.Context, kinds []foreign.Kind, skipped
 
 // commits returns the commits that the store has a record of.
 func (r *Outside) commits(ctx context.Context) (known map[oid.ID]bool, err error) {
-	if known, err = read(ctx, r.View, (*records.View).Commits); known == nil {
+	if known, err = records.Read(ctx, r.View, (*records.View).Commits); known == nil {
 		known = map[oid.ID]bool{}
 	}
 	return known, err

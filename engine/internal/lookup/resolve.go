@@ -116,7 +116,7 @@ func (r *Reader) resolveUndo(ctx context.Context, number string) (*records.Snaps
 	if err != nil || n < 1 || number[0] == '+' {
 		return nil, fmt.Errorf("%w: %q is not undo:N, with N from 1", ErrNoSnapshot, text)
 	}
-	ops, err := read(ctx, r.View, func(v *records.View) ([]*records.Operation, error) { return v.Operations(n) })
+	ops, err := records.Read(ctx, r.View, func(v *records.View) ([]*records.Operation, error) { return v.Operations(n) })
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (r *Reader) resolveUndo(ctx context.Context, number string) (*records.Snaps
 
 // Pins lists the snapshots that were pinned by name.
 func (r *Reader) Pins(ctx context.Context) (map[string]oid.ID, error) {
-	pins, err := read(ctx, r.View, func(v *records.View) (map[string]oid.ID, error) { return v.Pins(), nil })
+	pins, err := records.Read(ctx, r.View, func(v *records.View) (map[string]oid.ID, error) { return v.Pins(), nil })
 	if pins == nil {
 		pins = map[string]oid.ID{}
 	}

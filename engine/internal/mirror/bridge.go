@@ -16,12 +16,8 @@ import (
 const foldEvery = 256
 
 // debt reads what git may lack, as [records.View.Debt] does.
-func (m *Mirror) debt(ctx context.Context, all bool) (d records.Debt, err error) {
-	err = m.View(ctx, func(v *records.View) error {
-		d, err = v.Debt(all)
-		return err
-	})
-	return d, err
+func (m *Mirror) debt(ctx context.Context, all bool) (records.Debt, error) {
+	return records.Read(ctx, m.View, func(v *records.View) (records.Debt, error) { return v.Debt(all) })
 }
 
 // Bridge brings every pending snapshot into git, oldest first, mends a ref that
@@ -155,22 +151,14 @@ func (m *Mirror) carry(ctx context.Context, id, after oid.ID) error {
 }
 
 // isRecorded reports whether the store has a snapshot under this very id.
-func (m *Mirror) isRecorded(ctx context.Context, id oid.ID) (recorded bool, err error) {
-	err = m.View(ctx, func(v *records.View) error {
-		recorded, err = v.Recorded(id)
-		return err
-	})
-	return recorded, err
+func (m *Mirror) isRecorded(ctx context.Context, id oid.ID) (bool, error) {
+	return records.Read(ctx, m.View, func(v *records.View) (bool, error) { return v.Recorded(id) })
 }
 
 // isLost reports whether the store says of a snapshot that it is not whole.
-func (m *Mirror) isLost(ctx context.Context, id oid.ID) (lost bool, err error) {
-	err = m.View(ctx, func(v *records.View) error {
-		s, err := v.Find(id)
-		lost = s != nil && s.Lost != ""
-		return err
-	})
-	return lost, err
+func (m *Mirror) isLost(ctx context.Context, id oid.ID) (bool, error) {
+	s, err := records.Read(ctx, m.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(id) })
+	return s != nil && s.Lost != "", err
 }
 
 // LetGo notes that the ref is to let go of a snapshot that has no record.

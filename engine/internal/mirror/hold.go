@@ -201,13 +201,11 @@ func (h *Held) lookAgain(ctx context.Context) error {
 	if h.at.Last == nil {
 		return ctx.Err()
 	}
-	return h.m.View(ctx, func(v *records.View) error {
-		now, err := v.Find(h.at.Last.ID)
-		if now != nil && now.ID == h.at.Last.ID {
-			h.at.Last = now
-		}
-		return err
-	})
+	now, err := records.Read(ctx, h.m.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(h.at.Last.ID) })
+	if now != nil && now.ID == h.at.Last.ID {
+		h.at.Last = now
+	}
+	return err
 }
 
 // Last returns the worktree's last snapshot, as mending git left it.

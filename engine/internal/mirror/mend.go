@@ -33,7 +33,7 @@ func (m *Mirror) mendWith(ctx context.Context, has func(oid.ID) bool) (put int, 
 	if err := m.git().Complete(); err != nil {
 		return 0, fmt.Errorf("git's objects cannot all be read: %w", err)
 	}
-	all, err := m.stored(ctx)
+	all, err := records.Read(ctx, m.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}

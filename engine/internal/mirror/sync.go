@@ -99,20 +99,6 @@ func (m *Mirror) dropPurged(ctx context.Context) error {
 	return m.Update(ctx, func(u *records.Update) error { return u.LetGo(purged...) })
 }
 
-// stored returns every snapshot that the store has a record of, newest first.
-func (m *Mirror) stored(ctx context.Context) (all []*records.Snapshot, err error) {
-	err = m.View(ctx, func(v *records.View) error {
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
-			all = append(all, s)
-		}
-		return nil
-	})
-	return all, err
-}
-
 // Others lists the snapshots in the ref that another program made.
 func (m *Mirror) Others(ctx context.Context) (out []*records.Snapshot, err error) {
 	if m.Objects.Git == nil {

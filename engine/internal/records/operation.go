@@ -9,32 +9,29 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// An OperationKind says what an operation is.
-type OperationKind string
-
 // The kinds of operations, as their records name them. Any other is a merge, and says
 // what it was asked for by.
 const (
-	KindRestore OperationKind = "restore"
-	KindUndo    OperationKind = "undo"
-	KindRedo    OperationKind = "redo"
+	KindRestore = "restore"
+	KindUndo    = "undo"
+	KindRedo    = "redo"
 )
 
 // An Operation is a restore, an undo, a redo or a merge: the durable history of what
 // rewind itself did to a worktree.
 type Operation struct {
-	Seq     uint64        `json:"seq"`
-	Kind    OperationKind `json:"kind"`
-	Where   string        `json:"worktree"`          // key of the worktree
-	Below   uint64        `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
-	Depth   int           `json:"depth,omitempty"`   // how many it is from the bottom of that stack
-	From    oid.ID        `json:"from"`              // the snapshot taken just before
-	To      oid.ID        `json:"to"`                // the snapshot that was restored; of a merge, whose state was merged in last
-	Stood   oid.ID        `json:"stood,omitzero"`    // the snapshot at which the files stood before it
-	Paths   []Path        `json:"paths,omitempty"`   // limited to these patterns; empty: everything
-	Reverts uint64        `json:"reverts,omitempty"` // the operation that an undo or redo takes back
-	Plan    oid.ID        `json:"plan"`              // blob: the steps in JSON
-	Key     string        `json:"key"`               // in the names of its temporary files
+	Seq     uint64 `json:"seq"`
+	Kind    string `json:"kind"`
+	Where   string `json:"worktree"`          // key of the worktree
+	Below   uint64 `json:"below,omitempty"`   // what lies below it on the stack of undo or redo
+	Depth   int    `json:"depth,omitempty"`   // how many it is from the bottom of that stack
+	From    oid.ID `json:"from"`              // the snapshot taken just before
+	To      oid.ID `json:"to"`                // the snapshot that was restored; of a merge, whose state was merged in last
+	Stood   oid.ID `json:"stood,omitzero"`    // the snapshot at which the files stood before it
+	Paths   []Path `json:"paths,omitempty"`   // limited to these patterns; empty: everything
+	Reverts uint64 `json:"reverts,omitempty"` // the operation that an undo or redo takes back
+	Plan    oid.ID `json:"plan"`              // blob: the steps in JSON
+	Key     string `json:"key"`               // in the names of its temporary files
 
 	// Contents are what its steps write and no snapshot has. They are held until it ends.
 	Contents []oid.ID `json:"contents,omitempty"`

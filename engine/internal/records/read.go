@@ -3,22 +3,21 @@ package records
 import (
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// Snapshots yields every snapshot of the store, newest first.
-func (v *View) Snapshots() iter.Seq2[*Snapshot, error] {
-	return func(yield func(*Snapshot, error) bool) {
-		for key, value := range v.Table(tableSnapshots).Backward() {
-			s, err := row{key: key, value: value}.decode()
-			if !yield(s, err) || err != nil {
-				return
-			}
+// Snapshots returns every snapshot of the store, newest first, as the records have them.
+func (v *View) Snapshots() (all []*Snapshot, err error) {
+	for key, value := range v.Table(tableSnapshots).Backward() {
+		s, err := row{key: key, value: value}.decode()
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, s)
 	}
+	return all, nil
 }
 
 // Empty reports whether the store has no record of any snapshot.

@@ -10,6 +10,7 @@
 package records
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -65,6 +66,16 @@ type View struct {
 
 // In returns the records of a store that is open for reading.
 func In(v *cas.View, owner *Owner) *View { return &View{View: v, owner: owner} }
+
+// Read returns what a function reads of the records. View opens the store; without one it
+// calls nothing, and nothing is returned.
+func Read[T any](ctx context.Context, view func(context.Context, func(*View) error) error, f func(*View) (T, error)) (out T, err error) {
+	err = view(ctx, func(v *View) error {
+		out, err = f(v)
+		return err
+	})
+	return out, err
+}
 
 // An Update is a View that also writes. It sees what it has written.
 type Update struct{ View }

@@ -1,36 +1,34 @@
 package records
 
 import (
-	"encoding/json"
-	"fmt"
-	"hash/maphash"
+	"crypto/sha256"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// A Visited remembers the records that were looked at, so that a second look gives
-// what was recorded or changed since. The zero value has visited nothing.
-type Visited struct {
-	seed maphash.Seed
-	rows map[string]uint64 // by table and key
-}
-
 // News returns the contents that operations need, which are their plans and what
 // they are to write, and the snapshots, newest first, that were not visited before.
-// Then they are visited.
-func (v *View) News(visited *Visited) (contents []oid.ID, snaps []*Snapshot, err error) {
+// Then they are: a sum of each is put into visited, by table and key, so that a second look
+// gives what was recorded or changed since.
+func (v *View) News(visited map[string][sha256.Size]byte) (contents []oid.ID, snaps []*Snapshot, err error) {
+	isNew := func(table string, key, value []byte) bool {
+		at, sum := table+string(key), sha256.Sum256(value)
+		known := visited[at] == sum
+		visited[at] = sum
+		return !known
+	}
 	for key, value := range v.Table(tableOperations).All() {
-		if !visited.isNew(tableOperations, key, value) {
+		if !isNew(tableOperations, key, value) {
 			continue
 		}
-		var op Operation
-		if err := json.Unmarshal(value, &op); err != nil {
-			return nil, nil, fmt.Errorf("%w: operation record %x: %w", ErrDamaged, key, err)
+		op, err := decodeOperation(key, value)
+		if err != nil {
+			return nil, nil, err
 		}
 		contents = append(append(contents, op.Plan), op.Contents...)
 	}
 	for key, value := range v.Table(tableSnapshots).Backward() {
-		if !visited.isNew(tableSnapshots, key, value) {
+		if !isNew(tableSnapshots, key, value) {
 			continue
 		}
 		s, err := row{key: key, value: value}.decode()
@@ -40,16 +38,4 @@ func (v *View) News(visited *Visited) (contents []oid.ID, snaps []*Snapshot, err
 		snaps = append(snaps, s)
 	}
 	return contents, snaps, nil
-}
-
-func (s *Visited) isNew(table string, key, value []byte) bool {
-	if s.rows == nil {
-		s.seed, s.rows = maphash.MakeSeed(), map[string]uint64{}
-	}
-	at, sum := table+string(key), maphash.Bytes(s.seed, value)
-	if s.rows[at] == sum {
-		return false
-	}
-	s.rows[at] = sum
-	return true
 }

@@ -131,10 +131,8 @@ func (k *Keeper) candidates(ctx context.Context, refs *references, p *Options) (
 			return err
 		}
 		refs.follow(names)
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
+		snaps, err := v.Snapshots()
+		for _, s := range snaps {
 			known[s.ID] = true
 			c := &candidate{snap: s, why: needed[s.ID]}
 			if c.why == "" {
@@ -142,7 +140,7 @@ func (k *Keeper) candidates(ctx context.Context, refs *references, p *Options) (
 			}
 			all = append(all, c)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -140,15 +140,13 @@ func (s *Sessions) concerns(ctx context.Context) (func(ledger.Header) bool, erro
 		for _, w := range all {
 			roots = append(roots, string(w.Root))
 		}
-		for s, err := range v.Snapshots() {
-			if err != nil {
-				return err
-			}
+		snaps, bad := v.Snapshots()
+		for _, s := range snaps {
 			for _, p := range s.Points {
 				ours[p.Session] = true
 			}
 		}
-		return err
+		return errors.Join(err, bad)
 	})
 	known := map[string]bool{}
 	return func(h ledger.Header) bool {

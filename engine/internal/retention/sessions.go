@@ -24,8 +24,8 @@ import (
 // Sessions finds the conversations of agents, and what they say of the snapshots
 // of a store.
 type Sessions struct {
-	View   func(ctx context.Context, f func(*records.View) error) error
-	Update func(ctx context.Context, f func(*records.Update) error) error
+	View   func(context.Context, func(*records.View) error) error
+	Update func(context.Context, func(*records.Update) error) error
 
 	Getenv    func(string) string
 	Home      string
