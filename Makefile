@@ -14,7 +14,7 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check extension deep faults agents build bench fuzz clean
+.PHONY: help needs test vet lint check windows extension deep faults agents build bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ deep: ## all that the tests can try, of what is random DEEP=10 times as much; th
 
 faults: ## fifty faults, one at a time, each of which a test must find (ONLY=mirror): an hour
 	@go run -C tools ./faults -only '$(ONLY)'
+
+windows: ## the Go tests as programs for Windows, here by Wine; names first what it needs (PKG=./cas for one package)
+	@echo "== windows: the Go tests as programs for Windows"
+	@TIMEOUT=$(TIMEOUT) tools/windows.sh $(PKG)
 
 extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"

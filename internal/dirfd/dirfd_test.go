@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -62,6 +63,7 @@ func TestNoComponentOfAPathIsALink(t *testing.T) {
 }
 
 func TestTheRootItselfMayBeReachedThroughALink(t *testing.T) {
+	gittest.Links(t)
 	root := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(root, "real"), 0o755))
 	must(t, os.Symlink("real", filepath.Join(root, "link")))
@@ -71,6 +73,7 @@ func TestTheRootItselfMayBeReachedThroughALink(t *testing.T) {
 }
 
 func TestAFileIsOpenedOnlyIfItIsNoLink(t *testing.T) {
+	gittest.Links(t)
 	root := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(root, "f"), []byte("hello"), 0o640))
 	must(t, os.Symlink("f", filepath.Join(root, "l")))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
@@ -32,6 +33,7 @@ func content(t *testing.T, root, name string) string {
 }
 
 func TestCreateTakesNoNameThatExists(t *testing.T) {
+	gittest.Links(t)
 	root, outside := t.TempDir(), t.TempDir()
 	d := open(t, root)
 	put(t, d, "f", "1")
@@ -96,6 +98,7 @@ func TestExchangeSwapsWhateverTheType(t *testing.T) {
 }
 
 func TestRemoveAndRmdirKeepToTheirTypes(t *testing.T) {
+	gittest.Links(t)
 	root := t.TempDir()
 	d := open(t, root)
 	put(t, d, "f", "")
@@ -118,6 +121,7 @@ func TestRemoveAndRmdirKeepToTheirTypes(t *testing.T) {
 }
 
 func TestChmodChangesOnlyTheInodeThatWasSeen(t *testing.T) {
+	gittest.Modes(t)
 	root := t.TempDir()
 	d := open(t, root)
 	st := put(t, d, "f", "")
@@ -142,6 +146,7 @@ func TestChmodChangesOnlyTheInodeThatWasSeen(t *testing.T) {
 }
 
 func TestSetMtimeDoesNotFollowALink(t *testing.T) {
+	gittest.Links(t)
 	d := open(t, t.TempDir())
 	was := put(t, d, "f", "")
 	must(t, d.Symlink("f", "l"))

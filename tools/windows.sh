@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs the tests of the packages that are named (default: all) as programs for Windows:
+# here under Wine, on Windows itself as they are. Then cmd/internal/command's test of the
+# main job makes sure that git of this system sees what the program for Windows wrote.
+#   TIMEOUT=10m  how long the tests of one package may take
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ $# -gt 0 ] || set -- ./...
+tests=(-vet=off -count=1 -p 2 "-timeout=${TIMEOUT:-10m}" -json)
+export CGO_ENABLED=0
+
+if [ "$(go env GOHOSTOS)" = windows ]; then
+	go test "${tests[@]}" "$@" | go run -C tools ./testsum
+	exit
+fi
+
+missing=()
+for need in wine:wine x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 git:git; do
+	command -v "${need%%:*}" >/dev/null || missing+=("${need%%:*} (Debian's package ${need##*:})")
+done
+for need in ${missing[@]+"${missing[@]}"}; do
+	echo "MISSING: $need" >&2
+done
+[ ${#missing[@]} -eq 0 ] || exit 1
+
+# Wine shows nothing of /dev, and its own home must not be the user's.
+at=$(mktemp -d "${TMPDIR:-/tmp}/rewind-windows.XXXXXX")
+case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hides that" >&2; exit 1 ;; esac
+export WINEPREFIX=$at/wine WINEDEBUG=-all
+host=
+trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; [ -z "$host" ] || kill "$host"; rm -rf "$at"' EXIT
+mkdir "$at/bin"
+echo "== Wine: $(wine --version)"
+wine wineboot -i >/dev/null 2>&1
+
+# What that Wine lacks: see bcryptprimitives.c. Go's RemoveAll falls back to another call
+# on Windows versions that lack a newer one, but not by the error that this Wine gives.
+system=$WINEPREFIX/drive_c/windows/system32
+[ -e "$system/bcryptprimitives.dll" ] || x86_64-w64-mingw32-gcc -O1 -s -shared -o "$system/bcryptprimitives.dll" tools/wine/bcryptprimitives.c -ladvapi32
+lib=$(go env GOROOT)/src/internal/syscall/windows/at_windows.go
+sed 's/^var TestDeleteatFallback bool$/var TestDeleteatFallback = true/' "$lib" > "$at/at_windows.go"
+grep -q 'TestDeleteatFallback = true' "$at/at_windows.go"
+echo "{\"Replace\":{\"$lib\":\"$at/at_windows.go\"}}" > "$at/overlay.json"
+
+# git and sh of this machine, for programs under Wine.
+go build -C tools -o "$at/host" ./wine/host
+GOOS=windows go build -C tools -o "$at/bin/git.exe" ./wine/host
+cp "$at/bin/git.exe" "$at/bin/sh.exe"
+"$at/host" serve "$at/bin" &
+host=$!
+while [ ! -e "$at/bin/address" ]; do sleep 0.1; done
+
+export WINEPATH at
+WINEPATH=Z:${at//\//\\}\\bin
+if [ "$1" = -- ]; then
+	shift
+	"$@" # a command that wants Wine as the tests have it
+	exit
+fi
+GOOS=windows go test -overlay "$at/overlay.json" -exec wine "${tests[@]}" "$@" | go run -C tools ./testsum

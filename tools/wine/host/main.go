@@ -1,0 +1,209 @@
+// The program host lets what runs under Wine use git and sh of this machine, for there are
+// none for Windows: built for Windows and called git.exe or sh.exe, it asks itself, built
+// for this system and called with "serve", to run them. Arguments, directory, the
+// variables of git, input, outputs and the exit code go over a connection on loopback.
+//
+//	host serve DIR    serves the git.exe and sh.exe of a directory, where the file "address"
+//	                  tells them of it
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// A call is what the client asks for.
+type call struct {
+	Token, Program, Dir string
+	Args, Env           []string
+}
+
+// An address says where calls go, and where this machine has the drives of Wine.
+type address struct{ Server, Token, Drives string }
+
+// The kinds of parts of an answer: a byte, the length, the bytes.
+const (
+	toOut byte = iota
+	toErr
+	exited
+)
+
+func main() {
+	var err error
+	if len(os.Args) == 3 && os.Args[1] == "serve" {
+		err = serve(os.Args[2])
+	} else {
+		err = ask()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "host:", err)
+		os.Exit(127)
+	}
+}
+
+func ask() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	// Not a variable: tests begin programs with an environment of their own.
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "address"))
+	if err != nil {
+		return err
+	}
+	var at address
+	if err := json.Unmarshal(text, &at); err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", at.Server)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	c := call{Token: at.Token, Program: strings.TrimSuffix(filepath.Base(self), ".exe"), Dir: at.here(dir)}
+	for _, a := range os.Args[1:] {
+		c.Args = append(c.Args, at.here(a))
+	}
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GIT_") || name == "HOME" || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "REWIND_") {
+			c.Env = append(c.Env, name+"="+at.here(value))
+		}
+	}
+	if err := json.NewEncoder(conn).Encode(c); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(conn, os.Stdin)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	for {
+		var head [5]byte
+		if _, err := io.ReadFull(conn, head[:]); err != nil {
+			return err
+		}
+		n := binary.LittleEndian.Uint32(head[1:])
+		switch head[0] {
+		case exited:
+			os.Exit(int(n))
+		case toErr:
+			_, err = io.CopyN(os.Stderr, conn, int64(n))
+		default:
+			_, err = io.CopyN(os.Stdout, conn, int64(n))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+var aPath = regexp.MustCompile(`^((?:--?[A-Za-z-]+=)?)(?:\\\\\?\\)?([A-Za-z]):([\\/].*)?$`)
+
+// here is a path of Windows as this machine has it, with or without an option before it.
+func (at *address) here(arg string) string {
+	if arg == "NUL" {
+		return "/dev/null"
+	}
+	m := aPath.FindStringSubmatch(arg)
+	if m == nil {
+		return arg
+	}
+	drive := ""
+	if m[2] != "Z" && m[2] != "z" {
+		drive = at.Drives + "/" + strings.ToLower(m[2]) + ":"
+	}
+	return m[1] + drive + strings.ReplaceAll(m[3], `\`, "/")
+}
+
+func serve(dir string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	at := address{l.Addr().String(), rand.Text(), filepath.Join(os.Getenv("WINEPREFIX"), "dosdevices")}
+	text, err := json.Marshal(at)
+	file := filepath.Join(dir, "address")
+	if err == nil {
+		err = os.WriteFile(file+".new", text, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return err
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go run(conn, at.Token)
+	}
+}
+
+// run runs one program, and ends it when the client is gone.
+func run(conn net.Conn, token string) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	line, err := in.ReadBytes('\n')
+	var c call
+	if err != nil || json.Unmarshal(line, &c) != nil || c.Token != token || c.Program != "git" && c.Program != "sh" {
+		return
+	}
+	var mu sync.Mutex
+	send := func(kind byte, n int, p []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		_, err := conn.Write(append(binary.LittleEndian.AppendUint32([]byte{kind}, uint32(n)), p...))
+		return err
+	}
+	out := func(kind byte) io.Writer {
+		return writer(func(p []byte) error { return send(kind, len(p), p) })
+	}
+	cmd := exec.Command(c.Program, c.Args...)
+	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
+	cmd.Stdout, cmd.Stderr = out(toOut), out(toErr)
+	pipe, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		go func() {
+			_, err := io.Copy(pipe, in)
+			_ = pipe.Close()
+			if err != nil {
+				_ = cmd.Process.Kill()
+			}
+		}()
+		err = cmd.Wait()
+	}
+	code := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = max(exit.ExitCode(), 0)
+		if code == 0 {
+			code = 128
+		}
+	} else if err != nil {
+		code = 127
+		_ = send(toErr, len(err.Error()), []byte(err.Error()))
+	}
+	_ = send(exited, code, nil)
+}
+
+type writer func([]byte) error
+
+func (w writer) Write(p []byte) (int, error) { return len(p), w(p) }
