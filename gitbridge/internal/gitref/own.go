@@ -114,8 +114,7 @@ func (s *Store) appear(name, content string, ready func() error) (*os.File, erro
 	if _, exists := os.Lstat(name); exists == nil {
 		return nil, fs.ErrExist
 	}
-	// On a file system that can do neither of what place does the lock is there
-	// a moment before it is written down.
+	// On a file system without links the lock is there a moment before it is written down.
 	return s.written(name, name, content)
 }
 
@@ -128,8 +127,8 @@ func is(name string, f *os.File) bool {
 	return err == nil && mineErr == nil && os.SameFile(there, mine)
 }
 
-// placeByLink gives a file a second name and takes the first one away.
-func placeByLink(from, to string) error {
+// place gives a file another name, which must not be in use. For a moment it has both.
+func place(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
 		_ = os.Remove(from)
