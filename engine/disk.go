@@ -70,7 +70,7 @@ func (e *Engine) costWith(weigh func(*gitbridge.Repo) int64) cost {
 // toldCost returns what history costs if that is much and to be said now: once,
 // and again when it has doubled. It is nil otherwise.
 func (e *Engine) toldCost(ctx context.Context) *cost {
-	c := e.costWith((*gitbridge.Repo).Weighed) // the snapshot, or the rest before it, has just looked at most of it
+	c := e.costWith((*gitbridge.Repo).PacksWeight) // after each snapshot: of the rest there is never much
 	if !c.much() {
 		return nil
 	}

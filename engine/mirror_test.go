@@ -236,21 +236,6 @@ func TestManyTurnsAreTidiedBetweenTurns(t *testing.T) {
 	p.wantClean(l.e)
 }
 
-func TestWhatHistoryCostsIsKnownInALivingProgram(t *testing.T) {
-	p := newPlace(t, true)
-	l := &lasting{p: p}
-	l.turn("one")
-	l.rest()
-	l.turn("two")
-	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got <= 0 || got > want {
-		t.Errorf("%d bytes are taken for granted, there are %d", got, want)
-	}
-	l.rest()
-	if got, want := l.e.repo.Weighed(), l.e.repo.Weight(); got != want {
-		t.Errorf("after a rest %d bytes, there are %d", got, want)
-	}
-}
-
 func TestARepositoryThatWentNeedsNoUpkeep(t *testing.T) {
 	p := newPlace(t, true)
 	l := &lasting{p: p}

@@ -24,19 +24,12 @@ func (r *Repo) Weight() (bytes int64) {
 			bytes += r.db.LooseSize(x.id)
 		}
 	}
-	return bytes + r.packsWeight()
+	return bytes + r.PacksWeight()
 }
 
-// Weighed is [Repo.Weight] without the objects that have got files of their own since
-// a job last looked at all of them. It costs little; if no job has, it weighs.
-func (r *Repo) Weighed() int64 {
-	if bytes := r.weighed.Load(); bytes >= 0 {
-		return bytes + r.packsWeight()
-	}
-	return r.Weight()
-}
-
-func (r *Repo) packsWeight() (bytes int64) {
+// PacksWeight is [Repo.Weight] without the objects that have files of their own, which
+// are soon packed. It costs little.
+func (r *Repo) PacksWeight() (bytes int64) {
 	for _, p := range r.ownPacks() {
 		bytes += r.db.PackSize(p.name)
 	}

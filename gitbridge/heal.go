@@ -56,38 +56,33 @@ func (w *writer) heal() {
 	tip, _ := w.r.tip()
 	notes := w.r.allNotes()
 	chain := sync.OnceValue(func() map[oid.ID]bool { return notes.chain(tip, w.r.Algorithm()) }) // of no use where nothing is gone
-	var weight int64
-	looked := make(map[oid.ID]bool, len(notes.list))
+	there := make(map[oid.ID]bool, len(notes.list))
 	for _, x := range notes.list {
-		if looked[x.id] { // the empty tree, say, is noted by each job
-			continue
-		}
-		size := w.putBack(x, chain)
-		if looked[x.id] = size > 0; x.kind != noteFound {
-			weight += size
+		if !there[x.id] { // the empty tree, say, is noted by each job
+			there[x.id] = w.putBack(x, chain)
 		}
 	}
 	w.owed = len(notes.list)
-	w.r.weighed.Store(weight)
 }
 
 // putBack writes an object again if it is gone. It writes a link only if the
 // chain has it: one that was replaced has nothing to stand on. It writes
 // anything else only if the store has it: what the store lacks is of a snapshot
-// that was dropped, or never recorded. It returns the size of the file that was
-// found, 0 if there was none.
-func (w *writer) putBack(x note, chain func() map[oid.ID]bool) int64 {
+// that was dropped, or never recorded. It reports whether its file was there.
+func (w *writer) putBack(x note, chain func() map[oid.ID]bool) bool {
 	if !w.r.ours(x) {
-		return 0
+		return false
 	}
-	size := w.db.LooseSize(x.id)
-	if size > 0 || x.kind == noteLink && !chain()[x.id] || w.r.db.Has(x.id) {
-		return size
+	if w.db.HasLoose(x.id) {
+		return true
+	}
+	if x.kind == noteLink && !chain()[x.id] || w.r.db.Has(x.id) {
+		return false
 	}
 	if o, err := w.object(x); err == nil {
 		_ = w.db.ReplaceLoose(x.id, o)
 	}
-	return 0
+	return false
 }
 
 // object gives an object that was noted.

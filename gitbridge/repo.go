@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
@@ -61,7 +60,6 @@ type Repo struct {
 	mark    string // ends the names of the jobs whose notes count; see Options.Birth
 
 	conf    func() (*gitconf.Config, error) // read at the first question
-	weighed atomic.Int64                    // what our objects' own files took when a job looked at them; -1: none has
 	commits commits
 }
 
@@ -72,7 +70,6 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 		return nil, fmt.Errorf("open %s: %w", l.GitDir, err)
 	}
 	r := &Repo{layout: l, db: db, program: "git"}
-	r.weighed.Store(-1)
 	if opt != nil {
 		r.own = opt.Own
 	}
@@ -83,14 +80,11 @@ func Open(l *gitconf.Layout, opt *Options) (*Repo, error) {
 	return r, nil
 }
 
-// TakeOver takes what another repository has open of git's objects, and knows of what
-// they take. It may only be closed from now on. Either may be nil: then there is nothing to take.
+// TakeOver takes what another repository has open of git's objects. It may only be closed
+// from now on. Either may be nil: then there is nothing to take.
 func (r *Repo) TakeOver(from *Repo) {
 	if r != nil && from != nil {
 		r.db.TakeOver(from.db)
-		if r.own == from.own {
-			r.weighed.Store(from.weighed.Load())
-		}
 	}
 }
 
