@@ -4,17 +4,23 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 )
 
 // A release says by the linker what it was made of (.goreleaser.yaml). Any other build has
 // what Go wrote into it.
 var version, commit, date string
 
+// Build is the answer of version.
+type Build struct {
+	Version string `json:"version"` // "(devel)" where the build names none
+	Commit  string `json:"commit,omitempty"`
+	Date    string `json:"date,omitempty"` // of the commit
+	Go      string `json:"go"`             // the version of Go that built it
+}
+
 // Built tells what this program was built of.
-func Built() wire.Build {
-	b := wire.Build{Version: version, Commit: commit, Date: date, Go: runtime.Version()}
+func Built() Build {
+	b := Build{Version: version, Commit: commit, Date: date, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || version != "" {
 		return b

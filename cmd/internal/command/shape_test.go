@@ -20,7 +20,7 @@ type shapes struct {
 	named map[string]bool          // those that stand by their name in others
 }
 
-var sources = []string{"wire", "change", "command", "history", "record", "../../engine", "../../engine/internal/*"}
+var sources = []string{"wire", "cli", "change", "command", "history", "record", "../../engine", "../../engine/internal/*"}
 
 func newShapes(t *testing.T, named ...string) *shapes {
 	s := &shapes{t, map[string]*ast.TypeSpec{}, map[string]bool{}}
@@ -170,7 +170,7 @@ func objects(t *testing.T) string {
 		{"`list`", "wire", "List"}, {"`show`", "wire", "Shown"}, {"`log`", "wire", "Log"}, {"`diff`", "wire", "Difference"}, {"`blame`", "wire", "Blame"},
 		{"`status`", "history", "status"}, {"`doctor`", "command", "examined"}, {"`verify`", "engine", "Verified"}, {"`import`", "wire", "Imported"},
 		{"`stores`", "wire", "Stores"}, {"`prune`", "wire", "Pruned"}, {"`purge`", "wire", "Purged"}, {"`bisect`", "change", "bisected"},
-		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"}, {"`version`", "wire", "Build"},
+		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"}, {"`version`", "cli", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},
 	} {
 		b.WriteString(s.row(row[0], row[1], row[2]))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
-	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 )
 
 func versionCommand(a *app) *cobra.Command {
@@ -22,7 +21,7 @@ func versionCommand(a *app) *cobra.Command {
 }
 
 // builtOf says it in a line, without what the build does not know.
-func builtOf(b wire.Build) string {
+func builtOf(b cli.Build) string {
 	var from []string
 	if b.Commit != "" {
 		from = append(from, "commit "+b.Commit[:min(12, len(b.Commit))])

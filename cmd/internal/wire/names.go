@@ -12,11 +12,3 @@ type Labels struct {
 	ID     string   `json:"id"`
 	Labels []string `json:"labels"` // what the snapshot has now, the newest first
 }
-
-// Build is the answer of version.
-type Build struct {
-	Version string `json:"version"` // "(devel)" where the build names none
-	Commit  string `json:"commit,omitempty"`
-	Date    string `json:"date,omitempty"` // of the commit
-	Go      string `json:"go"`             // the version of Go that built it
-}
