@@ -13,6 +13,9 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/serve"
 )
 
+// Tree has all commands, for who writes pages about them: none is to be run.
+func Tree() *cobra.Command { return newRoot(&cli.App{}) }
+
 // newRoot is the tree of all commands.
 func newRoot(c *cli.App) *cobra.Command {
 	a := &app{c}
