@@ -1,11 +1,12 @@
-// Installing: the folder, the packed tarball with the package of this
-// platform, and the repository itself. The latter two need npm; what it asks
-// for is on this machine.
+// Installing: the folder, the package by its name, and the repository itself. The
+// latter two need npm; what it asks for is on this machine.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { Readable } from "node:stream";
 import { test } from "node:test";
 import { SCRIPT } from "./flow.ts";
 import { startLlm } from "./llm.ts";
@@ -106,41 +107,53 @@ function published(box: Sandbox): string {
   return origin;
 }
 
-test("the packed tarball is installed, with the program for this platform beside it", async () => {
+test("the package is installed by its name, with the program for this platform", async () => {
   const llm = await startLlm(SCRIPT);
   const box = new Sandbox(llm.url);
+  const dist = path.join(box.root, "dist");
+  let registry: ChildProcess | undefined;
   try {
-    const out = path.join(box.root, "packed");
-    const platform = `${process.platform}-${process.arch}`;
-    execFileSync(process.execPath, [path.join(here, "pack.mjs"), out, platform], { cwd: here, stdio: "pipe" });
-    const tarballs = readdirSync(out).filter((f) => f.endsWith(".tgz")).map((f) => path.join(out, f));
-    const extension = tarballs.find((f) => f.includes("pi-rewind")) as string;
-    const program = tarballs.find((f) => f.includes(platform)) as string;
-    install(box, "1.5.2", `npm:@seed-82afce7a/pi-rewind@file:${extension}`, environment(box));
-    // What npm does by itself where the package of the platform is published.
-    execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", program], { cwd: path.join(box.agentDir, "npm"), env: environment(box), stdio: "pipe" });
-    await works(box, "1.5.2", environment(box));
-    packagesAreWhole(path.join(box.agentDir, "npm"), `rewind-${platform}`, box);
+    packed(dist);
+    registry = spawn(process.execPath, [path.join(tools, "registry.mjs"), path.join(dist, "npm")], { stdio: ["pipe", "pipe", "inherit"] });
+    const [url] = (await once(registry.stdout as Readable, "data")) as [Buffer];
+    const env = { ...environment(box), npm_config_registry: url.toString().trim() };
+    install(box, "1.5.2", "npm:@seed-82afce7a/pi-rewind", env);
+    await works(box, "1.5.2", env);
+    packagesAreWhole(path.join(box.agentDir, "npm"), box);
   } finally {
+    registry?.stdin?.end();
     await llm.close();
     box.close();
   }
 });
 
+const tools = path.resolve(here, "../../tools/npm");
+const version = "1.2.3-test.1";
+
+/** The packages of a release that has the program for this platform alone. */
+function packed(dist: string): void {
+  mkdirSync(dist);
+  cpSync(BINARY, path.join(dist, "rewind"));
+  const goos = process.platform === "win32" ? "windows" : process.platform;
+  const goarch = process.arch === "x64" ? "amd64" : process.arch;
+  writeFileSync(path.join(dist, "metadata.json"), JSON.stringify({ version }));
+  writeFileSync(path.join(dist, "artifacts.json"), JSON.stringify([{ type: "Binary", goos, goarch, path: "dist/rewind" }]));
+  execFileSync(process.execPath, [path.join(tools, "pack.mjs"), dist], { stdio: "pipe" });
+}
+
 /** What each package has, as npm has unpacked it, and `rewind` on the path. */
-function packagesAreWhole(prefix: string, program: string, box: Sandbox): void {
-  const { version } = JSON.parse(readFileSync(path.join(here, "package.json"), "utf8")) as { version: string };
-  for (const name of ["pi-rewind", program]) {
+function packagesAreWhole(prefix: string, box: Sandbox): void {
+  const program = `rewind-${process.platform}-${process.arch}`;
+  for (const name of ["pi-rewind", "rewind", program]) {
     const dir = path.join(prefix, "node_modules/@seed-82afce7a", name);
     const manifest = JSON.parse(readFileSync(path.join(dir, "package.json"), "utf8")) as { version: string; publishConfig?: object };
     assert.equal(manifest.version, version, name);
     assert.deepEqual(manifest.publishConfig, { access: "public" }, name);
     assert.match(readFileSync(path.join(dir, "LICENSE"), "utf8"), /^MIT License/, name);
-    assert.ok(existsSync(path.join(dir, "THIRD-PARTY-NOTICES.txt")), name);
   }
   const notices = readFileSync(path.join(prefix, "node_modules/@seed-82afce7a", program, "THIRD-PARTY-NOTICES.txt"), "utf8");
   for (const work of ["Go go1", "go.etcd.io/bbolt v", "github.com/klauspost/compress v"]) assert.ok(notices.includes(`\n${work}`), work);
   const run = (...args: string[]) => spawnSync(path.join(prefix, "node_modules/.bin/rewind"), args, { cwd: box.repo, env: box.env, encoding: "utf8" });
-  assert.equal(run("--version").stdout, `rewind version ${version}\n`);
+  assert.match(run("--version").stdout, /^rewind version .+ \(.*go1\..*\)\n$/);
   assert.equal(run("show", "nothing").status, 3, "the exit code is passed on");
 }

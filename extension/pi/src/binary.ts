@@ -1,10 +1,10 @@
-// Where the rewind binary is: a setting, the package for this platform, PATH.
+// Where the rewind binary is: a setting, npm's package of it, PATH.
 
 import { accessSync, constants, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-const SCOPE = "@seed-82afce7a";
+const PACKAGE = "@seed-82afce7a/rewind";
 const NAME = process.platform === "win32" ? "rewind.exe" : "rewind";
 
 /** Thrown when there is no binary; the message is for the user. */
@@ -27,10 +27,11 @@ export function findBinary(setting: string | undefined, env: NodeJS.ProcessEnv =
   );
 }
 
-/** The optional dependency of the package that has the binary for this machine. */
+/** The binary for this machine, which the package that this one depends on brings along. */
 function platformBinary(): string | undefined {
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${SCOPE}/rewind-${process.platform}-${process.arch}/package.json`);
+    const launcher = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);
+    const manifest = createRequire(launcher).resolve(`${PACKAGE}-${process.platform}-${process.arch}/package.json`);
     const binary = path.join(path.dirname(manifest), "bin", NAME);
     return executable(binary) ? binary : undefined;
   } catch {

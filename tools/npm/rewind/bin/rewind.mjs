@@ -15,7 +15,7 @@ try {
   const manifest = createRequire(import.meta.url).resolve(`@seed-82afce7a/rewind-${platform}/package.json`);
   binary = path.join(path.dirname(manifest), "bin", name);
 } catch {
-  console.error(`rewind: there is no program for ${platform} beside this package. Install it again without --omit=optional, or build it: go install github.com/seed-82afce7a/rewind/cmd/rewind@latest`);
+  console.error(`rewind: there is no program for ${platform} beside this package. Install it again without --omit=optional, or in another way: https://github.com/seed-82afce7a/rewind#install`);
   process.exit(1);
 }
 
