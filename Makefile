@@ -14,10 +14,10 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check windows extension deep faults agents build bench fuzz clean
+.PHONY: help needs test vet lint check windows extension deep faults agents build bench fuzz clean dist vulnerabilities
 
 help:
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One package is tested without what has nothing to do with it.
 test: needs ## everything that a change must pass (PKG=./cas for one package)
@@ -64,6 +64,12 @@ extension: ## the Pi extension: types, units, and the real Pi (installed by npm 
 agents: build ## the integrations on the real agents, installed by npm below extension/hosts (AGENTS='claude codex')
 	@extension/hosts/run.sh $(AGENTS)
 
+dist: ## a release of the last commit, twice, checked and tested and not published, in dist: five minutes
+	@tools/release/dist.sh
+
+vulnerabilities: ## govulncheck: known ones that the program can reach (asks the Go project's database)
+	@go tool -modfile=tools/release/go.mod govulncheck ./...
+
 build: ## bin/rewind
 	CGO_ENABLED=0 go build -trimpath -o bin/rewind ./cmd/rewind
 
@@ -78,4 +84,4 @@ fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
 	done
 
 clean: ## what the targets above leave
-	rm -rf bin extension/pi/node_modules extension/pi/.pi extension/pi/.build extension/hosts/installed
+	rm -rf bin dist extension/pi/node_modules extension/pi/.pi extension/pi/.build extension/hosts/installed
