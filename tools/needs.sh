@@ -9,7 +9,7 @@ has() { command -v "$1" >/dev/null; }
 
 go=$(sed -n 's/^go //p' go.mod)
 echo "make test needs Go $go, git, and a C compiler (for the race detector)."
-echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. One test uses git-lfs."
+echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash and busybox."
 
 missing=()
 has git || missing+=("git: the tests compare with it. Install the package git.")
@@ -28,5 +28,7 @@ done
 for name in node npm tmux; do
 	has "$name" || echo "MISSING: $name. The tests of the Pi extension will be SKIPPED." >&2
 done
-has git-lfs || echo "MISSING: git-lfs. One test will be SKIPPED."
+for name in git-lfs curl wget dash busybox; do
+	has "$name" || echo "MISSING: $name. A test will be SKIPPED."
+done
 echo "Found: ${version#go version }, $(git --version). All of it takes five minutes, or nine where nothing is built yet; each step says what it does."
