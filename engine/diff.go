@@ -123,7 +123,7 @@ func checkChosen(sel *plan.Selection, o plan.Objects, from *Snapshot, to side) e
 // A Side is what one side of a change holds at its path.
 type Side struct {
 	Mode uint32 `json:"mode,omitempty"` // type and permission bits as stat(2) has them; 0: nothing
-	ID   oid.ID `json:"id,omitzero"`    // of the content; zero for directories
+	ID   ID     `json:"id,omitzero"`    // of the content; zero for directories
 }
 
 // Dir reports whether the side holds a directory.

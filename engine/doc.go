@@ -47,8 +47,8 @@
 //
 // [Engine.Prune] drops snapshots beyond the limits, [Engine.Purge] takes paths out
 // of all of them, [Engine.Import] takes over the checkpoints of other systems,
-// [Engine.Verify] reads everything back, [Engine.Sync] puts right what a crash or another
-// program has left. [Engine.Fork] writes a snapshot into a second working directory,
+// [Engine.Sync] puts right what a crash or another program has left: what they did is a
+// [Housekeeping]. [Engine.Verify] reads everything back. [Engine.Fork] writes a snapshot into a second working directory,
 // and [Engine.StartBisect] lets somebody go through the history and come back.
 //
 // # Errors

@@ -49,10 +49,10 @@ type Progress struct {
 
 // A Restored says what a restore did.
 type Restored struct {
-	ID        oid.ID // the snapshot that was restored
-	Undo      oid.ID // the snapshot of the state before, to which Undo returns, or Redo; zero: nothing had to change, and there is nothing to take back
-	Undid     bool   // it was an undo: Redo returns
-	Written   int    // files, links and directories made or changed
+	ID        ID   // the snapshot that was restored
+	Undo      ID   // the snapshot of the state before, to which Undo returns, or Redo; zero: nothing had to change, and there is nothing to take back
+	Undid     bool // it was an undo: Redo returns
+	Written   int  // files, links and directories made or changed
 	Deleted   int
 	Kept      []Note // paths that stay although the snapshot does not have them, or has something else, with the reason
 	Conflicts []Note // paths that could not be restored; what was there is still there
@@ -118,26 +118,41 @@ const (
 	lockFile      = locate.LockFile
 )
 
-// What the engine hands out is made in its rooms.
+// What the engine hands out is made in packages below it.
 type (
-	// An ID names a content, a tree or a snapshot; the zero one names nothing.
+	// An ID names a content, a tree or a snapshot: String is its digits, Short the first
+	// of them; the zero one, IsZero, names nothing.
 	ID = oid.ID
-	// A Snapshot is a recorded state of a worktree.
+	// A Snapshot is a recorded state of a worktree. It has an ID, a Time, the Branch and
+	// the Head of git then, the Points that it was taken for, the Skipped paths with the
+	// reason, and Changed, where that was asked for. Where another system made it Source
+	// says which; Lost says why it cannot be restored as a whole any more. Label is its
+	// newest label; OfRestore reports whether only restores have taken it.
 	Snapshot = records.Snapshot
-	// A Point says what a snapshot was taken for.
+	// A Point says what a snapshot was taken for: Label, Session, Entry, Trigger, Agent,
+	// Prompt, as [SnapshotOptions] have them, and at what Time.
 	Point = records.Point
-	// A Note names a path and says why it was left out, kept or not restored.
+	// A Note names a Path, with the Reason why it was left out, kept or not restored.
 	Note = records.Note
 	// A Path is a slash-separated path below the worktree, bytes as on disk.
 	Path = records.Path
-	// An Operation is a restore, an undo, a redo or a merge.
+	// An Operation is a restore, an undo, a redo or a merge, as Kind says: From what was
+	// there To a snapshot, within Paths; when it Started and Ended, and whether it was
+	// Partial.
 	Operation = records.Operation
-	// A Line is one of a file, with the snapshot that brought it ([Engine.Blame]).
+	// A Line is one of a file ([Engine.Blame]): its Number and Text, the snapshot that it
+	// is From, nil if it is not recorded yet, and the Path of the file there. Older says
+	// that it may be older than that.
 	Line = blame.Line
-	// A Changed sums up what a snapshot changed, where that was asked for.
+	// A Changed sums up what a snapshot changed: how many Files and Dirs, lines that were
+	// Added and Removed, and the Names of what changed; if they are Coarse, directories in
+	// which it did. Nothing of that is known unless Known is set.
 	Changed = changes.Changed
-	// A Touch is a snapshot that changed a path ([Engine.Log]).
+	// A Touch is a Snapshot that changed a path ([Engine.Log]): its Base, the Path as it
+	// was called there, git's letter as Status, R where it was called From before, and as
+	// Sum what changed there.
 	Touch = lookup.Touch
-	// A Store is one of a directory without git.
+	// A Store is one of a directory without git: of which Directory, in what State that is,
+	// how many Bytes and Snapshots it has. Remove removes it with all its history.
 	Store = locate.Store
 )

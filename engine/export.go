@@ -99,7 +99,7 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 // Unfork removes a linked worktree with everything in it, and what git keeps of it. With the commit at which its
 // HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has, if something is staged
 // that the snapshot of now does not have, or if something like a rebase stands open.
-func (e *Engine) Unfork(ctx context.Context, dir string, began oid.ID, now *Snapshot) error {
+func (e *Engine) Unfork(ctx context.Context, dir string, began ID, now *Snapshot) error {
 	if !began.IsZero() {
 		has := tree.Finder{State: now.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
 		if err := e.repo.Unkept(ctx, dir, began, has.Lookup); errors.Is(err, gitbridge.ErrUnkept) {

@@ -15,7 +15,11 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// ListOptions choose snapshots. The zero value is all of this worktree.
+// ListOptions choose snapshots. The zero value is all of this worktree. All is of every
+// worktree that shares the store, with the checkpoints of other systems; Limit bounds how
+// many; OnPurpose leaves out what only restores took; Older goes on behind a snapshot. Session,
+// Since, Until, Trigger, Grep and Paths choose by what is recorded of each, Wants by a function;
+// Changes tells what each one changed.
 type ListOptions = lookup.Options
 
 // List returns snapshots, newest first. Where the store has none, as after it
@@ -28,7 +32,7 @@ func (e *Engine) List(ctx context.Context, opt *ListOptions) ([]*Snapshot, error
 // Log returns the snapshots that changed a file or directory, newest first, at most so
 // many (0: all). It goes on with another name where only the name changed. A path that
 // none of this worktree ever had is an [ErrNoSnapshot].
-func (e *Engine) Log(ctx context.Context, path string, limit int) ([]lookup.Touch, error) {
+func (e *Engine) Log(ctx context.Context, path string, limit int) ([]Touch, error) {
 	log, err := e.lookup.Log(ctx, path, limit)
 	if len(log) == 0 && err == nil {
 		err = fmt.Errorf("%w: none of this worktree ever had %q", ErrNoSnapshot, path)
@@ -71,12 +75,12 @@ func (e *Engine) Operations(ctx context.Context) ([]*Operation, error) {
 }
 
 // Pins lists the snapshots that were pinned by name.
-func (e *Engine) Pins(ctx context.Context) (map[string]oid.ID, error) { return e.lookup.Pins(ctx) }
+func (e *Engine) Pins(ctx context.Context) (map[string]ID, error) { return e.lookup.Pins(ctx) }
 
 // Pin gives a snapshot a name. No prune drops a snapshot that has one. A name
 // that another snapshot had moves to this one; the zero id takes it away, if anything
 // has it. A checkpoint that only another system keeps is [ErrRefused]: when that drops it, no pin of ours would hold it.
-func (e *Engine) Pin(ctx context.Context, name string, id oid.ID) error {
+func (e *Engine) Pin(ctx context.Context, name string, id ID) error {
 	if id.IsZero() {
 		if name == "" {
 			return nil
@@ -125,7 +129,7 @@ func (e *Engine) findHeld(ctx context.Context, id oid.ID) (s *Snapshot, held boo
 // Label gives a snapshot one more label, which is its newest. With remove it takes
 // that label away; that it has none of this text is an [ErrNoSnapshot]. Neither
 // changes its id, nor where the files stand.
-func (e *Engine) Label(ctx context.Context, id oid.ID, text string, remove bool) error {
+func (e *Engine) Label(ctx context.Context, id ID, text string, remove bool) error {
 	if strings.TrimSpace(text) == "" {
 		return fmt.Errorf("%w: a label needs a text", ErrRefused)
 	}

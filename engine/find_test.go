@@ -193,8 +193,8 @@ func TestAPinOfWhatAnotherSystemAloneKeepsIsRefused(t *testing.T) {
 	e := p.open()
 	p.write("file", "one")
 	p.commit("one")
-	r, err := e.Snapshot(ctx, &SnapshotOptions{Form: "checkpoint.sh"})
-	p.must(errors.Join(err, r.FormError))
+	r, err := e.Snapshot(ctx, &SnapshotOptions{Layout: "checkpoint.sh"})
+	p.must(errors.Join(err, r.LayoutError))
 	commit, err := oid.Parse(p.git("rev-parse", r.Ref))
 	p.must(err)
 	if err := e.Pin(ctx, "theirs", commit); !errors.Is(err, ErrRefused) {

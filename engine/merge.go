@@ -26,8 +26,8 @@ func (m *merging) all() []*Snapshot {
 	return m.ends
 }
 
-// aimMerge aims at the present, with some ranges merged into it.
-func (e *Engine) aimMerge(ctx context.Context, op *Op) (to aim, err error) {
+// goalMerge makes a goal of the present, with some ranges merged into it.
+func (e *Engine) goalMerge(ctx context.Context, op *Op) (to goal, err error) {
 	if to.merge, err = e.merging(ctx, op, op.Ranges); err != nil {
 		return to, err
 	}
@@ -57,9 +57,9 @@ func (e *Engine) merging(ctx context.Context, op *Op, ranges []Range) (*merging,
 	return m, nil
 }
 
-// keepMine turns the aim at a snapshot to what an agent's turns have changed since:
+// keepMine turns the goal at a snapshot to what an agent's turns have changed since:
 // that goes back, and what changed since the last of these turns stays.
-func (to *aim) keepMine(ctx context.Context, e *Engine, op *Op) error {
+func (to *goal) keepMine(ctx context.Context, e *Engine, op *Op) error {
 	last, err := e.lookup.LastOfTurn(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (to *aim) keepMine(ctx context.Context, e *Engine, op *Op) error {
 }
 
 // order says what is merged into the present, and how.
-func (e *Engine) order(ctx context.Context, now *present, to aim, targets []*plan.Target) merge.Order {
+func (e *Engine) order(ctx context.Context, now *present, to goal, targets []*plan.Target) merge.Order {
 	disk := now.forPlan()
 	return merge.Order{
 		Present: disk, Ends: targets[:len(to.merge.ends)], Paths: to.paths,

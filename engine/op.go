@@ -35,7 +35,7 @@ type Op struct {
 
 	// To is the snapshot that is restored. Of an undo or a redo it is the one that has
 	// to be restored by it, for a plan was of that; zero: whichever it is.
-	To oid.ID
+	To ID
 
 	// Ranges are what is merged. Nothing else has any.
 	Ranges []Range
@@ -73,7 +73,7 @@ type Op struct {
 
 // A Range is what changed from one snapshot to another. With its ends exchanged it is what
 // takes that back.
-type Range struct{ From, To oid.ID }
+type Range struct{ From, To ID }
 
 // kind is what the operation is called in the history.
 func (op *Op) kind() string { return cmp.Or(op.Verb, records.KindRestore) }

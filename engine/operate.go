@@ -37,7 +37,7 @@ func (e *Engine) Do(ctx context.Context, op Op) (*Restored, error) {
 	if op.takesBack() {
 		return e.takeBack(ctx, &op)
 	}
-	to, err := e.aim(ctx, &op)
+	to, err := e.goal(ctx, &op)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (e *Engine) Do(ctx context.Context, op Op) (*Restored, error) {
 // operate carries out an operation: it plans, records the present and the
 // operation, makes the changes, and records the end. The caller gives the kind of
 // the operation, and what an undo or a redo takes back.
-func (e *Engine) operate(ctx context.Context, op running, to aim) (*Restored, error) {
+func (e *Engine) operate(ctx context.Context, op running, to goal) (*Restored, error) {
 	defer e.objects.KeepDecoded(ctx)()
 	b, err := e.prepare(ctx, op, to)
 	if err != nil {
@@ -91,7 +91,7 @@ type begun struct {
 
 // prepare plans, and begins the operation with a snapshot of the present. If a
 // sweep removed something in between, nothing was recorded, and it tries again.
-func (e *Engine) prepare(ctx context.Context, op running, to aim) (begun, error) {
+func (e *Engine) prepare(ctx context.Context, op running, to goal) (begun, error) {
 	op.To, op.Paths = to.target.ID, converted[Path](to.paths.Patterns())
 	for tries := 1; ; tries++ {
 		b, err := e.tryPrepare(ctx, op, to)
@@ -102,7 +102,7 @@ func (e *Engine) prepare(ctx context.Context, op running, to aim) (begun, error)
 }
 
 // tryPrepare is prepare, once.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (begun, error) {
+func (e *Engine) tryPrepare(ctx context.Context, op running, to goal) (begun, error) {
 	c, plan, err := e.planStaged(ctx, to)
 	if err != nil {
 		return begun{}, err
@@ -126,7 +126,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to aim) (begun, err
 // overwrite or delete are to be in the snapshot of the present: if there are any,
 // it stages and plans once more, with them. The caller commits or discards what is
 // staged.
-func (e *Engine) planStaged(ctx context.Context, to aim) (*staged, *Diff, error) {
+func (e *Engine) planStaged(ctx context.Context, to goal) (*staged, *Diff, error) {
 	c, p, err := e.planWith(ctx, to, nil)
 	if err != nil || len(p.force) == 0 {
 		return c, p, err
@@ -136,7 +136,7 @@ func (e *Engine) planStaged(ctx context.Context, to aim) (*staged, *Diff, error)
 }
 
 // planWith stages the present with these ignored files, and plans.
-func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged, *Diff, error) {
+func (e *Engine) planWith(ctx context.Context, to goal, force []string) (*staged, *Diff, error) {
 	c, err := e.stage(ctx, force)
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (e *Engine) planWith(ctx context.Context, to aim, force []string) (*staged,
 // the last snapshot has it, that one is taken instead; if a prune has dropped it
 // meanwhile, the error is [cas.ErrSwept]. If the target was dropped meanwhile, it
 // is [ErrNoSnapshot]. From here on no prune drops either of them.
-func (e *Engine) begin(ctx context.Context, op running, to aim, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
+func (e *Engine) begin(ctx context.Context, op running, to goal, c *staged, steps []apply.Step) (way *mirror.Way, err error) {
 	op.Where, op.Started, op.Key = e.key, e.now(), rand.Text()
 	text, err := objects.EncodeSteps(steps)
 	if err != nil {
@@ -210,7 +210,7 @@ func (e *Engine) carryOut(ctx context.Context, op running, b begun) (out outcome
 
 // standAtTarget ends a restore that found nothing to change. The files stand at its
 // target from now on, if it was of all of them.
-func (e *Engine) standAtTarget(ctx context.Context, op running, to aim) error {
+func (e *Engine) standAtTarget(ctx context.Context, op running, to goal) error {
 	if op.Kind != records.KindRestore || len(op.Paths) > 0 {
 		return nil
 	}

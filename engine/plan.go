@@ -19,7 +19,7 @@ import (
 
 // Plan tells what an operation would do now, and changes nothing.
 func (e *Engine) Plan(ctx context.Context, op Op) (*Diff, error) {
-	to, err := e.aim(ctx, &op)
+	to, err := e.goal(ctx, &op)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (e *Engine) Plan(ctx context.Context, op Op) (*Diff, error) {
 // planNow plans without recording anything. What an interrupted operation left
 // beside the files is no part of the plan: it is cleared away before. The
 // operation is returned too, nil if there is none.
-func (e *Engine) planNow(ctx context.Context, to aim) (*Diff, *Operation, error) {
+func (e *Engine) planNow(ctx context.Context, to goal) (*Diff, *Operation, error) {
 	op, left, err := e.openOperation(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -56,14 +56,14 @@ func (e *Engine) planNow(ctx context.Context, to aim) (*Diff, *Operation, error)
 
 // plan finds what must change so that the present becomes the target, within
 // the selected paths.
-func (e *Engine) plan(ctx context.Context, now *present, to aim) (*Diff, error) {
+func (e *Engine) plan(ctx context.Context, now *present, to goal) (*Diff, error) {
 	targets, o := e.targets(ctx, now, append(to.merge.all(), to.target)...)
 	var p *plan.Plan
 	var err error
 	if to.merge != nil {
 		p, err = merge.New(ctx, e.order(ctx, now, to, targets), o)
 	} else {
-		p, err = plan.New(now.forPlan(), plan.Aim{Target: targets[0], Paths: to.paths, Made: to.made, Ignored: to.ignored, Named: e.conf.Names}, o)
+		p, err = plan.New(now.forPlan(), plan.Goal{Target: targets[0], Paths: to.paths, Made: to.made, Ignored: to.ignored, Named: e.conf.Names}, o)
 	}
 	if err != nil {
 		return nil, objects.TreeError(err)

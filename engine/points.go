@@ -23,7 +23,7 @@ func (e *Engine) Points(ctx context.Context, file, leaf string, entries []string
 
 // Existing returns those of the ids that name a snapshot which can be
 // restored, in their order.
-func (e *Engine) Existing(ctx context.Context, ids []oid.ID) ([]oid.ID, error) {
+func (e *Engine) Existing(ctx context.Context, ids []ID) ([]ID, error) {
 	out, f := []oid.ID{}, e.lookup.Finder()
 	for _, id := range ids {
 		if f.Exists(ctx, id) {

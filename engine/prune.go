@@ -14,7 +14,10 @@ import (
 )
 
 // PruneOptions say what may go. The zero value takes the settings, and drops
-// nothing if they set no limit.
+// nothing if they set no limit. MaxSnapshots, MaxAge, MaxStoreSize and ThinDays are limits,
+// Grace is how old a content has to be to go; Session is the conversation at hand; with Unseen
+// the limits hold for conversations too whose session file is nowhere to be found; Startup
+// gives up when that takes long; Forked lists what forks go by; DryRun drops nothing.
 type PruneOptions = retention.Options
 
 // A Housekeeping says what a prune, a purge, an import or a sync did or, on a dry run,

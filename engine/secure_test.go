@@ -84,7 +84,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	c, err := e.stage(ctx, nil)
 	p.must(err)
 	defer c.Discard()
-	to, err := e.aimAt(ctx, &Op{To: two.ID})
+	to, err := e.goalAt(ctx, &Op{To: two.ID})
 	p.must(err)
 	plan, err := e.plan(ctx, c.present(), to)
 	p.must(err)

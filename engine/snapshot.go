@@ -27,25 +27,26 @@ type SnapshotOptions struct {
 	Trigger string // what caused it: "turn", "prompt", …
 	Agent   string // the agent that keeps the conversation, if it is one that has no ledger; empty: Pi, or none
 	Prompt  string // how the prompt begins that the entry belongs to
-	Form    string // also write it in the form of this system, one of [ImportKinds]; empty: none
+	Layout  string // also write it as this system lays out its checkpoints, one of [ImportKinds]; empty: none
 	DryRun  bool   // tell what tree it would have, and write nothing
 }
 
 // A Recorded is the outcome of a snapshot.
 type Recorded struct {
 	*Snapshot
-	Reused    bool   // the worktree was as the last snapshot has it; nothing new was made
-	First     bool   // there is nothing to compare with: Changed counts what was recorded
-	Changed   int    // paths that differ from the snapshot at which the files stood ([Engine.Here]); of the first, files and links
-	Unstable  []Note // files that kept changing while they were read; the last whole read was kept
-	Exposed   []Path // files that look like secrets and are in git objects now; told once
-	Bridge    error  // not nil: the snapshot is in the store, but is not in git yet
-	Uncounted error  // not nil: why Changed and Exposed are not known
-	Ref       string // what keeps it in the form of the other system that was asked for
-	FormError error  // not nil: it could not be written in that form
+	Reused      bool   // the worktree was as the last snapshot has it; nothing new was made
+	First       bool   // there is nothing to compare with: Changed counts what was recorded
+	Changed     int    // paths that differ from the snapshot at which the files stood ([Engine.Here]); of the first, files and links
+	Unstable    []Note // files that kept changing while they were read; the last whole read was kept
+	Exposed     []Path // files that look like secrets and are in git objects now; told once
+	Bridge      error  // not nil: the snapshot is in the store, but is not in git yet
+	Uncounted   error  // not nil: why Changed and Exposed are not known
+	Ref         string // what keeps it in the layout of the other system that was asked for
+	LayoutError error  // not nil: it could not be written in that layout
 
 	// Cost is not nil if history takes more than a tenth of the disk's free space
-	// and that is to be told: once, and again when it has doubled.
+	// and that is to be told: once, and again when it has doubled. It has bytes: Store,
+	// of its file, Git, of what rewind wrote there, and Free.
 	Cost *cost
 
 	// Of the skipped paths, those that are to be told. One that the worktree's
@@ -81,7 +82,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if p.Same(Point{Trigger: records.TriggerUndo}) {
 		return nil, fmt.Errorf("%w: the trigger %q alone is what restores record the present with; choose another word", ErrRefused, p.Trigger)
 	}
-	kind, err := e.formKind(opt.Form)
+	kind, err := e.layoutKind(opt.Layout)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		r.Cost = e.toldCost(context.WithoutCancel(ctx))
 	}
 	if kind != "" {
-		r.Ref, r.FormError = e.writeForm(ctx, kind, r.Snapshot, p)
+		r.Ref, r.LayoutError = e.writeLayout(ctx, kind, r.Snapshot, p)
 	}
 	return r, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // A Status is what there is to know of a worktree without scanning it.
@@ -27,11 +26,11 @@ type Status struct {
 	Objects      int64      `json:"objects"`              // in the store
 	Snapshots    int        `json:"snapshots"`            // of this worktree
 	Total        int        `json:"total"`                // of all worktrees that share the store
-	Last         oid.ID     `json:"last,omitzero"`        // this worktree's newest snapshot
+	Last         ID         `json:"last,omitzero"`        // this worktree's newest snapshot
 	LastTime     time.Time  `json:"last_time,omitzero"`
-	Recorded     oid.ID     `json:"recorded,omitzero"` // the newest that was recorded on purpose: "@"
+	Recorded     ID         `json:"recorded,omitzero"` // the newest that was recorded on purpose: "@"
 	RecordedTime time.Time  `json:"recorded_time,omitzero"`
-	Here         oid.ID     `json:"here,omitzero"`      // where its files stand
+	Here         ID         `json:"here,omitzero"`      // where its files stand
 	Skipped      []Note     `json:"skipped,omitempty"`  // paths that the newest snapshot left out
 	Ignored      string     `json:"ignored"`            // which ignored files are recorded: rewind.ignored
 	Pending      int        `json:"pending"`            // snapshots that are not in git yet

@@ -62,16 +62,16 @@ func (e *Engine) takeBack(ctx context.Context, op *Op) (*Restored, error) {
 
 // leadsTo is an error if an undo or redo would not restore the snapshot that it names.
 func (e *Engine) leadsTo(ctx context.Context, op *Op) error {
-	to, err := e.aimBack(ctx, op)
+	to, err := e.goalBack(ctx, op)
 	if err == nil && to.target.ID != op.To {
 		err = fmt.Errorf("%w: another process has restored files since: %s would lead to %s, not to %v; nothing was changed", ErrRefused, op.Verb, to.target.ID.Short(), op.To)
 	}
 	return err
 }
 
-// aimBack aims at what an undo or redo restores: the state before what it takes back.
+// goalBack makes a goal of what an undo or redo restores: the state before what it takes back.
 // If it was interrupted, that is known.
-func (e *Engine) aimBack(ctx context.Context, op *Op) (to aim, err error) {
+func (e *Engine) goalBack(ctx context.Context, op *Op) (to goal, err error) {
 	h, err := e.history(ctx)
 	if err != nil {
 		return to, err
@@ -84,15 +84,15 @@ func (e *Engine) aimBack(ctx context.Context, op *Op) (to aim, err error) {
 	if err != nil {
 		return to, err
 	}
-	if to, err = e.aimAt(ctx, &Op{To: h.Open.To, Paths: converted[string](h.Open.Paths)}); err == nil && taken != nil {
+	if to, err = e.goalAt(ctx, &Op{To: h.Open.To, Paths: converted[string](h.Open.Paths)}); err == nil && taken != nil {
 		err = to.takeBack(ctx, e, taken)
 	}
 	return to, err
 }
 
-// taken returns the operation that an undo or redo takes back, and the aim: the
+// taken returns the operation that an undo or redo takes back, and the goal: the
 // state before that operation.
-func (e *Engine) taken(ctx context.Context, op *Op) (taken *Operation, to aim, err error) {
+func (e *Engine) taken(ctx context.Context, op *Op) (taken *Operation, to goal, err error) {
 	h, err := e.history(ctx)
 	if err != nil {
 		return nil, to, err
@@ -103,7 +103,7 @@ func (e *Engine) taken(ctx context.Context, op *Op) (taken *Operation, to aim, e
 	if taken == nil {
 		return nil, to, op.nothing()
 	}
-	if to, err = e.aimAt(ctx, &Op{To: taken.From, Paths: converted[string](taken.Paths)}); err != nil {
+	if to, err = e.goalAt(ctx, &Op{To: taken.From, Paths: converted[string](taken.Paths)}); err != nil {
 		return nil, to, err
 	}
 	return taken, to, to.takeBack(ctx, e, taken)
@@ -116,7 +116,7 @@ func (op *Op) nothing() error {
 
 // A Bisecting says that a bisect stands open ([Engine.StartBisect]).
 type Bisecting struct {
-	Home  oid.ID    // the snapshot of the present as it was
+	Home  ID        // the snapshot of the present as it was
 	Since time.Time // when that was
 	State []byte    // the caller's
 	Moved bool      // something was restored since, and [Engine.Undo] has not taken it back
@@ -167,6 +167,6 @@ func (e *Engine) Bisecting(ctx context.Context) (*Bisecting, error) {
 // SetBisect keeps another state of the bisect. With a zero home it is over, and the files
 // are back: undo and redo take back what they took back when [Engine.StartBisect] was
 // called, and the files stand where they stood.
-func (e *Engine) SetBisect(ctx context.Context, home oid.ID, state []byte) error {
+func (e *Engine) SetBisect(ctx context.Context, home ID, state []byte) error {
 	return e.update(ctx, func(u *records.Update) error { return u.SetBisect(home, oid.ID{}, state) })
 }

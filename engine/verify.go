@@ -7,14 +7,13 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // A Damage is an object that cannot be read back, and what needs it.
 type Damage struct {
-	ID       oid.ID `json:"id"`
+	ID       ID     `json:"id"`
 	Reason   string `json:"reason"`
-	Snapshot oid.ID `json:"snapshot,omitzero"` // the newest snapshot that needs it
+	Snapshot ID     `json:"snapshot,omitzero"` // the newest snapshot that needs it
 	Path     Path   `json:"path,omitempty"`    // where it lies there
 }
 

@@ -209,7 +209,7 @@ func (h *hooking) point(ctx context.Context, ev *hook.Event, dir, made string) (
 		trigger = hook.AfterTool
 	}
 	r, err := e.Snapshot(ctx, &engine.SnapshotOptions{
-		Label: ev.Label, Session: ev.Session, Entry: ev.Prompt, Trigger: string(trigger), Agent: ev.Agent, Prompt: ev.Text, Form: h.form,
+		Label: ev.Label, Session: ev.Session, Entry: ev.Prompt, Trigger: string(trigger), Agent: ev.Agent, Prompt: ev.Text, Layout: h.form,
 	})
 	if err != nil {
 		return lines, e.Root(), errors.New(exit.Sentence(ctx, err))
@@ -236,7 +236,7 @@ func worthSaying(r *engine.Recorded) (lines []string) {
 		}
 		tell("left out: %s: %s", show.Quote(n.Path), n.Reason)
 	}
-	for _, err := range []error{r.Unfinished, r.Bridge, r.FormError} {
+	for _, err := range []error{r.Unfinished, r.Bridge, r.LayoutError} {
 		if err != nil {
 			tell("warning: %v", err)
 		}

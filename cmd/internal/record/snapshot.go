@@ -30,7 +30,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	c := cli.Command("snapshot", "Record the state of all files", noWords, func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
 		opt := p.Options()
-		opt.Form = form
+		opt.Layout = form
 		if err := cli.KindOf("--layout", form); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (a *app) snapshot(ctx context.Context, e *engine.Engine, opt *engine.Snapsh
 		return err
 	}
 	a.printSnapshot(r, false, time.Since(begin))
-	if len(r.Unexpected) > 0 || r.FormError != nil || r.Unfinished != nil {
+	if len(r.Unexpected) > 0 || r.LayoutError != nil || r.Unfinished != nil {
 		return exit.ErrPartial
 	}
 	return cli.Also(r.Recovered, nil)
@@ -105,7 +105,7 @@ func (a *app) printSnapshot(r *engine.Recorded, dry bool, took time.Duration) {
 		show.Say(a.Err, "rewind: it is recorded, but what changed could not be counted: %v\n", r.Uncounted)
 	}
 	a.Note("unstable", r.Unstable)
-	a.Warn(r.Bridge, r.FormError)
+	a.Warn(r.Bridge, r.LayoutError)
 	if c := r.Cost; c != nil {
 		show.Say(a.Err, "rewind: note: history takes %s (%s in the store, about %s in git), more than a tenth of the %s that are free on the disk; %s. This is said once, and again when it has doubled.\n",
 			show.Size(c.Store+c.Git), show.Size(c.Store), show.Size(c.Git), show.Size(c.Free), cli.LessCost)

@@ -114,7 +114,7 @@ func (r *Outside) Lost(ctx context.Context) ([]*records.Snapshot, error) {
 			break // of a chain that is broken, what can be read counts
 		}
 		if c.Native && c.Err == nil && !known[c.ID] {
-			known[c.ID] = true // a link may keep what another one keeps
+			known[c.ID] = true // two commits of the chain may keep the same
 			list = append(list, r.Kept(ctx, c))
 		}
 	}

@@ -1,7 +1,7 @@
 // Package merge brings what changed from one recorded state to another to a third
 // one, the present: a three-way merge of trees. Decision 0024 has the rules.
 //
-// It makes a plan, as the room of plans does for a restore, and goes by that room's rules
+// It makes a plan, as package plan does for a restore, and goes by the rules there
 // of what a state could have contained. It touches no file, no store and no repository.
 // What it cannot merge it leaves as it is in the present, and names.
 package merge

@@ -17,7 +17,7 @@ import (
 // before each snapshot it is looked whether the ref keeps every one that was brought
 // into git. That must not cost more with a longer history. So it is noted up to where
 // that was found to hold, and a chain that grew from there needs a look at its newest
-// links alone. Any other chain is counted as a whole.
+// commits alone. Any other chain is counted as a whole.
 
 // refKeeps reports whether the ref can be read and keeps every snapshot that was brought
 // into git. If not, it was deleted, set back, cut short, or broken. Now says up to where

@@ -15,7 +15,7 @@ const keptUnrecorded = "it could not be recorded, so it stays: "
 func (p *planner) extra() map[string]string {
 	out := map[string]string{}
 	for _, n := range p.present.Unrecorded {
-		if p.aim.Paths.Match(n.Path) && !p.aim.Target.leftOut(n.Path) {
+		if p.goal.Paths.Match(n.Path) && !p.goal.Target.leftOut(n.Path) {
 			out[n.Path] = n.Reason
 		}
 	}

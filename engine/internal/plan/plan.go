@@ -45,8 +45,8 @@ func changeOf(c tree.Change) Change {
 // A Note names a path and says why it stays, or cannot be restored.
 type Note struct{ Path, Reason string }
 
-// An Aim is what an operation is to reach.
-type Aim struct {
+// A Goal is what an operation is to reach.
+type Goal struct {
 	Target *Target
 	Paths  *Selection
 	Made   Made // what the operation that is taken back brought; nil unless one is
@@ -62,7 +62,7 @@ type Aim struct {
 type planner struct {
 	Objects
 	present  *Present
-	aim      Aim
+	goal     Goal
 	cover    *coverage
 	plan     Plan
 	bound    listBound
@@ -79,12 +79,12 @@ type planner struct {
 // that the target's own ignore rules excluded, that it skipped, or that lies in
 // a repository made since, stays. But what an operation brought goes when it is
 // taken back.
-func New(present *Present, aim Aim, o Objects) (*Plan, error) {
-	p := &planner{Objects: o, present: present, aim: aim, met: map[string]bool{}, stepped: map[string]bool{}}
-	p.cover = newCoverage(aim.Target, o)
-	view := viewOf(nil, aim.Target)
+func New(present *Present, goal Goal, o Objects) (*Plan, error) {
+	p := &planner{Objects: o, present: present, goal: goal, met: map[string]bool{}, stepped: map[string]bool{}}
+	p.cover = newCoverage(goal.Target, o)
+	view := viewOf(nil, goal.Target)
 	extra := p.extra()
-	for c, err := range tree.Diff(present.State, aim.Target.State, o.Algorithm, o.Tree) {
+	for c, err := range tree.Diff(present.State, goal.Target.State, o.Algorithm, o.Tree) {
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func New(present *Present, aim Aim, o Objects) (*Plan, error) {
 	if err := p.stay(extra); err != nil {
 		return nil, err
 	}
-	unknown, err := aim.Paths.Unknown(o, present.State, aim.Target.State)
+	unknown, err := goal.Paths.Unknown(o, present.State, goal.Target.State)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +130,13 @@ func (p *planner) unknown(path string) error {
 // out, because it is ignored now: it has to be recorded before it can go. The
 // permissions of ignored directories are in the journal alone.
 func (p *planner) unseen() {
-	for _, path := range p.aim.Made.unseen(p.present.Disk, p.met) {
-		if p.aim.Paths.Match(path) {
+	for _, path := range p.goal.Made.unseen(p.present.Disk, p.met) {
+		if p.goal.Paths.Match(path) {
 			p.plan.Force = append(p.plan.Force, path)
 		}
 	}
-	for path, s := range p.aim.Made {
-		if !rights(&s) || p.stepped[path] || !p.aim.Paths.Match(path) {
+	for path, s := range p.goal.Made {
+		if !rights(&s) || p.stepped[path] || !p.goal.Paths.Match(path) {
 			continue
 		}
 		if now := p.present.directory(path); now.Mode.IsDir() && now.Mode.Perm() == s.Want.Mode.Perm() {
@@ -147,16 +147,16 @@ func (p *planner) unseen() {
 
 // add takes one difference into the plan, or keeps the path.
 func (p *planner) add(c tree.Change) error {
-	if p.aim.Made != nil {
+	if p.goal.Made != nil {
 		p.met[c.Path] = true
 	}
-	if p.lastKept != "" && strings.HasPrefix(c.Path, p.lastKept+"/") && !p.aim.Made.has(c) {
+	if p.lastKept != "" && strings.HasPrefix(c.Path, p.lastKept+"/") && !p.goal.Made.has(c) {
 		return nil
 	}
 	for len(p.parents) > 0 && !strings.HasPrefix(c.Path, p.parents[len(p.parents)-1].Path+"/") {
 		p.parents = p.parents[:len(p.parents)-1]
 	}
-	if !p.aim.Paths.Match(c.Path) && !p.brought(c) {
+	if !p.goal.Paths.Match(c.Path) && !p.brought(c) {
 		if c.To.Mode.IsDir() && !c.From.Mode.IsDir() {
 			p.parents = append(p.parents, c)
 		}
@@ -168,7 +168,7 @@ func (p *planner) add(c tree.Change) error {
 	if stays, err := p.spared(c); stays || err != nil {
 		return err
 	}
-	if view := viewOf(nil, p.aim.Target); view.to && converted(c.From) {
+	if view := viewOf(nil, p.goal.Target); view.to && converted(c.From) {
 		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: keptConverted})
 		return nil
 	}
@@ -236,7 +236,7 @@ const lostGit = "a repository's own files are not recorded: its other files are 
 // brought reports whether a directory is to go that the operation that is
 // taken back made on the way to something selected.
 func (p *planner) brought(c tree.Change) bool {
-	return c.To.Mode.Type() == tree.Absent && c.From.Mode.IsDir() && p.aim.Made.has(c)
+	return c.To.Mode.Type() == tree.Absent && c.From.Mode.IsDir() && p.goal.Made.has(c)
 }
 
 // remove plans the deletion of a path, unless the target could not have held it.
@@ -266,9 +266,9 @@ func (p *planner) reason(c tree.Change) (string, error) {
 		c.From.Mode = tree.Dir | c.From.Mode.Perm()
 	}
 	switch {
-	case c.From.Mode.Type() != tree.Nested && p.aim.Made.has(c):
+	case c.From.Mode.Type() != tree.Nested && p.goal.Made.has(c):
 		return "", nil
-	case c.To.Git.Name != "" && !p.aim.Target.leftOut(c.Path):
+	case c.To.Git.Name != "" && !p.goal.Target.leftOut(c.Path):
 		return keptOutside, nil
 	}
 	return p.cover.keeps(c.Path, c.From)
@@ -288,7 +288,7 @@ func (p *planner) step(c tree.Change) error {
 	} else if c.To.Mode.IsDir() {
 		s.Have = p.present.directory(c.Path)
 	}
-	if p.aim.Made != nil {
+	if p.goal.Made != nil {
 		p.stepped[c.Path] = true
 	}
 	p.plan.Steps = append(p.plan.Steps, s)

@@ -94,7 +94,7 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 		".gitignore": "*.log\n", "same": "1", "old": "2", "new": "1", "a.log": "1", "cache/y": "1", "skipped/z": "1",
 		"d/.gitignore": "!b.log\n", "d/a.log": "1", "d/b.log": "1", // the inner rules count more
 	})}
-	p, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	p, err := New(now, Goal{Target: target, Paths: &Selection{}}, m.from())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestOnlyWhatTheTargetCouldHaveHeldIsDeleted(t *testing.T) {
 			t.Errorf("the step at %s expects %+v", s.Path, s.Expect)
 		}
 	}
-	again, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	again, err := New(now, Goal{Target: target, Paths: &Selection{}}, m.from())
 	if err != nil || !slices.Equal(p.Steps, again.Steps) {
 		t.Errorf("equal inputs made other steps: %v", err)
 	}
@@ -128,7 +128,7 @@ func TestWhatSurroundsADeletedFileIsReadOncePerDirectory(t *testing.T) {
 		o, n := m.from(), 0
 		load := o.Tree
 		o.Tree = func(id oid.ID) ([]byte, error) { n++; return load(id) }
-		p, err := New(&Present{State: m.state(now), Disk: m}, Aim{Target: &Target{State: m.state(then)}, Paths: &Selection{}}, o)
+		p, err := New(&Present{State: m.state(now), Disk: m}, Goal{Target: &Target{State: m.state(then)}, Paths: &Selection{}}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestTheRulesAboveAPathAreAskedOncePerDirectory(t *testing.T) {
 	deep := strings.Repeat("d/", 300)
 	then := m.state(map[string]string{".gitignore": "x\n", "d/d/.gitignore": "*.o\n", deep + "kept": "1"})
 	p, err := New(&Present{Disk: m, State: m.state(map[string]string{".gitignore": "x\n", "d/d/.gitignore": "*.o\n", deep + "kept": "1",
-		deep + "new": "2", deep + "x/below": "3", deep + "a.o": "4"})}, Aim{Target: &Target{State: then}, Paths: &Selection{}}, m.from())
+		deep + "new": "2", deep + "x/below": "3", deep + "a.o": "4"})}, Goal{Target: &Target{State: then}, Paths: &Selection{}}, m.from())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestADirectoryThatARestoreOpensHasAStepThatChangesNothing(t *testing.T) {
 	m.lying["ro"], m.lying["ro/in"], m.lying["rw"] = tree.Dir|0o555, tree.Dir|0o755, tree.Dir|0o755
 	target := &Target{State: m.state(map[string]string{"ro/in/f": "1", "rw/f": "1", "new/f": "1"})}
 	now := &Present{Disk: m, State: m.state(map[string]string{"ro/in/f": "2", "rw/f": "2"})}
-	p, err := New(now, Aim{Target: target, Paths: &Selection{}}, m.from())
+	p, err := New(now, Goal{Target: target, Paths: &Selection{}}, m.from())
 	if err != nil {
 		t.Fatal(err)
 	}

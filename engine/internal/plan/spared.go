@@ -23,11 +23,11 @@ const (
 // ignored files do, and named only if the operation that is taken back brought
 // it, and it was changed since.
 func (p *planner) outlasts(c tree.Change) bool {
-	if unasked, _ := p.present.Disk.Class(c.Path); !unasked || c.From.Mode.IsDir() || p.aim.Made.has(c) {
+	if unasked, _ := p.present.Disk.Class(c.Path); !unasked || c.From.Mode.IsDir() || p.goal.Made.has(c) {
 		return false
 	}
 	p.lastKept = c.Path
-	if _, ours := p.aim.Made[c.Path]; ours {
+	if _, ours := p.goal.Made[c.Path]; ours {
 		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: keptChanged})
 	}
 	return true
@@ -59,9 +59,9 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 		why = keptPlace
 	case unseen && p.present.Disk.Holds(c.Path, want):
 		return true, nil
-	case p.aim.Made != nil:
+	case p.goal.Made != nil:
 		why = keptChanged
-	case p.aim.Ignored:
+	case p.goal.Ignored:
 		return false, nil
 	}
 	p.lastKept = c.Path
@@ -73,7 +73,7 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 // ignored, would have to go with what is in it. Only the operation that is taken
 // back may have made that.
 func (p *planner) holdsIgnored(c tree.Change) bool {
-	if s, ok := p.aim.Made[c.Path]; ok && displaces(&s) {
+	if s, ok := p.goal.Made[c.Path]; ok && displaces(&s) {
 		return false
 	}
 	return !c.To.Mode.IsDir() && p.present.Disk.Mode(c.Path).IsDir() && !p.present.Disk.Empty(c.Path)
@@ -88,7 +88,7 @@ func (p *planner) unasked(file string, mode tree.Mode) (bool, error) {
 	if name := path.Base(file); mode.Type() == tree.File && (name == ".gitignore" || name == ".gitattributes") {
 		return false, nil
 	}
-	if p.aim.Target.Aside[file] || p.aim.Named != nil && p.aim.Named(file) {
+	if p.goal.Target.Aside[file] || p.goal.Named != nil && p.goal.Named(file) {
 		return false, nil
 	}
 	if ignored, err := p.cover.ignored(file); !ignored || err != nil {
@@ -101,7 +101,7 @@ func (p *planner) unasked(file string, mode tree.Mode) (bool, error) {
 // left reports whether what is there is what the operation that is taken back
 // has put in the place of the file of the target.
 func (p *planner) left(c tree.Change, now tree.Mode, unseen bool) bool {
-	s, ok := p.aim.Made[c.Path]
+	s, ok := p.goal.Made[c.Path]
 	switch {
 	case !ok || s.Have.Mode.Type() == tree.Absent:
 		return false

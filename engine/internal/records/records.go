@@ -21,7 +21,7 @@ import (
 // ErrDamaged is reported of what the store has and cannot be read.
 var ErrDamaged = errors.New("damaged")
 
-// ErrRefused is reported of what is not done, here or in any room, although it could be.
+// ErrRefused is reported of what is not done, here or in any other package, although it could be.
 var ErrRefused = errors.New("refused")
 
 // The tables of the store.

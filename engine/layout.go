@@ -10,8 +10,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// formKind checks the name of the system whose format is asked for, "" for none.
-func (e *Engine) formKind(name string) (foreign.Kind, error) {
+// layoutKind checks the name of the system whose format is asked for, "" for none.
+func (e *Engine) layoutKind(name string) (foreign.Kind, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -25,9 +25,9 @@ func (e *Engine) formKind(name string) (foreign.Kind, error) {
 	return k, nil
 }
 
-// writeForm writes a snapshot, which git has, in the format of another system,
+// writeLayout writes a snapshot, which git has, in the format of another system,
 // and returns the ref that keeps it there.
-func (e *Engine) writeForm(ctx context.Context, kind foreign.Kind, s *Snapshot, p Point) (string, error) {
+func (e *Engine) writeLayout(ctx context.Context, kind foreign.Kind, s *Snapshot, p Point) (string, error) {
 	found, err := rules.OpenIndex(e.repo.Layout(), "")
 	if err != nil {
 		return "", err

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
-// An aim is what an operation is to reach.
-type aim struct {
+// A goal is what an operation is to reach.
+type goal struct {
 	target  *Snapshot
 	stored  bool // the store has the record of the target
 	paths   *plan.Selection
@@ -24,29 +24,29 @@ type aim struct {
 	merge   *merging          // what is merged into the present; nil: the present becomes the target
 }
 
-// aim finds what an operation is to reach.
-func (e *Engine) aim(ctx context.Context, op *Op) (to aim, err error) {
+// goal finds what an operation is to reach.
+func (e *Engine) goal(ctx context.Context, op *Op) (to goal, err error) {
 	if err := op.check(); err != nil {
 		return to, err
 	}
 	switch {
 	case op.takesBack():
-		return e.aimBack(ctx, op)
+		return e.goalBack(ctx, op)
 	case op.merges():
-		return e.aimMerge(ctx, op)
+		return e.goalMerge(ctx, op)
 	}
-	to, err = e.aimAt(ctx, op)
+	to, err = e.goalAt(ctx, op)
 	to.chosen = true
 	return to, err
 }
 
-// aimAt aims at a snapshot, within the paths of an operation.
-func (e *Engine) aimAt(ctx context.Context, op *Op) (to aim, err error) {
+// goalAt makes a goal of a snapshot, within the paths of an operation.
+func (e *Engine) goalAt(ctx context.Context, op *Op) (to goal, err error) {
 	if to.target, err = e.lookup.Find(ctx, op.To); err == nil {
 		to.stored, err = e.isRecorded(ctx, to.target.ID)
 	}
 	if err != nil {
-		return aim{}, err
+		return goal{}, err
 	}
 	to.ignored, to.edits = op.Ignored, op.Edits
 	if to.paths, err = plan.Select(op.Paths, e.existsIn(ctx, to.target)); err == nil && op.KeepMine {
@@ -55,10 +55,10 @@ func (e *Engine) aimAt(ctx context.Context, op *Op) (to aim, err error) {
 	return to, err
 }
 
-// takeBack turns the aim to the state before an operation: what the operation made
+// takeBack turns the goal to the state before an operation: what the operation made
 // goes, and what was in the way of its paths comes back. If its journal is lost,
 // nobody knows what it made, and all of that stays.
-func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
+func (to *goal) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 	steps, err := e.steps(ctx, op)
 	if err != nil && !isLost(err) {
 		return err
@@ -70,7 +70,7 @@ func (to *aim) takeBack(ctx context.Context, e *Engine, op *Operation) error {
 
 // checkTarget is an error if the target was dropped or purged since it was looked
 // up, or anything that is merged.
-func (to aim) checkTarget(v *records.View) error {
+func (to goal) checkTarget(v *records.View) error {
 	var needed []oid.ID // but for what git has
 	if to.stored {
 		needed = append(needed, to.target.ID)
