@@ -103,31 +103,6 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// A stage that flushes itself must not record when a flush has failed.
-func TestAFailedFlushFailsTheCommit(t *testing.T) {
-	s := newStore(t)
-	r := seeded(t)
-	failWrite(s, 20)
-	g := s.Stage()
-	var err error
-	for i := 0; i < 400 && err == nil; i++ {
-		_, err = g.Put(t.Context(), oid.Blob, noise(r, 100<<10), oid.ID{})
-	}
-	called := false
-	cerr := g.Commit(t.Context(), func(*Update) error { called = true; return nil })
-	if !errors.Is(cerr, syscall.ENOSPC) || called {
-		t.Errorf("Commit gives %v, called %v", cerr, called)
-	}
-	s.opened = nil
-	g.Discard()
-	if _, err := g.Put(t.Context(), oid.Blob, []byte("x"), oid.ID{}); err != nil {
-		t.Errorf("after Discard: %v", err)
-	}
-	if err := g.Commit(t.Context(), nil); err != nil {
-		t.Errorf("after Discard: %v", err)
-	}
-}
-
 func TestACancelledStageCannotBeCommitted(t *testing.T) {
 	s := newStore(t)
 	r := seeded(t)

@@ -117,7 +117,7 @@ func (m *model) fill(g *Stage) (ids []oid.ID) {
 		}
 		must(m, err)
 		for _, off := range []int64{-1, 1} {
-			if _, err := g.PutReader(m.Context(), oid.Blob, bytes.NewReader(p), int64(len(p))+off, oid.ID{}); !errors.Is(err, ErrSize) {
+			if _, err := g.PutReader(m.Context(), oid.Blob, bytes.NewReader(p), int64(len(p))+off, oid.ID{}); !errors.Is(err, ErrSize) && !errors.Is(err, syscall.ENOSPC) {
 				m.Errorf("%d bytes that are announced as %d more give %v", len(p), off, err)
 			}
 		}
@@ -137,8 +137,11 @@ func (m *model) fill(g *Stage) (ids []oid.ID) {
 // record names, the disk may be full, or what is recorded may fail.
 func (m *model) stage(h *Store) {
 	g, fate := h.Stage(), m.r.IntN(10)
+	if fate == 4 && m.r.IntN(2) == 0 {
+		failWrite(h, 1+m.r.IntN(5))
+	}
 	ids := m.fill(g)
-	if m.r.IntN(4) == 0 {
+	if fate != 4 && m.r.IntN(4) == 0 {
 		must(m, g.Flush(m.Context()))
 		if slices.ContainsFunc(ids, func(id oid.ID) bool { return !g.Has(id) }) {
 			m.Error("what was flushed is not known any more")
@@ -159,7 +162,9 @@ func (m *model) stage(h *Store) {
 	case 2, 3:
 		m.sweepAll(m.handles[m.r.IntN(2)])
 	case 4:
-		failWrite(h, 1+m.r.IntN(5))
+		if h.opened == nil {
+			failWrite(h, 1+m.r.IntN(5))
+		}
 	}
 	rows, fails, value := maps.Clone(m.rows), errors.New("it fails"), ""
 	err := g.Commit(m.Context(), func(u *Update) error {

@@ -202,39 +202,3 @@ func TestALargeStageTouchesEachPageOfRowsAboutOnce(t *testing.T) {
 		return nil
 	}))
 }
-
-func TestATableOfIDsKnowsWhatWasAdded(t *testing.T) {
-	for _, alg := range []oid.Algorithm{oid.SHA1, oid.SHA256} {
-		var table idTable
-		r := seeded(t)
-		ids := map[oid.ID]byte{}
-		for len(ids) < 20_000 {
-			id := alg.Sum(oid.Blob, noise(r, 2))
-			if len(ids) >= 10_000 {
-				id = alg.Sum(oid.Blob, noise(r, 8))
-			}
-			n, known := ids[id]
-			if note := table.note(id); (note != nil) != known || known && note[0] != n || table.add(id) != known {
-				t.Fatalf("%v: %v", id, note)
-			}
-			ids[id] = byte(r.IntN(256))
-			table.note(id)[0] = ids[id]
-		}
-		n := 0
-		for id := range table.all() {
-			if _, known := ids[id]; !known {
-				t.Fatalf("%v was never added", id)
-			}
-			n++
-		}
-		if n != len(ids) || table.note(alg.Sum(oid.Tree, nil)) != nil || table.note(oid.ID{}) != nil {
-			t.Errorf("%d of %d", n, len(ids))
-		}
-		table.forget()
-		for id := range ids {
-			if note := table.note(id); note == nil || note[0] != 0 {
-				t.Fatalf("%v: %v", id, note)
-			}
-		}
-	}
-}

@@ -117,25 +117,13 @@ func (t *Table) All() iter.Seq2[[]byte, []byte] { return t.Prefix(nil) }
 
 // Peek is All for who only looks: the bytes are the store's, and valid until the next
 // are yielded. Nothing is allocated for a record.
-func (t *Table) Peek() iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) {
-		if t.rows == nil {
-			return
-		}
-		c := t.rows.Cursor()
-		for k, v := c.First(); k != nil; k, v = c.Next() {
-			row, ok := unseal(k, v)
-			if !ok {
-				t.view.damage = append(t.view.damage, t.corrupt(k))
-			} else if !yield(k, row) {
-				return
-			}
-		}
-	}
-}
+func (t *Table) Peek() iter.Seq2[[]byte, []byte] { return t.from(nil) }
 
 // Prefix yields the records whose keys begin with p, smallest key first.
-func (t *Table) Prefix(p []byte) iter.Seq2[[]byte, []byte] {
+func (t *Table) Prefix(p []byte) iter.Seq2[[]byte, []byte] { return owned(t.from(p)) }
+
+// from yields the records whose keys begin with p, as they lie in the store.
+func (t *Table) from(p []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) {
 		if t.rows == nil {
 			return
@@ -149,13 +137,24 @@ func (t *Table) Prefix(p []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// owned gives the caller copies.
+func owned(rows iter.Seq2[[]byte, []byte]) iter.Seq2[[]byte, []byte] {
+	return func(yield func(k, v []byte) bool) {
+		for k, v := range rows {
+			if !yield(bytes.Clone(k), append([]byte{}, v...)) {
+				return
+			}
+		}
+	}
+}
+
 // Backward yields keys and records, newest (largest key) first.
 func (t *Table) Backward() iter.Seq2[[]byte, []byte] { return t.Before(nil) }
 
 // Before yields the keys that are smaller than p, and their records, the largest
 // first; all of them if p is empty.
 func (t *Table) Before(p []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) {
+	return owned(func(yield func(k, v []byte) bool) {
 		if t.rows == nil {
 			return
 		}
@@ -173,7 +172,7 @@ func (t *Table) Before(p []byte) iter.Seq2[[]byte, []byte] {
 				return
 			}
 		}
-	}
+	})
 }
 
 func (t *Table) yield(key, value []byte, yield func(k, v []byte) bool) bool {
@@ -182,7 +181,7 @@ func (t *Table) yield(key, value []byte, yield func(k, v []byte) bool) bool {
 		t.view.damage = append(t.view.damage, t.corrupt(key))
 		return true
 	}
-	return yield(bytes.Clone(key), append([]byte{}, row...))
+	return yield(key, row)
 }
 
 func (t *Table) corrupt(key []byte) error {
