@@ -17,11 +17,12 @@ import (
 // the state directory, which rewind's forget empties.
 func opencode(l *lane) system {
 	o := openCode{filepath.Join(l.tree, ".git", "bench-opencode")}
-	return readable{peer{
+	return peer{
 		forgets:  func(s *script) { s.do(func() error { return os.RemoveAll(o.dir) }) },
 		records:  o.record,
 		restores: o.restore,
-	}, func(s *script, id, name string) string { return o.git(s, "", "cat-file", "blob", id+":"+name) }}
+		reads:    func(s *script, id, name string) string { return o.git(s, "", "cat-file", "blob", id+":"+name) },
+	}
 }
 
 type openCode struct{ dir string }
@@ -105,7 +106,7 @@ func without(list, less string) string {
 // piRewind is the sequence of pi-rewind 0.5: git status names what to add to an
 // index read from HEAD; the restore goes through HEAD and the user's index.
 func piRewind(*lane) system {
-	return readable{peer{
+	return peer{
 		forgets: func(s *script) { s.dropRefs(piRewindRefs) },
 		records: piRewindRecord,
 		restores: func(s *script, id string) {
@@ -119,7 +120,8 @@ func piRewind(*lane) system {
 			}
 			s.git("read-tree", "--reset", staged)
 		},
-	}, blob}
+		reads: blob,
+	}
 }
 
 const piRewindRefs = "refs/bench/pi-rewind/"
@@ -145,7 +147,7 @@ func piRewindRecord(s *script) string {
 // index; a chain of commits under one ref keeps the snapshots. The ref is named
 // differently here.
 func hook(*lane) system {
-	return readable{peer{
+	return peer{
 		forgets: func(s *script) { s.dropRefs(hookRef) },
 		records: func(s *script) string {
 			s.git("rev-parse", "--show-toplevel")
@@ -159,7 +161,8 @@ func hook(*lane) system {
 			}
 			s.git("restore", "--source="+id, "--worktree", "--", ".")
 		},
-	}, blob}
+		reads: blob,
+	}
 }
 
 const hookRef = "refs/bench/hook"

@@ -143,47 +143,6 @@ func testStage(t *testing.T, keys ...string) *stage {
 	return st
 }
 
-func TestPeersThatRestoreNothingAreCaught(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	st := testStage(t)
-	for _, c := range st.chosen {
-		if c.make == nil {
-			continue
-		}
-		l, err := st.lane(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := l.system.snapshot(ctx, l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := takePicture(l.tree, l.read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.damage(l.pick(20)); err != nil {
-			t.Fatal(err)
-		}
-		err = want.differs(l.tree, l.read)
-		if err == nil {
-			t.Fatalf("%s: an idle restore passes the check", c.name)
-		}
-		for _, part := range []string{"2 paths missing", "2 paths too many", "17 paths other"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: no %q in %v", c.name, part, err)
-			}
-		}
-		if err := l.system.restore(ctx, l, id); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if err := want.differs(l.tree, l.read); err != nil && !strings.Contains(c.records, "leaves new files") && c.key != "git-stash" {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
 // broken is a peer whose restore fails.
 type broken struct{ system }
 

@@ -124,12 +124,8 @@ type system interface {
 	snapshot(ctx context.Context, l *lane) (id string, err error)
 	// restore puts a recorded state back.
 	restore(ctx context.Context, l *lane, id string) error
-}
-
-// A reader is a system that gives single files so quickly that some are read after
-// each turn. All are, once, by a restore.
-type reader interface {
-	// content gives the bytes that a snapshot holds of a file.
+	// content gives the bytes that a snapshot holds of a file, or [errors.ErrUnsupported].
+	// Some are read after each turn; all are, once, by a restore.
 	content(ctx context.Context, l *lane, id, name string) ([]byte, error)
 }
 

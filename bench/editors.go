@@ -11,10 +11,11 @@ import (
 
 // stash is git's own way to record without touching anything.
 func stash(*lane) system {
-	return readable{peer{
+	return peer{
 		records:  stashRecord,
 		restores: func(s *script, id string) { s.git("restore", "--source="+id, "--worktree", "--", ".") },
-	}, blob}
+		reads:    blob,
+	}
 }
 
 // stashRecord gives HEAD where git says nothing, because nothing differs from it.
@@ -29,10 +30,11 @@ func stashRecord(s *script) string {
 // tracked, and untracked files below 2 MB. Its list of file types that are left
 // out is not repeated here. Its restore deletes nothing.
 func zed(*lane) system {
-	return readable{peer{
+	return peer{
 		records:  zedRecord,
 		restores: func(s *script, id string) { s.git("restore", "--source", id, "--worktree", ".") },
-	}, blob}
+		reads:    blob,
+	}
 }
 
 const zedMax = 2 << 20
@@ -61,7 +63,7 @@ func zedRecord(s *script) string {
 // files as its third parent, under a ref of its own. Its restore stashes the present,
 // and then makes the branch, the worktree and the untracked files what they were.
 func cline(*lane) system {
-	return readable{peer{
+	return peer{
 		forgets: func(s *script) { s.dropRefs(clineRefs) },
 		records: clineRecord,
 		restores: func(s *script, id string) {
@@ -73,13 +75,14 @@ func cline(*lane) system {
 				s.git("stash", "apply", "-q", id)
 			}
 		},
-	}, func(s *script, id, name string) string {
-		tracked := script{ctx: s.ctx, l: s.l}
-		if text := blob(&tracked, id, name); tracked.err == nil {
-			return text
-		}
-		return blob(s, id+"^3", name)
-	}}
+		reads: func(s *script, id, name string) string {
+			tracked := script{ctx: s.ctx, l: s.l}
+			if text := blob(&tracked, id, name); tracked.err == nil {
+				return text
+			}
+			return blob(s, id+"^3", name)
+		},
+	}
 }
 
 const clineRefs = "refs/bench/cline/"

@@ -8,38 +8,11 @@ import (
 	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
-// Who fails in a later round has not shown that what it recorded comes back.
-func TestWhoFailsBeforeItsProofIsNotCalledExact(t *testing.T) {
-	t.Parallel()
-	st := &stage{o: Options{Rounds: 3, longest: 1 << 40, Progress: func(string) {}, Note: func(string) {}}}
-	l, err := (&stage{dir: t.TempDir()}).emptyLane("x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, proved := 0, false
-	nothing := func(context.Context) error { return nil }
-	w := way{name: "peer", lane: l, before: nothing, after: nothing,
-		act: func(context.Context) error {
-			if n++; n == 3 {
-				return errors.New("it broke")
-			}
-			return nil
-		},
-		prove: func(context.Context) error { proved = true; return nil },
-	}
-	lines, err := measure(context.Background(), st, "w", []way{w})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lines[0].Exact == report.Exact && !proved {
-		t.Errorf("exact, and nothing was proved: %+v", lines[0])
-	}
-}
-
 // A breaker records nothing. It fails from a turn on, or when it is to put something back.
-type breaker struct{ turns, fails int }
-
-func (*breaker) forget(context.Context, *lane) error { return nil }
+type breaker struct {
+	peer
+	turns, fails int
+}
 
 func (b *breaker) snapshot(context.Context, *lane) (string, error) {
 	if b.turns++; b.turns > b.fails {
@@ -50,8 +23,7 @@ func (b *breaker) snapshot(context.Context, *lane) (string, error) {
 
 func (*breaker) restore(context.Context, *lane, string) error { return errors.New("it cannot") }
 
-// Of the turns of an agent too: what was not recorded is not put back, and is no proof
-// of anything.
+// What was not recorded is not put back, and is no proof of anything.
 func TestWhoFailsInATurnOrInItsProofIsNotCalledExact(t *testing.T) {
 	t.Parallel()
 	for fails, want := range map[int]report.Exactness{0: "", 1: "", 2: "", 9: report.NotExact} {

@@ -16,8 +16,8 @@ func process(noGit bool) func(*lane) system {
 	return func(*lane) system { return rewind(noGit) }
 }
 
-func rewind(noGit bool) readable {
-	return readable{peer{
+func rewind(noGit bool) peer {
+	return peer{
 		forgets: func(s *script) {
 			s.l.primed = false
 			emptied(s)
@@ -35,7 +35,8 @@ func rewind(noGit bool) readable {
 			return id
 		},
 		restores: func(s *script, id string) { s.rewind(noGit, "restore", id, "--yes", "--json") },
-	}, func(s *script, id, name string) string { return s.rewind(noGit, "cat", id+":"+name) }}
+		reads:    func(s *script, id, name string) string { return s.rewind(noGit, "cat", id+":"+name) },
+	}
 }
 
 // rewind runs one command of the program.
@@ -68,24 +69,24 @@ func emptyDir(dir string) error {
 // beside is rewind as a new process each time, while another one watches the
 // worktree: `rewind watch` answers what the new process asks.
 type beside struct {
-	readable
+	peer
 	living // the one that watches
 }
 
-func besideWatch(*lane) system { return &beside{readable: rewind(false)} }
+func besideWatch(*lane) system { return &beside{peer: rewind(false)} }
 
 func (b *beside) end() { b.finish(func() { _ = b.cmd.Process.Signal(syscall.SIGTERM) }) }
 
 func (b *beside) forget(ctx context.Context, l *lane) error {
 	b.end()
-	return b.readable.forget(ctx, l)
+	return b.peer.forget(ctx, l)
 }
 
 func (b *beside) snapshot(ctx context.Context, l *lane) (string, error) {
 	if b.cmd != nil {
 		defer l.peak.watch(b.cmd.Process.Pid)()
 	}
-	return b.readable.snapshot(ctx, l)
+	return b.peer.snapshot(ctx, l)
 }
 
 // ready waits until the worktree is watched.

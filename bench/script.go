@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,7 @@ type peer struct {
 	forgets  func(s *script) // nil: it keeps nothing
 	records  func(s *script) (id string)
 	restores func(s *script, id string)
+	reads    func(s *script, id, name string) string // nil: not so quickly that some files are read after each turn
 }
 
 func (p peer) forget(ctx context.Context, l *lane) error {
@@ -111,13 +113,10 @@ func (p peer) restore(ctx context.Context, l *lane, id string) error {
 	return s.err
 }
 
-// A readable peer gives single files too.
-type readable struct {
-	peer
-	reads func(s *script, id, name string) string
-}
-
-func (p readable) content(ctx context.Context, l *lane, id, name string) ([]byte, error) {
+func (p peer) content(ctx context.Context, l *lane, id, name string) ([]byte, error) {
+	if p.reads == nil {
+		return nil, errors.ErrUnsupported
+	}
 	s := script{ctx: ctx, l: l}
 	text := p.reads(&s, id, name)
 	return []byte(text), s.err

@@ -61,7 +61,7 @@ func (p *living) finish(ask func()) {
 // A session is rewind through one process that lives on and serves requests;
 // docs/protocol.md is its contract. The process is started when it is first needed.
 type session struct {
-	readable // what is done without the process
+	peer // what is done without the process
 	living
 	noGit, watched bool
 
@@ -72,7 +72,7 @@ type session struct {
 
 // serve makes rewind through a process that lives on.
 func serve(noGit, watched bool) func(*lane) system {
-	return func(*lane) system { return &session{readable: rewind(noGit), noGit: noGit, watched: watched} }
+	return func(*lane) system { return &session{peer: rewind(noGit), noGit: noGit, watched: watched} }
 }
 
 // begin makes sure that there is a process which knows its worktree.
@@ -133,7 +133,7 @@ func (s *session) end() { s.finish(func() { _ = s.in.Close() }) }
 
 func (s *session) forget(ctx context.Context, l *lane) error {
 	s.end()
-	return s.readable.forget(ctx, l)
+	return s.peer.forget(ctx, l)
 }
 
 func (s *session) snapshot(ctx context.Context, l *lane) (string, error) {
