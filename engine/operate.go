@@ -12,6 +12,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
@@ -118,7 +119,7 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal) (begun, er
 	if err != nil {
 		return begun{}, err
 	}
-	_ = e.saveStatTable(op.From, c.SaveStatTable) // a cancellation is met again, and reported, before the first step
+	_ = e.saveStatTable(op.From, c.Seen, &watched.Turn{}) // a cancellation is met again, and reported, before the first step
 	return begun{plan, way, c.Memory}, nil
 }
 
@@ -312,8 +313,8 @@ func (e *Engine) dropped(ctx context.Context, target *Snapshot, err error) error
 	return err
 }
 
-func notes(from []apply.Note) []Note {
-	var to []Note
+// notes takes over what a plan or its steps note.
+func notes(from []apply.Note) (to []Note) {
 	for _, n := range from {
 		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
 	}

@@ -69,7 +69,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to goal) (*Diff, error)
 		return nil, objects.TreeError(err)
 	}
 	if len(p.Unknown) > 0 && to.chosen {
-		return nil, fmt.Errorf("%w; nothing was changed", lookup.NotThere{Snapshot: to.target.ID, Paths: planned(p.Unknown), Other: whatIsNow})
+		return nil, fmt.Errorf("%w; nothing was changed", lookup.NotThere{Snapshot: to.target.ID, Paths: notes(p.Unknown), Other: whatIsNow})
 	}
 	texts := p.Texts
 	if to.merge == nil {
@@ -78,7 +78,7 @@ func (e *Engine) plan(ctx context.Context, now *present, to goal) (*Diff, error)
 		p.Edit(wanted)
 	}
 	return &Diff{
-		e: e, live: liveFrom, Target: to.target, Changes: changesOf(p.Changes), Kept: planned(p.Kept), Conflicts: planned(p.Conflicts), Marked: planned(p.Marked),
+		e: e, live: liveFrom, Target: to.target, Changes: changesOf(p.Changes), Kept: notes(p.Kept), Conflicts: notes(p.Conflicts), Marked: notes(p.Marked),
 		steps: p.Steps, force: p.Force, texts: texts,
 	}, nil
 }
@@ -113,7 +113,7 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	}
 	t := &plan.Target{
 		State: s.State(), Skipped: map[string]string{}, Aside: map[string]bool{}, Nested: map[string]oid.ID{},
-		Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
+		Limits: s.Limits, Ignore: s.Rules.Ignore, Exclude: s.Rules.Exclude, Fold: s.Rules.Fold,
 	}
 	for _, n := range s.Skipped {
 		if p := string(n.Path); n.Kept { // it has all of it: only git's tree has not
@@ -124,9 +124,6 @@ func (e *Engine) target(s *Snapshot) *plan.Target {
 	}
 	for _, n := range s.Nested {
 		t.Nested[string(n.Path)] = n.Exclude
-	}
-	if g := s.Limits; g != nil {
-		t.Limits = &plan.Limits{GitOnly: g.GitOnly, Incomplete: g.Incomplete, Overlay: !g.Overlay.IsZero(), Names: g.Names, Paths: converted[string](g.Paths)}
 	}
 	return t
 }
@@ -148,14 +145,6 @@ func (e *Engine) assume(s *Snapshot, t *plan.Target) map[oid.ID][]byte {
 		}
 	}
 	return texts
-}
-
-// planned takes over what a plan notes.
-func planned(from []plan.Note) (to []Note) {
-	for _, n := range from {
-		to = append(to, Note{Path: Path(n.Path), Reason: n.Reason})
-	}
-	return to
 }
 
 // converted returns texts as paths, or paths as texts.

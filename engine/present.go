@@ -14,6 +14,8 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/rules"
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -159,7 +161,7 @@ func (p *present) newRecord(where string) *Snapshot {
 func (p *present) forPlan() *plan.Present {
 	out := &plan.Present{State: p.State, Disk: p.Seen}
 	for _, n := range p.Skipped {
-		note := plan.Note{Path: string(n.Path), Reason: n.Reason}
+		note := apply.Note{Path: string(n.Path), Reason: n.Reason}
 		if out.LeftOut = append(out.LeftOut, note); !n.Kept && !settings.Chose(n.Reason) {
 			out.Unrecorded = append(out.Unrecorded, note)
 		}
@@ -168,12 +170,12 @@ func (p *present) forPlan() *plan.Present {
 	return out
 }
 
-// saveStatTable lets save keep what the scan saw for the next scan. Afterwards it
+// saveStatTable keeps what the scan of a turn saw for the next scan. Afterwards it
 // has no fingerprints any more. The table is a cache: if it cannot be written, the
 // next scan takes longer. So only the caller's cancellation is an error.
-func (e *Engine) saveStatTable(id oid.ID, save func(store string, snapshot oid.ID) error) error {
+func (e *Engine) saveStatTable(id oid.ID, seen *capture.Seen, turn *watched.Turn) error {
 	_ = durable.MakeDir(e.ownDir) // a linked worktree's is not where the store is; without it nothing can be written
-	err := save(locate.NameOf(e.atHand()), id)
+	err := turn.End(seen.Result, locate.NameOf(e.atHand()), id)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

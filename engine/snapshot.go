@@ -102,7 +102,7 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	var git sync.WaitGroup
 	git.Go(func() { r.Bridge = t.way.Finish(ctx) })
 	// The snapshot is recorded: nothing from here on makes it fail.
-	_ = e.saveStatTable(r.ID, func(store string, id oid.ID) error { return turn.End(c.Result(), store, id) })
+	_ = e.saveStatTable(r.ID, c.Seen, turn)
 	r.Uncounted = e.compare(context.WithoutCancel(ctx), r, c)
 	git.Wait()
 	if !r.Reused {
@@ -341,7 +341,7 @@ func (e *Engine) changed(ctx context.Context, c *present) (n int, first bool, er
 		here = c.Last
 	}
 	if here == nil || here.Lost != "" {
-		if n, known := c.Recorded(); known {
+		if n, known := c.Result.Recorded(); known {
 			return n, true, nil
 		}
 		n, err = tree.Count(tree.Walk(c.State, e.alg, c.Trees), func(at tree.Change) bool { return !at.To.Mode.IsDir() })

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/internal/durable"
-	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // unwatchedFile is beside the stat table, and says what the watcher missed in this
@@ -134,7 +133,7 @@ func (e *Engine) Warm(ctx context.Context) error {
 	if !c.Same(c.Last) || c.Rechecked {
 		return nil
 	}
-	return e.saveStatTable(c.Last.ID, func(store string, id oid.ID) error { return turn.End(c.Result(), store, id) })
+	return e.saveStatTable(c.Last.ID, c.Seen, turn)
 }
 
 // Watching says what rewind.watch says: that the worktree is to be watched always,

@@ -197,7 +197,7 @@ func (c *capture) end() error {
 // fill completes what was seen by the result of the scan.
 func (c *capture) fill(ctx context.Context, r *worktree.Result, save worktree.Saver) (err error) {
 	s := c.seen
-	s.result, s.State = r, r.State
+	s.Result, s.State = r, r.State
 	if s.State.Tree.IsZero() { // nothing at all: that too is a tree
 		if s.State.Tree, err = save.Tree(ctx, nil, oid.ID{}); err != nil {
 			return err

@@ -107,7 +107,7 @@ func TestAScanWithoutItsTableWaitsForTheWatcherToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if p.Table, err = first.Result().Keep("store", oid.ID{}); err != nil || p.Table == nil {
+	if p.Table, err = first.Result.Keep("store", oid.ID{}); err != nil || p.Table == nil {
 		t.Fatalf("no table: %v", err)
 	}
 	late := filepath.Join(p.Root, "late")

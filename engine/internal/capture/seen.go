@@ -30,7 +30,8 @@ type Seen struct {
 	Trees     tree.Loader // of the capture, of the store and of git; not to be shared
 	Memory    *Memory     // what the scan made and read
 
-	result    *worktree.Result
+	Result *worktree.Result // of the scan; once it is kept for the next one, [Seen.Fingerprint] knows of nothing
+
 	statTable *stattable.Table
 	place     Place
 }
@@ -52,28 +53,13 @@ func (s *Staged) Discard() {
 // second call does nothing.
 func (s *Seen) Close() { s.statTable.Close() }
 
-// SaveStatTable writes what the scan saw into the stat table, for the next
-// scan. The table is bound to a store and to a snapshot in it that has all of
-// it. Afterwards [Seen.Fingerprint] knows of nothing. The table is a cache: failing to
-// write it costs time.
-func (s *Seen) SaveStatTable(store string, snapshot oid.ID) error {
-	return s.result.SaveStatTable(store, snapshot)
-}
-
-// Result is what the scan found, for who keeps it for the next one.
-func (s *Seen) Result() *worktree.Result { return s.result }
-
 // Unstable names the files that kept changing.
 func (s *Seen) Unstable() (out []records.Note) {
-	for _, p := range s.result.Unstable {
+	for _, p := range s.Result.Unstable {
 		out = append(out, records.Note{Path: records.Path(p), Reason: "it kept changing while it was read; its last whole state was kept"})
 	}
 	return out
 }
-
-// Recorded is the number of files and links that were captured; known only where
-// the scan knew nothing of any directory before.
-func (s *Seen) Recorded() (n int, known bool) { return s.result.Recorded() }
 
 // sameRules reports whether the rules outside the tree are those of a snapshot.
 func (s *Seen) sameRules(snap *records.Snapshot) bool {
@@ -103,7 +89,7 @@ func (s *Seen) Same(snap *records.Snapshot) bool {
 // scan has none: where clocks are coarse it may have been written again within
 // the same tick, and then only its content can tell.
 func (s *Seen) Fingerprint(path string) apply.Fingerprint {
-	at, ok := s.result.Lookup(path)
+	at, ok := s.Result.Lookup(path)
 	if !ok || at.Young {
 		return apply.Fingerprint{}
 	}
@@ -131,7 +117,7 @@ func (s *Seen) Empty(path string) bool {
 // Class returns what the scan took a file for: ignored, and recorded though nobody
 // has named it; in the index of its repository.
 func (s *Seen) Class(path string) (unasked, tracked bool) {
-	at, _ := s.result.Lookup(path)
+	at, _ := s.Result.Lookup(path)
 	return at.Unasked, at.Tracked
 }
 

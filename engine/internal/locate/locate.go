@@ -144,11 +144,11 @@ func without(dir, base string, opt Options) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	home, err := all.nearest(dir, base)
+	root, folder, from, err := all.nearest(dir, base)
 	if err != nil {
 		return nil, err
 	}
-	return &Place{Root: home.Root, Key: ".", Algorithm: oid.BLAKE3, Store: home.Folder, Own: home.Folder, From: home.From}, nil
+	return &Place{Root: root, Key: ".", Algorithm: oid.BLAKE3, Store: folder, Own: folder, From: from}, nil
 }
 
 // Within reports whether path is dir or lies below it.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/textmerge"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/hunk"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -77,7 +77,7 @@ func (s *incoming) file(c change, ours tree.Node) (want tree.Node, why string, e
 		return ours, whyText(n), nil
 	}
 	if n > 0 {
-		s.plan.Marked = append(s.plan.Marked, plan.Note{Path: c.Path, Reason: whyText(n)})
+		s.plan.Marked = append(s.plan.Marked, apply.Note{Path: c.Path, Reason: whyText(n)})
 	}
 	want.ID, want.Git = s.Algorithm.Sum(oid.Blob, text), tree.Entry{}
 	s.plan.Texts[want.ID] = text

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -32,7 +32,7 @@ const (
 )
 
 func (s *incoming) conflict(path, why string) {
-	s.plan.Conflicts = append(s.plan.Conflicts, plan.Note{Path: path, Reason: why})
+	s.plan.Conflicts = append(s.plan.Conflicts, apply.Note{Path: path, Reason: why})
 }
 
 // all merges changes, which are in path order.
@@ -74,7 +74,7 @@ func (s *incoming) all(changes []change) error {
 func (s *incoming) unknown(c change) error {
 	ours, err := s.view.lookup(c.Path)
 	if err == nil && !absent(ours) && absent(c.To) {
-		s.plan.Kept = append(s.plan.Kept, plan.Note{Path: c.Path, Reason: c.unknown})
+		s.plan.Kept = append(s.plan.Kept, apply.Note{Path: c.Path, Reason: c.unknown})
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (s *incoming) one(c change) (made bool, err error) {
 // leave names a path that cannot be merged. What a rule keeps is named for that.
 func (s *incoming) leave(c change, ours tree.Node, why string) error {
 	if rule, conflict := s.Guard.Stays(c.Path, ours, c.To); rule != "" && !conflict {
-		s.plan.Kept = append(s.plan.Kept, plan.Note{Path: c.Path, Reason: rule})
+		s.plan.Kept = append(s.plan.Kept, apply.Note{Path: c.Path, Reason: rule})
 		return nil
 	}
 	s.conflict(c.Path, why)
@@ -162,7 +162,7 @@ func (s *incoming) put(path string, ours, want tree.Node) (made bool, err error)
 		if conflict {
 			s.conflict(path, why)
 		} else {
-			s.plan.Kept = append(s.plan.Kept, plan.Note{Path: path, Reason: why})
+			s.plan.Kept = append(s.plan.Kept, apply.Note{Path: path, Reason: why})
 		}
 		return false, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/engine/internal/textmerge"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -66,14 +67,14 @@ func New(ctx context.Context, order Order, o plan.Objects) (*plan.Plan, error) {
 		return nil, err
 	}
 	for _, path := range unknown {
-		m.plan.Unknown = append(m.plan.Unknown, plan.Note{Path: path})
+		m.plan.Unknown = append(m.plan.Unknown, apply.Note{Path: path})
 	}
 	changes, err := m.changes()
 	if err != nil {
 		return nil, err
 	}
-	for _, list := range []*[]plan.Note{&m.plan.Kept, &m.plan.Conflicts, &m.plan.Marked} {
-		slices.SortStableFunc(*list, func(a, b plan.Note) int { return comparePaths(a.Path, b.Path) })
+	for _, list := range []*[]apply.Note{&m.plan.Kept, &m.plan.Conflicts, &m.plan.Marked} {
+		slices.SortStableFunc(*list, func(a, b apply.Note) int { return comparePaths(a.Path, b.Path) })
 		*list = slices.Compact(*list)
 	}
 	return &m.plan, m.plan.Take(order.Present, changes, order.Ends)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-82afce7a/rewind/engine/internal/plan"
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -101,7 +101,7 @@ func (s *incoming) move(m moving) (taken bool, err error) {
 		return true, nil
 	}
 	if why, _ := s.Guard.Stays(m.from.Path, ours, tree.Node{}); why != "" {
-		s.plan.Kept = append(s.plan.Kept, plan.Note{Path: m.from.Path, Reason: why})
+		s.plan.Kept = append(s.plan.Kept, apply.Note{Path: m.from.Path, Reason: why})
 		s.conflict(m.to.Path, fmt.Sprintf(whyMovedFrom, m.from.Path))
 		return true, nil
 	}

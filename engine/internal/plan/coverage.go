@@ -159,7 +159,7 @@ func (c *coverage) compile(id oid.ID) (*ignore.File, error) {
 // limits returns why a path stays that the target does not have, because of
 // who made the target; "" if nothing says so.
 func (c *coverage) limits(p string, present tree.Node) (string, error) {
-	if reason := c.target.Limits.keeps(p, present); reason != "" {
+	if reason := c.target.limited(p, present); reason != "" {
 		return reason, nil
 	}
 	if c.target.Sparse.Tree.IsZero() || present.Mode.IsDir() {

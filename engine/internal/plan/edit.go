@@ -54,6 +54,6 @@ func (p *Plan) Edit(edits map[string]Edit) {
 		p.Steps = nil // no step is left for which a directory would be opened
 	}
 	for _, path := range slices.Sorted(maps.Keys(open)) {
-		p.Conflicts = append(p.Conflicts, Note{Path: path, Reason: conflictEdited})
+		p.Conflicts = append(p.Conflicts, apply.Note{Path: path, Reason: conflictEdited})
 	}
 }

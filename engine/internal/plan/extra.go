@@ -3,6 +3,8 @@ package plan
 import (
 	"maps"
 	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/apply"
 )
 
 // keptUnrecorded is why a path stays that the target could have had, and has not: what
@@ -26,7 +28,7 @@ func (p *planner) extra() map[string]string {
 // those of the target.
 func (p *planner) stay(extra map[string]string) error {
 	for _, path := range slices.Sorted(maps.Keys(extra)) {
-		p.plan.Kept = append(p.plan.Kept, Note{Path: path, Reason: keptUnrecorded + extra[path]})
+		p.plan.Kept = append(p.plan.Kept, apply.Note{Path: path, Reason: keptUnrecorded + extra[path]})
 		if err := p.bound.count(path); err != nil {
 			return err
 		}

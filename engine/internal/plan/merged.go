@@ -125,7 +125,7 @@ func (p *Plan) Take(present *Present, changes []tree.Change, ends []*Target) err
 			return had
 		})
 		if c.To.Mode.Type() == tree.Nested && c.From.Mode.Type() == tree.Absent && hadGit {
-			p.Conflicts = append(p.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
+			p.Conflicts = append(p.Conflicts, apply.Note{Path: c.Path + "/.git", Reason: lostGit})
 		}
 	}
 	t.shut()

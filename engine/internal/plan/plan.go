@@ -20,11 +20,11 @@ import (
 type Plan struct {
 	Changes   []Change     // in path order
 	Steps     []apply.Step // the same, in the order in which they are carried out
-	Unknown   []Note       // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
-	Kept      []Note       // paths that stay although the target does not have them, or has something else
-	Conflicts []Note       // paths that cannot be restored from what the target has
+	Unknown   []apply.Note // paths that were asked for by name, and that neither the target nor the present has; the reason, if one is known
+	Kept      []apply.Note // paths that stay although the target does not have them, or has something else
+	Conflicts []apply.Note // paths that cannot be restored from what the target has
 
-	Marked []Note            // of a merge: files that have conflicts between markers then
+	Marked []apply.Note      // of a merge: files that have conflicts between markers then
 	Texts  map[oid.ID][]byte // contents that the steps of a merge write and no state has
 
 	// Force are ignored files that lie where the plan changes something. They
@@ -41,9 +41,6 @@ type Change struct {
 func changeOf(c tree.Change) Change {
 	return Change{Path: c.Path, From: apply.Node{Mode: c.From.Mode, ID: c.From.ID}, To: apply.Node{Mode: c.To.Mode, ID: c.To.ID}}
 }
-
-// A Note names a path and says why it stays, or cannot be restored.
-type Note struct{ Path, Reason string }
 
 // A Goal is what an operation is to reach.
 type Goal struct {
@@ -122,7 +119,7 @@ func (p *planner) unknown(path string) error {
 	if why == "" && err == nil {
 		why, err = p.cover.excludes(path, true) // it may have been either
 	}
-	p.plan.Unknown = append(p.plan.Unknown, Note{Path: path, Reason: why})
+	p.plan.Unknown = append(p.plan.Unknown, apply.Note{Path: path, Reason: why})
 	return err
 }
 
@@ -169,20 +166,20 @@ func (p *planner) add(c tree.Change) error {
 		return err
 	}
 	if view := viewOf(nil, p.goal.Target); view.to && converted(c.From) {
-		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: keptConverted})
+		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: keptConverted})
 		return nil
 	}
 	if p.blocked(c) {
 		if why := p.present.leftOut(c.Path); why != "" {
-			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
+			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "a directory stands here that was left out: " + why})
 			return nil
 		}
 		if why := p.present.refused[c.Path]; why != "" {
-			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: "what is there cannot be recorded: " + why})
+			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: "what is there cannot be recorded: " + why})
 			return nil
 		}
 		if p.holdsIgnored(c) {
-			p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path, Reason: conflictIgnored})
+			p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path, Reason: conflictIgnored})
 			return nil
 		}
 		p.plan.Force = append(p.plan.Force, c.Path)
@@ -194,7 +191,7 @@ func (p *planner) add(c tree.Change) error {
 		return err
 	}
 	if c.To.Mode.Type() == tree.Nested && !p.present.isRepository(c.Path) && p.cover.hadGit(c.Path) {
-		p.plan.Conflicts = append(p.plan.Conflicts, Note{Path: c.Path + "/.git", Reason: lostGit})
+		p.plan.Conflicts = append(p.plan.Conflicts, apply.Note{Path: c.Path + "/.git", Reason: lostGit})
 	}
 	return nil
 }
@@ -253,7 +250,7 @@ func (p *planner) remove(c tree.Change) error {
 		if reason == keptNotGits && p.cover.inNested(c.Path) {
 			return nil // of a repository inside the worktree git says nothing
 		}
-		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: reason})
+		p.plan.Kept = append(p.plan.Kept, apply.Note{Path: c.Path, Reason: reason})
 		return p.bound.count(c.Path)
 	}
 	return p.step(c)

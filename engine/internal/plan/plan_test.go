@@ -76,7 +76,7 @@ func steps(p *Plan) (out []string) {
 	return out
 }
 
-func notes(list []Note) (out []string) {
+func notes(list []apply.Note) (out []string) {
 	for _, n := range list {
 		out = append(out, n.Path+": "+n.Reason)
 	}

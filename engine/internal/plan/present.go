@@ -10,11 +10,11 @@ import (
 // Present is the worktree as a scan found it.
 type Present struct {
 	State   tree.State
-	LeftOut []Note // what the scan named as left out
+	LeftOut []apply.Note // what the scan named as left out
 	Disk    Disk
 
 	// Unrecorded is what of it could not be recorded, and no setting leaves out.
-	Unrecorded []Note
+	Unrecorded []apply.Note
 
 	refused map[string]string // what was to be recorded and could not be, with the reason
 

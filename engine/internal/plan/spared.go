@@ -28,7 +28,7 @@ func (p *planner) outlasts(c tree.Change) bool {
 	}
 	p.lastKept = c.Path
 	if _, ours := p.goal.Made[c.Path]; ours {
-		p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: keptChanged})
+		p.plan.Kept = append(p.plan.Kept, apply.Note{Path: c.Path, Reason: keptChanged})
 	}
 	return true
 }
@@ -65,7 +65,7 @@ func (p *planner) spared(c tree.Change) (bool, error) {
 		return false, nil
 	}
 	p.lastKept = c.Path
-	p.plan.Kept = append(p.plan.Kept, Note{Path: c.Path, Reason: why})
+	p.plan.Kept = append(p.plan.Kept, apply.Note{Path: c.Path, Reason: why})
 	return true, p.bound.count(c.Path)
 }
 

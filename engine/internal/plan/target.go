@@ -2,8 +2,10 @@ package plan
 
 import (
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -22,17 +24,8 @@ type Target struct {
 	Exclude oid.ID
 	Fold    bool // names are compared without regard to case
 
-	Limits *Limits    // because of who made it; nil: none
-	Sparse tree.State // the last commit, of which a sparse checkout may have hidden some; zero: none did
-}
-
-// Limits say what a state could not have contained because of who recorded it.
-type Limits struct {
-	GitOnly    bool     // it has what a git tree holds, and no more is known
-	Incomplete bool     // it may be the last commit instead of the files
-	Overlay    bool     // it had more than git can hold, and that is gone
-	Names      []string // untracked paths that have one of them as a component were left out
-	Paths      []string // these, and what lies below them, may have been left out
+	Limits *records.Limits // because of who made it; nil: none
+	Sparse tree.State      // the last commit, of which a sparse checkout may have hidden some; zero: none did
 }
 
 // leftOut reports whether a path, or a directory above it, was left out.
@@ -58,22 +51,24 @@ const (
 	keptHidden     = "it may have been outside of the sparse checkout"
 )
 
-// keeps returns why a path stays that the target does not have, "" if the
+// limited returns why a path stays that the target does not have, "" if its
 // limits do not say so. Present is what is there now.
-func (g *Limits) keeps(p string, present tree.Node) string {
+func (t *Target) limited(p string, present tree.Node) string {
+	g := t.Limits
 	switch {
 	case g == nil:
 		return ""
 	case g.Incomplete:
 		return keptIncomplete
-	case g.Overlay:
+	case !g.Overlay.IsZero():
 		return keptOverlay
 	case g.GitOnly && present.Git.Name == "":
 		return keptNotGits
-	case g.leavesOut(p):
+	case named(p, g.Names):
 		return keptFiltered
 	}
-	for _, out := range g.Paths {
+	for _, path := range g.Paths {
+		out := string(path)
 		if p == out || strings.HasPrefix(p, out+"/") || strings.HasPrefix(out, p+"/") && present.Mode.Type() != tree.Dir {
 			return keptLeftOut
 		}
@@ -81,13 +76,11 @@ func (g *Limits) keeps(p string, present tree.Node) string {
 	return ""
 }
 
-// leavesOut reports whether a path has a component that is filtered.
-func (g *Limits) leavesOut(p string) bool {
+// named reports whether a path has one of some names as a component.
+func named(p string, names []string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
-		for _, name := range g.Names {
-			if path.Base(p) == name {
-				return true
-			}
+		if slices.Contains(names, path.Base(p)) {
+			return true
 		}
 	}
 	return false
