@@ -132,7 +132,8 @@ func (c *copying) content(fresh *dirfd.Temp, old *dirfd.File, size int64) error 
 	return c.copy(fresh, old, size)
 }
 
-// copy copies what a file keeps of its content, and leaves its holes.
+// copy copies what a file keeps of its content, and leaves its holes. The copy is as long
+// as the file was, unless that became shorter while it was read.
 func (c *copying) copy(fresh *dirfd.Temp, old *dirfd.File, size int64) error {
 	buf := make([]byte, min(size, 1<<20))
 	for off := int64(0); off < size; {
@@ -148,8 +149,12 @@ func (c *copying) copy(fresh *dirfd.Temp, old *dirfd.File, size int64) error {
 				return err
 			}
 			n, err := old.ReadAt(buf[:min(int64(len(buf)), to-off, size-off)], off)
+			if n == 0 && errors.Is(err, io.EOF) {
+				size = off
+				break
+			}
 			if n == 0 {
-				return c.short(fresh, off, err)
+				return err
 			}
 			if _, err := fresh.WriteAt(buf[:n], off); err != nil {
 				return writeError{err}
@@ -162,15 +167,6 @@ func (c *copying) copy(fresh *dirfd.Temp, old *dirfd.File, size int64) error {
 		return writeError{err}
 	}
 	return nil
-}
-
-// short ends a file that became shorter while it was read.
-func (c *copying) short(fresh *dirfd.Temp, size int64, err error) error {
-	if !errors.Is(err, io.EOF) {
-		return err
-	}
-	c.bytes = size
-	return fresh.Truncate(size)
 }
 
 // gone says in fewer words that nothing is there any more.

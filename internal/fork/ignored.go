@@ -26,26 +26,19 @@ type Made struct {
 // the file system cannot share contents it is [ErrUnshared] beside what was found, unless
 // they may be copied.
 func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string, how How) (*Ignored, error) {
-	d, err := e.Diff(ctx, nil, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	k := known{files: make(map[string]bool, len(d.Changes)), dirs: map[string]bool{}}
-	for _, c := range d.Changes {
-		k.add(string(c.Path), c.To.Dir(), d.Ignored[c.Path])
-	}
-	if d, err = e.Diff(ctx, nil, s, nil); err != nil {
-		return nil, err
-	}
-	its := known{files: make(map[string]bool, len(d.Changes)), dirs: map[string]bool{}}
-	for _, c := range d.Changes {
-		its.add(string(c.Path), c.To.Dir(), false)
-	}
-	maps.Copy(k.files, its.files)
 	r, err := registryOf(ctx, e)
 	if err != nil {
 		return nil, err
 	}
+	k, err := knownTo(ctx, e, nil)
+	if err != nil {
+		return nil, err
+	}
+	its, err := knownTo(ctx, e, s)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(k.files, its.files)
 	lacks := func(at string) bool { return k.dirs[at] && !its.dirs[at] && !its.files[at] }
 	out, err := findIgnored(ctx, e.Root(), k, lacks, filepath.Dir(string(r)))
 	if err != nil {
@@ -62,6 +55,19 @@ func Look(ctx context.Context, e *engine.Engine, s *engine.Snapshot, dir string,
 // A known is what a snapshot of the present would have, but for what is ignored, and the
 // files of the snapshot that is forked.
 type known struct{ files, dirs map[string]bool }
+
+// knownTo is what a snapshot has; nil: the present, but for what is ignored there.
+func knownTo(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (known, error) {
+	k := known{map[string]bool{}, map[string]bool{}}
+	d, err := e.Diff(ctx, nil, s, nil)
+	if err != nil {
+		return k, err
+	}
+	for _, c := range d.Changes {
+		k.add(string(c.Path), c.To.Dir(), s == nil && d.Ignored[c.Path])
+	}
+	return k, nil
+}
 
 func (k known) add(at string, dir, ignored bool) {
 	if !dir {

@@ -121,7 +121,7 @@ func (f *Fork) same(force bool) error {
 // byte for byte, the worktree: ignored files that were made or changed there, those that
 // could not be read, the repositories below it.
 func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snapshot, root string) error {
-	held, err := heldBy(ctx, there, now)
+	held, err := knownTo(ctx, there, now)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *Fork) saved(ctx context.Context, there *engine.Engine, now *engine.Snap
 		}
 	}
 	err = f.walk(func(path string, d fs.DirEntry) error {
-		if d.IsDir() || held[path] {
+		if d.IsDir() || held.files[path] {
 			return nil
 		}
 		same, err := has(ctx, root, f.Dir, path, false)
@@ -153,19 +153,6 @@ func unread(err error) error {
 		return nil
 	}
 	return err
-}
-
-// heldBy are the paths that a snapshot has.
-func heldBy(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (map[string]bool, error) {
-	d, err := e.Diff(ctx, nil, s, nil)
-	if err != nil {
-		return nil, err
-	}
-	held := make(map[string]bool, len(d.Changes))
-	for _, c := range d.Changes {
-		held[string(c.Path)] = true
-	}
-	return held, nil
 }
 
 // walk goes through what lies in the fork, but for its own .git.
