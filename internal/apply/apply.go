@@ -138,7 +138,7 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	}
 	defer a.root.Close()
 	steps = Order(asStored(steps))
-	a.total = len(steps)
+	a.total, a.progress = len(steps), a.Progress
 	err = a.run(ctx, steps)
 	for _, j := range a.left {
 		a.abandon(j) // by now the directory may be back
@@ -158,15 +158,11 @@ type applier struct {
 	Options
 	src   Source
 	root  *dirfd.Root
-	total int
 	guard []dirfd.Stat
 
 	device uint64 // of the root
 
-	mu     sync.Mutex // guards what follows
-	out    Outcome
-	done   int
-	failed map[string]bool      // directories that were to be made and were not
+	tally                       // its lock guards what follows too
 	vetted map[string]vetted    // directories that are no .git, by path
 	opened map[string]tree.Mode // directories made writable, and what they were
 	synced map[string]uint64    // directories written to, and their devices
@@ -174,8 +170,19 @@ type applier struct {
 	litter map[string]bool      // temporary names of ours that could not be removed
 }
 
+// A tally counts what became of the steps.
+type tally struct {
+	total    int
+	progress func(done, total int) // may be nil
+
+	mu     sync.Mutex // guards what follows
+	out    Outcome
+	done   int
+	failed map[string]bool // what could not be made
+}
+
 func newApplier(root string, src Source, opt *Options) (*applier, error) {
-	a := &applier{src: src, failed: map[string]bool{}, vetted: map[string]vetted{},
+	a := &applier{src: src, vetted: map[string]vetted{},
 		opened: map[string]tree.Mode{}, synced: map[string]uint64{}, litter: map[string]bool{}}
 	if opt != nil {
 		a.Options = *opt

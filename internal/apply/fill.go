@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
@@ -31,7 +30,7 @@ type Filling struct {
 // own name, and checked before. A path at which something is
 // already, or that could lead into a .git, is a conflict.
 func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filling) (Outcome, error) {
-	f := &filler{Filling: *how, src: src, total: len(steps)}
+	f := &filler{Filling: *how, src: src, tally: tally{total: len(steps), progress: how.Progress}}
 	err := f.open(root)
 	if err == nil {
 		defer f.close()
@@ -46,16 +45,12 @@ func Fill(ctx context.Context, root string, steps []Step, src Source, how *Filli
 
 type filler struct {
 	Filling
-	src   Source
-	root  *dirfd.Root
-	like  *dirfd.Root // nil: there is none
-	total int
+	src  Source
+	root *dirfd.Root
+	like *dirfd.Root // nil: there is none
+	tally
 
 	unclone atomic.Bool // the file system cannot share contents
-
-	mu   sync.Mutex // guards what follows
-	out  Outcome
-	done int
 }
 
 func (f *filler) open(root string) (err error) {
@@ -86,6 +81,9 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 	var made []*Step
 	folders, at := []*folder{}, map[string]*folder{}
 	for i := range steps {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		s := &steps[i]
 		err := errors.Join(safePath(s.Path), s.Want.check())
 		switch {
@@ -106,7 +104,7 @@ func (f *filler) run(ctx context.Context, steps []Step) error {
 			at[dir].leaves = append(at[dir].leaves, s)
 			continue
 		}
-		if err := f.enter(ctx, s, err); err != nil {
+		if err := f.enter(s, err); err != nil {
 			return err
 		}
 	}
@@ -170,31 +168,13 @@ func (f *filler) fill(ctx context.Context, at *folder) error {
 		if failed == nil {
 			failed = f.leaf(ctx, dir, like, s)
 		}
-		if err := f.enter(ctx, s, failed); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := f.enter(s, failed); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// enter puts a step into the outcome. An error that ends the run is returned.
-func (f *filler) enter(ctx context.Context, s *Step, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if fatal(err) {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.done++; f.Progress != nil {
-		f.Progress(f.done, f.total)
-	}
-	if err != nil {
-		f.out.Conflicts = append(f.out.Conflicts, note(s.Path, err))
-		return nil
-	}
-	f.out.Written++
 	return nil
 }
 

@@ -162,27 +162,29 @@ func (a *applier) syncBytes(jobs []job) error {
 }
 
 // enter puts a step into the outcome. An error that ends the run is returned.
-func (a *applier) enter(s *Step, err error) error {
+func (t *tally) enter(s *Step, err error) error {
 	if fatal(err) {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
 	case err == nil && s.idle():
 	case err == nil && s.Want.absent():
-		a.out.Deleted++
+		t.out.Deleted++
 	case err == nil:
-		a.out.Written++
+		t.out.Written++
 	case errors.As(err, new(keptError)):
-		a.out.Kept = append(a.out.Kept, note(s.Path, err))
+		t.out.Kept = append(t.out.Kept, note(s.Path, err))
 	default:
-		a.failed[s.Path] = true
-		a.out.Conflicts = append(a.out.Conflicts, note(s.Path, err))
+		if t.failed == nil {
+			t.failed = map[string]bool{}
+		}
+		t.failed[s.Path] = true
+		t.out.Conflicts = append(t.out.Conflicts, note(s.Path, err))
 	}
-	a.done++
-	if a.Progress != nil {
-		a.Progress(a.done, a.total)
+	if t.done++; t.progress != nil {
+		t.progress(t.done, t.total)
 	}
 	return nil
 }
