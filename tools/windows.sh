@@ -29,9 +29,12 @@ case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hid
 export WINEPREFIX=$at/wine WINEDEBUG=-all
 host=
 trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; [ -z "$host" ] || kill "$host"; rm -rf "$at"' EXIT
-mkdir "$at/bin"
+mkdir "$at/bin" "$at/tmp"
 echo "== Wine: $(wine --version)"
 wine wineboot -i >/dev/null 2>&1
+for name in TEMP TMP; do # on the drive that is this machine's "/": then git's paths mean the same to both
+	wine reg add 'HKCU\Environment' /v $name /d "Z:${at//\//\\}\\tmp" /f >/dev/null
+done
 
 # What that Wine lacks: see bcryptprimitives.c. Go's RemoveAll falls back to another call
 # on Windows versions that lack a newer one, but not by the error that this Wine gives.

@@ -190,7 +190,7 @@ func (c *Config) path(name, dir string, counts func(Scope) bool) (path string, o
 		if path, err = expand(value, c.home); err != nil {
 			return "", false, s.fault(err.Error())
 		}
-		if path != "" && !filepath.IsAbs(path) {
+		if path = onDrive(dir, path); path != "" && !filepath.IsAbs(path) {
 			path = dir + string(filepath.Separator) + path // not cleaned: "a/.." is nothing where there is no a
 		}
 		if may {

@@ -201,7 +201,7 @@ func ReadGitFile(path string) (string, error) {
 	if !ok || target == "" || strings.IndexByte(target, 0) >= 0 {
 		return "", fmt.Errorf("%s: %w: no \"gitdir: PATH\"", path, ErrBroken)
 	}
-	return resolve(inside(filepath.Dir(path), filepath.FromSlash(target))), nil
+	return resolve(Inside(filepath.Dir(path), filepath.FromSlash(target))), nil
 }
 
 // isGitDir reports whether a directory is a git directory, by git's three
@@ -240,7 +240,7 @@ func commonDir(gitDir string) (string, error) {
 	if gitDir, err = filepath.EvalSymlinks(gitDir); err != nil { // what is above a link is not what is above its target
 		return "", err
 	}
-	return filepath.EvalSymlinks(inside(gitDir, filepath.FromSlash(target)))
+	return filepath.EvalSymlinks(Inside(gitDir, filepath.FromSlash(target)))
 }
 
 // validHead reports whether a file could be a HEAD: a link into refs, a
@@ -283,10 +283,19 @@ func onlyRefused(err error) error {
 	return nil
 }
 
-// inside makes a path absolute that is relative to a directory.
-func inside(dir, path string) string {
-	if filepath.IsAbs(path) {
+// Inside makes a path absolute that is relative to a directory.
+func Inside(dir, path string) string {
+	if path = onDrive(dir, path); filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
+}
+
+// onDrive gives a path that begins with a slash the drive of a directory, as git has it
+// where there are drives. Any other is as it was.
+func onDrive(dir, path string) string {
+	if path != "" && os.IsPathSeparator(path[0]) && !filepath.IsAbs(path) {
+		return filepath.VolumeName(dir) + path
+	}
+	return path
 }

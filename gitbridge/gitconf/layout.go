@@ -177,7 +177,7 @@ func (l *Layout) place(own *Config) error {
 	case bare: // wins over core.worktree; git warns that both make no sense
 		l.Bare = true
 	case isSet:
-		l.Worktree = resolve(inside(l.GitDir, filepath.FromSlash(tree)))
+		l.Worktree = resolve(Inside(l.GitDir, filepath.FromSlash(tree)))
 	case l.found.top != "":
 		l.Worktree = l.found.top
 	default:

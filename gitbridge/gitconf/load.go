@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,13 @@ func (o *Options) home(name string) (string, error) {
 	}
 	if dir := o.env("HOME"); dir != "" {
 		return dir, nil
+	}
+	if runtime.GOOS == "windows" { // a shell of git has set HOME, no other
+		for _, dir := range []string{o.env("HOMEDRIVE") + o.env("HOMEPATH"), o.env("USERPROFILE")} {
+			if filepath.IsAbs(dir) {
+				return dir, nil
+			}
+		}
 	}
 	if o == nil || o.Env == nil {
 		return os.UserHomeDir()
@@ -279,7 +287,7 @@ func (l *loader) add(s Setting) error {
 	if err != nil {
 		return s.fault(err.Error())
 	}
-	if !filepath.IsAbs(path) {
+	if path = onDrive(s.File, path); !filepath.IsAbs(path) {
 		if s.File == "" {
 			return s.fault("relative to nothing")
 		}
@@ -350,7 +358,7 @@ func (l *loader) liesIn(what, pattern string, s *Setting, c wildmatch.Case) bool
 			return false
 		}
 		literal, pattern = filepath.ToSlash(filepath.Dir(file))+"/", rest
-	} else if !filepath.IsAbs(pattern) {
+	} else if !filepath.IsAbs(onDrive(what, pattern)) {
 		pattern = "**/" + pattern
 	}
 	glob := wildmatch.Compile(below(literal + pattern)[len(literal):], c)
@@ -369,7 +377,7 @@ func (l *loader) liesIn(what, pattern string, s *Setting, c wildmatch.Case) bool
 
 func (l *loader) realHome(user string) (string, error) {
 	dir, err := l.opt.home(user)
-	return resolve(dir), err
+	return filepath.ToSlash(resolve(dir)), err // a backslash would quote
 }
 
 // resolve follows symbolic links where that can be done.

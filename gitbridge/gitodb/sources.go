@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/cquote"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
@@ -63,13 +64,8 @@ func (d *DB) addSource(dir string, depth int, seen map[string]bool) {
 		seen[realPath(dir)] = true
 	}
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
-		path := alternate(string(line))
-		switch {
-		case path == "":
-		case filepath.IsAbs(path):
-			d.addSource(path, depth+1, seen)
-		default:
-			d.addSource(filepath.Join(dir, path), depth+1, seen)
+		if path := alternate(string(line)); path != "" {
+			d.addSource(gitconf.Inside(dir, path), depth+1, seen)
 		}
 	}
 }

@@ -53,7 +53,8 @@ func Move(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.root.Rename(filepath.Base(from), filepath.Base(to)), d.done())
+	err = Patiently(func() error { return d.root.Rename(filepath.Base(from), filepath.Base(to)) })
+	return errors.Join(err, d.done())
 }
 
 // createTemp makes a new file beside path. os.CreateTemp is not used because

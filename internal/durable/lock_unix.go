@@ -45,3 +45,6 @@ func SyncDir(dir string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Patiently does something that fails on Windows while another program has the file open.
+func Patiently(do func() error) error { return do() }

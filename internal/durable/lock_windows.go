@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -26,6 +27,24 @@ func lock(f *os.File, mode Mode, wait bool) error {
 		return &os.PathError{Op: "LockFileEx", Path: f.Name(), Err: err}
 	}
 	return nil
+}
+
+// patience is how long somebody may have a file open whose name is to change, or a file
+// that is to go: a reader, or a program that looks for viruses.
+const patience = time.Second
+
+// Patiently does something that fails on this system while another program has the file
+// open, until it is done or that lasts too long.
+func Patiently(do func() error) error {
+	begun := time.Now()
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := do()
+		busy := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_DELETE_PENDING)
+		if !busy || time.Since(begun) > patience {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // Unlock does nothing: here closing a file always takes its locks off.

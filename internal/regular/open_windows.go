@@ -7,7 +7,23 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const unwaiting = 0
+// busy says that another program keeps everybody from the file, as while it renames it.
+const busy = windows.ERROR_SHARING_VIOLATION
+
+// openToRead lets other programs write, rename and remove the file meanwhile: most are
+// git's.
+func openToRead(path string) (*os.File, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	h, err := windows.CreateFile(p, windows.GENERIC_READ, shareAll, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
 
 // openToSync opens a file that exists for a sync, which this system allows only whoever
 // may write. git's objects are read-only: such a file is writable for the moment of

@@ -47,10 +47,10 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unwaiting, 0)
-	for tries := 0; errors.Is(err, syscall.EAGAIN) && tries < leaseTries; tries++ {
-		time.Sleep(leaseStep) // somebody has a lease on it (fcntl(2)), and is asked to give it up
-		f, err = os.OpenFile(path, os.O_RDONLY|unwaiting, 0)
+	f, err := openToRead(path)
+	for tries := 0; errors.Is(err, busy) && tries < leaseTries; tries++ {
+		time.Sleep(leaseStep)
+		f, err = openToRead(path)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -217,7 +217,7 @@ func (s *Store) takeOver(name string) error {
 // when nobody else can touch it.
 func (s *Store) moveAside(name, known string) error {
 	aside := s.opt.Own + ".stale"
-	if err := os.Rename(name, aside); err != nil {
+	if err := rename(name, aside); err != nil {
 		return nil
 	}
 	if !s.described(aside, name, known) {

@@ -175,8 +175,16 @@ const (
 )
 
 // create makes a file that must not exist.
-func create(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+func create(name string) (f *os.File, err error) {
+	err = durable.Patiently(func() error {
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return err
+	})
+	return f, err
+}
+
+func rename(from, to string) error {
+	return durable.Patiently(func() error { return os.Rename(from, to) })
 }
 
 // A lockFileError is an [ErrLockFile].
@@ -263,10 +271,10 @@ func (s *Store) commit(l *lock, path string) error {
 			return err
 		}
 	}
-	err := os.Rename(l.path, path)
+	err := rename(l.path, path)
 	if st, statErr := os.Lstat(path); err != nil && statErr == nil && st.IsDir() {
 		removeEmpty(path) // git leaves the directories of refs it packed
-		if err = os.Rename(l.path, path); err != nil {
+		if err = rename(l.path, path); err != nil {
 			return fmt.Errorf("%w: there are refs below it", ErrConflict)
 		}
 	}
