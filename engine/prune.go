@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,18 +115,8 @@ func (e *Engine) limits(opt *PruneOptions) *PruneOptions {
 	if opt != nil {
 		p = *opt
 	}
-	if p.MaxSnapshots == 0 {
-		p.MaxSnapshots = e.conf.MaxSnapshots
-	}
-	if p.MaxAge == 0 {
-		p.MaxAge = e.conf.MaxAge
-	}
-	if p.MaxStoreSize == 0 {
-		p.MaxStoreSize = e.conf.MaxStoreSize
-	}
-	if p.ThinDays == 0 {
-		p.ThinDays = e.conf.ThinDays
-	}
+	p.MaxSnapshots, p.MaxAge = cmp.Or(p.MaxSnapshots, e.conf.MaxSnapshots), cmp.Or(p.MaxAge, e.conf.MaxAge)
+	p.MaxStoreSize, p.ThinDays = cmp.Or(p.MaxStoreSize, e.conf.MaxStoreSize), cmp.Or(p.ThinDays, e.conf.ThinDays)
 	return &p
 }
 

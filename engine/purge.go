@@ -118,12 +118,6 @@ type purging struct {
 	left    map[Path]string   // what could not be purged, and why
 }
 
-// A replaced is a snapshot that gets another id.
-type replaced struct {
-	records.Replacement
-	paths []string // what went of it
-}
-
 // round rewrites every snapshot that has any of the paths.
 func (p *purging) round(ctx context.Context) (int, error) {
 	p.editor = &retention.Editor{Algorithm: p.e.alg, Selection: p.sel, Trees: p.e.objects.Trees(ctx, objects.Reading{Once: true}), Contents: p.blobs}
@@ -140,7 +134,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var changed []replaced
+	var changed []records.Replacement
 	for _, s := range slices.Backward(all) {
 		r, err := p.rewrite(ctx, s)
 		if err != nil && s.Lost != "" && ctx.Err() == nil {
@@ -160,7 +154,7 @@ func (p *purging) round(ctx context.Context) (int, error) {
 	}
 	changed = append(changed, outside...)
 	for _, r := range changed {
-		for _, path := range r.paths {
+		for _, path := range r.Paths {
 			p.removed[path] = true
 		}
 	}
@@ -171,22 +165,18 @@ func (p *purging) round(ctx context.Context) (int, error) {
 		if err := u.Cut(p.removed, p.sel.Match, unsettled); err != nil {
 			return err
 		}
-		var all []records.Replacement
-		for _, r := range changed {
-			all = append(all, r.Replacement)
-		}
-		return u.Replace(all)
+		return u.Replace(changed)
 	})))
 }
 
 // rewrite makes the snapshot without the paths, nil if it has none of them.
-func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
+func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*records.Replacement, error) {
 	cut, err := p.editor.Cut(s)
 	if err != nil || cut == nil {
 		return nil, err
 	}
 	if p.dry {
-		return &replaced{records.Replacement{Old: s.ID}, cut.Paths}, nil
+		return &records.Replacement{Old: s.ID, Paths: cut.Paths}, nil
 	}
 	if err := p.e.lookup.Fill(ctx, s); err != nil {
 		return nil, err
@@ -201,7 +191,7 @@ func (p *purging) rewrite(ctx context.Context, s *Snapshot) (*replaced, error) {
 		return nil, err
 	}
 	n.ID, err = p.stage.Put(ctx, oid.Commit, gitbridge.EncodeSnapshot(commit, p.e.alg), oid.ID{})
-	return &replaced{records.Replacement{Old: s.ID, New: n.ID, Snapshot: n}, cut.Paths}, objects.StoreError(err)
+	return &records.Replacement{Old: s.ID, New: n.ID, Snapshot: n, Paths: cut.Paths}, objects.StoreError(err)
 }
 
 // commit returns what the commit of a snapshot says beside its trees: who it is

@@ -38,7 +38,7 @@ func (e *Engine) refKeeps(ctx context.Context) bool {
 // outside rewrites what only the ref has: it gets a record. What cannot be
 // rewritten is left, by name. Changed are the snapshots of the store that this
 // round rewrites.
-func (p *purging) outside(ctx context.Context, changed []replaced) (more []replaced, err error) {
+func (p *purging) outside(ctx context.Context, changed []records.Replacement) (more []records.Replacement, err error) {
 	if p.e.repo == nil {
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ type unrecorded struct {
 	reach *retention.Walk
 }
 
-func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrecorded, err error) {
+func (p *purging) lookOutside(ctx context.Context, changed []records.Replacement) (x *unrecorded, err error) {
 	x = &unrecorded{done: map[oid.ID]bool{}, reach: p.e.reach(p.e.objects.Trees(ctx, objects.Reading{Once: true}))}
 	if x.Outside, err = p.e.outside(ctx); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (p *purging) lookOutside(ctx context.Context, changed []replaced) (x *unrec
 // rewriteOutside makes a snapshot without the paths, nil if it has none of
 // them. One that the store knows already, and that came back into the ref, only
 // goes from there.
-func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.StoreSnapshot) (*replaced, error) {
+func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge.StoreSnapshot) (*records.Replacement, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}

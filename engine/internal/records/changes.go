@@ -104,8 +104,7 @@ func (v *View) base(s *Snapshot) (oid.ID, error) {
 	if err != nil {
 		return oid.ID{}, err
 	}
-	for key, value := range v.Table(tableOperations).Backward() {
-		op, err := decodeOperation(key, value)
+	for op, err := range v.operations() {
 		if err != nil {
 			return oid.ID{}, err
 		}

@@ -92,8 +92,7 @@ func (u *Update) End(seq uint64, partial bool) error {
 // GiveUpAll ends the unfinished operations of all worktrees.
 func (u *Update) GiveUpAll() error {
 	var open []uint64
-	for key, value := range u.Table(tableOperations).All() {
-		op, err := decodeOperation(key, value)
+	for op, err := range u.operations() {
 		if err != nil {
 			return err
 		}

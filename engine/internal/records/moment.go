@@ -40,8 +40,7 @@ func (op *Operation) leads() bool {
 // Operations returns the newest operations of the owner, at most so many (0:
 // all), newest first, but for those that were begun during a bisect.
 func (v *View) Operations(limit int) (ops []*Operation, err error) {
-	for key, value := range v.Table(tableOperations).Backward() {
-		op, err := decodeOperation(key, value)
+	for op, err := range v.operations() {
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -54,20 +55,16 @@ func (v *View) Operation(seq uint64) (*Operation, error) {
 	return decodeOperation(seqKey(seq), value)
 }
 
-// operations returns the operations of the worktree with this key, oldest first.
-// It reads all of them.
-func (v *View) operations(where string) ([]*Operation, error) {
-	var ops []*Operation
-	for key, value := range v.Table(tableOperations).All() {
-		op, err := decodeOperation(key, value)
-		if err != nil {
-			return nil, err
-		}
-		if op.Where == where {
-			ops = append(ops, op)
+// operations yields the operations of all worktrees, newest first. After one that is
+// damaged there are no more.
+func (v *View) operations() iter.Seq2[*Operation, error] {
+	return func(yield func(*Operation, error) bool) {
+		for key, value := range v.Table(tableOperations).Backward() {
+			if op, err := decodeOperation(key, value); !yield(op, err) || err != nil {
+				return
+			}
 		}
 	}
-	return ops, nil
 }
 
 func decodeOperation(key, value []byte) (*Operation, error) {

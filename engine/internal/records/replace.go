@@ -14,6 +14,7 @@ type Replacement struct {
 	Snapshot  *Snapshot // the new one
 	Elsewhere bool      // the old one is in another store, and was never in the ref; with Outside
 	Outside   bool      // the old one had no record; then Snapshot may be nil, if the new one is there already
+	Paths     []string  // what went of it, for who purges
 }
 
 // Replace puts the new snapshots into the places of the old ones: their records,
@@ -98,35 +99,27 @@ func (u *Update) repoint(ids map[oid.ID]oid.ID) error {
 			return err
 		}
 	}
-	all, err := u.Worktrees()
-	if err != nil {
-		return err
-	}
-	for key, w := range all {
-		if err := u.repointWorktree(key, w, ids); err != nil {
+	var changed []*Operation
+	for op, err := range u.operations() {
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (u *Update) repointWorktree(key string, w Worktree, ids map[oid.ID]oid.ID) error {
-	ops, err := u.operations(key)
-	if err != nil {
-		return err
-	}
-	for _, op := range ops {
-		if !renew(ids, &op.From, &op.To, &op.Stood) {
-			continue
+		if renew(ids, &op.From, &op.To, &op.Stood) {
+			changed = append(changed, op)
 		}
+	}
+	for _, op := range changed {
 		if err := u.putOperation(op); err != nil {
 			return err
 		}
 	}
-	if !renew(ids, &w.Last, &w.At) {
-		return nil
+	all, err := u.Worktrees()
+	for key, w := range all {
+		if err == nil && renew(ids, &w.Last, &w.At) {
+			err = u.putWorktree(key, w)
+		}
 	}
-	return u.putWorktree(key, w)
+	return err
 }
 
 // renew gives ids their new values, and reports whether any has one.

@@ -1,11 +1,8 @@
 package settings
 
 import (
-	"fmt"
 	"path"
-	"slices"
 
-	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -19,15 +16,6 @@ const (
 
 // ignoredValues are in order: each records what the one before does, and more.
 var ignoredValues = []string{IgnoredNone, IgnoredSmall, IgnoredAll}
-
-func ignoredValue(s *Settings, c *gitconf.Config, name string) error {
-	v, _ := c.String(name)
-	if !slices.Contains(ignoredValues, v) {
-		return fmt.Errorf("%q is neither %s, %s nor %s", v, IgnoredSmall, IgnoredNone, IgnoredAll)
-	}
-	s.Ignored = v
-	return nil
-}
 
 // The limits of IgnoredSmall, as docs/cli.md has them. A file of settings has
 // less than a megabyte; a directory has few of them; and the sums are small

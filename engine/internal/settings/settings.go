@@ -51,7 +51,7 @@ var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
 	"force":          boolean(func(s *Settings) *bool { return &s.Force }),
 	"builtin":        boolean(func(s *Settings) *bool { return &s.Builtin }),
 	"include":        patterns(func(s *Settings) *[]string { return &s.Include }),
-	"ignored":        ignoredValue,
+	"ignored":        oneOf(func(s *Settings, v string) { s.Ignored = v }, ignoredValues...),
 	"exclude":        patterns(func(s *Settings) *[]string { return &s.Exclude }),
 	"secrets":        patterns(func(s *Settings) *[]string { return &s.Secrets }),
 	"maxfilesize":    number(func(s *Settings, n int64) { s.MaxFileSize = n }),
@@ -63,10 +63,12 @@ var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
 	"thin":           number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
 
 	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
-	"scanmode":          scanModes,
+	"scanmode":          oneOf(func(s *Settings, v string) { s.ScanMode = v }, ScanSessions, ScanAncestors),
 	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = times(n, time.Millisecond) }),
-	"watch":             watching,
-	"agentdir":          patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
+	"watch": oneOf(func(s *Settings, v string) {
+		s.WatchFrom = map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
+	}, "auto", "true", "false"),
+	"agentdir": patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
 }
 
 // The scan modes. Both read every ledger that can be found, because what none
@@ -77,28 +79,12 @@ const (
 	ScanAncestors = "ancestor-only"
 )
 
-func scanModes(s *Settings, c *gitconf.Config, name string) error {
-	v, _ := c.String(name)
-	if v != ScanSessions && v != ScanAncestors {
-		return fmt.Errorf("%q is neither %s nor %s", v, ScanSessions, ScanAncestors)
-	}
-	s.ScanMode = v
-	return nil
-}
-
 // watchFrom is the number of files that can be looked at in about the time that
 // a watched snapshot takes besides.
 const watchFrom = 2000
 
-func watching(s *Settings, c *gitconf.Config, name string) error {
-	v, _ := c.String(name)
-	from, ok := map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
-	if !ok {
-		return fmt.Errorf("%q is neither auto nor true nor false", v)
-	}
-	s.WatchFrom = from
-	return nil
-}
+// watchValues says from how many files on a value of rewind.watch wants it.
+var watchValues = map[string]int{"auto": watchFrom, "true": 0, "false": -1}
 
 // environment names the variable of each setting.
 var environment = map[string]string{
@@ -253,6 +239,18 @@ func number(store func(*Settings, int64)) func(*Settings, *gitconf.Config, strin
 			store(s, n)
 		}
 		return err
+	}
+}
+
+// oneOf takes over a word that is one of several.
+func oneOf(store func(*Settings, string), words ...string) func(*Settings, *gitconf.Config, string) error {
+	return func(s *Settings, c *gitconf.Config, name string) error {
+		v, _ := c.String(name)
+		if !slices.Contains(words, v) {
+			return fmt.Errorf("%q is none of %s", v, strings.Join(words, ", "))
+		}
+		store(s, v)
+		return nil
 	}
 }
 
