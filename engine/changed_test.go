@@ -57,39 +57,6 @@ func (p *place) listed(e *Engine, opt ListOptions) (ids []oid.ID, what map[oid.I
 	return ids, what
 }
 
-func TestWhatASnapshotChangedIsComparedWithWhereTheFilesStood(t *testing.T) {
-	p := newPlace(t, true)
-	e := p.open()
-	ctx := context.Background()
-	p.write("other", "o\n")
-	one := p.snap(e, "1\n", nil).ID
-	two := p.snap(e, "2\n", nil).ID
-	undo := p.restored(e, one.String()).Undo
-	p.write("other", "p\n")
-	three := p.take(e).ID
-	want := map[oid.ID]string{two: "1 files +1 -1 opaque 0 dirs 0: Mfile", three: "1 files +1 -1 opaque 0 dirs 0: Mother"}
-	check := func(when string) {
-		t.Helper()
-		_, what := p.listed(e, ListOptions{})
-		for id, text := range want {
-			if what[id] != text {
-				t.Errorf("%s: %q, want %q", when, what[id], text)
-			}
-		}
-		s := p.find(e, three.String())
-		if before, err := e.Before(ctx, s); err != nil || before == nil || before.ID != one {
-			t.Errorf("%s: before the third came %v, %v", when, before, err)
-		}
-	}
-	if undo != two {
-		t.Fatalf("the restore took %v, want %v", undo, two)
-	}
-	check("as recorded")
-	p.forgetChanges(e)
-	check("by a version that recorded nothing")
-	check("and recorded since")
-}
-
 // forgetChanges takes away what was recorded, as if an older version had made the
 // history.
 func (p *place) forgetChanges(e *Engine) {

@@ -27,37 +27,6 @@ func (p *place) edited(e *Engine, s *Snapshot, path, text string) Op {
 	return op
 }
 
-func TestARestoreWithAnEditWritesThatAndIsTakenBackAndDoneAgain(t *testing.T) {
-	for _, git := range []bool{false, true} {
-		p := newPlace(t, git)
-		e, ctx := p.open(), context.Background()
-		p.write("other", "1")
-		p.write("file", "one\ntwo\n")
-		first := p.take(e)
-		p.write("file", "ONE\nTWO\n")
-		p.write("other", "2")
-		second := p.take(e)
-		op := p.edited(e, first.Snapshot, "file", "one\nTWO\n")
-		plan := p.plan(e, op)
-		text, _, err := plan.Read(ctx, plan.Changes[0], true)
-		if p.must(err); string(text) != "one\nTWO\n" {
-			t.Errorf("the plan shows %q", text)
-		}
-		r, err := e.Do(ctx, op)
-		if p.must(err); r.Written != 1 || len(r.Conflicts) != 0 {
-			t.Errorf("written %d, conflicts %v", r.Written, r.Conflicts)
-		}
-		p.want("file", "one\nTWO\n", "other", "2")
-		if here, err := e.Here(ctx); err != nil || here.ID != second.ID {
-			t.Errorf("the files stand at %v, %v; want %v", here, err, second.ID)
-		}
-		p.undo(e)
-		p.want("file", "ONE\nTWO\n", "other", "2")
-		p.do(e, Op{Verb: Redo})
-		p.want("file", "one\nTWO\n", "other", "2")
-	}
-}
-
 // want compares files, given as names and texts; "-" means no file.
 func (p *place) want(files ...string) {
 	p.t.Helper()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/settings"
@@ -19,50 +18,6 @@ func (p *place) purged(e *Engine, path string) {
 	out := p.purge(e, path)
 	if out.Purged == 0 || out.Bridge != nil {
 		p.t.Fatalf("%+v", out)
-	}
-}
-
-// TestAPruneAfterAPurgeKeepsWhatSessionsNeed holds a prune after a purge to what
-// the same prune drops before it, whatever a session needs a snapshot for.
-func TestAPruneAfterAPurgeKeepsWhatSessionsNeed(t *testing.T) {
-	for _, git := range []bool{true, false} {
-		p := newPlace(t, git)
-		p.env["REWIND_PIN_LABELED_ENTRIES"] = "true"
-		p.write("secret", secret)
-		e := p.open()
-		var ids []oid.ID
-		for i := range 9 {
-			ids = append(ids, p.snap(e, fmt.Sprint(i), nil).ID)
-		}
-		agent := filepath.Join(p.home, ".pi", "agent")
-		parent, child := p.session(agent, "parent", p.dir, ""), p.session(agent, "child", p.dir, "")
-		child.lines = nil
-		marked := parent.turn(ids[1])
-		parent.label(parent.turn(ids[2]))
-		parent.pending(ids[3])
-		parent.op(ids[4], ids[5])
-		parent.turn(ids[6])
-		child.line(map[string]any{"type": "session", "version": 3, "id": "child", "timestamp": child.stamp(), "cwd": p.dir, "parentSession": parent.path})
-		child.label(marked)
-		parent.save(p)
-		child.save(p)
-		before := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1, DryRun: true})
-		if len(before.Dropped) != 2 || before.Kept["a session's files, its way back, or what a fork begins with"] != 4 || before.Kept["of a labelled entry"] != 2 {
-			t.Fatalf("%+v", before)
-		}
-		p.purged(e, "secret")
-		now := p.records(e)
-		slices.Reverse(now)
-		out := p.prune(e, &PruneOptions{MaxSnapshots: 1, Grace: -1})
-		if fmt.Sprint(out.Kept) != fmt.Sprint(before.Kept) || len(out.Dropped) != 2 || out.Dropped[0].ID != now[7] || out.Dropped[1].ID != now[0] {
-			t.Errorf("kept %v, and before the purge %v; dropped %d", out.Kept, before.Kept, len(out.Dropped))
-		}
-		for i, id := range ids {
-			s, err := e.Find(context.Background(), id.String())
-			if gone := i == 0 || i == 7; gone == has(p.records(e), now[i]) || !gone && (err != nil || s.ID != now[i]) {
-				t.Errorf("%d: %v, %v", i, s, err)
-			}
-		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -103,39 +102,6 @@ func TestAScanWaitsForGitWhereGitHoldsTheLastSnapshot(t *testing.T) {
 	failed := errors.New("failed")
 	if err := m.Look(ctx)(&at, failed); !errors.Is(err, failed) || at.Wait().RefLost {
 		t.Errorf("%v: %+v", err, at.Glance)
-	}
-}
-
-func TestACleanCheckoutIsBorrowedAndKeptBeforeItIsRecorded(t *testing.T) {
-	ctx := context.Background()
-	m, s := newMirror(t, 3)
-	staged, at := m.staged(ctx, t, s)
-	defer staged.Stage.Discard()
-	held, err := m.Hold(ctx, staged, at)
-	if err != nil || held.By() != records.HeldByGit {
-		t.Fatalf("%v: held by %q", err, held.By())
-	}
-	commit := gitbridge.EncodeSnapshot(gitbridge.Commit{Tree: staged.State.Tree, Time: time.Unix(1e9, 0), Identity: "A <a@localhost>"}, m.Objects.Algorithm)
-	id, err := staged.Stage.Put(ctx, oid.Commit, commit, oid.ID{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	way, err := held.Begin(ctx, id, commit)
-	if err != nil || !way.GitFirst() || !m.git().Keeps(ctx, id) {
-		t.Fatalf("%v: the ref does not keep what rests on HEAD", err)
-	}
-	// It is not recorded in the end: then the ref is to let go of it.
-	if err := way.Recorded(ctx, oid.ID{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.View(ctx, func(v *records.View) error {
-		d, err := v.Debt(false)
-		if !d.Dropped[id] {
-			t.Error("nobody is told to let go of what was not recorded")
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 
