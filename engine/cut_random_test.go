@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -67,12 +69,26 @@ func (s *sweeper) step(e *Engine) string {
 		s.git("pack-refs", "--all")
 		s.git("gc", "-q")
 		return "gc"
+	case 8, 9:
+		return s.lose()
 	case 7:
 		_, err := e.Sync(context.Background())
 		s.must(err)
 		return "sync"
 	}
 	return ""
+}
+
+// lose takes an object away of the newest snapshot, as a collection does: one that the store
+// has too.
+func (s *sweeper) lose() string {
+	tip := s.git("rev-parse", gitbridge.StoreRef)
+	what := []string{"^2", "^2^{tree}", "^2:file"}[s.IntN(3)]
+	id, err := s.tryGit("rev-parse", "-q", "--verify", tip+what)
+	if err == nil {
+		err = os.Remove(filepath.Join(s.dir, ".git", "objects", id[:2], id[2:]))
+	}
+	return fmt.Sprint("lost ", what, ": ", err)
 }
 
 // TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt: others sweep our ref, and after the

@@ -102,32 +102,6 @@ func TestUndoLeavesAnIgnoredFileThatWasEditedSince(t *testing.T) {
 	}
 }
 
-// What was named, as a secret or to be left out, is no matter of this setting.
-func TestSecretsAndExcludedFilesAreWhatTheyWere(t *testing.T) {
-	p := newPlace(t, true)
-	p.git("config", "rewind.exclude", "*.out")
-	p.git("config", "rewind.secrets", "*.key")
-	p.write(".gitignore", "*.local\n*.out\n")
-	p.write("a.out", "1")
-	p.write("b.local", "1")
-	p.write("c.key", "1")
-	p.must(os.Chmod(filepath.Join(p.dir, "b.local"), 0o600))
-	e := p.open()
-	s := p.snap(e, "one", nil)
-	then := p.picture()
-	for _, name := range []string{"b.local", "c.key"} {
-		p.remove(name)
-	}
-	p.putBack(e, s, Op{})
-	p.wantPicture("restore", then)
-	p.remove("a.out")
-	p.write("c.key", "2")
-	p.putBack(e, s, Op{})
-	if p.exists("a.out") || p.read("c.key") != "1" {
-		t.Error("what a setting names is not treated as before")
-	}
-}
-
 func TestTheSettingSaysWhichIgnoredFilesAreRecorded(t *testing.T) {
 	for _, c := range []struct {
 		value    string

@@ -85,28 +85,6 @@ func TestAnUndoThatIsNotRecordedLeavesNothingInGit(t *testing.T) {
 	}
 }
 
-func TestWhatACollectionTookFromTheNewestIsPutBackByTheNextSnapshot(t *testing.T) {
-	p := newPlace(t, true)
-	p.commitFiles(3)
-	e := p.open()
-	p.take(e)
-	p.write("tracked/1", "edited")
-	two := p.take(e)
-	for _, what := range []string{two.ID.String(), two.ID.String() + ":tracked/1", two.ID.String() + ":tracked", gitbridge.StoreRef} {
-		id := p.git("rev-parse", what)
-		p.must(os.Remove(filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])))
-		p.write("new", what)
-		e = p.open()
-		if r := p.take(e); r.Bridge != nil {
-			t.Errorf("%s: %v", what, r.Bridge)
-		}
-		p.wantClean(e)
-		if got := p.inRef(e); !has(got, two.ID) {
-			t.Errorf("%s: the ref keeps %v", what, got)
-		}
-	}
-}
-
 func TestManyTurnsLeaveFewFilesAmongGitsObjects(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, true)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,37 +83,6 @@ func TestPurgedContentIsNowhereAndOldIdsStillFindTheirSnapshots(t *testing.T) {
 		}
 		if git {
 			p.wantClean(e)
-		}
-	}
-}
-
-// A later version of a content may be stored as its difference from it. Where that
-// version lives on, under another name, the one that was purged must go all the same.
-func TestPurgedContentIsNowhereThoughALaterVersionOfItLives(t *testing.T) {
-	for _, git := range []bool{true, false} {
-		p := newPlace(t, git)
-		e := p.open()
-		secret := make([]byte, 2000) // bytes that are not compressed
-		rand.NewChaCha8([32]byte{1}).Read(secret)
-		p.write("a.key", string(secret))
-		p.snap(e, "one", nil)
-		later := string(secret[1000:]) + "and what came later"
-		p.write("a.key", later)
-		p.snap(e, "two", nil)
-		p.write("b.txt", later)
-		last := p.snap(e, "three", nil)
-		store := filepath.Join(e.dir, storeFile)
-		if !inFile(t, store, string(secret[:500])) || inFile(t, store, later) {
-			t.Fatal("the first version cannot be read in the store's file, or the second can: this test proves nothing")
-		}
-		out := p.purge(e, "a.key")
-		if out.Purged != 3 || inFile(t, store, string(secret[:500])) {
-			t.Errorf("%+v, and the store's file has it still", out)
-		}
-		var buf bytes.Buffer
-		s := p.find(e, last.ID.String())
-		if err := e.Cat(t.Context(), s, "b.txt", &buf); err != nil || buf.String() != later {
-			t.Errorf("%v: %d bytes", err, buf.Len())
 		}
 	}
 }
