@@ -21,6 +21,7 @@ type sweeper struct {
 	*place
 	*rand.Rand
 	links []string // heads of the chain, of all that it ever was
+	lost  string   // an object that the next snapshot has to put back
 }
 
 // cut leaves of the ref what it happens to leave, in any order, on any link that was.
@@ -88,6 +89,9 @@ func (s *sweeper) lose() string {
 	if err == nil {
 		err = os.Remove(filepath.Join(s.dir, ".git", "objects", id[:2], id[2:]))
 	}
+	if err == nil {
+		s.lost = id
+	}
 	return fmt.Sprint("lost ", what, ": ", err)
 }
 
@@ -107,6 +111,10 @@ func TestWhateverBecomesOfTheRefTheNextSnapshotMendsIt(t *testing.T) {
 		}
 		p.write("file", fmt.Sprint("step ", i))
 		log = append(log, fmt.Sprint("snapshot ", p.take(e).ID))
+		if _, err := p.tryGit("cat-file", "-e", s.lost); s.lost != "" && err != nil {
+			t.Fatalf("step %d of %d: %s is lost still, after %q", i, steps, s.lost, log[max(0, len(log)-8):])
+		}
+		s.lost = ""
 		kept := p.inRef(e)
 		for _, id := range p.records(e) {
 			if !slices.Contains(kept, id) {
