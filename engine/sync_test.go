@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,5 +210,85 @@ func TestAChainThatKeepsASnapshotTwiceGivesItOneRecord(t *testing.T) {
 	two := p.snap(e, "two", nil)
 	if got := p.records(e); !slices.Equal(got, []oid.ID{two.ID, one.ID}) {
 		t.Errorf("the store has records of %v", got)
+	}
+}
+
+func TestSyncNamesADamagedCopyInAPack(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	for i := range 200 {
+		p.write(fmt.Sprint("d/", i), fmt.Sprint(rand.Uint64()))
+	}
+	p.snap(e, "one", nil)
+	pack, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack"))
+	if err != nil || len(pack) != 1 {
+		t.Fatal(pack, err)
+	}
+	data, err := os.ReadFile(pack[0])
+	p.must(err)
+	data[len(data)/2] ^= 0xff // a single bit may be one that the deflated stream only pads with
+	p.must(os.Remove(pack[0]))
+	p.must(os.WriteFile(pack[0], data, 0o444))
+	e = p.open()
+	if _, err := e.Sync(context.Background()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("%v, want ErrDamaged", err)
+	}
+	p.write("d/0", "next")
+	if r := p.take(p.open()); r.Bridge != nil {
+		t.Error(r.Bridge)
+	}
+	if v, err := e.Verify(context.Background()); err != nil || len(v.Damaged) > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestADamagedHeaderTakesNoSnapshotAway flips a bit where bbolt says which
+// transaction was the last, and asks for the snapshot that it recorded.
+func TestADamagedHeaderTakesNoSnapshotAway(t *testing.T) {
+	p := newPlace(t, true)
+	e := p.open()
+	p.snap(e, "one", nil)
+	last := p.snap(e, "two", nil)
+	path := filepath.Join(e.dir, storeFile)
+	file, err := os.ReadFile(path)
+	p.must(err)
+	const page, transaction = 4096, 16 + 48
+	at := transaction
+	if binary.NativeEndian.Uint64(file[page+transaction:]) > binary.NativeEndian.Uint64(file[transaction:]) {
+		at += page
+	}
+	file[at+7] ^= 0x20
+	p.must(os.WriteFile(path, file, 0o600))
+	fresh := p.open()
+	if !slices.Contains(fresh.Warnings(), mended) {
+		t.Errorf("it is not said: %q", fresh.Warnings())
+	}
+	list := p.list(fresh, nil)
+	if len(list) != 2 || list[0].ID != last.ID {
+		t.Errorf("%d snapshots are listed", len(list))
+	}
+	if again := p.open(); len(again.Warnings()) != 0 {
+		t.Errorf("it is said again: %q", again.Warnings())
+	}
+	p.wantClean(fresh)
+}
+
+// TestWhatASnapshotMayHaveHadInALostStoreStays records a file that is in the store
+// alone, and loses the store. Then nobody knows whether the snapshot had the file.
+func TestWhatASnapshotMayHaveHadInALostStoreStays(t *testing.T) {
+	p := newPlace(t, true)
+	p.git("config", "rewind.gitMaxFileSize", "1k")
+	p.write("large", noise(1, 4<<10))
+	one := p.snap(p.open(), "one", nil)
+	p.write("large", "small now")
+	p.snap(p.open(), "two", nil)
+	p.sync(p.open())
+	p.must(os.RemoveAll(filepath.Join(p.dir, ".git", "rewind")))
+	r := p.do(p.open(), Op{To: one.ID})
+	if p.read("file") != "one" || p.read("large") != "small now" || r.Deleted != 0 {
+		t.Errorf("file %q, large %q, %+v", p.read("file"), p.read("large"), r)
+	}
+	if len(r.Kept) < 2 || r.Kept[0].Path != "large" && r.Kept[1].Path != "large" {
+		t.Errorf("what stays is not named: %+v", r.Kept)
 	}
 }

@@ -136,6 +136,14 @@ func TestTheMergeIsGits(t *testing.T) {
 		x := newTriple(seed + i)
 		want, n := x.merged(t, dir)
 		got, m := mergeOf(t, x.base, x.ours, x.theirs, Labels{"ours", "theirs"})
+		for _, c := range []struct{ ours, theirs, want []byte }{{x.base, x.theirs, x.theirs}, {x.ours, x.base, x.ours}, {x.ours, x.ours, x.ours}} {
+			if p, k := mergeOf(t, x.base, c.ours, c.theirs, Labels{}); k != 0 || !bytes.Equal(p, c.want) {
+				t.Fatalf("seed %d: of what one side alone has, or both, %d conflicts\n%s", seed+i, k, p)
+			}
+		}
+		if p, k := mergeOf(t, x.base, x.theirs, x.ours, Labels{}); (k == 0) != (m == 0) || k == 0 && !bytes.Equal(p, got) {
+			t.Fatalf("seed %d: with the sides exchanged %d conflicts, not %d\n%s", seed+i, k, m, p)
+		}
 		if n == 0 {
 			clean++
 		} else {

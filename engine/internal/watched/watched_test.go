@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-82afce7a/rewind/engine"
+	"golang.org/x/sys/unix"
 )
 
 // hide changes a file so that no watcher is told before the mapping ends.
@@ -303,4 +302,26 @@ func TestADirectoryThatIsDeletedUnderItsOtherNameIsGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheAuditLooksBesideFilesWithOtherNames(t *testing.T) {
+	t.Parallel()
+	w := plain(t)
+	path := w.file("d/e/f", "one")
+	w.file("d/e/g", "one")
+	w.must(os.Link(filepath.Join(w.dir, "d/e/g"), filepath.Join(w.base, "home", "g")))
+	w.settle()
+	end := hide(t, path)
+	defer end()
+	w.snapshot()
+	for range 4000 {
+		time.Sleep(5 * time.Millisecond)
+		if only, why := w.tree.State(); !only {
+			if !strings.Contains(why, `"d/e/f" went unnoticed`) {
+				t.Error(why)
+			}
+			return
+		}
+	}
+	t.Error("a change that nobody was told of is not found beside a file with two names")
 }
