@@ -24,10 +24,7 @@ import (
 // A finding is what was found of one thing, of this worktree or of an agent.
 type finding struct {
 	About string `json:"about"` // "here", or the agent
-	What  string `json:"what"`
-	State string `json:"state"` // "ok", "todo" or "note"
-	Text  string `json:"text"`
-	Mend  string `json:"mend,omitempty"` // the command, or what else mends it
+	setup.Check
 }
 
 // An examined is what --json prints of doctor.
@@ -51,7 +48,7 @@ func doctorCommand(a *app) *cobra.Command {
 		a.Progress.Clear()
 		todo := 0
 		for _, f := range found {
-			if f.State == string(setup.ToDo) {
+			if f.State == setup.ToDo {
 				todo++
 			}
 		}
@@ -79,7 +76,7 @@ func theSetup() *setup.Setup {
 
 func findingsOf(about string, checks []setup.Check) (out []finding) {
 	for _, c := range checks {
-		out = append(out, finding{about, c.What, string(c.State), c.Text, c.Mend})
+		out = append(out, finding{about, c})
 	}
 	return out
 }

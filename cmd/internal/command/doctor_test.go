@@ -14,7 +14,7 @@ func TestTheDoctorNamesWhatIsNotWellOfAStatus(t *testing.T) {
 	free, none := int64(1<<30), int64(0)
 	well := engine.Status{Root: "/w", Git: true, Store: "/w/store", StoreBytes: 1, FreeBytes: &free}
 	for _, c := range findingsOf(aboutHere, examineStatus(&well)) {
-		if c.State != string(setup.Well) {
+		if c.State != setup.Well {
 			t.Errorf("of a worktree that is well: %+v", c)
 		}
 	}
@@ -51,7 +51,7 @@ func TestTheDoctorNamesWhatIsNotWellOfAStatus(t *testing.T) {
 		c.plant(&st)
 		found := false
 		for _, f := range findingsOf(aboutHere, examineStatus(&st)) {
-			found = found || f.What == c.what && f.State == c.state && strings.Contains(f.Mend, c.mend)
+			found = found || f.What == c.what && string(f.State) == c.state && strings.Contains(f.Mend, c.mend)
 		}
 		if !found {
 			t.Errorf("%s, mended by %q, is not found: %+v", c.what, c.mend, examineStatus(&st))

@@ -225,23 +225,14 @@ func State(ctx context.Context, c *cli.App) *Watching {
 	return out.State
 }
 
-// A hookTask is the work of a hook that another process does. Its lines are read from
-// it. If that comes to an early end the work is begun anew by a process of the hook's
-// own.
-type hookTask struct {
-	conn  *socket.Conn
-	rest  []byte
-	ended bool
-	again func() (io.ReadCloser, error)
-	then  io.ReadCloser
-}
-
 const (
 	hookEnd     = "end" // is said when the work of a hook is done
 	hookLineMax = 32 << 10
 )
 
-// besideHook gives the work of a hook to the process that watches.
+// besideHook gives the work of a hook to the process that watches. Lines are read from
+// what it returns. If that process comes to an early end the work is begun anew by a
+// process of the hook's own.
 func (h *hooking) besideHook(task []byte) (io.ReadCloser, error) {
 	var ev hook.Event
 	if err := json.Unmarshal(task, &ev); err != nil {
@@ -252,45 +243,29 @@ func (h *hooking) besideHook(task []byte) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hookTask{conn: conn, again: func() (io.ReadCloser, error) { return h.ownTask(task) }}, nil
-}
-
-// Read reads lines.
-func (t *hookTask) Read(p []byte) (int, error) {
-	for t.then == nil && len(t.rest) == 0 {
-		if t.ended {
-			return 0, io.EOF
-		}
-		said, err := t.conn.Next()
-		if err == nil && string(said) != hookEnd && (len(said) > hookLineMax || said[len(said)-1] != '\n') {
-			err = errUnanswered
-		}
-		switch {
-		case err != nil:
-			_ = t.conn.Close()
-			if t.then, err = t.again(); err != nil {
-				return 0, err
+	from, to := io.Pipe()
+	go func() {
+		defer conn.Close()
+		for {
+			said, err := conn.Next()
+			switch {
+			case err != nil || string(said) != hookEnd && (len(said) > hookLineMax || said[len(said)-1] != '\n'):
+				own, err := h.ownTask(task)
+				if err == nil {
+					_, err = io.Copy(to, own)
+				}
+				_ = to.CloseWithError(err)
+				return
+			case string(said) == hookEnd:
+				_ = to.Close()
+				return
 			}
-		case string(said) == hookEnd:
-			t.ended = true
-		default:
-			t.rest = said
+			if _, err := to.Write(said); err != nil { // nobody reads any more: it goes on without
+				return
+			}
 		}
-	}
-	if t.then != nil {
-		return t.then.Read(p)
-	}
-	n := copy(p, t.rest)
-	t.rest = t.rest[n:]
-	return n, nil
-}
-
-// Close leaves the work to who does it.
-func (t *hookTask) Close() error {
-	if t.then != nil {
-		return t.then.Close()
-	}
-	return t.conn.Close()
+	}()
+	return from, nil
 }
 
 // idleAfter is how long a process that a snapshot has started waits for the next one.

@@ -26,10 +26,10 @@ const (
 
 // A Check is one thing that was looked at.
 type Check struct {
-	What  string // in a word or two
-	State State
-	Text  string // a sentence
-	Mend  string // the command that mends it; "" if none does
+	What  string `json:"what"`           // in a word or two
+	State State  `json:"state"`          // "ok", "todo" or "note"
+	Text  string `json:"text"`           // a sentence
+	Mend  string `json:"mend,omitempty"` // the command, or what else mends it
 }
 
 // A Last is the last hook of an agent that came.

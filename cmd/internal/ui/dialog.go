@@ -180,21 +180,14 @@ func (m *model) busy(title string) *dialog {
 	}
 }
 
-// An asking is a text that is asked for, and what is done with it in the background.
-type asking struct {
-	title, label string
-	text         string // what stands there at first
-	then         func(ctx context.Context, text string) tea.Msg
-}
-
-// ask asks for a text.
-func (m *model) ask(a asking) tea.Cmd {
+// ask asks for a text, and does something with it in the background.
+func (m *model) ask(title, label, text string, then func(ctx context.Context, text string) tea.Msg) tea.Cmd {
 	var f field
-	f.put(a.text)
+	f.put(text)
 	m.dialog = &dialog{
-		title: a.title, keys: "Enter does it · Esc does not",
+		title: title, keys: "Enter does it · Esc does not",
 		lines: func(w int) [][]span {
-			before := span{" " + a.label + ": ", faint}
+			before := span{" " + label + ": ", faint}
 			spans := f.spans()
 			room := max(w-width(before.text)-2, 4)
 			if over := width(spans[0].text) - room; over > 0 {
@@ -206,7 +199,7 @@ func (m *model) ask(a asking) tea.Cmd {
 		press: func(key, text string) (tea.Cmd, bool) {
 			switch key {
 			case "enter":
-				return m.start(a.title, func(ctx context.Context) tea.Msg { return a.then(ctx, f.String()) }), true
+				return m.start(title, func(ctx context.Context) tea.Msg { return then(ctx, f.String()) }), true
 			case "esc", "ctrl+c":
 				m.dialog = nil
 			default:

@@ -19,12 +19,12 @@ type Runner func(ctx context.Context, args ...string) (said string, code int)
 // the outcome.
 func (m *model) askCommand(title, label, text string, args func(text string) []string) tea.Cmd {
 	room := m.w
-	return m.ask(asking{title: title, label: label, text: text, then: func(ctx context.Context, text string) tea.Msg {
+	return m.ask(title, label, text, func(ctx context.Context, text string) tea.Msg {
 		said, code := m.back.run(ctx, args(strings.TrimSpace(text))...)
 		o := printed(title, said, code)
 		o.whole = code != exit.Done || width(said) > room
 		return o
-	}})
+	})
 }
 
 // printed is what a command came to.
