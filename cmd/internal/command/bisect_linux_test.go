@@ -52,140 +52,73 @@ func searched(t *testing.T) (rewind func(args ...string) *exec.Cmd, files func()
 	}
 }
 
-func TestCtrlCDuringABisectPutsThePresentBack(t *testing.T) {
-	t.Parallel()
-	rewind, files := searched(t)
-	person, program := terminal(t)
-	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; trap 'echo heard; exit 0' INT; echo ready; while :; do sleep 0.1; done`)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	program.Close()
-	var seen strings.Builder
-	for lines := bufio.NewScanner(person); lines.Scan(); {
-		seen.WriteString(lines.Text() + "\n")
-		if strings.TrimSpace(lines.Text()) == "ready" {
-			if _, err := person.Write([]byte{3}); err != nil { // Ctrl-C
-				t.Fatal(err)
+// An ending is how a search is ended from outside, once its command has said "ready".
+type ending struct {
+	terminal bool
+	command  string
+	end      func(p *os.Process, out *os.File)
+	says     []string
+}
+
+var endings = map[string]ending{
+	"Ctrl-C": {true, `trap 'echo heard; exit 0' INT; echo ready; while :; do sleep 0.1; done`,
+		func(_ *os.Process, out *os.File) { _, _ = out.Write([]byte{3}) }, []string{"heard", "interrupted; the files are as they were before"}},
+	"SIGTERM": {false, `trap 'echo heard; exit 1' TERM; echo ready; while :; do sleep 0.1; done`,
+		func(p *os.Process, _ *os.File) { _ = p.Signal(syscall.SIGTERM) }, []string{"heard"}},
+	"a reader that is gone": {false, `echo ready; while ! test -e gone; do sleep 0.05; done`, // as of: rewind bisect … 2>&1 | head -1
+		func(_ *os.Process, out *os.File) { _ = out.Close() }, nil},
+	"a terminal that is closed": {false, `echo ready; sleep 60`,
+		func(p *os.Process, _ *os.File) { // the shell says it, then the system: here it is said without an end
+			for syscall.Kill(-p.Pid, syscall.SIGHUP) == nil {
+				time.Sleep(time.Millisecond)
 			}
-		}
-	}
-	err := cmd.Wait()
-	if ended := (*exec.ExitError)(nil); !errors.As(err, &ended) || ended.ExitCode() != exit.Failed {
-		t.Errorf("%v", err)
-	}
-	if all := seen.String(); !strings.Contains(all, "heard") || !strings.Contains(all, "interrupted; the files are as they were before") {
-		t.Errorf("it said:\n%s", all)
-	}
-	if got := files(); got != "the present" {
-		t.Errorf("the file has %q", got)
-	}
-	if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
-		t.Errorf("%v: %s", err, out)
-	}
+		}, nil},
 }
 
-func TestATermSignalDuringABisectReachesTheCommandAndPutsThePresentBack(t *testing.T) {
-	t.Parallel()
-	rewind, files := searched(t)
-	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `trap 'echo heard; exit 1' TERM; echo ready; while :; do sleep 0.1; done`)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	heard := false
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		heard = heard || lines.Text() == "heard"
-		if lines.Text() == "ready" {
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	err = cmd.Wait()
-	if ended := (*exec.ExitError)(nil); !errors.As(err, &ended) || ended.ExitCode() != exit.Failed || !heard {
-		t.Errorf("%v, heard %v: %s", err, heard, said.String())
-	}
-	if got := files(); got != "the present" {
-		t.Errorf("the file has %q: %s", got, said.String())
-	}
-}
-
-func TestABisectWhoseReaderIsGonePutsThePresentBack(t *testing.T) {
-	t.Parallel()
-	rewind, files := searched(t)
-	gone := filepath.Join(t.TempDir(), "gone")
-	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; while ! test -e "$0"; do sleep 0.05; done`, gone)
-	r, w, err := os.Pipe() // as of: rewind bisect … 2>&1 | head -1
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, "testing") {
-		t.Fatalf("%q, %v", line, err)
-	}
-	r.Close()
-	if err := os.WriteFile(gone, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if got := files(); got != "the present" {
-		t.Errorf("the file has %q", got)
-	}
-	if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-func TestATerminalThatIsClosedDuringABisectPutsThePresentBack(t *testing.T) {
+func TestWhateverEndsABisectThePresentIsPutBack(t *testing.T) {
 	// Under nohup the program would be started with the signal ignored, as it is here.
 	// A signal that is heard here is not.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
 	defer signal.Stop(heard)
-	rewind, files := searched(t)
-	cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", `echo dirt > f; echo ready; sleep 60`)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said bytes.Buffer
-	cmd.Stderr, cmd.SysProcAttr = &said, &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	ended := make(chan error)
-	go func() { ended <- cmd.Wait() }()
-	for running := true; running; { // the shell says it, then the system: here it is said without an end
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP)
-		select {
-		case err = <-ended:
-			running = false
-		case <-time.After(time.Millisecond):
+	for what, e := range endings {
+		rewind, files := searched(t)
+		cmd := rewind("bisect", "--good", "@~7", "--bad", "@", "--", "sh", "-c", "echo dirt > f; "+e.command)
+		out, in, err := os.Pipe()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if e.terminal {
+			out, in = terminal(t)
+			cmd.Stdin, cmd.SysProcAttr = in, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		}
-	}
-	if err == nil {
-		t.Errorf("the search went on to its end: %s", said.String())
-	}
-	if got := files(); got != "the present" {
-		t.Errorf("the file has %q, %v: %s", got, err, said.String())
-	}
-	if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
-		t.Errorf("%v: %s", err, out)
+		cmd.Stdout, cmd.Stderr = in, in
+		if err := errors.Join(err, cmd.Start(), in.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		said := ""
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if said += lines.Text() + "\n"; strings.TrimSpace(lines.Text()) == "ready" {
+				e.end(cmd.Process, out)
+				if what == "a reader that is gone" {
+					put(t, cmd.Dir, "gone", "")
+				}
+			}
+		}
+		if err := <-ended; err == nil {
+			t.Errorf("%s: the search went on to its end:\n%s", what, said)
+		}
+		for _, text := range e.says {
+			if !strings.Contains(said, text) || cmd.ProcessState.ExitCode() != exit.Failed {
+				t.Errorf("%s: %v, and not %q:\n%s", what, cmd.ProcessState, text, said)
+			}
+		}
+		if got := files(); got != "the present" {
+			t.Errorf("%s: the file has %q:\n%s", what, got, said)
+		}
+		if out, err := rewind("list").CombinedOutput(); err != nil || bytes.Contains(out, []byte("bisect")) {
+			t.Errorf("%s: %v: %s", what, err, out)
+		}
 	}
 }
 
