@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GIT_AUTHOR_EMAIL", "a@localhost")
 			env.Setenv("GIT_COMMITTER_NAME", "A")
 			env.Setenv("GIT_COMMITTER_EMAIL", "a@localhost")
+			env.Setenv("SERVER", "serve --stdio")
 			env.Values["server"] = &asked{env: env.Vars}
 			return nil
 		},
@@ -56,7 +58,7 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "asks": cmdAsks,
+			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps,
 		},
 	})
 }
@@ -81,12 +83,14 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 // An asked is the server of a script, once something was asked.
 type asked struct {
 	*served
-	env []string
+	server string
+	env    []string
 }
 
 // cmdAsks sends a request to one server, that the first starts in the directory of then:
 // asks [CODE] METHOD [PARAMS]. Its result can be compared as the output of a program. With
-// a code it has to be that error.
+// a code it has to be that error. The server is rewind $SERVER; another one is started
+// where that has changed.
 func cmdAsks(ts *testscript.TestScript, neg bool, args []string) {
 	want := ""
 	if len(args) > 0 && strings.Trim(args[0], "-0123456789") == "" {
@@ -96,8 +100,9 @@ func cmdAsks(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: asks [CODE] METHOD [PARAMS]")
 	}
 	a := ts.Value("server").(*asked)
-	if a.served == nil {
-		cmd := exec.Command("rewind", "serve", "--stdio")
+	if server := ts.Getenv("SERVER"); a.served == nil || server != a.server {
+		cmd := exec.Command("rewind", strings.Fields(server)...)
+		a.server = server
 		cmd.Dir = ts.MkAbs(".")
 		a.served = serveAs(scripted{ts}, cmd, "", a.env...)
 	}
@@ -120,6 +125,18 @@ func cmdAsks(ts *testscript.TestScript, neg bool, args []string) {
 	for _, note := range a.notes {
 		fmt.Fprintf(ts.Stdout(), "%s %s\n", note.Method, note.Params)
 	}
+}
+
+// cmdKeeps sets a variable to what an expression finds in what was printed last: keeps NAME EXPR.
+func cmdKeeps(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keeps NAME EXPR")
+	}
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(m) != 2 {
+		ts.Fatalf("nothing is like %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
 }
 
 // A scripted is the test that a script is.
