@@ -50,30 +50,6 @@ func TestAWatcherThatHangsIsLeft(t *testing.T) {
 	}
 }
 
-func TestWhatAWatcherRecordsWhileABisectStandsOpenSaysSo(t *testing.T) {
-	t.Parallel()
-	g := newGround(t)
-	for i := range 4 {
-		put(t, g.dir, "f0", fmt.Sprint("state ", i))
-		g.json("snapshot", "-m", fmt.Sprint("turn ", i))
-	}
-	g.watch("--no-points")
-	g.settled()
-	if _, errs, exit := g.does("bisect", "start", "--good", "@~3", "--bad", "@"); exit != 0 {
-		t.Fatal(errs)
-	}
-	for _, args := range [][]string{{"snapshot"}, {"run", "--", "true"}} {
-		before := g.state()["served"]
-		_, errs, exit := g.does(args...)
-		if exit != 0 || strings.Count(errs, "a bisect stands open here since") != 1 {
-			t.Errorf("%v: exit %d, it says %q", args, exit, errs)
-		}
-		if g.state()["served"] == before {
-			t.Errorf("%v was not served", args)
-		}
-	}
-}
-
 // TestAWatcherThatLiesOrDiesIsLeft puts other answers in the place of a watcher's.
 func TestAWatcherThatLiesOrDiesIsLeft(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GIT_COMMITTER_NAME", "A")
 			env.Setenv("GIT_COMMITTER_EMAIL", "a@localhost")
 			env.Setenv("SERVER", "serve --stdio")
+			env.Values["test"] = env.T()
 			env.Values["server"] = &asked{env: env.Vars}
 			return nil
 		},
@@ -58,7 +60,7 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps,
+			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps, "settled": cmdSettled,
 		},
 	})
 }
@@ -137,6 +139,23 @@ func cmdKeeps(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nothing is like %s", args[1])
 	}
 	ts.Setenv(args[0], m[1])
+}
+
+// cmdSettled waits until snapshots look only where something changed.
+func cmdSettled(ts *testscript.TestScript, _ bool, _ []string) {
+	for range 500 {
+		ts.Check(ts.Exec("program", "snapshot"))
+		ts.Check(ts.Exec("program", "status", "--json"))
+		status := ts.ReadFile("stdout")
+		if strings.Contains(status, `"watched":true`) {
+			return
+		}
+		if strings.Contains(status, "not possible") {
+			ts.Value("test").(testscript.T).Skip("SKIPPED: nothing can be watched here: ", status)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("it is not watched")
 }
 
 // A scripted is the test that a script is.

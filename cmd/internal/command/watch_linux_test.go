@@ -206,29 +206,6 @@ func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
 	}
 }
 
-func TestAHookIsServedByTheProcessThatWatches(t *testing.T) {
-	t.Parallel()
-	g := newGround(t)
-	g.watch("--no-points")
-	g.settled()
-	before := g.served()
-	for i, event := range []string{"before", "after"} {
-		put(t, g.dir, "f0", fmt.Sprint("hook ", i))
-		cmd := g.command("hook", "generic", event)
-		cmd.Stdin = strings.NewReader(`{"session":"S","prompt_id":"p1","prompt":"do it"}`)
-		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v %s", event, err, out)
-		}
-	}
-	if n := g.served() - before; n != 2 {
-		t.Errorf("%v of 2 hooks were served", n)
-	}
-	list := g.json("list", "--session", "S")["snapshots"].([]any)
-	if len(list) != 2 || !strings.Contains(fmt.Sprint(list), "do it") {
-		t.Errorf("recorded: %v", list)
-	}
-}
-
 func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
 	t.Parallel()
 	g := newGround(t)
@@ -244,19 +221,6 @@ func TestAWatchTakesAPointWhenTheFilesAreQuiet(t *testing.T) {
 	}
 	if reused := g.json("snapshot", "--dry-run")["reused"]; reused != true {
 		t.Error("it is not of what is there")
-	}
-}
-
-func TestOneProcessWatches(t *testing.T) {
-	t.Parallel()
-	g := newGround(t)
-	g.watch()
-	if _, errs, exit := g.does("watch"); exit != 1 || !strings.Contains(errs, "is watched already") {
-		t.Errorf("a second one: %d %s", exit, errs)
-	}
-	g.env = append(g.env, "REWIND_WATCH=false")
-	if _, errs, exit := g.does("watch"); exit != 1 || !strings.Contains(errs, "rewind.watch is false") {
-		t.Errorf("against the setting: %d %s", exit, errs)
 	}
 }
 
