@@ -14,7 +14,7 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check windows extension deep faults agents build bench fuzz clean dist vulnerabilities
+.PHONY: help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
