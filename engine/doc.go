@@ -8,6 +8,10 @@
 // keeps no lock between two calls. What it cannot do is an error that says what
 // to do, or a path that is named with its reason in what the call returns.
 //
+// A dozen types are all that most programs need: [Options] and [Engine] to open,
+// [SnapshotOptions], [Recorded], [ListOptions] and [Snapshot] to record and find,
+// [Diff] and [Change] to look, [Op] and [Restored] to change the files, [Watch] to live on.
+//
 // # Open
 //
 // [Open] finds the worktree that a directory belongs to, and its store, and gives an

@@ -22,12 +22,12 @@ import (
 // The conditions a caller may want to tell apart. Errors of the methods wrap
 // them; test with [errors.Is].
 var (
-	ErrNoSnapshot = lookup.ErrNoSnapshot
-	ErrAmbiguous  = lookup.ErrAmbiguous
-	ErrDamaged    = records.ErrDamaged
-	ErrRefused    = records.ErrRefused
-	ErrNothing    = errors.New("nothing to do")
-	ErrUnfinished = objects.ErrUnfinished // of a restore: the next command finishes it, undo takes it back
+	ErrNoSnapshot = lookup.ErrNoSnapshot        // what was named is not there: a snapshot, or a path of one
+	ErrAmbiguous  = lookup.ErrAmbiguous         // what was named may be several
+	ErrDamaged    = records.ErrDamaged          // the store, git or an object cannot be read as it was written
+	ErrRefused    = records.ErrRefused          // it could be done, and is not: the text says why, and what to do
+	ErrNothing    = errors.New("nothing to do") // of an undo or a redo: there is nothing to take back
+	ErrUnfinished = objects.ErrUnfinished       // of a restore: the next command finishes it, undo takes it back
 )
 
 // Options say how to open a worktree. The zero value is right for a person at

@@ -63,17 +63,11 @@ func (e *Engine) Import(ctx context.Context, from string, dry bool) (*Housekeepi
 	if err := o.Bind(ctx, list); err != nil {
 		return nil, err
 	}
-	r := e.reach(e.objects.Trees(ctx, objects.Reading{}))
-	for _, s := range list {
-		if err := r.Whole(ctx, s, e.there(ctx)); err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			skip(Note{Path: Path(s.Source.Ref), Reason: err.Error()})
-			r = r.Anew() // what is missing must be missed again
-			continue
-		}
-		out.Imported = append(out.Imported, s)
+	out.Imported, err = e.completes(ctx, list, func(s *Snapshot, err error) {
+		skip(Note{Path: Path(s.Source.Ref), Reason: err.Error()})
+	})
+	if err != nil {
+		return nil, err
 	}
 	if dry || len(out.Imported) == 0 {
 		return out, nil
@@ -226,7 +220,7 @@ func (e *Engine) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if list, err = e.completes(ctx, list); err != nil || len(list) == 0 {
+	if list, err = e.completes(ctx, list, func(*Snapshot, error) {}); err != nil || len(list) == 0 {
 		return err
 	}
 	stage := e.atHand().Stage()
@@ -247,15 +241,15 @@ func (e *Engine) adopt(ctx context.Context) error {
 	})))
 }
 
-// completes returns those of the snapshots of which everything is there: a
-// record names only what is held.
-func (e *Engine) completes(ctx context.Context, list []*Snapshot) (whole []*Snapshot, err error) {
+// completes returns those of the snapshots of which everything is there, and tells of the
+// others why not: a record names only what is held.
+func (e *Engine) completes(ctx context.Context, list []*Snapshot, not func(*Snapshot, error)) (whole []*Snapshot, err error) {
 	r := e.reach(e.objects.Trees(ctx, objects.Reading{Once: true}))
 	for _, s := range list {
-		if r.Whole(ctx, s, e.there(ctx)) == nil {
+		if err := r.Whole(ctx, s, e.there(ctx)); err == nil {
 			whole = append(whole, s)
 		} else {
-			r = r.Anew() // what is missing must be missed again
+			not(s, err)
 		}
 	}
 	return whole, ctx.Err()

@@ -127,7 +127,6 @@ func (p *purging) rewriteOutside(ctx context.Context, x *unrecorded, s gitbridge
 		return r, nil
 	}
 	if err := x.reach.Whole(ctx, snap, p.e.there(ctx)); err != nil {
-		x.reach = x.reach.Anew() // what is missing must be missed again
 		return nil, fmt.Errorf("it cannot be rewritten: %w", err)
 	}
 	return r, nil

@@ -119,9 +119,9 @@ type Bisecting struct {
 	Home  ID        // the snapshot of the present as it was
 	Since time.Time // when that was
 	State []byte    // the caller's
-	Moved bool      // something was restored since, and [Engine.Undo] has not taken it back
+	Moved bool      // something was restored since, and no undo has taken it back
 
-	Unfinished bool // an operation was interrupted, which Undo takes back or finishes
+	Unfinished bool // an operation was interrupted, which an undo takes back or finishes
 }
 
 // StartBisect records the present before somebody restores one snapshot after the other

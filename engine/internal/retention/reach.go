@@ -29,11 +29,6 @@ type Walk struct {
 	above    []oid.ID          // git's trees that are being visited
 }
 
-// Anew returns a walk over the same objects that has visited nothing.
-func (w *Walk) Anew() *Walk {
-	return &Walk{Algorithm: w.Algorithm, Load: w.Load, Promised: w.Promised}
-}
-
 // reached is an object with the sense in which it is read: a gitlink names a
 // commit elsewhere in a git tree, a tree of ours in an overlay.
 type reached struct {
@@ -117,9 +112,14 @@ func (w *Walk) below(e tree.Entry, overlay bool) iter.Seq2[Object, error] {
 var ErrPart = errors.New("git has only a part of it")
 
 // Whole returns an [ErrPart] for the first object that a snapshot needs, beside its
-// rules, and that was not visited before and is not there: has says what is.
-// Afterwards the walk has to begin [Walk.Anew]: what is missing must be missed again.
-func (w *Walk) Whole(ctx context.Context, s *records.Snapshot, has func(oid.ID) bool) error {
+// rules, and that was not visited before and is not there: has says what is. Then nothing
+// counts as visited any more: what is missing must be missed again.
+func (w *Walk) Whole(ctx context.Context, s *records.Snapshot, has func(oid.ID) bool) (err error) {
+	defer func() {
+		if err != nil {
+			w.seen = nil
+		}
+	}()
 	for o, err := range w.Snapshot(s) {
 		switch {
 		case ctx.Err() != nil:
