@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -177,6 +178,7 @@ func wired(t *testing.T, name string, w wire) (r *repo, args []string, tripped f
 // TestNoWireIsTripped runs git where it runs what the repository names, first as
 // a user would, to see the wire work, and then as we do.
 func TestNoWireIsTripped(t *testing.T) {
+	gittest.Programs(t)
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {
 			r, args, tripped := wired(t, name, w)

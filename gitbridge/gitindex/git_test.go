@@ -27,7 +27,9 @@ func (r *repo) fill() {
 		"long" + strings.Repeat("x", 200), strings.Repeat("y", 250) + "/" + strings.Repeat("z", 250),
 		strings.Repeat(strings.Repeat("p", 200)+"/", 25)[:3800] + "/end",
 	} {
-		r.Write(p, "content of "+p)
+		if gittest.Nameable(p) {
+			r.Write(p, "content of "+p)
+		}
 	}
 	for i := range 300 {
 		r.Write(fmt.Sprintf("many/%02d/f%d", i%17, i), strconv.Itoa(i%40))
@@ -37,8 +39,10 @@ func (r *repo) fill() {
 	if err := os.Chmod(r.Path("exec"), 0o755); err != nil {
 		r.T.Fatal(err)
 	}
-	if err := os.Symlink("nowhere", r.Path("link")); err != nil {
-		r.T.Fatal(err)
+	if gittest.HasLinks() {
+		if err := os.Symlink("nowhere", r.Path("link")); err != nil {
+			r.T.Fatal(err)
+		}
 	}
 }
 

@@ -53,8 +53,11 @@ func (d *DB) Release(name string) {
 	d.keeps.Lock()
 	defer d.keeps.Unlock()
 	if f := d.keeps.files[name]; f != nil {
-		_ = os.Remove(name + ".keep")
+		err := os.Remove(name + ".keep")
 		_ = f.Close()
+		if err != nil { // Windows does not remove what is open
+			_ = os.Remove(name + ".keep")
+		}
 		delete(d.keeps.files, name)
 	}
 }

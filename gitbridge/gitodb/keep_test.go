@@ -57,7 +57,7 @@ func TestAPackIsKeptFromBeforeItHasItsIndexUntilItIsReleased(t *testing.T) {
 }
 
 func TestTheDirectoriesOfObjectsAreFoundBelowANameWithBrackets(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "[ab]*")
+	dir := filepath.Join(t.TempDir(), "[ab]")
 	for _, name := range []string{"00", "fe", "pack", "0g", "abc"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)

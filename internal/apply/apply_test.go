@@ -13,63 +13,64 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
 
 // before and after differ in every way that two states can.
 var before = world{
-	"same":          file("same"),
-	"edit":          file("old"),
-	"grow":          file(""),
-	"gone":          file("gone"),
-	"chmod":         fileMode(0o644, "x"),
-	"both":          fileMode(0o600, "a"),
-	"link":          link("old target"),
-	"linktofile":    link("same"),
-	"filetolink":    file("f"),
-	"filetodir":     file("f"),
-	"dirtofile":     dir(0o755),
-	"dirtofile/a":   file("a"),
-	"dirtofile/d":   dir(0o755),
-	"dirtofile/d/b": file("b"),
-	"dirtolink":     dir(0o700),
-	"linktodir":     link("same"),
-	"old":           dir(0o755),
-	"old/deep":      dir(0o755),
-	"old/deep/f":    file("f"),
-	"old/l":         link("nowhere"),
-	"mode":          dir(0o755),
-	"mode/f":        file("1"),
-	"Case":          file("case"),
-	"\xff\xfe":      file("not UTF-8"),
+	"same":                file("same"),
+	"edit":                file("old"),
+	"grow":                file(""),
+	"gone":                file("gone"),
+	"chmod":               fileMode(0o644, "x"),
+	"both":                fileMode(0o600, "a"),
+	"link":                link("old target"),
+	"linktofile":          link("same"),
+	"filetolink":          file("f"),
+	"filetodir":           file("f"),
+	"dirtofile":           dir(0o755),
+	"dirtofile/a":         file("a"),
+	"dirtofile/d":         dir(0o755),
+	"dirtofile/d/b":       file("b"),
+	"dirtolink":           dir(0o700),
+	"linktodir":           link("same"),
+	"old":                 dir(0o755),
+	"old/deep":            dir(0o755),
+	"old/deep/f":          file("f"),
+	"old/l":               link("nowhere"),
+	"mode":                dir(0o755),
+	"mode/f":              file("1"),
+	"Case":                file("case"),
+	odd("\xff\xfe", "ff"): file("not UTF-8"),
 }
 
 var after = world{
-	"same":           file("same"),
-	"edit":           file("new"),
-	"grow":           file(strings.Repeat("0123456789abcdef", 200_000)),
-	"chmod":          fileMode(0o755, "x"),
-	"both":           fileMode(0o711, "b"),
-	"link":           link("new target"),
-	"linktofile":     file("was a link"),
-	"filetolink":     link("edit"),
-	"filetodir":      dir(0o755),
-	"filetodir/x":    dir(0o500),
-	"filetodir/x/y":  fileMode(0o400, "y"),
-	"dirtofile":      file("was a directory"),
-	"dirtolink":      link("mode"),
-	"linktodir":      dir(0o711),
-	"linktodir/f":    file("f"),
-	"mode":           dir(0o2750),
-	"mode/f":         file("2"),
-	"case":           file("case"),
-	"new":            dir(0o755),
-	"new/deep":       dir(0o777),
-	"new/deep/empty": dir(0o700),
-	"new/deep/f":     fileMode(0o666, "f"),
-	"new/\x80":       file("n"),
-	"a\nb\r":         file("odd"),
+	"same":              file("same"),
+	"edit":              file("new"),
+	"grow":              file(strings.Repeat("0123456789abcdef", 200_000)),
+	"chmod":             fileMode(0o755, "x"),
+	"both":              fileMode(0o711, "b"),
+	"link":              link("new target"),
+	"linktofile":        file("was a link"),
+	"filetolink":        link("edit"),
+	"filetodir":         dir(0o755),
+	"filetodir/x":       dir(0o500),
+	"filetodir/x/y":     fileMode(0o400, "y"),
+	"dirtofile":         file("was a directory"),
+	"dirtolink":         link("mode"),
+	"linktodir":         dir(0o711),
+	"linktodir/f":       file("f"),
+	"mode":              dir(0o2750),
+	"mode/f":            file("2"),
+	"case":              file("case"),
+	"new":               dir(0o755),
+	"new/deep":          dir(0o777),
+	"new/deep/empty":    dir(0o700),
+	"new/deep/f":        fileMode(0o666, "f"),
+	"new/\x80":          file("n"),
+	odd("a\nb\r", "ab"): file("odd"),
 }
 
 func TestApplyMakesExactlyTheTarget(t *testing.T) {
@@ -135,7 +136,7 @@ func TestWhatChangedSinceThePlanIsAConflict(t *testing.T) {
 	write("edit", "other")
 	write("del", "other")
 	must(t, os.Remove(filepath.Join(root, "link")))
-	must(t, os.Symlink("other", filepath.Join(root, "link")))
+	must(t, makeLink("other", filepath.Join(root, "link")))
 	write("swap", "other")
 	write("new", "other")
 	write("newdir", "a file")
@@ -221,6 +222,7 @@ func TestUnsafePathsAreNotWritten(t *testing.T) {
 }
 
 func TestALinkOnTheWayIsNotFollowed(t *testing.T) {
+	gittest.Links(t)
 	root, outside := t.TempDir(), t.TempDir()
 	world{"f": file("sentinel")}.make(t, outside)
 	world{"d": dir(0o755), ".git": dir(0o755), ".git/hooks": dir(0o755)}.make(t, root)

@@ -156,7 +156,7 @@ var slips = []slip{
 	{"renames over", func(p string) error {
 		return errors.Join(os.WriteFile(p+"2", []byte("theirs"), 0o644), os.Rename(p+"2", p))
 	}, world{"f": file("theirs")}},
-	{"makes a link", func(p string) error { return errors.Join(os.Remove(p), os.Symlink("theirs", p)) }, world{"f": link("theirs")}},
+	{"makes a link", func(p string) error { return errors.Join(os.Remove(p), makeLink("theirs", p)) }, world{"f": link("theirs")}},
 	{"makes a directory", func(p string) error {
 		return errors.Join(os.Remove(p), os.Mkdir(p, 0o755), os.WriteFile(filepath.Join(p, "x"), []byte("theirs"), 0o644))
 	}, world{"f": dir(0o755), "f/x": file("theirs")}},

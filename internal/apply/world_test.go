@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -26,10 +27,32 @@ type item struct {
 	data string // of a file, or the target of a link
 }
 
-func file(data string) item               { return item{tree.File | 0o644, data} }
-func fileMode(p tree.Mode, d string) item { return item{tree.File | p, d} }
-func link(target string) item             { return item{tree.Symlink, target} }
-func dir(perm tree.Mode) item             { return item{tree.Dir | perm, ""} }
+func file(data string) item               { return fileMode(0o644, data) }
+func fileMode(p tree.Mode, d string) item { return item{dirfd.Storable(tree.File | p), d} }
+func dir(perm tree.Mode) item             { return item{dirfd.Storable(tree.Dir | perm), ""} }
+
+// link is a file where no links can be made.
+func link(target string) item {
+	if !gittest.HasLinks() {
+		return file(target)
+	}
+	return item{tree.Symlink, target}
+}
+
+func makeLink(target, path string) error {
+	if !gittest.HasLinks() {
+		return os.WriteFile(path, []byte(target), 0o644)
+	}
+	return os.Symlink(target, path)
+}
+
+// odd is a name that this system can hold, the one that is wanted or another.
+func odd(name, other string) string {
+	if !gittest.Nameable(name) {
+		return other
+	}
+	return name
+}
 
 func (i item) node() apply.Node {
 	n := apply.Node{Mode: i.mode}
@@ -49,7 +72,7 @@ func (w world) make(t testing.TB, root string) {
 			must(t, os.WriteFile(at, []byte(i.data), 0o600))
 			must(t, os.Chmod(at, os.FileMode(i.mode.Perm())))
 		case tree.Symlink:
-			must(t, os.Symlink(i.data, at))
+			must(t, makeLink(i.data, at))
 		default:
 			must(t, os.Mkdir(at, 0o755))
 		}

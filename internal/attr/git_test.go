@@ -2,8 +2,10 @@ package attr_test
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,6 +102,8 @@ var asked = []string{"text", "crlf", "eol", "ident", "filter", "working-tree-enc
 
 func (t *forest) git(tb testing.TB) []string {
 	r := gittest.New(tb)
+	t.dirs = slices.DeleteFunc(t.dirs, func(d string) bool { return !gittest.Nameable(d) })
+	maps.DeleteFunc(t.files, func(d string, _ []byte) bool { return !gittest.Nameable(d) })
 	for _, d := range t.dirs {
 		if err := os.MkdirAll(r.Path(d), 0o777); err != nil {
 			tb.Fatal(err)

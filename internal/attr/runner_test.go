@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/attr"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func clean(t *testing.T, r *attr.Runner, filter, path string) (string, error) {
@@ -24,6 +25,7 @@ func clean(t *testing.T, r *attr.Runner, filter, path string) (string, error) {
 // TestAFilterThatBreaksOffIsStartedAnew: one file is lost to it, no more. git
 // add dies on such a filter; its documentation says what is held here.
 func TestAFilterThatBreaksOffIsStartedAnew(t *testing.T) {
+	gittest.Programs(t)
 	r := &attr.Runner{Dir: t.TempDir()}
 	defer r.Close()
 	for _, path := range []string{"x", "x-die", "x", "x-garbage", "x", "x-error", "x"} {
@@ -46,6 +48,7 @@ func TestAFilterThatBreaksOffIsStartedAnew(t *testing.T) {
 }
 
 func TestAFilterThatAbortsIsAnotherForTheNextFile(t *testing.T) {
+	gittest.Programs(t)
 	r := &attr.Runner{Dir: t.TempDir()}
 	defer r.Close()
 	for range 2 {

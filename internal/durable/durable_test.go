@@ -214,6 +214,9 @@ func TestSyncingAFileSystemWorksOrSaysItCannot(t *testing.T) {
 // A lock file that cannot be looked at is not one that was replaced: to try
 // again would be to try for ever.
 func TestALockFileThatCannotBeLookedAtIsAnError(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: Windows removes no file that is open, and a path below a file is not there")
+	}
 	path := filepath.Join(t.TempDir(), "lock")
 	f, err := os.Create(path)
 	must(t, err)

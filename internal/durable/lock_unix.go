@@ -48,3 +48,18 @@ func SyncDir(dir string) error {
 
 // Patiently does something that fails on Windows while another program has the file open.
 func Patiently(do func() error) error { return do() }
+
+// CreateNew makes a file that must not exist, for writing. It may be renamed while it is
+// open, and removed.
+func CreateNew(path string, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+// MoveNew gives a file another name, which must not be in use. For a moment it has both.
+func MoveNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		_ = os.Remove(from)
+	}
+	return err
+}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock uses LockFileEx over all bytes a file can have. The handle is not an
-// overlapped one, so the call waits by itself.
+// lock uses LockFileEx on a byte that no file has: nobody may read nor write those that
+// are locked. The handle is not an overlapped one, so the call waits by itself.
 func lock(f *os.File, mode Mode, wait bool) error {
 	var flags uint32
 	if mode == Exclusive {
@@ -18,8 +18,7 @@ func lock(f *os.File, mode Mode, wait bool) error {
 	if !wait {
 		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
 	}
-	const all = ^uint32(0)
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, all, all, new(windows.Overlapped))
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1<<31 - 1})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return ErrLocked
 	}
@@ -53,3 +52,38 @@ func Unlock(f *os.File) error { return nil }
 // SyncDir does nothing: a directory cannot be flushed on this system, whose
 // file systems journal names by themselves.
 func SyncDir(dir string) error { return nil }
+
+// CreateNew makes a file that must not exist, for writing. It may be renamed while it is
+// open, and removed.
+func CreateNew(path string, _ os.FileMode) (*os.File, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "create", Path: path, Err: err}
+	}
+	var h windows.Handle
+	err = Patiently(func() error {
+		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+		h, err = windows.CreateFile(p, windows.GENERIC_WRITE, shareAll, nil, windows.CREATE_NEW, windows.FILE_ATTRIBUTE_NORMAL, 0)
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "create", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
+
+// MoveNew gives a file another name, which must not be in use.
+func MoveNew(from, to string) error {
+	p, err := windows.UTF16PtrFromString(from)
+	if err != nil {
+		return err
+	}
+	q, err := windows.UTF16PtrFromString(to)
+	if err != nil {
+		return err
+	}
+	if err := windows.MoveFileEx(p, q, 0); err != nil {
+		return &os.LinkError{Op: "move", Old: from, New: to, Err: err}
+	}
+	return nil
+}

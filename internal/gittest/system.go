@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -11,13 +12,25 @@ import (
 // make them, and Wine says that it made one.
 func Links(t testing.TB) {
 	t.Helper()
-	if link := filepath.Join(t.TempDir(), "link"); os.Symlink("x", link) == nil {
-		if _, err := os.Readlink(link); err == nil {
-			return
-		}
+	if !HasLinks() {
+		t.Skip("SKIPPED: no symbolic link can be made here")
 	}
-	t.Skip("SKIPPED: no symbolic link can be made here")
 }
+
+// HasLinks reports whether symbolic links can be made.
+var HasLinks = sync.OnceValue(func() bool {
+	dir, err := os.MkdirTemp("", "links")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	link := filepath.Join(dir, "link")
+	err = os.Symlink("x", link)
+	if err == nil {
+		_, err = os.Readlink(link)
+	}
+	return err == nil
+})
 
 // Modes skips a test where the system keeps no permissions of files.
 func Modes(t testing.TB) {

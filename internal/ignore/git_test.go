@@ -3,6 +3,7 @@ package ignore_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -120,6 +121,8 @@ func randomForest(r *rand.Rand, questions int) *forest {
 // what does not exist is not a directory, which is all git wants to know.
 func (t *forest) git(tb testing.TB) []ignore.Verdict {
 	r := gittest.New(tb)
+	t.dirs = slices.DeleteFunc(t.dirs, func(d string) bool { return !gittest.Nameable(d) })
+	maps.DeleteFunc(t.files, func(d string, _ []byte) bool { return !gittest.Nameable(d) })
 	for _, d := range t.dirs {
 		if err := os.MkdirAll(r.Path(d), 0o777); err != nil {
 			tb.Fatal(err)

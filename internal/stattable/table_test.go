@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -210,6 +211,9 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 }
 
 func TestAFileThatIsEmptiedBetweenOpeningAndTheTransactionIsNoTable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: Windows lets nobody shorten a file that is mapped")
+	}
 	defer func(old func()) { opened = old }(opened)
 	path := filepath.Join(t.TempDir(), "stat.db")
 	rows := map[string]Row{"": Encode("", &Head{Ino: 1}, nil, nil), "d": Encode("d", &Head{Ino: 2}, nil, nil)}

@@ -30,9 +30,9 @@ func TestWhatGitsConfigurationSaysAboutConverting(t *testing.T) {
 func TestAMalformedValueCountsAsGitsDefaultAndIsToldOf(t *testing.T) {
 	var told []string
 	s := &Source{Warn: func(text string) { told = append(told, text) }, Config: gitconf.NewConfig([]gitconf.Setting{
-		{Name: "core.filemode", Value: "perhaps"}, {Name: "core.symlinks", Value: "false"},
+		{Name: "core.protectntfs", Value: "perhaps"}, {Name: "core.symlinks", Value: "false"},
 	})}
-	if got := s.Settings(); got.NoFileMode || !got.NoSymlinks || len(told) != 1 || !strings.Contains(told[0], "filemode") {
+	if got := s.Settings(); got.AllowNTFS || !got.NoSymlinks || len(told) != 1 || !strings.Contains(told[0], "protectntfs") {
 		t.Errorf("%+v, told %q", got, told)
 	}
 }

@@ -100,7 +100,7 @@ func (s *Store) appear(name, content string, ready func() error) (*os.File, erro
 	waited := ready()
 	if err == nil {
 		ours := is(made, f)
-		if waited == nil && ours && place(made, name) == nil {
+		if waited == nil && ours && durable.MoveNew(made, name) == nil {
 			return f, nil
 		}
 		if ours {
@@ -125,15 +125,6 @@ func is(name string, f *os.File) bool {
 	there, err := os.Lstat(name)
 	mine, mineErr := f.Stat()
 	return err == nil && mineErr == nil && os.SameFile(there, mine)
-}
-
-// place gives a file another name, which must not be in use. For a moment it has both.
-func place(from, to string) error {
-	err := os.Link(from, to)
-	if err == nil {
-		_ = os.Remove(from)
-	}
-	return err
 }
 
 // written makes a file with a content, and writes down that it is the lock file
@@ -222,7 +213,7 @@ func (s *Store) moveAside(name, known string) error {
 	}
 	if !s.described(aside, name, known) {
 		// Somebody removed ours and made another one in between.
-		if err := place(aside, name); err != nil {
+		if err := durable.MoveNew(aside, name); err != nil {
 			return fmt.Errorf("%w: %s was moved to %s by mistake: %w", ErrLocked, name, aside, err)
 		}
 		return nil

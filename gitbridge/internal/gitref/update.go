@@ -175,13 +175,7 @@ const (
 )
 
 // create makes a file that must not exist.
-func create(name string) (f *os.File, err error) {
-	err = durable.Patiently(func() error {
-		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		return err
-	})
-	return f, err
-}
+func create(name string) (*os.File, error) { return durable.CreateNew(name, 0o666) }
 
 func rename(from, to string) error {
 	return durable.Patiently(func() error { return os.Rename(from, to) })

@@ -1,0 +1,24 @@
+package gittest
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/windows"
+)
+
+// Nameable reports whether a file of this system can have a name or path.
+func Nameable(path string) bool {
+	p, err := windows.UTF16FromString(path)
+	return err == nil && windows.UTF16ToString(p) == path && !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>:"\|?*`, r) }) &&
+		!strings.HasSuffix(path, " ") && !strings.Contains(path, " /") && !strings.HasSuffix(path, ".") && !strings.Contains(path, "./")
+}
+
+// Programs skips a test under Wine, where git is that of the machine around it: neither
+// it nor a shell can run a program for Windows, and it has another name for each path.
+func Programs(t testing.TB) {
+	t.Helper()
+	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+		t.Skip("SKIPPED: git runs programs, and under Wine it is not one for Windows")
+	}
+}
