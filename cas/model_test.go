@@ -148,6 +148,7 @@ func (m *model) stage(h *Store) {
 		}
 		ids = append(ids, m.fill(g)...)
 	}
+	g.early.Wait()
 	g.settle()
 	switch fate {
 	case 0:
