@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -366,38 +365,4 @@ func (m *model) compare(h *Store, of int) {
 		m.table(v.Table("map"), m.rows, fmt.Sprintf("k%02d", m.r.IntN(42)), fmt.Sprintf("k%d", m.r.IntN(5)))
 		return nil
 	}))
-}
-
-// table compares what the ways to go through a table give: all rows, those below a key, and
-// those with a prefix.
-func (m *model) table(t *Table, want map[string]string, below, prefix string) {
-	m.Helper()
-	keys := slices.Sorted(maps.Keys(want))
-	for how, c := range map[string]struct {
-		rows     iter.Seq2[[]byte, []byte]
-		has      func(key string) bool
-		backward bool
-	}{
-		"All": {t.All(), func(string) bool { return true }, false}, "Peek": {t.Peek(), func(string) bool { return true }, false}, "Backward": {t.Backward(), func(string) bool { return true }, true},
-		"Before": {t.Before([]byte(below)), func(key string) bool { return key < below }, true}, "Prefix": {t.Prefix([]byte(prefix)), func(key string) bool { return strings.HasPrefix(key, prefix) }, false},
-	} {
-		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !c.has(key) })
-		if c.backward {
-			slices.Reverse(left)
-		}
-		var got []string
-		for k, value := range c.rows {
-			if got = append(got, string(k)); string(value) != want[string(k)] {
-				m.Errorf("%s: the row of %q is another", how, k)
-			}
-		}
-		if !slices.Equal(got, left) {
-			m.Errorf("%s gives %q, not %q", how, got, left)
-		}
-	}
-	for _, key := range append(keys, "none") {
-		if value, err := t.Value([]byte(key)); string(value) != want[key] || errors.Is(err, ErrNotFound) != (key == "none") {
-			m.Errorf("the row of %q has %d bytes, %v", key, len(value), err)
-		}
-	}
 }

@@ -2,7 +2,11 @@ package cas
 
 import (
 	"bytes"
+	"errors"
+	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,4 +60,40 @@ func growing(rows *Table, i int, value []byte) error {
 		return err
 	}
 	return rows.Put(seqKey(uint64(i-10)), append(value, "more of it"...))
+}
+
+// table compares what the ways to go through a table give: all rows, those below a key, and
+// those with a prefix.
+func (m *model) table(t *Table, want map[string]string, below, prefix string) {
+	m.Helper()
+	keys := slices.Sorted(maps.Keys(want))
+	every := func(string) bool { return true }
+	for how, c := range map[string]struct {
+		rows     iter.Seq2[[]byte, []byte]
+		has      func(key string) bool
+		backward bool
+	}{
+		"All": {t.All(), every, false}, "Peek": {t.Peek(), every, false}, "Backward": {t.Backward(), every, true},
+		"Before": {t.Before([]byte(below)), func(key string) bool { return key < below }, true},
+		"Prefix": {t.Prefix([]byte(prefix)), func(key string) bool { return strings.HasPrefix(key, prefix) }, false},
+	} {
+		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !c.has(key) })
+		if c.backward {
+			slices.Reverse(left)
+		}
+		var got []string
+		for k, value := range c.rows {
+			if got = append(got, string(k)); string(value) != want[string(k)] {
+				m.Errorf("%s: the row of %q is another", how, k)
+			}
+		}
+		if !slices.Equal(got, left) {
+			m.Errorf("%s gives %q, not %q", how, got, left)
+		}
+	}
+	for _, key := range append(keys, "none") {
+		if value, err := t.Value([]byte(key)); string(value) != want[key] || errors.Is(err, ErrNotFound) != (key == "none") {
+			m.Errorf("the row of %q has %d bytes, %v", key, len(value), err)
+		}
+	}
 }
