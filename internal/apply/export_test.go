@@ -19,6 +19,9 @@ func (o *Options) As(uid int) { o.uid = uid }
 // NoSync saves the time of syncing.
 func (o *Options) NoSync() { o.noSync = true }
 
+// Cloned sets what is told of each file whose content is shared.
+func (f *Filling) Cloned(told func(path string)) { f.cloned = told }
+
 // SafePath, Seen and Grant are for the tests of the package from outside.
 var (
 	SafePath = safePath

@@ -1,4 +1,4 @@
-package apply
+package apply_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -19,7 +20,7 @@ import (
 
 // filledLike fills a directory beside another one, and returns the paths whose content
 // is shared, and what came of it.
-func filledLike(t *testing.T, base string, texts map[string][]byte, steps []Step) (shared map[string]bool, out Outcome) {
+func filledLike(t *testing.T, base string, texts map[string][]byte, steps []apply.Step) (shared map[string]bool, out apply.Outcome) {
 	t.Helper()
 	contents := map[oid.ID][]byte{}
 	for _, text := range texts {
@@ -27,46 +28,37 @@ func filledLike(t *testing.T, base string, texts map[string][]byte, steps []Step
 	}
 	var mu sync.Mutex
 	shared = map[string]bool{}
-	if err := os.Mkdir(filepath.Join(base, "new"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(base, "new"), 0o755))
 	src := func(_ context.Context, id oid.ID, w io.Writer) error {
 		_, err := w.Write(contents[id])
 		return err
 	}
-	out, err := Fill(t.Context(), filepath.Join(base, "new"), steps, src, &Filling{
-		Alg: oid.SHA1, Like: filepath.Join(base, "old"),
-		cloned: func(path string) { mu.Lock(); shared[path] = true; mu.Unlock() },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	how := &apply.Filling{Alg: oid.SHA1, Like: filepath.Join(base, "old")}
+	how.Cloned(func(path string) { mu.Lock(); shared[path] = true; mu.Unlock() })
+	out, err := apply.Fill(t.Context(), filepath.Join(base, "new"), steps, src, how)
+	must(t, err)
 	return shared, out
 }
 
 // sample is a directory with files of several sizes, of which one was changed since
 // the steps were made, and the steps.
-func sample(t *testing.T, base string) (texts map[string][]byte, steps []Step) {
+func sample(t *testing.T, base string) (texts map[string][]byte, steps []apply.Step) {
 	t.Helper()
 	texts = map[string][]byte{"small": []byte("small"), "changed": []byte("as it was"), "large": bytes.Repeat([]byte("0123456789abcdef"), 1<<17), "empty": {}}
-	if err := os.Mkdir(filepath.Join(base, "old"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(base, "old"), 0o755))
 	for _, name := range []string{"small", "changed", "large", "empty"} {
 		text := texts[name]
 		if name == "changed" {
 			text = []byte("is no mor")
 		}
-		if err := os.WriteFile(filepath.Join(base, "old", name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		steps = append(steps, Step{Path: name, Want: Node{Mode: tree.File | 0o640, ID: oid.SHA1.Sum(oid.Blob, texts[name])}})
+		must(t, os.WriteFile(filepath.Join(base, "old", name), text, 0o600))
+		steps = append(steps, apply.Step{Path: name, Want: apply.Node{Mode: tree.File | 0o640, ID: oid.SHA1.Sum(oid.Blob, texts[name])}})
 	}
-	steps = append(steps, Step{Path: ".git/hooks", Want: Node{Mode: tree.Dir | 0o755}})
+	steps = append(steps, apply.Step{Path: ".git/hooks", Want: apply.Node{Mode: tree.Dir | 0o755}})
 	return texts, steps
 }
 
-func checkFilled(t *testing.T, base string, texts map[string][]byte, out Outcome) {
+func checkFilled(t *testing.T, base string, texts map[string][]byte, out apply.Outcome) {
 	t.Helper()
 	for name, want := range texts {
 		got, err := os.ReadFile(filepath.Join(base, "new", name))
@@ -99,15 +91,9 @@ func TestAFilledDirectorySharesContentsOnXFS(t *testing.T) {
 	}
 	dir := t.TempDir()
 	image, base := filepath.Join(dir, "image"), filepath.Join(dir, "mnt")
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(image, 400<<20); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(base, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(image, nil, 0o600))
+	must(t, os.Truncate(image, 400<<20))
+	must(t, os.Mkdir(base, 0o755))
 	for _, args := range [][]string{{mkfs, "-q", "-m", "reflink=1", image}, {"mount", "-o", "loop", image, base}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("SKIPPED: no xfs can be mounted here: %v: %s", err, out)
@@ -124,9 +110,7 @@ func TestAFilledDirectorySharesContentsOnXFS(t *testing.T) {
 	if !shared["small"] || !shared["large"] || shared["changed"] || shared["empty"] {
 		t.Errorf("shared: %v", shared)
 	}
-	if err := os.WriteFile(filepath.Join(base, "new", "large"), []byte("other"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(base, "new", "large"), []byte("other"), 0o640))
 	if old, err := os.ReadFile(filepath.Join(base, "old", "large")); err != nil || !bytes.Equal(old, texts["large"]) {
 		t.Errorf("a write to the new file is seen in the old one: %v", err)
 	}
@@ -135,13 +119,11 @@ func TestAFilledDirectorySharesContentsOnXFS(t *testing.T) {
 // The umask, and a directory above that passes its group on, decide what mkdir makes.
 func TestAFilledDirectoryHasItsPermissionsWhateverTheDirectoryAbovePassesOn(t *testing.T) {
 	base := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(base, "old"), 0o755), os.Chmod(base, 0o755|os.ModeSetgid)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(filepath.Join(base, "old"), 0o755), os.Chmod(base, 0o755|os.ModeSetgid)))
 	want := map[string]tree.Mode{"common": 0o755, "common/group": 0o2755, "common/group/below": 0o755, "shared": 0o1777, "shut": 0o500}
-	var steps []Step
+	var steps []apply.Step
 	for _, path := range []string{"common", "common/group", "common/group/below", "shared", "shut"} {
-		steps = append(steps, Step{Path: path, Want: Node{Mode: tree.Dir | want[path]}})
+		steps = append(steps, apply.Step{Path: path, Want: apply.Node{Mode: tree.Dir | want[path]}})
 	}
 	if _, out := filledLike(t, base, nil, steps); out.Written != len(steps) || len(out.Conflicts) > 0 {
 		t.Errorf("outcome %+v", out)
