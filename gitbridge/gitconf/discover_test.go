@@ -14,7 +14,7 @@ import (
 // may refuse. It returns nil if they do.
 func checkLayout(t *testing.T, p *place, dir string, opt *Options) *Layout {
 	t.Helper()
-	out, gitErr := p.try(dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "index", "--git-path", "objects", "--is-bare-repository", "--show-object-format", "--is-shallow-repository")
+	out, gitErr := p.try(dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "index", "--git-path", "objects", "--is-bare-repository", "--show-object-format")
 	l, err := Discover(p.path(dir), opt)
 	if refuses := err != nil || len(l.UnknownExtensions) > 0; refuses != (gitErr != nil) {
 		t.Errorf("from %s: %v, git has %v", dir, err, gitErr)
@@ -23,14 +23,11 @@ func checkLayout(t *testing.T, p *place, dir string, opt *Options) *Layout {
 	if gitErr != nil {
 		return l
 	}
-	bare, shallow := "false", "false"
+	bare := "false"
 	if l.Bare {
 		bare = "true"
 	}
-	if l.Shallow {
-		shallow = "true"
-	}
-	got := strings.Join([]string{l.GitDir, l.CommonDir, l.IndexFile, l.Objects, bare, l.Algorithm.String(), shallow}, "\n")
+	got := strings.Join([]string{l.GitDir, l.CommonDir, l.IndexFile, l.Objects, bare, l.Algorithm.String()}, "\n")
 	if got != strings.TrimSpace(out) {
 		t.Errorf("from %s:\n got %s\nwant %s", dir, got, out)
 	}

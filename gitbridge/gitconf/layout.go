@@ -28,11 +28,6 @@ type Layout struct {
 	Bare         bool   // core.bare
 	RefStorage   string // "files", "reftable", or another; with where they lie if that is elsewhere ("files:///DIR")
 	PartialClone bool   // objects may be missing because a remote promised them
-	Shallow      bool   // history is cut off
-
-	// Version is core.repositoryFormatVersion: 0 or 1, of others nothing is
-	// known.
-	Version int64
 
 	// RefsElsewhere is what the environment says instead of RefStorage
 	// (GIT_REFERENCE_BACKEND, which git knows since version 2.54), "" if nothing.
@@ -92,8 +87,6 @@ func (s *search) layout(f found) (*Layout, error) {
 	if err := s.judgeWorktree(l); err != nil {
 		return nil, err
 	}
-	_, err = os.Stat(filepath.Join(f.common, "shallow"))
-	l.Shallow = err == nil
 	l.IndexFile = filepath.Join(f.gitDir, "index")
 	return l, nil
 }
@@ -116,12 +109,13 @@ func (s *search) ownFile(path string, scope Scope) (*Config, error) {
 }
 
 // format reads version and extensions.
-func (l *Layout) format(own *Config) (err error) {
-	if l.Version, err = own.Int("core.repositoryformatversion", 0); err != nil {
+func (l *Layout) format(own *Config) error {
+	version, err := own.Int("core.repositoryformatversion", 0) // of others than 0 and 1 nothing is known
+	if err != nil {
 		return err
 	}
-	if l.Version < 0 || l.Version > 1 {
-		l.UnknownExtensions = append(l.UnknownExtensions, fmt.Sprintf("version %d", l.Version))
+	if version < 0 || version > 1 {
+		l.UnknownExtensions = append(l.UnknownExtensions, fmt.Sprintf("version %d", version))
 	}
 	for _, s := range own.settings {
 		if name, ok := strings.CutPrefix(s.Name, "extensions."); ok {
@@ -134,7 +128,7 @@ func (l *Layout) format(own *Config) (err error) {
 	}
 	for name := range l.Extensions {
 		since, known := extensions[name]
-		if known && since > l.Version || !known && l.Version > 0 {
+		if known && since > version || !known && version > 0 {
 			l.UnknownExtensions = append(l.UnknownExtensions, name)
 		}
 	}

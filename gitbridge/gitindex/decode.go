@@ -81,7 +81,7 @@ func (c *checksums) decode(data []byte, o *Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{Version: int(f.version), Sparse: f.sparse, Mtime: o.Mtime, alg: o.Algorithm}
+	x := &Index{Sparse: f.sparse, Mtime: o.Mtime, alg: o.Algorithm}
 	x.files, x.records = [2]*file{f, f}, f.records
 	if f.link != nil {
 		base, err := c.join(f, o)

@@ -72,10 +72,9 @@ type Directory struct {
 // decoded from: an entry is decoded when its directory is asked for, by the one
 // who asks, because that is as fast as finding it decoded.
 type Index struct {
-	Version int   // 2, 3 or 4
-	Sparse  bool  // whole directories may be one tree entry
-	Skips   bool  // an entry is marked [SkipWorktree], or is a whole directory
-	Mtime   int64 // of the index file, from [Options]
+	Sparse bool  // whole directories may be one tree entry
+	Skips  bool  // an entry is marked [SkipWorktree], or is a whole directory
+	Mtime  int64 // of the index file, from [Options]
 
 	alg     oid.Algorithm
 	files   [2]*file // by record.base
