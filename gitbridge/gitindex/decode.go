@@ -123,7 +123,6 @@ const (
 	headerSize = 12
 	statSize   = 40 // ctime, mtime, dev, ino, mode, uid, gid, size
 
-	flagValid    = 1 << 15
 	flagExtended = 1 << 14
 	flagStages   = 3 << 12
 	flagLength   = 1<<12 - 1

@@ -56,9 +56,6 @@ func (s *Stat) read(p []byte) {
 func (e *Entry) mark(p []byte) {
 	flags := binary.BigEndian.Uint16(p)
 	e.Stage, e.Flags = uint8(flags&flagStages>>12), 0
-	if flags&flagValid != 0 {
-		e.Flags |= AssumeValid
-	}
 	if flags&flagExtended == 0 {
 		return
 	}

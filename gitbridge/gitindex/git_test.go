@@ -84,14 +84,8 @@ func line(e *Entry) string {
 	case e.Flags&SkipWorktree != 0:
 		tag = "S"
 	}
-	if e.Flags&AssumeValid != 0 {
-		tag = strings.ToLower(tag)
-	}
 	s := e.Stat
 	flags := 0
-	if e.Flags&AssumeValid != 0 {
-		flags |= 0x8000
-	}
 	if e.Flags&SkipWorktree != 0 {
 		flags |= 0x40000000
 	}
@@ -136,7 +130,8 @@ func (r *repo) gitList(sparse bool) map[string]string {
 	return out
 }
 
-// normal drops the bits of flags that git keeps only in memory.
+// normal drops the bits of flags that git keeps only in memory, and that of what is to
+// count as unchanged.
 func normal(s string) string {
 	head, hex, ok := strings.Cut(s, " flags ")
 	if !ok {
@@ -146,7 +141,7 @@ func normal(s string) string {
 	if err != nil {
 		return s
 	}
-	return fmt.Sprintf("%s flags %x", head, v&0x6000b000)
+	return fmt.Sprintf("%s flags %x", strings.ToUpper(head[:1])+head[1:], v&0x60003000)
 }
 
 // find returns the entries of a name: none, one, or the stages of an unmerged

@@ -28,13 +28,13 @@ var ErrMalformed = errors.New("malformed index")
 // extension. The error's text names it.
 var ErrUnsupported = errors.New("unsupported index")
 
-// Flags are the marks that git's commands put on an entry.
+// Flags are the marks that git's commands put on an entry. That it is to count as
+// unchanged (git update-index --assume-unchanged) is passed over.
 type Flags uint8
 
 // The flags of an entry. Their numbers are part of [Directory.Digest].
 const (
-	AssumeValid  Flags = 1 << iota // git update-index --assume-unchanged
-	SkipWorktree                   // not wanted on disk (sparse checkout)
+	SkipWorktree Flags = 1 << iota // not wanted on disk (sparse checkout)
 	IntentToAdd                    // git add -N: the path is known, its content is not
 )
 

@@ -24,30 +24,16 @@ type FileStat struct {
 	Size         int64
 }
 
-// A StatRule says which stat data can be relied on; the zero value is git's
-// default. Git's settings core.trustctime and core.checkStat turn fields off.
-type StatRule struct {
-	NoCtime bool // core.trustctime=false
-	Minimal bool // core.checkStat=minimal: whole seconds of mtime and the size only
-}
-
 // StatMatches reports whether the file on disk still has the stat data of the
-// entry, by git's rule (core.checkStat and core.trustctime in git-config(1)),
-// except that nanoseconds are compared too where both sides have them. The
-// device is not compared, as in git.
+// entry, by git's rule, except that nanoseconds are compared too where both sides
+// have them. The device is not compared, as in git. Git's settings that turn fields
+// off (core.checkStat and core.trustctime in git-config(1)) have no say.
 //
 // Type and permissions are not part of it: the caller compares Mode. A match
 // proves equal content only if the entry is not [Index.Racy].
-func (e *Entry) StatMatches(f FileStat, rule StatRule) bool {
+func (e *Entry) StatMatches(f FileStat) bool {
 	s := &e.Stat
-	if s.Size != cutSize(f.Size) {
-		return false
-	}
-	if rule.Minimal {
-		return seconds(s.Mtime) == seconds(f.Mtime)
-	}
-	return sameTime(s.Mtime, f.Mtime) &&
-		(rule.NoCtime || sameTime(s.Ctime, f.Ctime)) &&
+	return s.Size == cutSize(f.Size) && sameTime(s.Mtime, f.Mtime) && sameTime(s.Ctime, f.Ctime) &&
 		s.Ino == uint32(f.Ino) && s.UID == f.UID && s.GID == f.GID
 }
 

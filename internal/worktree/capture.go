@@ -245,7 +245,7 @@ func (w *worker) matches(n *node, e *gitindex.Entry, st *dirfd.Stat) bool {
 			return false // changed since, whatever the time of modification says
 		}
 	}
-	return e.StatMatches(now, gitindex.StatRule{})
+	return e.StatMatches(now)
 }
 
 // unchanged returns the index entry of a file that git takes for unchanged: then
