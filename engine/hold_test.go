@@ -121,6 +121,27 @@ func (p *place) believeIndex() {
 	p.must(os.Chtimes(filepath.Join(p.dir, ".git", "index"), then, then))
 }
 
+// borrowed is a place whose first snapshot rests on HEAD's objects.
+func borrowed(t *testing.T) (*place, *Engine, *Recorded) {
+	p := newPlace(t, true)
+	p.commitFiles(3 * copyMax)
+	p.believeIndex()
+	e := p.open()
+	r := p.take(e)
+	if r.Held != records.HeldByGit {
+		t.Fatalf("it is held by %q: this test proves nothing", r.Held)
+	}
+	return p, e, r
+}
+
+// forget lets git lose all that the ref and HEAD kept.
+func (p *place) forget() {
+	p.t.Helper()
+	p.git("update-ref", "-d", gitbridge.StoreRef)
+	p.leave()
+	p.collect()
+}
+
 func TestACleanCheckoutIsBorrowedFromHeadOnlyWhenTheRefKeepsIt(t *testing.T) {
 	t.Parallel()
 	for _, blocked := range []bool{false, true} {
@@ -187,23 +208,16 @@ func TestASnapshotIsMadeAgainIfHeadMovesBeforeTheRefKeepsWhatItHad(t *testing.T)
 
 func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, true)
-	p.commitFiles(3 * copyMax)
-	e := p.open()
-	one := p.take(e)
+	p, e, one := borrowed(t)
 	p.write("new", "of the store")
 	two := p.take(e)
-	p.git("update-ref", "-d", gitbridge.StoreRef)
-	p.leave()
-	p.collect() // now git has none of it
+	p.forget() // now git has none of it
 	if _, err := p.tryGit("cat-file", "-e", e.alg.Sum(oid.Blob, []byte("7")).String()); err == nil {
 		t.Fatal("git still has what was committed")
 	}
 	e = p.open()
 	three := p.take(e)
-	if three.Bridge != nil {
-		t.Fatal(three.Bridge)
-	}
+	p.must(three.Bridge)
 	for _, id := range []oid.ID{two.ID, three.ID} {
 		p.wantContent(e, id, "tracked/7", "7")
 	}
@@ -221,19 +235,12 @@ func TestADeletedRefIsMendedByTheNextSnapshotFromStoreAndDisk(t *testing.T) {
 
 func TestASnapshotThatIsLostIsNamedAndBlocksNoOther(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, true)
-	p.commitFiles(3 * copyMax)
-	e := p.open()
-	one := p.take(e)
+	p, _, one := borrowed(t)
 	p.write("tracked/7", "changed")
-	p.git("update-ref", "-d", gitbridge.StoreRef)
-	p.leave()
-	p.collect()
-	e = p.open()
+	p.forget()
+	e := p.open()
 	two := p.take(e)
-	if two.Bridge != nil {
-		t.Fatal(two.Bridge)
-	}
+	p.must(two.Bridge)
 	p.wantContent(e, two.ID, "tracked/7", "changed")
 	p.wantContent(e, two.ID, "tracked/8", "8")
 	if got := p.inRef(e); len(got) != 1 || got[0] != two.ID {

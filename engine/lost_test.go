@@ -12,32 +12,10 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cas"
-	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
-
-// borrowed is a place whose first snapshot rests on HEAD's objects.
-func borrowed(t *testing.T) (*place, *Engine, *Recorded) {
-	p := newPlace(t, true)
-	p.commitFiles(3 * copyMax)
-	p.believeIndex()
-	e := p.open()
-	r := p.take(e)
-	if r.Held != records.HeldByGit {
-		t.Fatalf("it is held by %q: this test proves nothing", r.Held)
-	}
-	return p, e, r
-}
-
-// forget lets git lose all that the ref and HEAD kept.
-func (p *place) forget() {
-	p.t.Helper()
-	p.git("update-ref", "-d", gitbridge.StoreRef)
-	p.leave()
-	p.collect()
-}
 
 func TestALostSnapshotIsNobodysLastOneAndNoUndo(t *testing.T) {
 	p := newPlace(t, true)

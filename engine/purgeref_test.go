@@ -172,15 +172,10 @@ func TestAPurgeNamesWhatItCouldNotPurge(t *testing.T) {
 func TestAPurgeLeavesWhatIsLostAndNamesIt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	p := newPlace(t, true)
-	p.commitFiles(3 * copyMax)
-	e := p.open()
-	one := p.take(e)
+	p, _, one := borrowed(t)
 	p.write("tracked/7", secret)
-	p.git("update-ref", "-d", gitbridge.StoreRef)
-	p.leave()
-	p.collect()
-	e = p.open()
+	p.forget()
+	e := p.open()
 	two := p.take(e)
 	if lost, err := e.Find(ctx, one.ID.String()); err != nil || lost.Lost == "" {
 		t.Fatalf("%v: nothing is lost: this test proves nothing", err)
