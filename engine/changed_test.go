@@ -19,19 +19,6 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
-// row returns what is recorded of what a snapshot changed.
-func (p *place) row(e *Engine, id oid.ID) (c *changes.Changed) {
-	p.t.Helper()
-	p.must(e.view(context.Background(), func(v *records.View) error {
-		s, err := v.Find(id)
-		if err == nil {
-			c, _, err = v.Changed(s)
-		}
-		return err
-	}))
-	return c
-}
-
 // told returns what a list says of a snapshot, in one line.
 func told(c *changes.Changed) string {
 	if c == nil {
