@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitodb"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -100,6 +101,7 @@ func TestACollectionIsRefusedWhereAProgramSaysWhatToKeep(t *testing.T) {
 // An archive may bring such a link along, and a configuration that lets git collect at
 // once.
 func TestACollectionThroughALinkTakesNothingFromAnotherRepository(t *testing.T) {
+	gittest.Links(t)
 	for _, name := range []string{"objects", "objects/pack"} {
 		other := newRepo(t, oid.SHA1)
 		other.loose("the other's")

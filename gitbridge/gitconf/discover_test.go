@@ -3,6 +3,7 @@ package gitconf
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,18 +29,24 @@ func checkLayout(t *testing.T, p *place, dir string, opt *Options) *Layout {
 		bare = "true"
 	}
 	got := strings.Join([]string{l.GitDir, l.CommonDir, l.IndexFile, l.Objects, bare, l.Algorithm.String()}, "\n")
-	if got != strings.TrimSpace(out) {
-		t.Errorf("from %s:\n got %s\nwant %s", dir, got, out)
+	if want := strings.TrimSpace(out); asGit(got) != asGit(want) {
+		t.Errorf("from %s:\n got %s\nwant %s", dir, got, want)
 	}
 	// Inside a git directory git knows no worktree unless one is configured.
 	top, err := p.try(dir, "rev-parse", "--show-toplevel")
 	if top = strings.TrimSuffix(top, "\n"); err != nil {
 		top = ""
 	}
-	if l.Worktree != top {
+	if asGit(l.Worktree) != asGit(top) {
 		t.Errorf("from %s: worktree %q, git has %q", dir, l.Worktree, top)
 	}
 	return l
+}
+
+// asGit gives paths as git has them: with slashes, and of a machine around Wine without
+// the drive.
+func asGit(paths string) string {
+	return strings.ReplaceAll(filepath.ToSlash(paths), "Z:/", "/")
 }
 
 func commit(p *place, dir string) {
@@ -58,8 +65,8 @@ func TestRepositoriesOfEveryKindAreFound(t *testing.T) {
 	p.git(".", "init", "-q", "--separate-git-dir", "elsewhere.git", "separate")
 	p.git(".", "init", "-q", "--object-format=sha256", "sha256")
 	p.git("main", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", p.path("linked"), "sub/module")
-	p.git(".", "clone", "-q", "--depth=1", "file://"+p.path("main"), "shallow")
-	p.git(".", "clone", "-q", "--filter=blob:none", "file://"+p.path("main"), "partial")
+	p.git(".", "clone", "-q", "--depth=1", "file://"+asGit(p.path("main")), "shallow")
+	p.git(".", "clone", "-q", "--filter=blob:none", "file://"+asGit(p.path("main")), "partial")
 	p.git("main", "worktree", "add", "-q", "../sparse")
 	p.git("sparse", "sparse-checkout", "set", "--cone", "sub")
 	p.mkdir("main/.git-is-no-repository/.git")

@@ -4,9 +4,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func TestALinkToTheGitDirectoryOfALinkedWorktreeLeadsToTheRepository(t *testing.T) {
+	gittest.Links(t)
 	p := newPlace(t)
 	p.git(".", "init", "-q", "main")
 	commit(p, "main")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -162,11 +163,11 @@ func TestValuesAreConvertedAsGitConvertsThem(t *testing.T) {
 func TestPathsAreExpanded(t *testing.T) {
 	c := parsed(t, "[a]\n\thome = ~/x\n\troot = ~root/x\n\tplain = x/~\n\tall = ~\n\tbare\n\tempty =\n\tup = x/../y\n\tnobody = ~no-such-user-here/x\n")
 	for name, want := range map[string]string{"a.home": "/home/me/x", "a.plain": "/base/x/~", "a.all": "/home/me", "a.up": "/base/x/../y"} {
-		if got, ok, err := c.Path(name, "/base"); got != want || !ok || err != nil {
+		if got, ok, err := c.Path(name, "/base"); filepath.ToSlash(got) != want || !ok || err != nil {
 			t.Errorf("Path(%s) = %q, %v, %v", name, got, ok, err)
 		}
 	}
-	if got, _, err := c.Path("a.root", ""); err != nil || !filepath.IsAbs(got) {
+	if got, _, err := c.Path("a.root", ""); runtime.GOOS != "windows" && (err != nil || !filepath.IsAbs(got)) {
 		t.Errorf("~root is %q, %v", got, err)
 	}
 	if got, ok, err := c.Path("a.empty", "/base"); got != "" || !ok || err != nil {
@@ -191,17 +192,17 @@ func TestAnOptionalPathCountsOnlyIfItIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"\tp = :(optional)there\n":                        file,
-		"\tp = :(optional)" + file + "\n":                 file,
-		"\tp = other\n\tp = :(optional)there\n":           file,
-		"\tp = other\n\tp = :(optional)gone\n":            filepath.Join(dir, "other"),
-		"\tp = :(optional)there\n\tp = :(optional)gone\n": file,
-		"\tp = :(optional)gone\n\tp = :(optional)gone\n":  "",
-		"\tp = :(optional)~/gone\n":                       "",
-		"\tp = there:(optional)\n":                        filepath.Join(dir, "there:(optional)"),
+		"\tp = :(optional)there\n":                          file,
+		"\tp = :(optional)" + filepath.ToSlash(file) + "\n": file,
+		"\tp = other\n\tp = :(optional)there\n":             file,
+		"\tp = other\n\tp = :(optional)gone\n":              filepath.Join(dir, "other"),
+		"\tp = :(optional)there\n\tp = :(optional)gone\n":   file,
+		"\tp = :(optional)gone\n\tp = :(optional)gone\n":    "",
+		"\tp = :(optional)~/gone\n":                         "",
+		"\tp = there:(optional)\n":                          filepath.Join(dir, "there:(optional)"),
 	} {
 		got, ok, err := parsed(t, "[a]\n"+text).Path("a.p", dir)
-		if got != want || ok != (want != "") || err != nil {
+		if filepath.ToSlash(got) != filepath.ToSlash(want) || ok != (want != "") || err != nil {
 			t.Errorf("%q: %q, %v, %v", text, got, ok, err)
 		}
 	}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 func TestALinkAmongTheDirectoriesOfObjectsIsNamed(t *testing.T) {
+	gittest.Links(t)
 	dir := filepath.Join(t.TempDir(), "objects")
 	pack := filepath.Join(dir, "pack")
 	if err := os.MkdirAll(pack, 0o755); err != nil {
