@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -254,6 +255,9 @@ func slipIn(t *testing.T, opt *apply.Options, to world, before string, s slip, c
 }
 
 func TestBytesAreDurableBeforeTheyTakeTheirPlace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: Windows exchanges no names, and syncs each file as it is written")
+	}
 	root := t.TempDir()
 	world{"a": file("1"), "b": file("1"), "c": file("1")}.make(t, root)
 	to := world{"a": file("2"), "b": file("2"), "n": file("2")}

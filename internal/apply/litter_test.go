@@ -16,11 +16,15 @@ func TestATemporaryFileThatCouldNotBeRemovedIsTriedAgainAndElseNamed(t *testing.
 		fails  int // removals
 		before string
 		left   int
-	}{{1, "", 0}, {1 << 30, "", 1}, {1, "exchange", 0}, {1 << 30, "exchange", 1}} {
+		parted bool // in two steps
+	}{{1, "", 0, false}, {1 << 30, "", 1, false}, {1, "exchange", 0, false}, {1 << 30, "exchange", 1, false}, {1, "", 0, true}, {1 << 30, "", 1, true}} {
 		root := t.TempDir()
 		world{"d": dir(0o755), "d/a": file("1"), "d/.rewind-tmp-0000000000000000w": file("a user's own")}.make(t, root)
 		to := world{"d": dir(0o755), "d/a": file("2"), "d/.rewind-tmp-0000000000000000w": file("a user's own")}
 		opt := &apply.Options{Alg: oid.SHA1}
+		if c.parted {
+			opt.NoExchange()
+		}
 		opt.Hook(func(op, _ string) error {
 			if op == "discard" && c.fails > 0 {
 				c.fails--
@@ -37,6 +41,9 @@ func TestATemporaryFileThatCouldNotBeRemovedIsTriedAgainAndElseNamed(t *testing.
 		}
 		if len(out.Left) != c.left || temporaries(t, root) != c.left {
 			t.Errorf("%+v: left %q, on disk %d", c, out.Left, temporaries(t, root))
+		}
+		if now, _ := read(t, root); now["d/a"] == (item{}) {
+			t.Errorf("%+v: nothing is at the path", c)
 		}
 		for _, name := range out.Left {
 			if _, err := os.Lstat(filepath.Join(root, name)); err != nil {

@@ -206,6 +206,12 @@ type keptError struct{ error }
 
 func (e keptError) Unwrap() error { return e.error }
 
+// A litterError says that what was taken away from a path is recorded and may go, and
+// still lies beside it.
+type litterError struct{ error }
+
+func (e litterError) Unwrap() error { return e.error }
+
 // holding returns an ErrBlocked that names something in a directory.
 func holding(d *dirfd.Dir, name string) error {
 	sub, err := d.OpenDir(name)

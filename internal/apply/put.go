@@ -325,15 +325,17 @@ func (p *place) installInTwo(s *Step, now dirfd.Stat) error {
 	if err := p.rename(p.temp(spare), p.temp(fresh)); err != nil {
 		return err
 	}
-	if err := p.remove(s, now); err != nil {
-		if kept := (keptError{}); errors.As(err, &kept) {
-			return kept.error
-		}
-		return err
+	undone := p.remove(s, now)
+	if kept := (keptError{}); errors.As(undone, &kept) {
+		return kept.error
 	}
+	if undone != nil && !errors.As(undone, new(litterError)) {
+		return undone
+	}
+	// Nothing is at the path, even where what was there could not be removed yet.
 	err := p.rename(p.temp(fresh), p.name)
 	if exists(err) {
 		return fmt.Errorf("%w: something is there now", ErrChanged)
 	}
-	return err
+	return errors.Join(undone, err)
 }

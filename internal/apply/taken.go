@@ -101,7 +101,10 @@ func (p *place) remove(s *Step, now dirfd.Stat) error {
 	}
 	why := p.unrecorded(s, now, old)
 	if why == nil {
-		return p.discard(p.temp(spare))
+		if err := p.discard(p.temp(spare)); err != nil {
+			return litterError{err}
+		}
+		return nil
 	}
 	if err := p.rename(p.temp(spare), p.name); err != nil {
 		return p.stranded(errors.Join(why, err))
