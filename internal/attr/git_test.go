@@ -2,10 +2,8 @@ package attr_test
 
 import (
 	"bytes"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,8 +75,8 @@ func randomForest(r *rand.Rand, questions int) *forest {
 	seen := map[string]bool{"": true}
 	for range 10 {
 		dir := strings.TrimPrefix(pick(r, t.dirs)+"/"+pick(r, names), "/")
-		if !seen[dir] {
-			seen[dir] = true
+		if key := gittest.Folded(dir); !seen[key] && gittest.Nameable(dir) {
+			seen[key] = true
 			t.dirs = append(t.dirs, dir)
 		}
 	}
@@ -102,8 +100,6 @@ var asked = []string{"text", "crlf", "eol", "ident", "filter", "working-tree-enc
 
 func (t *forest) git(tb testing.TB) []string {
 	r := gittest.New(tb)
-	t.dirs = slices.DeleteFunc(t.dirs, func(d string) bool { return !gittest.Nameable(d) })
-	maps.DeleteFunc(t.files, func(d string, _ []byte) bool { return !gittest.Nameable(d) })
 	for _, d := range t.dirs {
 		if err := os.MkdirAll(r.Path(d), 0o777); err != nil {
 			tb.Fatal(err)

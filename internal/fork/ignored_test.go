@@ -121,6 +121,7 @@ func TestAForkThatWasInterruptedWhileFilesWereTakenAlongIsRemoved(t *testing.T) 
 
 // Package managers take the right to write away from directories too.
 func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
+	gittest.Modes(t)
 	e, dir, _ := installed(t, false)
 	locked := filepath.Join(dir, "node_modules", "x")
 	must(t, os.Chmod(locked, 0o500))
@@ -136,6 +137,7 @@ func TestDirectoriesThatMayNotBeWrittenInGoWithAFork(t *testing.T) {
 }
 
 func TestARefusedRemovalLeavesPermissionsAsTheyWere(t *testing.T) {
+	gittest.Modes(t)
 	e, s := committed(t)
 	dir := forked(t, e, s)
 	for _, name := range []string{"d", "d/e"} {

@@ -7,5 +7,8 @@ import "testing"
 // Nameable reports whether a file of this system can have a name or path.
 func Nameable(string) bool { return true }
 
+// Folded is one text for all paths that are the same on this system.
+func Folded(path string) string { return path }
+
 // Programs skips a test under Wine, where git runs no program for Windows.
 func Programs(testing.TB) {}

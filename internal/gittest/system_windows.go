@@ -14,6 +14,9 @@ func Nameable(path string) bool {
 		!strings.HasSuffix(path, " ") && !strings.Contains(path, " /") && !strings.HasSuffix(path, ".") && !strings.Contains(path, "./")
 }
 
+// Folded is one text for all paths that are the same on this system.
+func Folded(path string) string { return strings.ToLower(path) }
+
 // Programs skips a test under Wine, where git is that of the machine around it: neither
 // it nor a shell can run a program for Windows, and it has another name for each path.
 func Programs(t testing.TB) {

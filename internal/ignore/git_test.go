@@ -3,7 +3,6 @@ package ignore_test
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -91,8 +90,8 @@ func randomForest(r *rand.Rand, questions int) *forest {
 	seen := map[string]bool{"": true}
 	for range 25 {
 		dir := strings.TrimPrefix(pick(r, t.dirs)+"/"+pick(r, names), "/")
-		if !seen[dir] && strings.Count(dir, "/") < 5 {
-			seen[dir] = true
+		if key := gittest.Folded(dir); !seen[key] && gittest.Nameable(dir) && strings.Count(dir, "/") < 5 {
+			seen[key] = true
 			t.dirs = append(t.dirs, dir)
 		}
 	}
@@ -121,8 +120,6 @@ func randomForest(r *rand.Rand, questions int) *forest {
 // what does not exist is not a directory, which is all git wants to know.
 func (t *forest) git(tb testing.TB) []ignore.Verdict {
 	r := gittest.New(tb)
-	t.dirs = slices.DeleteFunc(t.dirs, func(d string) bool { return !gittest.Nameable(d) })
-	maps.DeleteFunc(t.files, func(d string, _ []byte) bool { return !gittest.Nameable(d) })
 	for _, d := range t.dirs {
 		if err := os.MkdirAll(r.Path(d), 0o777); err != nil {
 			tb.Fatal(err)
