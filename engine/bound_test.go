@@ -85,7 +85,7 @@ func TestFilesThatLieAsARepositoryAreNone(t *testing.T) {
 	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
 		p.write(planted+name, text)
 	}
-	for _, config := range []string{"", "\tbare = true\n", "\tbare = false\n\tworktree = ..\n", "\tbare = false\n\tworktree = ../..\n", "\tworktree = " + p.home + "\n"} {
+	for _, config := range []string{"", "\tbare = true\n", "\tbare = false\n\tworktree = ..\n", "\tbare = false\n\tworktree = ../..\n", "\tworktree = " + filepath.ToSlash(p.home) + "\n"} {
 		p.write(planted+"config", "[core]\n"+config+"[rewind]\n\tforce = true\n")
 		for _, at := range []string{planted, planted + "refs"} {
 			_, err := p.tryOpen(filepath.Join(p.dir, at))

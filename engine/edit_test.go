@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // edited plans a restore of one path and gives its file a content of its own.
@@ -126,6 +127,7 @@ func TestASweepKeepsTheEditsOfARestoreThatIsUnfinished(t *testing.T) {
 }
 
 func TestAnEditBringsAFileThatIsGoneInAnotherForm(t *testing.T) {
+	gittest.Modes(t)
 	p := newPlace(t, true)
 	e, ctx := p.open(), context.Background()
 	p.write("d/new", "1\n2\n")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -60,6 +61,7 @@ func TestWhatAFreshIndexCouldNotSeeStays(t *testing.T) {
 // Git's tree says nothing of permissions, empty directories and what lies in
 // repositories inside the worktree: a restore leaves them as they are.
 func TestWhatGitCannotHoldStays(t *testing.T) {
+	gittest.Modes(t)
 	p := newPlace(t, false)
 	p.git("init", "-q", "-b", "main", "--object-format=sha256")
 	p.initGit()

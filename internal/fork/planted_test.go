@@ -230,6 +230,7 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 // An export wrote below a git directory, as .git/refs/heads, what git then took for
 // its own; a fork was refused there.
 func TestAnExportGoesNeitherIntoAGitDirectoryNorBesideTheStore(t *testing.T) {
+	gittest.Links(t)
 	e, _ := committed(t)
 	git := filepath.Join(e.Root(), ".git")
 	link := filepath.Join(t.TempDir(), "link")

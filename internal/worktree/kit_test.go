@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitindex"
@@ -289,10 +288,13 @@ func (p *place) onDisk() map[string]string {
 			return nil
 		}
 		rel, _ := filepath.Rel(p.Dir, path)
-		var st syscall.Stat_t
-		p.must(syscall.Lstat(path, &st))
-		id := oid.ID{}
-		mode := tree.Mode(st.Mode)
+		rel = filepath.ToSlash(rel)
+		dir, err := dirfd.Open(filepath.Dir(path))
+		p.must(err)
+		defer dir.Close()
+		st, err := dir.Lstat(e.Name())
+		p.must(err)
+		id, mode := oid.ID{}, st.Mode
 		switch mode.Type() {
 		case tree.File:
 			data, err := os.ReadFile(path)

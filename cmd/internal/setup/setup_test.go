@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/extension"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // A house is a home with folders of agents.
@@ -213,6 +214,7 @@ func TestAPluginThatIsInstalledIsEnough(t *testing.T) {
 }
 
 func TestALinkedConfigurationIsChangedWhereItLies(t *testing.T) {
+	gittest.Links(t)
 	h := newHouse(t)
 	h.put("dotfiles/settings.json", "{}\n")
 	h.put(".claude/other", "")
