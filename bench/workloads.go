@@ -34,6 +34,7 @@ var workloads = []workload{
 	{"history", "commands in a directory with a long history", false, false, histories},
 	{"restore-1", "one file has other bytes; a restore", true, true, restores(damaged(1))},
 	{"restore-1000", "of a thousand files eight in ten have other bytes, one is deleted, one is new; a restore", true, true, restores(damaged(1000))},
+	{"situations", "what agents and shells do to a worktree; whether a restore gives back all of it, and nothing else", false, false, tryAll},
 	{"rm-5000", "rm -rf of directories with five thousand files; a restore", false, true, restores(removed(5000))},
 }
 

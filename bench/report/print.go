@@ -64,8 +64,12 @@ func (m Machine) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// print writes one table, and below it what does not fit into it.
+// print writes one table, and below it what does not fit into it. Of what has no times
+// it says who was exact.
 func (r *Result) print(w io.Writer) error {
+	if !slices.ContainsFunc(r.Lines, func(l Line) bool { return len(l.Seconds) > 0 || l.Exact == "" }) {
+		return r.printExact(w)
+	}
 	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Workload, r.About, Thousands(r.Files), Thousands(r.Changed), r.Place)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "median ms\t95 %\tratio\t\tpeak\tdisk\texact\t \tcontender")
@@ -86,6 +90,21 @@ func (r *Result) print(w io.Writer) error {
 		fmt.Fprintln(w, "  "+n)
 	}
 	return nil
+}
+
+func (r *Result) printExact(w io.Writer) error {
+	var exact, notes []string
+	for _, l := range r.Lines {
+		if l.Exact == Exact {
+			exact = append(exact, l.Contender)
+		}
+		notes = append(notes, l.Notes()...)
+	}
+	_, err := fmt.Fprintf(w, "\n%s: %s\n  exact: %s\n", r.Workload, r.About, cmp.Or(strings.Join(exact, ", "), "nobody"))
+	for _, n := range notes {
+		_, err = fmt.Fprintln(w, "  "+n)
+	}
+	return err
 }
 
 // Notes are the sentences on a line that its row has no room for.
