@@ -14,7 +14,7 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
+.PHONY: mac site help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,12 @@ build: ## bin/rewind
 
 bench: build ## rewind beside git and the peers, in one run (BENCH='--corpus DIR --rounds 11')
 	bin/rewind bench $(BENCH)
+
+mac: ## the tests of what reads and writes files, where names are taken as macOS takes them (Linux, FUSE)
+	@tools/mac.sh
+
+site: ## the site of docs/, in site/dist; npm installs what it needs below site
+	@cd site && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error && npm run --silent build
 
 fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
 	@for p in $$(go list $(PKG)); do \

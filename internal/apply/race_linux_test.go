@@ -222,7 +222,8 @@ func TestAGitDirectoryIsKnownByIdentity(t *testing.T) {
 }
 
 // TestCaseOnlyRenames works in a directory in which the file system takes
-// names that differ in case for one (ext4's casefold), if it can make one.
+// names that differ in case for one: all are so (make mac), or it can make one (ext4's
+// casefold).
 func TestCaseOnlyRenames(t *testing.T) {
 	for _, folds := range []bool{false, true} {
 		root := t.TempDir()
@@ -240,8 +241,14 @@ func TestCaseOnlyRenames(t *testing.T) {
 	}
 }
 
-// foldCase makes a directory ignore case.
+// foldCase makes a directory ignore case, unless it does.
 func foldCase(t *testing.T, root string) bool {
+	must(t, os.WriteFile(filepath.Join(root, "case"), nil, 0o644))
+	_, err := os.Lstat(filepath.Join(root, "CASE"))
+	must(t, os.Remove(filepath.Join(root, "case")))
+	if err == nil {
+		return true
+	}
 	f, err := os.Open(root)
 	must(t, err)
 	defer f.Close()
