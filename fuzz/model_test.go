@@ -77,6 +77,7 @@ func runModel(t *testing.T, seed uint64) {
 	w.tame = true
 	m := &model{world: w, snaps: map[oid.ID]*state{}, first: map[oid.ID]oid.ID{}}
 	m.talk.begin(m)
+	m.reopen() // the settings are read as it is opened
 	edits := []func(){m.writeNew, m.writeNew, m.rewrite, m.sameSize, m.quietEdit, m.remove, m.move, m.chmod, m.touch, m.link, m.swap, m.emptyDir, m.writeOdd}
 	acts := []func(){
 		m.snapshot, m.snapshot, m.snapshot, m.restore, m.restore, m.restorePart, m.restorePart, m.takeBack, m.takeBack, m.doAgain, m.reopen,
