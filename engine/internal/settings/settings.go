@@ -83,9 +83,6 @@ const (
 // a watched snapshot takes besides.
 const watchFrom = 2000
 
-// watchValues says from how many files on a value of rewind.watch wants it.
-var watchValues = map[string]int{"auto": watchFrom, "true": 0, "false": -1}
-
 // environment names the variable of each setting.
 var environment = map[string]string{
 	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_IGNORED": "ignored", "REWIND_SECRETS": "secrets",
