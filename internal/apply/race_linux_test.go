@@ -241,6 +241,26 @@ func TestCaseOnlyRenames(t *testing.T) {
 	}
 }
 
+// What is there under one of the names is what is wanted under the other, until the one
+// is written.
+func TestTwoFilesOfOneNameAreNamed(t *testing.T) {
+	root := t.TempDir()
+	folds := foldCase(t, root)
+	from := world{"readme": file("upper"), "d": dir(0o755), "d/cafe\u0301": file("composed"), "other": file("1")}
+	to := world{"README": file("upper"), "readme": file("lower"), "d": dir(0o755), "d/caf\u00e9": file("composed"), "d/cafe\u0301": file("decomposed"), "other": file("2")}
+	from.make(t, root)
+	out := run(t, root, plan(t, root, to, nil), to)
+	if !folds {
+		named(t, "of two files", out.Conflicts)
+		same(t, root, to)
+		return
+	}
+	named(t, "of one file", out.Conflicts, "README", "d/cafe\u0301", "d/caf\u00e9", "readme")
+	if out.Written != 1 {
+		t.Errorf("%d written", out.Written)
+	}
+}
+
 // foldCase makes a directory ignore case, unless it does.
 func foldCase(t *testing.T, root string) bool {
 	must(t, os.WriteFile(filepath.Join(root, "case"), nil, 0o644))
