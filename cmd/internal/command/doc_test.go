@@ -52,7 +52,7 @@ func reference(root *cobra.Command) string {
 func methods() string {
 	var b strings.Builder
 	b.WriteString("| method | parameters | result |\n|---|---|---|\n")
-	for _, v := range verb.Verbs() {
+	for _, v := range append([]verb.Verb{verb.Handshake}, verb.Verbs()...) {
 		var names []string
 		for _, p := range v.Params() {
 			name := "`" + p.Name + "`"
@@ -71,7 +71,7 @@ func parameters() string {
 	type meaning struct{ name, kind, help string }
 	of := map[meaning][]string{}
 	var order []meaning
-	for _, v := range verb.Verbs() {
+	for _, v := range append([]verb.Verb{verb.Handshake}, verb.Verbs()...) {
 		for _, p := range v.Params() {
 			m := meaning{p.Name, p.Type.String(), strings.NewReplacer("<", "", ">", "").Replace(p.Help)}
 			if of[m] == nil {

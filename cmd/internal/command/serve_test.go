@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,9 @@ type served struct {
 	lines *bufio.Reader
 	id    int
 	notes []served1
+
+	mu    sync.Mutex // guards what follows
+	asked map[string][]byte
 }
 
 // A failing is what a test and a script have to say that they failed.
@@ -60,7 +64,7 @@ func serveAt(t *testing.T, dir string, more ...string) *served {
 // serveAs is serveAt for a command that starts the server.
 func serveAs(t failing, cmd *exec.Cmd, dir string, more ...string) *served {
 	t.Helper()
-	s := &served{t: t, cmd: cmd}
+	s := &served{t: t, cmd: cmd, asked: map[string][]byte{}}
 	s.cmd.Env = append(os.Environ(), more...)
 	s.cmd.Stderr = os.Stderr
 	var err error
@@ -89,6 +93,9 @@ func (s *served) send(method string, params any) int {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.mu.Lock()
+	s.asked[strconv.Itoa(s.id)] = line
+	s.mu.Unlock()
 	if _, err := s.in.Write(append(line, '\n')); err != nil {
 		s.t.Fatal(err)
 	}
@@ -107,6 +114,7 @@ func (s *served) answer() (m served1) {
 		if err := json.Unmarshal(line, &m); err != nil {
 			s.t.Fatalf("%q: %v", line, err)
 		}
+		s.checked(line, m)
 		if m.Method == "" {
 			return m
 		}

@@ -20,7 +20,7 @@ type shapes struct {
 	named map[string]bool          // those that stand by their name in others
 }
 
-var sources = []string{"wire", "cli", "change", "command", "history", "record", "setup", "../../engine", "../../engine/internal/*"}
+var sources = []string{"wire", "cli", "change", "command", "history", "record", "setup", "verb", "../../engine", "../../engine/internal/*"}
 
 func newShapes(t *testing.T, named ...string) *shapes {
 	s := &shapes{t, map[string]*ast.TypeSpec{}, map[string]bool{}}

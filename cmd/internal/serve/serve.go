@@ -67,7 +67,7 @@ type service struct {
 
 // handle carries out one request.
 func (s *service) handle(ctx context.Context, r *rpc.Request) (any, error) {
-	if r.Method == "initialize" {
+	if r.Method == verb.Handshake.Name {
 		return s.initialize(ctx, r)
 	}
 	v, ok := verb.Find(r.Method)
@@ -141,16 +141,12 @@ func answer(ctx context.Context, err error) error {
 
 // initialize settles the protocol version and the worktree.
 func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
-	p := struct {
-		Protocol     *int
-		Dir          string
-		Force, NoGit bool
-	}{Dir: s.app.Dir, Force: s.app.Force, NoGit: s.app.NoGit}
+	p := verb.Initialize{Protocol: 1, Dir: s.app.Dir, Force: s.app.Force, NoGit: s.app.NoGit}
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if p.Protocol != nil && *p.Protocol < 1 {
-		return nil, verb.Refused(codeNoVersion, exit.Failed, fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", *p.Protocol, protocolVersion))
+	if p.Protocol < 1 {
+		return nil, verb.Refused(codeNoVersion, exit.Failed, fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", p.Protocol, protocolVersion))
 	}
 	open := func(ctx context.Context, c *verb.Call) (*engine.Engine, error) {
 		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit}
@@ -174,14 +170,8 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 	s.open = open
 	s.mu.Unlock()
 	warnings := append([]string{}, st.Warnings...)
-	return struct {
-		Protocol  int      `json:"protocol"`
-		Version   string   `json:"version"`
-		Root      string   `json:"root"`
-		Git       bool     `json:"git"`
-		Branch    string   `json:"branch,omitempty"`
-		Algorithm string   `json:"algorithm"`
-		Store     string   `json:"store"`
-		Warnings  []string `json:"warnings"`
-	}{protocolVersion, cli.Version(), st.Root, st.Git, e.Branch(), st.Algorithm, st.Store, warnings}, nil
+	return verb.Initialized{
+		Protocol: protocolVersion, Version: cli.Version(), Root: st.Root, Git: st.Git, Branch: e.Branch(),
+		Algorithm: st.Algorithm, Store: st.Store, Warnings: warnings,
+	}, nil
 }

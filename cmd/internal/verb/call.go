@@ -2,7 +2,6 @@
 package verb
 
 import (
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -44,13 +43,7 @@ func (c *Call) Progress() func(engine.Progress) {
 			return
 		}
 		last = now
-		c.Request.Progress("progress", struct {
-			ID    json.RawMessage `json:"id"`
-			Step  string          `json:"step"`
-			Done  int             `json:"done"`
-			Total int             `json:"total,omitempty"`
-			Bytes int64           `json:"bytes,omitempty"`
-		}{c.ID, p.Step, p.Done, p.Total, p.Bytes})
+		c.Request.Progress("progress", Progress{ID: c.ID, Step: p.Step, Done: p.Done, Total: p.Total, Bytes: p.Bytes})
 	}
 }
 
@@ -60,7 +53,5 @@ func (c *Call) Warn(message string) {
 		c.Told(message)
 		return
 	}
-	c.Notify("warning", struct {
-		Message string `json:"message"`
-	}{message})
+	c.Notify("warning", Warning{Message: message})
 }

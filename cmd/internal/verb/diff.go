@@ -53,9 +53,15 @@ func Difference(ctx context.Context, d *engine.Diff, stat bool) (wire.Difference
 	return out, err
 }
 
+// A difference is the answer of diff: changes, or a patch where that was asked for.
+type difference struct {
+	*wire.Difference
+	*patchJSON
+}
+
 type patchJSON struct {
 	Patch     string `json:"patch"`
-	Truncated bool   `json:"truncated,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"` // it was cut at maxBytes
 }
 
 // patchOf prints file after file until there is enough.

@@ -9,6 +9,15 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
+// An Initialize says which worktree the requests that follow are of.
+type Initialize struct {
+	Protocol int    `json:"protocol" help:"the highest version that the client speaks (default: 1)"`
+	Dir      string `json:"dir" help:"the worktree is the one to which this directory belongs, as with -C (default: that of -C, or the one in which the server was started)"`
+	Client   string `json:"client" help:"who asks: for people who read what was exchanged"`
+	Force    bool   `json:"force" help:"also protect \"/\", the home directory, or a directory above the store"`
+	NoGit    bool   `json:"noGit" help:"leave git out even inside a repository"`
+}
+
 // A Snapshot says how a snapshot is to be taken.
 type Snapshot struct {
 	Label      string  `json:"label" flag:"message,m" help:"a <label> for the snapshot"`

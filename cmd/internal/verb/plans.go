@@ -21,7 +21,7 @@ func (p *Restore) op(ctx context.Context, c *Call) (engine.Op, error) {
 	return op, nil
 }
 
-func restore(ctx context.Context, c *Call, p *Restore) (any, error) {
+func restore(ctx context.Context, c *Call, p *Restore) (*wire.Restored, error) {
 	op, err := p.op(ctx, c)
 	return done(ctx, c, op, err)
 }
@@ -32,21 +32,21 @@ type planRestoring struct {
 	patched
 }
 
-func plan(ctx context.Context, c *Call, p *planRestoring) (any, error) {
+func plan(ctx context.Context, c *Call, p *planRestoring) (*wire.Plan, error) {
 	op, err := p.op(ctx, c)
 	return planned(ctx, c, p.patched, op, err)
 }
 
-func planUndo(verb string) func(context.Context, *Call, *patched) (any, error) {
-	return func(ctx context.Context, c *Call, p *patched) (any, error) {
+func planUndo(verb string) func(context.Context, *Call, *patched) (*wire.Plan, error) {
+	return func(ctx context.Context, c *Call, p *patched) (*wire.Plan, error) {
 		return planned(ctx, c, *p, engine.Op{Verb: verb}, nil)
 	}
 }
 
 // undo is undo or redo. Whoever names the snapshot to which it is to lead means
 // no other: since the user saw a plan another process may have restored something.
-func undo(verb string) func(context.Context, *Call, *undoing) (any, error) {
-	return func(ctx context.Context, c *Call, p *undoing) (any, error) {
+func undo(verb string) func(context.Context, *Call, *undoing) (*wire.Restored, error) {
+	return func(ctx context.Context, c *Call, p *undoing) (*wire.Restored, error) {
 		op := engine.Op{Verb: verb}
 		if p.ID != "" {
 			var err error
@@ -69,8 +69,8 @@ func (p *Merge) op(ctx context.Context, c *Call, verb string) (engine.Op, error)
 	return op, nil
 }
 
-func merge(verb string) func(context.Context, *Call, *Merge) (any, error) {
-	return func(ctx context.Context, c *Call, p *Merge) (any, error) {
+func merge(verb string) func(context.Context, *Call, *Merge) (*wire.Restored, error) {
+	return func(ctx context.Context, c *Call, p *Merge) (*wire.Restored, error) {
 		op, err := p.op(ctx, c, verb)
 		return done(ctx, c, op, err)
 	}
@@ -82,15 +82,15 @@ type planMerging struct {
 	patched
 }
 
-func planMerge(verb string) func(context.Context, *Call, *planMerging) (any, error) {
-	return func(ctx context.Context, c *Call, p *planMerging) (any, error) {
+func planMerge(verb string) func(context.Context, *Call, *planMerging) (*wire.Plan, error) {
+	return func(ctx context.Context, c *Call, p *planMerging) (*wire.Plan, error) {
 		op, err := p.op(ctx, c, verb)
 		return planned(ctx, c, p.patched, op, err)
 	}
 }
 
 // done carries an operation out.
-func done(ctx context.Context, c *Call, op engine.Op, err error) (any, error) {
+func done(ctx context.Context, c *Call, op engine.Op, err error) (*wire.Restored, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func done(ctx context.Context, c *Call, op engine.Op, err error) (any, error) {
 
 // planned is the plan of an operation, with the branches on which it was recorded and would be
 // carried out, and with the lines that it changes if the client wants them.
-func planned(ctx context.Context, c *Call, p patched, op engine.Op, err error) (any, error) {
+func planned(ctx context.Context, c *Call, p patched, op engine.Op, err error) (*wire.Plan, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -18,21 +18,28 @@ import (
 // be there (need), and of those that are flags of the command the flag (flag, "" for the
 // same name): the flags, what agents are offered, and docs/protocol.md are made from them.
 type Verb struct {
-	Name   string
-	Result string // what docs/protocol.md says of it
-	Do     func(context.Context, *Call) (any, error)
-	params reflect.Type
+	Name         string
+	Result       string // what docs/protocol.md says of it
+	Do           func(context.Context, *Call) (any, error)
+	Takes, Gives reflect.Type // the parameters and the result, as docs/protocol.schema.json describes them
 }
 
+// Handshake is the method that comes before all others.
+var Handshake = Verb{Name: "initialize", Result: "see above", Takes: reflect.TypeFor[Initialize](), Gives: reflect.TypeFor[Initialized]()}
+
 // with makes a verb whose parameters are the fields of a struct.
-func with[P any](name, result string, do func(context.Context, *Call, *P) (any, error)) Verb {
+func with[P, R any](name, result string, do func(context.Context, *Call, *P) (R, error)) Verb {
 	return Verb{name, result, func(ctx context.Context, c *Call) (any, error) {
 		var p P
 		if err := c.Decode(&p); err != nil {
 			return nil, err
 		}
-		return do(ctx, c, &p)
-	}, reflect.TypeFor[P]()}
+		r, err := do(ctx, c, &p)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}, reflect.TypeFor[P](), reflect.TypeFor[R]()}
 }
 
 // Verbs lists what docs/protocol.md has, in its order.
@@ -84,7 +91,7 @@ type Param struct {
 }
 
 // Params lists the parameters of a verb.
-func (v Verb) Params() []Param { return paramsOf(v.params) }
+func (v Verb) Params() []Param { return paramsOf(v.Takes) }
 
 func paramsOf(t reflect.Type) (out []Param) {
 	for _, f := range reflect.VisibleFields(t) {

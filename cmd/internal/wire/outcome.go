@@ -120,21 +120,22 @@ func NewPlan(p *engine.Diff, took time.Duration) *Plan {
 	return out
 }
 
-// NewSynced is the answer of sync, where something was finished first.
-func NewSynced(r *engine.Housekeeping) any {
-	return struct {
-		Recovered *Restored `json:"recovered"`
-	}{recovered(r.Recovered)}
+// A Synced is the answer of sync.
+type Synced struct {
+	Recovered *Restored `json:"recovered,omitempty"` // what was finished
 }
+
+// NewSynced tells what was put right.
+func NewSynced(r *engine.Housekeeping) Synced { return Synced{recovered(r.Recovered)} }
 
 // A Status is the answer of status.
 type Status struct {
-	*engine.Status
+	engine.Status
 	Skipped []Note `json:"skipped"`
 	Lost    []left `json:"lost,omitempty"`
 }
 
 // NewStatus tells of a worktree.
 func NewStatus(st *engine.Status) Status {
-	return Status{Status: st, Skipped: Notes(st.Skipped), Lost: newLefts(st.Lost)}
+	return Status{Status: *st, Skipped: Notes(st.Skipped), Lost: newLefts(st.Lost)}
 }
