@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/klauspost/compress/zlib"
 
@@ -225,7 +226,9 @@ type temp struct {
 func (d *DB) createTemp(dir, prefix string) (*temp, error) {
 	for range 100 {
 		path := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36))
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		// Not blocking, it spares package os the calls by which it finds out that it can
+		// be waited for no more than any other regular file.
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, 0o444)
 		switch {
 		case err == nil:
 			return &temp{f, path}, nil
