@@ -71,6 +71,8 @@ type DB struct {
 	opt      Options
 	bytesMax int64 // the size of the largest object held in memory: above it git makes no deltas
 
+	listed listed
+
 	load    sync.Once // fills sources, at the first question
 	sources []*source
 	taken   map[string]*source // see [DB.TakeOver], by their directories

@@ -19,6 +19,9 @@ func (d *DB) TakeOver(from *DB) {
 		d.taken[s.dir] = s
 	}
 	from.sources = nil
+	if from.dir == d.dir {
+		d.listed.at, d.listed.names = from.listed.at, from.listed.names
+	}
 }
 
 // isStill reports whether the index of a pack is open, and its name still leads to it; so
