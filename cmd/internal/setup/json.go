@@ -126,6 +126,9 @@ func without(text []byte, ours func(element []byte) bool) ([]byte, error) {
 		before := len(list.Elements)
 		list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool { return ours(e.Pack()) })
 		found = found || len(list.Elements) < before
+		if n := len(list.Elements); n > 0 {
+			list.Elements[n-1].AfterExtra = nil // what stood before the comma; else there would be one
+		}
 		return len(list.Elements) == 0 && before > 0
 	})
 	if !found {
@@ -133,6 +136,11 @@ func without(text []byte, ours func(element []byte) bool) ([]byte, error) {
 	}
 	if len(events.Members) == 0 {
 		top.Members = slices.Delete(top.Members, at, at+1)
+	}
+	for _, o := range []*hujson.Object{top, events} {
+		if n := len(o.Members); n > 0 {
+			o.Members[n-1].Value.AfterExtra = nil
+		}
 	}
 	return root.Pack(), nil
 }

@@ -310,3 +310,18 @@ func FuzzInsert(f *testing.F) {
 		}
 	})
 }
+
+func TestNoCommaIsLeftBeforeAnEnd(t *testing.T) {
+	ours := func(element []byte) bool { return bytes.Contains(element, []byte("ours")) }
+	for text, want := range map[string]string{
+		`{"a": 1 , "hooks": {"Stop": ["ours"]}}`:                  `{"a": 1}`,
+		`{"hooks": {"Stop": ["his" , "ours"]}}`:                   `{"hooks": {"Stop": ["his"]}}`,
+		`{"hooks": {"Stop": ["his"] , "Start": ["ours"]}, "a":1}`: `{"hooks": {"Stop": ["his"]}, "a":1}`,
+		`{"hooks": {"Stop": ["his" , "more" ,"ours" ] } }`:        `{"hooks": {"Stop": ["his" , "more" ] } }`,
+	} {
+		got, err := without([]byte(text), ours)
+		if err != nil || string(got) != want || !json.Valid(got) {
+			t.Errorf("%s became %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
