@@ -23,7 +23,7 @@ touch "$work/mac/tmp/Case" && [ -e "$work/mac/tmp/cASE" ] || { echo "make mac: n
 
 # What is skipped asks for what FUSE has not: longer paths than PATH_MAX, mapped memory that
 # tells of each store, times by the kernel's own clock, and a look that no other disturbs.
-skip='ThousandsDeep|LongerThanTheSystem|Mapp|CleanCheckoutIsNotRead|IDOfTheIndexIsNotTaken|WhereALinkIsPut|CostsFewSystemCalls|Crash|Kill'
+skip='ThousandsDeep|LongerThanTheSystem|Mapp|CleanCheckoutIsNotRead|IDOfTheIndexIsNotTaken|WhereALinkIsPut|CostsFewSystemCalls|Crash|Kill|TakenAlongIsAsItWas'
 if [ $# -eq 0 ]; then
 	set -- ./internal/worktree ./internal/apply ./internal/dirfd ./internal/fork ./gitbridge/... ./cas \
 		./engine/... ./cmd/internal/command ./fuzz/exact
