@@ -41,9 +41,12 @@ lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versio
 
 check: ## the Go tests, once more with the race detector where goroutines meet (PKG=./cas, TIMEOUT=10m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
-	@go vet -C tools ./testsum && go test -C tools ./testsum
+	@go vet -C tools ./testsum ./api && go test -C tools ./testsum ./api
 	@go vet -C bench/page . && go test -C bench/page .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
+
+api: ## what a change breaks for programs in Go, since the last tag (BASE=main)
+	@go run -C tools ./api -C .. -base '$(BASE)'
 
 deep: ## all that the tests can try, of what is random DEEP=10 times as much; then every test under the race detector
 	@$(if $(filter ./...,$(PKG)),REWIND_DEEP=$(DEEP) extension/pi/test/run.sh)

@@ -60,4 +60,12 @@
 // Test them with [errors.Is]: [ErrNoSnapshot], [ErrAmbiguous], [ErrDamaged],
 // [ErrRefused], [ErrNothing], [ErrUnfinished], and those
 // of the context.
+//
+// # What stays
+//
+// Before version 1.0 a minor version may change what this package exports; CHANGELOG.md
+// names each change that breaks a program. From 1.0 on only a major version does. Fields,
+// methods and conditions may be added at any time: name the fields of a struct that you
+// fill, and expect errors and reasons that you do not know. The words of messages are for
+// people, and no part of the promise.
 package engine

@@ -113,6 +113,31 @@ func TestTheRecipesRecordEachStepAndGoBack(t *testing.T) {
 	}
 }
 
+// The page of the protocol shows a client in a shell.
+func TestTheClientInAShellGoesBack(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if _, jq := exec.LookPath("jq"); err != nil || jq != nil {
+		t.Skip("SKIPPED: there is no bash or no jq")
+	}
+	page, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)```sh\n(.*?)```").FindSubmatch(page)
+	if found == nil {
+		t.Fatal("docs/protocol.md has no client in a shell")
+	}
+	dir, env := place(t)
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	edit := strings.Replace(string(found[1]), "ask restore", "echo two > a\nask restore", 1)
+	out := runIn(t, dir, env, bash, "-euc", edit)
+	if got, _ := os.ReadFile(filepath.Join(dir, "a")); len(got) > 0 || !strings.Contains(out, `"written":1,"deleted":0`) {
+		t.Errorf("the file has %q, and it says\n%s", got, out)
+	}
+}
+
 // A client must not wait for an answer that nobody gives.
 func TestThePythonClientSaysThatTheProcessIsGone(t *testing.T) {
 	python, err := exec.LookPath("python3")
