@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/engine"
@@ -42,6 +43,26 @@ func Duration(n float64, unit time.Duration) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(n * float64(unit))
+}
+
+// AgentName is an agent's name as rewind has it: people also call it by the name of its
+// product, as claude-code.
+func AgentName(name string) string {
+	short := strings.ToLower(name)
+	for _, end := range []string{"-code", "-cli"} {
+		short = strings.TrimSuffix(short, end)
+	}
+	return strings.TrimPrefix(short, "github-")
+}
+
+// AlsoLabel lets --label say what --message does.
+func AlsoLabel(f *pflag.FlagSet) {
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "label" {
+			name = "message"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // WithHint adds to an error what may be its reason, if it may be.

@@ -127,7 +127,7 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 	all := [][]string{
 		{"snapshot", "-m", evil}, {"snapshot", "--dry-run"}, {"list"}, {"list", "--all"}, {"list", "--session", evil}, {"list", "--", evilName}, {"list", "--graph"}, {"list", "--oneline"}, {"list", "--since", evil}, {"list", "--grep", evil}, {"log", evilName}, {"log", "-p", evilName}, {"log", "gone" + evilName}, {"log", evil}, {"show", first.ID}, {"show", "@"}, {"show", evil},
 		{"diff", first.ID}, {"diff", "--stat", first.ID}, {"diff", "--name-status", first.ID}, {"diff", "--", evilName}, {"diff", evil},
-		{"status"}, {"version"}, {"version", evil}, {"snapshot", "--no-git"}, {"stores"}, {"stores", "--remove", evil}, {"verify"}, {"pin", first.ID, evilName}, {"pin", first.ID, evilRef}, {"pin"}, {"prune", "--dry-run"}, {"sync"},
+		{"status"}, {"back"}, {"version"}, {"version", evil}, {"snapshot", "--no-git"}, {"stores"}, {"stores", "--remove", evil}, {"verify"}, {"pin", first.ID, evilName}, {"pin", first.ID, evilRef}, {"pin"}, {"prune", "--dry-run"}, {"sync"},
 		{"log", "plain"}, {"log", evilName}, {"log", evil}, {"log", "-p", "plain"},
 		{"blame", "plain"}, {"blame", first.ID + ":plain"}, {"blame", evilName}, {"blame", evil}, {"blame", "--at", evil, "plain"}, {"blame", "-L", evil, "plain"}, {"restore", "-p", first.ID},
 		{"cat", first.ID + ":plain"}, {"cat", first.ID + ":" + evil}, {"cat", evil}, {"export", first.ID, filepath.Join(h.base, "out"+evilName)}, {"export", first.ID, h.dir},

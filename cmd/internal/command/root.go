@@ -26,7 +26,7 @@ func newRoot(c *cli.App) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          known,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:          a.here,
 		Version:       builtOf(cli.Built()), // a template of its own would link text/template: 2 MB
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(cli.PlainFlag(err)) })
@@ -34,6 +34,7 @@ func newRoot(c *cli.App) *cobra.Command {
 	f.StringVarP(&a.Dir, "dir", "C", ".", "work in this `directory` instead of the current one")
 	f.BoolVar(&a.Force, "force", false, "also work in /, the home directory, or a directory that holds the store")
 	f.BoolVar(&a.NoGit, "no-git", false, "leave git out, even inside a repository")
+	_ = a.JSONFlag(root).Flags().MarkHidden("json") // of rewind alone
 	root.AddCommand(record.Commands(a.App)...)
 	root.AddCommand(history.Commands(a.App)...)
 	root.AddCommand(change.Commands(a.App)...)
@@ -82,12 +83,26 @@ func known(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if line := answer(args[0]); line != "" {
+		return exit.Usagef("there is no command %q: %s", args[0], line)
+	}
 	c.SuggestionsMinimumDistance = 2
 	near := c.SuggestionsFor(args[0])
 	if len(near) == 0 {
 		return exit.Usagef("unknown command %q; \"rewind help\" lists them", args[0])
 	}
 	return exit.Usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+}
+
+// answer is what to say to a word that people try, and that may mean more than one thing.
+func answer(word string) string {
+	switch word {
+	case "back", "rollback", "reset", "checkout", "goto":
+		return "\"rewind restore @\" puts the last snapshot back, \"rewind undo\" takes back what a restore did; \"rewind list\" shows what there is"
+	case "init", "install":
+		return "nothing has to be prepared: \"rewind snapshot\" records this directory, \"rewind setup\" makes the agents that are here do so"
+	}
+	return ""
 }
 
 // shellMissing is what completion says that names none of its shells.

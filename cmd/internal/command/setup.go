@@ -44,8 +44,8 @@ func (u *settingUp) run(ctx context.Context, names []string) error {
 			return fmt.Errorf("none of these agents is here: %s", strings.Join(setup.Names(), ", "))
 		}
 	}
-	for _, name := range names {
-		if !slices.Contains(setup.Names(), name) {
+	for i, name := range names {
+		if names[i] = cli.AgentName(name); !slices.Contains(setup.Names(), names[i]) {
 			return exit.Usagef("setup: %q is no agent that can be set up: %s", name, strings.Join(setup.Names(), ", "))
 		}
 	}

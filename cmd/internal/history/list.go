@@ -45,6 +45,7 @@ func listCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	verb.Flags(f, &p)
 	f.BoolVar(&oneline, "oneline", false, "only the id and what it is, with what it changed")
+	c.Aliases = []string{"history", "ls"}
 	f.BoolVar(&graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.JSONFlag(c)
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,12 +11,13 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 func logCommand(a *app) *cobra.Command {
 	var p verb.Log
 	var patch bool
-	c := cli.Command("log PATH", "List the snapshots that changed a file or directory, also under the name it had before", cli.Takes(1, 1, "rewind log README.md"), func(c *cobra.Command, args []string) error {
+	c := cli.Command("log [PATH]", "List the snapshots that changed a file or directory, also under the name it had before; without a PATH, all", cli.Takes(0, 1, "rewind log README.md"), func(c *cobra.Command, args []string) error {
 		if p.Limit < 0 {
 			return exit.Usagef("--limit %d is negative", p.Limit)
 		}
@@ -26,16 +28,23 @@ func logCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		name, err := a.Named(args[0])
-		if err != nil {
-			return err
+		name := "."
+		if len(args) > 0 {
+			if name, err = a.Named(args[0]); err != nil {
+				return err
+			}
 		}
 		log, err := e.Log(ctx, name, p.Limit)
-		if err != nil {
+		nothing := len(args) == 0 && errors.Is(err, engine.ErrNoSnapshot) // nothing is recorded yet
+		if err != nil && !nothing {
 			return err
 		}
 		if a.JSON {
 			a.PrintJSON(wire.NewLog(name, log))
+			return nil
+		}
+		if nothing {
+			a.printNone(&show.Listing{})
 			return nil
 		}
 		m, err := show.MomentsOf(ctx, e)

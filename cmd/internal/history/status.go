@@ -17,29 +17,38 @@ import (
 
 func statusCommand(a *app) *cobra.Command {
 	c := a.InWorktree("status", "Show the store, what was left out, and what is unfinished", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
-		st, err := e.Status(ctx)
+		st, err := StatusOf(ctx, a.App, e)
 		if err != nil {
 			return err
 		}
-		w := record.State(ctx, a.App)
-		if w != nil {
-			st.Watched, st.Unwatched = w.Used()
-		}
 		if a.JSON {
-			a.PrintJSON(status{wire.NewStatus(st), w})
+			a.PrintJSON(st)
 			return nil
 		}
-		a.printStatus(st)
-		show.Say(a.Out, "watched    %s\n", w.Sentence(e))
+		a.printStatus(&st.Status.Status)
+		show.Say(a.Out, "watched    %s\n", st.Watcher.Sentence(e))
 		return nil
 	})
 	return a.JSONFlag(c)
 }
 
-// A status is what --json prints of status.
-type status struct {
+// A Status is what --json prints of status.
+type Status struct {
 	wire.Status
 	Watcher *record.Watching `json:"watcher,omitempty"` // the process that watches
+}
+
+// StatusOf tells of a worktree, and of the process that watches it. It scans nothing.
+func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine) (*Status, error) {
+	st, err := e.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := record.State(ctx, c)
+	if w != nil {
+		st.Watched, st.Unwatched = w.Used()
+	}
+	return &Status{wire.NewStatus(st), w}, nil
 }
 
 func (a *app) printStatus(st *engine.Status) {

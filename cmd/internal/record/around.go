@@ -34,6 +34,7 @@ func runCommand(a *app) *cobra.Command {
 	})
 	c.Flags().SetInterspersed(false)
 	c.Flags().StringVarP(&r.label, "message", "m", "", "a `label` for both points")
+	cli.AlsoLabel(c.Flags())
 	c.Flags().BoolVar(&r.anyway, "anyway", false, "run the command even if the state before it cannot be recorded")
 	return c
 }

@@ -47,7 +47,7 @@ func hookCommand(a *app) *cobra.Command {
 		}
 		agent, event := hook.Generic, ""
 		if len(args) > 0 {
-			agent = args[0]
+			agent = cli.AgentName(args[0])
 		}
 		if len(args) > 1 {
 			event = args[1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 func snapshotCommand(a *app) *cobra.Command {
 	var p verb.Snapshot
 	var form string
-	var dry bool
+	var dry, quiet bool
 	noWords := func(_ *cobra.Command, list []string) error {
 		if len(list) > 0 {
 			return fmt.Errorf("%q is too much: a label stands behind -m, as in: rewind snapshot -m 'before the change'", list[0])
@@ -34,9 +35,15 @@ func snapshotCommand(a *app) *cobra.Command {
 		if err := cli.KindOf("--layout", form); err != nil {
 			return err
 		}
+		if quiet && (dry || a.JSON) {
+			return exit.Usagef("snapshot: --quiet leaves nothing of --dry-run or --json")
+		}
 		ctx, err := a.Begin(c)
 		if err != nil {
 			return err
+		}
+		if quiet {
+			a.Out = io.Discard
 		}
 		if !dry {
 			q := &asked{What: askSnapshot, JSON: a.JSON, Options: opt, Seconds: a.Deadline.Seconds()}
@@ -65,9 +72,12 @@ func snapshotCommand(a *app) *cobra.Command {
 	})
 	f := c.Flags()
 	verb.Flags(f, &p)
+	cli.AlsoLabel(f)
 	f.DurationVar(&a.Deadline, "deadline", 0, "give up after this `duration` (such as 2s), recording nothing")
 	f.StringVar(&form, "layout", "", "also write it in the form of this `system`: "+strings.Join(engine.ImportKinds(), ", "))
+	f.BoolVarP(&quiet, "quiet", "q", false, "say nothing on standard output")
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
+	c.Aliases = []string{"save", "checkpoint"}
 	return a.JSONFlag(c)
 }
 

@@ -74,6 +74,20 @@ func (s *Setup) Examine(name string, last Last) []Check {
 	return append(out, s.examineLast(a, at, last, trusted))
 }
 
+// Calls reports whether an agent calls rewind, as far as its files tell: by what setup has
+// put there, or by a plugin that it has of its own.
+func (s *Setup) Calls(name string) bool {
+	a, err := s.agent(name)
+	if err != nil {
+		return false
+	}
+	if p := s.installed(a); p != nil {
+		return !p.off && (p.version != "" || name == "copilot")
+	}
+	_, calls := s.examineSetup(a)
+	return calls
+}
+
 // A plugin is what an agent's own command has installed of us.
 type plugin struct {
 	dir     string
