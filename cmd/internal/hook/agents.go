@@ -57,14 +57,18 @@ var dialects = sync.OnceValue(func() map[string]dialect {
 	}
 })
 
-// act returns what an event asks for, and whether its name is known.
+// act returns what an event asks for, [Untold] of one whose name is not known, and
+// whether it is.
 func (d *dialect) act(event string) (act Act, known bool) {
 	for _, list := range d.events {
 		if act, known = list[event]; known {
 			return act, true
 		}
 	}
-	return Nothing, slices.Contains(strings.Fields(quiet), event)
+	if slices.Contains(strings.Fields(quiet), event) {
+		return Nothing, true
+	}
+	return Untold, false
 }
 
 // readCopilot knows that Copilot's sub-agents have sessions of their own: what their

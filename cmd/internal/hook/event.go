@@ -11,8 +11,10 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +32,7 @@ const (
 	BeforeTool Act = "before tool"
 	AfterTool  Act = "tool"
 	Compaction Act = "compaction"
+	Untold     Act = "hook" // nobody knows what happened, as of an event of a newer agent
 )
 
 // An Event is what a hook was called for, in the same words for every agent.
@@ -43,8 +46,9 @@ type Event struct {
 	Dir     string   `json:"dir"`               // where the agent works
 	Project string   `json:"project,omitempty"` // where the conversation began, if that is another directory
 	Tool    string   `json:"tool,omitempty"`
-	Files   []string `json:"files,omitempty"` // what the tool changes, as far as its arguments tell
-	Label   string   `json:"label,omitempty"` // of the point; only from "generic"
+	Files   []string `json:"files,omitempty"`  // what the tool changes, as far as its arguments tell
+	Label   string   `json:"label,omitempty"`  // of the point; only from "generic"
+	Unread  bool     `json:"unread,omitempty"` // not all that was said could be read: there is a point, whatever it asks for
 }
 
 // Bounds of what is taken over from an agent.
@@ -57,8 +61,8 @@ const (
 
 // readEvent understands what an agent wrote to its hook. The name of the event on the
 // command line counts where the input has none. The event is whole even beside an
-// error: a point that knows less is better than none. What asks for nothing, or is
-// not known, has the act [Nothing].
+// error: a point that knows less is better than none. What asks for nothing has the act
+// [Nothing], what is not known [Untold].
 func readEvent(agent, name string, input io.Reader) (Event, error) {
 	e := Event{Agent: agent, Name: name}
 	d, known := dialects()[agent]
@@ -66,9 +70,6 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 		d, e.Agent = dialects()[Generic], Generic
 	}
 	m, err := object(input)
-	if err != nil {
-		err = fmt.Errorf("what %s told the hook cannot be read: %w", agent, err)
-	}
 	if said := m.text("hook_event_name", "event"); said != "" {
 		e.Name = said
 	}
@@ -85,21 +86,21 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 		e.Prompt = m.text("timestamp") // of Gemini and Copilot: no two prompts have the same
 	}
 	e.Session, e.Prompt = bounded(e.Session), bounded(e.Prompt)
-	if !known && !listed && err == nil {
-		err = fmt.Errorf("%q is no agent that rewind knows (%s), so nothing was recorded for it", agent, strings.Join(agents(), ", "))
-	}
-	if !listed && err == nil && e.Name == "" {
-		err = fmt.Errorf("no event was named, as in \"rewind hook %s EVENT\" (docs/agents.md has the events), so nothing was recorded", e.Agent)
-	}
-	if !listed && err == nil {
-		err = fmt.Errorf("%s has no event %q that this version of rewind knows, so nothing was recorded for it", agent, e.Name)
-	}
+	e.Unread = err != nil || !listed
 	e.Act = wanted(&e, act, m)
 	if e.Act == BeforeTool || e.Act == AfterTool {
 		e.Files = changedBy(m)
 	}
-	if !known && err == nil {
+	const less = "; its point says less"
+	switch {
+	case err != nil:
+		err = fmt.Errorf("what %s told the hook cannot be read: %w%s", agent, err, less)
+	case !known:
 		err = fmt.Errorf("%q is no agent that rewind knows (%s), and was taken for a generic one", agent, strings.Join(agents(), ", "))
+	case !listed && e.Name == "":
+		err = fmt.Errorf("no event was named, as in \"rewind hook %s EVENT\" (docs/agents.md has the events)%s", e.Agent, less)
+	case !listed:
+		err = fmt.Errorf("%s has no event %q that this version of rewind knows%s", agent, e.Name, less)
 	}
 	return e, err
 }
@@ -109,7 +110,7 @@ func readEvent(agent, name string, input io.Reader) (Event, error) {
 // changes no files.
 func wanted(e *Event, act Act, m fields) Act {
 	switch act {
-	case Before, After, Compaction:
+	case Before, After, Compaction, Untold:
 		if m.text("agent_id", "agentId", "parent_agent_id", "parentAgentId") != "" {
 			return Nothing
 		}
@@ -131,18 +132,40 @@ func wanted(e *Event, act Act, m fields) Act {
 type fields map[string]any
 
 // object reads one JSON object, and not to the end of the input, which an agent may
-// leave open.
+// leave open. Beside an error it returns the fields that came before what cannot be read.
 func object(input io.Reader) (fields, error) {
-	var m fields
 	limited := &io.LimitedReader{R: input, N: inputMax}
-	err := json.NewDecoder(limited).Decode(&m)
+	m, err := members(json.NewDecoder(limited))
 	switch {
-	case err == nil || err == io.EOF && limited.N == inputMax: // no input at all
+	case err == io.EOF && limited.N == inputMax: // no input at all
 		return m, nil
-	case limited.N <= 0:
-		return nil, fmt.Errorf("it has more than %d bytes", inputMax)
+	case err != nil && limited.N <= 0:
+		return m, fmt.Errorf("it has more than %d bytes", inputMax)
+	case err == io.EOF:
+		return m, errors.New("it ends too early")
 	}
-	return nil, err
+	return m, err
+}
+
+func members(from *json.Decoder) (m fields, err error) {
+	if begin, err := from.Token(); err != nil || begin == nil { // null: nothing was said
+		return nil, err
+	} else if begin != json.Delim('{') {
+		return nil, errors.New("it is no object")
+	}
+	for m = (fields{}); from.More(); {
+		name, err := from.Token()
+		var value any
+		if err == nil {
+			err = from.Decode(&value)
+		}
+		if err != nil {
+			return m, err
+		}
+		m[fmt.Sprint(name)] = value
+	}
+	_, err = from.Token() // the end
+	return m, err
 }
 
 // text returns the first of these fields that is there. A number counts as the text
@@ -198,8 +221,13 @@ var projects = map[string]string{
 	"claude": "CLAUDE_PROJECT_DIR", "copilot": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR", "qwen": "QWEN_PROJECT_DIR",
 }
 
-// place makes the event's directory absolute; base is where the hook was called.
-func (e *Event) place(base string, getenv func(string) string) {
+// place makes the event's directory absolute; base is where the hook was called, which
+// counts where the name of another is not UTF-8, and so was not to be read.
+func (e *Event) place(base string, getenv func(string) string) (err error) {
+	if _, gone := os.Stat(e.Dir); gone != nil && strings.ContainsRune(e.Dir, utf8.RuneError) {
+		e.Dir, e.Unread = "", true
+		err = fmt.Errorf("where %s works cannot be read, as it is not UTF-8; its point is of %q", e.Agent, base)
+	}
 	if !filepath.IsAbs(e.Dir) {
 		e.Dir = filepath.Join(base, e.Dir)
 	}
@@ -208,4 +236,5 @@ func (e *Event) place(base string, getenv func(string) string) {
 			e.Project = dir
 		}
 	}
+	return err
 }

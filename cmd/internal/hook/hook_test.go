@@ -153,30 +153,6 @@ func TestAPromptOfAnImageAloneIsAPrompt(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsSaidOnceAndStillMakesAPoint(t *testing.T) {
-	w := newWorld(t)
-	for range 2 {
-		w.call("claude", "UserPromptSubmit", `{"session_id":`)
-	}
-	if said := w.said(); strings.Count(said, "cannot be read") != 1 {
-		t.Errorf("told %q", said)
-	}
-	if got := w.made(); len(got) != 2 {
-		t.Errorf("points %q", got)
-	}
-	w.call("claude", "NewEvent", `{"session_id":"s"}`)
-	if said := w.said(); !strings.Contains(said, `no event "NewEvent"`) {
-		t.Errorf("told %q", said)
-	}
-	w.call("../claude", "before", `{"session_id":["s"],"prompt":7}`)
-	if said := w.said(); !strings.Contains(said, "no agent that rewind knows") {
-		t.Errorf("told %q", said)
-	}
-	if got := w.made(); len(got) != 1 {
-		t.Errorf("points %q", got)
-	}
-}
-
 func TestAFailureIsSaidOnceInASession(t *testing.T) {
 	w := newWorld(t)
 	w.take = func(context.Context, *Event) ([]string, error) {

@@ -33,23 +33,25 @@ type Caller struct {
 // agent's patience is at its end. Nothing makes it fail.
 func (c *Caller) Call(ctx context.Context) {
 	ends := time.Now().Add(c.Patience)
-	e, err := c.read(ctx)
+	called, end := context.WithCancel(ctx)
+	defer end()
+	e, err := c.read(called)
 	ctx, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	var lines []string
 	if err != nil {
 		lines = append(lines, err.Error())
 	}
-	switch e.Act {
+	switch perTool := c.perTool() || e.Unread; e.Act {
 	case Nothing:
 	case BeforeTool:
-		if !c.perTool() {
+		if !perTool {
 			c.await(ctx, &e)
 			break
 		}
 		fallthrough
 	default:
-		if e.Act != AfterTool || c.perTool() {
+		if e.Act != AfterTool || perTool {
 			lines = append(lines, c.work(ctx, &e)...)
 		}
 	}
@@ -63,8 +65,8 @@ func (c *Caller) Call(ctx context.Context) {
 const inputWait = time.Second
 
 // read returns what the agent said, also of one that leaves the input open.
-func (c *Caller) read(ctx context.Context) (Event, error) {
-	ctx, cancel := context.WithTimeout(ctx, inputWait)
+func (c *Caller) read(called context.Context) (Event, error) {
+	ctx, cancel := context.WithTimeout(called, inputWait)
 	defer cancel()
 	type outcome struct {
 		event Event
@@ -78,16 +80,31 @@ func (c *Caller) read(ctx context.Context) (Event, error) {
 		}
 		e, err := readEvent(c.Agent, c.Event, input)
 		done <- outcome{e, err}
+		if err != nil {
+			drain(called, input)
+		}
 	}()
 	var o outcome
 	select {
 	case o = <-done:
 	case <-ctx.Done():
-		o.event, _ = readEvent(c.Agent, c.Event, strings.NewReader(""))
+		o.event, _ = readEvent(c.Agent, c.Event, strings.NewReader("{"))
 		o.err = errors.New(c.Agent + " did not say in time what happened")
 	}
-	o.event.place(c.Dir, c.Getenv)
+	if err := o.event.place(c.Dir, c.Getenv); o.err == nil {
+		o.err = err
+	}
 	return o.event, o.err
+}
+
+// drain reads and forgets what an agent still writes, while its hook works: it is not to
+// fail because nobody reads.
+func drain(ctx context.Context, input io.Reader) {
+	for rest := make([]byte, 64<<10); ctx.Err() == nil; {
+		if _, err := input.Read(rest); err != nil {
+			return
+		}
+	}
 }
 
 // toolsVariable says whether single tools make points: ToolsChanges, ToolsAll.
@@ -254,12 +271,18 @@ func (s *session) wants(e *Event, tools string) bool {
 		s.Prompt, s.Text = e.Prompt, e.Text
 		return true
 	case BeforeTool:
-		return s.remember(e) && tools != ""
+		if s.remember(e) && tools != "" {
+			return true
+		}
+		if e.Unread {
+			e.Label = "before a tool"
+		}
+		return e.Unread
 	}
 	if e.Prompt == "" || e.Prompt == s.Prompt {
 		e.Prompt, e.Text = s.Prompt, s.Text
 	}
-	return e.Act != AfterTool || tools == ToolsAll
+	return e.Act != AfterTool || tools == ToolsAll || e.Unread
 }
 
 // remember counts a write, and reports whether there is to be a point before it.
