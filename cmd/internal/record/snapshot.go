@@ -22,13 +22,7 @@ func snapshotCommand(a *app) *cobra.Command {
 	var p verb.Snapshot
 	var form string
 	var dry, quiet bool
-	noWords := func(_ *cobra.Command, list []string) error {
-		if len(list) > 0 {
-			return fmt.Errorf("%q is too much: a label stands behind -m, as in: rewind snapshot -m 'before the change'", list[0])
-		}
-		return nil
-	}
-	c := cli.Command("snapshot", "Record the state of all files", noWords, func(c *cobra.Command, _ []string) error {
+	c := cli.Command("snapshot [LABEL]", "Record the state of all files", label(&p), func(c *cobra.Command, _ []string) error {
 		begin := time.Now()
 		opt := p.Options()
 		opt.Layout = form
@@ -79,6 +73,24 @@ func snapshotCommand(a *app) *cobra.Command {
 	f.BoolVar(&dry, "dry-run", false, "tell what would be recorded, and write nothing anywhere")
 	c.Aliases = []string{"save", "checkpoint"}
 	return a.JSONFlag(c)
+}
+
+// label takes a text that stands alone as the label.
+func label(p *verb.Snapshot) cobra.PositionalArgs {
+	return func(c *cobra.Command, list []string) error {
+		switch {
+		case len(list) == 0:
+		case c.ArgsLenAtDash() >= 0:
+			return errors.New("nothing stands behind --: a snapshot is of all files")
+		case len(list) > 1:
+			return fmt.Errorf("%q is too much: a label of several words stands in quotes, as in: rewind snapshot \"before the change\"", list[1])
+		case c.Flags().Changed("message"):
+			return fmt.Errorf("%q is a second label: say it alone, or behind -m", list[0])
+		default:
+			p.Label = list[0]
+		}
+		return nil
+	}
 }
 
 // snapshot takes a snapshot and reports it.
