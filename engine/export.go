@@ -58,15 +58,23 @@ func exported(s *Snapshot, t *plan.Checkout, out apply.Outcome) *Restored {
 
 // Fork writes a snapshot into a directory that must not exist, nor lie in the
 // worktree: in a repository as a linked worktree whose HEAD is the commit that HEAD
-// was at, and whose index is that commit's. Files that the present has too share
+// was at, and whose index is that commit's; of one at no commit with a HEAD on a branch
+// of its own that is not born, and no index. Files that the present has too share
 // their content with it, where the file system can. Made is called when there is
 // the directory and nothing in it. Nothing is synced: the snapshot has all of it.
 func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() error) (*Restored, error) {
 	var head oid.ID
+	at, unborn := s.Head, s.Head.IsZero()
+	if unborn {
+		at = s.ID
+	}
 	if e.repo != nil {
-		c, err := e.repo.ReadCommit(s.Head)
-		if err != nil {
-			return nil, fmt.Errorf("%w: HEAD was at no commit that git has, so there can be no linked worktree: \"rewind export\" writes the files alone", ErrRefused)
+		c, err := e.repo.ReadCommit(at)
+		switch {
+		case err != nil && unborn:
+			return nil, fmt.Errorf("%w: git does not have the snapshot yet, so there can be no linked worktree: \"rewind sync\" gives it, and \"rewind export\" writes the files alone", ErrRefused)
+		case err != nil:
+			return nil, fmt.Errorf("%w: HEAD was at a commit that git has no more, so there can be no linked worktree: \"rewind export\" writes the files alone", ErrRefused)
 		}
 		head = c.Tree
 	}
@@ -81,13 +89,13 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	}
 	var gitDir string
 	if err == nil && e.repo != nil {
-		gitDir, err = e.repo.AddWorktree(ctx, dir, s.Head)
+		gitDir, err = e.repo.AddWorktree(ctx, dir, at, unborn)
 	}
 	if err != nil {
 		return nil, err
 	}
 	out, err := apply.Fill(ctx, dir, t.Steps, e.objects.Prefetch(t.IDs).Write, &apply.Filling{Alg: e.alg, Like: e.root, Made: t.Made, Progress: e.progress("fork")})
-	if err == nil && e.repo != nil {
+	if err == nil && e.repo != nil && !unborn {
 		var index []byte
 		if index, err = t.Index(head); err == nil {
 			err = gitbridge.PutIndex(gitDir, index)
@@ -96,13 +104,13 @@ func (e *Engine) Fork(ctx context.Context, s *Snapshot, dir string, made func() 
 	return exported(s, t, out), err
 }
 
-// Unfork removes a linked worktree with everything in it, and what git keeps of it. With the commit at which its
-// HEAD began it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has, if something is staged
+// Unfork removes a linked worktree with everything in it, and what git keeps of it. With the snapshot that it
+// was made of it is [ErrRefused] if HEAD is or was at one that no branch, tag or remote has, if something is staged
 // that the snapshot of now does not have, or if something like a rebase stands open.
-func (e *Engine) Unfork(ctx context.Context, dir string, began ID, now *Snapshot) error {
-	if !began.IsZero() {
+func (e *Engine) Unfork(ctx context.Context, dir string, began, now *Snapshot) error {
+	if began != nil {
 		has := tree.Finder{State: now.State(), Algorithm: e.alg, Load: e.objects.Trees(ctx, objects.Reading{})}
-		if err := e.repo.Unkept(ctx, dir, began, has.Lookup); errors.Is(err, gitbridge.ErrUnkept) {
+		if err := e.repo.Unkept(ctx, dir, began.Head, has.Lookup); errors.Is(err, gitbridge.ErrUnkept) {
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		} else if err != nil {
 			return err

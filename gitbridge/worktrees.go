@@ -18,16 +18,56 @@ import (
 )
 
 // AddWorktree makes a linked worktree in a directory that is empty or not there,
-// with HEAD at a commit and on no branch. Nothing is checked out, and there is no
+// with HEAD at a commit and on no branch; unborn: then put on a branch of its own that is
+// not born, as no git before 2.42 does by itself. Nothing is checked out, and there is no
 // index. It returns the worktree's own git directory.
-func (r *Repo) AddWorktree(ctx context.Context, dir string, head oid.ID) (gitDir string, err error) {
+func (r *Repo) AddWorktree(ctx context.Context, dir string, head oid.ID, unborn bool) (gitDir string, err error) {
 	if err := r.refuses(); err != nil {
 		return "", err
 	}
 	if _, err := r.git(ctx, nil, "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, head.String()); err != nil {
 		return "", err
 	}
-	return gitconf.ReadGitFile(filepath.Join(dir, ".git"))
+	gitDir, err = gitconf.ReadGitFile(filepath.Join(dir, ".git"))
+	if err != nil || !unborn {
+		return gitDir, err
+	}
+	return gitDir, r.unbear(ctx, gitDir)
+}
+
+// unbear puts HEAD of a linked worktree that was just made on a branch that no commit
+// has. The log of HEAD goes, as there is no commit that it was at.
+func (r *Repo) unbear(ctx context.Context, gitDir string) error {
+	branch := "refs/heads/fork-" + filepath.Base(gitDir) // no other worktree has the name, but a branch may
+	for {
+		taken, err := r.git(ctx, nil, "for-each-ref", branch)
+		if err != nil {
+			return err
+		}
+		if taken == "" {
+			break
+		}
+		branch += "-"
+	}
+	if _, err := r.git(ctx, nil, "--git-dir="+gitDir, "symbolic-ref", "HEAD", branch); err != nil {
+		return err
+	}
+	err := os.Remove(filepath.Join(gitDir, "logs", "HEAD"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// isUnborn reports whether HEAD of a worktree is on a branch that is not born.
+func (r *Repo) isUnborn(ctx context.Context, gitDir string) (bool, error) {
+	head, err := regular.Read(filepath.Join(gitDir, "HEAD"), headMax)
+	branch, symbolic := strings.CutPrefix(string(head), "ref: ")
+	if err != nil || !symbolic {
+		return false, err
+	}
+	there, err := r.git(ctx, nil, "for-each-ref", "--count=1", strings.TrimSpace(branch))
+	return there == "", err
 }
 
 // PutIndex gives a worktree that [Repo.AddWorktree] has made its first index.
@@ -56,7 +96,7 @@ var ErrUnkept = errors.New("something of git's is there alone")
 
 // Unkept is [ErrUnkept] if something would go with a linked worktree: a commit at which
 // its HEAD is or was, and which neither a branch, a tag or what was fetched has, nor the
-// commit at which the worktree began; a content in its index that neither its HEAD has
+// commit at which the worktree began, zero if that was none; a content in its index that neither its HEAD has
 // nor a state of which has looks up the paths; or a rebase, a merge or the like that stands open.
 func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(path string) (tree.Node, bool, error)) error {
 	gitDir, err := gitconf.ReadGitFile(filepath.Join(dir, ".git"))
@@ -75,7 +115,13 @@ func (r *Repo) Unkept(ctx context.Context, dir string, began oid.ID, has func(pa
 
 func (r *Repo) unkept(ctx context.Context, gitDir string, began oid.ID) (commit oid.ID, err error) {
 	var ask strings.Builder
-	fmt.Fprintf(&ask, "worktrees/%s/HEAD\n", filepath.Base(gitDir))
+	unborn, err := r.isUnborn(ctx, gitDir)
+	if err != nil {
+		return commit, err
+	}
+	if !unborn {
+		fmt.Fprintf(&ask, "worktrees/%s/HEAD\n", filepath.Base(gitDir))
+	}
 	log, err := regular.Read(filepath.Join(gitDir, "logs", "HEAD"), headLogMax)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return commit, err
@@ -87,7 +133,14 @@ func (r *Repo) unkept(ctx context.Context, gitDir string, began oid.ID) (commit 
 			}
 		}
 	}
-	out, err := r.git(ctx, strings.NewReader(ask.String()), "rev-list", "--max-count=1", "--stdin", "--not", began.String(), "--branches", "--tags", "--remotes")
+	if ask.Len() == 0 {
+		return commit, nil
+	}
+	args := []string{"rev-list", "--max-count=1", "--stdin", "--not", "--branches", "--tags", "--remotes"}
+	if !began.IsZero() {
+		args = append(args, began.String())
+	}
+	out, err := r.git(ctx, strings.NewReader(ask.String()), args...)
 	if err != nil || out == "" {
 		return commit, err
 	}
@@ -107,7 +160,15 @@ func (r *Repo) staged(ctx context.Context, dir, gitDir string, has func(path str
 			return errors.Join(err, fmt.Errorf("%w: a %s stands open in %s", ErrUnkept, opened[name], dir))
 		}
 	}
-	out, err := r.git(ctx, nil, "--git-dir="+gitDir, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD", "--")
+	base := "HEAD"
+	unborn, err := r.isUnborn(ctx, gitDir)
+	if err == nil && unborn {
+		base, err = r.git(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+	}
+	if err != nil {
+		return err
+	}
+	out, err := r.git(ctx, nil, "--git-dir="+gitDir, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", base, "--")
 	if err != nil {
 		return err
 	}
@@ -133,3 +194,6 @@ func (r *Repo) staged(ctx context.Context, dir, gitDir string, has func(path str
 
 // headLogMax bounds the reflog of a linked worktree's HEAD.
 const headLogMax = 64 << 20
+
+// headMax bounds HEAD.
+const headMax = 64 << 10

@@ -51,7 +51,7 @@ func Remove(ctx context.Context, e *engine.Engine, dir string, force bool, opt *
 		}
 	}
 	if _, err := os.Lstat(f.Dir); f.Git && !f.Whole && errors.Is(err, os.ErrNotExist) {
-		_ = e.Unfork(ctx, f.Dir, zero, nil) // git was perhaps killed too, and then keeps the name locked; else it knows of none
+		_ = e.Unfork(ctx, f.Dir, nil, nil) // git was perhaps killed too, and then keeps the name locked; else it knows of none
 	}
 	return out, r.drop(f)
 }
@@ -82,9 +82,9 @@ func (f *Fork) remove(ctx context.Context, e *engine.Engine, force bool, opt *en
 		}
 	}()
 	if f.Git {
-		began := zero
-		if !force {
-			began = base.Head
+		began := base
+		if force {
+			began = nil
 		}
 		if err := e.Unfork(ctx, f.Dir, began, now); errors.Is(err, engine.ErrRefused) {
 			return nil, fmt.Errorf("%w: %w", ErrUnsaved, err)
@@ -209,7 +209,7 @@ func (f *Fork) removeUnfinished(ctx context.Context, e *engine.Engine, force boo
 	}
 	f.unlock()
 	if f.Git {
-		if err := e.Unfork(ctx, f.Dir, zero, nil); err == nil {
+		if err := e.Unfork(ctx, f.Dir, nil, nil); err == nil {
 			return nil // else git had not made it yet
 		}
 		if err := f.same(force); err != nil {
