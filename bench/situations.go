@@ -19,24 +19,27 @@ type situation struct {
 	keeps []string        // a git command whose output a restore leaves as it is then; nil: none
 }
 
-// situations are what agents and shells do every day, the usual before the rare.
-var situations = []situation{
-	{"a tracked file is edited", tracked("f", "one"), write("f", "two"), nil},
-	{"an untracked file is edited", write("u", "one"), write("u", "two"), nil},
-	{"an untracked file is deleted", write("u", "one"), remove("u"), nil},
-	{"a directory of new files is made, which has to go", nothing, write("new/dir/f", "new"), nil},
-	{"a directory becomes a file", tracked("d/f", "one"), all(remove("d"), write("d", "two")), nil},
-	{"a file has a name with an umlaut, or with a line break", all(tracked("größe", "one"), tracked("a\nb", "one")), all(write("größe", "two"), write("a\nb", "two")), nil},
-	{"a script loses its executable bit", all(tracked("run", "#!"), mode("run", 0o755)), mode("run", 0o644), nil},
-	{"a private file is made readable for all", all(write("key", "k"), mode("key", 0o600)), mode("key", 0o644), nil},
-	{"an untracked file of 3 MB is edited", write("large", strings.Repeat("x", 3<<20)), write("large", strings.Repeat("y", 3<<20)), nil},
-	{"an untracked directory named build is deleted", write("build/notes", "one"), remove("build"), nil},
-	{"an ignored .env is deleted", all(write(".gitignore", ".env\n"), write(".env", "KEY=1")), remove(".env"), nil},
-	{"an empty directory is deleted", dir("empty"), remove("empty"), nil},
-	{"a file of a repository inside is edited", inside("one"), write("inside/f", "two"), nil},
-	{"a file is staged, and stays so", tracked("f", "one"), all(write("f", "two"), added("f")), []string{"diff", "--cached", "--raw"}},
-	{"a commit is made, and stays on the branch", all(tracked("f", "one"), write("u", "one")), all(write("f", "two"), added("f"), commit), []string{"rev-parse", "HEAD"}},
-	{"git collects what nothing refers to", write("u", "in no commit"), all(write("u", "two"), collect), nil},
+// situations are what agents and shells do every day, the usual before the rare. They
+// are made when they are asked for: the program begins without them.
+func situations() []situation {
+	return []situation{
+		{"a tracked file is edited", tracked("f", "one"), write("f", "two"), nil},
+		{"an untracked file is edited", write("u", "one"), write("u", "two"), nil},
+		{"an untracked file is deleted", write("u", "one"), remove("u"), nil},
+		{"a directory of new files is made, which has to go", nothing, write("new/dir/f", "new"), nil},
+		{"a directory becomes a file", tracked("d/f", "one"), all(remove("d"), write("d", "two")), nil},
+		{"a file has a name with an umlaut, or with a line break", all(tracked("größe", "one"), tracked("a\nb", "one")), all(write("größe", "two"), write("a\nb", "two")), nil},
+		{"a script loses its executable bit", all(tracked("run", "#!"), mode("run", 0o755)), mode("run", 0o644), nil},
+		{"a private file is made readable for all", all(write("key", "k"), mode("key", 0o600)), mode("key", 0o644), nil},
+		{"an untracked file of 3 MB is edited", write("large", strings.Repeat("x", 3<<20)), write("large", strings.Repeat("y", 3<<20)), nil},
+		{"an untracked directory named build is deleted", write("build/notes", "one"), remove("build"), nil},
+		{"an ignored .env is deleted", all(write(".gitignore", ".env\n"), write(".env", "KEY=1")), remove(".env"), nil},
+		{"an empty directory is deleted", dir("empty"), remove("empty"), nil},
+		{"a file of a repository inside is edited", inside("one"), write("inside/f", "two"), nil},
+		{"a file is staged, and stays so", tracked("f", "one"), all(write("f", "two"), added("f")), []string{"diff", "--cached", "--raw"}},
+		{"a commit is made, and stays on the branch", all(tracked("f", "one"), write("u", "one")), all(write("f", "two"), added("f"), commit), []string{"rev-parse", "HEAD"}},
+		{"git collects what nothing refers to", write("u", "in no commit"), all(write("u", "two"), collect), nil},
+	}
 }
 
 func nothing(*script) {}
@@ -96,7 +99,7 @@ func inside(text string) func(*script) {
 
 // tryAll tries each contender in each situation: a result each, without times.
 func tryAll(ctx context.Context, st *stage, w workload) (list []report.Result, err error) {
-	for _, one := range situations {
+	for _, one := range situations() {
 		r := report.Result{Workload: w.name, About: one.about, Files: st.names.files}
 		for _, c := range st.chosen {
 			if !c.makes() {

@@ -36,8 +36,8 @@ func TestASituationSaysWhoGaveBackAllOfIt(t *testing.T) {
 			}
 		}
 	}
-	if len(r.Results) != len(situations) {
-		t.Errorf("%d results of %d situations", len(r.Results), len(situations))
+	if len(r.Results) != len(situations()) {
+		t.Errorf("%d results of %d situations", len(r.Results), len(situations()))
 	}
 }
 
