@@ -274,6 +274,7 @@ func TestAnInputThatIsLeftOpenKeepsNobodyWaiting(t *testing.T) {
 	}
 	c = w.caller("claude", "UserPromptSubmit", "")
 	c.Input, _ = io.Pipe() // never says anything
+	c.Patience = 2 * time.Second
 	c.Call(context.Background())
 	if said := w.said(); !strings.Contains(said, "did not say in time") {
 		t.Errorf("told %q", said)

@@ -60,13 +60,13 @@ func (c *Caller) Call(ctx context.Context) {
 	}
 }
 
-// inputWait is how long an agent may take to say what happened. It has all of it
-// before it calls.
-const inputWait = time.Second
+// inputPart is the part of its patience that an agent may take to say what happened: it
+// has all of it before it calls, but that may be megabytes, on a busy machine.
+const inputPart = 5
 
 // read returns what the agent said, also of one that leaves the input open.
 func (c *Caller) read(called context.Context) (Event, error) {
-	ctx, cancel := context.WithTimeout(called, inputWait)
+	ctx, cancel := context.WithTimeout(called, c.Patience/inputPart)
 	defer cancel()
 	type outcome struct {
 		event Event
