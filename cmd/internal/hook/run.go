@@ -60,13 +60,16 @@ func (c *Caller) Call(ctx context.Context) {
 	}
 }
 
-// inputPart is the part of its patience that an agent may take to say what happened: it
-// has all of it before it calls, but that may be megabytes, on a busy machine.
-const inputPart = 5
+// An agent may take a part of its patience to say what happened, and a second in any
+// case: it has all of it before it calls, but that may be megabytes, on a busy machine.
+const (
+	inputPart = 5
+	inputWait = time.Second
+)
 
 // read returns what the agent said, also of one that leaves the input open.
 func (c *Caller) read(called context.Context) (Event, error) {
-	ctx, cancel := context.WithTimeout(called, c.Patience/inputPart)
+	ctx, cancel := context.WithTimeout(called, max(inputWait, c.Patience/inputPart))
 	defer cancel()
 	type outcome struct {
 		event Event
