@@ -1,5 +1,3 @@
-//go:build !windows
-
 package worktree
 
 import (
@@ -98,11 +96,14 @@ func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 	p := newPlace(t)
 	p.Write("a", "1")
 	p.Write("b", "2")
+	var again error
 	r := p.scan(func(c *Config) {
 		c.sleep = func(path string) {
-			if path == "a" {
-				p.rm("a")
-				p.Write("a/c", "now a directory")
+			if path == "a" { // in a goroutine of the scan, which may not end here
+				os.RemoveAll(p.Path("a"))
+				if again = os.MkdirAll(p.Path("a"), 0o777); again == nil {
+					again = os.WriteFile(p.Path("a/c"), []byte("now a directory"), 0o666)
+				}
 			}
 		}
 	})
@@ -110,6 +111,9 @@ func TestAFileThatVanishesDuringTheScanIsGone(t *testing.T) {
 		t.Errorf("recorded %v, skipped %v", p.recorded(r), r.Skipped)
 	}
 	p.checkDisk(p.scan())
+	if again != nil {
+		t.Skipf("SKIPPED: that a directory takes the place of an open file; a name may be free only when the file is closed: %v", again)
+	}
 }
 
 func TestTheStoresOwnDirectoryIsNeverEntered(t *testing.T) {

@@ -1,5 +1,3 @@
-//go:build !windows
-
 package worktree
 
 import (
@@ -203,9 +201,7 @@ func first(s string, err error) string {
 }
 
 func (p *place) nested(dir string) (*Repo, error) {
-	top, err := p.Try("-C", dir, "rev-parse", "--show-toplevel")
-	real, _ := filepath.EvalSymlinks(p.Path(dir))
-	if err != nil || top != real {
+	if below, err := p.Try("-C", dir, "rev-parse", "--show-prefix"); err != nil || below != "" {
 		return nil, nil
 	}
 	r := p.repo(dir)

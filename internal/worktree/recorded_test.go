@@ -1,5 +1,3 @@
-//go:build !windows
-
 package worktree
 
 import "github.com/seed-82afce7a/rewind/internal/tree"

@@ -1,5 +1,3 @@
-//go:build !windows
-
 package worktree
 
 import (
@@ -25,6 +23,7 @@ func (p *place) lstats() map[string]dirfd.Stat {
 	all := map[string]dirfd.Stat{}
 	p.must(filepath.WalkDir(p.Dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(p.Dir, path)
+		rel = filepath.ToSlash(rel)
 		if rel == ".git" {
 			return fs.SkipDir
 		}
@@ -154,7 +153,7 @@ func (w *walker) data() string {
 func (w *walker) step() string {
 	rel := w.name()
 	path := w.Path(rel)
-	dir := path[:strings.LastIndexByte(path, '/')]
+	dir := filepath.Dir(path)
 	kind := w.r.IntN(16)
 	switch kind {
 	case 0, 1, 2, 3:
