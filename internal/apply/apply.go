@@ -143,7 +143,9 @@ func Apply(ctx context.Context, root string, steps []Step, src Source, opt *Opti
 	for _, j := range a.left {
 		a.abandon(j) // by now the directory may be back
 	}
-	a.oneName(steps)
+	if err == nil { // else some were not reached
+		a.oneName(steps)
+	}
 	a.out.Left = a.sweepLeft()
 	err = errors.Join(err, a.closeDirs())
 	if err == nil {
