@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -225,6 +226,27 @@ func TestWhoComesSecondToADirectoryLeavesTheForkThatIsThereKnown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process that was stopped while it held the lock made everybody wait for ever.
+func TestAHeldRegistryIsNotWaitedForWithoutEnd(t *testing.T) {
+	e, s := recorded(t)
+	dir := forked(t, e, s)
+	r, err := registryOf(t.Context(), e)
+	must(t, err)
+	held, err := r.lock(t.Context())
+	must(t, err)
+	was := registryPatience
+	registryPatience = time.Millisecond
+	t.Cleanup(func() { registryPatience = was })
+	f, err := r.find(dir)
+	must(t, err)
+	if err := r.put(f); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("while the lock is held: %v", err)
+	}
+	must(t, held.Unlock())
+	registryPatience = was
+	must(t, r.put(f))
 }
 
 // An export wrote below a git directory, as .git/refs/heads, what git then took for

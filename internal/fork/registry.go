@@ -37,6 +37,10 @@ type note struct {
 // registryMax bounds the file of all forks.
 const registryMax = 64 << 20
 
+// registryPatience bounds the wait for a process that holds the lock of the registry, which
+// may be stopped. A variable for tests.
+var registryPatience = time.Minute
+
 // A registry is the file in which the forks of a store are written down, beside the store.
 type registry string
 
@@ -74,8 +78,13 @@ func (r registry) put(f *Fork) error { return r.set(f.Dir, f) }
 func (r registry) drop(f *Fork) error { return r.set(f.Dir, nil) }
 
 func (r registry) set(dir string, f *Fork) error {
-	held, err := r.lock(context.Background())
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), registryPatience)
+	defer cancel()
+	held, err := r.lock(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s.lock is held by another process for more than %s: what became of the fork in %s is not written down (%w)",
+			string(r), registryPatience, dir, err)
+	} else if err != nil {
 		return err
 	}
 	return errors.Join(r.replace(dir, f), held.Unlock())

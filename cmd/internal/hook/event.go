@@ -9,6 +9,7 @@
 package hook
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -131,11 +132,20 @@ func wanted(e *Event, act Act, m fields) Act {
 // fields are a JSON object of which nothing is certain.
 type fields map[string]any
 
+// byteOrderMark is what some shells of Windows write before a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
 // object reads one JSON object, and not to the end of the input, which an agent may
 // leave open. Beside an error it returns the fields that came before what cannot be read.
 func object(input io.Reader) (fields, error) {
 	limited := &io.LimitedReader{R: input, N: inputMax}
-	m, err := members(json.NewDecoder(limited))
+	from := bufio.NewReader(limited)
+	if first, err := from.Peek(1); err == nil && first[0] == byteOrderMark[0] { // one byte first: "{}" may be all that comes
+		if mark, err := from.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+			from.Discard(len(mark))
+		}
+	}
+	m, err := members(json.NewDecoder(from))
 	switch {
 	case err == io.EOF && limited.N == inputMax: // no input at all
 		return m, nil

@@ -28,6 +28,17 @@ func TestWhatCannotBeReadIsSaidOnceAndStillMakesAPoint(t *testing.T) {
 	}
 }
 
+func TestAByteOrderMarkBeforeAnEventIsNoPartOfIt(t *testing.T) {
+	w := newWorld(t)
+	w.call("claude", "Stop", "\ufeff"+`{"session_id":"s","cwd":"/d","hook_event_name":"Stop"}`)
+	if said := w.said(); said != "" {
+		t.Errorf("told %q", said)
+	}
+	if got := w.made(); len(got) != 1 {
+		t.Errorf("points %q", got)
+	}
+}
+
 // An endless is an agent that says one thing and never comes to an end.
 type endless struct {
 	said io.Reader
