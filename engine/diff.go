@@ -154,6 +154,25 @@ func (c Change) Status() byte {
 	return 'M'
 }
 
+// Renames says of paths that came what they were called before, and which names are
+// such: what went has the same content, and is of the same kind. Of several the one
+// with the same last name is taken, else the first; each once before the first is taken
+// again. What is empty is never renamed.
+func (d *Diff) Renames() (renames map[Path]Path, old map[Path]bool) {
+	var either []changes.Change
+	for _, c := range d.Changes {
+		if status := c.Status(); status == 'A' || status == 'D' {
+			from, to := changes.Side{Mode: tree.Mode(c.From.Mode), ID: c.From.ID}, changes.Side{Mode: tree.Mode(c.To.Mode), ID: c.To.ID}
+			either = append(either, changes.Change{Path: string(c.Path), Status: status, From: from, To: to})
+		}
+	}
+	renames, old = map[Path]Path{}, map[Path]bool{}
+	for i, from := range changes.Renames(either) {
+		renames[Path(either[i].Path)], old[Path(either[from].Path)] = Path(either[from].Path), true
+	}
+	return renames, old
+}
+
 func changesOf(list []plan.Change) []Change {
 	if len(list) == 0 {
 		return nil

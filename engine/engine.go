@@ -146,7 +146,8 @@ type (
 	Line = blame.Line
 	// A Changed sums up what a snapshot changed: how many Files and Dirs, lines that were
 	// Added and Removed, and the Names of what changed; if they are Coarse, directories in
-	// which it did. Nothing of that is known unless Known is set.
+	// which it did. Of a name, From is what it was called before; Told counts a file that
+	// was renamed once. Nothing of that is known unless Known is set.
 	Changed = changes.Changed
 	// A Touch is a Snapshot that changed a path ([Engine.Log]): its Base, the Path as it
 	// was called there, git's letter as Status, R where it was called From before, and as

@@ -60,6 +60,9 @@ func (a *App) NoteLeft(kept, conflicts, marked []engine.Note) {
 	a.Note("marked", marked)
 }
 
+// PrintTold prints a letter and a path for each change, and both for what was renamed.
+func (a *App) PrintTold(d *engine.Diff) { show.PrintTold(a.Out, d) }
+
 // PrintNames prints a letter and a path for each change.
 func (a *App) PrintNames(list []engine.Change) { show.PrintNames(a.Out, list) }
 

@@ -158,7 +158,7 @@ func showCommand(a *app) *cobra.Command {
 		}
 		show.PrintRecord(a.Out, s)
 		fmt.Fprintln(a.Out)
-		a.PrintNames(d.Changes)
+		a.PrintTold(d)
 		return nil
 	})
 	return a.JSONFlag(c)

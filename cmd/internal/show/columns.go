@@ -197,6 +197,7 @@ func changesText(c *engine.Changed) string {
 	if c == nil || !c.Known {
 		return ""
 	}
+	c = c.Told()
 	text := few(c.Files) + " files"
 	switch {
 	case c.Base.IsZero() && c.Files == 0:
@@ -238,14 +239,16 @@ func (p *Printer) names(c *engine.Changed) string {
 		return ""
 	}
 	var names []string
+	c = c.Told()
 	for _, n := range c.Telling(namesShown) {
-		name := n.Path
+		name := p.name(n.Path)
 		if n.Status == 0 && n.Dir {
-			name += "/"
-		} else if dir := path.Base(path.Dir(name)); p.Width > 0 && p.Width < pathsFrom {
-			name = path.Base(name)
-			if dir != "." && p.Width >= timeFrom {
-				name = dir + "/" + name
+			name = n.Path + "/"
+		} else if n.From != "" {
+			if old := p.name(n.From); old != name {
+				name = old + " → " + name
+			} else {
+				name = n.From + " → " + n.Path
 			}
 		}
 		names = append(names, visible.Line(name))
@@ -257,4 +260,16 @@ func (p *Printer) names(c *engine.Changed) string {
 		text += ", …"
 	}
 	return text
+}
+
+// name is so much of a path as there is room for.
+func (p *Printer) name(full string) string {
+	if p.Width == 0 || p.Width >= pathsFrom {
+		return full
+	}
+	name, dir := path.Base(full), path.Base(path.Dir(full))
+	if dir != "." && p.Width >= timeFrom {
+		name = dir + "/" + name
+	}
+	return name
 }

@@ -204,25 +204,29 @@ func Paint(w io.Writer, text []byte, code string, color bool) {
 	}
 }
 
-// PrintStat prints how many lines changed in each file, and the sum.
-func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) error {
+// PrintStat prints how many lines changed in each file, and the sum. In what was renamed
+// none did.
+func PrintStat(ctx context.Context, w io.Writer, d *engine.Diff, color bool) (err error) {
 	type row struct {
 		name  string
 		lines Lines
 	}
 	var rows []row
 	width, digits, added, removed := 0, 0, 0, 0
+	renames, old := d.Renames()
 	for _, c := range d.Changes {
-		if c.From.Dir() || c.To.Dir() {
+		if c.From.Dir() || c.To.Dir() || old[c.Path] {
 			continue
 		}
-		l, err := Compare(ctx, d, c)
-		if err != nil {
+		name, l := Quote(c.Path), Lines{}
+		if from := renames[c.Path]; from != "" {
+			name = Quote(from) + " → " + name
+		} else if l, err = Compare(ctx, d, c); err != nil {
 			return err
 		}
 		l.Old, l.New, l.Hunks = nil, nil, nil
-		rows = append(rows, row{Quote(c.Path), l})
-		width = max(width, runewidth.StringWidth(Quote(c.Path)))
+		rows = append(rows, row{name, l})
+		width = max(width, runewidth.StringWidth(name))
 		digits = max(digits, len(fmt.Sprint(l.Added+l.Removed)))
 		added, removed = added+l.Added, removed+l.Removed
 	}
@@ -253,6 +257,19 @@ func bars(added, removed int) (string, string) {
 		added, removed = max(a, min(added, 1)), max(r, min(removed, 1))
 	}
 	return strings.Repeat("+", added), strings.Repeat("-", removed)
+}
+
+// PrintTold prints what PrintNames does, but what was renamed in one line.
+func PrintTold(w io.Writer, d *engine.Diff) {
+	renames, old := d.Renames()
+	for i, c := range d.Changes {
+		switch from := renames[c.Path]; {
+		case from != "":
+			fmt.Fprintf(w, "R\t%s → %s\n", Quote(from), Quote(c.Path))
+		case !old[c.Path]:
+			PrintNames(w, d.Changes[i:i+1])
+		}
+	}
 }
 
 // PrintNames prints a letter and a path for each change.

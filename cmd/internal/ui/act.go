@@ -66,7 +66,7 @@ func (m *model) restore() tea.Cmd {
 		if s == nil {
 			return m.say("the present is what is there already: choose a snapshot")
 		}
-		return m.plan(m.restoring(s, ""))
+		return m.plan(m.restoring(s, nil))
 	}
 	s, known := m.snapshotOfFiles()
 	e := m.files.chosen()
@@ -80,7 +80,7 @@ func (m *model) restore() tea.Cmd {
 			return m.say("there is no snapshot yet to restore from")
 		}
 	}
-	return m.plan(m.restoring(s, e.path))
+	return m.plan(m.restoring(s, e))
 }
 
 // say says why nothing is done.
@@ -99,13 +99,11 @@ func (m *model) here() *engine.Snapshot {
 	return nil
 }
 
-// restoring is the deed of a restore, of one path and what lies below it, or of
-// everything.
-func (m *model) restoring(s *engine.Snapshot, path string) deed {
+// restoring is the deed of a restore, of what an entry is, or of everything.
+func (m *model) restoring(s *engine.Snapshot, e *entry) deed {
 	d := deed{title: "Restore " + short(s.ID), back: "z", of: "everything", op: engine.Op{To: s.ID}}
-	if path != "" {
-		d.op.Paths = []string{":(literal)" + path}
-		d.of = "only " + name(path)
+	if paths, what := pathsOf(e); paths != nil {
+		d.op.Paths, d.of = paths, what
 	}
 	if s.Branch != "" && s.Branch != m.timeline.past.branch {
 		d.of += ", recorded on branch " + line(s.Branch)
@@ -114,6 +112,26 @@ func (m *model) restoring(s *engine.Snapshot, path string) deed {
 		}
 	}
 	return d
+}
+
+// pathsOf are the paths that a deed at an entry is about, also those that something in it
+// had before, and what that is in a few words; none: everything.
+func pathsOf(e *entry) (paths []string, what string) {
+	if e == nil || e.path == "" {
+		return nil, ""
+	}
+	paths, what = []string{":(literal)" + e.path}, "only "+name(e.path)
+	olds := e.olds()
+	for _, old := range olds {
+		paths = append(paths, ":(literal)"+old)
+	}
+	switch {
+	case e.old != nil:
+		what = "only " + name(renamed(string(e.old.Path), e.path))
+	case len(olds) > 0:
+		what += ", and " + count(len(olds), "old name") + " outside of it"
+	}
+	return paths, what
 }
 
 // takeBack plans an undo, or a redo.
@@ -128,33 +146,33 @@ func (m *model) takeBack(redo bool) tea.Cmd {
 // revert plans to take back what the chosen snapshot changed, as a whole or at the
 // chosen path, and to keep every later edit.
 func (m *model) revert() tea.Cmd {
-	s, path := m.timeline.shown(), ""
+	s := m.timeline.shown()
+	var at *entry
 	if m.focus != paneTimeline {
 		of, known := m.snapshotOfFiles()
 		e := m.files.chosen()
 		if !known || e == nil || m.since {
 			return m.say("d shows what the snapshot changed: that is what t takes back")
 		}
-		s, path = of, e.path
+		s, at = of, e
 	}
 	if s == nil {
 		return m.say("choose the snapshot of a turn to take that back")
 	}
-	return m.plan(m.reverting(s, path))
+	return m.plan(m.reverting(s, at))
 }
 
-// reverting is the deed of a revert, of one path and what lies below it, or of all
-// that a snapshot changed.
-func (m *model) reverting(s *engine.Snapshot, path string) deed {
+// reverting is the deed of a revert, of what an entry is, or of all that a snapshot
+// changed.
+func (m *model) reverting(s *engine.Snapshot, at *entry) deed {
 	e := m.back.engine
 	d := deed{
 		title: "Revert what " + short(s.ID) + " changed", did: "reverted", back: "z",
 		of: "every later edit stays, yours too; what cannot be merged is left and named",
 		op: engine.Op{Verb: "revert", Label: "without " + short(s.ID)},
 	}
-	if path != "" {
-		d.op.Paths = []string{":(literal)" + path}
-		d.of = "only " + name(path) + "; " + d.of
+	if paths, what := pathsOf(at); paths != nil {
+		d.op.Paths, d.of = paths, what+"; "+d.of
 	}
 	d.ready = func(ctx context.Context, op *engine.Op) error {
 		before, err := e.Before(ctx, s)

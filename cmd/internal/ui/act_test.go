@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -316,4 +318,29 @@ func TestWhatWasFinishedOnTheWayIsToldWithWhatIsUnderWay(t *testing.T) {
 	d.m.Update(finished)
 	d.m.Update(brief(good, "and that"))
 	d.shows("finished what had been interrupted", "left: it was changed", "and that")
+}
+
+// TestWhatWasRenamedIsOneRowOfBothNames: what is done there is done to both.
+func TestWhatWasRenamedIsOneRowOfBothNames(t *testing.T) {
+	d := newDesk(t)
+	d.write("src/a", "one\n")
+	d.write("src/b", "one more\n")
+	d.write("lib/x", "x\n")
+	d.snapshot("the first")
+	d.must(os.Rename(filepath.Join(d.dir, "src/a"), filepath.Join(d.dir, "src/c")))
+	d.must(os.Rename(filepath.Join(d.dir, "src/b"), filepath.Join(d.dir, "lib/b")))
+	d.snapshot("the second")
+	d.open()
+	d.shows("R src/a → src/c", "R src/b → lib/b", "all 2 changes")
+	d.lacks("+2")
+	d.lacks("D a")
+	d.choose("src/c")
+	d.press("t")
+	d.shows("only a → c", "delete  src/c", "create  src/a")
+	d.press("y")
+	d.has("src/a", "one\n", "src/c", "-", "lib/b", "one more\n")
+	d.press("1", "home", "down", "2")
+	d.choose("lib/b")
+	d.press("t", "y")
+	d.has("src/b", "one more\n", "lib/b", "-")
 }

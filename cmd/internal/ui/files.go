@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"path"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine"
@@ -11,6 +12,7 @@ type entry struct {
 	name   string // one component, or several where nothing lies beside them
 	path   string // "": everything
 	change *engine.Change
+	old    *engine.Change // of what was renamed: that its old name went
 	below  []*entry
 	files  int // changes in it and below it
 	depth  int
@@ -87,8 +89,11 @@ func (f *files) fold() {
 	f.arrange()
 }
 
-// changes are those at and below an entry, in the order of their paths.
+// changes are those at and below an entry, in the order of the rows.
 func (e *entry) changes() (list []engine.Change) {
+	if e.old != nil {
+		list = append(list, *e.old)
+	}
 	if e.change != nil {
 		list = append(list, *e.change)
 	}
@@ -98,7 +103,17 @@ func (e *entry) changes() (list []engine.Change) {
 	return list
 }
 
-// grow makes the tree of changes.
+// olds are the names outside of an entry that something in it had before.
+func (e *entry) olds() (list []string) {
+	for _, c := range e.changes() {
+		if p := string(c.Path); p != e.path && !strings.HasPrefix(p, e.path+"/") {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// grow makes the tree of changes. What was renamed is at its new name.
 func grow(changes []engine.Change) *entry {
 	root := &entry{}
 	dirs := map[string]*entry{"": root}
@@ -117,8 +132,17 @@ func grow(changes []engine.Change) *entry {
 		dirs[path] = e
 		return e
 	}
+	renames, old := (&engine.Diff{Changes: changes}).Renames()
+	gone := map[engine.Path]*engine.Change{}
 	for i := range changes {
-		at(string(changes[i].Path)).change = &changes[i]
+		if c := &changes[i]; old[c.Path] {
+			gone[c.Path] = c
+		} else {
+			at(string(c.Path)).change = c
+		}
+	}
+	for to, from := range renames {
+		dirs[string(to)].old = gone[from]
 	}
 	root.settle(0)
 	return root
@@ -175,11 +199,16 @@ func (e *entry) draw(cells int, l look, pointer string, depth int) string {
 	case e.change == nil:
 		spans = append(spans, span{name(e.name) + "/", accent})
 	default:
-		text := name(e.name)
+		text, status := name(e.name), e.change.Status()
 		if isDir(*e.change) {
 			text += "/"
 		}
-		status := e.change.Status()
+		if e.old != nil {
+			text, status = name(string(e.old.Path)+" → "+e.path), 'R'
+			if from := string(e.old.Path); path.Dir(from) == path.Dir(e.path) && !strings.Contains(e.name, "/") {
+				text = name(path.Base(from)) + " → " + name(e.name)
+			}
+		}
 		spans = append(spans, span{string(status) + " ", letters[status]}, span{text, usual})
 		if what := modes(*e.change); what != "" {
 			right = append([]span{{" " + what + " ", faint}}, right...)
@@ -189,7 +218,7 @@ func (e *entry) draw(cells int, l look, pointer string, depth int) string {
 }
 
 // letters are the looks of git's letters for changes.
-var letters = map[byte]look{'A': good, 'D': bad, 'M': careful, 'T': careful}
+var letters = map[byte]look{'A': good, 'D': bad, 'M': careful, 'T': careful, 'R': careful}
 
 // isDir reports whether a change is of a directory.
 func isDir(c engine.Change) bool { return c.To.Dir() || c.To.Mode == 0 && c.From.Dir() }

@@ -160,13 +160,26 @@ func (m *moment) names() []span {
 		return nil
 	}
 	var list []string
-	for _, n := range c.Telling(3) {
-		list = append(list, name(path.Base(n.Path)))
+	for _, n := range c.Told().Telling(3) {
+		text := name(path.Base(n.Path))
+		if n.From != "" {
+			text = name(renamed(n.From, n.Path))
+		}
+		list = append(list, text)
 	}
 	if list == nil {
 		return nil
 	}
 	return []span{{" " + strings.Join(list, ", "), usual}}
+}
+
+// renamed says in as few words what was renamed: without the directory where that is
+// the same, or without the last name.
+func renamed(from, to string) string {
+	if path.Dir(from) == path.Dir(to) {
+		from, to = path.Base(from), path.Base(to)
+	}
+	return from + " → " + to
 }
 
 // matches reports whether a moment has every word of a filter.

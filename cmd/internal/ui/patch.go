@@ -55,6 +55,7 @@ type patch struct {
 // readPatch compares the lines of changes.
 func readPatch(ctx context.Context, d *engine.Diff, changes []engine.Change) (patch, error) {
 	var p patch
+	renames, old := (&engine.Diff{Changes: changes}).Renames()
 	for i, c := range changes {
 		if err := ctx.Err(); err != nil {
 			return p, err
@@ -62,6 +63,13 @@ func readPatch(ctx context.Context, d *engine.Diff, changes []engine.Change) (pa
 		if i == patchFilesMax || len(p.lines) > patchLinesMax {
 			p.note("… " + count(len(changes)-i, "more change") + " (choose one in the list of files)")
 			break
+		}
+		if old[c.Path] {
+			continue
+		}
+		if from := renames[c.Path]; from != "" {
+			p.headText("R " + name(string(from)) + " → " + name(string(c.Path)))
+			continue
 		}
 		if len(changes) > 1 {
 			p.head(c)
@@ -82,12 +90,16 @@ func (p *patch) note(text string) {
 
 // head adds the row that names a file.
 func (p *patch) head(c engine.Change) {
-	if len(p.lines) > 0 {
-		p.lines = append(p.lines, patchLine{kind: ' ', hunk: -1})
-	}
 	text := string(c.Status()) + " " + name(string(c.Path))
 	if isDir(c) {
 		text += "/"
+	}
+	p.headText(text)
+}
+
+func (p *patch) headText(text string) {
+	if len(p.lines) > 0 {
+		p.lines = append(p.lines, patchLine{kind: ' ', hunk: -1})
 	}
 	p.lines = append(p.lines, patchLine{kind: kindFile, text: text, hunk: -1})
 }

@@ -248,7 +248,10 @@ const countsFrom = 34
 // lines says how many lines a snapshot changed, where that is recorded.
 func (m *moment) lines(cells int) []span {
 	c := m.snapshot.Changed
-	if c == nil || !c.Known || cells < countsFrom || c.Added+c.Removed == 0 {
+	if c == nil || !c.Known || cells < countsFrom {
+		return nil
+	}
+	if c = c.Told(); c.Added+c.Removed == 0 {
 		return nil
 	}
 	added, removed := "+"+number(c.Added), "−"+number(c.Removed)

@@ -50,6 +50,7 @@ type changed struct {
 type changedName struct {
 	Path
 	Status string `json:"status,omitempty"`
+	From   *Path  `json:"from,omitempty"` // what it was called before, with the same content: the old name is a change of its own
 	Dir    bool   `json:"dir,omitempty"`
 	Files  int    `json:"files,omitempty"`
 	*Lines
@@ -65,6 +66,7 @@ func newChanged(c *engine.Changed) *changed {
 	}
 	for _, n := range c.Names {
 		name := changedName{Path: NewPath(engine.Path(n.Path)), Dir: n.Dir, Files: n.Files}
+		name.From = pathOf(engine.Path(n.From))
 		if n.Status != 0 {
 			name.Status = string(n.Status)
 		}
@@ -175,11 +177,7 @@ type touch struct {
 func NewLog(path string, list []engine.Touch) Log {
 	out := Log{NewPath(engine.Path(path)), []touch{}}
 	for _, t := range list {
-		one := touch{Path: NewPath(engine.Path(t.Path)), Status: string(t.Status), Changed: newChanged(t.Sum), Snapshot: newRecord(t.Snapshot)}
-		if t.From != "" {
-			from := NewPath(engine.Path(t.From))
-			one.From = &from
-		}
+		one := touch{Path: NewPath(engine.Path(t.Path)), Status: string(t.Status), From: pathOf(engine.Path(t.From)), Changed: newChanged(t.Sum), Snapshot: newRecord(t.Snapshot)}
 		one.Snapshot.Changed = nil // what it changed elsewhere was not asked for
 		out.Log = append(out.Log, one)
 	}
@@ -201,6 +199,7 @@ func NewShown(s *engine.Snapshot, changes []engine.Change) Shown {
 type Change struct {
 	Path
 	Status  string `json:"status"`
+	From    *Path  `json:"from,omitempty"` // what it was called before, with the same content: the old name is a change of its own
 	OldMode string `json:"old_mode,omitempty"`
 	NewMode string `json:"new_mode,omitempty"`
 	*Lines
@@ -226,8 +225,11 @@ func newChange(c engine.Change) Change {
 
 func newChanges(list []engine.Change) []Change {
 	out := make([]Change, 0, len(list))
+	renames, _ := (&engine.Diff{Changes: list}).Renames()
 	for _, c := range list {
-		out = append(out, newChange(c))
+		one := newChange(c)
+		one.From = pathOf(renames[c.Path])
+		out = append(out, one)
 	}
 	return out
 }

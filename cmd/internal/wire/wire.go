@@ -29,6 +29,15 @@ func NewPath(p engine.Path) Path {
 	return Path{Path: strings.ToValidUTF8(string(p), "\uFFFD"), PathB64: []byte(p)}
 }
 
+// pathOf is nil for no path.
+func pathOf(p engine.Path) *Path {
+	if p == "" {
+		return nil
+	}
+	out := NewPath(p)
+	return &out
+}
+
 func newPaths(list []engine.Path) []Path {
 	out := make([]Path, 0, len(list))
 	for _, p := range list {

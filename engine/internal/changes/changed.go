@@ -35,6 +35,7 @@ type Changed struct {
 type Name struct {
 	Path    string // bytes as on disk
 	Status  byte   // git's letter: A, D, M, T; 0: a directory in which something changed
+	From    string // of what came: what it was called before, with the same content
 	Dir     bool   // the path is, or was, a directory
 	Files   int    // of a directory in which something changed: how many
 	Counted bool   // its lines were counted
@@ -135,11 +136,15 @@ func within(path, dir string) bool {
 // At returns what changed at a path itself, nil if nothing did. It is not asked of
 // one that is coarse.
 func (c *Changed) At(path string) *Name {
-	i, ok := slices.BinarySearchFunc(c.Names, path, func(n Name, path string) int { return cmp.Compare(n.Path, path) })
+	i, ok := c.place(path)
 	if !ok {
 		return nil
 	}
 	return &c.Names[i]
+}
+
+func (c *Changed) place(path string) (int, bool) {
+	return slices.BinarySearchFunc(c.Names, path, func(n Name, path string) int { return cmp.Compare(n.Path, path) })
 }
 
 // Below returns what changed at a path and below it. It is not asked of one that is
@@ -154,6 +159,28 @@ func (c *Changed) Below(path string) *Changed {
 	out := sum(c.Base, names)
 	out.Settled = c.Settled
 	return out
+}
+
+// Told is a change as people count it: what was renamed is one file, of which no
+// line changed, and its old name is not among the names.
+func (c *Changed) Told() *Changed {
+	old := map[string]bool{}
+	for _, n := range c.Names {
+		old[n.From] = true
+	}
+	out := *c
+	out.Names = nil
+	for _, n := range c.Names {
+		if n.From != "" || old[n.Path] && n.Status == 'D' {
+			if out.Added, out.Removed = out.Added-n.Added, out.Removed-n.Removed; n.From == "" {
+				out.Files--
+				continue
+			}
+			n.Added, n.Removed = 0, 0
+		}
+		out.Names = append(out.Names, n)
+	}
+	return &out
 }
 
 // Telling returns the names that tell most of a change, at most n: files before
@@ -185,11 +212,12 @@ const (
 	flagDir = 1 << iota
 	flagCounted
 	flagStatus // the letter follows; else it is M
+	flagFrom   // at the end follows which name of the row it was called before
 )
 
 // rowVersion begins a row. A row of another version is as none: what it says
-// can be found out again.
-const rowVersion = 1
+// can be found out again. One of version 1 says nothing of what was renamed.
+const rowVersion = 2
 
 // Encode makes the row of a table.
 func (c *Changed) Encode() []byte {
@@ -212,19 +240,20 @@ func (c *Changed) Encode() []byte {
 	}
 	before := ""
 	for _, n := range c.Names {
-		row, before = n.append(row, before), n.Path
+		row, before = c.append(row, n, before), n.Path
 	}
 	return row
 }
 
 // append writes a name, without what it has in common with the one before.
-func (n *Name) append(row []byte, before string) []byte {
+func (c *Changed) append(row []byte, n Name, before string) []byte {
 	path, same := n.Path, 0
 	for same < len(path) && same < len(before) && path[same] == before[same] {
 		same++
 	}
 	flags := byte(0)
-	for flag, set := range map[byte]bool{flagDir: n.Dir, flagCounted: n.Counted, flagStatus: n.Status != 'M'} {
+	old, renamed := c.place(n.From)
+	for flag, set := range map[byte]bool{flagDir: n.Dir, flagCounted: n.Counted, flagStatus: n.Status != 'M', flagFrom: renamed} {
 		if set {
 			flags |= flag
 		}
@@ -243,6 +272,9 @@ func (n *Name) append(row []byte, before string) []byte {
 		row = binary.AppendUvarint(row, uint64(n.Added))
 		row = binary.AppendUvarint(row, uint64(n.Removed))
 	}
+	if renamed {
+		row = binary.AppendUvarint(row, uint64(old))
+	}
 	return row
 }
 
@@ -254,7 +286,7 @@ func Decode(row []byte) (*Changed, error) {
 	c := new(Changed)
 	version, flags := r.byte(), r.byte()
 	base := r.bytes(int(r.byte()))
-	if r.bad || version != rowVersion {
+	if r.bad || version == 0 || version > rowVersion {
 		return nil, errRow
 	}
 	c.Known, c.Settled, c.Coarse = flags&flagKnown != 0, flags&flagSettled != 0, flags&flagCoarse != 0
@@ -274,17 +306,30 @@ func Decode(row []byte) (*Changed, error) {
 	if names > namesMax {
 		return nil, errRow
 	}
-	before := ""
-	for range names {
-		n := r.name(before)
-		if c.Names, before = append(c.Names, n), n.Path; r.bad {
+	before, old := "", map[int]int{}
+	for i := range names {
+		n, from := r.name(before)
+		if c.Names, before = append(c.Names, n), n.Path; r.bad || from >= names {
 			return nil, errRow
+		}
+		if from >= 0 {
+			old[i] = from
 		}
 	}
 	if r.bad || len(r.rest) > 0 {
 		return nil, errRow
 	}
+	for i, from := range old {
+		c.Names[i].From = c.Names[from].Path
+	}
+	if version == 1 && c.has('A') && c.has('D') {
+		c.Settled = false // something may have been renamed
+	}
 	return c, nil
+}
+
+func (c *Changed) has(status byte) bool {
+	return slices.ContainsFunc(c.Names, func(n Name) bool { return n.Status == status })
 }
 
 // A rowReader reads the parts of a row. What is not there makes it bad.
@@ -319,7 +364,8 @@ func (r *rowReader) number() int {
 	return int(v)
 }
 
-func (r *rowReader) name(before string) (n Name) {
+// name reads a name, and the place of what it was called before, -1 for none.
+func (r *rowReader) name(before string) (n Name, from int) {
 	flags := r.byte()
 	n.Dir, n.Counted, n.Status = flags&flagDir != 0, flags&flagCounted != 0, 'M'
 	if flags&flagStatus != 0 {
@@ -329,7 +375,7 @@ func (r *rowReader) name(before string) (n Name) {
 	rest := r.bytes(r.number())
 	if same > len(before) {
 		r.bad = true
-		return n
+		return n, -1
 	}
 	n.Path = before[:same] + string(rest)
 	if n.Status == 0 {
@@ -338,5 +384,8 @@ func (r *rowReader) name(before string) (n Name) {
 	if n.Counted {
 		n.Added, n.Removed = r.number(), r.number()
 	}
-	return n
+	if flags&flagFrom == 0 {
+		return n, -1
+	}
+	return n, r.number()
 }

@@ -37,7 +37,7 @@ func TestARowSaysWhatWasWritten(t *testing.T) {
 func some(random *rand.Rand) *Changed {
 	var names []Name
 	for i := range random.IntN(300) {
-		n := Name{Path: fmt.Sprintf("%03d/\xff%d", i/40, i), Status: "MADT"[random.IntN(4)], Dir: random.IntN(9) == 0}
+		n := Name{Path: fmt.Sprintf("%03d/\xff%03d", i/40, i), Status: "MADT"[random.IntN(4)], Dir: random.IntN(9) == 0}
 		if !n.Dir && random.IntN(3) > 0 {
 			n.Counted, n.Added, n.Removed = true, random.IntN(1000), random.IntN(3)
 		}
@@ -49,6 +49,11 @@ func some(random *rand.Rand) *Changed {
 	}
 	if random.IntN(5) == 0 {
 		return &Changed{Base: base}
+	}
+	for i := range names {
+		if len(names) <= namesMax && random.IntN(4) == 0 {
+			names[i].From = names[random.IntN(len(names))].Path
+		}
 	}
 	c := sum(base, names)
 	c.Settled = random.IntN(2) == 0

@@ -62,6 +62,11 @@ func (c *Counter) Sum(base oid.ID, list []Change) *Changed {
 		}
 		names = append(names, n)
 	}
+	if len(names) <= namesMax { // of more none has a name in the row
+		for i, old := range Renames(list) {
+			names[i].From = list[old].Path
+		}
+	}
 	out := sum(base, names)
 	out.Settled = settled || c.Last
 	return out

@@ -105,10 +105,14 @@ func (l *logging) touch(ctx context.Context, s *records.Snapshot, name string) (
 	}
 	if c != nil && c.Known && !c.Coarse {
 		t.Sum = c.Below(name)
-		if at := c.At(name); at == nil || at.Status != 'A' {
-			if at != nil {
-				t.Status = at.Status
-			}
+		switch at := c.At(name); {
+		case at == nil:
+			return t, nil
+		case at.From != "":
+			t.Status, t.From = 'R', at.From
+			return t, nil
+		case at.Status != 'A' || !at.Dir:
+			t.Status = at.Status
 			return t, nil
 		}
 	}
@@ -139,11 +143,13 @@ func (l *logging) look(s *records.Snapshot, name string) (tree.Node, error) {
 	return n, err
 }
 
-// from returns what was called otherwise before a snapshot, went with it, and has the
-// content that came under a name; "" if there is none. Of several the one is taken
-// that has the same last name.
+// from returns what a path that came with a snapshot was called before; "" if it had no
+// other name. Of a directory it is one that went with the same tree.
 func (l *logging) from(base, s *records.Snapshot, name string, now tree.Node) (from string, err error) {
-	if now.ID == l.r.Objects.Algorithm.Sum(oid.Blob, nil) || now.Mode.IsDir() && now.State() == (tree.State{Umask: now.State().Umask}) {
+	if !now.Mode.IsDir() {
+		return l.fromFile(base, s, name)
+	}
+	if now.State() == (tree.State{Umask: now.State().Umask}) {
 		return "", nil // what is empty is like all that is empty
 	}
 	gone, err := l.gone(base, s)
@@ -158,12 +164,26 @@ func (l *logging) from(base, s *records.Snapshot, name string, now tree.Node) (f
 		if err != nil {
 			return "", err
 		}
-		same := was.Mode.Type() == now.Mode.Type() && was.ID == now.ID && was.State() == now.State()
+		same := was.Mode.IsDir() && was.State() == now.State()
 		if same && (from == "" || path.Base(old) == path.Base(name) && path.Base(from) != path.Base(name)) {
 			from = old
 		}
 	}
 	return from, nil
+}
+
+// fromFile is from of what is no directory, where the row does not tell.
+func (l *logging) fromFile(base, s *records.Snapshot, name string) (string, error) {
+	list, err := l.compare.differ.Compare(base, s, l.compare.trees)
+	if err != nil {
+		return "", err
+	}
+	for i, old := range changes.Renames(list) {
+		if list[i].Path == name {
+			return list[old].Path, nil
+		}
+	}
+	return "", nil
 }
 
 // gone returns the paths that went with a snapshot.
