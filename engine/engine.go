@@ -35,6 +35,7 @@ var (
 type Options struct {
 	Force     bool                // also protect "/", the home directory, or a directory above the store
 	NoGit     bool                // leave git out even inside a repository
+	NoStore   bool                // open no store: what is about settings, and [Engine.Uninstall], need none
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time

@@ -69,6 +69,9 @@ func (e *Engine) open(ctx context.Context, dir string, opt *Options, old *Engine
 	if err := e.allowed(); err != nil {
 		return nil, err
 	}
+	if e.opt.NoStore {
+		return e, nil
+	}
 	used := e.takeStore(ctx, old)
 	if _, err := e.opened(ctx); err != nil {
 		return nil, err

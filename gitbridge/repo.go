@@ -3,8 +3,8 @@
 // refs/pi-rewind/store, with the snapshots it keeps.
 //
 // Of the repository nothing else is ever written: no other ref (but one that a
-// user asks for, see [Repo.CreateRef]), not HEAD, not the index, not the
-// configuration; and no hook is run. Objects are there
+// user asks for, see [Repo.CreateRef]), not HEAD, not the index, of the
+// configuration only a setting of ours that a user gives a value, by git itself; and no hook is run. Objects are there
 // before the ref that needs them, and everything may be done again after a
 // crash (docs/decisions/0005-bridge.md).
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
+	"github.com/seed-82afce7a/rewind/engine"
 )
 
 var update = flag.Bool("update", false, "write the reference part of docs/cli.md anew")
@@ -29,7 +30,7 @@ const (
 // begins such a part, and one that ends it.
 func written(t *testing.T) map[string]map[string]string {
 	return map[string]map[string]string{
-		cliDoc:      {"objects": objects(t), "verbs": reference(newRoot(&cli.App{}))},
+		cliDoc:      {"objects": objects(t), "settings": settingsTable(t), "verbs": reference(newRoot(&cli.App{}))},
 		protocolDoc: {"methods": methods(), "parameters": parameters()},
 	}
 }
@@ -44,6 +45,34 @@ func reference(root *cobra.Command) string {
 		usage, _, _ := strings.Cut(c.UsageString(), "\nGlobal Flags:")
 		usage = strings.TrimSpace(strings.TrimPrefix(strings.ReplaceAll(usage, "\nFlags:\n", "\n"), "Usage:"))
 		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name(), c.Short, usage)
+	}
+	return b.String()
+}
+
+// settingsTable tells of every setting.
+func settingsTable(t *testing.T) string {
+	e, err := engine.Open(t.Context(), t.TempDir(), &engine.Options{NoStore: true, Getenv: func(name string) string {
+		return map[string]string{"HOME": t.TempDir()}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| setting | environment | values | default | meaning |\n|---|---|---|---|---|\n")
+	for _, told := range e.Settings() {
+		values, otherwise := strings.Join(told.Words, ", "), ""
+		if told.Many {
+			values = "many"
+		} else if values == "" {
+			values = "a number"
+		}
+		if len(told.Values) > 0 {
+			otherwise = "`" + told.Values[0].Text + "`"
+		}
+		if told.Name == "rewind.gitMaxFileSize" {
+			otherwise = "`16m`" // in a repository
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", told.Name, told.Variable, values, otherwise, told.Means)
 	}
 	return b.String()
 }

@@ -39,7 +39,7 @@ func newRoot(c *cli.App) *cobra.Command {
 	root.AddCommand(history.Commands(a.App)...)
 	root.AddCommand(change.Commands(a.App)...)
 	root.AddCommand(serve.Commands(a.App)...)
-	root.AddCommand(uiCommand(a), setupCommand(a), doctorCommand(a), benchCommand(a), versionCommand(a))
+	root.AddCommand(uiCommand(a), setupCommand(a), doctorCommand(a), configCommand(a), benchCommand(a), versionCommand(a))
 	groupOf := map[string]string{}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g[0], Title: g[0] + ":"})
@@ -75,7 +75,7 @@ var groups = [][2]string{
 	{"Work beside this directory", "fork forks adopt export"},
 	{"Name, keep and drop", "pin label prune purge stores import"},
 	{"Agents and other programs", "run watch hook setup mcp serve"},
-	{"Check and measure", "doctor verify sync bench version"},
+	{"Check and measure", "doctor config verify sync bench version"},
 }
 
 // known refuses a verb that there is not, and names those that are near it.

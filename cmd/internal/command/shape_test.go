@@ -168,7 +168,7 @@ func objects(t *testing.T) string {
 	for _, row := range [][3]string{
 		{"`snapshot`", "wire", "Snapshot"}, {"`restore`, `revert`, `apply`, `adopt`, `undo`, `redo` (RESTORED)", "wire", "Restored"},
 		{"`list`", "wire", "List"}, {"`show`", "wire", "Shown"}, {"`log`", "wire", "Log"}, {"`diff`", "wire", "Difference"}, {"`blame`", "wire", "Blame"},
-		{"`status`", "history", "Status"}, {"`rewind` alone", "command", "standing"}, {"`doctor`", "command", "examined"}, {"`verify`", "engine", "Verified"}, {"`import`", "wire", "Imported"},
+		{"`status`", "history", "Status"}, {"`rewind` alone", "command", "standing"}, {"`doctor`", "command", "examined"}, {"`config`", "command", "configured"}, {"`verify`", "engine", "Verified"}, {"`import`", "wire", "Imported"},
 		{"`stores`", "wire", "Stores"}, {"`prune`", "wire", "Pruned"}, {"`purge`", "wire", "Purged"}, {"`bisect`", "change", "bisected"},
 		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"}, {"`version`", "cli", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},

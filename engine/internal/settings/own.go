@@ -40,7 +40,7 @@ func (s *Settings) applyGit(c *gitconf.Config, set map[string]bool) {
 		name, ours := strings.CutPrefix(setting.Name, "rewind.")
 		switch {
 		case !ours:
-		case known[name] == nil:
+		case known()[name] == nil:
 			s.unknown(setting.Name)
 		case setting.Scope == gitconf.Local || setting.Scope == gitconf.Worktree:
 			repository = append(repository, setting)
@@ -83,5 +83,5 @@ func (s *Settings) harmless(list []gitconf.Setting, set map[string]bool) (out []
 // force. One that is malformed does not: it is ignored anyway.
 func (s *Settings) lessened(c *gitconf.Config, name string) bool {
 	less, then := lessens[name], &Settings{}
-	return less != nil && known[name](then, c, "rewind."+name) == nil && less(s, then)
+	return less != nil && known()[name].take(then, c, "rewind."+name) == nil && less(s, then)
 }

@@ -40,35 +40,10 @@ type Settings struct {
 	AgentDirs      []string      // directories of agents, beside those that are known anyway
 	Builtin        bool          // without git: leave out dependency and cache directories
 
-	strange  []string   // settings that are unknown
-	mu       sync.Mutex // guards warnings
+	said     map[string][]Value // what sources say of each setting, by its key
+	strange  []string           // settings that are unknown
+	mu       sync.Mutex         // guards warnings
 	warnings []string
-}
-
-// known lists every setting by its name in lower case, as git's configuration
-// has names, and says how it is taken over.
-var known = map[string]func(s *Settings, c *gitconf.Config, name string) error{
-	"force":          boolean(func(s *Settings) *bool { return &s.Force }),
-	"builtin":        boolean(func(s *Settings) *bool { return &s.Builtin }),
-	"include":        patterns(func(s *Settings) *[]string { return &s.Include }),
-	"ignored":        oneOf(func(s *Settings, v string) { s.Ignored = v }, ignoredValues...),
-	"exclude":        patterns(func(s *Settings) *[]string { return &s.Exclude }),
-	"secrets":        patterns(func(s *Settings) *[]string { return &s.Secrets }),
-	"maxfilesize":    number(func(s *Settings, n int64) { s.MaxFileSize = n }),
-	"gitmaxfilesize": number(func(s *Settings, n int64) { s.GitMaxFileSize = n }),
-	"largedir":       number(func(s *Settings, n int64) { s.LargeDir = whole(n) }),
-	"maxsnapshots":   number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) }),
-	"maxagedays":     number(func(s *Settings, n int64) { s.MaxAge = times(n, 24*time.Hour) }),
-	"maxstoresize":   number(func(s *Settings, n int64) { s.MaxStoreSize = n }),
-	"thin":           number(func(s *Settings, n int64) { s.ThinDays = whole(n) }),
-
-	"pinlabeledentries": boolean(func(s *Settings) *bool { return &s.PinLabeled }),
-	"scanmode":          oneOf(func(s *Settings, v string) { s.ScanMode = v }, ScanSessions, ScanAncestors),
-	"startupbudgetms":   number(func(s *Settings, n int64) { s.StartupBudget = times(n, time.Millisecond) }),
-	"watch": oneOf(func(s *Settings, v string) {
-		s.WatchFrom = map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
-	}, "auto", "true", "false"),
-	"agentdir": patterns(func(s *Settings) *[]string { return &s.AgentDirs }),
 }
 
 // The scan modes. Both read every ledger that can be found, because what none
@@ -83,14 +58,6 @@ const (
 // a watched snapshot takes besides.
 const watchFrom = 2000
 
-// environment names the variable of each setting.
-var environment = map[string]string{
-	"REWIND_FORCE": "force", "REWIND_BUILTIN": "builtin", "REWIND_INCLUDE": "include", "REWIND_EXCLUDE": "exclude", "REWIND_IGNORED": "ignored", "REWIND_SECRETS": "secrets",
-	"REWIND_MAX_FILE_SIZE": "maxfilesize", "REWIND_GIT_MAX_FILE_SIZE": "gitmaxfilesize", "REWIND_LARGE_DIR": "largedir", "REWIND_MAX_SNAPSHOTS": "maxsnapshots", "REWIND_MAX_AGE_DAYS": "maxagedays",
-	"REWIND_MAX_STORE_SIZE": "maxstoresize", "REWIND_THIN": "thin", "REWIND_PIN_LABELED_ENTRIES": "pinlabeledentries",
-	"REWIND_SCAN_MODE": "scanmode", "REWIND_STARTUP_BUDGET_MS": "startupbudgetms", "REWIND_AGENT_DIR": "agentdir", "REWIND_WATCH": "watch",
-}
-
 // gitMaxFileSize is how large an untracked file may be to become a git object,
 // unless a setting says otherwise. Git keeps each version of it whole.
 const gitMaxFileSize = 16 << 20
@@ -104,7 +71,7 @@ type Sources struct {
 
 // Load reads every source, the weakest first.
 func Load(from Sources) *Settings {
-	s := &Settings{Builtin: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize}
+	s := &Settings{Builtin: true, ScanMode: ScanSessions, Ignored: IgnoredSmall, WatchFrom: watchFrom, GitMaxFileSize: gitMaxFileSize, said: map[string][]Value{}}
 	user, err := gitconf.ReadFile(from.File, &gitconf.Options{Env: from.Env})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Warn(err.Error())
@@ -112,14 +79,14 @@ func Load(from Sources) *Settings {
 	s.apply(user)
 	set := map[string]bool{}
 	for _, setting := range user.Settings() {
-		if name := strings.TrimPrefix(setting.Name, "rewind."); known[name] != nil {
+		if name := strings.TrimPrefix(setting.Name, "rewind."); known()[name] != nil {
 			set[name] = true
 		}
 	}
 	s.applyGit(from.Git, set)
 	s.apply(environmentConfig(from.Env))
 	if from.Git == nil {
-		s.GitMaxFileSize = 0
+		s.GitMaxFileSize, s.said["gitmaxfilesize"] = 0, []Value{{"0", "without git"}}
 	}
 	for _, name := range s.strange {
 		s.Warn("unknown setting " + name)
@@ -131,13 +98,9 @@ func Load(from Sources) *Settings {
 // configuration.
 func environmentConfig(env func(string) string) *gitconf.Config {
 	var list []gitconf.Setting
-	for variable, name := range environment {
-		value := env(variable)
-		if value == "" {
-			continue
-		}
-		for _, v := range filepath.SplitList(value) {
-			list = append(list, gitconf.Setting{Name: "rewind." + name, Value: v, Scope: gitconf.Command})
+	for key, k := range known() {
+		for _, v := range filepath.SplitList(env(k.variable())) {
+			list = append(list, gitconf.Setting{Name: "rewind." + key, Value: v, Scope: gitconf.Command})
 		}
 	}
 	return gitconf.NewConfig(list)
@@ -151,14 +114,16 @@ func (s *Settings) apply(c *gitconf.Config) {
 		if !ours || done[name] {
 			continue
 		}
-		take, ok := known[name]
-		if !ok {
+		k := known()[name]
+		if k == nil {
 			s.unknown(setting.Name)
 			continue
 		}
 		done[name] = true
-		if err := take(s, c, setting.Name); err != nil {
+		if err := k.take(s, c, setting.Name); err != nil {
 			s.Warn(fmt.Sprintf("setting %s is ignored: %v", setting.Name, err))
+		} else {
+			s.say(k, name, c)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -146,5 +147,37 @@ func TestSettingsWithoutEndAreNamedAndTakeNothingFromTheUsers(t *testing.T) {
 	}
 	if !strings.Contains(s.Warnings()[0], "rewind.secrets is ignored") {
 		t.Errorf("the first sentence is %q", s.Warnings()[0])
+	}
+}
+
+func TestWhatIsToldOfASettingIsWhatCounts(t *testing.T) {
+	none := func(string) string { return "" }
+	defaults := Load(Sources{Git: gitconf.NewConfig(nil), Env: none})
+	var words []gitconf.Setting
+	for _, k := range list() {
+		if k.fallback != "" {
+			words = append(words, gitconf.Setting{Name: "rewind." + strings.ToLower(k.name), Value: k.fallback, Scope: gitconf.Global})
+		}
+	}
+	said := Load(Sources{Git: gitconf.NewConfig(words), Env: none})
+	if len(said.Warnings()) > 0 {
+		t.Error(said.Warnings())
+	}
+	for i, told := range said.All() {
+		if other := defaults.All()[i]; !other.Default() || told.Default() && !told.Many {
+			t.Errorf("%s: %v, by default %v", told.Name, told.Values, other.Values)
+		}
+	}
+	said.said, defaults.said = nil, nil
+	if !reflect.DeepEqual(said, defaults) {
+		t.Errorf("what is told to be the default is another one:\n%+v\n%+v", said, defaults)
+	}
+	env := map[string]string{"REWIND_GIT_MAX_FILE_SIZE": "1k", "REWIND_AGENT_DIR": "/a" + string(filepath.ListSeparator) + "/b"}
+	s := Load(Sources{Git: gitconf.NewConfig([]gitconf.Setting{{Name: "rewind.agentdir", Value: "/c", Scope: gitconf.Local, File: "f"}}), Env: func(n string) string { return env[n] }})
+	for _, told := range s.All() {
+		want := map[string][]Value{"rewind.gitMaxFileSize": {{"1k", "environment"}}, "rewind.agentDir": {{"/c", "f"}, {"/a", "environment"}, {"/b", "environment"}}}[told.Name]
+		if want != nil && !slices.Equal(told.Values, want) {
+			t.Errorf("%s: %v", told.Name, told.Values)
+		}
 	}
 }
