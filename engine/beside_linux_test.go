@@ -123,8 +123,8 @@ func TestASnapshotThatBeginsDuringARestoreIsOfWhatIsThereAfterwards(t *testing.T
 	})
 	<-begun
 	turn := slow.beginTurn(context.Background())
-	defer turn.Close()
-	taken, err := slow.recordPresent(context.Background(), Recorded{}, Point{}, turn)
+	defer func() { turn.Close() }()
+	taken, err := slow.recordPresent(context.Background(), Recorded{}, Point{}, &turn)
 	close(ended)
 	both.Wait()
 	p.must(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
 // The conditions a caller may want to tell apart. Errors of the methods wrap
@@ -90,6 +91,7 @@ type Engine struct {
 	git       *gitconf.Config // the repository's configuration; nil without git
 	now       func() time.Time
 	seen      func()                          // a test's hook after a scan
+	counted   func(worktree.Counters)         // and what that did
 	free      func(dir string) (int64, error) // a test's free space; nil: the disk's
 
 	objects *objects.Objects // of the store and of git

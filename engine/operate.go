@@ -94,22 +94,27 @@ type begun struct {
 // sweep removed something in between, nothing was recorded, and it tries again.
 func (e *Engine) prepare(ctx context.Context, op running, to goal) (begun, error) {
 	op.To, op.Paths = to.target.ID, converted[Path](to.paths.Patterns())
+	turn := e.beginTurn(ctx)
+	defer turn.Close()
 	for tries := 1; ; tries++ {
-		b, err := e.tryPrepare(ctx, op, to)
+		b, err := e.tryPrepare(ctx, op, to, turn)
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
 			return b, err
 		}
+		turn.Everything()
 	}
 }
 
-// tryPrepare is prepare, once.
-func (e *Engine) tryPrepare(ctx context.Context, op running, to goal) (begun, error) {
-	c, plan, err := e.planStaged(ctx, to)
+// tryPrepare is prepare, once. What the operation changes from then on is told to a later
+// turn like anything else.
+func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watched.Turn) (begun, error) {
+	c, plan, err := e.planStaged(ctx, to, turn)
 	if err != nil {
 		return begun{}, err
 	}
 	defer c.Discard()
 	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
+		e.looked(c.present(), turn)
 		return begun{plan: plan}, nil
 	}
 	if op.Contents, err = plan.stageTexts(ctx, c.Stage); err != nil {
@@ -119,30 +124,27 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal) (begun, er
 	if err != nil {
 		return begun{}, err
 	}
-	_ = e.saveStatTable(op.From, c.Seen, &watched.Turn{}) // a cancellation is met again, and reported, before the first step
+	_ = e.saveStatTable(op.From, c.Seen, turn) // a cancellation is met again, and reported, before the first step
 	return begun{plan, way, c.Memory}, nil
 }
 
 // planStaged stages the present and plans. Ignored files that the plan would
 // overwrite or delete are to be in the snapshot of the present: if there are any,
-// it stages and plans once more, with them. The caller commits or discards what is
+// it stages them too, and plans once more. The caller commits or discards what is
 // staged.
-func (e *Engine) planStaged(ctx context.Context, to goal) (*staged, *Diff, error) {
-	c, p, err := e.planWith(ctx, to, nil)
-	if err != nil || len(p.force) == 0 {
-		return c, p, err
-	}
-	c.Discard()
-	return e.planWith(ctx, to, p.force)
-}
-
-// planWith stages the present with these ignored files, and plans.
-func (e *Engine) planWith(ctx context.Context, to goal, force []string) (*staged, *Diff, error) {
-	c, err := e.stage(ctx, force)
+func (e *Engine) planStaged(ctx context.Context, to goal, turn *watched.Turn) (*staged, *Diff, error) {
+	c, err := e.stage(ctx, turn)
 	if err != nil {
 		return nil, nil, err
 	}
 	p, err := e.plan(ctx, c.present(), to)
+	if err == nil && len(p.force) > 0 {
+		if c.Staged, err = c.Again(ctx, p.force); err != nil {
+			return nil, nil, err
+		}
+		e.count(c.Seen)
+		p, err = e.plan(ctx, c.present(), to)
+	}
 	if err != nil {
 		c.Discard()
 		return nil, nil, err

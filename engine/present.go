@@ -49,19 +49,15 @@ type staged struct {
 // present returns what was seen.
 func (t *staged) present() *present { return &present{t.Seen, t.known} }
 
-// look scans the worktree and stores nothing: it gives ids and trees. Force are
-// ignored files that are scanned all the same. The caller closes the present.
-func (e *Engine) look(ctx context.Context, force []string) (*present, error) {
-	return e.lookAt(ctx, e.place(), force)
-}
-
-func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string) (*present, error) {
-	o := capture.Open(place)
+// look scans the worktree, in a turn, and stores nothing: it gives ids and trees. The
+// caller closes the present, before the turn.
+func (e *Engine) look(ctx context.Context, turn *watched.Turn) (*present, error) {
+	o := capture.Open(e.place(turn))
 	var how capture.How
 	k, err := e.before(ctx)
 	defer e.scanned(&k)
 	if err == nil {
-		how, err = e.how(ctx, k, force, true)
+		how, err = e.how(ctx, k, true)
 	}
 	if err != nil {
 		o.Close()
@@ -71,26 +67,42 @@ func (e *Engine) lookAt(ctx context.Context, place capture.Place, force []string
 	if err != nil {
 		return nil, err
 	}
-	return &present{seen, k}, nil
+	return &present{e.count(seen), k}, nil
 }
 
 // lookFor looks and calls use. If use finds ignored files that have to be scanned
-// too, it looks once more, with these, and calls use again.
+// too, it looks at these, and calls use again.
 func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string, err error)) error {
-	more, err := e.lookWith(ctx, nil, use)
-	if err == nil && len(more) > 0 {
-		_, err = e.lookWith(ctx, more, use)
+	turn := e.beginTurn(ctx)
+	defer turn.Close()
+	now, err := e.look(ctx, turn)
+	if err != nil {
+		return err
 	}
+	more, err := use(now)
+	if err == nil && len(more) > 0 {
+		if now.Seen, err = now.Again(ctx, more); err != nil {
+			return err
+		}
+		e.count(now.Seen)
+		_, err = use(now)
+	} else if err == nil {
+		e.looked(now, turn)
+	}
+	now.Close()
 	return err
 }
 
-func (e *Engine) lookWith(ctx context.Context, force []string, use func(*present) ([]string, error)) ([]string, error) {
-	now, err := e.look(ctx, force)
-	if err != nil {
-		return nil, err
+// looked keeps what was seen and is not recorded. Afterwards it has no fingerprints any more.
+func (e *Engine) looked(now *present, turn *watched.Turn) {
+	var as oid.ID
+	if now.Rechecked || len(now.Forced) > 0 {
+		return
 	}
-	defer now.Close()
-	return use(now)
+	if now.Same(now.Last) {
+		as = now.Last.ID
+	}
+	turn.Looked(now.Result, locate.NameOf(e.atHand()), as)
 }
 
 // scanned waits for what is looked at beside a scan, and calls a test's hook.
@@ -101,8 +113,20 @@ func (e *Engine) scanned(k *known) {
 	}
 }
 
-func (e *Engine) place() capture.Place {
-	return capture.Place{Root: e.root, StatTable: filepath.Join(e.ownDir, statTableFile), Store: e.dir, Rules: e.rules(), Objects: e.objects}
+// count calls a test's hook with what a scan did.
+func (e *Engine) count(seen *capture.Seen) *capture.Seen {
+	if e.counted != nil {
+		e.counted(seen.Result.Counters)
+	}
+	return seen
+}
+
+// place says where a turn is to look.
+func (e *Engine) place(turn *watched.Turn) capture.Place {
+	return capture.Place{
+		Root: e.root, StatTable: filepath.Join(e.ownDir, statTableFile), Store: e.dir, Rules: e.rules(), Objects: e.objects,
+		Table: turn.Table, Only: turn.Only,
+	}
 }
 
 // before reads what the store knows of the worktree, and looks at git.
@@ -131,10 +155,10 @@ func (e *Engine) before(ctx context.Context) (k known, err error) {
 }
 
 // how says how to look.
-func (e *Engine) how(ctx context.Context, k known, force []string, dry bool) (how capture.How, err error) {
+func (e *Engine) how(ctx context.Context, k known, dry bool) (how capture.How, err error) {
 	store := e.atHand()
 	how = capture.How{
-		Umask: k.umask, Policy: e.conf.Policy(), Force: force, OverLimit: e.conf.OverLimit(filepath.Join(e.dir, storeFile)), Last: k.Last,
+		Umask: k.umask, Policy: e.conf.Policy(), OverLimit: e.conf.OverLimit(filepath.Join(e.dir, storeFile)), Last: k.Last,
 		Bound: func(name string, snapshot oid.ID) bool {
 			bound := store != nil && k.Last != nil && name == locate.NameOf(store) && snapshot == k.Last.ID
 			return bound && k.Last.Lost == "" && !(k.Last.Held != records.HeldByStore && k.RefLost) && !e.objects.Distrusts()

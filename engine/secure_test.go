@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -81,7 +82,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	two := p.snap(e, "two", nil)
 	p.write("dear", "nowhere else")
 	p.damage(e, []byte("nowhere else"))
-	c, err := e.stage(ctx, nil)
+	c, err := e.stage(ctx, new(watched.Turn))
 	p.must(err)
 	defer c.Discard()
 	to, err := e.goalAt(ctx, &Op{To: two.ID})
@@ -107,7 +108,7 @@ func TestTheDirectoriesOfAnUndoAreReadBackToo(t *testing.T) {
 	p.write("d/f", "1")
 	one := p.snap(e, "one", nil)
 	p.write("d/f", "2")
-	c, err := e.stage(ctx, nil)
+	c, err := e.stage(ctx, new(watched.Turn))
 	p.must(err)
 	c.Discard()
 	p.snap(e, "one", nil) // of the state that comes back below

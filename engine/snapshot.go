@@ -91,8 +91,8 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 		return nil, err
 	}
 	turn := e.beginTurn(ctx)
-	defer turn.Close()
-	t, err := e.recordPresent(ctx, Recorded{Recovered: recovered, Unfinished: left}, p, turn)
+	defer func() { turn.Close() }()
+	t, err := e.recordPresent(ctx, Recorded{Recovered: recovered, Unfinished: left}, p, &turn)
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +122,12 @@ type taken struct {
 }
 
 // recordPresent scans and commits. If a sweep took meanwhile what the snapshot needs, or a
-// restore changed files, nothing was recorded, and it begins again.
-func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, turn *watched.Turn) (t taken, err error) {
+// restore changed files, nothing was recorded, and it begins again, in another turn: who
+// restores holds the lock of operations when its turn begins.
+func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, turn **watched.Turn) (t taken, err error) {
 	e.objects.TrustAgain()
 	for tries := 1; ; tries++ {
-		place := e.place()
-		place.Table, place.Only = turn.Table, turn.Only
-		c, err := e.stageAt(ctx, place, nil)
+		c, err := e.stage(ctx, *turn)
 		if err != nil {
 			return t, err
 		}
@@ -148,9 +147,10 @@ func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, tur
 		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
 			return t, err
 		}
-		if turn.Everything(); tries > 1 {
+		if (*turn).Everything(); tries > 1 {
 			continue
 		}
+		(*turn).Close()
 		lock, err := e.lockOperations(ctx) // no restore comes in between again
 		if err != nil {
 			return t, err
@@ -161,16 +161,14 @@ func (e *Engine) recordPresent(ctx context.Context, begun Recorded, p Point, tur
 			return t, err
 		}
 		begun.Recovered, begun.Unfinished = cmp.Or(again, begun.Recovered), left
+		*turn = e.beginTurn(ctx)
+		(*turn).Everything()
 	}
 }
 
-// stage scans the worktree into a stage, which the caller commits or discards.
-func (e *Engine) stage(ctx context.Context, force []string) (*staged, error) {
-	return e.stageAt(ctx, e.place(), force)
-}
-
-func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []string) (*staged, error) {
-	o := capture.Open(place)
+// stage scans the worktree, in a turn, into a stage, which the caller commits or discards.
+func (e *Engine) stage(ctx context.Context, turn *watched.Turn) (*staged, error) {
+	o := capture.Open(e.place(turn))
 	store, err := e.needStore(ctx)
 	if err != nil {
 		o.Close()
@@ -183,7 +181,7 @@ func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []strin
 	}
 	var how capture.How
 	if err == nil {
-		how, err = e.how(ctx, k, force, false)
+		how, err = e.how(ctx, k, false)
 	}
 	if err != nil {
 		o.Close()
@@ -193,6 +191,7 @@ func (e *Engine) stageAt(ctx context.Context, place capture.Place, force []strin
 	if err != nil {
 		return nil, err
 	}
+	e.count(scan.Seen)
 	return &staged{scan, k}, nil
 }
 
@@ -365,11 +364,14 @@ func (e *Engine) preview(ctx context.Context) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.look(ctx, nil)
+	turn := e.beginTurn(ctx)
+	defer turn.Close()
+	c, err := e.look(ctx, turn)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	e.looked(c, turn)
 	c.Skipped = slices.DeleteFunc(c.Skipped, func(n Note) bool { return left[string(n.Path)] })
 	r := &Recorded{Snapshot: c.newRecord(e.key), Unstable: c.Unstable(), Unfinished: shownUnfinished(op)}
 	if c.Same(c.Last) {

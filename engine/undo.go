@@ -140,7 +140,9 @@ func (e *Engine) StartBisect(ctx context.Context, state []byte) (home *Snapshot,
 	if open, err := e.Bisecting(ctx); err != nil || open != nil {
 		return nil, errors.Join(err, fmt.Errorf("%w: a bisect stands open already", ErrRefused))
 	}
-	c, err := e.stage(ctx, nil)
+	turn := e.beginTurn(ctx)
+	defer turn.Close()
+	c, err := e.stage(ctx, turn)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +153,7 @@ func (e *Engine) StartBisect(ctx context.Context, state []byte) (home *Snapshot,
 	if err != nil {
 		return nil, err
 	}
+	_ = e.saveStatTable(done.snapshot.ID, c.Seen, turn)
 	_ = done.way.Finish(ctx) // the next command tries again
 	return done.snapshot, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/watched"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/apply"
 )
@@ -145,7 +146,7 @@ func TestARestoreDoesNotRecogniseAFileByTimesThatWereYoung(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		_, err := e.Snapshot(ctx, nil) // with two that read the same, seconds apart, it counts as old
 		p.must(err)
-		c, err := e.look(ctx, nil)
+		c, err := e.look(ctx, new(watched.Turn))
 		p.must(err)
 		if c.Fingerprint("young") != (apply.Fingerprint{}) {
 			t.Fatal("a file that may be written again within the same tick is recognised by its times")

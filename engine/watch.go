@@ -114,26 +114,22 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 	return turn
 }
 
-// Warm looks at everything, for a program that lives on: later snapshots look only
-// where something changed, as soon as the worktree is watched. It records nothing.
-// What is in no snapshot yet is left to the first one.
+// Warm looks at everything, for a program that lives on: later on it looks only where
+// something changed, as soon as the worktree is watched. It records nothing. Where there
+// is no snapshot yet it is left to the first one.
 func (e *Engine) Warm(ctx context.Context) error {
 	turn := e.beginTurn(ctx)
 	defer turn.Close()
 	if turn.Only() != nil || e.conf.WatchFrom < 0 {
 		return nil
 	}
-	place := e.place()
-	place.Table = turn.Table
-	c, err := e.lookAt(ctx, place, nil)
+	c, err := e.look(ctx, turn)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if !c.Same(c.Last) || c.Rechecked {
-		return nil
-	}
-	return e.saveStatTable(c.Last.ID, c.Seen, turn)
+	e.looked(c, turn)
+	return nil
 }
 
 // Watching says what rewind.watch says: that the worktree is to be watched always,

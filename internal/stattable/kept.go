@@ -49,6 +49,17 @@ func (t *Table) SaveAndKeep(b Binding, changed map[string]Row, removed []string)
 	return k, nil
 }
 
+// InMemory returns the table in memory: itself, if it is there, else a copy of the rows that
+// [Table.SaveAndKeep] would keep.
+func (t *Table) InMemory() *Table {
+	if t.kept != nil {
+		return t
+	}
+	k := t.copied(nil, nil)
+	k.generation, k.bound, k.saved = t.generation, t.bound, t.saved
+	return k
+}
+
 // copied makes a table in memory of what this one will have after a change.
 func (t *Table) copied(changed map[string]Row, removed []string) *Table {
 	k := (&Table{path: t.path, kept: &kept{unsaved: map[string]Row{}, restless: map[string]bool{}}}).empty()

@@ -54,7 +54,7 @@ func (r *Result) Lookup(path string) (Entry, bool) {
 // Recorded is the number of files and links that the scan recorded. It is known
 // only of a scan that encoded every directory, as the first one does.
 func (r *Result) Recorded() (n int, known bool) {
-	return int(r.Counters.recorded), r.Counters.kept == 0
+	return int(r.Counters.recorded), r.Counters.kept == 0 && !r.partial
 }
 
 // within reports whether a path is a directory's own, or lies below it.
@@ -169,6 +169,9 @@ func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
 		return nil
 	}
 	err := r.statTable.Save(bound, changed, removed)
+	if err == nil {
+		err = r.statTable.Flush()
+	}
 	if errors.Is(err, stattable.ErrOutdated) {
 		return nil
 	}

@@ -124,7 +124,7 @@ func newScan(cfg *Config, root *dirfd.Root) *scan {
 	for _, path := range cfg.Force {
 		s.force.AddBelow(path)
 	}
-	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, found: map[string][]stattable.Entry{}, seen: s.seen, partial: cfg.Only != nil}
+	s.result = &Result{statTable: cfg.StatTable, rows: map[string]stattable.Row{}, unsaved: map[string]bool{}, closed: map[string]bool{}, found: map[string][]stattable.Entry{}, seen: s.seen, partial: cfg.Only != nil, only: cfg.Only}
 	return s
 }
 

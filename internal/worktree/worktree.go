@@ -236,6 +236,7 @@ type Result struct {
 	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
 	partial   bool                     // only what changed was looked at: seen says nothing
+	only      *Changes                 // where that was, if it is partial
 	lost      []string                 // directories whose rows go then, with all below
 
 	found map[string][]stattable.Entry // of the directories that were asked about, in order

@@ -144,12 +144,13 @@ type capture struct {
 
 	nested nestedOnes
 	broken map[string]error // indexes that cannot be used, by the path of their ".git"
+	again  bool             // it is the second look of one capture: all rows are of the first, or as good
 }
 
 func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, error) {
 	o.forget(&how)
 	c := &capture{Place: o.place, how: how, stage: stage, broken: map[string]error{}}
-	c.seen = &Seen{Memory: newMemory(), Forced: how.Force, statTable: <-o.statTable, place: o.place}
+	c.seen = &Seen{Memory: newMemory(), Forced: how.Force, statTable: <-o.statTable, place: o.place, how: how}
 	if err := c.run(ctx, o.index); err != nil {
 		c.seen.Close()
 		return nil, err
@@ -230,12 +231,13 @@ func (c *capture) withoutIndex(ctx context.Context, cfg *worktree.Config, bad *r
 
 // config says how to scan.
 func (c *capture) config(ctx context.Context, texts *rules.Texts) *worktree.Config {
-	bound := c.seen.statTable.Bound()
-	c.seen.Rechecked = !c.how.Bound(bound.Store, bound.Snapshot)
+	if bound := c.seen.statTable.Bound(); !c.again {
+		c.seen.Rechecked = !c.how.Bound(bound.Store, bound.Snapshot)
+	}
 	cfg := &worktree.Config{
 		Root: c.Root, Algorithm: c.Objects.Algorithm, Umask: c.how.Umask,
 		StatTable: c.seen.statTable,
-		Recheck:   c.seen.Rechecked,
+		Recheck:   c.seen.Rechecked && !c.again,
 		Has:       func(id oid.ID) bool { return c.Objects.Has(ctx, id) },
 		Load:      func(kind oid.Kind, id oid.ID) ([]byte, error) { return c.Objects.Payload(ctx, kind, id) },
 		Save:      &saver{objects: c.Objects, stage: c.stage, memory: c.seen.Memory},

@@ -34,6 +34,7 @@ type Seen struct {
 
 	statTable *stattable.Table
 	place     Place
+	how       How
 }
 
 // A Staged is a Seen whose contents and trees are in a stage of the store.

@@ -31,7 +31,12 @@ type world struct {
 	tree    *engine.Watch
 	held    []held // files that are mapped
 	done    []string
-	watched int // comparisons in which only what changed was looked at
+	taken   []engine.ID
+	written bool // something was written while files were restored
+
+	compared int // with what a look at everything finds
+	watched  int // of these, how often only what changed was looked at
+	back     int // ways back
 }
 
 // TestAWatchedSnapshotIsAFullOne does random things to worktrees that are watched,
@@ -45,7 +50,7 @@ func TestAWatchedScanIsAFullOne(t *testing.T) { sequences(t, newScans) }
 
 func sequences(t *testing.T, of func(*world) *scans) {
 	t.Parallel() // they wait for clocks and for the kernel
-	var compared, seen atomic.Int64
+	var compared, seen, back atomic.Int64
 	first := seed.Of(t)
 	for i := range uint64(seed.Times(25)) {
 		seed := first + i
@@ -54,15 +59,16 @@ func sequences(t *testing.T, of func(*world) *scans) {
 			w := newWorld(t, seed, of)
 			for range 8 {
 				w.turn()
-				compared.Add(1)
 			}
+			compared.Add(int64(w.compared))
 			seen.Add(int64(w.watched))
+			back.Add(int64(w.back))
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d snapshots, %d of them of what changed alone", compared.Load(), seen.Load())
+		t.Logf("%d comparisons, %d of them of what changed alone; %d ways back", compared.Load(), seen.Load(), back.Load())
 		if !t.Failed() && seen.Load()*2 < compared.Load() {
-			t.Errorf("only %d of %d snapshots were of what changed alone: the test says little", seen.Load(), compared.Load())
+			t.Errorf("only %d of %d comparisons were of what changed alone: the test says little", seen.Load(), compared.Load())
 		}
 	})
 }
@@ -152,6 +158,7 @@ func (w *world) snapshot() *engine.Recorded {
 	defer e.Close()
 	r, err := e.Snapshot(w.ctx, nil)
 	w.must(err)
+	w.remember(r.ID)
 	return r
 }
 
@@ -164,6 +171,9 @@ func (w *world) turn() {
 	w.store()
 	if w.r.IntN(3) == 0 {
 		w.audit()
+	}
+	if w.r.IntN(2) == 0 {
+		w.goBack()
 	}
 	w.compare()
 }
@@ -199,6 +209,7 @@ func (w *world) compare() {
 }
 
 func (w *world) count(only bool) {
+	w.compared++
 	if only {
 		w.watched++
 	}

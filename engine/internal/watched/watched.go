@@ -1,10 +1,10 @@
-// Package watched lets a snapshot look only where something changed: it keeps,
-// between two turns of one worktree, what the last scan saw, and watches the
+// Package watched lets who looks at a worktree look only where something changed: it
+// keeps, between two turns of one worktree, what the last scan saw, and watches the
 // directories of which that is known.
 //
 // It only suggests where to look. What changed is looked at as by a scan of all,
-// and what it suggests is a full scan wherever there is doubt. Nothing that
-// overwrites files uses it.
+// and what it suggests is a full scan wherever there is doubt. Who overwrites files
+// compares each with what was seen, at the moment at which it is replaced.
 //
 // It knows neither the store nor git, and nothing of what is recorded.
 package watched
@@ -51,7 +51,7 @@ type Tree struct {
 	missed    string // what the audit found, until a turn has it
 }
 
-// A Turn is one snapshot of a Tree. Only one is under way at a time; Close ends it.
+// A Turn is one look at a Tree. Only one is under way at a time; Close ends it.
 type Turn struct {
 	Table *stattable.Table // in memory, on which to scan; nil: on the one in the file
 
@@ -165,18 +165,24 @@ func (u *Turn) Close() {
 	t.mu.Unlock()
 }
 
+const tooMuch = "more has changed than is kept"
+
 // leave leaves changes to the next turn. One that looks at everything asks of them too:
 // which directories are others than before, and so are to be watched anew.
 func (t *Tree) leave(changes *worktree.Changes) {
-	if t.armed = t.armed && t.pending.Len()+changes.Len() <= pendingMax; t.armed {
+	was := t.armed
+	if t.armed = was && t.pending.Len()+changes.Len() <= pendingMax; t.armed {
 		t.pending.AddAll(changes)
 		return
+	}
+	if was {
+		t.why = tooMuch
 	}
 	for dir := range changes.Below() {
 		t.pending.AddBelow(dir)
 	}
 	if t.pending.Len() > pendingMax {
-		t.stop("more has changed than is kept")
+		t.stop(tooMuch)
 	}
 }
 
@@ -202,6 +208,33 @@ func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 	u.ended = true
 	u.settle(seen, changed)
 	return nil
+}
+
+// Looked ends a turn that has recorded nothing. What was seen is kept if it is what the
+// last snapshot has; else what was there before, and where something differs from that: a
+// later turn looks there again. The zero snapshot is another one.
+func (u *Turn) Looked(seen *worktree.Result, store string, snapshot oid.ID) {
+	u.take()
+	t := u.tree
+	switch {
+	case t == nil || u.off != "" || t.off:
+		return
+	case !snapshot.IsZero():
+		_ = u.End(seen, store, snapshot) // a cache
+		return
+	case seen.Partial(): // and what changed is left to the next turn
+		return
+	case !t.Any && int(seen.Counters.Stats) < u.least:
+		t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
+		return
+	}
+	table, differs := seen.Before()
+	if table == nil {
+		return
+	}
+	t.table = table
+	u.settle(seen, nil)
+	u.changes = *differs
 }
 
 // keep keeps what was seen from here on.

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/worktree"
+)
+
+// A worked place has 10,000 files, and counts what looks at them do.
+type worked struct {
+	*place
+	watch Watch
+	done  worktree.Counters
+	scans int
+}
+
+func newWorked(t *testing.T) *worked {
+	w := &worked{place: newPlace(t, true)}
+	w.env["REWIND_WATCH"] = "true"
+	for i := range 10_000 {
+		w.write(fmt.Sprintf("d%d/e%d/f%d", i/400, i/20, i%20), fmt.Sprint(i))
+	}
+	w.write(".gitignore", "*.o\nout\n")
+	w.commit("all")
+	t.Cleanup(func() { w.watch.Close() })
+	return w
+}
+
+// next opens the worktree for one more verb; nil: of a program that keeps nothing.
+func (w *worked) next(watch *Watch) *Engine {
+	w.t.Helper()
+	open := Open
+	if watch != nil {
+		open = watch.Open
+	}
+	e, err := open(context.Background(), w.dir, &Options{Getenv: w.getenv})
+	w.must(err)
+	w.done, w.scans = worktree.Counters{}, 0
+	e.counted = func(c worktree.Counters) {
+		w.scans++
+		w.done.Dirs += c.Dirs
+		w.done.Listed += c.Listed
+		w.done.Stats += c.Stats
+		w.done.Opened += c.Opened
+	}
+	return e
+}
+
+func (w *worked) arm() {
+	w.t.Helper()
+	for range 2000 {
+		w.snap(w.next(&w.watch), "", nil)
+		if ok, why := w.watch.State(); ok {
+			return
+		} else if strings.Contains(why, "not possible") {
+			w.t.Skipf("SKIPPED: nothing can be watched here: %s", why)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.t.Fatal("it is not watched")
+}
+
+// wantAtMost fails where more was looked at.
+func (w *worked) wantAtMost(what string, scans int, most worktree.Counters) {
+	w.t.Helper()
+	if w.scans != scans || w.done.Dirs > most.Dirs || w.done.Listed > most.Listed || w.done.Stats > most.Stats || w.done.Opened > most.Opened {
+		w.t.Errorf("%s: %d scans of %+v, more than %d of %+v", what, w.scans, w.done, scans, most)
+	}
+}
+
+// edit changes two files.
+func (w *worked) edit(text string) {
+	w.write("d3/e70/f1", text)
+	w.write("d20/e401/f7", text)
+}
+
+// What a verb costs in a worktree that is watched does not grow with that, and without a
+// watcher each looks at everything once.
+func TestAVerbLooksOnlyWhereSomethingChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorked(t)
+	ctx := context.Background()
+	var first, last ID
+	op := func(op func() Op) func(*Engine) (int, error) {
+		return func(e *Engine) (int, error) {
+			r, err := e.Do(ctx, op())
+			if err != nil {
+				return 0, err
+			}
+			return r.Written, nil
+		}
+	}
+	plan := func(op func() Op) func(*Engine) (int, error) {
+		return func(e *Engine) (int, error) {
+			d, err := e.Plan(ctx, op())
+			if err != nil {
+				return 0, err
+			}
+			return len(d.Changes), nil
+		}
+	}
+	back := func() Op { return Op{To: first} }
+	revert := func() Op { return Op{Verb: "revert", Ranges: []Range{{From: last, To: first}}} }
+	apply := func() Op { return Op{Verb: "apply", Ranges: []Range{{From: first, To: last}}} }
+	undo, redo := func() Op { return Op{Verb: Undo} }, func() Op { return Op{Verb: Redo} }
+	const few, all = 60, 10_010 // files that are looked at
+	verbs := []struct {
+		name string
+		do   func(*Engine) (changed int, err error)
+	}{
+		{"preview", func(e *Engine) (int, error) {
+			r, err := e.Snapshot(ctx, &SnapshotOptions{DryRun: true})
+			return r.Changed, err
+		}},
+		{"diff", func(e *Engine) (int, error) {
+			s, err := e.Find(ctx, first.String())
+			w.must(err)
+			d, err := e.Diff(ctx, s, nil, nil)
+			return len(d.Changes), err
+		}},
+		{"plan of a restore", plan(back)},
+		{"snapshot", func(e *Engine) (int, error) {
+			r, err := e.Snapshot(ctx, nil)
+			last = r.ID
+			return r.Changed, err
+		}},
+		{"restore", op(back)},
+		{"plan of an undo", plan(undo)},
+		{"undo", op(undo)},
+		{"plan of a redo", plan(redo)},
+		{"redo", op(redo)},
+		{"undo", op(undo)},
+		{"plan of a revert", plan(revert)},
+		{"revert", op(revert)},
+		{"plan of an apply", plan(apply)},
+		{"apply", op(apply)},
+		{"a step of a bisect", op(back)},
+		{"its end", op(undo)},
+	}
+	first = w.snap(w.next(nil), "", nil).ID
+	for _, watched := range []bool{true, false} {
+		watch := (*Watch)(nil)
+		if watched {
+			w.arm()
+			watch = &w.watch
+		}
+		for _, v := range verbs {
+			if v.name == "preview" {
+				w.edit(fmt.Sprint("edited ", watched))
+			}
+			e := w.next(watch)
+			n, err := v.do(e)
+			w.must(err)
+			if n != 2 {
+				t.Errorf("watched %v: %s changed %d paths", watched, v.name, n)
+			}
+			most := worktree.Counters{Dirs: 526, Listed: 526, Stats: all, Opened: few}
+			if watched {
+				most = worktree.Counters{Dirs: 8, Listed: 4, Stats: few, Opened: 8}
+			}
+			w.wantAtMost(fmt.Sprintf("watched %v: %s", watched, v.name), 1, most)
+			e.Close()
+		}
+		w.undo(w.next(watch))
+	}
+}
+
+// What is ignored now and lies where the target has something is recorded first. It is
+// found when the rest was looked at, which is not looked at again.
+func TestAPlanThatNeedsIgnoredFilesLooksAtTheRestOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorked(t)
+	w.write("gen/a", "one")
+	back := Op{To: w.snap(w.next(nil), "", nil).ID}
+	w.write(".gitignore", "*.o\nout\ngen\n")
+	w.write("gen/a", "two")
+	w.write("gen/b", "stays")
+	for _, watched := range []bool{false, true} {
+		watch, few := (*Watch)(nil), int64(10_030)
+		w.snap(w.next(nil), "", nil)
+		if watched {
+			w.arm()
+			watch, few = &w.watch, 60
+		}
+		most := worktree.Counters{Dirs: 540, Listed: 540, Stats: few, Opened: 60}
+		e := w.next(watch)
+		if d := w.plan(e, back); len(d.Changes) != 2 { // .gitignore and gen/a
+			t.Errorf("%+v", d.Changes)
+		}
+		w.wantAtMost(fmt.Sprintf("watched %v: plan", watched), 2, most)
+		e = w.next(watch)
+		w.do(e, back)
+		w.wantAtMost(fmt.Sprintf("watched %v: restore", watched), 2, most)
+		w.want("gen/a", "one")
+		w.want("gen/b", "stays")
+		w.undo(w.next(watch))
+		w.want("gen/a", "two")
+		e.Close()
+	}
+}
