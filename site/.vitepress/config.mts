@@ -28,6 +28,8 @@ const pages: Record<string, [file: string, place: string, name: string][]> = {
   ],
   Reference: [
     ['docs/cli.md', 'cli.md', 'The command line'],
+    ['docs/commands.md', 'commands.md', 'Commands'],
+    ['docs/json.md', 'json.md', 'JSON'],
     ['docs/protocol.md', 'protocol.md', 'The protocol'],
     ['extension/client/README.md', 'client.md', 'Clients'],
     ['docs/peers.md', 'peers.md', 'Other checkpoints'],

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
@@ -19,10 +19,12 @@ import (
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
-var update = flag.Bool("update", false, "write the reference part of docs/cli.md anew")
+var update = flag.Bool("update", false, "write the parts of the docs anew that the program tells")
 
 const (
 	cliDoc      = "../../../docs/cli.md"
+	commandsDoc = "../../../docs/commands.md"
+	jsonDoc     = "../../../docs/json.md"
 	protocolDoc = "../../../docs/protocol.md"
 )
 
@@ -30,21 +32,41 @@ const (
 // begins such a part, and one that ends it.
 func written(t *testing.T) map[string]map[string]string {
 	return map[string]map[string]string{
-		cliDoc:      {"objects": objects(t), "settings": settingsTable(t), "verbs": reference(newRoot(&cli.App{}))},
+		cliDoc:      {"settings": settingsTable(t)},
+		commandsDoc: {"verbs": reference(newRoot(&cli.App{}))},
+		jsonDoc:     {"objects": objects(t)},
 		protocolDoc: {"methods": methods(), "parameters": parameters()},
 	}
 }
 
-// reference is the help of every command.
+// reference is the help of every command. What flags of the same name and meaning have
+// in common is said once.
 func reference(root *cobra.Command) string {
-	var b bytes.Buffer
-	for _, c := range root.Commands() {
-		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
-			continue
+	var b strings.Builder
+	shared := common(root)
+	b.WriteString("```\n" + shared.FlagUsages() + "```\n\n")
+	for _, c := range documented(root) {
+		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n", c.Name(), c.Short, strings.TrimSuffix(c.UseLine(), " [flags]"))
+		own, also := pflag.NewFlagSet("", pflag.ContinueOnError), []string{}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			switch same := shared.Lookup(f.Name); {
+			case f.Name == "help" || f == root.PersistentFlags().Lookup(f.Name):
+			case same != nil && same.Usage == f.Usage:
+				also = append(also, "--"+f.Name)
+			default:
+				own.AddFlag(f)
+			}
+		})
+		for _, sub := range c.Commands() {
+			fmt.Fprintf(&b, "      %-*s %s\n", 11, sub.Name(), sub.Short)
 		}
-		usage, _, _ := strings.Cut(c.UsageString(), "\nGlobal Flags:")
-		usage = strings.TrimSpace(strings.TrimPrefix(strings.ReplaceAll(usage, "\nFlags:\n", "\n"), "Usage:"))
-		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name(), c.Short, usage)
+		if len(c.Aliases) > 0 {
+			fmt.Fprintf(&b, "      also called %s\n", strings.Join(c.Aliases, ", "))
+		}
+		if len(also) > 0 {
+			fmt.Fprintf(&b, "      takes %s\n", strings.Join(also, ", "))
+		}
+		b.WriteString(own.FlagUsages() + "```\n\n")
 	}
 	return b.String()
 }
@@ -75,6 +97,31 @@ func settingsTable(t *testing.T) string {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", told.Name, told.Variable, values, otherwise, told.Means)
 	}
 	return b.String()
+}
+
+// documented are the commands that the reference has.
+func documented(root *cobra.Command) (list []*cobra.Command) {
+	for _, c := range root.Commands() {
+		if !c.Hidden && c.Name() != "help" && c.Name() != "completion" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// common are the flags that mean the same in three commands or more, and those of all.
+func common(root *cobra.Command) *pflag.FlagSet {
+	of := map[string]int{}
+	out := pflag.NewFlagSet("", pflag.ContinueOnError)
+	out.AddFlagSet(root.PersistentFlags())
+	for _, c := range documented(root) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if of[f.Name+f.Usage]++; of[f.Name+f.Usage] == 3 && out.Lookup(f.Name) == nil && f.Name != "help" {
+				out.AddFlag(f)
+			}
+		})
+	}
+	return out
 }
 
 // methods is the table of the protocol's methods.

@@ -70,7 +70,7 @@ func (s *shapes) structOf(pkg string, e ast.Expr) (*ast.StructType, string, stri
 	return nil, "", ""
 }
 
-// fields writes the fields of a struct as docs/cli.md has them, and collects what they
+// fields writes the fields of a struct as docs/json.md has them, and collects what they
 // mean.
 func (s *shapes) fields(pkg string, t *ast.StructType, notes *[]string) (out []string) {
 	for _, f := range t.Fields.List {
@@ -160,7 +160,7 @@ func (s *shapes) row(name, pkg, typ string) string {
 	return fmt.Sprintf("| %s | `%s` | %s |\n", name, shape, strings.Join(notes, "; "))
 }
 
-// objects is the table of docs/cli.md of what --json prints.
+// objects is the table of docs/json.md of what --json prints.
 func objects(t *testing.T) string {
 	s := newShapes(t, "Record", "changed", "Change", "Note", "Restored", "Store", "Path")
 	var b strings.Builder

@@ -17,7 +17,7 @@ import (
 // has is mostly lists without pointers, which a collection does not look into; so
 // it may come sooner still. GOGC overrides all of it. Near 800 MiB collections come
 // as often as they have to, up to half of the time: what somebody made to fill the
-// memory meets the bounds of docs/cli.md first. GOMEMLIMIT overrides that.
+// memory meets the bounds of docs/limits.md first. GOMEMLIMIT overrides that.
 func CollectLater() {
 	const later, limit = 1600, 800 << 20
 	if os.Getenv("GOMEMLIMIT") == "" {

@@ -1,5 +1,5 @@
 // Package wire has the JSON objects that other programs read: what the command
-// line prints with --json (docs/cli.md) and what the protocol answers
+// line prints with --json (docs/json.md) and what the protocol answers
 // (docs/protocol.md). Both are made here, and are the same.
 //
 // Fields are added and never change their meaning. A list is never null, and no
