@@ -111,7 +111,7 @@ export default defineConfig({
     nav: [
       { text: 'Install', link: '/install' },
       { text: 'Recipes', link: '/recipes' },
-      { text: 'Commands', link: '/cli' },
+      { text: 'Commands', link: '/commands' },
       { text: 'Comparison', link: '/comparison' },
     ],
     sidebar: Object.entries(pages).map(([text, list]) => ({

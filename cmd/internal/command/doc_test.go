@@ -44,30 +44,54 @@ func written(t *testing.T) map[string]map[string]string {
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	shared := common(root)
-	b.WriteString("```\n" + shared.FlagUsages() + "```\n\n")
+	b.WriteString(listed(shared) + "\n")
 	for _, c := range documented(root) {
-		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n", c.Name(), c.Short, strings.TrimSuffix(c.UseLine(), " [flags]"))
+		fmt.Fprintf(&b, "### rewind %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name(), c.Short, strings.TrimSuffix(c.UseLine(), " [flags]"))
 		own, also := pflag.NewFlagSet("", pflag.ContinueOnError), []string{}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			switch same := shared.Lookup(f.Name); {
 			case f.Name == "help" || f == root.PersistentFlags().Lookup(f.Name):
 			case same != nil && same.Usage == f.Usage:
-				also = append(also, "--"+f.Name)
+				also = append(also, "`--"+f.Name+"`")
 			default:
 				own.AddFlag(f)
 			}
 		})
 		for _, sub := range c.Commands() {
-			fmt.Fprintf(&b, "      %-*s %s\n", 11, sub.Name(), sub.Short)
+			fmt.Fprintf(&b, "- `%s`: %s\n", sub.Name(), sub.Short)
+		}
+		b.WriteString(listed(own))
+		if len(also) > 0 {
+			fmt.Fprintf(&b, "- %s\n", strings.Join(also, ", "))
 		}
 		if len(c.Aliases) > 0 {
-			fmt.Fprintf(&b, "      also called %s\n", strings.Join(c.Aliases, ", "))
+			fmt.Fprintf(&b, "\nAlso called `%s`.\n", strings.Join(c.Aliases, "`, `"))
 		}
-		if len(also) > 0 {
-			fmt.Fprintf(&b, "      takes %s\n", strings.Join(also, ", "))
-		}
-		b.WriteString(own.FlagUsages() + "```\n\n")
+		b.WriteString("\n")
 	}
+	return b.String()
+}
+
+// listed is a list of flags: each with its value, and what it means.
+func listed(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(f)
+		name := "`--" + f.Name
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		switch {
+		case f.NoOptDefVal != "" && value != "":
+			name += "[=" + f.NoOptDefVal + "]"
+		case value != "":
+			name += " " + strings.ToUpper(value)
+		}
+		if !slices.Contains([]string{"", "false", "0", "0s", "[]", "."}, f.DefValue) {
+			usage += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(&b, "- %s`: %s\n", name, usage)
+	})
 	return b.String()
 }
 
