@@ -149,31 +149,37 @@ func (s *shapes) value(pkg string, e ast.Expr, notes *[]string) string {
 	return "{" + strings.Join(s.fields(in, fields, notes), ",") + "}"
 }
 
-// row is a row of the table of objects.
-func (s *shapes) row(name, pkg, typ string) string {
+// object tells of one object. There is a blank before each of its fields, so that a
+// narrow screen can break the line there.
+func (s *shapes) object(name, pkg, typ string) string {
 	fields, in, _ := s.structOf(pkg, ast.NewIdent(typ))
 	if fields == nil {
 		s.t.Fatalf("there is no %s.%s", pkg, typ)
 	}
 	var notes []string
 	shape := "{" + strings.Join(s.fields(in, fields, &notes), ",") + "}"
-	return fmt.Sprintf("| %s | `%s` | %s |\n", name, shape, strings.Join(notes, "; "))
+	text := fmt.Sprintf("### %s\n\n`%s`\n\n", name, strings.ReplaceAll(shape, ",", ", "))
+	for _, note := range notes {
+		if !strings.HasPrefix(note, "`path_b64`") { // the page says that once
+			text += "- " + note + "\n"
+		}
+	}
+	return text + "\n"
 }
 
-// objects is the table of docs/json.md of what --json prints.
+// objects is the part of docs/json.md of what --json prints.
 func objects(t *testing.T) string {
 	s := newShapes(t, "Record", "changed", "Change", "Note", "Restored", "Store", "Path")
 	var b strings.Builder
-	b.WriteString("| verb | object | meaning |\n|---|---|---|\n")
 	for _, row := range [][3]string{
-		{"`snapshot`", "wire", "Snapshot"}, {"`restore`, `revert`, `apply`, `adopt`, `undo`, `redo` (RESTORED)", "wire", "Restored"},
-		{"`list`", "wire", "List"}, {"`show`", "wire", "Shown"}, {"`log`", "wire", "Log"}, {"`diff`", "wire", "Difference"}, {"`blame`", "wire", "Blame"},
-		{"`status`", "history", "Status"}, {"`rewind` alone", "command", "standing"}, {"`doctor`", "command", "examined"}, {"`config`", "command", "configured"}, {"`verify`", "engine", "Verified"}, {"`import`", "wire", "Imported"},
-		{"`stores`", "wire", "Stores"}, {"`prune`", "wire", "Pruned"}, {"`purge`", "wire", "Purged"}, {"`bisect`", "change", "bisected"},
-		{"`fork`", "change", "forked"}, {"`forks`", "change", "listedForks"}, {"`pin`", "wire", "Pins"}, {"`label`", "wire", "Labels"}, {"`version`", "cli", "Build"},
+		{"snapshot", "wire", "Snapshot"}, {"restore, revert, apply, adopt, undo, redo (RESTORED)", "wire", "Restored"},
+		{"list", "wire", "List"}, {"show", "wire", "Shown"}, {"log", "wire", "Log"}, {"diff", "wire", "Difference"}, {"blame", "wire", "Blame"},
+		{"status", "history", "Status"}, {"rewind alone", "command", "standing"}, {"doctor", "command", "examined"}, {"config", "command", "configured"}, {"verify", "engine", "Verified"}, {"import", "wire", "Imported"},
+		{"stores", "wire", "Stores"}, {"prune", "wire", "Pruned"}, {"purge", "wire", "Purged"}, {"bisect", "change", "bisected"},
+		{"fork", "change", "forked"}, {"forks", "change", "listedForks"}, {"pin", "wire", "Pins"}, {"label", "wire", "Labels"}, {"version", "cli", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},
 	} {
-		b.WriteString(s.row(row[0], row[1], row[2]))
+		b.WriteString(s.object(row[0], row[1], row[2]))
 	}
 	return b.String()
 }
