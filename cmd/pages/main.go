@@ -61,7 +61,7 @@ func manual(w io.Writer, root *cobra.Command, date string) error {
 	for _, c := range root.Commands() {
 		commands(&b, c)
 	}
-	b.WriteString(".SH SEE ALSO\n.BR git (1)\n.PP\nhttps://github.com/seed-82afce7a/rewind/blob/main/docs/cli.md has the settings, the exit codes and the objects of \\-\\-json.\n")
+	b.WriteString(".SH SEE ALSO\n.BR git (1)\n.PP\nhttps://github.com/seed-82afce7a/rewind/blob/main/docs/cli.md has the settings and the exit codes, docs/json.md beside it the objects of \\-\\-json.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
