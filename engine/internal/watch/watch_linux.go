@@ -289,6 +289,9 @@ func (w *Watcher) send() (arrived chan struct{}, err error) {
 	return w.arrived, nil
 }
 
+// Late reports whether the system tells of a write only when the file is closed.
+func (w *Watcher) Late() bool { return false }
+
 // Last returns when the kernel last told of something; the zero time if it did not.
 func (w *Watcher) Last() time.Time {
 	w.mu.Lock()

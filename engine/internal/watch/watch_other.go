@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows && !darwin
 
 package watch
 
@@ -29,6 +29,9 @@ func (w *Watcher) Remove(string) {}
 
 // Open notes that somebody has a file open for writing.
 func (w *Watcher) Open(string) {}
+
+// Late reports whether the system tells of a write only when the file is closed.
+func (w *Watcher) Late() bool { return false }
 
 // Last returns when something was last told.
 func (w *Watcher) Last() time.Time { return time.Time{} }

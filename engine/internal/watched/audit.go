@@ -93,6 +93,9 @@ func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
 		case t.pending.Has(d.Dir, d.Name):
 		case d.Slight:
 			t.pending.Add(d.Dir, d.Name)
+		case d.Name != "" && t.watcher.Late(): // who writes to it has it open, and may go on
+			t.pending.Add(d.Dir, d.Name)
+			t.watcher.Open(path.Join(d.Dir, d.Name))
 		default:
 			t.missed = fmt.Sprintf("a change of %q went unnoticed", path.Join(d.Dir, d.Name))
 			t.giveUp(t.missed)

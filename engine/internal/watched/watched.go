@@ -259,7 +259,7 @@ func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
 		t.stop("a part of it cannot be looked at")
 		return
 	case t.watcher == nil:
-		t.start()
+		t.start(u.least == 0)
 		return
 	case !t.standing:
 		return
@@ -272,8 +272,12 @@ func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
 	t.unaudited = t.table.Len()
 }
 
-// start begins to watch every directory of the table, which goes on after the turn.
-func (t *Tree) start() {
+// lateWhy is why nothing is watched where that would miss what a full scan sees.
+const lateWhy = "this system tells of a write only when the file is closed, so that rewind looks at all files each time; rewind.watch = true watches all the same"
+
+// start begins to watch every directory of the table, which goes on after the turn. Late
+// says that it does so also where the system tells late.
+func (t *Tree) start(late bool) {
 	w, err := watch.New(t.root)
 	if err != nil {
 		t.giveUp(err.Error())
@@ -296,6 +300,8 @@ func (t *Tree) start() {
 		case t.watcher != w:
 		case err != nil:
 			t.giveUp(err.Error())
+		case w.Late() && !late:
+			t.giveUp(lateWhy)
 		default:
 			t.standing = true
 		}
