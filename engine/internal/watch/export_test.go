@@ -10,9 +10,9 @@ func Misnames() bool { return misnames() }
 // Deed is deed.
 var Deed = deed
 
-// Prove has the proof come to this, until the test ends.
-func Prove(t *testing.T, late bool) {
+// Believe does without the proof, until the test ends.
+func Believe(t *testing.T) {
 	was := proof
-	proof = func() (bool, error) { return late, nil }
+	proof = func() error { return nil }
 	t.Cleanup(func() { proof = was })
 }

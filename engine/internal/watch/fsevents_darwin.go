@@ -43,11 +43,12 @@ type coreServices struct {
 	drop     func(stream uintptr)
 }
 
-// streamContext is FSEventStreamContext. It is copied by the system.
+// streamContext is FSEventStreamContext: a version, which is 0, what the callback gets,
+// and functions that are not needed. The system copies it.
 type streamContext struct {
-	version                    int
-	info                       uintptr
-	retain, release, described uintptr
+	_    int
+	info uintptr
+	_    [3]uintptr
 }
 
 // services finds the calls, once.

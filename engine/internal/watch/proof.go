@@ -4,6 +4,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +18,13 @@ import (
 type tree struct {
 	told.Tree
 	proven bool
-	late   bool
 }
+
+// Late says that the system tells of a write only when the file is closed: Windows when
+// "the cache is sufficiently flushed", as in
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-readdirectorychangesw,
+// and macOS in vn_close of https://github.com/apple-oss-distributions/xnu, bsd/vfs/vfs_vnops.c.
+const Late = true
 
 // proof is that the system tells of changes, before anything relies on it.
 var proof = prove
@@ -31,7 +37,7 @@ const proofTimes = 8
 // the system has to prove that it tells in time.
 func (t *tree) Add(dir string) (err error) {
 	if !t.proven {
-		if t.late, err = proof(); err != nil {
+		if err = proof(); err != nil {
 			return unable("this system does not tell of changes as it should, so that rewind looks at all files each time", err)
 		}
 		t.proven = true
@@ -40,26 +46,23 @@ func (t *tree) Add(dir string) (err error) {
 	return nil
 }
 
-// Late reports whether the system tells of a write only when the file is closed.
-func (t *tree) Late() bool { return t.late }
-
 // prove does what is done to files, in a directory of its own among the temporary ones,
 // and finds each step told as soon as it is asked for.
-func prove() (late bool, err error) {
+func prove() error {
 	dir, err := os.MkdirTemp("", "rewind-watch-")
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return false, err
+		return err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
-		return false, err
+		return err
 	}
 	w, err := New(dir)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer w.Close()
 	p := steps{dir: dir, w: w}
@@ -70,12 +73,12 @@ func prove() (late bool, err error) {
 	for i := range proofTimes {
 		p.step("a/b", "a file was written", func() error { return p.write(fmt.Sprint("a/b/f", i%2)) })
 	}
-	late = p.held()
+	p.held()
 	p.step("a", "a directory was renamed", func() error { return os.Rename(p.at("a/b"), p.at("a/c")) })
 	w.Tree.Add("a/c")
 	p.step("a/c", "a file was written below a directory that was renamed", func() error { return p.write("a/c/f0") })
 	p.step("a/c", "a file was deleted", func() error { return os.Remove(p.at("a/c/f0")) })
-	return late, p.err
+	return p.err
 }
 
 // steps are done in a directory that is watched.
@@ -115,20 +118,14 @@ func (p *steps) keep(err error) error {
 	return err
 }
 
-// held reports whether a write is told only when the file is closed. Then it must be told.
-func (p *steps) held() (late bool) {
+// held writes to a file that stays open, which need be told no sooner than it is closed.
+func (p *steps) held() {
 	f, err := os.OpenFile(p.at("a/b/f0"), os.O_WRONLY|os.O_APPEND, 0)
 	if p.keep(err) != nil {
-		return false
+		return
 	}
-	late = !p.told("a/b", func() error {
+	p.step("a/b", "a file was written and closed", func() error {
 		_, err := f.WriteString("more")
-		return err
+		return errors.Join(err, f.Close())
 	})
-	if late {
-		p.step("a/b", "a file was written and closed", f.Close)
-	} else {
-		p.keep(f.Close())
-	}
-	return late
 }

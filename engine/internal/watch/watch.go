@@ -5,7 +5,7 @@
 // among what Take returns; or Take fails, and then nothing is known any more. It
 // may return more than that. What it cannot see: a file that is written through a
 // name in a directory which was not added, or through a mapping of memory until
-// that ends. Where a watcher is late ([Watcher.Late]), it does not see either what is
+// that ends. Where the system is late ([Late]), it does not see either what is
 // written to a file until that is closed.
 //
 // It knows no rules, opens no file but directories, and writes nothing but a temporary

@@ -108,8 +108,9 @@ func local(root string) error {
 	return nil
 }
 
-// heard is called by the system, on a thread of its own, one call after the other.
-func heard(_, info, n uintptr, paths, flags unsafe.Pointer, _ uintptr) {
+// heard is FSEventStreamCallback but for the numbers of the events, which come last. The
+// system calls it on a thread of its own, one call after the other.
+func heard(_, info, n uintptr, paths, flags unsafe.Pointer) {
 	found, ok := all.Load(info)
 	if !ok {
 		return // it was closed

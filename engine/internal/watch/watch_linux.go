@@ -30,6 +30,9 @@ const (
 	openMax    = 1 << 12 // files that were written and not closed: more are a doubt
 )
 
+// Late says that the system tells of a write only when the file is closed.
+const Late = false
+
 // A Watcher watches directories. It may be used by several goroutines.
 type Watcher struct {
 	root   int      // the directory, as O_PATH
@@ -288,9 +291,6 @@ func (w *Watcher) send() (arrived chan struct{}, err error) {
 	}
 	return w.arrived, nil
 }
-
-// Late reports whether the system tells of a write only when the file is closed.
-func (w *Watcher) Late() bool { return false }
 
 // Last returns when the kernel last told of something; the zero time if it did not.
 func (w *Watcher) Last() time.Time {

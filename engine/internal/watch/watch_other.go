@@ -10,6 +10,9 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
+// Late says that the system tells of a write only when the file is closed.
+const Late = false
+
 // A Watcher watches directories. There is none on this system yet.
 type Watcher struct{}
 
@@ -29,9 +32,6 @@ func (w *Watcher) Remove(string) {}
 
 // Open notes that somebody has a file open for writing.
 func (w *Watcher) Open(string) {}
-
-// Late reports whether the system tells of a write only when the file is closed.
-func (w *Watcher) Late() bool { return false }
 
 // Last returns when something was last told.
 func (w *Watcher) Last() time.Time { return time.Time{} }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/engine/internal/watch"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
@@ -93,7 +94,7 @@ func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
 		case t.pending.Has(d.Dir, d.Name):
 		case d.Slight:
 			t.pending.Add(d.Dir, d.Name)
-		case d.Name != "" && t.watcher.Late(): // who writes to it has it open, and may go on
+		case d.Name != "" && watch.Late: // who writes to it has it open, and may go on
 			t.pending.Add(d.Dir, d.Name)
 			t.watcher.Open(path.Join(d.Dir, d.Name))
 		default:

@@ -186,6 +186,9 @@ func (t *Tree) leave(changes *worktree.Changes) {
 	}
 }
 
+// lateWhy is why nothing is watched unasked where that would miss what a full scan sees.
+const lateWhy = "this system tells of a write only when the file is closed, so that rewind looks at all files each time; with rewind.watch = true \"rewind serve\" watches all the same"
+
 // End keeps what was seen, which is now durable under this snapshot.
 func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 	u.take()
@@ -196,6 +199,10 @@ func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 	if u.Table == nil {
 		if !t.Any && int(seen.Counters.Stats) < u.least {
 			t.stop(fmt.Sprintf("it has fewer than %d files", u.least))
+			return seen.SaveStatTable(store, snapshot)
+		}
+		if watch.Late && u.least > 0 {
+			t.stop(lateWhy)
 			return seen.SaveStatTable(store, snapshot)
 		}
 		return u.keep(seen, store, snapshot)
@@ -259,7 +266,7 @@ func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
 		t.stop("a part of it cannot be looked at")
 		return
 	case t.watcher == nil:
-		t.start(u.least == 0)
+		t.start()
 		return
 	case !t.standing:
 		return
@@ -272,12 +279,8 @@ func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
 	t.unaudited = t.table.Len()
 }
 
-// lateWhy is why nothing is watched where that would miss what a full scan sees.
-const lateWhy = "this system tells of a write only when the file is closed, so that rewind looks at all files each time; rewind.watch = true watches all the same"
-
-// start begins to watch every directory of the table, which goes on after the turn. Late
-// says that it does so also where the system tells late.
-func (t *Tree) start(late bool) {
+// start begins to watch every directory of the table, which goes on after the turn.
+func (t *Tree) start() {
 	w, err := watch.New(t.root)
 	if err != nil {
 		t.giveUp(err.Error())
@@ -300,8 +303,6 @@ func (t *Tree) start(late bool) {
 		case t.watcher != w:
 		case err != nil:
 			t.giveUp(err.Error())
-		case w.Late() && !late:
-			t.giveUp(lateWhy)
 		default:
 			t.standing = true
 		}
