@@ -87,6 +87,13 @@ func (m *Memory) TreeBytes() int {
 	return m.made
 }
 
+// holds reports whether there is room for a content of so many bytes.
+func (m *Memory) holds(size int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return size+memoryBytesExtra <= m.room
+}
+
 func (m *Memory) putBlob(id oid.ID, payload []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,12 +142,13 @@ func (s *saver) Blob(ctx context.Context, r io.Reader, size int64, base oid.ID) 
 		return sum.Sum(), err
 	}
 	var copied bytes.Buffer
-	if size <= memoryBytesEach {
+	stays := size <= memoryBytesEach && s.memory.holds(int(size))
+	if stays {
 		copied.Grow(int(size))
 		r = io.TeeReader(r, &copied)
 	}
 	id, err := s.stage.PutReader(ctx, oid.Blob, r, size, base)
-	if err == nil && size <= memoryBytesEach {
+	if err == nil && stays {
 		s.memory.putBlob(id, copied.Bytes()[:size])
 	}
 	return id, objects.StoreError(err)
