@@ -11,7 +11,7 @@ const (
 	partnersMax = 64
 )
 
-// binPack orders chunks so that their rows fill the pages of the bucket data.
+// binPack orders frames so that their rows fill the pages of the bucket data.
 // bbolt puts small rows one behind another on a page. Of those that are not it
 // puts two on a run of pages, and leaves the rest of the last one empty: half a
 // page, on average. So each gets the partner with which that is the least. The
@@ -19,14 +19,14 @@ const (
 // were the last small one alone on its page, or the first large one still fit on
 // it, bbolt would pair all others differently. Where that happens all the same it
 // costs space, and nothing else.
-func binPack(chunks []*staged) []*staged {
-	out := make([]*staged, 0, len(chunks))
-	var large []*staged
-	for _, c := range chunks {
-		if len(c.row) <= smallRow {
-			out = append(out, c)
+func binPack(frames []*frame) []*frame {
+	out := make([]*frame, 0, len(frames))
+	var large []*frame
+	for _, f := range frames {
+		if len(f.row) <= smallRow {
+			out = append(out, f)
 		} else {
-			large = append(large, c)
+			large = append(large, f)
 		}
 	}
 	for i := range out {
@@ -40,11 +40,11 @@ func binPack(chunks []*staged) []*staged {
 		}
 	}
 	taken := make([]bool, len(large))
-	for i, c := range large {
+	for i, f := range large {
 		if taken[i] {
 			continue
 		}
-		out = append(out, c)
+		out = append(out, f)
 		if j := partner(large, taken, i); j > i {
 			taken[j] = true
 			out = append(out, large[j])
@@ -55,7 +55,7 @@ func binPack(chunks []*staged) []*staged {
 
 // partner returns which of the next rows that are not taken leaves the least of
 // a page empty, together with row i; i itself if there is none.
-func partner(large []*staged, taken []bool, i int) int {
+func partner(large []*frame, taken []bool, i int) int {
 	best, least, seen := i, pageSize, 0
 	for j := i + 1; j < len(large) && seen < partnersMax; j++ {
 		if taken[j] {

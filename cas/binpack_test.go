@@ -12,23 +12,23 @@ import (
 func TestRowsArePackedToFillPages(t *testing.T) {
 	r := seeded(t)
 	for range 50 {
-		var in []*staged
+		var in []*frame
 		for range r.IntN(600) {
-			in = append(in, &staged{row: make([]byte, smallRow+1+r.IntN(40000))})
+			in = append(in, &frame{row: make([]byte, smallRow+1+r.IntN(40000))})
 		}
 		for range r.IntN(20) {
-			in = append(in, &staged{row: make([]byte, 1+r.IntN(smallRow))})
+			in = append(in, &frame{row: make([]byte, 1+r.IntN(smallRow))})
 		}
 		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 		out := binPack(slices.Clone(in))
-		met := map[*staged]bool{}
+		met := map[*frame]bool{}
 		for _, c := range out {
 			met[c] = true
 		}
-		if len(out) != len(in) || len(met) != len(in) || slices.ContainsFunc(in, func(c *staged) bool { return !met[c] }) {
+		if len(out) != len(in) || len(met) != len(in) || slices.ContainsFunc(in, func(c *frame) bool { return !met[c] }) {
 			t.Fatalf("%d rows, %d different ones, of %d", len(out), len(met), len(in))
 		}
-		first := slices.IndexFunc(out, func(c *staged) bool { return len(c.row) > smallRow })
+		first := slices.IndexFunc(out, func(c *frame) bool { return len(c.row) > smallRow })
 		empty, pairs := 0, (len(out)-first)/2
 		if first < 0 || pairs < 100 {
 			continue

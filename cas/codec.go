@@ -45,7 +45,8 @@ const (
 
 // codecs are pools: a new zstd encoder costs more than compressing a file.
 type codecs struct {
-	plain, delta, expand, patch sync.Pool
+	plain, group, delta, expand, patch sync.Pool
+	joined                             sync.Pool // *[]byte, of what a group's frame is made
 }
 
 type encoder struct {
@@ -55,11 +56,25 @@ type encoder struct {
 
 // encode returns the row of the bucket data for raw: the codec and the frame.
 func (c *codecs) encode(raw []byte) []byte {
-	e, _ := c.plain.Get().(*encoder)
-	if e == nil {
-		e = &encoder{z: newEncoder(plainWindow)}
+	return encode(&c.plain, plainWindow, zstd.SpeedFastest, raw)
+}
+
+// encodeGroup is encode for small contents that share a frame. Where there are many it
+// takes more trouble: 7 % less than by encode, for a fifth more time. Its tables are
+// fresh memory, too much for a few.
+func (c *codecs) encodeGroup(raw []byte) []byte {
+	if len(raw) < groupBytes/2 {
+		return c.encode(raw)
 	}
-	defer c.plain.Put(e)
+	return encode(&c.group, groupBytes, zstd.SpeedDefault, raw)
+}
+
+func encode(pool *sync.Pool, window int, level zstd.EncoderLevel, raw []byte) []byte {
+	e, _ := pool.Get().(*encoder)
+	if e == nil {
+		e = &encoder{z: newEncoder(window, level)}
+	}
+	defer pool.Put(e)
 	e.scratch = e.z.EncodeAll(raw, append(e.scratch[:0], codecZstd))
 	if len(e.scratch)-1 >= len(raw) {
 		return append([]byte{codecRaw}, raw...)
@@ -75,7 +90,7 @@ func (c *codecs) encodeDelta(kind oid.Kind, raw, base []byte) []byte {
 	}
 	e, _ := c.delta.Get().(*encoder)
 	if e == nil {
-		e = &encoder{z: newEncoder(deltaWindow)}
+		e = &encoder{z: newEncoder(deltaWindow, zstd.SpeedFastest)}
 	}
 	defer c.delta.Put(e)
 	frame := bytes.NewBuffer(append(e.scratch[:0], codecDelta))
@@ -148,11 +163,11 @@ func decompress(pool *sync.Pool, frame, base []byte, size int) ([]byte, error) {
 }
 
 // newEncoder cannot fail: its options are constants.
-func newEncoder(window int) *zstd.Encoder {
+func newEncoder(window int, level zstd.EncoderLevel) *zstd.Encoder {
 	z, err := zstd.NewWriter(nil,
 		zstd.WithWindowSize(window),
 		zstd.WithLowerEncoderMem(true),
-		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderLevel(level),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), // the digest is the checksum
 		zstd.WithSingleSegment(true))

@@ -31,8 +31,8 @@ type decodedChunk struct {
 // KeepDecoded keeps decoded what is read until forget is called, up to a few megabytes: for
 // an operation that reads the same contents more than once. Each reading looks at
 // the frame in the file all the same, and decodes it again unless it is byte for
-// byte the one that was decoded. Deltas are not kept, their bases are. It is for all
-// stores of the process.
+// byte the one that was decoded. Deltas are not kept, their bases are; of frames that
+// contents share always the last few. It is for all stores of the process.
 func (s *Store) KeepDecoded() (forget func()) {
 	r := &s.kept
 	r.mu.Lock()

@@ -72,6 +72,7 @@ func TestADamagedFrameIsDamagedWhereItIsKeptDecoded(t *testing.T) {
 
 func TestWhatIsKeptDecodedIsBounded(t *testing.T) {
 	s, r := newStore(t), seeded(t)
+	s.parts.group = 0
 	var payloads [][]byte
 	for range decodedBytes/wholeMax + 10 {
 		payloads = append(payloads, noise(r, wholeMax))

@@ -152,6 +152,7 @@ func TestALargeStageFlushesItself(t *testing.T) {
 // it has left; a sweep frees it all the same.
 func TestASweepFreesAFullDiskOfWhatALargeStageHasLeft(t *testing.T) {
 	s := newStore(t)
+	s.parts.group = 0
 	putAll(t, s.Stage(), noises(t, 40_000))
 	must(t, s.Close())
 	s = again(t, s)

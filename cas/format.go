@@ -22,6 +22,7 @@ const (
 	metaBytes  = 49
 	headBytes  = 1 + 1 + 8 + 8 // of an object row
 	frameBytes = 8 + 4         // of one with a frame
+	partBytes  = 4             // of one with a part of a frame
 	sealBytes  = 4
 	idBytesMax = 32
 
@@ -58,6 +59,7 @@ const (
 	whole form = 0 // one frame
 	delta form = 1 // one frame, the difference from another object, which is whole
 	list  form = 2 // the chunks that another object lists
+	part  form = 3 // a part of one frame, which several objects share
 )
 
 // meta is what the store says of itself.
@@ -167,17 +169,21 @@ type object struct {
 	written int64  // unix seconds; renewed when a stage meets the object again
 	size    uint64 // of the payload
 	seq     uint64 // the key of its frame in the bucket data, unless it is a list
-	stored  uint32 // bytes of the frame, without the codec byte
+	stored  uint32 // bytes of the frame, without the codec byte; of a part its share of them
+	at      uint32 // of a part: where it begins in what the frame decodes to
 	ref     oid.ID // of a delta its base, of a list the object that has the ids of its chunks
 }
 
 func (o object) encode(id []byte) []byte {
 	be := binary.BigEndian
-	p := make([]byte, 0, headBytes+frameBytes+idBytesMax+sealBytes)
+	p := make([]byte, 0, headBytes+frameBytes+partBytes+idBytesMax+sealBytes)
 	p = append(p, byte(o.kind), byte(o.form))
 	p = be.AppendUint64(be.AppendUint64(p, uint64(o.written)), o.size)
 	if o.form != list {
 		p = be.AppendUint32(be.AppendUint64(p, o.seq), o.stored)
+	}
+	if o.form == part {
+		p = be.AppendUint32(p, o.at)
 	}
 	return seal(id, o.ref.Append(p))
 }
@@ -196,14 +202,23 @@ func decodeObject(id, p []byte) (o object, err error) {
 	} else {
 		ok = o.form == list && o.size <= 1<<62
 	}
+	if ok && o.form == part && len(row) >= partBytes {
+		o.at, row = be.Uint32(row), row[partBytes:]
+		ok = o.size > 0 && uint64(o.at)+o.size <= groupBytesMax
+	} else {
+		ok = ok && o.form != part
+	}
 	if len(row) > 0 {
 		o.ref, err = oid.FromBytes(row)
 	}
-	if !ok || err != nil || o.kind > oid.Tag || o.form > list || o.ref.IsZero() != (o.form == whole) || len(row) > 0 && len(row) != len(id) {
+	if !ok || err != nil || o.kind > oid.Tag || o.form > part || o.ref.IsZero() != o.stands() || len(row) > 0 && len(row) != len(id) {
 		return object{}, errRow(id)
 	}
 	return o, nil
 }
+
+// stands reports whether an object can be read without another.
+func (o object) stands() bool { return o.form == whole || o.form == part }
 
 func errRow(id []byte) error { return fmt.Errorf("%w: the row of object %x", ErrCorrupt, id) }
 

@@ -74,6 +74,7 @@ func TestRowsAreFrozen(t *testing.T) {
 		{"meta", m.encode(), metaRow},
 		{"whole", object{kind: oid.Blob, written: 7, size: 3, seq: 1, stored: 2}.encode(id), wholeRow},
 		{"delta", object{kind: oid.Tree, form: delta, written: 7, size: 3, seq: 1, stored: 2, ref: x}.encode(id), deltaRow},
+		{"part", object{kind: oid.Blob, form: part, written: 7, size: 3, seq: 1, stored: 2, at: 4}.encode(id), partRow},
 		{"list", object{kind: oid.Blob, form: list, written: 7, size: 8, ref: x}.encode(id), listRow},
 	} {
 		if got := hex.EncodeToString(c.got); got != c.want {
@@ -122,7 +123,9 @@ func FuzzRows(f *testing.F) {
 func FuzzManifest(f *testing.F) {
 	m := manifest{first: 7, author: [authorBytes]byte{1, 2, 3}, written: 1 << 40}
 	x, y := oid.SHA1.Sum(oid.Tree, nil), oid.SHA1.Sum(oid.Blob, nil)
-	p := m.encode([]*staged{{id: x, size: 5, row: make([]byte, 4)}, {id: x, kind: oid.Blob, size: 9, row: make([]byte, 3), base: y}})
+	own, shared := &frame{seq: 8}, &frame{seq: 7}
+	p := m.encode([]*staged{{id: x, size: 5, stored: 3, frame: own}, {id: x, kind: oid.Blob, size: 9, stored: 2, form: delta, base: y, frame: own},
+		{id: y, kind: oid.Blob, form: part, size: 3, stored: 1, frame: shared}, {id: x, kind: oid.Blob, form: part, size: 3, stored: 1, at: 3, frame: shared}})
 	f.Add(m.author[:], p)
 	f.Add(m.author[:], p[:len(p)-sealBytes])
 	f.Fuzz(func(t *testing.T, key, row []byte) {
@@ -132,11 +135,8 @@ func FuzzManifest(f *testing.F) {
 				continue
 			}
 			var written []*staged
-			for i, c := range listed {
-				if c.seq != m.first+uint64(i) || c.stored > 1<<20 {
-					return // not worth the memory
-				}
-				written = append(written, &staged{id: c.id, kind: c.kind, size: c.size, base: c.base, row: make([]byte, c.stored+1)})
+			for _, c := range listed {
+				written = append(written, &staged{id: c.id, kind: c.kind, form: c.form, size: uint32(c.size), at: c.at, stored: c.stored, base: c.ref, frame: &frame{seq: c.seq}})
 			}
 			if !bytes.Equal(m.encode(written), value) {
 				t.Errorf("manifest %x decodes to %+v, %+v", value, m, listed)

@@ -52,7 +52,10 @@ func (s *Store) indexSpilled(ctx context.Context) error {
 		err := u.index(c, p.manifests[p.manifest(c.seq)].written, listed, true)
 		if errors.Is(err, ErrSwept) || errors.Is(err, ErrCorrupt) { // of no use, without its base
 			// The owner may live: it must look again at what it relies on.
-			err = errors.Join(u.data.Delete(seqKey(c.seq)), u.objects.SetSequence(u.Sweeps()+1))
+			err = u.objects.SetSequence(u.Sweeps() + 1)
+			if c.form != part {
+				err = errors.Join(err, u.data.Delete(seqKey(c.seq)))
+			}
 		}
 		return err
 	})
@@ -100,7 +103,7 @@ func (s *Store) indexEach(ctx context.Context, p *spill, entries *slab, one func
 func (u *Update) index(c spilled, written int64, listed, swept bool) error {
 	if old, err := u.object(c.id); !errors.Is(err, ErrNotFound) {
 		if _, _, err = u.frame(c.id); err == nil || c.seq == 0 && old.form == list {
-			if listed && old.seq != c.seq {
+			if listed && old.seq != c.seq && c.form != part { // others may need the frame of a part
 				if err := u.data.Delete(seqKey(c.seq)); err != nil {
 					return err
 				}
@@ -109,17 +112,14 @@ func (u *Update) index(c spilled, written int64, listed, swept bool) error {
 		}
 		swept = true
 	}
-	if !listed || swept && len(u.data.Get(seqKey(c.seq))) != int(c.stored)+1 {
+	if !listed || swept && !c.fits(u.data.Get(seqKey(c.seq))) {
 		return fmt.Errorf("object %v: %w", c.id, ErrSwept)
 	}
-	if err := u.checkBase(c.base); err != nil {
+	if err := u.checkBase(c.ref); err != nil {
 		return err
 	}
-	o := object{kind: c.kind, written: written, size: uint64(c.size), seq: c.seq, stored: c.stored, ref: c.base}
-	if !c.base.IsZero() {
-		o.form = delta
-	}
-	return u.putRow(c.id, o)
+	c.written = written
+	return u.putRow(c.id, c.object)
 }
 
 // sparse reports whether a table whose keys are hashes has fewer rows than are

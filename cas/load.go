@@ -25,20 +25,38 @@ type load struct {
 	bytes int // of frames, and of what is kept beside them
 }
 
-// A staged object has a frame; without a row it was found in the store.
+// A staged object has a frame, or a part of one; without a frame it was found in the
+// store. Those that share a frame follow one another.
 type staged struct {
-	id   oid.ID
-	kind oid.Kind
-	size uint32
-	base oid.ID
-	row  []byte // codec and frame
+	id     oid.ID
+	kind   oid.Kind
+	form   form
+	size   uint32
+	at     uint32 // of a part
+	stored uint32 // the frame's bytes, of a part its share of them
+	base   oid.ID
+	frame  *frame
+}
+
+// A frame is a row of the bucket data.
+type frame struct {
+	row []byte // codec and frame
+	seq uint64 // its number, when it has one
+}
+
+// alone gives the object a frame of its own, a delta if it has a base.
+func (c *staged) alone(row []byte, base oid.ID) {
+	c.form, c.at, c.stored, c.base, c.frame = whole, 0, uint32(len(row)-1), base, &frame{row: row}
+	if !base.IsZero() {
+		c.form = delta
+	}
 }
 
 // named is the row of the object, whose frame has a number.
-func (c *staged) named(seq uint64, written int64) object {
-	o := object{kind: c.kind, written: written, size: uint64(c.size), seq: seq, stored: uint32(len(c.row) - 1), ref: c.base}
-	if !c.base.IsZero() {
-		o.form = delta
+func (c *staged) named(written int64) object {
+	o := object{kind: c.kind, form: c.form, written: written, size: uint64(c.size), stored: c.stored, at: c.at, ref: c.base}
+	if c.frame != nil {
+		o.seq = c.frame.seq
 	}
 	return o
 }
@@ -51,19 +69,27 @@ func (g *Stage) deliver(ctx context.Context, l *load) error {
 	defer g.mu.Unlock()
 	g.ready.items = append(g.ready.items, l.items...)
 	g.ready.bytes += l.bytes
-	for g.ready.bytes >= g.s.parts.load && g.flushing != nil {
+	for g.ready.bytes >= g.most() && g.flushing != nil {
 		wait := g.flushing
 		g.mu.Unlock()
 		<-wait
 		g.mu.Lock()
 	}
-	if g.ready.bytes < g.s.parts.load || g.err != nil {
+	if g.ready.bytes < g.most() || g.err != nil {
 		return g.err
 	}
 	full, done := g.ready, make(chan struct{})
 	g.ready, g.flushing = &load{}, done
 	go g.flush(ctx, full, done)
 	return nil
+}
+
+// most is how many bytes of frames are written at once.
+func (g *Stage) most() int {
+	if g.spill.begun {
+		return g.s.parts.load / laterLoads
+	}
+	return g.s.parts.load
 }
 
 // flush spills a load, whatever becomes of ctx.
@@ -134,11 +160,11 @@ func (u *Update) write(l *load, anew bool) error {
 	for i := range l.items {
 		c := &l.items[i]
 		old, _, bad := u.frame(c.id)
-		if bad == nil && (c.row == nil || !anew) {
+		if bad == nil && (c.frame == nil || !anew) {
 			rows = appendRenewed(rows, c.id, old, now)
 			continue
 		}
-		if c.row == nil {
+		if c.frame == nil {
 			return fmt.Errorf("object %v: %w", c.id, ErrSwept)
 		}
 		if err := u.checkBase(c.base); err != nil {
@@ -147,18 +173,18 @@ func (u *Update) write(l *load, anew bool) error {
 		if err := u.unbase(c, bad); err != nil {
 			return err
 		}
-		if damaged, err := u.object(c.id); err == nil && damaged.form != list {
+		if damaged, err := u.object(c.id); err == nil && (damaged.form == whole || damaged.form == delta) {
 			if err := u.data.Delete(seqKey(damaged.seq)); err != nil {
 				return err
 			}
 		}
 		missing = append(missing, c)
 	}
-	err := u.putFrames(missing, func(c *staged, seq uint64) {
-		rows = append(rows, keyed{c.id, c.named(seq, now)})
-	})
-	if err != nil {
+	if _, err := u.putFrames(missing); err != nil {
 		return err
+	}
+	for _, c := range missing {
+		rows = append(rows, keyed{c.id, c.named(now)})
 	}
 	return u.putRows(rows)
 }
@@ -173,11 +199,11 @@ func (u *Update) unbase(c *staged, bad error) error {
 	if err != nil {
 		return fmt.Errorf("base %v: %w", c.base, err)
 	}
-	raw, err := u.s.expand(c.id, c.named(0, 0), c.row, base)
+	raw, err := u.s.expand(c.id, c.named(0), c.frame.row, base)
 	if err != nil {
 		return err
 	}
-	c.row, c.base = u.s.codecs.encode(raw), oid.ID{}
+	c.alone(u.s.codecs.encode(raw), oid.ID{})
 	return nil
 }
 
@@ -212,24 +238,31 @@ func (u *Update) putRow(id oid.ID, o object) error {
 	return u.put(u.objects, objectsName, key, o.encode(key))
 }
 
-// putFrames writes frames, and calls fn with each and its number.
-func (u *Update) putFrames(missing []*staged, fn func(c *staged, seq uint64)) error {
+// putFrames writes the frames of objects and gives them their numbers, of which it
+// returns the first.
+func (u *Update) putFrames(missing []*staged) (first uint64, err error) {
 	if len(missing) == 0 {
-		return nil
+		return 0, nil
 	}
-	seq, err := nextSeq(u.data)
-	if err != nil {
-		return err
-	}
-	u.data.FillPercent = dataFillPercent
-	for _, c := range binPack(missing) {
-		if err := u.put(u.data, dataName, seqKey(seq), c.row); err != nil {
-			return err
+	var frames []*frame
+	for _, c := range missing {
+		if n := len(frames); n == 0 || frames[n-1] != c.frame {
+			frames = append(frames, c.frame)
 		}
-		fn(c, seq)
+	}
+	if first, err = nextSeq(u.data); err != nil {
+		return 0, err
+	}
+	seq := first
+	u.data.FillPercent = dataFillPercent
+	for _, f := range binPack(frames) {
+		if err := u.put(u.data, dataName, seqKey(seq), f.row); err != nil {
+			return 0, err
+		}
+		f.seq = seq
 		seq++
 	}
-	return u.data.SetSequence(seq - 1)
+	return first, u.data.SetSequence(seq - 1)
 }
 
 // checkBase checks that a delta's base is stored and not a delta.
@@ -238,7 +271,7 @@ func (u *Update) checkBase(id oid.ID) error {
 		return nil
 	}
 	o, err := u.object(id)
-	if errors.Is(err, ErrNotFound) || err == nil && o.form != whole { // removed, and stored again as a delta
+	if errors.Is(err, ErrNotFound) || err == nil && !o.stands() { // removed, and stored again as a delta
 		return fmt.Errorf("base %v: %w", id, ErrSwept)
 	}
 	return err

@@ -73,23 +73,22 @@ func (v *View) find(it item) (f found) {
 	return f
 }
 
-// prepare makes the frame of an item, unless the store has it. A base that
-// cannot be read is not used: the item is then kept whole.
-func (s *Store) prepare(it item, buf []byte, f found) staged {
-	payload := buf[it.from:it.to]
-	c := staged{id: it.id, kind: it.kind, size: uint32(len(payload))}
-	if f.here {
-		return c
-	}
+// prepare makes the frame of an item. A base that cannot be read is not used: the item
+// is then kept whole.
+func (s *Store) prepare(it item, payload []byte, f found) staged {
+	c := it.staged()
 	if f.baseRow != nil {
 		if raw, err := s.expand(f.base, f.baseOf, f.baseRow, nil); err == nil {
-			c.row = s.codecs.encodeDelta(it.kind, payload, raw)
+			if row := s.codecs.encodeDelta(it.kind, payload, raw); row != nil {
+				c.alone(row, f.base)
+				return c
+			}
 		}
 	}
-	if c.row != nil {
-		c.base = f.base
-		return c
-	}
-	c.row = s.codecs.encode(payload)
+	c.alone(s.codecs.encode(payload), oid.ID{})
 	return c
+}
+
+func (it item) staged() staged {
+	return staged{id: it.id, kind: it.kind, size: uint32(it.to - it.from)}
 }

@@ -12,7 +12,7 @@ const (
 	manifestPrefix    = "spill/"
 	authorBytes       = 16
 	manifestHeadBytes = 8 + 8 + 4
-	listedBytes       = 1 + 4 + 4 + 1 // of an object beside its id, and the base of a delta
+	listedBytes       = 1 + 1 + 4 + 4 + 4 + 4 // of an object beside its id, and the base of a delta
 )
 
 // A manifest lists the frames that one transaction of a stage has spilled: it is their
@@ -40,13 +40,9 @@ func (m manifest) encode(written []*staged) []byte {
 	p := be.AppendUint64(be.AppendUint64(nil, m.first), uint64(m.written))
 	p = be.AppendUint32(p, uint32(len(written)))
 	for _, c := range written {
-		p = append(c.id.Append(p), byte(c.kind))
-		p = be.AppendUint32(be.AppendUint32(p, c.size), uint32(len(c.row)-1))
-		if c.base.IsZero() {
-			p = append(p, 0)
-		} else {
-			p = c.base.Append(append(p, 1))
-		}
+		p = append(c.id.Append(p), byte(c.kind), byte(c.form))
+		p = be.AppendUint32(be.AppendUint32(p, uint32(c.frame.seq-m.first)), c.size)
+		p = c.base.Append(be.AppendUint32(be.AppendUint32(p, c.stored), c.at))
 	}
 	return seal(m.author[:], p)
 }
@@ -97,7 +93,7 @@ func decodeManifest(k, v []byte, width int) (m manifest, list []spilled, ok bool
 	m.first, m.written = be.Uint64(p), int64(be.Uint64(p[8:]))
 	count := be.Uint32(p[16:])
 	p = p[manifestHeadBytes:]
-	if uint64(len(p)) < uint64(count)*uint64(width+listedBytes) || m.first == 0 || m.first+uint64(count) < m.first {
+	if uint64(len(p)) < uint64(count)*uint64(width+listedBytes) || m.first == 0 {
 		return m, nil, false
 	}
 	list = make([]spilled, count)
@@ -108,15 +104,15 @@ func decodeManifest(k, v []byte, width int) (m manifest, list []spilled, ok bool
 		}
 		c.id, _ = oid.FromBytes(p[:width])
 		p = p[width:]
-		c.kind, c.seq, c.size, c.stored = oid.Kind(p[0]), m.first+uint64(i), be.Uint32(p[1:]), be.Uint32(p[5:])
-		isDelta := p[9]
+		c.kind, c.form, c.seq = oid.Kind(p[0]), form(p[1]), m.first+uint64(be.Uint32(p[2:]))
+		c.size, c.stored, c.at = uint64(be.Uint32(p[6:])), be.Uint32(p[10:]), be.Uint32(p[14:])
 		p = p[listedBytes:]
-		if isDelta == 1 && len(p) >= width {
-			c.base, _ = oid.FromBytes(p[:width])
+		if c.form == delta && len(p) >= width {
+			c.ref, _ = oid.FromBytes(p[:width])
 			p = p[width:]
 		}
-		if c.id.IsZero() || c.kind > oid.Tag || c.size > chunkBytesMax || c.stored > c.size ||
-			isDelta > 1 || c.base.IsZero() != (isDelta == 0) {
+		key := c.id.Bytes()
+		if _, err := decodeObject(key, c.encode(key)); c.id.IsZero() || err != nil || c.seq < m.first || c.form != part && c.at > 0 {
 			return m, nil, false
 		}
 	}

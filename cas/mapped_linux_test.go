@@ -69,7 +69,7 @@ func TestWhatIsReadDoesNotStayInMemory(t *testing.T) {
 		if most := inMemory(t, s.path); most > all/4 {
 			t.Errorf("%d of %d bytes stay in memory in one transaction", most, all)
 		}
-		if !bytes.HasSuffix(first, payloads[0]) { // after its codec: it is there still
+		if !bytes.Contains(first, payloads[0]) { // after its codec: it is there still
 			t.Error("a frame changed in the hands of its reader")
 		}
 		return nil

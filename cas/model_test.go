@@ -49,7 +49,7 @@ func TestModel(t *testing.T) {
 		}
 		for range 150 {
 			h := m.handles[m.r.IntN(2)]
-			h.parts = []parts{{batchBytes, loadBytes, rowsEach, mappedBytes}, few, {batch: 10_000, load: 100_000, rows: 50, mapped: mappedBytes}}[m.r.IntN(3)]
+			h.parts = []parts{{batchBytes, loadBytes, rowsEach, mappedBytes, groupBytes}, few, {batch: 10_000, load: 100_000, rows: 50, mapped: mappedBytes, group: 60_000}, {batch: 40_000, load: 50_000, rows: 50, group: 9_000}}[m.r.IntN(4)]
 			switch act := m.r.IntN(24); {
 			case act < 10:
 				m.stage(h)
@@ -71,7 +71,7 @@ func TestModel(t *testing.T) {
 		}
 		undamaged(t, s)
 	}
-	for _, what := range []string{"committed", "failed", "full", "swept", "left", "repaired"} {
+	for _, what := range []string{"committed", "failed", "full", "swept", "left", "repaired", "shared"} {
 		if done[what] < 5 {
 			t.Errorf("hardly anything was %s: %v", what, done)
 		}
@@ -268,24 +268,29 @@ func (m *model) sweep(h *Store) {
 	must(m, h.indexSpilled(m.Context())) // so that what stages have left is counted as objects too
 	would := sweepOld(m.T, h, opt)
 	opt.DryRun = false
-	if did := sweepOld(m.T, h, opt); did != would {
+	did := sweepOld(m.T, h, opt)
+	if did != would {
 		m.Errorf("it would sweep %+v, and swept %+v", would, did)
 	}
 	if all {
 		m.sweepAll(h)
 	}
-	lists, bases := 0, map[oid.ID]bool{}
+	bases := map[oid.ID]bool{}
 	must(m, h.View(m.Context(), func(v *View) error {
 		return v.eachObject(func(_ []byte, o object) error {
-			if o.form == list {
-				lists++
-			}
 			bases[o.ref] = true
 			return nil
 		})
 	}))
-	if n := countRows(m.T, h); n.manifests > 0 || all && n.frames != n.objects-lists {
-		m.Errorf("%+v is left, with %d lists", n, lists)
+	n := countRows(m.T, h)
+	frames, stored := shares(m.T, h)
+	switch {
+	case n.manifests > 0:
+		m.Errorf("%+v is left", n)
+	case (all || did.Objects+did.Chunks > 0) && (frames != n.frames || stored != n.frameBytes-n.frames):
+		m.Errorf("%+v is left, of which rows know %d frames and %d bytes", n, frames, stored)
+	case frames < n.objects-n.lists:
+		m.done["shared"]++
 	}
 	for id := range m.contents {
 		is := has(m, h, id)
@@ -307,7 +312,7 @@ func (m *model) repair(h *Store) {
 		return
 	}
 	id := slices.SortedFunc(maps.Keys(live), oid.ID.Compare)[m.r.IntN(len(live))]
-	p, parts := m.contents[id], []oid.ID(nil)
+	var parts []oid.ID
 	must(m, h.View(m.Context(), func(v *View) (err error) {
 		o, err := v.object(id)
 		must(m, err)
@@ -319,14 +324,34 @@ func (m *model) repair(h *Store) {
 	for _, part := range parts {
 		alter(m.T, h, part, m.r.IntN(2) == 0)
 	}
-	if _, err := readOne(m.T, h, id); !errors.Is(err, ErrCorrupt) {
-		m.Errorf("a damaged content gives %v", err)
+	if got, err := readOne(m.T, h, id); err == nil && !bytes.Equal(got, m.contents[id]) || err != nil && !errors.Is(err, ErrCorrupt) {
+		m.Errorf("a damaged content gives %d bytes, %v", len(got), err)
 	}
-	if got, err := h.Repair(m.Context(), oid.Blob, bytes.NewReader(p), int64(len(p))); err != nil || got != id {
-		m.Errorf("%v is stored again as %v, %v", id, got, err)
+	if m.r.IntN(3) == 0 { // while it is damaged: what is whole stays
+		_, err := h.Sweep(m.Context(), SweepOptions{Live: keep(slices.Collect(maps.Keys(live))...)})
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			m.Error(err)
+		}
 	}
-	m.put[id] = m.ahead
-	m.done["repaired"]++
+	for other := range m.contents { // whatever shared a frame with it, or rests on it
+		q := m.contents[other]
+		if is := has(m, h, other); !is && !live[other] {
+			continue
+		}
+		if got, err := readOne(m.T, h, other); err == nil && bytes.Equal(got, q) {
+			continue
+		} else if !errors.Is(err, ErrCorrupt) {
+			m.Errorf("%v gives %d bytes, %v", other, len(got), err)
+		}
+		if got, err := h.Repair(m.Context(), oid.Blob, bytes.NewReader(q), int64(len(q))); err != nil || got != other {
+			m.Errorf("%v is stored again as %v, %v", other, got, err)
+		}
+		m.put[other] = m.ahead
+		m.done["repaired"]++
+	}
+	if h.Check(m.Context()) != nil { // a chunk that no content has shared the frame
+		m.sweepAll(h)
+	}
 }
 
 // compare reads one of so many of the contents that a store has to hold, and all records, in

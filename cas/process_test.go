@@ -40,7 +40,7 @@ func play(path string) error {
 	turns, _ := strconv.Atoi(os.Getenv("CAS_TEST_TURNS"))
 	name := os.Getenv("CAS_TEST_NAME")
 	for i := range turns {
-		if s.parts = (parts{batchBytes, loadBytes, rowsEach, mappedBytes}); i%2 == 1 {
+		if s.parts = (parts{batchBytes, loadBytes, rowsEach, mappedBytes, groupBytes}); i%2 == 1 {
 			s.parts = few // and so it places each content before it names them
 		}
 		if err := playTurn(s, name, i); err != nil {

@@ -64,22 +64,22 @@ func (w *sweeper) reencodeAll(orphans []orphan) error {
 		c := &staged{id: o.id, kind: row.kind, size: uint32(row.size)}
 		if first == nil {
 			first = raw
-		} else if c.row = w.u.s.codecs.encodeDelta(oid.Tree, raw, first); c.row != nil {
-			c.base = orphans[0].id
+		} else if row := w.u.s.codecs.encodeDelta(oid.Tree, raw, first); row != nil {
+			c.alone(row, orphans[0].id)
 		}
-		if c.row == nil {
-			c.row = w.u.s.codecs.encode(raw)
+		if c.frame == nil {
+			c.alone(w.u.s.codecs.encode(raw), oid.ID{})
 		}
 		written[o.id] = row.written
 		w.deadFrames = append(w.deadFrames, row.seq)
 		frames = append(frames, c)
 	}
-	var rows []keyed
-	err = w.u.putFrames(frames, func(c *staged, seq uint64) {
-		rows = append(rows, keyed{c.id, c.named(seq, written[c.id])})
-	})
-	if err != nil {
+	if _, err := w.u.putFrames(frames); err != nil {
 		return err
+	}
+	var rows []keyed
+	for _, c := range frames {
+		rows = append(rows, keyed{c.id, c.named(written[c.id])})
 	}
 	return w.u.putRows(rows)
 }

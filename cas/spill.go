@@ -29,25 +29,22 @@ type spill struct {
 
 // A spilled object is one whose row is to be written.
 type spilled struct {
-	id           oid.ID
-	kind         oid.Kind
-	seq          uint64 // of its frame; 0: it was found in the store
-	size, stored uint32
-	base         oid.ID
+	id     oid.ID
+	object // seq 0: it was found in the store
 }
 
 // entry is what is kept of an object: its id, and idNote bytes.
 func (p *spill) entry(c spilled) []byte {
-	be, base := binary.BigEndian, 0
-	if !c.base.IsZero() {
-		if n := len(p.bases); n == 0 || p.bases[n-1] != c.base {
-			p.bases = append(p.bases, c.base)
+	be, other := binary.BigEndian, c.at
+	if c.form == delta {
+		if n := len(p.bases); n == 0 || p.bases[n-1] != c.ref {
+			p.bases = append(p.bases, c.ref)
 		}
-		base = len(p.bases)
+		other = uint32(len(p.bases) - 1)
 	}
-	e := append(c.id.Append(make([]byte, 0, idBytesMax+idNote)), byte(c.kind))
-	e = be.AppendUint32(be.AppendUint64(e, c.seq), c.size)
-	return be.AppendUint32(be.AppendUint32(e, c.stored), uint32(base))
+	e := append(c.id.Append(make([]byte, 0, idBytesMax+idNote)), byte(c.kind)|byte(c.form)<<4)
+	e = be.AppendUint32(be.AppendUint64(e, c.seq), uint32(c.size))
+	return be.AppendUint32(be.AppendUint32(e, c.stored), other)
 }
 
 func (p *spill) object(entry []byte) (c spilled, err error) {
@@ -56,9 +53,13 @@ func (p *spill) object(entry []byte) (c spilled, err error) {
 		return c, err
 	}
 	note := entry[n:]
-	c.kind, c.seq, c.size, c.stored = oid.Kind(note[0]), be.Uint64(note[1:]), be.Uint32(note[9:]), be.Uint32(note[13:])
-	if base := be.Uint32(note[17:]); base > 0 {
-		c.base = p.bases[base-1]
+	c.kind, c.form, c.seq = oid.Kind(note[0]&15), form(note[0]>>4), be.Uint64(note[1:])
+	c.size, c.stored = uint64(be.Uint32(note[9:])), be.Uint32(note[13:])
+	switch other := be.Uint32(note[17:]); c.form {
+	case delta:
+		c.ref = p.bases[other]
+	case part:
+		c.at = other
 	}
 	return c, nil
 }
@@ -96,7 +97,7 @@ func (g *Stage) spillLoad(ctx context.Context, l *load) error {
 		g.look(&u.View)
 		var missing []*staged
 		for i := range l.items {
-			if c := &l.items[i]; c.row != nil {
+			if c := &l.items[i]; c.frame != nil {
 				_, _, bad := u.frame(c.id)
 				if bad == nil {
 					continue
@@ -107,15 +108,11 @@ func (g *Stage) spillLoad(ctx context.Context, l *load) error {
 				missing = append(missing, c)
 			}
 		}
-		err := u.putFrames(missing, func(c *staged, seq uint64) {
-			if m.first == 0 {
-				m.first = seq
-			}
-			written = append(written, c)
-		})
-		if err != nil || len(written) == 0 {
+		var err error
+		if m.first, err = u.putFrames(missing); err != nil || len(missing) == 0 {
 			return err
 		}
+		written = missing
 		if n := len(p.manifests); n > 0 && m.first <= p.manifests[n-1].first { // an older copy of the file was accepted
 			return fmt.Errorf("frame %d: %w", m.first, ErrSwept)
 		}
@@ -124,14 +121,15 @@ func (g *Stage) spillLoad(ctx context.Context, l *load) error {
 	if err != nil {
 		return err
 	}
+	_ = g.s.idle.drop(nil) // what was written is mapped into memory, and nobody reads it soon
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p.begun = true
 	if len(written) > 0 {
 		p.manifests = append(p.manifests, m)
 	}
-	for i, c := range written {
-		e := p.entry(spilled{c.id, c.kind, m.first + uint64(i), c.size, uint32(len(c.row) - 1), c.base})
+	for _, c := range written {
+		e := p.entry(spilled{c.id, c.named(0)})
 		copy(g.seen.note(c.id), e[len(e)-idNote:])
 	}
 	return nil

@@ -60,12 +60,14 @@ func TestADamagedManifestDoesNotKeepAStoreFromBeingSwept(t *testing.T) {
 		return b.Put(bytes.Clone(k), v)
 	}))
 	opt := SweepOptions{Live: keep(id), Now: time.Now().Add(48 * time.Hour)}
-	if r := sweepOld(t, s, opt); r.Chunks == 0 {
+	r := sweepOld(t, s, opt)
+	if r.Chunks < 200 {
 		t.Errorf("with grace: %+v", r)
 	}
 	opt.Grace = -1
-	if r := sweepOld(t, s, opt); r.Chunks < 50 {
-		t.Errorf("without grace: %+v", r)
+	sweepOld(t, s, opt)
+	if n := countRows(t, s); n.frames != 1 {
+		t.Errorf("without grace: %+v", n)
 	}
 	must(t, s.View(t.Context(), func(v *View) error {
 		if name, _ := v.tx.Cursor().Seek([]byte(manifestPrefix)); bytes.HasPrefix(name, []byte(manifestPrefix)) {
@@ -160,7 +162,7 @@ func TestAnOwnerNoticesThatAnotherWhoWasKilledHasTakenItsFrames(t *testing.T) {
 func TestALargeStageTouchesEachPageOfRowsAboutOnce(t *testing.T) {
 	const contents = 30_000
 	s, r := newStore(t), seeded(t)
-	s.parts.load, s.parts.rows = s.parts.load/4, s.parts.rows/4
+	s.parts = parts{batch: batchBytes, load: 5 << 19, rows: rowsEach / 4, mapped: mappedBytes}
 	most, all, now := 0, 0, 0
 	s.opened = func(db *bolt.DB) {
 		now = 0

@@ -27,7 +27,7 @@ type crowd struct {
 // the end the file has nothing but that.
 func TestLargeStagesBesideSweepsKeepWhatTheyAcknowledge(t *testing.T) {
 	c := &crowd{t: t, s: newStore(t), want: map[oid.ID][]byte{}}
-	c.s.parts = parts{batch: 20_000, load: 200_000, rows: 20}
+	c.s.parts = parts{batch: 60_000, load: 200_000, rows: 20, group: 50_000}
 	r := seeded(t)
 	for range 150 {
 		c.pool = append(c.pool, noise(r, 20_000+r.IntN(4_000)))

@@ -15,8 +15,8 @@ import (
 
 // A census counts what the buckets of a store have.
 type census struct {
-	objects, frames, manifests int
-	frameBytes                 int
+	objects, lists, frames, manifests int // lists are objects too
+	frameBytes                        int
 }
 
 func countRows(t *testing.T, s *Store) (n census) {
@@ -24,6 +24,15 @@ func countRows(t *testing.T, s *Store) (n census) {
 	must(t, s.View(t.Context(), func(v *View) error {
 		n.objects = v.objects.Stats().KeyN
 		v.eachManifest(func(manifest, []spilled) { n.manifests++ })
+		err := v.eachObject(func(_ []byte, o object) error {
+			if o.form == list {
+				n.lists++
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		return v.data.ForEach(func(_, p []byte) error {
 			n.frames++
 			n.frameBytes += len(p)
@@ -33,14 +42,31 @@ func countRows(t *testing.T, s *Store) (n census) {
 	return n
 }
 
-// sound checks that a store has so many objects, each with a frame, nothing else, and
-// no damage.
+// sound checks that a store has so many objects, lists apart, no byte of a frame that
+// belongs to none of them, nothing else, and no damage.
 func sound(t *testing.T, s *Store, objects int) {
 	t.Helper()
-	if n := countRows(t, s); n.frames != objects || n.objects != objects || n.manifests != 0 {
-		t.Errorf("%+v of %d contents", n, objects)
+	n := countRows(t, s)
+	if frames, stored := shares(t, s); n.objects-n.lists != objects || n.manifests != 0 || frames != n.frames || stored != n.frameBytes-n.frames {
+		t.Errorf("%+v of %d contents, whose rows know %d frames and %d bytes", n, objects, frames, stored)
 	}
 	undamaged(t, s)
+}
+
+// shares returns how many frames the objects have, and how many bytes of them.
+func shares(t *testing.T, s *Store) (frames, stored int) {
+	t.Helper()
+	seqs := map[uint64]bool{}
+	must(t, s.View(t.Context(), func(v *View) error {
+		return v.eachObject(func(_ []byte, o object) error {
+			if o.form != list {
+				seqs[o.seq] = true
+			}
+			stored += int(o.stored)
+			return nil
+		})
+	}))
+	return len(seqs), stored
 }
 
 // putAll puts contents into a stage, and waits until what

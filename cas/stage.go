@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,8 +23,10 @@ const (
 	itemsEach = 16
 	// loadBytes of frames are written at once, while the next are being made:
 	// this bounds a stage's memory, whatever is put into it. What is kept of each
-	// beside its bytes counts too.
+	// beside its bytes counts too. A smaller stage is one transaction; when a stage
+	// has turned out to be a large one, a third is written at once.
 	loadBytes      = 10 << 20
+	laterLoads     = 3
 	loadBytesExtra = 256
 	// payloadBytesMin is the least room made for a payload: most fit.
 	payloadBytesMin = 16 << 10
@@ -270,22 +273,29 @@ func (g *Stage) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	l := &load{items: make([]staged, len(b.items))}
+	tasks := b.tasks(found, g.s.parts.group)
+	made := make([][]staged, len(tasks))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(b.items)+itemsEach-1)/itemsEach) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(b.items)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				l.items[i] = g.s.prepare(b.items[i], b.buf, found[i])
+			for i := next.Add(1) - 1; i < int64(len(tasks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				made[i] = g.s.prepareAll(b, tasks[i], found)
 			}
 		})
 	}
 	workers.Wait()
-	for i := range l.items {
-		l.bytes += len(l.items[i].row) + loadBytesExtra
-	}
 	if err := ctx.Err(); err != nil {
 		return err // some frames were not made
+	}
+	l := &load{items: slices.Concat(made...), bytes: len(b.items) * loadBytesExtra}
+	for _, list := range made {
+		l.bytes += len(list[0].frame.row)
+	}
+	for i, it := range b.items {
+		if found[i].here {
+			l.items = append(l.items, it.staged())
+		}
 	}
 	return g.deliver(ctx, l)
 }

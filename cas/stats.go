@@ -18,7 +18,7 @@ func (s *Store) Stats(ctx context.Context) (st Stats, err error) {
 		err := v.eachObject(func(_ []byte, o object) error {
 			st.Objects++
 			if o.form != list {
-				st.StoredBytes += int64(o.stored) + 1
+				st.StoredBytes += int64(o.stored)
 			}
 			return nil
 		})

@@ -67,15 +67,16 @@ type Store struct {
 	*tools
 }
 
-// parts are the sizes in which a stage does its work, and what of a file stays mapped
-// into memory; a test lowers them.
-type parts struct{ batch, load, rows, mapped int }
+// parts are the sizes in which a stage does its work, what of a file stays mapped into
+// memory, and what of small contents shares a frame; a test lowers them.
+type parts struct{ batch, load, rows, mapped, group int }
 
 // tools are what all stores of the process work with, so that one which is opened
 // for a single request finds them warm: to make them costs more than the request.
 type tools struct {
 	codecs   codecs
 	kept     decodedChunks
+	groups   decodedGroups
 	cuts     cutters
 	buffers  sync.Pool // of full batches
 	payloads sync.Pool // *[]byte, of one payload on its way into a batch
@@ -101,7 +102,7 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	s := &Store{path: path, now: time.Now, tools: &shared, parts: parts{batchBytes, loadBytes, rowsEach, mappedBytes}}
+	s := &Store{path: path, now: time.Now, tools: &shared, parts: parts{batchBytes, loadBytes, rowsEach, mappedBytes, groupBytes}}
 	s.lock.Path = path + lockSuffix
 	if _, err := durable.Look(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) || !opt.Create {

@@ -37,7 +37,7 @@ type SweepOptions struct {
 // A SweepReport counts what a sweep removed, or would remove.
 type SweepReport struct {
 	Objects int
-	Chunks  int   // frames
+	Chunks  int   // frames of which nothing is left
 	Bytes   int64 // of frames; the file shrinks when it is compacted
 	// Free are the bytes of the file that nothing used before the sweep, if they
 	// are a quarter of it and 8 MiB or more: so many that it is worth [Store.Compact].
@@ -45,12 +45,13 @@ type SweepReport struct {
 }
 
 // Sweep removes the objects that are neither live nor young, and that no remaining
-// object needs. It is one transaction: a crash leaves all or
-// nothing. A record written while Live ran is left to Rest, so that none can lead
+// object needs. It is one transaction: a crash leaves all or nothing. Then, a few at a
+// time, the frames that they shared with others are written anew; what of that a crash
+// leaves undone the next sweep does that removes something. A record written while Live ran is left to Rest, so that none can lead
 // to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
 	if !opt.DryRun { // only what has a row is judged; a full disk has no room for rows, and is to be freed
-		if err := s.indexSpilled(ctx); err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		if err := s.indexSpilled(ctx); err != nil && !full(err) {
 			return SweepReport{}, err
 		}
 	}
@@ -75,11 +76,19 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport
 			return err
 		})
 	})
+	if err == nil && !opt.DryRun && (report.Objects+report.Chunks > 0 || opt.Grace < 0) {
+		if err = s.regroup(ctx, opt.Grace < 0); opt.Grace >= 0 && full(err) {
+			err = nil
+		}
+	}
 	if err != nil {
 		return SweepReport{}, err
 	}
 	return report, nil
 }
+
+// full reports whether an error says that a disk is full.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // marks is a set of keys by their first eight bytes. Keys are hashes; two that
 // agree in these are both kept, which is harmless, and the set is small.
@@ -180,20 +189,32 @@ func (w *sweeper) findBases() error {
 }
 
 func (w *sweeper) findDead() error {
-	return w.u.eachObject(func(key []byte, o object) error {
+	shared, needed := map[uint64]bool{}, map[uint64]bool{}
+	err := w.u.eachObject(func(key []byte, o object) error {
 		if w.stays(key, o) {
+			if o.form == part {
+				needed[o.seq] = true
+			}
 			return nil
 		}
 		w.dead = append(w.dead, bytes.Clone(key))
 		if o.kind != chunkKind {
 			w.objects++
 		}
-		if o.form != list {
+		if o.form == part {
+			shared[o.seq] = true
+		} else if o.form != list {
 			w.deadFrames = append(w.deadFrames, o.seq)
-			w.bytes += int64(o.stored)
 		}
+		w.bytes += int64(o.stored)
 		return nil
 	})
+	for seq := range shared {
+		if !needed[seq] {
+			w.deadFrames = append(w.deadFrames, seq)
+		}
+	}
+	return err
 }
 
 // stays also spares a young chunk that no object has yet: it may be of a large
@@ -272,13 +293,21 @@ func (w *sweeper) removeFrames() error {
 	})
 }
 
-// findUnindexed adds, without grace, all frames without a row. Such a frame is needed by
-// nobody but a stage that is at work, and that notices.
+// findUnindexed adds the frames without a row, but for those that manifests list. Without
+// grace it adds these too: such a frame is needed by nobody but a stage that is at work,
+// and that notices.
 func (w *sweeper) findUnindexed() error {
-	if !w.all {
-		return nil
+	if !w.all && len(w.dead) == 0 {
+		return nil // most sweeps find nothing: that is not to touch every page
 	}
 	var indexed []uint64
+	if !w.all {
+		w.u.eachManifest(func(_ manifest, list []spilled) {
+			for _, c := range list {
+				indexed = append(indexed, c.seq)
+			}
+		})
+	}
 	err := w.u.eachObject(func(_ []byte, o object) error {
 		if o.form != list {
 			indexed = append(indexed, o.seq)

@@ -215,10 +215,15 @@ func (v *View) frame(id oid.ID) (object, []byte, error) {
 	}
 	p := v.data.Get(seqKey(o.seq))
 	v.file.touch(len(p), v.s.parts.mapped)
-	if uint64(len(p)) != uint64(o.stored)+1 {
+	if !o.fits(p) {
 		return object{}, nil, fmt.Errorf("%w: the frame of chunk %v has %d bytes, not %d", ErrCorrupt, id, len(p), o.stored+1)
 	}
 	return o, p, nil
+}
+
+// fits reports whether a row of the bucket data may be the frame of an object.
+func (o object) fits(p []byte) bool {
+	return len(p) == int(o.stored)+1 || o.form == part && len(p) > int(o.stored)
 }
 
 // expand decodes a frame and compares the bytes with their id.
@@ -226,18 +231,24 @@ func (s *Store) expand(id oid.ID, o object, row, base []byte) ([]byte, error) {
 	if o.form == delta && base == nil {
 		return nil, fmt.Errorf("%w: the base of a delta is a delta, chunk %v", ErrCorrupt, id)
 	}
-	if raw := s.kept.find(id, row); base == nil && raw != nil {
+	if raw := s.kept.find(id, row); base == nil && o.form == whole && raw != nil {
 		return raw, nil
 	}
-	s.decoded.Add(1)
-	raw, err := s.codecs.decode(row, base, int(o.size))
+	var raw []byte
+	var err error
+	if o.form == part {
+		raw, err = s.part(o, row)
+	} else {
+		s.decoded.Add(1)
+		raw, err = s.codecs.decode(row, base, int(o.size))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %v: %w", id, err)
 	}
 	if s.meta.algorithm.Sum(o.kind, raw) != id {
 		return nil, fmt.Errorf("%w: the bytes of chunk %v are not what they were", ErrCorrupt, id)
 	}
-	if base == nil {
+	if o.form == whole {
 		s.kept.keep(id, row, raw)
 	}
 	return raw, nil

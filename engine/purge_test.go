@@ -11,18 +11,35 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/seed-82afce7a/rewind/engine/internal/plan"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
-// inFile reports whether bytes stand in a file; contents of tests are random
-// enough not to be compressed, and short enough for one frame.
+// inFile reports whether bytes stand in a file, or in anything that is compressed in it.
 func inFile(t *testing.T, path string, text string) bool {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	magic := []byte{0x28, 0xb5, 0x2f, 0xfd}
+	for rest := data; ; rest = rest[len(magic):] {
+		at := bytes.Index(rest, magic)
+		if at < 0 {
+			break
+		}
+		rest = rest[at:]
+		if raw, _ := z.DecodeAll(rest, nil); bytes.Contains(raw, []byte(text)) { // its error is of what follows the frame
+			return true
+		}
 	}
 	return bytes.Contains(data, []byte(text))
 }

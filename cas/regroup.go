@@ -1,0 +1,140 @@
+package cas
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+)
+
+// regroupsEach frames are written anew in one transaction: others wait for as long.
+const regroupsEach = 16
+
+// regroup writes what is left of each frame of which a part has gone into a frame of its
+// own, so that no space is lost and nothing of what went stays. What is damaged stays as it
+// is, and with strict is an error: what went might be read in it.
+func (s *Store) regroup(ctx context.Context, strict bool) error {
+	members, err := s.halfDead(ctx)
+	if err != nil {
+		return err
+	}
+	var damaged error
+	for seqs := range slices.Chunk(slices.Sorted(maps.Keys(members)), regroupsEach) {
+		err := s.Update(ctx, func(u *Update) error {
+			var written []*staged
+			var rows []keyed
+			for _, seq := range seqs {
+				list, old, err := u.rejoin(seq, members[seq])
+				if errors.Is(err, ErrCorrupt) {
+					damaged = errors.Join(damaged, err)
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				for i := range list {
+					written = append(written, &list[i])
+					rows = append(rows, keyed{list[i].id, old[i]})
+				}
+			}
+			if _, err := u.putFrames(written); err != nil {
+				return err
+			}
+			for i, c := range written {
+				seq := rows[i].row.seq
+				if i+1 == len(rows) || rows[i+1].row.seq != seq {
+					if err := removeMet(u.data, seqKey(seq)); err != nil {
+						return err
+					}
+				}
+				rows[i].row = c.named(rows[i].row.written)
+			}
+			return u.putRows(rows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !strict {
+		return nil
+	}
+	return damaged
+}
+
+// halfDead returns the objects of each frame of which a part belongs to none.
+func (s *Store) halfDead(ctx context.Context) (members map[uint64][]oid.ID, err error) {
+	shares := map[uint64]uint64{}
+	members = map[uint64][]oid.ID{}
+	err = s.View(ctx, func(v *View) error {
+		err := v.eachPart(func(_ []byte, o object) error {
+			shares[o.seq] += uint64(o.stored)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, seq := range slices.Sorted(maps.Keys(shares)) {
+			if uint64(len(v.data.Get(seqKey(seq)))) > shares[seq]+1 {
+				members[seq] = nil
+			}
+		}
+		return v.eachPart(func(key []byte, o object) error {
+			list, is := members[o.seq]
+			if !is {
+				return nil
+			}
+			id, err := oid.FromBytes(key)
+			members[o.seq] = append(list, id)
+			return err
+		})
+	})
+	return members, err
+}
+
+// eachPart is eachObject for those that share a frame.
+func (v *View) eachPart(fn func(key []byte, o object) error) error {
+	return v.eachObject(func(key []byte, o object) error {
+		if o.form != part {
+			return nil
+		}
+		return fn(key, o)
+	})
+}
+
+// rejoin makes the frame of those of the objects whose bytes are in a frame still, and
+// returns the rows that they have now.
+func (u *Update) rejoin(seq uint64, ids []oid.ID) (list []staged, old []object, err error) {
+	type member struct {
+		staged
+		object
+		raw []byte
+	}
+	var members []member
+	for _, id := range ids {
+		o, row, err := u.frame(id)
+		if errors.Is(err, ErrNotFound) || err == nil && (o.form != part || o.seq != seq) {
+			continue // others have swept it, or stored it again
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		raw, err := u.s.expand(id, o, row, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("a neighbour in its frame has gone: %w", err)
+		}
+		members = append(members, member{staged{id: id, kind: o.kind, size: uint32(o.size)}, o, raw})
+	}
+	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.object.at, b.object.at) })
+	var payloads [][]byte
+	for _, m := range members {
+		list, old, payloads = append(list, m.staged), append(old, m.object), append(payloads, m.raw)
+	}
+	if len(list) > 0 {
+		u.s.codecs.join(list, payloads)
+	}
+	return list, old, nil
+}
