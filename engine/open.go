@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/engine/internal/mirror"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -51,6 +52,7 @@ func (e *Engine) open(ctx context.Context, dir string, opt *Options, old *Engine
 		return nil, err
 	}
 	e.repo.TakeOver(old.repo)
+	e.ownAlgorithm(ctx, old)
 	e.objects = &objects.Objects{Algorithm: e.alg, Git: e.repo, Store: e.opened}
 	e.lookup = e.newLookup()
 	e.mirror = (&mirror.Mirror{Objects: e.objects, View: e.view, Update: e.update}).With(e.watch.rest())
@@ -114,6 +116,22 @@ func (e *Engine) locate(dir string) (err error) {
 	e.root, e.key, e.birth, e.alg, e.repo = p.Root, p.Key, p.Birth, p.Algorithm, p.Repo
 	e.dir, e.ownDir, e.movedFrom, e.aside = p.Store, p.Own, p.From, p.Warning()
 	return nil
+}
+
+// ownAlgorithm takes the algorithm of a store without git that is there: a history that
+// came from a repository has kept its ids. What is wrong with the store is told by who needs it.
+func (e *Engine) ownAlgorithm(ctx context.Context, old *Engine) {
+	path := filepath.Join(e.dir, storeFile)
+	if e.repo != nil || e.beside != nil || e.opt.NoStore {
+		return
+	}
+	if s := old.atHand(); s != nil && s.Path() == path {
+		e.alg = s.Algorithm()
+		return
+	}
+	if s, err := cas.Open(ctx, path, &cas.Options{}); err == nil {
+		e.alg, e.store = s.Algorithm(), s
+	}
 }
 
 // userConfig is the user's own file of settings, for all repositories and

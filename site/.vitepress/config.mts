@@ -45,6 +45,7 @@ const pages: Record<string, [file: string, place: string, name: string][]> = {
   Internals: [
     ['ARCHITECTURE.md', 'architecture.md', 'Architecture'],
     ['docs/format.md', 'format.md', 'Formats'],
+    ['docs/format-remote.md', 'format-remote.md', 'What lies in a remote'],
     ['docs/testing.md', 'testing.md', 'Testing'],
     ['docs/release.md', 'release.md', 'Releases'],
     ['CONTRIBUTING.md', 'contributing.md', 'Contributing'],

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/history"
 	"github.com/seed-82afce7a/rewind/cmd/internal/record"
+	"github.com/seed-82afce7a/rewind/cmd/internal/remote"
 	"github.com/seed-82afce7a/rewind/cmd/internal/serve"
 )
 
@@ -38,6 +39,7 @@ func newRoot(c *cli.App) *cobra.Command {
 	root.AddCommand(record.Commands(a.App)...)
 	root.AddCommand(history.Commands(a.App)...)
 	root.AddCommand(change.Commands(a.App)...)
+	root.AddCommand(remote.Commands(a.App)...)
 	root.AddCommand(serve.Commands(a.App)...)
 	root.AddCommand(uiCommand(a), setupCommand(a), doctorCommand(a), configCommand(a), benchCommand(a), versionCommand(a))
 	groupOf := map[string]string{}
@@ -74,6 +76,7 @@ var groups = [][2]string{
 	{"Put a state back", "restore undo redo revert apply bisect"},
 	{"Work beside this directory", "fork forks adopt export"},
 	{"Name, keep and drop", "pin label prune purge stores import"},
+	{"Keep elsewhere", "remote push fetch resume"},
 	{"Agents and other programs", "run watch hook setup mcp serve"},
 	{"Check and measure", "doctor config verify sync bench version"},
 }

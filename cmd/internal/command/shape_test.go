@@ -20,7 +20,7 @@ type shapes struct {
 	named map[string]bool          // those that stand by their name in others
 }
 
-var sources = []string{"wire", "cli", "change", "command", "history", "record", "setup", "verb", "../../engine", "../../engine/internal/*"}
+var sources = []string{"wire", "cli", "change", "command", "history", "record", "remote", "setup", "verb", "../../engine", "../../engine/internal/*"}
 
 func newShapes(t *testing.T, named ...string) *shapes {
 	s := &shapes{t, map[string]*ast.TypeSpec{}, map[string]bool{}}
@@ -175,6 +175,7 @@ func objects(t *testing.T) string {
 		{"snapshot", "wire", "Snapshot"}, {"restore, revert, apply, adopt, undo, redo (RESTORED)", "wire", "Restored"},
 		{"list", "wire", "List"}, {"show", "wire", "Shown"}, {"log", "wire", "Log"}, {"diff", "wire", "Difference"}, {"blame", "wire", "Blame"},
 		{"status", "history", "Status"}, {"rewind alone", "command", "standing"}, {"doctor", "command", "examined"}, {"config", "command", "configured"}, {"verify", "engine", "Verified"}, {"import", "wire", "Imported"},
+		{"remote, remote add, list, remove, status", "remote", "remotesTold"}, {"remote verify", "remote", "checkedTold"}, {"push", "remote", "pushedTold"}, {"fetch", "remote", "fetchedTold"}, {"resume", "remote", "resumedTold"}, {"list --remote", "remote", "listTold"},
 		{"stores", "wire", "Stores"}, {"prune", "wire", "Pruned"}, {"purge", "wire", "Purged"}, {"bisect", "change", "bisected"},
 		{"fork", "change", "forked"}, {"forks", "change", "listedForks"}, {"pin", "wire", "Pins"}, {"label", "wire", "Labels"}, {"version", "cli", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/internal/fork"
 )
 
@@ -69,6 +70,7 @@ var exits = []struct {
 	{ErrWhichLabel, Unknown},
 	{fork.ErrNone, Unknown},
 	{engine.ErrDamaged, Damaged},
+	{away.ErrTampered, Damaged},
 }
 
 // Code is the exit code of a command that ends with an error, or without one.

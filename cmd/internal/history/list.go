@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/remote"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
@@ -19,6 +20,7 @@ import (
 func listCommand(a *app) *cobra.Command {
 	var p verb.List
 	var oneline, graph bool
+	var from string
 	c := cli.Command("list [-- PATH...]", "List snapshots with what each one changed, newest first", onlyPaths, func(c *cobra.Command, args []string) error {
 		l := p.Listing()
 		l.Oneline, l.Graph = oneline, graph
@@ -28,6 +30,9 @@ func listCommand(a *app) *cobra.Command {
 		ctx, e, err := a.Open(c)
 		if err != nil {
 			return err
+		}
+		if c.Flags().Changed("remote") {
+			return remote.List(ctx, a.App, from)
 		}
 		if l.Opt.Paths, err = a.Inside(args); err != nil {
 			return err
@@ -45,6 +50,7 @@ func listCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	verb.Flags(f, &p)
 	f.BoolVar(&oneline, "oneline", false, "only the id and what it is, with what it changed")
+	f.StringVar(&from, "remote", "", "those of a remote, of whatever machine; no other flag counts but --json")
 	c.Aliases = []string{"history", "ls"}
 	f.BoolVar(&graph, "graph", false, "draw which state came from which: restores lead back, and begin branches")
 	return a.JSONFlag(c)

@@ -120,7 +120,7 @@ func (h *Takeover) write(ctx context.Context) (int, error) {
 	stage := to.Stage()
 	defer stage.Discard()
 	w := &writer{
-		from:  &objects.Objects{Algorithm: oid.BLAKE3, Store: func(context.Context) (*cas.Store, error) { return h.store, nil }},
+		from:  &objects.Objects{Algorithm: h.store.Algorithm(), Store: func(context.Context) (*cas.Store, error) { return h.store, nil }},
 		stage: stage, to: h.to.Algorithm, identity: h.to.Identity,
 	}
 	anew := map[oid.ID]*records.Snapshot{}

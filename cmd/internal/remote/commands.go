@@ -1,0 +1,305 @@
+// Package remote has the commands that keep a history elsewhere: in a repository that restic reads too.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// An app has the methods of this package.
+type app struct{ *cli.App }
+
+// Commands makes the commands.
+func Commands(c *cli.App) []*cobra.Command {
+	a := &app{c}
+	return []*cobra.Command{remoteCommand(a), pushCommand(a), fetchCommand(a), resumeCommand(a)}
+}
+
+func remoteCommand(a *app) *cobra.Command {
+	c := cli.Command("remote", "List the repositories elsewhere that this history is kept in, add, check and forget them", cli.Nothing, func(c *cobra.Command, _ []string) error {
+		return a.list(c)
+	})
+	sub := func(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) {
+		c.AddCommand(a.JSONFlag(cli.Command(use, short, args, f)))
+	}
+	sub("add NAME URL", "Add a repository of restic, made if there is none; URL is a directory, as of a mounted share or a disk", cli.Takes(2, 2, "rewind remote add disk /media/disk/history"), a.add)
+	sub("list", "List the remotes, and how far each is behind; nobody is asked", cli.Nothing, func(c *cobra.Command, _ []string) error { return a.list(c) })
+	sub("remove NAME", "Forget a remote; what is there stays", cli.Takes(1, 1, "rewind remote remove disk"), a.remove)
+	sub("status [NAME]", "Say how far a remote is behind", cli.Takes(0, 1, "rewind remote status disk"), a.status)
+	sub("verify [NAME]", "Read everything in a remote, and say what is damaged", cli.Takes(0, 1, "rewind remote verify disk"), a.verify)
+	return a.JSONFlag(c)
+}
+
+func first(args []string) string { return strings.Join(args, "") }
+
+func (a *app) add(c *cobra.Command, args []string) error {
+	ctx, e, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	r, m := e.Remotes(), away.Remote{Name: args[0], URL: args[1]}
+	if !strings.Contains(m.URL, "://") {
+		if m.URL, err = a.Absolute(m.URL); err != nil {
+			return err
+		}
+	}
+	if err := r.Check(m); err != nil {
+		return exit.Usage(err)
+	}
+	there, err := r.Exists(ctx, m)
+	if err != nil {
+		return err
+	}
+	made := ""
+	password, err := a.password(ctx, m.URL)
+	if errors.Is(err, errNoPassword) && !there {
+		password, made, err = newPassword(m.URL)
+	}
+	if err == nil && !there {
+		err = r.Make(ctx, m, password, made != "")
+	}
+	if err == nil {
+		_, err = r.Open(ctx, m, password)
+	}
+	if err == nil {
+		err = r.Add(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
+	if made != "" {
+		a.tellOfPassword(made)
+	}
+	if a.JSON {
+		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}, Password: made})
+		return nil
+	}
+	word := "added"
+	if !there {
+		word = "made and added"
+	}
+	show.Say(a.Out, "%s %s: %s\n", word, m.Name, m.URL)
+	return nil
+}
+
+func (a *app) list(c *cobra.Command) error {
+	ctx, e, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	all, err := e.Remotes().List()
+	if err != nil {
+		return err
+	}
+	return a.tell(ctx, e, all)
+}
+
+// tell prints remotes, and how far they are behind.
+func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) error {
+	out := remotesTold{Remotes: []remoteTold{}}
+	for _, m := range all {
+		b, err := e.Remotes().Behind(ctx, m)
+		if err != nil {
+			return err
+		}
+		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, There: b.There, Waiting: b.Waiting})
+		if a.JSON {
+			continue
+		}
+		text := show.Count(b.There, "snapshot") + " there"
+		if b.Waiting > 0 {
+			text += fmt.Sprintf(", %d to push", b.Waiting)
+		}
+		show.Say(a.Out, "%-12s %s: %s\n", m.Name, m.URL, text)
+	}
+	if a.JSON {
+		a.PrintJSON(out)
+	} else if len(all) == 0 {
+		show.Say(a.Out, "no remotes: \"rewind remote add NAME URL\" adds one\n")
+	}
+	return nil
+}
+
+func (a *app) remove(c *cobra.Command, args []string) error {
+	ctx, e, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	m, err := e.Remotes().Find(args[0])
+	if err == nil {
+		err = e.Remotes().Remove(ctx, args[0])
+	}
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}})
+		return nil
+	}
+	show.Say(a.Out, "forgot %s; what is in %s stays there\n", m.Name, m.URL)
+	return nil
+}
+
+func (a *app) status(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return a.list(c)
+	}
+	ctx, e, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	m, err := e.Remotes().Find(args[0])
+	if err != nil {
+		return err
+	}
+	return a.tell(ctx, e, []away.Remote{m})
+}
+
+func (a *app) verify(c *cobra.Command, args []string) error {
+	ctx, e, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	m, password, err := a.named(ctx, e, first(args))
+	if err != nil {
+		return err
+	}
+	s, err := e.Remotes().Open(ctx, m, password)
+	if err != nil {
+		return err
+	}
+	r, damage := s.Verify(ctx, a.Progress.Of("verify"))
+	if r == nil || ctx.Err() != nil {
+		return damage
+	}
+	a.Progress.Clear()
+	if a.JSON {
+		out := checkedTold{Remote: m.Name, Snapshots: r.Snapshots, Foreign: r.Foreign}
+		if damage != nil {
+			out.Damage = damage.Error()
+		}
+		a.PrintJSON(out)
+	} else if damage == nil {
+		show.Say(a.Out, "%s: %s, whole\n", m.Name, show.Count(r.Snapshots, "snapshot"))
+	}
+	return damage
+}
+
+// named returns a remote and its password.
+func (a *app) named(ctx context.Context, e *engine.Engine, name string) (away.Remote, string, error) {
+	m, err := e.Remotes().Find(name)
+	if err != nil {
+		return m, "", err
+	}
+	password, err := a.password(ctx, m.URL)
+	return m, password, err
+}
+
+func pushCommand(a *app) *cobra.Command {
+	c := a.InWorktree("push [NAME]", "Bring the snapshots to a remote that are not there yet", cli.Takes(0, 1, "rewind push disk"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		m, password, err := a.named(ctx, e, first(args))
+		if err != nil {
+			return err
+		}
+		s, err := e.Remotes().Open(ctx, m, password)
+		if err != nil {
+			return err
+		}
+		r, err := e.Remotes().Push(ctx, s)
+		if err != nil {
+			return err
+		}
+		a.Progress.Clear()
+		a.Note("left", r.Left)
+		if a.JSON {
+			a.PrintJSON(pushedTold{Remote: m.Name, Snapshots: r.Snapshots, There: r.There, Contents: r.Contents, Bytes: r.Bytes, Left: wire.Notes(r.Left)})
+		} else {
+			show.Say(a.Out, "pushed %s to %s: %s from %s; %d were there\n", show.Count(r.Snapshots, "snapshot"), m.Name, show.Size(r.Bytes), show.Count(r.Contents, "new content"), r.There)
+		}
+		if len(r.Left) > 0 {
+			return exit.ErrPartial
+		}
+		return nil
+	})
+	return a.JSONFlag(c)
+}
+
+func fetchCommand(a *app) *cobra.Command {
+	c := a.InWorktree("fetch [NAME]", "Bring the snapshots of this history from a remote that are not here, as of another machine", cli.Takes(0, 1, "rewind fetch disk"), func(ctx context.Context, e *engine.Engine, args []string) error {
+		m, password, err := a.named(ctx, e, first(args))
+		if err != nil {
+			return err
+		}
+		s, err := e.Remotes().Open(ctx, m, password)
+		if err != nil {
+			return err
+		}
+		r, err := e.Remotes().Fetch(ctx, s)
+		if err != nil {
+			return err
+		}
+		a.Progress.Clear()
+		a.Note("left", r.Left)
+		a.Warn(r.Bridge)
+		if a.JSON {
+			out := fetchedTold{Remote: m.Name, Snapshots: []string{}, There: r.There, Left: wire.Notes(r.Left)}
+			for _, s := range r.Snapshots {
+				out.Snapshots = append(out.Snapshots, s.ID.String())
+			}
+			a.PrintJSON(out)
+		} else {
+			show.Say(a.Out, "fetched %s from %s; %d were here\n", show.Count(len(r.Snapshots), "snapshot"), m.Name, r.There)
+		}
+		if len(r.Left) > 0 {
+			return exit.ErrPartial
+		}
+		return nil
+	})
+	return a.JSONFlag(c)
+}
+
+// List prints the snapshots of a remote.
+func List(ctx context.Context, c *cli.App, name string) error {
+	a := &app{c}
+	m, password, err := a.named(ctx, a.Engine, name)
+	if err != nil {
+		return err
+	}
+	s, err := a.Engine.Remotes().Open(ctx, m, password)
+	if err != nil {
+		return err
+	}
+	var bad []error
+	list, err := s.Snapshots(ctx, func(err error) { bad = append(bad, err) })
+	if err != nil {
+		return err
+	}
+	a.Progress.Clear()
+	if a.JSON {
+		a.PrintJSON(listTold{Remote: m.Name, Snapshots: tellDistant(list)})
+		return errors.Join(bad...)
+	}
+	for _, d := range list {
+		if d.Undo {
+			continue
+		}
+		what := strings.Join(append(d.Said("label:"), d.Said("prompt:")...), " · ")
+		show.Say(a.Out, "%s  %s  %s:%s  %s\n", d.Of.Short(), d.Time.Local().Format(time.DateTime), d.Hostname, d.Paths[0], what)
+	}
+	if len(list) == 0 {
+		show.Say(a.Out, "no snapshots of rewind in %s\n", m.Name)
+	}
+	return errors.Join(bad...)
+}

@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"time"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// remotesTold is the answer of remote.
+type remotesTold struct {
+	Remotes  []remoteTold `json:"remotes"`
+	Password string       `json:"password_file,omitempty"` // that was made: without what is in it nobody reads the repository
+}
+
+// A remoteTold is a repository elsewhere.
+type remoteTold struct {
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	There   int    `json:"there"`   // snapshots that this store has brought there
+	Waiting int    `json:"waiting"` // that are not there, or say something new
+}
+
+// pushedTold is the answer of push.
+type pushedTold struct {
+	Remote    string      `json:"remote"`
+	Snapshots int         `json:"snapshots"` // brought there
+	There     int         `json:"there"`     // were there
+	Contents  int         `json:"contents"`  // files that were read
+	Bytes     int64       `json:"bytes"`     // sealed
+	Left      []wire.Note `json:"left"`      // path is the id of a snapshot
+}
+
+// fetchedTold is the answer of fetch.
+type fetchedTold struct {
+	Remote    string      `json:"remote"`
+	Snapshots []string    `json:"snapshots"` // new here, oldest first
+	There     int         `json:"there"`     // were here
+	Left      []wire.Note `json:"left"`      // path is the id that a snapshot has there
+}
+
+// resumedTold is the answer of resume.
+type resumedTold struct {
+	ID        string      `json:"id"`
+	Directory wire.Path   `json:"directory"`
+	Written   int         `json:"written"`
+	History   int         `json:"history"` // snapshots that came with it
+	Conflicts []wire.Note `json:"conflicts"`
+	Left      []wire.Note `json:"left"`
+}
+
+// checkedTold is the answer of remote verify.
+type checkedTold struct {
+	Remote    string `json:"remote"`
+	Snapshots int    `json:"snapshots"`
+	Foreign   int    `json:"foreign"` // of them, those that rewind did not make
+	Damage    string `json:"damage,omitempty"`
+}
+
+// listTold is the answer of list with --remote.
+type listTold struct {
+	Remote    string        `json:"remote"`
+	Snapshots []distantTold `json:"snapshots"` // newest first
+}
+
+// A distantTold is a snapshot in a remote.
+type distantTold struct {
+	ID   string    `json:"id"`
+	File string    `json:"file"` // its id there
+	Time time.Time `json:"time"`
+	Host string    `json:"host"`
+	Path string    `json:"path"`
+	Tags []string  `json:"tags"`
+}
+
+// tellDistant tells of snapshots in a remote.
+func tellDistant(list []*away.Distant) []distantTold {
+	out := make([]distantTold, 0, len(list))
+	for _, d := range list {
+		out = append(out, distantTold{ID: d.Of.String(), File: d.ID.String(), Time: d.Time, Host: d.Hostname, Path: d.Paths[0], Tags: d.Tags})
+	}
+	return out
+}

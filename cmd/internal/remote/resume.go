@@ -1,0 +1,110 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
+	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
+	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+func resumeCommand(a *app) *cobra.Command {
+	c := cli.Command("resume URL-OR-NAME[:SNAPSHOT] [DIR]", "Make an empty directory what a snapshot in a remote is, and go on there with its history", cli.Takes(1, 2, "rewind resume /media/disk/history work"), a.resume)
+	return a.JSONFlag(c)
+}
+
+func (a *app) resume(c *cobra.Command, args []string) error {
+	ctx, err := a.Begin(c)
+	if err != nil {
+		return err
+	}
+	from, want := parted(args[0])
+	m, err := a.meant(c, from)
+	if err != nil {
+		return err
+	}
+	dir := "."
+	if len(args) > 1 {
+		dir = args[1]
+	}
+	if dir, err = a.Absolute(dir); err != nil {
+		return err
+	}
+	password, err := a.password(ctx, m.URL)
+	if err != nil {
+		return err
+	}
+	e, err := a.openEmpty(ctx, dir)
+	if err != nil {
+		return err
+	}
+	r, err := e.Remotes().Resume(ctx, m, password, want)
+	if err != nil {
+		return err
+	}
+	a.Progress.Clear()
+	a.Note("conflict", r.Written.Conflicts)
+	a.Note("left", r.Fetched.Left)
+	snapshots := len(r.Fetched.Snapshots) + r.Fetched.There
+	if a.JSON {
+		a.PrintJSON(resumedTold{ID: r.Snapshot.ID.String(), Directory: wire.NewPath(engine.Path(dir)), Written: r.Written.Files, History: snapshots,
+			Conflicts: wire.Notes(r.Written.Conflicts), Left: wire.Notes(r.Fetched.Left)})
+	} else {
+		show.Say(a.Out, "%s is snapshot %s now: %s written, and its history is there (%s)\n", show.Quote(engine.Path(dir)), r.Snapshot.ID.Short(), show.Count(r.Written.Files, "file"), show.Count(snapshots, "snapshot"))
+	}
+	if len(r.Written.Conflicts)+len(r.Fetched.Left) > 0 {
+		return exit.ErrPartial
+	}
+	return nil
+}
+
+// openEmpty opens the directory of a resume, which is made, and is its own worktree without git: what lies above it is
+// not meant.
+func (a *app) openEmpty(ctx context.Context, dir string) (*engine.Engine, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	e, err := engine.Open(ctx, dir, &engine.Options{Force: a.Force, NoGit: true, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err)})
+	if err != nil {
+		return nil, err
+	}
+	a.Engine = e
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != e.Root() {
+		return nil, errors.Join(err, fmt.Errorf("%w: %s is inside %s, which has a history of its own", engine.ErrRefused, dir, e.Root()))
+	}
+	return e, nil
+}
+
+// parted separates a snapshot from the place before it: what stands behind the last colon and has no slash.
+func parted(text string) (from, want string) {
+	i := strings.LastIndexByte(text, ':')
+	if i <= 0 || strings.ContainsAny(text[i:], `/\`) || i == 1 && filepath.VolumeName(text) != "" {
+		return text, ""
+	}
+	return text[:i], text[i+1:]
+}
+
+// meant returns the remote of a URL, a directory, or a name that the worktree has here.
+func (a *app) meant(c *cobra.Command, from string) (away.Remote, error) {
+	if strings.Contains(from, "://") {
+		return away.Remote{Name: "origin", URL: from}, nil
+	}
+	if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: true, NoGit: a.NoGit}); err == nil {
+		defer e.Close()
+		if m, err := e.Remotes().Find(from); err == nil {
+			return m, nil
+		}
+	}
+	url, err := a.Absolute(from)
+	return away.Remote{Name: "origin", URL: url}, err
+}

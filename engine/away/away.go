@@ -1,0 +1,303 @@
+// Package away brings snapshots into a repository of restic that lies elsewhere, and back with the same ids
+// (docs/format-remote.md). What comes from there is not trusted: every object has to have its id.
+//
+// It knows which remotes a store has ([Remotes]), and opens one ([Session]). A password is the caller's business, and
+// is kept nowhere.
+package away
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/remote/depot"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// ErrTampered is reported of what a remote has, and is not what was written there.
+var ErrTampered = restic.ErrTampered
+
+// ErrNoRemote is reported for a name that no remote has.
+var ErrNoRemote = errors.New("there is no remote of this name")
+
+// A Remote is a repository elsewhere that a store brings its snapshots to.
+type Remote struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// A list is the file of the remotes of a store.
+type list struct {
+	History string   `json:"history,omitempty"` // which history the store goes on with; "": its own
+	Begun   bool     `json:"begun,omitempty"`   // a resume is under way, or was interrupted
+	Remotes []Remote `json:"remotes"`
+}
+
+const (
+	folder   = "remotes" // beside the store
+	listFile = "remotes.json"
+	lockFile = "lock"
+	listMost = 1 << 20
+)
+
+// Remotes are those of one store. Its fields are for the engine, which makes one.
+type Remotes struct {
+	Dir      string // where the store lies
+	Root     string // of the worktree
+	Objects  *objects.Objects
+	View     func(context.Context, func(*records.View) error) error
+	Store    func(context.Context) (*cas.Store, error) // opens it, or makes it
+	Owner    *records.Owner
+	Place    func(url string) (depot.Place, error)
+	Progress func(step string) func(done, total int)
+
+	Bridge  func(context.Context) error                                  // brings into git what was fetched
+	Begin   func(context.Context, oid.Algorithm) (fresh bool, err error) // says how ids of a store are made that is not there yet; fresh: it is not, or is empty
+	Export  func(context.Context, *records.Snapshot) (*Written, error)   // writes a snapshot into the worktree, which is empty
+	Restore func(context.Context, oid.ID) (*Written, error)              // makes the worktree what a snapshot is
+}
+
+// A Written says what was written of a snapshot, and which paths could not be.
+type Written struct {
+	Files     int
+	Conflicts []records.Note
+}
+
+func (r *Remotes) at(name ...string) string {
+	return filepath.Join(append([]string{r.Dir, folder}, name...)...)
+}
+
+func (r *Remotes) read() (l list, err error) {
+	data, err := durable.ReadFile(r.at(listFile), listMost)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err != nil {
+		err = fmt.Errorf("the list of remotes cannot be read: %w", err)
+	}
+	return l, err
+}
+
+// change changes the list of remotes.
+func (r *Remotes) change(ctx context.Context, f func(*list) error) error {
+	if err := durable.MakeDir(r.at()); err != nil {
+		return err
+	}
+	lock, err := durable.Lock(ctx, r.at(lockFile), durable.Exclusive)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	l, err := r.read()
+	if err == nil {
+		err = f(&l)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(l, "", "\t")
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(r.at(listFile), append(text, '\n'), 0o600)
+}
+
+// List returns the remotes.
+func (r *Remotes) List() ([]Remote, error) {
+	l, err := r.read()
+	return l.Remotes, err
+}
+
+// Find returns the remote of a name; "" is the only one there is.
+func (r *Remotes) Find(name string) (Remote, error) {
+	l, err := r.read()
+	if err != nil {
+		return Remote{}, err
+	}
+	for _, m := range l.Remotes {
+		if m.Name == name || name == "" && len(l.Remotes) == 1 {
+			return m, nil
+		}
+	}
+	switch {
+	case len(l.Remotes) == 0:
+		return Remote{}, fmt.Errorf("%w: \"rewind remote add NAME URL\" adds one", ErrNoRemote)
+	case name == "":
+		return Remote{}, fmt.Errorf("%w: say which of %d", ErrNoRemote, len(l.Remotes))
+	}
+	return Remote{}, fmt.Errorf("%w: %q", ErrNoRemote, name)
+}
+
+// isName reports whether a text is a name for a remote.
+func isName(text string) bool {
+	for i, c := range text {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._-", c)) {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64
+}
+
+// Check refuses a remote that cannot be added: its name is taken or none, or its URL must not be written down or
+// names no place.
+func (r *Remotes) Check(m Remote) error {
+	if !isName(m.Name) {
+		return fmt.Errorf("%w: %q is no name for a remote: letters, digits, dots, dashes", records.ErrRefused, m.Name)
+	}
+	l, err := r.read()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
+		return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
+	}
+	if u, err := url.Parse(m.URL); err == nil && u.User != nil {
+		return fmt.Errorf("%w: a URL with a name or a password in it would be written down", records.ErrRefused)
+	}
+	_, err = r.Place(m.URL)
+	return err
+}
+
+// Add notes a remote.
+func (r *Remotes) Add(ctx context.Context, m Remote) error {
+	if err := r.Check(m); err != nil {
+		return err
+	}
+	return r.change(ctx, func(l *list) error {
+		if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
+			return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
+		}
+		l.Remotes = append(l.Remotes, m)
+		return nil
+	})
+}
+
+// follow notes the history that a new store goes on with.
+func (r *Remotes) follow(ctx context.Context, history string, m Remote) error {
+	return r.change(ctx, func(l *list) error {
+		if l.History != "" && l.History != history {
+			return fmt.Errorf("%w: this directory goes on with another history", records.ErrRefused)
+		}
+		l.History, l.Begun = history, true
+		if !slices.Contains(l.Remotes, m) {
+			l.Remotes = append(l.Remotes, m)
+		}
+		return nil
+	})
+}
+
+// Remove forgets a remote. What is there stays there.
+func (r *Remotes) Remove(ctx context.Context, name string) error {
+	if _, err := r.Find(name); err != nil {
+		return err
+	}
+	return r.change(ctx, func(l *list) error {
+		l.Remotes = slices.DeleteFunc(l.Remotes, func(o Remote) bool { return o.Name == name })
+		return nil
+	})
+}
+
+// History names the history of the store.
+func (r *Remotes) History(ctx context.Context) (string, error) {
+	l, err := r.read()
+	if err != nil || l.History != "" {
+		return l.History, err
+	}
+	s, err := r.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	id := s.ID()
+	return hex.EncodeToString(id[:]), nil
+}
+
+// A cache keeps files of a repository below a directory, as they are there: sealed. One that
+// cannot be kept is read again.
+type cache struct{ dir string }
+
+func (c cache) at(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
+
+// Load returns a file.
+func (c cache) Load(name string) ([]byte, bool) {
+	data, err := durable.ReadFile(c.at(name), 1<<30)
+	return data, err == nil
+}
+
+// Store keeps a file.
+func (c cache) Store(name string, data []byte) {
+	if durable.MakeDir(filepath.Dir(c.at(name))) != nil {
+		return
+	}
+	if old, err := durable.ReadFile(c.at(name), int64(len(data))); err == nil && string(old) == string(data) {
+		return
+	}
+	_ = durable.WriteFile(c.at(name), data, 0o600)
+}
+
+// A Session is an open repository.
+type Session struct {
+	repo  *restic.Repo
+	cache string // the directory of what is known of it; "": there is none
+}
+
+// Exists reports whether there is a repository, as far as can be told without a password.
+func (r *Remotes) Exists(ctx context.Context, m Remote) (bool, error) {
+	p, err := r.Place(m.URL)
+	if err != nil {
+		return false, err
+	}
+	_, err = p.Get(ctx, "config", 0, 1)
+	if errors.Is(err, depot.ErrNotThere) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Make makes a repository where there is none. Random says that the password is of [NewPassword].
+func (r *Remotes) Make(ctx context.Context, m Remote, password string, random bool) error {
+	p, err := r.Place(m.URL)
+	if err == nil {
+		_, err = restic.Init(ctx, p, password, random)
+	}
+	return err
+}
+
+// NewPassword makes a password that nobody can guess.
+func NewPassword() string { return restic.NewPassword() }
+
+// cacheOf names the directory of what is known of a remote.
+func (r *Remotes) cacheOf(m Remote) string {
+	sum := sha256.Sum256([]byte(m.URL))
+	return r.at(hex.EncodeToString(sum[:8]))
+}
+
+// Open opens a remote of the store.
+func (r *Remotes) Open(ctx context.Context, m Remote, password string) (*Session, error) {
+	p, err := r.Place(m.URL)
+	if err != nil {
+		return nil, err
+	}
+	dir := r.cacheOf(m)
+	repo, err := restic.Open(ctx, p, password, cache{dir})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.URL, err)
+	}
+	return &Session{repo: repo, cache: dir}, nil
+}

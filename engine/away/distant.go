@@ -1,0 +1,113 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// A Distant is a snapshot of ours in a remote.
+type Distant struct {
+	*restic.Snapshot
+	Of      oid.ID // its id here
+	History string
+	Undo    bool // only restores have taken it
+}
+
+// Has reports whether a tag of the snapshot begins with a word and ends with a text.
+func (d *Distant) Has(word, text string) bool { return slices.Contains(d.Tags, word+text) }
+
+// Said returns what tags say of a word, such as "label:".
+func (d *Distant) Said(word string) (all []string) {
+	for _, t := range d.Tags {
+		if rest, ok := strings.CutPrefix(t, word); ok {
+			all = append(all, rest)
+		}
+	}
+	return all
+}
+
+// Snapshots lists the snapshots of ours, newest first, each id once, as it was pushed last. What cannot be read is
+// told, and left out.
+func (s *Session) Snapshots(ctx context.Context, bad func(error)) ([]*Distant, error) {
+	all, err := s.repo.Snapshots(ctx, bad)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Distant
+	for _, snap := range all {
+		d := &Distant{Snapshot: snap}
+		if !d.Has("rewind", "") {
+			continue
+		}
+		for _, text := range d.Said(idTag) {
+			d.Of, _ = oid.Parse(text)
+		}
+		for _, text := range d.Said(historyTag) {
+			d.History = text
+		}
+		d.Undo = d.Has(undoTag, "")
+		if !d.Of.IsZero() && len(d.Paths) > 0 {
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Distant) int {
+		if c := b.Time.Compare(a.Time); c != 0 {
+			return c
+		}
+		if c := a.Of.Compare(b.Of); c != 0 {
+			return c
+		}
+		return len(b.Tags) - len(a.Tags) // points are added
+	})
+	return slices.CompactFunc(out, func(a, b *Distant) bool { return a.Of == b.Of }), nil
+}
+
+// ErrChoose is reported where a remote has several snapshots that may be meant, or none.
+var ErrChoose = errors.New("no snapshot is meant")
+
+// choose returns the newest snapshot that somebody recorded on purpose, and that is meant: by the beginning of its
+// id, by a label or by a session. With "" all have to be of one worktree.
+func choose(all []*Distant, want string) (*Distant, error) {
+	var found []*Distant
+	for _, d := range all {
+		switch {
+		case want == "", d.Has(labelTag, want), d.Has(sessionTag, want):
+			if !d.Undo {
+				found = append(found, d)
+			}
+		case len(want) >= 4 && strings.HasPrefix(d.Of.String(), want):
+			found = append(found, d)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: the remote has none like %q (\"rewind list --remote\" lists them)", ErrChoose, want)
+	}
+	for _, d := range found[1:] {
+		if (want == "" || !d.Has(labelTag, want) && !d.Has(sessionTag, want)) && !sameWorktree(d, found[0]) {
+			return nil, fmt.Errorf("%w: the remote has snapshots of several directories, such as %s of %s and %s of %s: say which, as in URL:ID", ErrChoose,
+				found[0].Of.Short(), found[0].Paths[0], d.Of.Short(), d.Paths[0])
+		}
+	}
+	return found[0], nil
+}
+
+// sameWorktree reports whether two snapshots are of one worktree, wherever that was.
+func sameWorktree(a, b *Distant) bool {
+	return a.History == b.History && slices.Equal(a.Said(worktreeTag), b.Said(worktreeTag))
+}
+
+// before returns the snapshots of the same worktree that are older than one.
+func before(all []*Distant, d *Distant) (older []*Distant) {
+	for _, o := range all {
+		if o.Of != d.Of && sameWorktree(o, d) && o.Time.Before(d.Time) {
+			older = append(older, o)
+		}
+	}
+	return older
+}

@@ -1,0 +1,341 @@
+package away
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// smallMost bounds what is read whole: records, commits, rules and trees.
+const smallMost = 128 << 20
+
+// A pull reads snapshots of a remote into a stage. It is for one goroutine.
+type pull struct {
+	ctx     context.Context
+	s       *Session
+	objects *objects.Objects
+	stage   *cas.Stage
+	local   tree.Loader
+	has     func([]oid.ID) (map[oid.ID]bool, error)
+	told    func(done, total int)
+
+	trees  map[oid.ID][]byte // that were read, with the id they have
+	whole  map[tree.State]bool
+	wanted map[oid.ID]bool
+	wants  []want // contents that are lacking
+}
+
+// A want is a content that is lacking here.
+type want struct {
+	id    oid.ID
+	size  int64
+	blobs []restic.ID
+}
+
+func tampered(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{restic.ErrTampered}, args...)...)
+}
+
+// byName finds nodes of a tree by their names.
+func (p *pull) byName(id restic.ID) (map[string]*restic.Node, error) {
+	nodes, err := p.s.repo.GetTree(p.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*restic.Node, len(nodes))
+	for i := range nodes {
+		out[nodes[i].Name] = &nodes[i]
+	}
+	return out, nil
+}
+
+func dirOf(nodes map[string]*restic.Node, name string) (restic.ID, error) {
+	n := nodes[name]
+	if n == nil || n.Type != "dir" {
+		return restic.ID{}, tampered("a snapshot has no directory %q", name)
+	}
+	return n.Subtree, nil
+}
+
+// small reads a small file of a tree.
+func (p *pull) small(nodes map[string]*restic.Node, name string) ([]byte, error) {
+	n := nodes[name]
+	if n == nil || n.Type != "file" {
+		return nil, tampered("a snapshot has no file %q", name)
+	}
+	return p.s.repo.Content(p.ctx, n, smallMost)
+}
+
+// object reads an object and compares it with its id.
+func (p *pull) object(nodes map[string]*restic.Node, name string, kind oid.Kind, id oid.ID) ([]byte, error) {
+	payload, err := p.small(nodes, name)
+	if err != nil {
+		return nil, err
+	}
+	if p.objects.Algorithm.Sum(kind, payload) != id {
+		return nil, tampered("%v %v has other bytes than its id says", kind, id)
+	}
+	return payload, nil
+}
+
+// A pulled is a snapshot whose objects are on their way.
+type pulled struct {
+	*records.Snapshot
+	Root records.Path
+}
+
+// snapshot reads the record of a snapshot, and what its trees name.
+func (p *pull) snapshot(d *Distant) (*pulled, error) {
+	out, err := p.open(d)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s (%s there): %w", d.Of.Short(), d.ID.String()[:8], err)
+	}
+	return out, nil
+}
+
+func (p *pull) open(d *Distant) (*pulled, error) {
+	top, err := p.byName(d.Tree)
+	if err != nil {
+		return nil, err
+	}
+	at, err := dirOf(top, besideName)
+	if err != nil {
+		return nil, err
+	}
+	files, err := dirOf(top, filesName)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := p.byName(at)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.record(beside, d.Of)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := p.object(beside, commitName, oid.Commit, r.Snapshot.ID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := gitbridge.DecodeSnapshot(commit, p.objects.Algorithm)
+	empty := p.objects.Algorithm.Sum(oid.Tree, nil)
+	if err != nil || c.Tree != r.Snapshot.Tree && (c.Tree != empty || !r.Snapshot.Tree.IsZero()) || c.Overlay != r.Snapshot.Overlay {
+		return nil, tampered("the record says another state than its commit")
+	}
+	if err := p.put(oid.Commit, commit); err != nil {
+		return nil, err
+	}
+	for _, id := range named(r.Snapshot) {
+		payload, err := p.object(beside, blobPrefix+id.String(), oid.Blob, id)
+		if err == nil {
+			err = p.put(oid.Blob, payload)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	state, err := dirOf(beside, stateName)
+	if err != nil {
+		return nil, err
+	}
+	return &pulled{r.Snapshot, r.Root}, p.dir(r.Snapshot.State(), dir{files: files, beside: state})
+}
+
+// record reads a record, which has to be of a snapshot.
+func (p *pull) record(beside map[string]*restic.Node, id oid.ID) (*record, error) {
+	text, err := p.small(beside, recordName)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil || r.Snapshot == nil {
+		return nil, tampered("its record cannot be read: %v", err)
+	}
+	switch {
+	case r.Format != recordFormat:
+		return nil, fmt.Errorf("its record has format %d, and this program reads %d: a later version of rewind reads it", r.Format, recordFormat)
+	case r.Algorithm != p.objects.Algorithm.String():
+		return nil, fmt.Errorf("%w: its ids are %s, and here they are %v: \"rewind resume\" puts it into a directory of its own", records.ErrRefused, r.Algorithm, p.objects.Algorithm)
+	case r.Snapshot.ID != id || r.Snapshot.Tree.IsZero() || r.Snapshot.Umask != r.Snapshot.Umask.Perm():
+		return nil, tampered("its record is of another snapshot")
+	}
+	return &r, nil
+}
+
+func (p *pull) put(kind oid.Kind, payload []byte) error {
+	_, err := p.stage.Put(p.ctx, kind, payload, oid.ID{})
+	return objects.StoreError(err)
+}
+
+// load reads a tree that was read before, or is here.
+func (p *pull) load(id oid.ID) ([]byte, error) {
+	if t, ok := p.trees[id]; ok {
+		return t, nil
+	}
+	return p.local(id)
+}
+
+// complete reports whether all of a directory is here.
+func (p *pull) complete(s tree.State) bool {
+	if s.Tree.IsZero() && s.Overlay.IsZero() {
+		return true
+	}
+	if all, ok := p.whole[s]; ok {
+		return all
+	}
+	p.whole[s] = false
+	l, err := layOut(s, p.objects.Algorithm, p.local)
+	if err != nil {
+		return false
+	}
+	ids := slices.Clone(l.extra)
+	for _, c := range l.children {
+		if !c.Node.Mode.IsDir() {
+			ids = append(ids, c.Node.ID)
+		}
+	}
+	for _, id := range []oid.ID{s.Tree, s.Overlay} {
+		if !id.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	here, err := p.has(ids)
+	if err != nil {
+		return false
+	}
+	for _, id := range ids {
+		if !here[id] {
+			return false
+		}
+	}
+	for _, d := range l.dirs {
+		if !p.complete(d) {
+			return false
+		}
+	}
+	p.whole[s] = true
+	return true
+}
+
+// dir reads the trees of a directory, and notes the contents that are lacking.
+func (p *pull) dir(s tree.State, at dir) error {
+	if p.complete(s) {
+		return nil
+	}
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	beside, err := p.byName(at.beside)
+	if err != nil {
+		return err
+	}
+	if err := p.treesOf(s, beside); err != nil {
+		return err
+	}
+	l, err := layOut(s, p.objects.Algorithm, p.load)
+	if err != nil {
+		return tampered("%v", err)
+	}
+	files, err := p.byName(at.files)
+	if err != nil {
+		return err
+	}
+	var below []dir
+	for _, c := range l.children {
+		n := files[c.Name]
+		if n == nil && !at.aside {
+			return tampered("%q is missing", c.Name)
+		}
+		if n == nil {
+			if c.Node.Mode.IsDir() {
+				below = append(below, dir{})
+			}
+			continue
+		}
+		switch c.Node.Mode.Type() {
+		case tree.File:
+			p.want(c.Node.ID, n)
+		case tree.Symlink:
+			if err := p.link(c.Node.ID, n, beside); err != nil {
+				return err
+			}
+		default:
+			if n.Type != "dir" {
+				return tampered("%q is no directory", c.Name)
+			}
+			below = append(below, dir{files: n.Subtree})
+		}
+	}
+	for _, id := range l.extra {
+		if n := beside[blobPrefix+id.String()]; n != nil { // who pushed need not have had it
+			p.want(id, n)
+		}
+	}
+	for i, d := range l.dirs {
+		if d.Tree.IsZero() && d.Overlay.IsZero() {
+			continue
+		}
+		next := dir{aside: at.aside || i >= l.onDisk}
+		if i < l.onDisk {
+			next.files = below[i].files
+		} else if next.files, err = dirOf(beside, filesPrefix+strconv.Itoa(i)); err != nil {
+			return err
+		}
+		if next.beside, err = dirOf(beside, dirPrefix+strconv.Itoa(i)); err != nil {
+			return err
+		}
+		if err := p.dir(d, next); err != nil {
+			return err
+		}
+	}
+	p.whole[s] = true // when all that is wanted has come
+	return nil
+}
+
+func (p *pull) want(id oid.ID, n *restic.Node) {
+	if !p.wanted[id] {
+		p.wanted[id] = true
+		p.wants = append(p.wants, want{id: id, size: n.Size, blobs: n.Content})
+	}
+}
+
+// link takes a link over, whose target is in the tree, or beside it where that cannot hold it.
+func (p *pull) link(id oid.ID, n *restic.Node, beside map[string]*restic.Node) error {
+	target := []byte(n.Target)
+	if p.objects.Algorithm.Sum(oid.Blob, target) != id {
+		var err error
+		if target, err = p.object(beside, blobPrefix+id.String(), oid.Blob, id); err != nil {
+			return err
+		}
+	}
+	return p.put(oid.Blob, target)
+}
+
+// treesOf reads the git tree and the overlay of a directory.
+func (p *pull) treesOf(s tree.State, beside map[string]*restic.Node) error {
+	for name, id := range map[string]oid.ID{treeName: s.Tree, overlayName: s.Overlay} {
+		if id.IsZero() || p.trees[id] != nil {
+			continue
+		}
+		payload, err := p.object(beside, name, oid.Tree, id)
+		if err == nil {
+			err = p.put(oid.Tree, payload)
+		}
+		if err != nil {
+			return err
+		}
+		p.trees[id] = append([]byte{}, payload...)
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// A push brings snapshots to a remote. It is for one goroutine.
+type push struct {
+	ctx     context.Context
+	objects *objects.Objects
+	load    tree.Loader
+	repo    *restic.Repo
+	w       *restic.Writer
+	known   *known
+	told    func(done, total int)
+
+	read  int // contents that were read
+	fresh map[tree.State]dir
+}
+
+// snapshot stores all of a snapshot, and returns the tree that shows it.
+func (p *push) snapshot(s *records.Snapshot, rec []byte) (restic.ID, error) {
+	if err := p.contents(s.State()); err != nil {
+		return restic.ID{}, err
+	}
+	d, err := p.dir(s.State(), false)
+	if err != nil {
+		return restic.ID{}, err
+	}
+	commit, err := p.objects.Payload(p.ctx, oid.Commit, s.ID)
+	if err != nil {
+		return restic.ID{}, err
+	}
+	var nodes []restic.Node
+	for name, payload := range map[string][]byte{recordName: rec, commitName: commit} {
+		if err := p.add(&nodes, name, payload); err != nil {
+			return restic.ID{}, err
+		}
+	}
+	for _, id := range named(s) {
+		payload, err := p.objects.Payload(p.ctx, oid.Blob, id)
+		if err != nil {
+			return restic.ID{}, err
+		}
+		if err := p.add(&nodes, blobPrefix+id.String(), payload); err != nil {
+			return restic.ID{}, err
+		}
+	}
+	nodes = append(nodes, restic.Node{Name: stateName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: d.beside})
+	beside, err := p.w.PutTree(nodes)
+	if err != nil {
+		return restic.ID{}, err
+	}
+	return p.w.PutTree([]restic.Node{
+		{Name: filesName, Type: "dir", Mode: fs.ModeDir | 0o755, Subtree: d.files},
+		{Name: besideName, Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: beside},
+	})
+}
+
+// add stores a small content, and a node for it.
+func (p *push) add(nodes *[]restic.Node, name string, payload []byte) error {
+	n := restic.Node{Name: name, Type: "file", Mode: 0o600, Size: int64(len(payload)), Content: []restic.ID{}}
+	if len(payload) > 0 {
+		id, err := p.w.Put(restic.Data, payload)
+		if err != nil {
+			return err
+		}
+		n.Content = append(n.Content, id)
+	}
+	*nodes = append(*nodes, n)
+	return nil
+}
+
+// has reports whether the remote has a directory, as far as is known.
+func (p *push) has(s tree.State) (dir, bool) {
+	if d, ok := p.fresh[s]; ok {
+		return d, true
+	}
+	d, ok := p.known.dirs[s]
+	return d, ok && p.repo.Has(restic.Tree, d.files) && p.repo.Has(restic.Tree, d.beside)
+}
+
+// hasContent returns a content that the remote has.
+func (p *push) hasContent(id oid.ID) (content, bool) {
+	c, ok := p.known.contents[id]
+	for _, b := range c.blobs {
+		ok = ok && p.repo.Has(restic.Data, b)
+	}
+	return c, ok
+}
+
+// contents reads the contents that the remote lacks, several at once, and stores them.
+func (p *push) contents(s tree.State) error {
+	var ids []oid.ID
+	seen, met := map[oid.ID]bool{}, map[tree.State]bool{}
+	maybe := map[oid.ID]bool{} // beside the disk, where one may be missing
+	want := func(id oid.ID) {
+		if !seen[id] {
+			seen[id] = true
+			if _, ok := p.hasContent(id); !ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	var walk func(tree.State, bool) error
+	walk = func(s tree.State, aside bool) error {
+		if _, ok := p.has(s); ok || met[s] || s.Tree.IsZero() && s.Overlay.IsZero() {
+			return nil
+		}
+		met[s] = true
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		l, err := layOut(s, p.objects.Algorithm, p.load)
+		if err != nil {
+			return objects.TreeError(err)
+		}
+		for _, c := range l.children {
+			if c.Node.Mode.Type() == tree.File {
+				if aside && !seen[c.Node.ID] {
+					maybe[c.Node.ID] = true
+				} else if !aside {
+					delete(maybe, c.Node.ID)
+				}
+				want(c.Node.ID)
+			}
+		}
+		for _, id := range l.extra {
+			if !seen[id] {
+				maybe[id] = true
+			}
+			want(id)
+		}
+		for i, d := range l.dirs {
+			if err := walk(d, aside || i >= l.onDisk); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(s, false); err != nil {
+		return err
+	}
+	return p.putAll(ids, maybe)
+}
+
+// putAll stores contents. Of those that may be missing some are left out.
+func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
+	from, next := p.objects.Prefetch(ids), make(chan oid.ID)
+	var mu sync.Mutex
+	var failed error
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0)+1, len(ids)) {
+		wg.Go(func() {
+			for id := range next {
+				mu.Lock()
+				over := failed != nil
+				mu.Unlock()
+				if over {
+					continue
+				}
+				c, err := p.put(from, id)
+				mu.Lock()
+				switch {
+				case err == nil:
+					p.known.addContent(id, c)
+					if p.read++; p.told != nil {
+						p.told(p.read, 0)
+					}
+				case maybe[id] && errors.Is(err, records.ErrDamaged): // it was never on disk
+					delete(p.known.contents, id)
+				case failed == nil:
+					failed = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, id := range ids {
+		next <- id
+	}
+	close(next)
+	wg.Wait()
+	return failed
+}
+
+func (p *push) put(from *objects.Prefetch, id oid.ID) (c content, err error) {
+	o, err := from.Stream(p.ctx, id)
+	if err != nil {
+		return c, fmt.Errorf("content %v: %w", id, err)
+	}
+	defer o.Data.Close()
+	if o.Kind != oid.Blob {
+		return c, fmt.Errorf("%w: object %v is no content", records.ErrDamaged, id)
+	}
+	c.size = o.Size
+	c.blobs, err = p.w.PutReader(o.Data, o.Size)
+	return c, err
+}
+
+// dir stores a directory with all below it, whose contents are stored. One that is not on disk may lack some.
+func (p *push) dir(s tree.State, aside bool) (dir, error) {
+	if d, ok := p.has(s); ok {
+		return d, nil
+	}
+	var l layout
+	var beside []restic.Node
+	if !s.Tree.IsZero() || !s.Overlay.IsZero() {
+		at, err := layOut(s, p.objects.Algorithm, p.load)
+		if err != nil {
+			return dir{}, objects.TreeError(err)
+		}
+		l = *at
+	}
+	for name, id := range map[string]oid.ID{treeName: s.Tree, overlayName: s.Overlay} {
+		if id.IsZero() {
+			continue
+		}
+		payload, err := p.load(id)
+		if err == nil {
+			err = p.add(&beside, name, payload)
+		}
+		if err != nil {
+			return dir{}, err
+		}
+	}
+	below := make([]dir, len(l.dirs))
+	for i, at := range l.dirs {
+		var err error
+		if below[i], err = p.dir(at, aside || i >= l.onDisk); err != nil {
+			return dir{}, err
+		}
+		if i >= l.onDisk {
+			beside = append(beside, restic.Node{Name: filesPrefix + strconv.Itoa(i), Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: below[i].files})
+		}
+		beside = append(beside, restic.Node{Name: dirPrefix + strconv.Itoa(i), Type: "dir", Mode: fs.ModeDir | 0o700, Subtree: below[i].beside})
+	}
+	for _, id := range l.extra {
+		if c, ok := p.known.contents[id]; ok {
+			beside = append(beside, restic.Node{Name: blobPrefix + id.String(), Type: "file", Mode: 0o600, Size: c.size, Content: c.blobs})
+		}
+	}
+	files, err := p.files(&l, below, &beside, aside)
+	if err != nil {
+		return dir{}, err
+	}
+	var d dir
+	if d.files, err = p.w.PutTree(files); err == nil {
+		d.beside, err = p.w.PutTree(beside)
+	}
+	p.fresh[s] = d
+	return d, err
+}
+
+// files makes the nodes of what is on disk.
+func (p *push) files(l *layout, below []dir, beside *[]restic.Node, aside bool) (files []restic.Node, err error) {
+	put := map[oid.ID]bool{}
+	for _, c := range l.children {
+		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode)}
+		switch c.Node.Mode.Type() {
+		case tree.File:
+			at, ok := p.known.contents[c.Node.ID]
+			if !ok && aside {
+				continue
+			}
+			if !ok {
+				return nil, fmt.Errorf("%w: content %v is missing", records.ErrDamaged, c.Node.ID)
+			}
+			n.Type, n.Size, n.Content = "file", at.size, at.blobs
+		case tree.Symlink:
+			target, err := p.objects.Payload(p.ctx, oid.Blob, c.Node.ID)
+			if aside && errors.Is(err, records.ErrDamaged) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			n.Type, n.Target = "symlink", string(target)
+			if !restic.FitsTarget(n.Target) {
+				n.Target = strings.ToValidUTF8(n.Target, "\ufffd")
+				if put[c.Node.ID] {
+					break
+				}
+				put[c.Node.ID] = true
+				if err := p.add(beside, blobPrefix+c.Node.ID.String(), target); err != nil {
+					return nil, err
+				}
+			}
+		default:
+			n.Type, n.Subtree, below = "dir", below[0].files, below[1:]
+		}
+		files = append(files, n)
+	}
+	return files, nil
+}

@@ -1,0 +1,201 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/objects"
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// A Fetched says what a fetch did.
+type Fetched struct {
+	Snapshots []*records.Snapshot // that are new here, oldest first
+	There     int                 // were here before
+	Left      []records.Note      // snapshots that could not be brought; Path is the id there
+	Bridge    error               // not nil: they are not in git yet
+}
+
+// A receiver takes snapshots of a session into a store. It is for one goroutine.
+type receiver struct {
+	r     *Remotes
+	p     *pull
+	store *cas.Store
+}
+
+// receive begins to take snapshots over. The caller ends it.
+func (r *Remotes) receive(ctx context.Context, s *Session) (*receiver, error) {
+	if _, err := s.repo.LoadIndex(ctx); err != nil {
+		return nil, err
+	}
+	store, err := r.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &pull{ctx: ctx, s: s, objects: r.Objects, stage: store.Stage(), local: r.Objects.Trees(ctx, objects.Reading{}), trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
+	p.has = func(ids []oid.ID) (map[oid.ID]bool, error) {
+		here := map[oid.ID]bool{}
+		return here, objects.StoreError(store.View(ctx, func(v *cas.View) error {
+			for _, id := range ids {
+				here[id] = v.Has(id)
+			}
+			return nil
+		}))
+	}
+	if r.Progress != nil {
+		p.told = r.Progress("fetch")
+	}
+	return &receiver{r: r, p: p, store: store}, nil
+}
+
+// close forgets what was not recorded.
+func (v *receiver) close() { v.p.stage.Discard() }
+
+// bring reads all that a snapshot needs, durably, and records nothing.
+func (v *receiver) bring(d *Distant) (*records.Snapshot, error) {
+	n, err := v.p.snapshot(d)
+	if err == nil {
+		err = v.p.contents()
+	}
+	if err == nil {
+		err = objects.StoreError(v.p.stage.Flush(v.p.ctx))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.Snapshot, nil
+}
+
+// recordAtOnce is after how many snapshots what came is recorded.
+const recordAtOnce = 64
+
+// take records snapshots, oldest first, that are not recorded here: of a worktree of this store, or with "" of
+// none of them. Those that cannot be brought are left, and named.
+func (v *receiver) take(list []*Distant, where string, newest bool) (*Fetched, error) {
+	out := &Fetched{}
+	var todo []*Distant
+	err := v.r.View(v.p.ctx, func(w *records.View) error {
+		for _, d := range list {
+			known, err := w.Find(d.Of)
+			if err != nil {
+				return err
+			}
+			if known != nil {
+				out.There++
+				continue
+			}
+			todo = append(todo, d)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(todo, func(a, b *Distant) int { return a.Time.Compare(b.Time) })
+	for len(todo) > 0 {
+		n := min(len(todo), recordAtOnce)
+		if err := v.takeSome(todo[:n], where, newest && n == len(todo), out); err != nil {
+			return out, err
+		}
+		todo = todo[n:]
+	}
+	return out, nil
+}
+
+func (v *receiver) takeSome(list []*Distant, where string, newest bool, out *Fetched) error {
+	got, err := v.read(list, where)
+	if err != nil && leavable(err) && v.p.ctx.Err() == nil { // one of them: which, each alone tells
+		v.anew()
+		if len(list) == 1 {
+			out.Left = append(out.Left, records.Note{Path: records.Path(list[0].ID.String()), Reason: err.Error()})
+			return nil
+		}
+		for i, d := range list {
+			if err := v.takeSome([]*Distant{d}, where, newest && i == len(list)-1, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = v.p.stage.Commit(v.p.ctx, func(u *cas.Update) error {
+		up := records.Change(u, v.r.Owner)
+		for i, s := range got {
+			known, err := up.Find(s.ID)
+			if err == nil && known == nil {
+				err = up.Record(s, true)
+			}
+			if err == nil && newest && i == len(got)-1 {
+				err = up.SetLast(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		out.Snapshots = append(out.Snapshots, got...)
+		clear(v.p.trees)
+		v.note(got)
+	}
+	return objects.StoreError(err)
+}
+
+// note notes that the remote has snapshots, so that no push brings them there. Without the note one asks.
+func (v *receiver) note(got []*records.Snapshot) {
+	dir := v.p.s.cache
+	if durable.MakeDir(dir) != nil {
+		return
+	}
+	lock, err := durable.Lock(v.p.ctx, filepath.Join(dir, lockFile), durable.Exclusive)
+	if err != nil {
+		return
+	}
+	defer lock.Unlock()
+	k := loadKnown(filepath.Join(dir, knownFile))
+	for _, s := range got {
+		if hash, err := hashOf(s); err == nil {
+			k.addPushed(s.ID, hash)
+		}
+	}
+	_ = k.save()
+}
+
+// read reads snapshots into the stage.
+func (v *receiver) read(list []*Distant, where string) (got []*records.Snapshot, err error) {
+	for _, d := range list {
+		n, err := v.p.snapshot(d)
+		if err != nil {
+			return nil, err
+		}
+		s := n.Snapshot
+		s.Where, s.Lost, s.Held = where, "", records.HeldByStore
+		got = append(got, s)
+	}
+	return got, v.p.contents()
+}
+
+// anew forgets what was on its way when something failed.
+func (v *receiver) anew() {
+	v.p.stage.Discard()
+	v.p.stage = v.store.Stage()
+	clear(v.p.trees)
+	clear(v.p.whole)
+	clear(v.p.wanted)
+	v.p.wants = nil
+}
+
+// leavable reports whether the other snapshots can be brought all the same.
+func leavable(err error) bool {
+	return errors.Is(err, records.ErrRefused) || errors.Is(err, restic.ErrTampered) || errors.Is(err, restic.ErrUnknown)
+}

@@ -1,0 +1,138 @@
+package away
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"io/fs"
+	"strings"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/tree"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// Names in the tree of a snapshot (docs/format-remote.md).
+const (
+	filesName   = "files"
+	besideName  = "rewind"
+	recordName  = "record"
+	commitName  = "commit"
+	stateName   = "state"
+	treeName    = "tree"
+	overlayName = "overlay"
+	blobPrefix  = "b"
+	dirPrefix   = "d"
+	filesPrefix = "f" // of a directory that is not on disk
+)
+
+// A record is what a snapshot has beside its trees.
+type record struct {
+	Format    int               `json:"format"`
+	Algorithm string            `json:"algorithm"`
+	History   string            `json:"history"`
+	Root      records.Path      `json:"root"`
+	Snapshot  *records.Snapshot `json:"snapshot"`
+}
+
+const recordFormat = 1
+
+// named are the contents that a record names, each once.
+func named(s *records.Snapshot) (ids []oid.ID) {
+	seen := map[oid.ID]bool{{}: true}
+	add := func(id oid.ID) {
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range s.Rules.Ignore {
+		add(id)
+	}
+	add(s.Rules.Exclude)
+	add(s.SkippedIn)
+	for _, n := range s.Nested {
+		add(n.Exclude)
+	}
+	return ids
+}
+
+// modeOf turns a mode into that of a node.
+func modeOf(m tree.Mode) fs.FileMode {
+	out := fs.FileMode(m & 0o777)
+	for bit, is := range map[tree.Mode]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if m&bit != 0 {
+			out |= is
+		}
+	}
+	switch m.Type() {
+	case tree.Dir, tree.Nested:
+		out |= fs.ModeDir
+	case tree.Symlink:
+		out = fs.ModeSymlink | 0o777
+	}
+	return out
+}
+
+// encode makes the record of a snapshot.
+func encode(s *records.Snapshot, r record) ([]byte, error) {
+	r.Format, r.Snapshot = recordFormat, plain(s)
+	return json.Marshal(r)
+}
+
+// plain is a snapshot without what a store says of it for itself.
+func plain(s *records.Snapshot) *records.Snapshot {
+	n := *s
+	n.Held, n.Changed = "", nil
+	if !n.SkippedIn.IsZero() {
+		n.Skipped = nil
+	}
+	return &n
+}
+
+// hashOf is by what a snapshot that says something new is told from one that was pushed, on whatever machine.
+func hashOf(s *records.Snapshot) (restic.ID, error) {
+	n := plain(s)
+	n.Where = ""
+	text, err := json.Marshal(n)
+	return sha256.Sum256(text), err
+}
+
+// tagsOf are what a snapshot is found by there.
+func tagsOf(s *records.Snapshot, r record) []string {
+	tags := []string{"rewind", idTag + s.ID.String(), historyTag + r.History, algorithmTag + r.Algorithm, worktreeTag + s.Where}
+	if s.OfRestore() {
+		tags = append(tags, undoTag)
+	}
+	seen := map[string]bool{}
+	add := func(prefix, text string) {
+		if text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "); text == "" || seen[prefix+text] {
+			return
+		}
+		if cut := []rune(text); len(cut) > tagMost {
+			text = string(cut[:tagMost])
+		}
+		seen[prefix+text] = true
+		tags = append(tags, prefix+text)
+	}
+	for _, p := range s.Points {
+		add(labelTag, p.Label)
+		add(sessionTag, p.Session)
+		add("agent:", p.Agent)
+		add("trigger:", p.Trigger)
+		add("prompt:", p.Prompt)
+	}
+	return tags
+}
+
+// The beginnings of tags.
+const (
+	idTag        = "id:"
+	historyTag   = "history:"
+	labelTag     = "label:"
+	sessionTag   = "session:"
+	undoTag      = "undo"
+	worktreeTag  = "worktree:"
+	algorithmTag = "algorithm:"
+	tagMost      = 120
+)

@@ -1,0 +1,156 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// Fetch records the snapshots of this history that a remote has and this store has not: those that other machines have
+// brought there, too. They are beside those of the worktree: none becomes its last.
+func (r *Remotes) Fetch(ctx context.Context, s *Session) (*Fetched, error) {
+	history, err := r.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var left []records.Note
+	list, err := s.Snapshots(ctx, func(err error) { left = append(left, records.Note{Reason: err.Error()}) })
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(d *Distant) bool { return d.History != history })
+	in, err := r.receive(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	out, err := in.take(list, "", false)
+	if err != nil {
+		return nil, err
+	}
+	out.Left = append(out.Left, left...)
+	if len(out.Snapshots) > 0 {
+		out.Bridge = r.Bridge(ctx)
+	}
+	return out, nil
+}
+
+// A Resumed says what a resume did. Snapshot is what the directory is now.
+type Resumed struct {
+	Snapshot *records.Snapshot
+	Written  *Written
+	Fetched  *Fetched // the history that came with it
+}
+
+// Resume makes the worktree, which is empty and has no history, what a snapshot in a remote is, and goes on there with
+// the history that led to it, under the same ids. Want is the beginning of an id, a label or a session; "" is the
+// newest. A resume that was interrupted is taken up by the next. It is refused where something else is.
+func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (*Resumed, error) {
+	p, err := r.Place(m.URL)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := restic.Open(ctx, p, password, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.URL, err)
+	}
+	s := &Session{repo: repo, cache: r.cacheOf(m)}
+	var bad error
+	all, err := s.Snapshots(ctx, func(err error) { bad = errors.Join(bad, err) })
+	if err != nil {
+		return nil, err
+	}
+	d, err := choose(all, want)
+	if err != nil {
+		return nil, errors.Join(err, bad)
+	}
+	empty, err := r.claim(ctx, d, m)
+	if err != nil {
+		return nil, err
+	}
+	in, err := r.receive(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	out, err := r.goOn(ctx, in, empty, before(all, d), d)
+	if err == nil {
+		err = r.change(ctx, func(l *list) error {
+			l.Begun = false
+			return nil
+		})
+	}
+	return out, err
+}
+
+// claim makes the worktree one of a history, if it is empty or is that already. Empty says that it has no files.
+func (r *Remotes) claim(ctx context.Context, d *Distant, m Remote) (empty bool, err error) {
+	there, err := os.ReadDir(r.Root)
+	if err != nil {
+		return false, err
+	}
+	l, err := r.read()
+	if err != nil {
+		return false, err
+	}
+	fresh, err := r.Begin(ctx, algorithmOf(d))
+	switch {
+	case err != nil:
+		return false, err
+	case l.Begun && l.History == d.History: // it was interrupted
+	case len(there) > 0:
+		return false, fmt.Errorf("%w: %s is not empty: resume into an empty directory, or \"rewind fetch\" brings here what a remote has of its history", records.ErrRefused, r.Root)
+	case !fresh:
+		return false, fmt.Errorf("%w: %s has a history of its own", records.ErrRefused, r.Root)
+	}
+	return len(there) == 0, r.follow(ctx, d.History, m)
+}
+
+// algorithmOf tells by what the ids of a history are made.
+func algorithmOf(d *Distant) oid.Algorithm {
+	for _, text := range d.Said(algorithmTag) {
+		if alg, err := oid.ParseAlgorithm(text); err == nil && alg.Size() == d.Of.Len() {
+			return alg
+		}
+	}
+	if d.Of.Len() == oid.SHA1.Size() {
+		return oid.SHA1
+	}
+	return oid.BLAKE3
+}
+
+// goOn brings a snapshot and the older ones. The files come first: they are what somebody waits for.
+func (r *Remotes) goOn(ctx context.Context, in *receiver, empty bool, older []*Distant, d *Distant) (*Resumed, error) {
+	out := &Resumed{}
+	known, err := records.Read(ctx, r.View, func(v *records.View) (bool, error) { return v.Recorded(d.Of) })
+	if err == nil && empty && !known {
+		if out.Snapshot, err = in.bring(d); err == nil {
+			out.Written, err = r.Export(ctx, out.Snapshot)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.Fetched, err = in.take(append(older, d), r.Owner.Key, true); err != nil {
+		return nil, err
+	}
+	for _, n := range out.Fetched.Left {
+		if string(n.Path) == d.ID.String() {
+			return nil, fmt.Errorf("%w: %s", ErrTampered, n.Reason)
+		}
+	}
+	if out.Written != nil {
+		return out, nil
+	}
+	out.Snapshot, err = records.Read(ctx, r.View, func(v *records.View) (*records.Snapshot, error) { return v.Find(d.Of) })
+	if err == nil { // it was interrupted: what is there is compared
+		out.Written, err = r.Restore(ctx, d.Of)
+	}
+	return out, err
+}

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/remote/depot"
+)
+
+// Remotes returns the repositories elsewhere that the store's snapshots are kept in.
+func (e *Engine) Remotes() *away.Remotes {
+	return &away.Remotes{
+		Dir: e.dir, Root: e.root, Objects: e.objects, View: e.view, Store: e.needStore, Owner: e.owner(),
+		Place: depot.Open, Progress: e.progress, Bridge: e.mirror.Bridge,
+		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
+			if s, err := e.opened(ctx); err != nil || s != nil {
+				if err != nil {
+					return false, err
+				}
+				return e.lookup.Empty(ctx)
+			}
+			if e.repo == nil {
+				e.alg, e.objects.Algorithm = alg, alg
+			}
+			return true, nil
+		},
+		Export: func(ctx context.Context, s *Snapshot) (*away.Written, error) {
+			return written(e.Export(ctx, s, e.root))
+		},
+		Restore: func(ctx context.Context, id oid.ID) (*away.Written, error) {
+			return written(e.Do(ctx, Op{To: id}))
+		},
+	}
+}
+
+func written(r *Restored, err error) (*away.Written, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &away.Written{Files: r.Written, Conflicts: r.Conflicts}, nil
+}

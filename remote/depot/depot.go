@@ -1,0 +1,58 @@
+// Package depot is where the files of a remote repository lie. It knows names and bytes, and nothing of what they
+// mean. What it returns comes from elsewhere, and is to be checked by who asked for it.
+//
+// There is one kind, a directory: a mounted share, or a disk. The next one is a file more.
+//
+// A file is wholly there or not at all, and is never changed once it is there.
+package depot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// The conditions a caller may want to tell apart.
+var (
+	ErrNotThere = errors.New("not there")
+	ErrExists   = errors.New("is there already")
+	// ErrURL is reported for what names no place.
+	ErrURL = errors.New("no place for a remote")
+)
+
+// A File is one of a list.
+type File struct {
+	Name string
+	Size int64
+}
+
+// A Place keeps files by slash-separated names. Any number of goroutines may use one.
+type Place interface {
+	// Put writes a file durably that is not there; one that is there stays, and is ErrExists.
+	Put(ctx context.Context, name string, data []byte) error
+	// Get returns so many bytes of a file from an offset on, or all of it if length is 0:
+	// at most the given number, and fewer only where the file ends.
+	Get(ctx context.Context, name string, offset, length int64) ([]byte, error)
+	// List returns the files in a folder, those of folders below it by name from there on.
+	List(ctx context.Context, folder string) ([]File, error)
+	// Delete removes a file; one that is not there is no error.
+	Delete(ctx context.Context, name string) error
+}
+
+// mostBytes bounds a file that is read whole: packs are some 16 MiB, an index below 8.
+const mostBytes = 256 << 20
+
+// Open returns the place that a URL names: the absolute path of a directory, which need not be there yet, or the same
+// behind file://. Nothing is asked for or made.
+func Open(url string) (Place, error) {
+	path := strings.TrimPrefix(url, "file://")
+	switch {
+	case strings.Contains(path, "://"):
+		return nil, fmt.Errorf("%w: %q: it is a directory, as of a mounted share or a disk; other kinds are not there yet", ErrURL, url)
+	case !filepath.IsAbs(path):
+		return nil, fmt.Errorf("%w: %q is not the absolute path of a directory", ErrURL, url)
+	}
+	return &dir{root: path}, nil
+}

@@ -1,0 +1,140 @@
+package depot
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A dir is a directory: a mounted share, or a disk that is taken along.
+type dir struct{ root string }
+
+// temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
+const temporary = "-tmp-"
+
+func (d *dir) at(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+
+func (d *dir) Put(ctx context.Context, name string, data []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	to := d.at(name)
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("%s %w", name, ErrExists)
+	}
+	var unique [8]byte
+	_, _ = rand.Read(unique[:])
+	from := to + temporary + hex.EncodeToString(unique[:])
+	f, err := os.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			f, err = os.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.install(from, to, name)
+	}
+	_ = os.Remove(from) // of a link the other name
+	return err
+}
+
+// install gives a file its name, durably, if nothing has it. Shares that know no links get it by a rename: all
+// names but one are hashes of the bytes, so what that replaces is the same.
+func (d *dir) install(from, to, name string) error {
+	err := os.Link(from, to)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s %w", name, ErrExists)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrNotExist):
+		return err
+	case err != nil:
+		if err = os.Rename(from, to); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(d.at(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is %w", name, ErrNotThere)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", name)
+	}
+	f, err := os.Open(d.at(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if length == 0 {
+		length = mostBytes
+	}
+	return io.ReadAll(io.NewSectionReader(f, offset, length))
+}
+
+func (d *dir) List(ctx context.Context, folder string) (list []File, err error) {
+	top := d.at(folder)
+	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !e.Type().IsRegular() || strings.Contains(e.Name(), temporary) {
+			return err
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) { // it went meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(top, path)
+		list = append(list, File{Name: filepath.ToSlash(name), Size: info.Size()})
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return list, err
+}
+
+func (d *dir) Delete(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Remove(d.at(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

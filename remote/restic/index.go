@@ -1,0 +1,165 @@
+package restic
+
+import (
+	"context"
+	"fmt"
+)
+
+// A Kind is what a blob is: data or a tree.
+type Kind uint8
+
+// The kinds of blobs, with the numbers of a pack's header.
+const (
+	Data Kind = 0
+	Tree Kind = 1
+)
+
+func (k Kind) String() string {
+	if k == Tree {
+		return "tree"
+	}
+	return "data"
+}
+
+// blobMost bounds a blob that is open: contents have at most 8 MiB, trees as many as a directory has entries.
+const blobMost = 256 << 20
+
+// A blobAt says where a blob lies.
+type blobAt struct {
+	pack           uint32 // its place in the list of packs
+	offset, length uint32 // sealed
+	plain          uint32 // bytes, 0: not compressed
+}
+
+// size is how many bytes the blob has when it is open.
+func (b blobAt) size() int {
+	if b.plain > 0 {
+		return int(b.plain)
+	}
+	return int(b.length) - overhead
+}
+
+// An index says in which pack each blob is.
+type index struct {
+	files map[ID]bool // of the index that were read
+	packs []ID
+	blobs [2]map[ID]blobAt
+}
+
+type indexFile struct {
+	Supersedes []ID        `json:"supersedes,omitempty"`
+	Packs      []indexPack `json:"packs"`
+}
+
+type indexPack struct {
+	ID    ID          `json:"id"`
+	Blobs []indexBlob `json:"blobs"`
+}
+
+type indexBlob struct {
+	ID     ID     `json:"id"`
+	Type   string `json:"type"`
+	Offset uint32 `json:"offset"`
+	Length uint32 `json:"length"`
+	Plain  uint32 `json:"uncompressed_length,omitempty"`
+}
+
+// LoadIndex reads the files of the index that were not read yet, and returns their names.
+// If one that was read is gone, as after a prune, all are read again.
+func (r *Repo) LoadIndex(ctx context.Context) (names []ID, err error) {
+	list, err := r.place.List(ctx, "index")
+	if err != nil {
+		return nil, err
+	}
+	there := map[ID]bool{}
+	for _, f := range list {
+		var id ID
+		if id.UnmarshalText([]byte(f.Name)) == nil {
+			names, there[id] = append(names, id), true
+		}
+	}
+	r.mu.Lock()
+	for id := range r.index.files {
+		if !there[id] {
+			r.index = index{}
+			break
+		}
+	}
+	var lacking []ID
+	for _, id := range names {
+		if !r.index.files[id] {
+			lacking = append(lacking, id)
+		}
+	}
+	r.mu.Unlock()
+	files := make([]indexFile, len(lacking))
+	if err := parallel(ctx, len(lacking), func(ctx context.Context, i int) error {
+		return r.getJSON(ctx, "index", lacking[i].String(), &files[i])
+	}); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range files {
+		if err := r.index.add(lacking[i], &files[i]); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// add takes a file of the index over.
+func (x *index) add(id ID, f *indexFile) error {
+	if x.files == nil {
+		x.files, x.blobs = map[ID]bool{}, [2]map[ID]blobAt{{}, {}}
+	}
+	x.files[id] = true
+	for _, p := range f.Packs {
+		at := uint32(len(x.packs))
+		x.packs = append(x.packs, p.ID)
+		for _, b := range p.Blobs {
+			kind := Data
+			if b.Type == "tree" {
+				kind = Tree
+			}
+			if b.Length < overhead || b.Length > blobMost || b.Plain > blobMost || uint64(b.Offset)+uint64(b.Length) > 1<<32-1 {
+				return fmt.Errorf("%w: index/%v: the bounds of blob %v", ErrTampered, id, b.ID)
+			}
+			x.blobs[kind][b.ID] = blobAt{pack: at, offset: b.Offset, length: b.Length, plain: b.Plain}
+		}
+	}
+	return nil
+}
+
+// find returns where a blob is.
+func (r *Repo) find(k Kind, id ID) (blobAt, ID, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, ok := r.index.blobs[k][id]
+	if !ok {
+		return b, ID{}, false
+	}
+	return b, r.index.packs[b.pack], true
+}
+
+// Has reports whether the index that was loaded has a blob.
+func (r *Repo) Has(k Kind, id ID) bool {
+	_, _, ok := r.find(k, id)
+	return ok
+}
+
+// Size returns how many bytes a blob has.
+func (r *Repo) Size(k Kind, id ID) (int64, bool) {
+	b, _, ok := r.find(k, id)
+	return int64(b.size()), ok
+}
+
+// IndexFiles returns the names of the files of the index that were read or written.
+func (r *Repo) IndexFiles() (names []ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.index.files {
+		names = append(names, id)
+	}
+	return names
+}

@@ -1,0 +1,121 @@
+package restic
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+)
+
+// openBlob opens the sealed bytes of a blob and compares them with its id.
+func (r *Repo) openBlob(id ID, at blobAt, pack ID, sealed []byte) ([]byte, error) {
+	plain, err := r.key.open(sealed)
+	if err == nil && at.plain > 0 {
+		plain, err = r.unpack(plain, int(at.plain))
+	}
+	if err == nil && sha256.Sum256(plain) != id {
+		err = fmt.Errorf("it has other bytes than its id says")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: data/%s: blob %v: %w", ErrTampered, packName(pack), id, err)
+	}
+	return plain, nil
+}
+
+func packName(pack ID) string { return pack.String()[:2] + "/" + pack.String() }
+
+// Blob reads one blob.
+func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
+	at, pack, ok := r.find(k, id)
+	if !ok {
+		return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
+	}
+	sealed, err := r.place.Get(ctx, "data/"+packName(pack), int64(at.offset), int64(at.length))
+	if err != nil {
+		return nil, err
+	}
+	return r.openBlob(id, at, pack, sealed)
+}
+
+const (
+	runMost = 4 << 20   // bytes that one request asks for, but for a blob that is larger
+	gapMost = 128 << 10 // bytes that are read and dropped, to spare a request
+)
+
+// A run is a part of a pack that one request reads.
+type run struct {
+	pack  ID
+	from  uint32
+	end   uint32
+	blobs []wanted
+}
+
+type wanted struct {
+	id ID
+	at blobAt
+}
+
+// Blobs reads many blobs, several requests at once, each for blobs that lie near one
+// another, and calls f for each, of several goroutines, in no order.
+func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, plain []byte) error) error {
+	runs, err := r.runs(k, ids)
+	if err != nil {
+		return err
+	}
+	return parallel(ctx, len(runs), func(ctx context.Context, i int) error {
+		n := runs[i]
+		data, err := r.place.Get(ctx, "data/"+packName(n.pack), int64(n.from), int64(n.end-n.from))
+		if err != nil {
+			return err
+		}
+		for _, w := range n.blobs {
+			at := int(w.at.offset - n.from)
+			if at+int(w.at.length) > len(data) {
+				return fmt.Errorf("%w: data/%s is cut short", ErrTampered, packName(n.pack))
+			}
+			plain, err := r.openBlob(w.id, w.at, n.pack, data[at:at+int(w.at.length)])
+			if err == nil {
+				err = f(w.id, plain)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// runs groups blobs by what one request reads.
+func (r *Repo) runs(k Kind, ids []ID) (runs []run, err error) {
+	byPack := map[ID][]wanted{}
+	var packs []ID
+	seen := map[ID]bool{}
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		at, pack, ok := r.find(k, id)
+		if !ok {
+			return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
+		}
+		if byPack[pack] == nil {
+			packs = append(packs, pack)
+		}
+		byPack[pack] = append(byPack[pack], wanted{id, at})
+	}
+	for _, pack := range packs {
+		list := byPack[pack]
+		slices.SortFunc(list, func(a, b wanted) int { return int(int64(a.at.offset) - int64(b.at.offset)) })
+		var n *run
+		for _, w := range list {
+			end := w.at.offset + w.at.length
+			if n == nil || w.at.offset > n.end+gapMost || end-n.from > runMost {
+				runs = append(runs, run{pack: pack, from: w.at.offset, end: end})
+				n = &runs[len(runs)-1]
+			}
+			n.blobs, n.end = append(n.blobs, w), max(n.end, end)
+		}
+	}
+	return runs, nil
+}

@@ -1,0 +1,392 @@
+// Package restic reads and writes repositories of restic, format version 2, from its published design: sealed files
+// in a [depot.Place], which restic, rustic and others read as well.
+//
+// Nothing in a repository is trusted. A file has to have the hash that it is named by, a seal has to be whole, and a
+// blob has to have its SHA-256 once it is open; lengths are bounded before anything is allocated. What fails that is
+// [ErrTampered], with the name of the file. A [Repo] writes a snapshot last, when all that it names is there.
+//
+// It knows nothing of worktrees and snapshots of rewind.
+package restic
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/restic/chunker"
+
+	"github.com/seed-82afce7a/rewind/remote/depot"
+)
+
+// The conditions a caller may want to tell apart.
+var (
+	ErrNone     = errors.New("there is no repository")
+	ErrPassword = errors.New("no key of the repository opens with this password")
+	ErrTampered = errors.New("not what was written")
+	ErrVersion  = errors.New("a repository of another version")
+	ErrLocked   = errors.New("the repository is locked")
+	ErrUnknown  = errors.New("not in the index of the repository")
+)
+
+// An ID is the SHA-256 of a blob or of a file.
+type ID [sha256.Size]byte
+
+// String returns the id in hexadecimal digits.
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText encodes the id as hexadecimal digits.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText accepts what MarshalText gives.
+func (id *ID) UnmarshalText(p []byte) error {
+	if len(p) != 2*len(id) {
+		return fmt.Errorf("%q is no id", p)
+	}
+	_, err := hex.Decode(id[:], p)
+	return err
+}
+
+// IsZero reports whether the id names nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// A config says what a repository is.
+type config struct {
+	Version    int         `json:"version"`
+	ID         string      `json:"id"`
+	Polynomial chunker.Pol `json:"chunker_polynomial"`
+}
+
+// A Repo is an open repository. Any number of goroutines may use one.
+type Repo struct {
+	place  depot.Place
+	key    *master
+	config config
+	cache  Cache
+
+	pack  *zstd.Encoder
+	plain *zstd.Decoder
+
+	mu    sync.Mutex
+	index index
+}
+
+// A Cache keeps what was read from a repository and never changes there. It need not keep
+// anything; what it returns is checked like what the repository returns.
+type Cache interface {
+	Load(name string) ([]byte, bool)
+	Store(name string, data []byte)
+}
+
+// nothing is the cache of who has none.
+type nothing struct{}
+
+func (nothing) Load(string) ([]byte, bool) { return nil, false }
+func (nothing) Store(string, []byte)       {}
+
+const (
+	configFile = "config"
+	configMost = 1 << 16
+	keyMost    = 1 << 16
+	keysMost   = 20
+	version    = 2
+)
+
+func newRepo(p depot.Place, key *master, cache Cache) (*Repo, error) {
+	if cache == nil {
+		cache = nothing{}
+	}
+	r := &Repo{place: p, key: key, cache: cache}
+	var err error
+	if r.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(512<<10)); err != nil {
+		return nil, err
+	}
+	r.plain, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(blobMost))
+	return r, err
+}
+
+// Init makes a repository where there is none. Random says that the password was made by
+// [NewPassword].
+func Init(ctx context.Context, p depot.Place, password string, random bool) (*Repo, error) {
+	if _, err := p.Get(ctx, configFile, 0, configMost); err == nil {
+		return nil, fmt.Errorf("a repository %w", depot.ErrExists)
+	} else if !errors.Is(err, depot.ErrNotThere) {
+		return nil, err
+	}
+	key, file, err := newKey(password, random)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRepo(p, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	var id ID
+	copy(id[:], randomBytes(len(id)))
+	r.config = config{Version: version, ID: id.String()}
+	if r.config.Polynomial, err = chunker.RandomPolynomial(); err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(r.config)
+	if err != nil {
+		return nil, err
+	}
+	if err := put(ctx, p, "keys/"+ID(sha256.Sum256(file)).String(), file); err != nil {
+		return nil, err
+	}
+	return r, p.Put(ctx, configFile, key.seal(nil, plain)) // last: it makes the repository
+}
+
+// Open opens a repository by a password. [ErrNone] if there is none.
+func Open(ctx context.Context, p depot.Place, password string, cache Cache) (*Repo, error) {
+	if cache == nil {
+		cache = nothing{}
+	}
+	key, err := openKey(ctx, p, password, cache)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRepo(p, key, cache)
+	if err != nil {
+		return nil, err
+	}
+	sealed, kept := cache.Load(configFile)
+	if !kept {
+		if sealed, err = p.Get(ctx, configFile, 0, configMost); errors.Is(err, depot.ErrNotThere) {
+			return nil, ErrNone
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	plain, err := key.open(sealed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: %w", ErrTampered, err)
+	}
+	if err := json.Unmarshal(plain, &r.config); err != nil {
+		return nil, fmt.Errorf("%w: config: %w", ErrTampered, err)
+	}
+	switch {
+	case r.config.Version != version:
+		return nil, fmt.Errorf("%w: %d; rewind reads and writes %d (restic migrate upgrade_repo_v2 makes one of version 1)", ErrVersion, r.config.Version, version)
+	case len(r.config.ID) != 64, !r.config.Polynomial.Irreducible():
+		return nil, fmt.Errorf("%w: config", ErrTampered)
+	}
+	cache.Store(configFile, sealed)
+	return r, nil
+}
+
+// keyName is what the cache calls the file of the key that opened the repository last.
+const keyName = "key"
+
+func openKey(ctx context.Context, p depot.Place, password string, cache Cache) (*master, error) {
+	if file, ok := cache.Load(keyName); ok {
+		if m, err := tryKey(file, password); err == nil {
+			return m, nil
+		}
+	}
+	list, err := p.List(ctx, "keys")
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, ErrNone
+	}
+	var strange error
+	for i, f := range list {
+		if i == keysMost {
+			break
+		}
+		file, err := p.Get(ctx, "keys/"+f.Name, 0, keyMost)
+		if err != nil {
+			return nil, err
+		}
+		if ID(sha256.Sum256(file)).String() != f.Name {
+			strange = fmt.Errorf("%w: keys/%s", ErrTampered, f.Name)
+			continue
+		}
+		m, err := tryKey(file, password)
+		if err == nil {
+			cache.Store(keyName, file)
+			return m, nil
+		}
+		if !errors.Is(err, errSeal) {
+			strange = fmt.Errorf("keys/%s: %w", f.Name, err)
+		}
+	}
+	return nil, errors.Join(ErrPassword, strange)
+}
+
+func tryKey(file []byte, password string) (*master, error) {
+	var k keyFile
+	if err := json.Unmarshal(file, &k); err != nil {
+		return nil, err
+	}
+	return k.unlock(password)
+}
+
+// ID returns the random name of the repository.
+func (r *Repo) ID() string { return r.config.ID }
+
+// Check reads the name of the repository that is there now: [ErrNone] or [ErrTampered]
+// if it is not the one that was opened, of which a cache has told.
+func (r *Repo) Check(ctx context.Context) error {
+	sealed, err := r.place.Get(ctx, configFile, 0, configMost)
+	if errors.Is(err, depot.ErrNotThere) {
+		return ErrNone
+	}
+	if err != nil {
+		return err
+	}
+	var c config
+	plain, err := r.key.open(sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, &c)
+	}
+	if err != nil || c.ID != r.config.ID {
+		return fmt.Errorf("%w: config: it is another repository than before", ErrTampered)
+	}
+	return nil
+}
+
+// put writes a file that is named by its hash: one that is there is the same.
+func put(ctx context.Context, p depot.Place, name string, data []byte) error {
+	if err := p.Put(ctx, name, data); !errors.Is(err, depot.ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// unpackedMost bounds the JSON of one file.
+const unpackedMost = 128 << 20
+
+// putJSON seals a value into a folder and returns its name.
+func (r *Repo) putJSON(ctx context.Context, folder string, v any) (ID, error) {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return ID{}, err
+	}
+	if folder != "locks" {
+		plain = r.pack.EncodeAll(plain, []byte{2})
+	}
+	sealed := r.key.seal(nil, plain)
+	id := ID(sha256.Sum256(sealed))
+	if err := put(ctx, r.place, folder+"/"+id.String(), sealed); err != nil {
+		return ID{}, err
+	}
+	if folder != "locks" {
+		r.cache.Store(folder+"/"+id.String(), sealed)
+	}
+	return id, nil
+}
+
+// getJSON reads a file that putJSON wrote.
+func (r *Repo) getJSON(ctx context.Context, folder, name string, v any) error {
+	full := folder + "/" + name
+	sealed, kept := r.cache.Load(full)
+	if kept && ID(sha256.Sum256(sealed)).String() != name {
+		kept = false
+	}
+	if !kept {
+		var err error
+		if sealed, err = r.place.Get(ctx, full, 0, 0); err != nil {
+			return err
+		}
+		if ID(sha256.Sum256(sealed)).String() != name {
+			return fmt.Errorf("%w: %s has not the hash that it is named by", ErrTampered, full)
+		}
+	}
+	plain, err := r.key.open(sealed)
+	if err == nil && len(plain) > 0 && plain[0] == 2 {
+		plain, err = r.unpack(plain[1:], unpackedMost)
+	}
+	if err == nil {
+		err = json.Unmarshal(plain, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrTampered, full, err)
+	}
+	if !kept && folder != "locks" {
+		r.cache.Store(full, sealed)
+	}
+	return nil
+}
+
+// unpack decodes one zstd frame of at most so many bytes.
+func (r *Repo) unpack(data []byte, most int) ([]byte, error) {
+	var h zstd.Header
+	if err := h.Decode(data); err != nil {
+		return nil, err
+	}
+	if h.HasFCS && h.FrameContentSize > uint64(most) {
+		return nil, fmt.Errorf("it says that it has %d bytes", h.FrameContentSize)
+	}
+	out, err := r.plain.DecodeAll(data, nil)
+	if err == nil && len(out) > most {
+		err = fmt.Errorf("it has %d bytes", len(out))
+	}
+	return out, err
+}
+
+// A Snapshot is one of a repository. Only ID is not in its file.
+type Snapshot struct {
+	Time     time.Time `json:"time"`
+	Parent   *ID       `json:"parent,omitempty"`
+	Tree     ID        `json:"tree"`
+	Paths    []string  `json:"paths"`
+	Hostname string    `json:"hostname,omitempty"`
+	Username string    `json:"username,omitempty"`
+	UID      uint32    `json:"uid,omitempty"`
+	GID      uint32    `json:"gid,omitempty"`
+	Tags     []string  `json:"tags,omitempty"`
+	Original *ID       `json:"original,omitempty"`
+
+	ID ID `json:"-"`
+}
+
+// PutSnapshot writes a snapshot, by who writes. All that it names has to be there.
+func (r *Repo) PutSnapshot(ctx context.Context, s *Snapshot) (err error) {
+	s.Username, s.Hostname, s.UID, s.GID = whoami()
+	s.ID, err = r.putJSON(ctx, "snapshots", s)
+	return err
+}
+
+// Snapshots reads all snapshots. One that cannot be read is told, and left out.
+func (r *Repo) Snapshots(ctx context.Context, bad func(error)) ([]*Snapshot, error) {
+	list, err := r.place.List(ctx, "snapshots")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Snapshot, len(list))
+	err = parallel(ctx, len(list), func(ctx context.Context, i int) error {
+		s := &Snapshot{}
+		if err := s.ID.UnmarshalText([]byte(list[i].Name)); err != nil {
+			return nil // a file of somebody else
+		}
+		err := r.getJSON(ctx, "snapshots", list[i].Name, s)
+		switch {
+		case errors.Is(err, depot.ErrNotThere): // it was dropped meanwhile
+		case errors.Is(err, ErrTampered):
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			bad(err)
+		case err != nil:
+			return err
+		default:
+			out[i] = s
+		}
+		return nil
+	})
+	kept := out[:0]
+	for _, s := range out {
+		if s != nil {
+			kept = append(kept, s)
+		}
+	}
+	return kept, err
+}

@@ -1,0 +1,77 @@
+package restic
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Verify reads every pack that the index names to its end: its hash, its header, which has to say what the index
+// says, and each blob. It goes on beside damage, and returns all of it. Told is called with each pack; it may be nil.
+func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
+	r.mu.Lock()
+	blobs := make([][]wanted, len(r.index.packs))
+	for _, m := range r.index.blobs {
+		for id, at := range m {
+			blobs[at.pack] = append(blobs[at.pack], wanted{id, at})
+		}
+	}
+	packs := slices.Clone(r.index.packs)
+	r.mu.Unlock()
+	done, found := 0, []error{}
+	err := parallel(ctx, len(packs), func(ctx context.Context, i int) error {
+		err := r.verifyPack(ctx, packs[i], blobs[i])
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if done++; err != nil {
+			found = append(found, err)
+		}
+		if told != nil {
+			told(done, len(packs))
+		}
+		return nil
+	})
+	return errors.Join(append(found, err)...)
+}
+
+func (r *Repo) verifyPack(ctx context.Context, pack ID, blobs []wanted) error {
+	name := "data/" + packName(pack)
+	data, err := r.place.Get(ctx, name, 0, 0)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(data) != pack {
+		return fmt.Errorf("%w: %s has not the hash that it is named by", ErrTampered, name)
+	}
+	if len(data) < 4 {
+		return fmt.Errorf("%w: %s is cut short", ErrTampered, name)
+	}
+	n := int64(binary.LittleEndian.Uint32(data[len(data)-4:]))
+	from := int64(len(data)) - 4 - n
+	if n < overhead || from < 0 {
+		return fmt.Errorf("%w: %s: the length of its header", ErrTampered, name)
+	}
+	header, err := r.key.open(data[from : len(data)-4])
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrTampered, name, err)
+	}
+	for _, w := range blobs {
+		if int64(w.at.offset)+int64(w.at.length) > from {
+			return fmt.Errorf("%w: %s: blob %v lies beyond its end", ErrTampered, name, w.id)
+		}
+		if !bytes.Contains(header, w.id[:]) {
+			return fmt.Errorf("%w: %s: its header lacks blob %v", ErrTampered, name, w.id)
+		}
+		if _, err := r.openBlob(w.id, w.at, pack, data[w.at.offset:w.at.offset+w.at.length]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
