@@ -162,7 +162,7 @@ func newKey(password string, random bool) (*master, []byte, error) {
 	m.mask()
 	k := keyFile{Created: time.Now(), KDF: "scrypt", N: 1 << 15, R: 8, P: 8, Salt: make([]byte, 64)}
 	if random {
-		k.P = 1
+		k.N, k.P = 1<<10, 1
 	}
 	k.Username, k.Hostname, _, _ = whoami()
 	_, _ = rand.Read(k.Salt)
