@@ -27,11 +27,14 @@ done
 at=$(mktemp -d "${TMPDIR:-/tmp}/rewind-windows.XXXXXX")
 case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hides that" >&2; exit 1 ;; esac
 export WINEPREFIX=$at/wine WINEDEBUG=-all
-host=
-trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; [ -z "$host" ] || kill "$host"; rm -rf "$at"' EXIT
+host= idle=
+trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; kill $host $idle; rm -rf "$at"' EXIT
 mkdir "$at/bin" "$at/tmp"
 echo "== Wine: $(wine --version)"
 wine wineboot -i >/dev/null 2>&1
+# One program stays: else Wine's services begin anew with a test, and hold its output open.
+sleep infinity | wine cmd >/dev/null 2>&1 &
+idle=$!
 for name in TEMP TMP; do # on the drive that is this machine's "/": then git's paths mean the same to both
 	wine reg add 'HKCU\Environment' /v $name /d "Z:${at//\//\\}\\tmp" /f >/dev/null
 done

@@ -48,6 +48,9 @@ func small() world {
 	return w
 }
 
+// exchanges says whether this system exchanges two names in one step.
+const exchanges = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
+
 func TestACrashBeforeAnyChangeIsFinished(t *testing.T) {
 	for _, exchange := range []bool{true, false} {
 		t.Run(fmt.Sprintf("exchange=%v", exchange), func(t *testing.T) {
@@ -82,7 +85,7 @@ func crash(t *testing.T, exchange bool, stops ...int) (stopped bool) {
 	opt := &apply.Options{Alg: oid.SHA1, Key: "key"}
 	opt.Alone()
 	opt.NoSync()
-	if !exchange {
+	if exchange = exchange && exchanges; !exchange {
 		opt.NoExchange()
 	}
 	for i, n := range stops {
@@ -242,7 +245,7 @@ func slipIn(t *testing.T, opt *apply.Options, to world, before string, s slip, c
 		opt.Replay = true
 		out = carry(t, root, journalled(t, steps), to, opt)
 	}
-	asWanted := to["f"] == dir(0o755) && s.then["f"] == to["f"] && crashAfter > 0 // what they made is what the replay wants
+	asWanted := to["f"] == dir(0o755) && s.then["f"] == to["f"] && (crashAfter > 0 || crashAfter == 0 && !exchanges) // what they made is what the replay wants
 	if len(out.Conflicts) == 0 && asWanted {
 		out.Conflicts = []apply.Note{{Err: apply.ErrChanged}}
 	}

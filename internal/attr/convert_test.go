@@ -244,6 +244,7 @@ func compareConversions(t *testing.T, seed uint64, safe bool) (changed, refused 
 // for random files, attributes, configurations and blobs in the index. Of two batches
 // one is refused what would not come back (core.safecrlf).
 func TestConversionsAreGits(t *testing.T) {
+	gittest.Programs(t)
 	batches := seed.Times(2)
 	first := seed.Of(t)
 	changed, refused := 0, 0

@@ -110,7 +110,7 @@ func (t *forest) git(tb testing.TB) []string {
 	}
 	r.Write(".git/info/attributes", string(t.info))
 	r.Write(".git/global", string(t.global))
-	args := []string{"-c", "core.ignoreCase=" + strconv.FormatBool(t.fold), "-c", "core.attributesFile=" + r.Path(".git/global"), "check-attr", "--stdin", "-z"}
+	args := []string{"-c", "core.ignoreCase=" + strconv.FormatBool(t.fold), "-c", "core.attributesFile=.git/global", "check-attr", "--stdin", "-z"}
 	out, err := r.Ask(strings.Join(t.asked, "\x00")+"\x00", append(args, asked...)...)
 	if err != nil {
 		tb.Fatal(err)

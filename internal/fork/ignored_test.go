@@ -87,6 +87,9 @@ func TestWhatWasTakenAlongDoesNotKeepAForkUnlessItIsTheOnlyOne(t *testing.T) {
 		"a link in part": {func(_, dir string) error { return os.Symlink("x", dir+"/build/link") }, "build/link"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "another kind" || name == "a link in part" {
+				gittest.Links(t)
+			}
 			e, dir, _ := installed(t, false)
 			must(t, change.do(e.Root(), dir))
 			_, err := Remove(t.Context(), e, dir, false, &engine.Options{})

@@ -12,3 +12,9 @@ func Folded(path string) string { return path }
 
 // Programs skips a test under Wine, where git runs no program for Windows.
 func Programs(testing.TB) {}
+
+// Slashes skips a test of paths, names or programs that Windows does not have.
+func Slashes(testing.TB) {}
+
+// Stats skips a test under Wine, where git's index has other stat data.
+func Stats(testing.TB) {}

@@ -21,7 +21,26 @@ func Folded(path string) string { return strings.ToLower(path) }
 // it nor a shell can run a program for Windows, and it has another name for each path.
 func Programs(t testing.TB) {
 	t.Helper()
-	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+	if wine() {
 		t.Skip("SKIPPED: git runs programs, and under Wine it is not one for Windows")
 	}
+}
+
+// Slashes skips a test of paths, names or programs that Windows does not have.
+func Slashes(t testing.TB) {
+	t.Helper()
+	t.Skip("SKIPPED: Windows has no such paths, names or programs")
+}
+
+// Stats skips a test under Wine, where git writes into its index what a stat of the
+// machine around it gives.
+func Stats(t testing.TB) {
+	t.Helper()
+	if wine() {
+		t.Skip("SKIPPED: git's index has what a stat gives, and under Wine that is another one")
+	}
+}
+
+func wine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

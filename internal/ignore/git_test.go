@@ -131,7 +131,7 @@ func (t *forest) git(tb testing.TB) []ignore.Verdict {
 	r.Write(".git/info/exclude", string(t.exclude))
 	r.Write(".git/global", string(t.global))
 	out, err := r.Ask("./"+strings.Join(t.asked, "\x00./")+"\x00",
-		"-c", "core.ignoreCase="+strconv.FormatBool(t.fold), "-c", "core.excludesFile="+r.Path(".git/global"),
+		"-c", "core.ignoreCase="+strconv.FormatBool(t.fold), "-c", "core.excludesFile=.git/global",
 		"check-ignore", "--stdin", "--no-index", "-v", "-n", "-z")
 	if err != nil && out == "" { // it ends with 1 where nothing matched
 		tb.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -41,6 +42,7 @@ func (p *place) age(rels ...string) {
 // TestAnIDOfTheIndexIsNotTakenForRawBytes covers an index entry that git made
 // under attributes that are gone: its stat data match, its content does not.
 func TestAnIDOfTheIndexIsNotTakenForRawBytes(t *testing.T) {
+	gittest.Stats(t)
 	p := newRepo(t)
 	p.Write(".gitattributes", "*.txt text\n")
 	p.Write("a.txt", "1\r\n2\r\n")
@@ -59,6 +61,7 @@ func TestAnIDOfTheIndexIsNotTakenForRawBytes(t *testing.T) {
 }
 
 func TestFilesThatARuleCouldConvertButDidNotAreNotRead(t *testing.T) {
+	gittest.Stats(t)
 	p := newRepo(t)
 	p.Write(".gitattributes", "* text=auto\n")
 	p.Write("a", "1\n2\n")

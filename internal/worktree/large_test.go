@@ -32,7 +32,7 @@ func TestLargeFilesAreConvertedLikeByGit(t *testing.T) {
 	p.Write("crlf", text)
 	p.Write("old", text+"more\r\n")
 	p.Write("lone", text+"\ra")
-	p.Write("nul", text+"\x00")
+	p.Write("zero", text+"\x00")
 	p.Write("a.ident", text+"$Id: something $\n")
 	p.Write("a.bin", text)
 	p.must(os.WriteFile(p.Path("sparse"), nil, 0o644))

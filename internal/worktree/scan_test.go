@@ -4,9 +4,12 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func TestACleanCheckoutIsNotRead(t *testing.T) {
+	gittest.Stats(t)
 	p := newRepo(t)
 	for _, f := range []string{"a", "d/b", "d/e/c"} {
 		p.Write(f, f)

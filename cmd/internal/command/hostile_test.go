@@ -36,6 +36,7 @@ type hostile struct {
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	gittest.Need(t)
+	gittest.Slashes(t)
 	base := t.TempDir()
 	h := &hostile{t: t, base: base, dir: filepath.Join(base, evilName)}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())

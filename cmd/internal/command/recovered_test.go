@@ -16,6 +16,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // rewind carries out one command line in this process.
@@ -134,6 +135,7 @@ func TestARequestSaysWhatItFinished(t *testing.T) {
 
 // In a copy of the directory an operation that was interrupted is left as it is.
 func TestARequestSaysWhatItLeftUnfinished(t *testing.T) {
+	gittest.Slashes(t) // it copies with cp
 	dir, _ := interrupted(t, true)
 	copied := filepath.Join(t.TempDir(), "copied")
 	must(t, exec.Command("cp", "-a", dir, copied), dir, nil)

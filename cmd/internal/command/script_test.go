@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/*.txtar: each is a session at a shell, with the
 // program itself and real git. A fixed bug leaves a block there.
 func TestScripts(t *testing.T) {
+	gittest.Slashes(t) // its steps are of sh, and of names below one root
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

@@ -81,7 +81,7 @@ func TestTheScriptOfTheIntegrationsNeverFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for binary, want := range map[string]string{"": "the program was not found", fails: "hook claude SessionStart", filepath.Join(home, "none"): "not found"} {
-		cmd := exec.Command("sh", script, "claude", "SessionStart")
+		cmd := exec.Command("sh", filepath.ToSlash(script), "claude", "SessionStart")
 		cmd.Env = []string{"PATH=/nowhere", "HOME=" + home, "REWIND_BINARY=" + binary}
 		var errs strings.Builder
 		cmd.Stderr = &errs

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // play gives a recorded session to the hook. OpenCode's plugin leaves out what
@@ -39,6 +41,7 @@ func (w *world) play(agent, name string) {
 }
 
 func TestRecordedSessionsOfEveryAgentMakeTheRightPoints(t *testing.T) {
+	gittest.Slashes(t)
 	two := []string{"prompt P1 create and edit", "turn P1 create and edit", "prompt P2 delete by shell", "turn P2 delete by shell"}
 	one := []string{"prompt P1 delegate", "turn P1 delegate"}
 	for name, want := range map[string][]string{
@@ -72,6 +75,7 @@ func TestRecordedSessionsOfEveryAgentMakeTheRightPoints(t *testing.T) {
 }
 
 func TestTheEndOfATurnKnowsWhereTheConversationBeganThoughTheModelWentElsewhere(t *testing.T) {
+	gittest.Slashes(t)
 	const began = "/home/u/project"
 	for name, want := range map[string]string{began: began, "": "", "project": "", began + "/inner/": began + "/inner"} {
 		w := newWorld(t)
@@ -93,6 +97,7 @@ func TestTheEndOfATurnKnowsWhereTheConversationBeganThoughTheModelWentElsewhere(
 }
 
 func TestToolsMakePointsIfTheUserWants(t *testing.T) {
+	gittest.Slashes(t)
 	before := []string{"prompt P1 create and edit", "before modifying notes.txt", "turn P1 create and edit", "prompt P2 delete by shell", "turn P2 delete by shell"}
 	all := []string{"prompt P1 create and edit", "before modifying notes.txt", "tool P1 create and edit", "tool P1 create and edit", "tool P1 create and edit",
 		"turn P1 create and edit", "prompt P2 delete by shell", "tool P2 delete by shell", "turn P2 delete by shell"}
@@ -109,6 +114,7 @@ func TestToolsMakePointsIfTheUserWants(t *testing.T) {
 }
 
 func TestEachFileHasAPointBeforeItsFirstChangeAndEveryFifthWriteHasOne(t *testing.T) {
+	gittest.Slashes(t)
 	w := newWorld(t)
 	w.env[toolsVariable] = ToolsChanges
 	write := func(path string) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 func TestWhatCannotBeReadIsSaidOnceAndStillMakesAPoint(t *testing.T) {
@@ -57,6 +59,7 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func TestAPointIsMadeWhateverOfAnEventCannotBeRead(t *testing.T) {
+	gittest.Slashes(t)
 	var read atomic.Int64
 	text := func(s string) io.Reader { return strings.NewReader(s) }
 	for _, c := range []struct {
