@@ -16,11 +16,12 @@ const regroupsEach = 16
 
 // regroup writes what is left of each frame of which a part has gone into a frame of its
 // own, so that no space is lost and nothing of what went stays. What is damaged stays as it
-// is, and with strict is an error: what went might be read in it.
-func (s *Store) regroup(ctx context.Context, strict bool) error {
+// is, and with strict is an error: what went might be read in it. It returns how many bytes
+// were given back.
+func (s *Store) regroup(ctx context.Context, strict bool) (freed int64, err error) {
 	members, err := s.halfDead(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var damaged error
 	for seqs := range slices.Chunk(slices.Sorted(maps.Keys(members)), regroupsEach) {
@@ -46,7 +47,9 @@ func (s *Store) regroup(ctx context.Context, strict bool) error {
 			}
 			for i, c := range written {
 				seq := rows[i].row.seq
+				freed -= int64(c.stored)
 				if i+1 == len(rows) || rows[i+1].row.seq != seq {
+					freed += int64(len(u.data.Get(seqKey(seq)))) - 1
 					if err := removeMet(u.data, seqKey(seq)); err != nil {
 						return err
 					}
@@ -56,13 +59,13 @@ func (s *Store) regroup(ctx context.Context, strict bool) error {
 			return u.putRows(rows)
 		})
 		if err != nil {
-			return err
+			return freed, err
 		}
 	}
 	if !strict {
-		return nil
+		return freed, nil
 	}
-	return damaged
+	return freed, damaged
 }
 
 // halfDead returns the objects of each frame of which a part belongs to none.

@@ -41,13 +41,14 @@ type SweepReport struct {
 	Bytes   int64 // of frames; the file shrinks when it is compacted
 	// Free are the bytes of the file that nothing used before the sweep, if they
 	// are a quarter of it and 8 MiB or more: so many that it is worth [Store.Compact].
+	// If nothing was removed, also what a sweep before this had left undone.
 	Free int64
 }
 
 // Sweep removes the objects that are neither live nor young, and that no remaining
 // object needs. It is one transaction: a crash leaves all or nothing. Then, a few at a
 // time, the frames that they shared with others are written anew; what of that a crash
-// leaves undone the next sweep does that removes something. A record written while Live ran is left to Rest, so that none can lead
+// leaves undone the next sweep does. A record written while Live ran is left to Rest, so that none can lead
 // to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
 	if !opt.DryRun { // only what has a row is judged; a full disk has no room for rows, and is to be freed
@@ -76,9 +77,13 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport
 			return err
 		})
 	})
-	if err == nil && !opt.DryRun && (report.Objects+report.Chunks > 0 || opt.Grace < 0) {
-		if err = s.regroup(ctx, opt.Grace < 0); opt.Grace >= 0 && full(err) {
+	if err == nil && !opt.DryRun {
+		var left int64 // by a sweep that did not come so far
+		if left, err = s.regroup(ctx, opt.Grace < 0); opt.Grace >= 0 && full(err) {
 			err = nil
+		}
+		if report.Objects+report.Chunks == 0 {
+			report.Free = max(report.Free, left)
 		}
 	}
 	if err != nil {
