@@ -296,6 +296,9 @@ func (r *Remotes) Open(ctx context.Context, m Remote, password string) (*Session
 	}
 	dir := r.cacheOf(m)
 	repo, err := restic.Open(ctx, p, password, cache{dir})
+	if err == nil {
+		err = repo.Check(ctx) // the cache opens it also where it is not: a disk may be away
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.URL, err)
 	}

@@ -139,11 +139,6 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo []errand,
 	if err != nil {
 		return err
 	}
-	if len(k.index) > 0 && !slices.ContainsFunc(names, func(id restic.ID) bool { return k.index[id] }) {
-		if err := s.repo.Check(ctx); err != nil { // nothing that was there is there
-			return err
-		}
-	}
 	k.seen(names)
 	w := s.repo.Writer(ctx)
 	defer w.Close()

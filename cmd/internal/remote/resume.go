@@ -71,8 +71,19 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 // openEmpty opens the directory of a resume, which is made, and is its own worktree without git: what lies above it is
 // not meant.
 func (a *app) openEmpty(ctx context.Context, dir string) (*engine.Engine, error) {
+	_, missing := os.Lstat(dir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
+	}
+	if above, err := engine.Open(ctx, dir, &engine.Options{Force: true, NoGit: a.NoGit, NoStore: true}); err == nil {
+		root := above.Root()
+		_ = above.Close()
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != root {
+			if missing != nil {
+				_ = os.Remove(dir)
+			}
+			return nil, fmt.Errorf("%w: %s is inside %s, whose history every command there would mean: resume elsewhere, or say --no-git here and there", engine.ErrRefused, dir, root)
+		}
 	}
 	e, err := engine.Open(ctx, dir, &engine.Options{Force: a.Force, NoGit: true, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err)})
 	if err != nil {
