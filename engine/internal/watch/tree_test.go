@@ -74,6 +74,15 @@ func write(t *testing.T, path, text string) {
 
 // On this very system, with its own temporary directory.
 func TestTheSystemTellsInTime(t *testing.T) {
+	temporary := t.TempDir()
+	for _, name := range []string{"TMP", "TMPDIR"} {
+		t.Setenv(name, temporary)
+	}
+	defer func() {
+		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+	}()
 	for range 5 {
 		err := prove()
 		if misnames() {

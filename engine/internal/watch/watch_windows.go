@@ -53,8 +53,10 @@ type question struct {
 
 // New begins to watch a directory with all below it. Directories are named by their paths
 // below root.
-func New(root string) (*Watcher, error) {
-	w := &Watcher{root: verbatim(root), buf: make([]uint32, queueBytes/4), ended: make(chan struct{})}
+func New(root string) (*Watcher, error) { return begin(root, queueBytes) }
+
+func begin(root string, bytes int) (*Watcher, error) {
+	w := &Watcher{root: verbatim(root), buf: make([]uint32, bytes/4), ended: make(chan struct{})}
 	var err error
 	if w.dir, err = openDir(w.root, windows.FILE_LIST_DIRECTORY, windows.FILE_FLAG_OVERLAPPED); err != nil {
 		return nil, unable("open the worktree", err)
@@ -155,7 +157,7 @@ func (w *Watcher) read(begun chan<- error) {
 		before := w.asked.Load()
 		err := windows.ResetEvent(w.over.HEvent)
 		if err == nil {
-			err = windows.ReadDirectoryChanges(w.dir, (*byte)(unsafe.Pointer(&w.buf[0])), queueBytes, true, mask, nil, &w.over, 0)
+			err = windows.ReadDirectoryChanges(w.dir, (*byte)(unsafe.Pointer(&w.buf[0])), uint32(4*len(w.buf)), true, mask, nil, &w.over, 0)
 		}
 		if begun != nil {
 			begun <- err
@@ -202,20 +204,20 @@ func (w *Watcher) note(p []byte) {
 	}
 }
 
-// long returns the names of a path below the root as they were given; "" if it is not there.
+// long returns the last name of a path below the root as it was given; "" if nothing is
+// there.
 func (w *Watcher) long(path string) string {
-	full := w.root + `\` + strings.ReplaceAll(path, "/", `\`)
-	short, err := windows.UTF16PtrFromString(full)
+	p, err := windows.UTF16PtrFromString(w.root + `\` + strings.ReplaceAll(path, "/", `\`))
 	if err != nil {
 		return ""
 	}
-	buf := make([]uint16, 1<<15)
-	n, err := windows.GetLongPathName(short, &buf[0], uint32(len(buf)))
-	if err != nil || int(n) >= len(buf) {
+	var found windows.Win32finddata
+	h, err := windows.FindFirstFile(p, &found)
+	if err != nil {
 		return ""
 	}
-	names := strings.Split(windows.UTF16ToString(buf[:n]), `\`)
-	return names[len(names)-1]
+	_ = windows.FindClose(h)
+	return windows.UTF16ToString(found.FileName[:])
 }
 
 // answer counts a call that has ended. One that began after a question was asked has all
