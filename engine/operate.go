@@ -139,6 +139,7 @@ func (e *Engine) planStaged(ctx context.Context, to goal, turn *watched.Turn) (*
 	}
 	p, err := e.plan(ctx, c.present(), to)
 	if err == nil && len(p.force) > 0 {
+		keepApart(c.Seen, turn)
 		if c.Staged, err = c.Again(ctx, p.force); err != nil {
 			return nil, nil, err
 		}

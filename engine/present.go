@@ -81,6 +81,7 @@ func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string
 	}
 	more, err := use(now)
 	if err == nil && len(more) > 0 {
+		keepApart(now.Seen, turn)
 		if now.Seen, err = now.Again(ctx, more); err != nil {
 			return err
 		}
@@ -91,6 +92,15 @@ func (e *Engine) lookFor(ctx context.Context, use func(*present) (force []string
 	}
 	now.Close()
 	return err
+}
+
+// keepApart makes a second look one of its own: after a look at everything it begins with
+// what that saw, of which nothing is in the store yet, and may never be. The table that
+// later turns look on must not have it.
+func keepApart(seen *capture.Seen, turn *watched.Turn) {
+	if !seen.Result.Partial() {
+		turn.Everything()
+	}
 }
 
 // looked keeps what was seen and is not recorded. Afterwards it has no fingerprints any more.
