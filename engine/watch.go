@@ -132,10 +132,6 @@ func (e *Engine) Warm(ctx context.Context) error {
 	return nil
 }
 
-// Watching says what rewind.watch says: that the worktree is to be watched always,
-// or never; neither: where that is worth it.
-func (e *Engine) Watching() (always, never bool) { return e.conf.WatchFrom == 0, e.conf.WatchFrom < 0 }
-
 // missed says what a watcher missed in this worktree, and how to watch it again; ""
 // if nothing.
 func (e *Engine) missed() (string, error) {

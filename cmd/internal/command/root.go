@@ -41,7 +41,7 @@ func newRoot(c *cli.App) *cobra.Command {
 	root.AddCommand(change.Commands(a.App)...)
 	root.AddCommand(remote.Commands(a.App)...)
 	root.AddCommand(serve.Commands(a.App)...)
-	root.AddCommand(uiCommand(a), setupCommand(a), doctorCommand(a), configCommand(a), benchCommand(a), versionCommand(a))
+	root.AddCommand(uiCommand(a), setupCommand(a), doctorCommand(a), configCommand(a), uninstallCommand(a), benchCommand(a), versionCommand(a))
 	groupOf := map[string]string{}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g[0], Title: g[0] + ":"})
@@ -77,7 +77,7 @@ var groups = [][2]string{
 	{"Work beside this directory", "fork forks adopt export"},
 	{"Name, keep and drop", "pin label prune purge stores import"},
 	{"Keep elsewhere", "remote push fetch resume"},
-	{"Agents and other programs", "run watch hook setup mcp serve"},
+	{"Agents and other programs", "run watch hook setup uninstall mcp serve"},
 	{"Check and measure", "doctor config verify sync bench version"},
 }
 

@@ -84,7 +84,7 @@ func (w *Watching) Used() (yes bool, why string) {
 // Sentence says whether a worktree is watched, and why not.
 func (w *Watching) Sentence(e *engine.Engine) string {
 	if w == nil {
-		if _, never := e.Watching(); never {
+		if watchSetting(e) == "false" {
 			return "no: rewind.watch is false"
 		}
 		if place, err := socket.Open(os.Getenv, false); err == nil {
@@ -274,7 +274,7 @@ const idleAfter = "15m"
 // startWatcher starts a process that watches, where rewind.watch asks for one and
 // there is none.
 func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
-	if always, _ := e.Watching(); !always || a.Self == "" {
+	if watchSetting(e) != "true" || a.Self == "" {
 		return
 	}
 	place, err := socket.Open(os.Getenv, true)

@@ -180,7 +180,7 @@ func (o *offer) open(ctx context.Context, dir string, opt *engine.Options) (e *e
 	if e.Root() != o.root {
 		return nil, nil, fmt.Errorf("%s belongs to %s", dir, e.Root())
 	}
-	if _, never := e.Watching(); never {
+	if watchSetting(e) == "false" {
 		return nil, nil, fmt.Errorf("rewind.watch is false")
 	}
 	return e, o.kept.End, nil

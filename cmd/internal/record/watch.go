@@ -77,7 +77,7 @@ func (w *watch) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, never := e.Watching(); never {
+	if watchSetting(e) == "false" {
 		return errors.New("rewind.watch is false: nothing is watched")
 	}
 	w.app.PrintWarnings(e)
@@ -227,4 +227,14 @@ func (w *watch) once(line string) {
 		w.said[line] = true
 		show.Say(w.app.Err, "rewind: %s\n", line)
 	}
+}
+
+// watchSetting is what rewind.watch says: "true", "false", or "auto": where that is worth it.
+func watchSetting(e *engine.Engine) string {
+	for _, t := range e.Settings() {
+		if t.Name == "rewind.watch" && len(t.Values) > 0 {
+			return t.Values[0].Text
+		}
+	}
+	return "auto"
 }
