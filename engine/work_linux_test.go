@@ -78,40 +78,41 @@ func (w *worked) edit(text string) {
 	w.write("d20/e401/f7", text)
 }
 
-// What a verb costs in a worktree that is watched does not grow with that, and without a
-// watcher each looks at everything once.
-func TestAVerbLooksOnlyWhereSomethingChanged(t *testing.T) {
-	t.Parallel()
-	w := newWorked(t)
-	ctx := context.Background()
-	var first, last ID
-	op := func(op func() Op) func(*Engine) (int, error) {
-		return func(e *Engine) (int, error) {
-			r, err := e.Do(ctx, op())
-			if err != nil {
-				return 0, err
-			}
-			return r.Written, nil
+// A verb of a worked engine, which says how many paths it changes.
+type workedVerb struct {
+	name string
+	do   func(*Engine) (changed int, err error)
+}
+
+// done carries out an operation, planned asks what it would do.
+func done(ctx context.Context, op func() Op) func(*Engine) (int, error) {
+	return func(e *Engine) (int, error) {
+		r, err := e.Do(ctx, op())
+		if err != nil {
+			return 0, err
 		}
+		return r.Written, nil
 	}
-	plan := func(op func() Op) func(*Engine) (int, error) {
-		return func(e *Engine) (int, error) {
-			d, err := e.Plan(ctx, op())
-			if err != nil {
-				return 0, err
-			}
-			return len(d.Changes), nil
+}
+
+func planned(ctx context.Context, op func() Op) func(*Engine) (int, error) {
+	return func(e *Engine) (int, error) {
+		d, err := e.Plan(ctx, op())
+		if err != nil {
+			return 0, err
 		}
+		return len(d.Changes), nil
 	}
+}
+
+// verbs are called in this order: from edited files there and back between the snapshot
+// first and the one that is taken, last.
+func (w *worked) verbs(ctx context.Context, first ID, last *ID) []workedVerb {
 	back := func() Op { return Op{To: first} }
-	revert := func() Op { return Op{Verb: "revert", Ranges: []Range{{From: last, To: first}}} }
-	apply := func() Op { return Op{Verb: "apply", Ranges: []Range{{From: first, To: last}}} }
+	revert := func() Op { return Op{Verb: "revert", Ranges: []Range{{From: *last, To: first}}} }
+	apply := func() Op { return Op{Verb: "apply", Ranges: []Range{{From: first, To: *last}}} }
 	undo, redo := func() Op { return Op{Verb: Undo} }, func() Op { return Op{Verb: Redo} }
-	const few, all = 60, 10_010 // files that are looked at
-	verbs := []struct {
-		name string
-		do   func(*Engine) (changed int, err error)
-	}{
+	return []workedVerb{
 		{"preview", func(e *Engine) (int, error) {
 			r, err := e.Snapshot(ctx, &SnapshotOptions{DryRun: true})
 			return r.Changed, err
@@ -122,26 +123,35 @@ func TestAVerbLooksOnlyWhereSomethingChanged(t *testing.T) {
 			d, err := e.Diff(ctx, s, nil, nil)
 			return len(d.Changes), err
 		}},
-		{"plan of a restore", plan(back)},
+		{"plan of a restore", planned(ctx, back)},
 		{"snapshot", func(e *Engine) (int, error) {
 			r, err := e.Snapshot(ctx, nil)
-			last = r.ID
+			*last = r.ID
 			return r.Changed, err
 		}},
-		{"restore", op(back)},
-		{"plan of an undo", plan(undo)},
-		{"undo", op(undo)},
-		{"plan of a redo", plan(redo)},
-		{"redo", op(redo)},
-		{"undo", op(undo)},
-		{"plan of a revert", plan(revert)},
-		{"revert", op(revert)},
-		{"plan of an apply", plan(apply)},
-		{"apply", op(apply)},
-		{"a step of a bisect", op(back)},
-		{"its end", op(undo)},
+		{"restore", done(ctx, back)},
+		{"plan of an undo", planned(ctx, undo)},
+		{"undo", done(ctx, undo)},
+		{"plan of a redo", planned(ctx, redo)},
+		{"redo", done(ctx, redo)},
+		{"undo", done(ctx, undo)},
+		{"plan of a revert", planned(ctx, revert)},
+		{"revert", done(ctx, revert)},
+		{"plan of an apply", planned(ctx, apply)},
+		{"apply", done(ctx, apply)},
+		{"a step of a bisect", done(ctx, back)},
+		{"its end", done(ctx, undo)},
 	}
-	first = w.snap(w.next(nil), "", nil).ID
+}
+
+// What a verb costs in a worktree that is watched does not grow with that, and without a
+// watcher each looks at everything once.
+func TestAVerbLooksOnlyWhereSomethingChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorked(t)
+	const few, all = 60, 10_010 // files that are looked at
+	var last ID
+	verbs := w.verbs(context.Background(), w.snap(w.next(nil), "", nil).ID, &last)
 	for _, watched := range []bool{true, false} {
 		watch := (*Watch)(nil)
 		if watched {
