@@ -37,15 +37,23 @@ type examined struct {
 const aboutHere = "here"
 
 func doctorCommand(a *app) *cobra.Command {
-	var deep bool
+	var deep, forIssue bool
 	c := cli.Command("doctor", "Tell what is well and what is not, in this directory and with the agents that are here", cli.Nothing, func(c *cobra.Command, _ []string) error {
-		found := findingsOf(aboutHere, a.examineHere(c, deep))
+		if forIssue && a.JSON {
+			return exit.Usagef("--report is a text: leave out --json")
+		}
+		here, st := a.examineHere(c, deep)
+		found := findingsOf(aboutHere, here)
 		s := theSetup()
 		for _, name := range s.Found() {
 			last := hook.LastSeen(os.Getenv, name)
 			found = append(found, findingsOf(name, s.Examine(name, setup.Last{Time: last.Time, Fail: last.Fail}))...)
 		}
 		a.Progress.Clear()
+		if forIssue {
+			a.report(st, found)
+			return nil
+		}
 		todo := 0
 		for _, f := range found {
 			if f.State == setup.ToDo {
@@ -63,6 +71,7 @@ func doctorCommand(a *app) *cobra.Command {
 		return nil
 	})
 	c.Flags().BoolVar(&deep, "deep", false, "also read everything back that snapshots need, as verify does")
+	c.Flags().BoolVar(&forIssue, "report", false, "print what an issue needs, without any path, name or content of yours")
 	return a.JSONFlag(c)
 }
 
@@ -100,16 +109,16 @@ func (a *app) printFindings(found []finding, todo int) {
 	show.Say(a.Out, "%s to do\n", show.Count(todo, "thing"))
 }
 
-// examineHere looks at git, the worktree and its store.
-func (a *app) examineHere(c *cobra.Command, deep bool) []setup.Check {
-	out := []setup.Check{examineGit(c.Context())}
+// examineHere looks at git, the worktree and its store; st is nil where these cannot be read.
+func (a *app) examineHere(c *cobra.Command, deep bool) (out []setup.Check, st *engine.Status) {
+	out = []setup.Check{examineGit(c.Context())}
 	ctx, e, err := a.openQuietly(c)
 	if err != nil {
-		return append(out, setup.Check{What: "worktree", State: setup.ToDo, Text: exit.Sentence(c.Context(), err), Mend: mendOf(err)})
+		return append(out, setup.Check{What: "worktree", State: setup.ToDo, Text: exit.Sentence(c.Context(), err), Mend: mendOf(err)}), nil
 	}
-	st, err := e.Status(ctx)
+	st, err = e.Status(ctx)
 	if err != nil {
-		return append(out, setup.Check{What: "store", State: setup.ToDo, Text: exit.Sentence(ctx, err), Mend: "rewind verify"})
+		return append(out, setup.Check{What: "store", State: setup.ToDo, Text: exit.Sentence(ctx, err), Mend: "rewind verify"}), nil
 	}
 	out = append(out, examineStatus(st)...)
 	w := record.State(ctx, a.App)
@@ -117,7 +126,7 @@ func (a *app) examineHere(c *cobra.Command, deep bool) []setup.Check {
 	if deep {
 		out = append(out, examineDeep(ctx, e))
 	}
-	return out
+	return out, st
 }
 
 // openQuietly is open without its warnings, which are findings here.
