@@ -84,7 +84,7 @@ func (e *Engine) leaving(ctx context.Context, force bool) (l *locate.Leaving, ti
 		common = e.repo.Layout().CommonDir
 	}
 	if err := l.FindFolders(e.dir, common, e.opt.Getenv); err != nil {
-		return nil, tip, err
+		return nil, tip, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if err := e.settled(ctx, l); errors.Is(err, ErrDamaged) && !force {
 		return nil, tip, fmt.Errorf("%w (--force takes it away all the same, with whatever is unfinished in it)", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
@@ -40,6 +41,24 @@ func TestNothingIsTakenAwayFromWhoWorksWithIt(t *testing.T) {
 		if now := p.git("rev-parse", gitbridge.StoreRef); now == before || !p.exists(".git/rewind/store.db") {
 			t.Errorf("the ref is at %s, as before", now)
 		}
+	}
+}
+
+// The store is renamed before it is removed: what is in the way there is told before the
+// ref and the settings are gone.
+func TestUninstallTakesNothingWhereItCouldNotEnd(t *testing.T) {
+	p := newPlace(t, true)
+	p.write("f", "text")
+	_, err := p.open().Snapshot(t.Context(), nil)
+	p.must(err)
+	before := p.git("rev-parse", gitbridge.StoreRef)
+	p.must(os.Symlink(t.TempDir(), filepath.Join(p.dir, ".git/rewind.removed")))
+	e := p.open()
+	if _, err := e.Uninstall(t.Context(), true); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("a link is in the way: %v", err)
+	}
+	if now := p.git("rev-parse", gitbridge.StoreRef); now != before || !p.exists(".git/rewind/store.db") {
+		t.Errorf("the ref is at %s, want %s, and the store there", now, before)
 	}
 }
 

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,17 +26,17 @@ type report struct {
 }
 
 // digits are what a version begins with: what a packager or user put behind it may say more.
-var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)*`)
+var digits = cli.Pattern(`[0-9]+(\.[0-9]+)*`)
 
 // report prints it; st is nil where the worktree could not be read.
 func (a *app) report(st *engine.Status, found []finding) {
 	r := report{Build: cli.Built(), System: runtime.GOOS + "/" + runtime.GOARCH, Status: st, Findings: found}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		r.System += ", kernel " + digits.FindString(string(text))
+		r.System += ", kernel " + digits().FindString(string(text))
 	}
 	for _, f := range found {
 		if f.What == "git" && f.State == setup.Well {
-			r.Git = digits.FindString(f.Text)
+			r.Git = digits().FindString(f.Text)
 		}
 	}
 	if a.Engine != nil {
@@ -52,7 +51,7 @@ func changedSettings(e *engine.Engine) (out []string) {
 	for _, t := range e.Settings() {
 		switch {
 		case t.Default():
-		case !t.Many && (slices.Contains(t.Words, t.Values[0].Text) || digits.FindString(t.Values[0].Text) == t.Values[0].Text && t.Values[0].Text != ""):
+		case !t.Many && (slices.Contains(t.Words, t.Values[0].Text) || digits().FindString(t.Values[0].Text) == t.Values[0].Text && t.Values[0].Text != ""):
 			out = append(out, t.Name+"="+t.Values[0].Text)
 		default:
 			out = append(out, fmt.Sprintf("%s (%s)", t.Name, show.Count(len(t.Values), "value")))

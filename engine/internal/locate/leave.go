@@ -35,7 +35,8 @@ func (l *Leaving) Nothing() bool {
 }
 
 // FindFolders finds the folders that are ours: a store's, what an interrupted removal of
-// it left, and those of a repository's linked worktrees, if it is one's.
+// it left, and those of a repository's linked worktrees, if it is one's. What is in the way
+// of a removal is an error: it would stop there, with a part of it done.
 func (l *Leaving) FindFolders(store, commonDir string, env func(string) string) error {
 	list := []string{store, store + removedSuffix}
 	if commonDir != "" {
@@ -56,6 +57,9 @@ func (l *Leaving) FindFolders(store, commonDir string, env func(string) string) 
 		}
 		if err == nil {
 			err = judge.Owns("", folder)
+		}
+		if err != nil && folder == store+removedSuffix && slices.Contains(l.Folders, store) {
+			return fmt.Errorf("%s is where the store goes before it is removed, and is not ours: %w; move it away", folder, err)
 		}
 		if err != nil {
 			l.Stays = append(l.Stays, fmt.Sprintf("%s: %v", folder, err))
