@@ -22,6 +22,7 @@ type goal struct {
 	made    plan.Made         // what an operation that is to be taken back has made; nil without one
 	edits   map[Change][]byte // what files get in place of what the target has
 	merge   *merging          // what is merged into the present; nil: the present becomes the target
+	agreed  func(*Diff) error // whether the plan is the one that was agreed to; nil: any is
 }
 
 // goal finds what an operation is to reach.

@@ -69,6 +69,11 @@ type Op struct {
 	// conflict: the content was made for what was there. Then Paths may not be empty, for
 	// the worktree as a whole does not become what the snapshot is.
 	Edits map[Change][]byte
+
+	// Agreed, if it is not nil, is given the plan that is about to be carried out, before
+	// anything is recorded or changed. Its error ends the operation: whoever was
+	// shown a plan agreed to no other. What finishes an interrupted undo or redo is not asked.
+	Agreed func(*Diff) error
 }
 
 // A Range is what changed from one snapshot to another. With its ends exchanged it is what

@@ -51,6 +51,7 @@ func (e *Engine) Do(ctx context.Context, op Op) (*Restored, error) {
 	if err != nil {
 		return nil, err
 	}
+	to.agreed = op.Agreed
 	r, err := e.operate(ctx, running{&Operation{Kind: op.kind()}, lock}, to)
 	if err == nil {
 		r.Recovered = finished
@@ -113,6 +114,11 @@ func (e *Engine) tryPrepare(ctx context.Context, op running, to goal, turn *watc
 		return begun{}, err
 	}
 	defer c.Discard()
+	if to.agreed != nil {
+		if err := to.agreed(plan); err != nil {
+			return begun{}, err
+		}
+	}
 	if op.Reverts == 0 && len(plan.steps) == 0 { // an undo of nothing is a step back all the same
 		e.looked(c.present(), turn)
 		return begun{plan: plan}, nil

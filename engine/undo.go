@@ -52,6 +52,7 @@ func (e *Engine) takeBack(ctx context.Context, op *Op) (*Restored, error) {
 	if err != nil {
 		return nil, err
 	}
+	to.agreed = op.Agreed
 	r, err := e.operate(ctx, running{&Operation{Kind: op.kind(), Reverts: taken.Seq}, lock}, to)
 	if err == nil {
 		r.Conflicts = append(r.Conflicts, left...)

@@ -65,9 +65,23 @@ type patched struct {
 	MaxBytes int  `json:"maxBytes" help:"cut the patch at a line's end after so many bytes"`
 }
 
+// What was agreed to is a plan.
+type agreed struct {
+	Plan string `json:"plan" help:"what the plan that was shown has as plan: where anything else would be done nothing is changed (error 11)"`
+}
+
 // An undoing may say where it is to lead.
 type undoing struct {
 	ID string `json:"id" help:"a whole one: where it would lead to another snapshot nothing is changed (error 1)"`
+	agreed
+}
+
+type reading struct {
+	ID       string `json:"id" need:"" help:"a snapshot"`
+	Path     string `json:"path" help:"a file or link, by this very name"`
+	PathB64  []byte `json:"pathB64" help:"its bytes in base64, in place of path: for a name that is not UTF-8"`
+	Offset   int    `json:"offset" help:"leave out so many bytes, to go on"`
+	MaxBytes int    `json:"maxBytes" help:"give at most so many bytes (default, and most: 8 MiB)"`
 }
 
 // A List says which snapshots are listed.

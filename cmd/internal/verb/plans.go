@@ -2,6 +2,9 @@ package verb
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
@@ -21,9 +24,15 @@ func (p *Restore) op(ctx context.Context, c *Call) (engine.Op, error) {
 	return op, nil
 }
 
-func restore(ctx context.Context, c *Call, p *Restore) (*wire.Restored, error) {
+// A restoring is a restore of which a plan may have been shown.
+type restoring struct {
+	Restore
+	agreed
+}
+
+func restore(ctx context.Context, c *Call, p *restoring) (*wire.Restored, error) {
 	op, err := p.op(ctx, c)
-	return done(ctx, c, op, err)
+	return p.done(ctx, c, op, err)
 }
 
 // A planRestoring is a restore that is only planned.
@@ -54,7 +63,7 @@ func undo(verb string) func(context.Context, *Call, *undoing) (*wire.Restored, e
 				return nil, exit.Usagef("%q is not a whole id", p.ID)
 			}
 		}
-		return done(ctx, c, op, nil)
+		return p.done(ctx, c, op, nil)
 	}
 }
 
@@ -69,10 +78,16 @@ func (p *Merge) op(ctx context.Context, c *Call, verb string) (engine.Op, error)
 	return op, nil
 }
 
-func merge(verb string) func(context.Context, *Call, *Merge) (*wire.Restored, error) {
-	return func(ctx context.Context, c *Call, p *Merge) (*wire.Restored, error) {
+// A merging is a merge of which a plan may have been shown.
+type merging struct {
+	Merge
+	agreed
+}
+
+func merge(verb string) func(context.Context, *Call, *merging) (*wire.Restored, error) {
+	return func(ctx context.Context, c *Call, p *merging) (*wire.Restored, error) {
 		op, err := p.op(ctx, c, verb)
-		return done(ctx, c, op, err)
+		return p.done(ctx, c, op, err)
 	}
 }
 
@@ -89,10 +104,21 @@ func planMerge(verb string) func(context.Context, *Call, *planMerging) (*wire.Pl
 	}
 }
 
-// done carries an operation out.
-func done(ctx context.Context, c *Call, op engine.Op, err error) (*wire.Restored, error) {
+// CodeOther is the error of an operation that would do something else than was agreed to.
+const CodeOther = 11
+
+// done carries an operation out, if it is what was agreed to.
+func (p *agreed) done(ctx context.Context, c *Call, op engine.Op, err error) (*wire.Restored, error) {
 	if err != nil {
 		return nil, err
+	}
+	if p.Plan != "" {
+		op.Agreed = func(now *engine.Diff) error {
+			if digest(now) != p.Plan {
+				return Refused(CodeOther, exit.Failed, "something has changed since the plan was made; nothing was changed: look at a new plan")
+			}
+			return nil
+		}
 	}
 	r, err := c.Engine.Do(ctx, op)
 	if err != nil {
@@ -115,7 +141,7 @@ func planned(ctx context.Context, c *Call, p patched, op engine.Op, err error) (
 		return nil, err
 	}
 	out := wire.NewPlan(plan, time.Since(c.Begun))
-	out.Branch, out.Here = plan.Target.Branch, c.Engine.Branch()
+	out.Branch, out.Here, out.Plan = plan.Target.Branch, c.Engine.Branch(), digest(plan)
 	if !p.Patch {
 		return out, nil
 	}
@@ -127,4 +153,20 @@ func planned(ctx context.Context, c *Call, p patched, op engine.Op, err error) (
 	lines, err := Difference(ctx, plan, true)
 	out.Changes = lines.Changes
 	return out, err
+}
+
+// digest tells a plan from all others: by each path that it would change, from what to
+// what, and by each that it would leave.
+func digest(d *engine.Diff) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%v\n", d.Target.ID)
+	for _, c := range d.Changes {
+		fmt.Fprintf(h, "%q %o %v %o %v\n", c.Path, c.From.Mode, c.From.ID, c.To.Mode, c.To.ID)
+	}
+	for i, notes := range [][]engine.Note{d.Kept, d.Conflicts, d.Marked} {
+		for _, n := range notes {
+			fmt.Fprintf(h, "%d %q %q\n", i, n.Path, n.Reason)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -20,6 +20,12 @@ type Initialized struct {
 	Warnings  []string `json:"warnings"`
 }
 
+// A part is the answer of cat.
+type part struct {
+	Data []byte `json:"data"`
+	More bool   `json:"more,omitempty"` // there are other bytes behind them
+}
+
 // An existent is the answer of exists.
 type existent struct {
 	IDs      []oid.ID          `json:"ids"`                // those that name a snapshot that can be restored

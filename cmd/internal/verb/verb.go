@@ -47,7 +47,7 @@ func Verbs() []Verb {
 	return []Verb{
 		with("snapshot", "as `snapshot --json`", snapshot),
 		with("preview", "as `snapshot --dry-run --json`", preview),
-		with("plan", "as `restore --dry-run --json`, with `\"branch\"?` on which the snapshot was recorded and `\"here\"?`, the present one. With `patch` also `\"patch\":TEXT,\"truncated\"?:true`, from what is on disk to the snapshot, and `changes` with the lines of `diff --stat`", plan),
+		with("plan", "as `restore --dry-run --json`, with `\"branch\"?` on which the snapshot was recorded and `\"here\"?`, the present one, and `\"plan\"`, by which `restore` is told that nothing else was agreed to. With `patch` also `\"patch\":TEXT,\"truncated\"?:true`, from what is on disk to the snapshot, and `changes` with the lines of `diff --stat`", plan),
 		with("planRevert", "the same, for `revert`", planMerge("revert")),
 		with("planApply", "the same, for `apply`", planMerge("apply")),
 		with("planUndo", "the same, for `undo`", planUndo(engine.Undo)),
@@ -61,6 +61,7 @@ func Verbs() []Verb {
 		with("log", "as `log --json`", log),
 		with("show", "as `show --json`", shown),
 		with("diff", "as `diff --json`; with the format `patch` `{\"patch\":TEXT,\"truncated\"?:true}`", diff),
+		with("cat", "`{\"data\":BASE64,\"more\"?:true}`: the bytes of a file of a snapshot, or a link's target; with `more` there are others behind them", cat),
 		with("blame", "as `blame --json`", blame),
 		with("exists", "`{\"ids\":[…],\"branches\"?:{ID:BRANCH,…},\"here\"?}`: those that name a snapshot that can be restored, on which branch each was recorded, and the present branch", exists),
 		with("points", "`{\"points\":{ENTRY:ID,…},\"current\"?,\"undo\"?,\"pending\"?:{\"current\",\"undo\"?}}`: what entries are bound to, also by the sessions that this one was forked from; the state at `leaf`, and what that left for the child of its last fork. Only snapshots that can be restored", points),

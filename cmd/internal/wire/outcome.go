@@ -96,6 +96,7 @@ type Plan struct {
 	Restored
 	Branch    string  `json:"branch,omitempty"` // of the target
 	Here      string  `json:"here,omitempty"`   // where it would be carried out
+	Plan      string  `json:"plan,omitempty"`   // tells it from any other plan
 	Patch     *string `json:"patch,omitempty"`  // what it would change, line by line; nil if nobody asked
 	Truncated bool    `json:"truncated,omitempty"`
 }
