@@ -126,18 +126,30 @@ func (s *Store) part(o object, row []byte) ([]byte, error) {
 // decodeGroup returns what a frame decodes to that objects share. If it is damaged,
 // that is what lies before the damage.
 func (c *codecs) decodeGroup(row []byte) ([]byte, error) {
-	if len(row) > 0 && row[0] == codecRaw && len(row) <= groupBytesMax {
+	size, err := groupSize(row)
+	if err != nil {
+		return nil, err
+	}
+	if row[0] == codecRaw {
 		return bytes.Clone(row[1:]), nil
 	}
-	var h zstd.Header
-	if len(row) == 0 || row[0] != codecZstd || h.Decode(row[1:]) != nil || h.FrameContentSize > groupBytesMax {
-		return nil, fmt.Errorf("%w: the head of a frame", ErrCorrupt)
-	}
-	raw, err := decompress(&c.expand, row[1:], nil, int(h.FrameContentSize))
+	raw, err := decompress(&c.expand, row[1:], nil, size)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return raw, err
+}
+
+// groupSize returns how many bytes the head of a frame says that it decodes to.
+func groupSize(row []byte) (int, error) {
+	if len(row) > 0 && row[0] == codecRaw && len(row) <= groupBytesMax {
+		return len(row) - 1, nil
+	}
+	var h zstd.Header
+	if len(row) == 0 || row[0] != codecZstd || h.Decode(row[1:]) != nil || h.FrameContentSize > groupBytesMax {
+		return 0, fmt.Errorf("%w: the head of a frame", ErrCorrupt)
+	}
+	return int(h.FrameContentSize), nil
 }
 
 // decodedGroups are the frames that were decoded last of those that objects share, the

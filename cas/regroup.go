@@ -14,12 +14,12 @@ import (
 // regroupsEach frames are written anew in one transaction: others wait for as long.
 const regroupsEach = 16
 
-// regroup writes what is left of each frame of which a part has gone into a frame of its
-// own, so that no space is lost and nothing of what went stays. What is damaged stays as it
-// is, and with strict is an error: what went might be read in it. It returns how many bytes
-// were given back.
-func (s *Store) regroup(ctx context.Context, strict bool) (freed int64, err error) {
-	members, err := s.halfDead(ctx)
+// regroup writes what is left of each frame of which a part has gone, torn ones among them,
+// into a frame of its own, so that no space is lost and nothing of what went stays. What is
+// damaged stays as it is, and with strict is an error: what went might be read in it. It
+// returns how many bytes were given back.
+func (s *Store) regroup(ctx context.Context, torn []uint64, strict bool) (freed int64, err error) {
+	members, err := s.halfDead(ctx, torn)
 	if err != nil {
 		return 0, err
 	}
@@ -28,6 +28,7 @@ func (s *Store) regroup(ctx context.Context, strict bool) (freed int64, err erro
 		err := s.Update(ctx, func(u *Update) error {
 			var written []*staged
 			var rows []keyed
+			var left [][]byte
 			for _, seq := range seqs {
 				list, old, err := u.rejoin(seq, members[seq])
 				if errors.Is(err, ErrCorrupt) {
@@ -41,20 +42,20 @@ func (s *Store) regroup(ctx context.Context, strict bool) (freed int64, err erro
 					written = append(written, &list[i])
 					rows = append(rows, keyed{list[i].id, old[i]})
 				}
+				left = append(left, seqKey(seq))
 			}
 			if _, err := u.putFrames(written); err != nil {
 				return err
 			}
 			for i, c := range written {
-				seq := rows[i].row.seq
 				freed -= int64(c.stored)
-				if i+1 == len(rows) || rows[i+1].row.seq != seq {
-					freed += int64(len(u.data.Get(seqKey(seq)))) - 1
-					if err := removeMet(u.data, seqKey(seq)); err != nil {
-						return err
-					}
-				}
 				rows[i].row = c.named(rows[i].row.written)
+			}
+			for _, key := range left {
+				freed += int64(max(len(u.data.Get(key)), 1) - 1)
+				if err := u.data.Delete(key); err != nil {
+					return err
+				}
 			}
 			return u.putRows(rows)
 		})
@@ -68,23 +69,34 @@ func (s *Store) regroup(ctx context.Context, strict bool) (freed int64, err erro
 	return freed, damaged
 }
 
-// halfDead returns the objects of each frame of which a part belongs to none.
-func (s *Store) halfDead(ctx context.Context) (members map[uint64][]oid.ID, err error) {
-	shares := map[uint64]uint64{}
+// halfDead returns the objects of each frame of which a part belongs to none, and of the
+// torn frames. What a manifest lists is left alone: its parts get their rows a few at a
+// time, and its owner knows where it lies. A frame that none lists gets no more rows.
+func (s *Store) halfDead(ctx context.Context, torn []uint64) (members map[uint64][]oid.ID, err error) {
+	sum := map[uint64]object{} // of what the parts of a frame have
 	members = map[uint64][]oid.ID{}
 	err = s.View(ctx, func(v *View) error {
 		err := v.eachPart(func(_ []byte, o object) error {
-			shares[o.seq] += uint64(o.stored)
+			all := sum[o.seq]
+			sum[o.seq] = object{size: all.size + o.size, stored: all.stored + o.stored}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for _, seq := range slices.Sorted(maps.Keys(shares)) {
-			if uint64(len(v.data.Get(seqKey(seq)))) > shares[seq]+1 {
+		for seq, all := range sum {
+			if !all.fills(v.data.Get(seqKey(seq))) {
 				members[seq] = nil
 			}
 		}
+		for _, seq := range torn {
+			members[seq] = nil
+		}
+		v.eachManifest(func(_ manifest, list []spilled) {
+			for _, c := range list {
+				delete(members, c.seq)
+			}
+		})
 		return v.eachPart(func(key []byte, o object) error {
 			list, is := members[o.seq]
 			if !is {
@@ -96,6 +108,16 @@ func (s *Store) halfDead(ctx context.Context) (members map[uint64][]oid.ID, err 
 		})
 	})
 	return members, err
+}
+
+// fills reports whether parts with so many bytes in sum are all that a frame has. A short
+// one may have no byte of the frame by its share; so that counts only where the head of the
+// frame, which has the size of them all, is damaged.
+func (o object) fills(row []byte) bool {
+	if size, err := groupSize(row); err == nil {
+		return o.size == uint64(size)
+	}
+	return int(o.stored)+1 == len(row)
 }
 
 // eachPart is eachObject for those that share a frame.

@@ -54,14 +54,15 @@ var (
 // The functions given to its methods run under the file's lock: they must be
 // short and must not call the Store again, which would wait for itself.
 type Store struct {
-	path   string
-	meta   meta
-	now    func() time.Time
-	opened func(*bolt.DB) // a test's hook between opening and the transaction
-	idle   idle
-	lock   durable.LockFile
-	mended atomic.Bool
-	parts  parts
+	path    string
+	meta    meta
+	now     func() time.Time
+	opened  func(*bolt.DB) // a test's hook between opening and the transaction
+	between func()         // a test's hook before each transaction, while nothing is locked
+	idle    idle
+	lock    durable.LockFile
+	mended  atomic.Bool
+	parts   parts
 	// decoded counts the frames that were decoded.
 	decoded atomic.Int64
 	*tools

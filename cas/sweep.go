@@ -64,6 +64,7 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport
 	if opt.DryRun {
 		mode = durable.Shared
 	}
+	var torn []uint64
 	err = s.transact(ctx, mode, func(f *file) error {
 		return s.update(f, func(u *Update) (err error) {
 			if opt.Rest != nil {
@@ -73,13 +74,13 @@ func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport
 			}
 			w := &sweeper{u: u, needed: live, before: opt.before(s.now), all: opt.Grace < 0}
 			report, err = w.run(opt.DryRun)
-			report.Free = f.slack()
+			report.Free, torn = f.slack(), w.torn
 			return err
 		})
 	})
 	if err == nil && !opt.DryRun {
 		var left int64 // by a sweep that did not come so far
-		if left, err = s.regroup(ctx, opt.Grace < 0); opt.Grace >= 0 && full(err) {
+		if left, err = s.regroup(ctx, torn, opt.Grace < 0); opt.Grace >= 0 && full(err) {
 			err = nil
 		}
 		if report.Objects+report.Chunks == 0 {
@@ -135,6 +136,7 @@ type sweeper struct {
 
 	dead       [][]byte // keys of objects
 	deadFrames []uint64
+	torn       []uint64 // frames of which a part goes
 	orphans    []orphan // get new frames
 	objects    int      // that are not a part of others
 	bytes      int64
@@ -215,7 +217,9 @@ func (w *sweeper) findDead() error {
 		return nil
 	})
 	for seq := range shared {
-		if !needed[seq] {
+		if needed[seq] {
+			w.torn = append(w.torn, seq)
+		} else {
 			w.deadFrames = append(w.deadFrames, seq)
 		}
 	}

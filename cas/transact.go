@@ -49,6 +49,9 @@ func (s *Store) transact(ctx context.Context, mode durable.Mode, fn func(*file) 
 }
 
 func (s *Store) transactOnce(ctx context.Context, mode durable.Mode, fn func(*file) error) (err error) {
+	if s.between != nil {
+		s.between()
+	}
 	held, err := s.lock.Lock(ctx, mode)
 	if err != nil {
 		return err
