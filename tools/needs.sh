@@ -9,7 +9,7 @@ has() { command -v "$1" >/dev/null; }
 
 go=$(sed -n 's/^go //p' go.mod)
 echo "make test needs Go $go, git, and a C compiler (for the race detector)."
-echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox and restic."
+echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox, restic and nvim."
 
 missing=()
 has git || missing+=("git: the tests compare with it. Install the package git.")
@@ -28,7 +28,7 @@ done
 for name in node npm tmux; do
 	has "$name" || echo "MISSING: $name. The tests of the Pi extension will be SKIPPED." >&2
 done
-for name in git-lfs curl wget dash busybox restic; do
+for name in git-lfs curl wget dash busybox restic nvim; do
 	has "$name" || echo "MISSING: $name. A test will be SKIPPED."
 done
 echo "Found: ${version#go version }, $(git --version). All of it takes five minutes, or nine where nothing is built yet; each step says what it does."

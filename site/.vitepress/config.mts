@@ -26,6 +26,9 @@ const pages: Record<string, [file: string, place: string, name: string][]> = {
     ['extension/copilot/README.md', 'agents/copilot.md', 'Copilot CLI'],
     ['extension/qwen/README.md', 'agents/qwen.md', 'Qwen Code'],
   ],
+  Editors: [
+    ['docs/neovim.md', 'neovim.md', 'Neovim'],
+  ],
   Reference: [
     ['docs/cli.md', 'cli.md', 'The command line'],
     ['docs/commands.md', 'commands.md', 'Commands'],
