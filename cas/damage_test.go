@@ -68,6 +68,7 @@ func (sm sample) use(path string) error {
 		}
 		return fmt.Errorf("open: %w", err)
 	}
+	defer s.Close()
 	ctx := context.Background()
 	for id, want := range sm.objects {
 		err := s.View(ctx, func(v *View) error {

@@ -67,6 +67,16 @@ func readHeader(file *os.File, transaction uint64) (h header, err error) {
 	return h, err
 }
 
+// newestHeader reads the header that bbolt goes by; none if both are damaged.
+func newestHeader(file *os.File) (h header, ok bool) {
+	for n := range uint64(2) {
+		if x, err := readHeader(file, n); err == nil && x.whole() && (!ok || x.transaction() > h.transaction()) {
+			h, ok = x, true
+		}
+	}
+	return h, ok
+}
+
 // A lastCommit is the last transaction that was acknowledged. The zero value is of
 // none.
 type lastCommit struct {

@@ -122,6 +122,7 @@ func Open(ctx context.Context, path string, opt *Options) (*Store, error) {
 		err = s.openBehind(ctx, read)
 	}
 	if err != nil {
+		_ = s.Close()
 		return nil, err
 	}
 	return s, nil

@@ -191,16 +191,10 @@ func (f *file) start() (err error) {
 	if f.used = f.tx.Size(); f.used > info.Size() { // nothing has been allocated yet
 		return fmt.Errorf("%w: it is truncated, %d of %d bytes are there", ErrBroken, info.Size(), f.used)
 	}
-	if f.writable && f.kept { // bbolt has the list of its own last transaction
-		if f.newest() != f.last.header.transaction() { // who wrote this one was killed before its record
-			return errors.New("somebody has written since")
-		}
-		return nil
+	if f.writable && f.kept && f.newest() != f.last.header.transaction() { // who wrote this one was killed before its record
+		return errors.New("somebody has written since")
 	}
-	if f.writable {
-		return f.checkFreelist()
-	}
-	if f.used > f.info.Size() { // another program has written over it; behind the mapping is other memory
+	if !f.writable && f.used > f.info.Size() { // another program has written over it; behind the mapping is other memory
 		return fmt.Errorf("%w: it has grown from %d bytes while it was opened", ErrBroken, f.info.Size())
 	}
 	return nil
@@ -251,6 +245,9 @@ func (f *file) open(ctx context.Context, path string, flag int, perm os.FileMode
 	}
 	if err == nil {
 		err = f.await(ctx, path, h)
+	}
+	if err == nil && f.writable {
+		err = f.checkFreelist(h)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
