@@ -28,6 +28,7 @@ type pull struct {
 	local   tree.Loader
 	has     func([]oid.ID) (map[oid.ID]bool, error)
 	told    func(done, total int)
+	sweeps  *uint64 // how often the store had been swept when it was asked first what is here
 
 	trees  map[oid.ID][]byte // that were read, with the id they have
 	whole  map[tree.State]bool

@@ -3,6 +3,7 @@ package away
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -43,6 +44,10 @@ func (r *Remotes) receive(ctx context.Context, s *Session) (*receiver, error) {
 	p.has = func(ids []oid.ID) (map[oid.ID]bool, error) {
 		here := map[oid.ID]bool{}
 		return here, objects.StoreError(store.View(ctx, func(v *cas.View) error {
+			if p.sweeps == nil {
+				n := v.Sweeps()
+				p.sweeps = &n
+			}
 			for _, id := range ids {
 				here[id] = v.Has(id)
 			}
@@ -109,7 +114,21 @@ func (v *receiver) take(list []*Distant, where string, newest bool) (*Fetched, e
 	return out, nil
 }
 
+// sweptTries is how often what a sweep has taken away meanwhile is read again.
+const sweptTries = 5
+
+// takeSome records some snapshots. What was here, and was not read for that, may be gone when they are to be recorded.
 func (v *receiver) takeSome(list []*Distant, where string, newest bool, out *Fetched) error {
+	for tries := 1; ; tries++ {
+		err := v.tryTake(list, where, newest, out)
+		if !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+			return err
+		}
+		v.anew()
+	}
+}
+
+func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetched) error {
 	got, err := v.read(list, where)
 	if err != nil && leavable(err) && v.p.ctx.Err() == nil { // one of them: which, each alone tells
 		v.anew()
@@ -128,6 +147,9 @@ func (v *receiver) takeSome(list []*Distant, where string, newest bool, out *Fet
 		return err
 	}
 	err = v.p.stage.Commit(v.p.ctx, func(u *cas.Update) error {
+		if v.p.sweeps != nil && *v.p.sweeps != u.Sweeps() {
+			return fmt.Errorf("what is here already: %w", cas.ErrSwept)
+		}
 		up := records.Change(u, v.r.Owner)
 		for i, s := range got {
 			known, err := up.Find(s.ID)
@@ -192,7 +214,7 @@ func (v *receiver) anew() {
 	clear(v.p.trees)
 	clear(v.p.whole)
 	clear(v.p.wanted)
-	v.p.wants = nil
+	v.p.wants, v.p.sweeps = nil, nil
 }
 
 // leavable reports whether the other snapshots can be brought all the same.

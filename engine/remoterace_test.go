@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+	"github.com/seed-82afce7a/rewind/remote/depot"
+)
+
+// A meddled place has something done before one of its requests for a pack.
+type meddled struct {
+	depot.Place
+	at, calls int
+	do        func()
+}
+
+func (m *meddled) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
+	if strings.HasPrefix(name, "data/") {
+		if m.calls++; m.calls == m.at {
+			m.do()
+		}
+	}
+	return m.Place.Get(ctx, name, offset, length)
+}
+
+func TestAFetchBesideAPurgeHasAllThatItRecords(t *testing.T) {
+	last := 0 // request of a fetch: before it contents were found here
+	for _, back := range []int{-1, 0, 1, 4} {
+		p := newPlace(t, false)
+		p.write("x", "once here\n")
+		p.write("dir/y", "here too\n")
+		e := p.open()
+		p.snap(e, "1", nil)
+		m := p.newRemote(e)
+		p.mustPush(e, m)
+		there := newPlace(t, false)
+		dir := filepath.Join(there.dir, "new")
+		_, err := resumed(there, dir, m.URL, "")
+		p.must(err)
+		p.write("other/z", "new\n")
+		two := p.snap(e, "2", nil)
+		p.write("more", "new, too\n")
+		p.snap(e, "3", nil)
+		p.mustPush(e, m)
+		n := there.openAt(dir)
+		f := &meddled{at: last - back, do: func() {
+			_, err := there.openAt(dir).Purge(t.Context(), []string{"x", "dir"}, false)
+			p.must(err)
+		}}
+		r := n.Remotes()
+		r.Place = func(url string) (depot.Place, error) {
+			f.Place, err = depot.Open(url)
+			return f, err
+		}
+		s, err := r.Open(t.Context(), away.Remote{Name: "origin", URL: m.URL}, remotePassword)
+		p.must(err)
+		_, err = r.Fetch(t.Context(), s)
+		p.must(err)
+		if v, err := n.Verify(t.Context()); err != nil || len(v.Damaged) > 0 {
+			t.Fatalf("before request %d of %d: %+v %v", f.at, last, v, err)
+		}
+		if last == 0 {
+			last = f.calls
+		}
+		if _, err := n.Do(t.Context(), Op{To: two.ID}); err != nil {
+			t.Errorf("before request %d of %d: %v", f.at, last, err)
+		}
+	}
+}
