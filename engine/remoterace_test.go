@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,4 +70,48 @@ func TestAFetchBesideAPurgeHasAllThatItRecords(t *testing.T) {
 			t.Errorf("before request %d of %d: %v", f.at, last, err)
 		}
 	}
+}
+
+func TestASnapshotWhosePackIsMissingIsLeftAndTheOthersCome(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "1")
+	e := p.open()
+	one := p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	was := p.distantPacks(m)
+	p.write("g", "2")
+	p.snap(e, "2", nil)
+	p.mustPush(e, m)
+	for pack := range p.distantPacks(m) {
+		if !was[pack] {
+			p.must(os.Remove(pack))
+		}
+	}
+	p.must(os.Remove(filepath.Join(p.dir, "g")))
+	p.write("h", "3")
+	three := p.snap(e, "3", nil)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	r, err := resumed(there, filepath.Join(there.dir, "new"), m.URL, "")
+	p.must(err)
+	if r.Snapshot.ID != three.ID || len(r.Fetched.Snapshots) != 2 || len(r.Fetched.Left) != 1 || !strings.Contains(r.Fetched.Left[0].Reason, " is missing") {
+		t.Errorf("%v %+v", r.Snapshot.ID, r.Fetched)
+	}
+	other := newPlace(t, false)
+	if r, err := resumed(other, filepath.Join(other.dir, "new"), m.URL, one.ID.String()); err != nil || len(r.Fetched.Left) > 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// distantPacks lists the files of packs of a remote in a directory.
+func (p *place) distantPacks(m away.Remote) map[string]bool {
+	p.t.Helper()
+	out := map[string]bool{}
+	list, err := filepath.Glob(filepath.Join(m.URL, "data", "*", "*"))
+	p.must(err)
+	for _, path := range list {
+		out[path] = true
+	}
+	return out
 }

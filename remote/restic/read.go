@@ -3,8 +3,11 @@ package restic
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
 // openBlob opens the sealed bytes of a blob and compares them with its id.
@@ -24,13 +27,23 @@ func (r *Repo) openBlob(id ID, at blobAt, pack ID, sealed []byte) ([]byte, error
 
 func packName(pack ID) string { return pack.String()[:2] + "/" + pack.String() }
 
+// getPack reads from a pack that the index names.
+func (r *Repo) getPack(ctx context.Context, pack ID, offset, length int64) ([]byte, error) {
+	name := "data/" + packName(pack)
+	data, err := r.place.Get(ctx, name, offset, length)
+	if errors.Is(err, depot.ErrNotThere) {
+		err = fmt.Errorf("%w: %s is missing", ErrTampered, name)
+	}
+	return data, err
+}
+
 // Blob reads one blob.
 func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
 	at, pack, ok := r.find(k, id)
 	if !ok {
 		return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
 	}
-	sealed, err := r.place.Get(ctx, "data/"+packName(pack), int64(at.offset), int64(at.length))
+	sealed, err := r.getPack(ctx, pack, int64(at.offset), int64(at.length))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +77,7 @@ func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, plain 
 	}
 	return parallel(ctx, len(runs), func(ctx context.Context, i int) error {
 		n := runs[i]
-		data, err := r.place.Get(ctx, "data/"+packName(n.pack), int64(n.from), int64(n.end-n.from))
+		data, err := r.getPack(ctx, n.pack, int64(n.from), int64(n.end-n.from))
 		if err != nil {
 			return err
 		}

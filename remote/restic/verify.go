@@ -43,7 +43,7 @@ func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
 
 func (r *Repo) verifyPack(ctx context.Context, pack ID, blobs []wanted) error {
 	name := "data/" + packName(pack)
-	data, err := r.place.Get(ctx, name, 0, 0)
+	data, err := r.getPack(ctx, pack, 0, 0)
 	if err != nil {
 		return err
 	}
