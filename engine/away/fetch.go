@@ -255,7 +255,7 @@ func (p *pull) dir(s tree.State, at dir) error {
 	var below []dir
 	for _, c := range l.children {
 		n := files[c.Name]
-		if n == nil && !at.aside {
+		if n == nil && !may(s) {
 			return tampered("%q is missing", c.Name)
 		}
 		if n == nil {
@@ -287,7 +287,7 @@ func (p *pull) dir(s tree.State, at dir) error {
 		if d.Tree.IsZero() && d.Overlay.IsZero() {
 			continue
 		}
-		next := dir{aside: at.aside || i >= l.onDisk}
+		var next dir
 		if i < l.onDisk {
 			next.files = below[i].files
 		} else if next.files, err = dirOf(beside, filesPrefix+strconv.Itoa(i)); err != nil {

@@ -34,7 +34,6 @@ type content struct {
 // A dir is a directory as the remote has it: its files, and what lies beside them.
 type dir struct {
 	files, beside restic.ID
-	aside         bool // of a fetch: it is not on disk, and may lack something
 }
 
 const knownMagic = "rewind remote 1\n"

@@ -16,6 +16,13 @@ type layout struct {
 	extra    []oid.ID     // contents that are not on disk, in the order of their ids
 }
 
+// notOnDisk is the umask of a directory that is not on disk, and that of no snapshot: such a directory may lack contents,
+// which the same one on disk may not.
+const notOnDisk tree.Mode = 0o1000
+
+// may reports whether contents of a directory may be missing.
+func may(s tree.State) bool { return s.Umask == notOnDisk }
+
 // layOut reads a directory.
 func layOut(s tree.State, alg oid.Algorithm, load tree.Loader) (*layout, error) {
 	all, err := tree.Children(s, alg, load)
@@ -62,9 +69,9 @@ func (l *layout) beside(entries []tree.Entry, overlay bool, shown, below map[oid
 		case t == tree.Dir, t == tree.Nested && overlay:
 			if !below[e.ID] {
 				below[e.ID] = true
-				at := tree.State{Tree: e.ID}
+				at := tree.State{Tree: e.ID, Umask: notOnDisk}
 				if overlay {
-					at = tree.State{Overlay: e.ID}
+					at = tree.State{Overlay: e.ID, Umask: notOnDisk}
 				}
 				l.dirs = append(l.dirs, at)
 			}

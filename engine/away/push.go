@@ -36,7 +36,7 @@ func (p *push) snapshot(s *records.Snapshot, rec []byte) (restic.ID, error) {
 	if err := p.contents(s.State()); err != nil {
 		return restic.ID{}, err
 	}
-	d, err := p.dir(s.State(), false)
+	d, err := p.dir(s.State())
 	if err != nil {
 		return restic.ID{}, err
 	}
@@ -115,8 +115,8 @@ func (p *push) contents(s tree.State) error {
 			}
 		}
 	}
-	var walk func(tree.State, bool) error
-	walk = func(s tree.State, aside bool) error {
+	var walk func(tree.State) error
+	walk = func(s tree.State) error {
 		if _, ok := p.has(s); ok || met[s] || s.Tree.IsZero() && s.Overlay.IsZero() {
 			return nil
 		}
@@ -130,10 +130,10 @@ func (p *push) contents(s tree.State) error {
 		}
 		for _, c := range l.children {
 			if c.Node.Mode.Type() == tree.File {
-				if aside && !seen[c.Node.ID] {
-					maybe[c.Node.ID] = true
-				} else if !aside {
+				if !may(s) {
 					delete(maybe, c.Node.ID)
+				} else if !seen[c.Node.ID] {
+					maybe[c.Node.ID] = true
 				}
 				want(c.Node.ID)
 			}
@@ -144,14 +144,14 @@ func (p *push) contents(s tree.State) error {
 			}
 			want(id)
 		}
-		for i, d := range l.dirs {
-			if err := walk(d, aside || i >= l.onDisk); err != nil {
+		for _, d := range l.dirs {
+			if err := walk(d); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := walk(s, false); err != nil {
+	if err := walk(s); err != nil {
 		return err
 	}
 	return p.putAll(ids, maybe)
@@ -200,7 +200,7 @@ func (p *push) putAll(ids []oid.ID, maybe map[oid.ID]bool) error {
 func (p *push) put(from *objects.Prefetch, id oid.ID) (c content, err error) {
 	o, err := from.Stream(p.ctx, id)
 	if err != nil {
-		return c, fmt.Errorf("content %v: %w", id, err)
+		return c, objects.ReadError(id, err)
 	}
 	defer o.Data.Close()
 	if o.Kind != oid.Blob {
@@ -208,11 +208,11 @@ func (p *push) put(from *objects.Prefetch, id oid.ID) (c content, err error) {
 	}
 	c.size = o.Size
 	c.blobs, err = p.w.PutReader(o.Data, o.Size)
-	return c, err
+	return c, objects.ReadError(id, err)
 }
 
 // dir stores a directory with all below it, whose contents are stored. One that is not on disk may lack some.
-func (p *push) dir(s tree.State, aside bool) (dir, error) {
+func (p *push) dir(s tree.State) (dir, error) {
 	if d, ok := p.has(s); ok {
 		return d, nil
 	}
@@ -240,7 +240,7 @@ func (p *push) dir(s tree.State, aside bool) (dir, error) {
 	below := make([]dir, len(l.dirs))
 	for i, at := range l.dirs {
 		var err error
-		if below[i], err = p.dir(at, aside || i >= l.onDisk); err != nil {
+		if below[i], err = p.dir(at); err != nil {
 			return dir{}, err
 		}
 		if i >= l.onDisk {
@@ -253,7 +253,7 @@ func (p *push) dir(s tree.State, aside bool) (dir, error) {
 			beside = append(beside, restic.Node{Name: blobPrefix + id.String(), Type: "file", Mode: 0o600, Size: c.size, Content: c.blobs})
 		}
 	}
-	files, err := p.files(&l, below, &beside, aside)
+	files, err := p.files(&l, below, &beside, may(s))
 	if err != nil {
 		return dir{}, err
 	}
@@ -261,19 +261,21 @@ func (p *push) dir(s tree.State, aside bool) (dir, error) {
 	if d.files, err = p.w.PutTree(files); err == nil {
 		d.beside, err = p.w.PutTree(beside)
 	}
-	p.fresh[s] = d
+	if err == nil {
+		p.fresh[s] = d
+	}
 	return d, err
 }
 
-// files makes the nodes of what is on disk.
-func (p *push) files(l *layout, below []dir, beside *[]restic.Node, aside bool) (files []restic.Node, err error) {
+// files makes the nodes of what is on disk, or would be. Some may be missing.
+func (p *push) files(l *layout, below []dir, beside *[]restic.Node, may bool) (files []restic.Node, err error) {
 	put := map[oid.ID]bool{}
 	for _, c := range l.children {
 		n := restic.Node{Name: c.Name, Mode: modeOf(c.Node.Mode)}
 		switch c.Node.Mode.Type() {
 		case tree.File:
 			at, ok := p.known.contents[c.Node.ID]
-			if !ok && aside {
+			if !ok && may {
 				continue
 			}
 			if !ok {
@@ -282,7 +284,7 @@ func (p *push) files(l *layout, below []dir, beside *[]restic.Node, aside bool) 
 			n.Type, n.Size, n.Content = "file", at.size, at.blobs
 		case tree.Symlink:
 			target, err := p.objects.Payload(p.ctx, oid.Blob, c.Node.ID)
-			if aside && errors.Is(err, records.ErrDamaged) {
+			if may && errors.Is(err, records.ErrDamaged) {
 				continue
 			}
 			if err != nil {

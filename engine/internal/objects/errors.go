@@ -53,6 +53,15 @@ func gitError(id oid.ID, err error) error {
 	return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
 }
 
+// ReadError turns what reading an object has met that is missing or damaged, in the store or in git, into a
+// [records.ErrDamaged]. Every other error comes back as it is.
+func ReadError(id oid.ID, err error) error {
+	if errors.Is(err, cas.ErrNotFound) || errors.Is(err, gitodb.ErrNotFound) || errors.Is(err, gitodb.ErrCorrupt) {
+		return fmt.Errorf("%w: object %v: %w", records.ErrDamaged, id, err)
+	}
+	return StoreError(err)
+}
+
 // TreeError turns the error of a malformed tree into a [records.ErrDamaged].
 func TreeError(err error) error {
 	if errors.Is(err, tree.ErrMalformed) {

@@ -115,3 +115,47 @@ func (p *place) distantPacks(m away.Remote) map[string]bool {
 	}
 	return out
 }
+
+// A sparse checkout of a partial clone lacks contents that are nowhere here.
+func TestAPartialCloneIsPushedAndComesBackAlsoWhenItIsMadeWhole(t *testing.T) {
+	from := newPlace(t, true)
+	from.write("a/f", "1")
+	from.write("sparse/below/f", "not on disk\n")
+	from.git("add", "-A")
+	from.git("commit", "-q", "-m", "1")
+	from.git("config", "uploadpack.allowFilter", "true")
+	p := newPlace(t, true)
+	p.must(os.RemoveAll(p.dir))
+	from.git("clone", "-q", "--sparse", "--filter=blob:none", "file://"+from.dir, p.dir)
+	p.git("sparse-checkout", "set", "a")
+	e := p.open()
+	first := p.snap(e, "0", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	there := newPlace(t, false)
+	dir := filepath.Join(there.dir, "new")
+	_, err := resumed(there, dir, m.URL, first.ID.String())
+	p.must(err)
+	p.write("a/g", "2")
+	p.snap(e, "1", nil)
+	p.mustPush(e, m)
+	p.git("sparse-checkout", "disable")
+	last := p.snap(e, "2", nil)
+	p.mustPush(e, m)
+	want := p.shown(p.dir)
+	n := there.openAt(dir)
+	s, err := n.Remotes().Open(t.Context(), away.Remote{Name: "origin", URL: m.URL}, remotePassword)
+	p.must(err)
+	if out, err := n.Remotes().Fetch(t.Context(), s); err != nil || len(out.Left) > 0 || len(out.Snapshots) != 2 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	there.do(n, Op{To: last.ID})
+	p.wantShown(dir, want)
+	other := newPlace(t, false)
+	dir = filepath.Join(other.dir, "new")
+	r, err := resumed(other, dir, m.URL, last.ID.String())
+	if err != nil || len(r.Written.Conflicts)+len(r.Fetched.Left) > 0 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	p.wantShown(dir, want)
+}
