@@ -270,11 +270,15 @@ func (r *Remotes) Exists(ctx context.Context, m Remote) (bool, error) {
 	return err == nil, err
 }
 
-// Make makes a repository where there is none. Random says that the password is of [NewPassword].
+// Make makes a repository where there is none. Random says that the password is of [NewPassword]. If somebody else was
+// first, that one is there.
 func (r *Remotes) Make(ctx context.Context, m Remote, password string, random bool) error {
 	p, err := r.Place(m.URL)
 	if err == nil {
 		_, err = restic.Init(ctx, p, password, random)
+	}
+	if errors.Is(err, depot.ErrExists) {
+		return nil
 	}
 	return err
 }

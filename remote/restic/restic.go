@@ -111,62 +111,27 @@ func newRepo(p depot.Place, key *master, cache Cache) (*Repo, error) {
 	return r, err
 }
 
-// Init makes a repository where there is none. Random says that the password was made by
-// [NewPassword].
-func Init(ctx context.Context, p depot.Place, password string, random bool) (*Repo, error) {
-	if _, err := p.Get(ctx, configFile, 0, configMost); err == nil {
-		return nil, fmt.Errorf("a repository %w", depot.ErrExists)
-	} else if !errors.Is(err, depot.ErrNotThere) {
-		return nil, err
-	}
-	key, file, err := newKey(password, random)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newRepo(p, key, nil)
-	if err != nil {
-		return nil, err
-	}
-	var id ID
-	copy(id[:], randomBytes(len(id)))
-	r.config = config{Version: version, ID: id.String()}
-	if r.config.Polynomial, err = chunker.RandomPolynomial(); err != nil {
-		return nil, err
-	}
-	plain, err := json.Marshal(r.config)
-	if err != nil {
-		return nil, err
-	}
-	if err := put(ctx, p, "keys/"+ID(sha256.Sum256(file)).String(), file); err != nil {
-		return nil, err
-	}
-	return r, p.Put(ctx, configFile, key.seal(nil, plain)) // last: it makes the repository
-}
-
 // Open opens a repository by a password. [ErrNone] if there is none.
 func Open(ctx context.Context, p depot.Place, password string, cache Cache) (*Repo, error) {
 	if cache == nil {
 		cache = nothing{}
 	}
-	key, err := openKey(ctx, p, password, cache)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newRepo(p, key, cache)
-	if err != nil {
-		return nil, err
-	}
 	sealed, kept := cache.Load(configFile)
 	if !kept {
+		var err error
 		if sealed, err = p.Get(ctx, configFile, 0, configMost); errors.Is(err, depot.ErrNotThere) {
 			return nil, ErrNone
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	plain, err := key.open(sealed)
+	key, plain, err := openKey(ctx, p, password, sealed, cache)
 	if err != nil {
-		return nil, fmt.Errorf("%w: config: %w", ErrTampered, err)
+		return nil, err
+	}
+	r, err := newRepo(p, key, cache)
+	if err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(plain, &r.config); err != nil {
 		return nil, fmt.Errorf("%w: config: %w", ErrTampered, err)
@@ -184,42 +149,70 @@ func Open(ctx context.Context, p depot.Place, password string, cache Cache) (*Re
 // keyName is what the cache calls the file of the key that opened the repository last.
 const keyName = "key"
 
-func openKey(ctx context.Context, p depot.Place, password string, cache Cache) (*master, error) {
+// openKey returns the master key that the config was sealed with, and the open config. There may be keys that the
+// password opens, and that lead to no config: whoever made them was killed, or was not the first.
+func openKey(ctx context.Context, p depot.Place, password string, sealed []byte, cache Cache) (*master, []byte, error) {
 	if file, ok := cache.Load(keyName); ok {
 		if m, err := tryKey(file, password); err == nil {
-			return m, nil
+			if plain, err := m.open(sealed); err == nil {
+				return m, plain, nil
+			}
 		}
 	}
+	var strange, config error
+	var found *master
+	var plain []byte
+	none, err := eachKey(ctx, p, func(name string, file []byte) bool {
+		m, err := tryKey(file, password)
+		if err != nil {
+			if !errors.Is(err, errSeal) {
+				strange = fmt.Errorf("keys/%s: %w", name, err)
+			}
+			return true
+		}
+		if plain, err = m.open(sealed); err != nil {
+			config = fmt.Errorf("%w: config: %w", ErrTampered, err)
+			return true
+		}
+		found = m
+		cache.Store(keyName, file)
+		return false
+	})
+	switch {
+	case found != nil:
+		return found, plain, nil
+	case config != nil:
+		return nil, nil, config
+	case err != nil && !errors.Is(err, ErrTampered):
+		return nil, nil, err
+	case none:
+		return nil, nil, fmt.Errorf("%w: it has no keys", ErrTampered)
+	}
+	return nil, nil, errors.Join(ErrPassword, strange, err)
+}
+
+// eachKey calls f with the files of the keys until it returns false. The error names a file that is not what it was.
+func eachKey(ctx context.Context, p depot.Place, f func(name string, file []byte) bool) (none bool, strange error) {
 	list, err := p.List(ctx, "keys")
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	if len(list) == 0 {
-		return nil, ErrNone
-	}
-	var strange error
-	for i, f := range list {
+	for i, k := range list {
 		if i == keysMost {
 			break
 		}
-		file, err := p.Get(ctx, "keys/"+f.Name, 0, keyMost)
-		if err != nil {
-			return nil, err
-		}
-		if ID(sha256.Sum256(file)).String() != f.Name {
-			strange = fmt.Errorf("%w: keys/%s", ErrTampered, f.Name)
-			continue
-		}
-		m, err := tryKey(file, password)
-		if err == nil {
-			cache.Store(keyName, file)
-			return m, nil
-		}
-		if !errors.Is(err, errSeal) {
-			strange = fmt.Errorf("keys/%s: %w", f.Name, err)
+		file, err := p.Get(ctx, "keys/"+k.Name, 0, keyMost)
+		switch {
+		case errors.Is(err, depot.ErrNotThere): // it was taken back meanwhile
+		case err != nil:
+			return false, err
+		case ID(sha256.Sum256(file)).String() != k.Name:
+			strange = fmt.Errorf("%w: keys/%s", ErrTampered, k.Name)
+		case !f(k.Name, file):
+			return false, strange
 		}
 	}
-	return nil, errors.Join(ErrPassword, strange)
+	return len(list) == 0, strange
 }
 
 func tryKey(file []byte, password string) (*master, error) {
