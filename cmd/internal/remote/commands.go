@@ -62,13 +62,15 @@ func (a *app) add(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	made := ""
-	password, err := a.password(ctx, m.URL)
+	password, own, err := a.password(ctx, m.URL)
 	if errors.Is(err, errNoPassword) && !there {
-		password, made, err = newPassword(m.URL)
+		password, err = newPassword(ctx, own)
 	}
 	if err == nil && !there {
-		err = r.Make(ctx, m, password, made != "")
+		if own != "" { // before anything is sealed with it
+			a.tellOfPassword(own)
+		}
+		err = r.Make(ctx, m, password, own != "")
 	}
 	if err == nil {
 		_, err = r.Open(ctx, m, password)
@@ -79,11 +81,8 @@ func (a *app) add(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if made != "" {
-		a.tellOfPassword(made)
-	}
 	if a.JSON {
-		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}, Password: made})
+		a.PrintJSON(remotesTold{Remotes: []remoteTold{{Name: m.Name, URL: m.URL}}, Password: own})
 		return nil
 	}
 	word := "added"
@@ -203,7 +202,7 @@ func (a *app) named(ctx context.Context, e *engine.Engine, name string) (away.Re
 	if err != nil {
 		return m, "", err
 	}
-	password, err := a.password(ctx, m.URL)
+	password, _, err := a.password(ctx, m.URL)
 	return m, password, err
 }
 

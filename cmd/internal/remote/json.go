@@ -10,7 +10,7 @@ import (
 // remotesTold is the answer of remote.
 type remotesTold struct {
 	Remotes  []remoteTold `json:"remotes"`
-	Password string       `json:"password_file,omitempty"` // that was made: without what is in it nobody reads the repository
+	Password string       `json:"password_file,omitempty"` // where rewind keeps the password: without it nobody reads the repository
 }
 
 // A remoteTold is a repository elsewhere.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
@@ -37,65 +40,99 @@ func ownFile(url string) string {
 	return filepath.Join(base, "rewind", "passwords", hex.EncodeToString(sum[:8]))
 }
 
-// password returns the password of a repository: from where restic has it, else from our own file.
-func (a *app) password(ctx context.Context, url string) (string, error) {
-	if p, ok := os.LookupEnv("RESTIC_PASSWORD"); ok && p != "" {
-		return p, nil
-	}
-	if path := os.Getenv("RESTIC_PASSWORD_FILE"); path != "" {
-		text, err := regular.Read(path, passwordMost)
-		if err != nil {
-			return "", fmt.Errorf("RESTIC_PASSWORD_FILE: %w", err)
+// password returns the password of a repository: from where restic has it and as restic reads it, else from our own
+// file, which it names then.
+func (a *app) password(ctx context.Context, url string) (password, own string, err error) {
+	file, command := os.Getenv("RESTIC_PASSWORD_FILE"), os.Getenv("RESTIC_PASSWORD_COMMAND")
+	switch {
+	case file != "" && command != "":
+		return "", "", exit.Usagef("RESTIC_PASSWORD_FILE and RESTIC_PASSWORD_COMMAND are both set: set one of them")
+	case command != "":
+		password, err = a.ask(ctx, command)
+	case file != "":
+		var text []byte
+		if text, err = regular.Read(file, passwordMost); err != nil {
+			return "", "", fmt.Errorf("RESTIC_PASSWORD_FILE: %w", err)
 		}
-		return firstLine(text), nil
-	}
-	if command := os.Getenv("RESTIC_PASSWORD_COMMAND"); command != "" {
-		words, err := split(command)
-		if err != nil {
-			return "", exit.Usagef("RESTIC_PASSWORD_COMMAND: %w", err)
+		password = strings.TrimSpace(decoded(text))
+	default:
+		if password = os.Getenv("RESTIC_PASSWORD"); password == "" {
+			own = ownFile(url)
+			password, err = readOwn(own)
 		}
-		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-		cmd.Stderr = a.Err
-		text, err := cmd.Output()
-		if err != nil {
-			return "", fmt.Errorf("RESTIC_PASSWORD_COMMAND: %s: %w", words[0], err)
-		}
-		return firstLine(text), nil
 	}
-	text, err := durable.ReadFile(ownFile(url), passwordMost)
+	if err == nil && password == "" {
+		err = errors.New("an empty password is not a password")
+	}
+	return password, own, err
+}
+
+func readOwn(file string) (string, error) {
+	text, err := durable.ReadFile(file, passwordMost)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errNoPassword
 	}
-	return firstLine(text), err
+	return strings.TrimSpace(string(text)), err
 }
 
-// firstLine is what restic takes of a file with a password.
-func firstLine(text []byte) string {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return strings.TrimRight(string(line), "\r")
+// ask runs a command that prints a password.
+func (a *app) ask(ctx context.Context, command string) (string, error) {
+	words, err := split(command)
+	if err != nil {
+		return "", exit.Usagef("RESTIC_PASSWORD_COMMAND: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stderr = a.Err
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("RESTIC_PASSWORD_COMMAND: %s: %w", words[0], err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
-// split parts a command into words: quotes hold them together, and no shell reads it.
+// decoded is a text without its byte order mark, which may say that it is UTF-16.
+func decoded(text []byte) string {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		return string(text[3:])
+	case bytes.HasPrefix(text, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return string(text)
+	}
+	var units []uint16
+	for rest := text[2:]; len(rest) > 1; rest = rest[2:] {
+		units = append(units, order.Uint16(rest))
+	}
+	return string(utf16.Decode(units))
+}
+
+// split parts a command into words as restic does; no shell reads it. Space, a quotation mark, and outside of these a
+// backslash end a word. Behind a backslash a quotation mark is none, and the backslash stays if it is inside of others.
 func split(command string) (words []string, err error) {
-	var word []rune
-	quote, in := rune(0), false
-	for _, c := range command {
+	quote, last, from := rune(0), rune(0), -1
+	for at, c := range command {
+		ends := false
 		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '"' || c == '\''):
-			quote, in = c, true
-		case quote == 0 && (c == ' ' || c == '\t'):
-			if in {
-				words = append(words, string(word))
-			}
-			word, in = nil, false
+		case last != '\\' && quote != 0 && c == quote:
+			quote, ends = 0, true
+		case last != '\\' && quote == 0 && (c == '"' || c == '\''):
+			quote, ends = c, true
 		default:
-			word, in = append(word, c), true
+			last = c
+			ends = quote == 0 && (c == '\\' || unicode.IsSpace(c))
+		}
+		if !ends && from < 0 {
+			from = at
+		} else if ends && from >= 0 {
+			words, from = append(words, command[from:at]), -1
 		}
 	}
-	if in {
-		words = append(words, string(word))
+	if from >= 0 {
+		words = append(words, command[from:])
 	}
 	if quote != 0 || len(words) == 0 {
 		return nil, errors.New("a quotation mark stands alone, or there is no word")
@@ -103,14 +140,21 @@ func split(command string) (words []string, err error) {
 	return words, nil
 }
 
-// newPassword makes a password and its file, which must not be there.
-func newPassword(url string) (password, file string, err error) {
-	file = ownFile(url)
+// newPassword makes a password and its file, unless somebody else was first.
+func newPassword(ctx context.Context, file string) (string, error) {
 	if err := durable.MakeDir(filepath.Dir(file)); err != nil {
-		return "", "", err
+		return "", err
 	}
-	password = away.NewPassword()
-	return password, file, durable.WriteFile(file, []byte(password+"\n"), 0o600)
+	lock, err := durable.Lock(ctx, filepath.Join(filepath.Dir(file), ".lock"), durable.Exclusive)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Unlock()
+	if password, err := readOwn(file); !errors.Is(err, errNoPassword) {
+		return password, err
+	}
+	password := away.NewPassword()
+	return password, durable.WriteFile(file, []byte(password+"\n"), 0o600)
 }
 
 // tellOfPassword says once what a lost password means.

@@ -40,7 +40,7 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	if dir, err = a.Absolute(dir); err != nil {
 		return err
 	}
-	password, err := a.password(ctx, m.URL)
+	password, _, err := a.password(ctx, m.URL)
 	if err != nil {
 		return err
 	}
