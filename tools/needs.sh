@@ -9,7 +9,7 @@ has() { command -v "$1" >/dev/null; }
 
 go=$(sed -n 's/^go //p' go.mod)
 echo "make test needs Go $go, git, and a C compiler (for the race detector)."
-echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox, restic and nvim."
+echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox, restic, nvim, and servers of S3 that tools/s3 builds."
 
 missing=()
 has git || missing+=("git: the tests compare with it. Install the package git.")

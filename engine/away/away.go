@@ -155,6 +155,15 @@ func isName(text string) bool {
 	return text != "" && len(text) <= 64
 }
 
+// Resolve returns the URL of what a user names: of a bucket it has the server, whatever the environment says later; a
+// path is made absolute.
+func Resolve(text string, absolute func(string) (string, error)) (string, error) {
+	if depot.IsURL(text) {
+		return depot.Resolve(text)
+	}
+	return absolute(text)
+}
+
 // Check refuses a remote that cannot be added: its name is taken or none, or its URL must not be written down or
 // names no place.
 func (r *Remotes) Check(m Remote) error {
@@ -255,6 +264,7 @@ func (c cache) Store(name string, data []byte) {
 type Session struct {
 	repo  *restic.Repo
 	cache string // the directory of what is known of it; "": there is none
+	sure  bool   // that it is the one that was known, and is there
 }
 
 // Exists reports whether there is a repository, as far as can be told without a password.
@@ -294,17 +304,32 @@ func (r *Remotes) cacheOf(m Remote) string {
 
 // Open opens a remote of the store.
 func (r *Remotes) Open(ctx context.Context, m Remote, password string) (*Session, error) {
+	s, err := r.OpenToPush(ctx, m, password)
+	if err == nil && !s.sure {
+		s.sure = true
+		err = m.located(s.repo.Check(ctx)) // the cache opens it also where it is not: a disk may be away
+	}
+	return s, err
+}
+
+// located says where an error happened, if it does not.
+func (m Remote) located(err error) error {
+	if err == nil || strings.Contains(err.Error(), m.URL) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", m.URL, err)
+}
+
+// OpenToPush opens a remote for pushes alone: where each request costs, the list of the index, which a push reads, has
+// to show that it is the one that was known.
+func (r *Remotes) OpenToPush(ctx context.Context, m Remote, password string) (*Session, error) {
 	p, err := r.Place(m.URL)
 	if err != nil {
 		return nil, err
 	}
-	dir := r.cacheOf(m)
-	repo, err := restic.Open(ctx, p, password, cache{dir})
-	if err == nil {
-		err = repo.Check(ctx) // the cache opens it also where it is not: a disk may be away
+	s := &Session{cache: r.cacheOf(m)}
+	if s.repo, err = restic.Open(ctx, p, password, cache{s.cache}); err == nil && !strings.HasPrefix(m.URL, "s3:") {
+		s.sure, err = true, s.repo.Check(ctx)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.URL, err)
-	}
-	return &Session{repo: repo, cache: dir}, nil
+	return s, m.located(err)
 }

@@ -135,11 +135,9 @@ func (s *Session) recall(ctx context.Context, k *known, todo []errand) error {
 const sendAtOnce = 256
 
 func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo []errand, out *Pushed) error {
-	names, err := s.repo.LoadIndex(ctx)
-	if err != nil {
+	if err := s.loadIndex(ctx, k); err != nil {
 		return err
 	}
-	k.seen(names)
 	w := s.repo.Writer(ctx)
 	defer w.Close()
 	var added atomic.Int64
@@ -157,6 +155,20 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo []errand,
 		todo = todo[n:]
 	}
 	return nil
+}
+
+// loadIndex reads the index. A file of it that was known, and is there, shows whose it is; else the repository says so.
+func (s *Session) loadIndex(ctx context.Context, k *known) error {
+	knew := len(k.index) > 0
+	names, err := s.repo.LoadIndex(ctx)
+	gone := err == nil && k.seen(names)
+	if !s.sure && (err != nil || gone || !knew) {
+		if other := s.repo.Check(ctx); other != nil {
+			return other
+		}
+		s.sure = true
+	}
+	return err
 }
 
 // sendSome brings some snapshots there.

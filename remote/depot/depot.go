@@ -1,7 +1,8 @@
 // Package depot is where the files of a remote repository lie. It knows names and bytes, and nothing of what they
 // mean. What it returns comes from elsewhere, and is to be checked by who asked for it.
 //
-// There is one kind, a directory: a mounted share, or a disk. The next one is a file more.
+// There are two kinds: a directory, as of a mounted share or a disk, and a folder of a bucket on a server that speaks
+// S3. The next one is a file more.
 //
 // A file is wholly there or not at all, and is never changed once it is there.
 package depot
@@ -44,13 +45,19 @@ type Place interface {
 // mostBytes bounds a file that is read whole: packs are some 16 MiB, an index below 8.
 const mostBytes = 256 << 20
 
-// Open returns the place that a URL names: the absolute path of a directory, which need not be there yet, or the same
-// behind file://. Nothing is asked for or made.
+// Open returns the place that a URL names: the absolute path of a directory, which need not be there yet, the same
+// behind file://, or what begins with s3: ([Resolve]). Nothing is asked for or made.
 func Open(url string) (Place, error) {
 	path := strings.TrimPrefix(url, "file://")
 	switch {
+	case strings.HasPrefix(url, "s3:"):
+		return openBucket(url)
 	case strings.Contains(path, "://"):
-		return nil, fmt.Errorf("%w: %q: it is a directory, as of a mounted share or a disk; other kinds are not there yet", ErrURL, url)
+		scheme, rest, _ := strings.Cut(path, "://")
+		if host, _, _ := strings.Cut(rest, "/"); strings.Contains(host, "@") {
+			return nil, errPassword
+		}
+		return nil, fmt.Errorf("%w: nothing is known behind %.20q: it is a directory, or s3:…", ErrURL, scheme)
 	case !filepath.IsAbs(path):
 		return nil, fmt.Errorf("%w: %q is not the absolute path of a directory", ErrURL, url)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/internal/gittest"
+	"github.com/seed-82afce7a/rewind/internal/s3test"
 )
 
 func TestMain(m *testing.M) {
@@ -62,9 +63,24 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps, "settled": cmdSettled,
+			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps, "settled": cmdSettled, "bucket": cmdBucket,
 		},
 	})
+}
+
+// cmdBucket starts a server that speaks S3, and sets S3 to its host and bucket: bucket SERVER
+func cmdBucket(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: bucket SERVER")
+	}
+	at, stop, err := s3test.Run(args[0], ts.MkAbs("bucket"))
+	if err != nil {
+		ts.Value("test").(testscript.T).Skip(fmt.Sprintf("SKIPPED: no server to test with: %v", err))
+	}
+	ts.Defer(stop)
+	ts.Setenv("S3", at+"/"+s3test.Bucket)
+	ts.Setenv("AWS_ACCESS_KEY_ID", s3test.Key)
+	ts.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }
 
 // cmdExits runs a program and checks its exit code: exits CODE PROGRAM ARGS…

@@ -34,7 +34,7 @@ func remoteCommand(a *app) *cobra.Command {
 	sub := func(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) {
 		c.AddCommand(a.JSONFlag(cli.Command(use, short, args, f)))
 	}
-	sub("add NAME URL", "Add a repository of restic, made if there is none; URL is a directory, as of a mounted share or a disk", cli.Takes(2, 2, "rewind remote add disk /media/disk/history"), a.add)
+	sub("add NAME URL", "Add a repository of restic, made if there is none; URL is a directory, as of a disk, or s3://BUCKET/FOLDER, or s3:https://SERVER/BUCKET/FOLDER", cli.Takes(2, 2, "rewind remote add cloud s3://my-bucket/history"), a.add)
 	sub("list", "List the remotes, and how far each is behind; nobody is asked", cli.Nothing, func(c *cobra.Command, _ []string) error { return a.list(c) })
 	sub("remove NAME", "Forget a remote; what is there stays", cli.Takes(1, 1, "rewind remote remove disk"), a.remove)
 	sub("status [NAME]", "Say how far a remote is behind", cli.Takes(0, 1, "rewind remote status disk"), a.status)
@@ -49,11 +49,9 @@ func (a *app) add(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, m := e.Remotes(), away.Remote{Name: args[0], URL: args[1]}
-	if !strings.Contains(m.URL, "://") {
-		if m.URL, err = a.Absolute(m.URL); err != nil {
-			return err
-		}
+	r, m := e.Remotes(), away.Remote{Name: args[0]}
+	if m.URL, err = away.Resolve(args[1], a.Absolute); err != nil {
+		return exit.Usage(err)
 	}
 	if err := r.Check(m); err != nil {
 		return exit.Usage(err)
@@ -212,7 +210,7 @@ func pushCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := e.Remotes().Open(ctx, m, password)
+		s, err := e.Remotes().OpenToPush(ctx, m, password)
 		if err != nil {
 			return err
 		}

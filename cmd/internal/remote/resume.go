@@ -107,8 +107,9 @@ func parted(text string) (from, want string) {
 
 // meant returns the remote of a URL, a directory, or a name that the worktree has here.
 func (a *app) meant(c *cobra.Command, from string) (away.Remote, error) {
-	if strings.Contains(from, "://") {
-		return away.Remote{Name: "origin", URL: from}, nil
+	if strings.ContainsAny(from, `:/\`) { // it is no name
+		url, err := away.Resolve(from, a.Absolute)
+		return away.Remote{Name: "origin", URL: url}, err
 	}
 	if e, err := engine.Open(c.Context(), a.Dir, &engine.Options{Force: true, NoGit: a.NoGit}); err == nil {
 		defer e.Close()
