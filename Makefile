@@ -53,7 +53,7 @@ deep: ## all that the tests can try, of what is random DEEP=10 times as much; th
 	@REWIND_DEEP=$(DEEP) TIMEOUT=24h tools/check.sh $(PKG)
 	@RACE=all TIMEOUT=60m tools/check.sh $(PKG)
 
-faults: ## fifty faults, one at a time, each of which a test must find (ONLY=mirror): an hour
+faults: ## some fifty faults, one at a time, each of which a test must find (ONLY=mirror): an hour
 	@go run -C tools ./faults -only '$(ONLY)'
 
 windows: ## the Go tests as programs for Windows, here by Wine; names first what it needs (PKG=./cas for one package)

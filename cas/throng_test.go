@@ -53,13 +53,16 @@ type waiter struct {
 // byte of what nobody has.
 func TestModelOfStagesAndSweepsBetweenEachOthersTransactions(t *testing.T) {
 	done, first := map[string]int{}, seed.Of(t)
-	for i := range seed.Times(8) {
-		m := &throng{T: t, r: rand.New(rand.NewPCG(first+uint64(i), 0)), events: make(chan waiter), busy: map[*worker]bool{},
-			contents: map[oid.ID][]byte{}, records: map[string][]oid.ID{}, done: done}
-		m.s = m.open(filepath.Join(t.TempDir(), "store.db"))
-		m.run(120)
-		if m.look(1); t.Failed() {
-			t.Fatalf("REWIND_SEED=%d begins with it", first+uint64(i))
+	for i := range uint64(seed.Times(8)) {
+		whole := t.Run(fmt.Sprint("REWIND_SEED=", first+i), func(t *testing.T) {
+			m := &throng{T: t, r: rand.New(rand.NewPCG(first+i, 0)), events: make(chan waiter), busy: map[*worker]bool{},
+				contents: map[oid.ID][]byte{}, records: map[string][]oid.ID{}, done: done}
+			m.s = m.open(filepath.Join(t.TempDir(), "store.db"))
+			m.run(120)
+			m.look(1)
+		})
+		if !whole {
+			return
 		}
 	}
 	for _, what := range []string{"committed", "discarded", "swept", "full", "killed", "purged", "pruned", "dropped", "compacted"} {
