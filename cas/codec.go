@@ -133,9 +133,9 @@ func (c *codecs) decode(row, base []byte, size int) ([]byte, error) {
 	case row[0] == codecRaw && base == nil:
 		raw = bytes.Clone(row[1:])
 	case row[0] == codecZstd && base == nil:
-		raw, err = decompress(&c.expand, row[1:], nil, size)
+		raw, err = decompress(&c.expand, row[1:], nil, make([]byte, 0, size))
 	case row[0] == codecDelta && base != nil:
-		raw, err = decompress(&c.patch, row[1:], base, size)
+		raw, err = decompress(&c.patch, row[1:], base, make([]byte, 0, size))
 	default:
 		err = fmt.Errorf("codec %d", row[0])
 	}
@@ -148,7 +148,8 @@ func (c *codecs) decode(row, base []byte, size int) ([]byte, error) {
 	return raw, nil
 }
 
-func decompress(pool *sync.Pool, frame, base []byte, size int) ([]byte, error) {
+// decompress returns what a frame decodes to, in buf, of which the capacity is the limit.
+func decompress(pool *sync.Pool, frame, base, buf []byte) ([]byte, error) {
 	d, _ := pool.Get().(*zstd.Decoder)
 	if d == nil {
 		d = newDecoder()
@@ -159,7 +160,7 @@ func decompress(pool *sync.Pool, frame, base []byte, size int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return d.DecodeAll(frame, make([]byte, 0, size))
+	return d.DecodeAll(frame, buf)
 }
 
 // newEncoder cannot fail: its options are constants.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -18,8 +17,6 @@ const (
 	groupBytes = 256 << 10
 	// groupBytesMax is what a reader decodes at most.
 	groupBytesMax = 1 << 20
-	// groupsKept are kept decoded: who reads many reads neighbours one after another.
-	groupsKept = 8
 )
 
 // A task is what becomes one frame: an item of a batch, or several that share it.
@@ -101,39 +98,18 @@ func (c *codecs) join(parts []staged, payloads [][]byte) {
 	}
 }
 
-// part returns the bytes of a part of a frame. It may be whole where the frame is
-// damaged behind it.
-func (s *Store) part(o object, row []byte) ([]byte, error) {
-	raw, ok := s.groups.find(row)
-	if !ok {
-		s.decoded.Add(1)
-		var err error
-		raw, err = s.codecs.decodeGroup(row)
-		if end := uint64(o.at) + o.size; err != nil && end > uint64(len(raw)) {
-			return nil, err
-		}
-		if err == nil {
-			s.groups.keep(row, raw)
-		}
-	}
-	end := uint64(o.at) + o.size
-	if end > uint64(len(raw)) {
-		return nil, fmt.Errorf("%w: its frame decodes to %d bytes", ErrCorrupt, len(raw))
-	}
-	return bytes.Clone(raw[o.at:end]), nil
-}
-
-// decodeGroup returns what a frame decodes to that objects share. If it is damaged,
-// that is what lies before the damage.
-func (c *codecs) decodeGroup(row []byte) ([]byte, error) {
+// decodeGroup returns what a frame decodes to that objects share, in buf if there is room.
+// If it is damaged, that is what lies before the damage.
+func (c *codecs) decodeGroup(buf, row []byte) ([]byte, error) {
 	size, err := groupSize(row)
 	if err != nil {
 		return nil, err
 	}
+	buf = slices.Grow(buf[:0], size)[:0:size]
 	if row[0] == codecRaw {
-		return bytes.Clone(row[1:]), nil
+		return append(buf, row[1:]...), nil
 	}
-	raw, err := decompress(&c.expand, row[1:], nil, size)
+	raw, err := decompress(&c.expand, row[1:], nil, buf)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -150,36 +126,4 @@ func groupSize(row []byte) (int, error) {
 		return 0, fmt.Errorf("%w: the head of a frame", ErrCorrupt)
 	}
 	return int(h.FrameContentSize), nil
-}
-
-// decodedGroups are the frames that were decoded last of those that objects share, the
-// newest first. One is found by its very bytes as they are in the file now.
-type decodedGroups struct {
-	mu   sync.Mutex
-	list []decodedGroup
-}
-
-type decodedGroup struct{ row, raw []byte }
-
-func (d *decodedGroups) find(row []byte) (raw []byte, ok bool) {
-	d.mu.Lock()
-	list := slices.Clone(d.list)
-	d.mu.Unlock()
-	for _, g := range list {
-		if bytes.Equal(g.row, row) {
-			d.put(g)
-			return g.raw, true
-		}
-	}
-	return nil, false
-}
-
-func (d *decodedGroups) keep(row, raw []byte) { d.put(decodedGroup{bytes.Clone(row), raw}) }
-
-// put puts a group in front.
-func (d *decodedGroups) put(g decodedGroup) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.list = slices.DeleteFunc(d.list, func(o decodedGroup) bool { return &o.row[0] == &g.row[0] })
-	d.list = slices.Insert(d.list[:min(len(d.list), groupsKept-1)], 0, g)
 }

@@ -2,7 +2,6 @@ package cas
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -32,22 +31,17 @@ func TestANeighbourInAFrameIsReadWithoutDecodingItAgain(t *testing.T) {
 	s, ids, payloads := sharing(t, 100)
 	frames, _ := shares(t, s)
 	began := s.decoded.Load()
-	must(t, s.View(t.Context(), func(v *View) error {
-		s.tools = &tools{} // what other tests of the process have read is not known
-		number := map[oid.ID]uint64{}
-		for _, id := range ids {
-			o, err := v.object(id)
-			must(t, err)
-			number[id] = o.seq
+	s.tools = &tools{} // what other tests of the process have read is not known
+	order, err := s.Nearby(t.Context(), ids)
+	must(t, err)
+	for _, i := range order {
+		if got := read(t, s, ids[i]); !bytes.Equal(got, payloads[i]) {
+			t.Errorf("content %d: %d bytes", i, len(got))
 		}
-		read := slices.SortedFunc(slices.Values(ids), func(a, b oid.ID) int { return cmp.Compare(number[a], number[b]) })
-		for _, id := range read {
-			if _, got, err := v.Object(id); err != nil || !bytes.Equal(got, payloads[slices.Index(ids, id)]) {
-				t.Errorf("%v: %d bytes, %v", id, len(got), err)
-			}
-		}
-		return nil
-	}))
+	}
+	if places := slices.Sorted(slices.Values(order)); len(places) != len(ids) || len(slices.Compact(places)) != len(ids) {
+		t.Errorf("not each content once: %v", order)
+	}
 	if n := s.decoded.Load() - began; n != int64(frames) {
 		t.Errorf("%d frames were decoded to read all contents of %d", n, frames)
 	}

@@ -65,7 +65,7 @@ func holdsBytes(t *testing.T, s *Store, what []byte) (holds bool) {
 	t.Helper()
 	must(t, s.View(t.Context(), func(v *View) error {
 		return v.data.ForEach(func(_, row []byte) error {
-			raw, err := s.codecs.decodeGroup(row)
+			raw, err := s.codecs.decodeGroup(nil, row)
 			holds = holds || bytes.Contains(raw, what)
 			return err
 		})

@@ -241,6 +241,7 @@ func (e *Engine) apply(ctx context.Context, op running, steps []apply.Step, repl
 		return out, err
 	}
 	out.renewed = sure.Renewed
+	e.objects.Nearby(ctx, steps)
 	source := e.objects.Prefetch(wanted(steps)).Write
 	out.Outcome, err = apply.Apply(ctx, e.root, steps, source, &apply.Options{
 		Alg:       e.alg,

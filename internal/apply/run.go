@@ -190,15 +190,19 @@ func (t *tally) enter(s *Step, err error) error {
 }
 
 // Each calls do for 0 to n-1 on several goroutines, each taking runs of
-// neighbours, until one fails or the context ends.
+// neighbours, until one fails or the context ends. Whoever reads ahead for it reads as
+// many as are in a run of a long list.
 func Each(ctx context.Context, n, workers int, do func(int) error) error {
-	const run = 8
+	run := 64
+	for run > 1 && run*workers*4 > n {
+		run /= 2
+	}
 	var next atomic.Int64
 	var first error
 	var once sync.Once
 	work := func() {
 		for {
-			from := int(next.Add(run)) - run
+			from := int(next.Add(int64(run))) - run
 			for i := from; i < min(from+run, n); i++ {
 				err := ctx.Err()
 				if err == nil {

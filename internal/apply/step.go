@@ -110,7 +110,7 @@ const (
 	clearLeaves  = iota // files that stand where the target holds something else
 	clearDirs           // their directories, deepest first
 	makeDirs            // shallow first
-	writeLeaves         // in any order
+	writeLeaves         // in any order, so as the contents are had at the least cost
 	removeLeaves        // in any order
 	removeDirs          // deepest first
 	setModes            // of directories that stay, deepest first
@@ -132,9 +132,9 @@ func asStored(steps []Step) []Step {
 
 // Order returns the steps in the order in which they must be carried out:
 // what stands in the way of something wanted is cleared, directories are made
-// (shallow first), files written, then deletions (deepest first), and the
-// permissions of directories last. A deletion that differs from a wanted path
-// in case alone comes first, for file systems that take the two for one.
+// (shallow first), files written (in the order in which they are given), then deletions
+// (deepest first), and the permissions of directories last. A deletion that differs from a
+// wanted path in case alone comes first, for file systems that take the two for one.
 func Order(steps []Step) []Step {
 	c := newClearing(steps)
 	type place struct{ at, rank, depth int32 }
@@ -142,7 +142,11 @@ func Order(steps []Step) []Step {
 	for i := range steps {
 		s := &steps[i]
 		p := place{at: int32(i), rank: int32(c.rank(s)), depth: int32(strings.Count(s.Path, "/"))}
-		if p.rank != int32(makeDirs) {
+		switch p.rank {
+		case writeLeaves:
+			p.depth = p.at
+		case makeDirs:
+		default:
 			p.depth = -p.depth
 		}
 		list[i] = p

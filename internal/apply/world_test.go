@@ -144,6 +144,7 @@ func plan(t testing.TB, root string, to world, ignored func(string) bool) []appl
 			steps = append(steps, apply.Step{Path: path, Want: i.node()})
 		}
 	}
+	slices.SortFunc(steps, func(a, b apply.Step) int { return strings.Compare(a.Path, b.Path) })
 	return steps
 }
 

@@ -14,13 +14,14 @@ import (
 
 const (
 	// batchObjects is how many objects are read under one lock of the store. To
-	// take the lock costs as much as reading two or three small files.
-	batchObjects = 16
+	// take the lock costs as much as reading two or three small files, and some twenty
+	// share a frame.
+	batchObjects = 64
 	// prefetchBytes is up to what size an object is read ahead. What is larger is
 	// read when it is asked for, in pieces.
 	prefetchBytes = 64 << 10
 	// batchesMax is how many batches are in memory at most, 16 MiB at the worst.
-	batchesMax = 16
+	batchesMax = 4
 )
 
 // A Prefetch reads objects of the store before they are asked for. It is told

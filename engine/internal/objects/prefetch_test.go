@@ -51,6 +51,9 @@ func newKit(t *testing.T, git bool) *kit {
 	return k
 }
 
+// none is the store of nobody.
+func (k *kit) none(context.Context) (*cas.Store, error) { return nil, nil }
+
 // keep puts texts into the store.
 func (k *kit) keep(texts ...string) (ids []oid.ID) {
 	k.t.Helper()

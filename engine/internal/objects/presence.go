@@ -103,10 +103,11 @@ func (o *Objects) Stat(ctx context.Context, id oid.ID) (kind oid.Kind, size int6
 }
 
 // readAllBack is [Objects.readBack] for many objects, of which the small ones are
-// read some at a time. It returns what is wrong with each; once the context has
-// ended, what it did not come to is said to be fine.
+// read some at a time, as they lie in the store. It returns what is wrong with each; once
+// the context has ended, what it did not come to is said to be fine.
 func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 	bad := make([]error, len(ids))
+	order := o.nearby(ctx, ids)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(ids)+batchObjects-1)/batchObjects) {
@@ -116,8 +117,7 @@ func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 				if from >= len(ids) {
 					return
 				}
-				to := min(from+batchObjects, len(ids))
-				o.readSomeBack(ctx, ids[from:to], bad[from:to])
+				o.readSomeBack(ctx, ids, order[from:min(from+batchObjects, len(ids))], bad)
 			}
 		})
 	}
@@ -125,22 +125,35 @@ func (o *Objects) readAllBack(ctx context.Context, ids []oid.ID) []error {
 	return bad
 }
 
-// readSomeBack reads small objects of the store under one lock, and then the others.
-func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, bad []error) {
-	read := make([]bool, len(ids))
+// nearby is [cas.Store.Nearby]; any order will do.
+func (o *Objects) nearby(ctx context.Context, ids []oid.ID) (order []int) {
+	if s, err := o.Store(ctx); err == nil && s != nil {
+		order, _ = s.Nearby(ctx, ids)
+		return order
+	}
+	for i := range ids {
+		order = append(order, i)
+	}
+	return order
+}
+
+// readSomeBack reads some objects: the small ones of the store under one lock, and then
+// the others.
+func (o *Objects) readSomeBack(ctx context.Context, ids []oid.ID, some []int, bad []error) {
+	read := make([]bool, len(some))
 	if s, err := o.Store(ctx); err == nil && s != nil {
 		_ = s.View(ctx, func(v *cas.View) error {
-			for i, id := range ids {
-				if _, size, err := v.Stat(id); err == nil && size <= prefetchBytes {
-					read[i], bad[i] = true, StoreError(v.ReadBack(id))
+			for n, i := range some {
+				if _, size, err := v.Stat(ids[i]); err == nil && size <= prefetchBytes {
+					read[n], bad[i] = true, StoreError(v.ReadBack(ids[i]))
 				}
 			}
 			return nil
 		})
 	}
-	for i, id := range ids {
-		if !read[i] && ctx.Err() == nil {
-			bad[i] = o.readBack(ctx, id)
+	for n, i := range some {
+		if !read[n] && ctx.Err() == nil {
+			bad[i] = o.readBack(ctx, ids[i])
 		}
 	}
 }

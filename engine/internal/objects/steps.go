@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/apply"
+	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
 // ErrUnfinished is reported of an operation that has begun and has not ended.
@@ -55,4 +57,22 @@ func DecodeSteps(data []byte) ([]apply.Step, error) {
 		return nil, fmt.Errorf("%w: a journal of version %d", cas.ErrNewerFormat, j.Version)
 	}
 	return j.Steps, nil
+}
+
+// Nearby puts steps into the order in which the store has what they write.
+func (o *Objects) Nearby(ctx context.Context, steps []apply.Step) {
+	ids := make([]oid.ID, len(steps))
+	for i := range steps {
+		ids[i] = steps[i].Want.ID
+	}
+	order := o.nearby(ctx, ids)
+	for i := range order { // in place: there may be a million steps
+		at := i
+		for order[at] != i {
+			from := order[at]
+			steps[at], steps[from] = steps[from], steps[at]
+			order[at], at = at, from
+		}
+		order[at] = at
+	}
 }

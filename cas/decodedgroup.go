@@ -1,0 +1,112 @@
+package cas
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const (
+	// groupsKept are kept decoded: who reads many reads neighbours one after another.
+	groupsKept = 8
+	// groupsFree are kept for the next to be decoded.
+	groupsFree = 2
+)
+
+// part returns the bytes of a part of a frame. It may be whole where the frame is
+// damaged behind it.
+func (s *Store) part(o object, row []byte) ([]byte, error) {
+	g, err := s.groups.find(row), error(nil)
+	if g == nil {
+		s.decoded.Add(1)
+		g = s.groups.spare()
+		if g.raw, err = s.codecs.decodeGroup(g.raw, row); err == nil {
+			s.groups.keep(g, row)
+		}
+	}
+	defer s.groups.release(g)
+	end := uint64(o.at) + o.size
+	switch {
+	case end <= uint64(len(g.raw)):
+		return bytes.Clone(g.raw[o.at:end]), nil
+	case err == nil:
+		err = fmt.Errorf("%w: its frame decodes to %d bytes", ErrCorrupt, len(g.raw))
+	}
+	return nil, err
+}
+
+// decodedGroups are the frames that were decoded last of those that objects share, the
+// newest first. One is found by its very bytes as they are in the file now. Their memory
+// is used again: who reads everything would otherwise make as much garbage as there is.
+type decodedGroups struct {
+	mu   sync.Mutex
+	list []*decodedGroup
+	free []*decodedGroup
+}
+
+// A decodedGroup is read by those who have it from find or spare, until they release it.
+type decodedGroup struct {
+	row, raw []byte
+	readers  int
+	listed   bool
+}
+
+// find returns a frame that was decoded, or nil.
+func (d *decodedGroups) find(row []byte) *decodedGroup {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, g := range d.list {
+		if bytes.Equal(g.row, row) {
+			g.readers++
+			copy(d.list[1:i+1], d.list[:i])
+			d.list[0] = g
+			return g
+		}
+	}
+	return nil
+}
+
+// spare returns memory for a frame.
+func (d *decodedGroups) spare() *decodedGroup {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.free)
+	if n == 0 {
+		return &decodedGroup{readers: 1}
+	}
+	g := d.free[n-1]
+	d.free = d.free[:n-1]
+	g.readers = 1
+	return g
+}
+
+// keep takes up a frame that was decoded, in the place of the one that was not read for
+// the longest time.
+func (d *decodedGroups) keep(g *decodedGroup, row []byte) {
+	g.row = append(g.row[:0], row...)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.list) == groupsKept {
+		old := d.list[groupsKept-1]
+		d.list = d.list[:groupsKept-1]
+		old.listed = false
+		d.reuse(old)
+	}
+	g.listed = true
+	d.list = slices.Insert(d.list, 0, g)
+}
+
+func (d *decodedGroups) release(g *decodedGroup) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g.readers--
+	d.reuse(g)
+}
+
+// reuse gives the memory of a frame to others once nobody has it; the caller has the lock.
+func (d *decodedGroups) reuse(g *decodedGroup) {
+	if g.readers == 0 && !g.listed && len(d.free) < groupsFree {
+		d.free = append(d.free, g)
+	}
+}
