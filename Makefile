@@ -14,7 +14,7 @@ OSES     := linux darwin windows
 # One step after the other: the last line is the count of the tests.
 .NOTPARALLEL:
 
-.PHONY: mac site help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
+.PHONY: vscode mac site help needs test vet lint check windows extension deep faults agents build dist vulnerabilities bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,9 +60,14 @@ windows: ## the Go tests as programs for Windows, here by Wine; names first what
 	@echo "== windows: the Go tests as programs for Windows"
 	@TIMEOUT=$(TIMEOUT) tools/windows.sh $(PKG)
 
-extension: ## the Pi extension: types, units, and the real Pi (installed by npm below extension/pi)
+extension: ## the extensions of Pi (types, units, and the real Pi) and of VS Code (types, units); npm installs what they need
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"
 	@extension/pi/test/run.sh
+	@echo "== extension: the tests of the VS Code extension that need no editor"
+	@extension/vscode/test/run.sh
+
+vscode: ## the VS Code extension in a real VS Code in a real browser (installed by npm below extension/vscode: 1.2 GB)
+	@extension/vscode/test/e2e/run.sh
 
 agents: build ## the integrations on the real agents, installed by npm below extension/hosts (AGENTS='claude codex')
 	@extension/hosts/run.sh $(AGENTS)
@@ -93,4 +98,4 @@ fuzz: ## each fuzz target for a while (FUZZTIME=10m PKG=./ledger)
 	done
 
 clean: ## what the targets above leave
-	rm -rf bin dist extension/pi/node_modules extension/pi/.pi extension/pi/.build extension/hosts/installed
+	rm -rf bin dist extension/pi/node_modules extension/pi/.pi extension/pi/.build extension/hosts/installed extension/vscode/node_modules extension/vscode/dist extension/vscode/test/e2e/installed

@@ -9,7 +9,7 @@ has() { command -v "$1" >/dev/null; }
 
 go=$(sed -n 's/^go //p' go.mod)
 echo "make test needs Go $go, git, and a C compiler (for the race detector)."
-echo "The tests of the Pi extension need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox, restic, nvim, and servers of S3 that tools/s3 builds."
+echo "The tests of the extensions of Pi and VS Code need node, npm and tmux as well, and a network for npm. Single tests use git-lfs, curl, wget, dash, busybox, restic, nvim, and servers of S3 that tools/s3 builds."
 
 missing=()
 has git || missing+=("git: the tests compare with it. Install the package git.")
@@ -26,7 +26,7 @@ done
 [ ${#missing[@]} -eq 0 ] || exit 1
 
 for name in node npm tmux; do
-	has "$name" || echo "MISSING: $name. The tests of the Pi extension will be SKIPPED." >&2
+	has "$name" || echo "MISSING: $name. The tests of the extensions will be SKIPPED." >&2
 done
 for name in git-lfs curl wget dash busybox restic nvim; do
 	has "$name" || echo "MISSING: $name. A test will be SKIPPED."

@@ -27,6 +27,7 @@ const pages: Record<string, [file: string, place: string, name: string][]> = {
     ['extension/qwen/README.md', 'agents/qwen.md', 'Qwen Code'],
   ],
   Editors: [
+    ['docs/vscode.md', 'vscode.md', 'VS Code'],
     ['docs/neovim.md', 'neovim.md', 'Neovim'],
   ],
   Reference: [

@@ -1,0 +1,219 @@
+// A real VS Code (code-server) in a real browser, in a home of its own. It listens on
+// loopback only, and ends with this process.
+
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const here = import.meta.dirname;
+export const EXTENSION = path.resolve(here, "../..");
+export const INSTALLED = process.env.REWIND_EDITOR ?? path.join(here, "installed");
+export const NODE = "node_modules/node/bin/node";
+
+/** The browser: the one that CHROMIUM names, or the first that the path has. */
+export function browser() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  const dirs = (process.env.PATH ?? "").split(path.delimiter);
+  for (const name of ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]) {
+    const found = dirs.map((dir) => path.join(dir, name)).find((file) => existsSync(file));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const freePort = () => new Promise((done) => {
+  const s = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = s.address();
+    s.close(() => done(port));
+  });
+});
+
+const SETTINGS = {
+  "security.workspace.trust.enabled": false, "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off",
+  "chat.disableAIFeatures": true, "workbench.tips.enabled": false, "git.openRepositoryInParentFolders": "never",
+  "workbench.secondarySideBar.defaultVisibility": "hidden", "files.autoSave": "off", "window.commandCenter": false,
+};
+
+/** A home in which several windows can be opened, one after the other or beside each other. */
+export class Editor {
+  static async start({ settings = {}, env = {}, vsix } = {}) {
+    const editor = new Editor();
+    editor.home = mkdtempSync(path.join(tmpdir(), "vscode-"));
+    editor.data = path.join(editor.home, "data");
+    const extensions = path.join(editor.home, "extensions");
+    mkdirSync(path.join(editor.data, "User"), { recursive: true });
+    mkdirSync(extensions);
+    editor.settings({ ...SETTINGS, ...settings });
+    const node = path.join(INSTALLED, NODE);
+    const base = [path.join(INSTALLED, "node_modules/code-server/out/node/entry.js"), "--user-data-dir", editor.data, "--extensions-dir", extensions, "--disable-telemetry", "--disable-update-check"];
+    const clean = { LANG: "C.UTF-8", HOME: editor.home, TMPDIR: tmpdir(), PATH: process.env.PATH, ...env };
+    if (vsix) execFileSync(node, [...base, "--install-extension", vsix], { env: clean, stdio: "pipe" });
+    else {
+      const m = JSON.parse(readFileSync(path.join(EXTENSION, "package.json"), "utf8"));
+      symlinkSync(EXTENSION, path.join(extensions, `${m.publisher}.${m.name}-${m.version}`));
+    }
+    editor.port = await freePort();
+    const log = openSync(path.join(editor.home, "server.log"), "w");
+    editor.server = spawn(node, [...base, "--auth", "none", "--bind-addr", `127.0.0.1:${editor.port}`], { env: clean, stdio: ["ignore", log, log] });
+    closeSync(log);
+    const { chromium } = createRequire(path.join(INSTALLED, "package.json"))("playwright-core");
+    editor.browser = await chromium.launch({ executablePath: browser(), args: ["--no-sandbox"] });
+    return editor;
+  }
+
+  settings(all) {
+    writeFileSync(path.join(this.data, "User/settings.json"), JSON.stringify(all));
+  }
+
+  /** Opens a folder, or a workspace file, in a window. */
+  async open(folder, { width = 1280, height = 800 } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height } });
+    const page = await context.newPage();
+    const what = folder.endsWith(".code-workspace") ? "workspace" : "folder";
+    const url = `http://127.0.0.1:${this.port}/?${what}=${encodeURIComponent(folder)}`;
+    for (let i = 0; ; i++) {
+      try {
+        await page.goto(url);
+        break;
+      } catch (error) {
+        if (i === 120) throw error;
+        await new Promise((r) => setTimeout(r, 250));
+      }
+    }
+    await page.waitForSelector(".monaco-workbench .activitybar .action-label", { timeout: 90_000 });
+    this.window = new Window(page);
+    return this.window;
+  }
+
+  async close() {
+    await this.browser?.close();
+    if (this.server && this.server.exitCode === null) {
+      const gone = new Promise((r) => this.server.on("exit", r));
+      this.server.kill();
+      await gone;
+    }
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+const TIMEOUT = 20_000;
+
+/** What tests do in a window, as a person does it: by what is to be read on the screen. */
+export class Window {
+  constructor(page) {
+    this.page = page;
+    page.setDefaultTimeout(TIMEOUT);
+  }
+
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input.input");
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title.replace(/^.*?: /, "") }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  async showTimeline() {
+    const pane = this.page.locator(".activitybar .action-label[aria-label^='Rewind']");
+    await pane.waitFor();
+    const heading = this.page.locator(".sidebar h2", { hasText: "Rewind: Timeline" });
+    if (!(await heading.isVisible())) await pane.click();
+    await heading.waitFor();
+  }
+
+  /** The row of the timeline with a text. */
+  row(text) {
+    return this.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row").filter({ hasText: text }).first();
+  }
+
+  rows() {
+    return this.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row").allInnerTexts();
+  }
+
+  async expand(text) {
+    const row = this.row(text);
+    await row.waitFor();
+    if ((await row.getAttribute("aria-expanded")) === "false") {
+      await row.locator(".monaco-tl-twistie").click();
+      await this.page.waitForFunction((e) => e.getAttribute("aria-expanded") === "true", await row.elementHandle());
+    }
+  }
+
+  /** Chooses from the context menu of a row. */
+  async menu(text, entry) {
+    await this.row(text).click({ button: "right" });
+    const item = this.page.locator(".monaco-menu .action-label", { hasText: entry }).first();
+    await item.waitFor();
+    // A menu takes no click in its first moments.
+    while (await item.isVisible()) {
+      await item.click().catch(() => {});
+      await this.page.waitForTimeout(200);
+    }
+  }
+
+  /** The open list of choices: its title, its placeholder and its rows. */
+  async list(title) {
+    await this.page.locator(".quick-input-widget .quick-input-title", { hasText: title }).waitFor();
+    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
+    return {
+      title: await this.page.locator(".quick-input-title").innerText(),
+      placeholder: await this.page.locator(".quick-input-widget input.input").getAttribute("placeholder"),
+      rows: (await this.page.locator(".quick-input-list .monaco-list-row").allInnerTexts()).map((t) => t.replace(/\s+/g, " ").trim()),
+    };
+  }
+
+  /** Types into the box that has a title. */
+  async answer(title, text) {
+    await this.page.locator(".quick-input-widget .quick-input-title", { hasText: title }).waitFor();
+    await this.page.locator(".quick-input-widget input.input").fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Types at the beginning of the active editor. */
+  async type(text) {
+    await this.page.locator(".editor-group-container.active .view-lines").first().click({ position: { x: 2, y: 2 } });
+    await this.page.keyboard.press("Control+Home");
+    await this.page.keyboard.type(text);
+  }
+
+  async pick(text) {
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first().click();
+  }
+
+  async message(text) {
+    const toast = this.page.locator(".notification-toast").filter({ hasText: text }).first();
+    await toast.waitFor();
+    return toast;
+  }
+
+  async dismiss() {
+    await this.command("Notifications: Clear All Notifications");
+    await this.page.locator(".notification-toast").first().waitFor({ state: "hidden" }).catch(() => {});
+  }
+
+  status() {
+    return this.page.locator(".statusbar-item[id$='rewind']").first();
+  }
+
+  async openFile(name) {
+    await this.page.keyboard.press("Control+P");
+    const input = this.page.locator(".quick-input-widget input.input");
+    await input.waitFor();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path.basename(name) }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab.active", { hasText: path.basename(name) }).waitFor();
+  }
+
+  async picture(file) {
+    await this.page.screenshot({ path: file });
+  }
+
+  async close() {
+    await this.page.context().close();
+  }
+}
