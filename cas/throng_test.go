@@ -309,7 +309,7 @@ func (m *throng) sweep(w *worker, grace time.Duration) {
 	}
 	must(m, m.s.View(m.Context(), func(v *View) error {
 		return v.data.ForEach(func(_, row []byte) error {
-			raw, err := m.s.codecs.decodeGroup(row)
+			raw, err := m.s.codecs.decodeGroup(nil, row)
 			for at := 0; err == nil && at+markBytes <= len(raw); at++ {
 				if id, is := marks[string(raw[at:at+markBytes])]; is {
 					m.Errorf("after a purge a frame has bytes of %v", id)
