@@ -19,10 +19,8 @@ import (
 func (p *place) newBucket(e *Engine, server string) away.Remote {
 	p.t.Helper()
 	m := away.Remote{Name: "cloud", URL: "s3:" + server + "/" + s3test.Bucket + "/of/" + filepath.Base(filepath.Dir(p.dir))}
-	r := e.Remotes()
-	p.must(r.Make(context.Background(), m, remotePassword, true))
-	p.must(r.Add(context.Background(), m))
-	return m
+	p.must(e.Remotes().Make(context.Background(), m, remotePassword, true))
+	return p.added(e, m)
 }
 
 func (p *place) pushBucket(e *Engine, m away.Remote) (*away.Pushed, error) {
@@ -97,7 +95,7 @@ func TestAPushOfATurnMakesEightRequests(t *testing.T) {
 	}
 	_, err = p.pushBucket(e, m)
 	p.must(err)
-	if asked := front.Asked(); len(asked) != 0 {
+	if asked := front.Asked(); len(asked) != 2 { // which snapshots and which files of the index are there
 		t.Errorf("a push of nothing asked %s", asked)
 	}
 }

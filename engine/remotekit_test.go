@@ -78,9 +78,19 @@ func (f *failing) Delete(ctx context.Context, name string) error {
 func (p *place) newRemote(e *Engine) away.Remote {
 	p.t.Helper()
 	m := away.Remote{Name: "disk", URL: filepath.Join(p.t.TempDir(), "repo")}
+	p.must(e.Remotes().Make(context.Background(), m, remotePassword, true))
+	return p.added(e, m)
+}
+
+// added adds a remote as it is there now.
+func (p *place) added(e *Engine, m away.Remote) away.Remote {
+	p.t.Helper()
 	r := e.Remotes()
-	p.must(r.Make(context.Background(), m, remotePassword, true))
-	p.must(r.Add(context.Background(), m))
+	s, err := r.Open(context.Background(), m, remotePassword)
+	p.must(err)
+	p.must(r.Add(context.Background(), m, s))
+	m, err = r.Find(m.Name)
+	p.must(err)
 	return m
 }
 

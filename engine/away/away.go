@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ var ErrNoRemote = errors.New("there is no remote of this name")
 type Remote struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+	Repo string `json:"repository,omitempty"` // which one it was when it was added
 }
 
 // A list is the file of the remotes of a store.
@@ -184,11 +186,12 @@ func (r *Remotes) Check(m Remote) error {
 	return err
 }
 
-// Add notes a remote.
-func (r *Remotes) Add(ctx context.Context, m Remote) error {
+// Add notes a remote that was opened.
+func (r *Remotes) Add(ctx context.Context, m Remote, s *Session) error {
 	if err := r.Check(m); err != nil {
 		return err
 	}
+	m.Repo = s.repo.ID()
 	return r.change(ctx, func(l *list) error {
 		if slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Name == m.Name }) {
 			return fmt.Errorf("%w: there is a remote %q", records.ErrRefused, m.Name)
@@ -212,14 +215,30 @@ func (r *Remotes) follow(ctx context.Context, history string, m Remote) error {
 	})
 }
 
-// Remove forgets a remote. What is there stays there.
+// Remove forgets a remote, and what is known of it. What is there stays there.
 func (r *Remotes) Remove(ctx context.Context, name string) error {
-	if _, err := r.Find(name); err != nil {
+	m, err := r.Find(name)
+	if err != nil {
 		return err
 	}
 	return r.change(ctx, func(l *list) error {
 		l.Remotes = slices.DeleteFunc(l.Remotes, func(o Remote) bool { return o.Name == name })
-		return nil
+		if m.Repo == "" || slices.ContainsFunc(l.Remotes, func(o Remote) bool { return o.Repo == m.Repo }) {
+			return nil
+		}
+		dir := r.cacheOf(m.Repo)
+		if err := durable.CheckDir(dir); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return err
+		}
+		lock, err := durable.Lock(ctx, filepath.Join(dir, lockFile), durable.Exclusive) // a push may be at work
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock()
+		return os.RemoveAll(dir)
 	})
 }
 
@@ -296,13 +315,19 @@ func (r *Remotes) Make(ctx context.Context, m Remote, password string, random bo
 // NewPassword makes a password that nobody can guess.
 func NewPassword() string { return restic.NewPassword() }
 
-// cacheOf names the directory of what is known of a remote.
-func (r *Remotes) cacheOf(m Remote) string {
-	sum := sha256.Sum256([]byte(m.URL))
+// cacheOf names the directory of what is known of a repository.
+func (r *Remotes) cacheOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
 	return r.at(hex.EncodeToString(sum[:8]))
 }
 
-// Open opens a remote of the store.
+func (r *Remotes) session(repo *restic.Repo) *Session {
+	dir := r.cacheOf(repo.ID())
+	repo.Keep(cache{dir})
+	return &Session{repo: repo, cache: dir}
+}
+
+// Open opens a remote of the store. One that was added has to be the repository that it was then.
 func (r *Remotes) Open(ctx context.Context, m Remote, password string) (*Session, error) {
 	s, err := r.OpenToPush(ctx, m, password)
 	if err == nil && !s.sure {
@@ -317,6 +342,9 @@ func (m Remote) located(err error) error {
 	if err == nil || strings.Contains(err.Error(), m.URL) {
 		return err
 	}
+	if errors.Is(err, ErrTampered) && m.Repo != "" {
+		return fmt.Errorf("%s: %w: is it another repository than the one that was added? \"rewind remote remove %s\" and adding it again would take that", m.URL, err, m.Name)
+	}
 	return fmt.Errorf("%s: %w", m.URL, err)
 }
 
@@ -327,9 +355,22 @@ func (r *Remotes) OpenToPush(ctx context.Context, m Remote, password string) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cache: r.cacheOf(m)}
-	if s.repo, err = restic.Open(ctx, p, password, cache{s.cache}); err == nil && !strings.HasPrefix(m.URL, "s3:") {
-		s.sure, err = true, s.repo.Check(ctx)
+	var kept restic.Cache
+	if m.Repo != "" {
+		kept = cache{r.cacheOf(m.Repo)}
 	}
-	return s, m.located(err)
+	repo, err := restic.Open(ctx, p, password, kept)
+	sure := kept == nil
+	if err == nil && !sure && !strings.HasPrefix(m.URL, "s3:") {
+		sure, err = true, repo.Check(ctx)
+	}
+	if err == nil && m.Repo != "" && repo.ID() != m.Repo {
+		err = ErrTampered
+	}
+	if err != nil {
+		return nil, m.located(err)
+	}
+	s := r.session(repo)
+	s.sure = sure
+	return s, nil
 }

@@ -41,18 +41,7 @@ func (s *Session) Snapshots(ctx context.Context, bad func(error)) ([]*Distant, e
 	}
 	var out []*Distant
 	for _, snap := range all {
-		d := &Distant{Snapshot: snap}
-		if !d.Has("rewind", "") {
-			continue
-		}
-		for _, text := range d.Said(idTag) {
-			d.Of, _ = oid.Parse(text)
-		}
-		for _, text := range d.Said(historyTag) {
-			d.History = text
-		}
-		d.Undo = d.Has(undoTag, "")
-		if !d.Of.IsZero() && len(d.Paths) > 0 {
+		if d := distant(snap); d != nil {
 			out = append(out, d)
 		}
 	}
@@ -66,6 +55,22 @@ func (s *Session) Snapshots(ctx context.Context, bad func(error)) ([]*Distant, e
 		return len(b.Tags) - len(a.Tags) // points are added
 	})
 	return slices.CompactFunc(out, func(a, b *Distant) bool { return a.Of == b.Of }), nil
+}
+
+// distant reads the tags of a snapshot; nil: it is not ours.
+func distant(snap *restic.Snapshot) *Distant {
+	d := &Distant{Snapshot: snap}
+	for _, text := range d.Said(idTag) {
+		d.Of, _ = oid.Parse(text)
+	}
+	for _, text := range d.Said(historyTag) {
+		d.History = text
+	}
+	d.Undo = d.Has(undoTag, "")
+	if !d.Has("rewind", "") || d.Of.IsZero() || len(d.Paths) == 0 {
+		return nil
+	}
+	return d
 }
 
 // ErrChoose is reported where a remote has several snapshots that may be meant, or none.

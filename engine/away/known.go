@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -21,8 +19,16 @@ type known struct {
 	contents map[oid.ID]content
 	dirs     map[tree.State]dir
 	pushed   map[oid.ID]restic.ID // snapshots, with the hash of the record that was pushed last
+	files    map[restic.ID]file   // of snapshots that were there
 	index    map[restic.ID]bool   // files of the index that were there
 	rows     []byte               // not written yet
+	anew     bool                 // they are all there is
+}
+
+// A file is a snapshot as the remote has it.
+type file struct {
+	of         oid.ID // zero: it is not ours
+	tags, tree restic.ID
 }
 
 // A content is a file as the remote has it.
@@ -36,21 +42,23 @@ type dir struct {
 	files, beside restic.ID
 }
 
-const knownMagic = "rewind remote 1\n"
+const knownMagic = "rewind remote 2\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func newKnown(path string) *known {
+	return &known{path: path, contents: map[oid.ID]content{}, dirs: map[tree.State]dir{}, pushed: map[oid.ID]restic.ID{},
+		files: map[restic.ID]file{}, index: map[restic.ID]bool{}, rows: []byte(knownMagic), anew: true}
+}
+
 // loadKnown reads what is known. What cannot be read is not known.
 func loadKnown(path string) *known {
-	k := &known{path: path, contents: map[oid.ID]content{}, dirs: map[tree.State]dir{}, pushed: map[oid.ID]restic.ID{}, index: map[restic.ID]bool{}}
+	k := newKnown(path)
 	data, err := durable.ReadFile(path, 1<<32)
 	if err != nil || len(data) < len(knownMagic) || string(data[:len(knownMagic)]) != knownMagic {
-		k.rows = []byte(knownMagic)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			_ = durable.Remove(path)
-		}
 		return k
 	}
+	k.rows, k.anew = nil, false
 	rest := data[len(knownMagic):]
 	for len(rest) > 0 {
 		n, w := binary.Uvarint(rest)
@@ -133,6 +141,15 @@ func (k *known) take(row []byte) bool {
 		if !r.bad {
 			k.pushed[id] = hash
 		}
+	case 'f':
+		id, f := r.blob(), file{of: r.id(), tags: r.blob(), tree: r.blob()}
+		if !r.bad {
+			k.files[id] = f
+		}
+	case 'g':
+		if id := r.blob(); !r.bad {
+			delete(k.files, id)
+		}
 	case 'i':
 		if id := r.blob(); !r.bad {
 			k.index[id] = true
@@ -174,50 +191,79 @@ func (k *known) addPushed(id oid.ID, hash restic.ID) {
 	k.row('s', field(id), hash[:])
 }
 
-// seen compares the files of the index with those that were there before. If one is gone, somebody has pruned: a tree
-// may then be there whose contents are not, so no directory is known any more.
-func (k *known) seen(names []restic.ID) (gone bool) {
-	there := map[restic.ID]bool{}
+func (k *known) addFile(id restic.ID, f file) {
+	k.files[id] = f
+	k.row('f', id[:], field(f.of), f.tags[:], f.tree[:])
+}
+
+func (k *known) addIndex(names []restic.ID) {
 	for _, id := range names {
-		there[id] = true
 		if !k.index[id] {
 			k.index[id] = true
 			k.row('i', id[:])
 		}
 	}
+}
+
+// lost reports whether a file of the index is gone: somebody has pruned, or it was lost. A tree may then be there whose
+// contents are not.
+func (k *known) lost(names []restic.ID) bool {
+	there := map[restic.ID]bool{}
+	for _, id := range names {
+		there[id] = true
+	}
 	for id := range k.index {
-		gone = gone || !there[id]
+		if !there[id] {
+			return true
+		}
 	}
-	if !gone {
-		return false
+	return false
+}
+
+// other reports whether the index is another one than was known.
+func (k *known) other(names []restic.ID) bool {
+	for _, id := range names {
+		if !k.index[id] {
+			return true
+		}
 	}
+	return k.lost(names)
+}
+
+// doubt forgets what need not be so any more when a file of the index is gone: directories, and snapshots that are not
+// whole. Contents count only while the index has their blobs.
+func (k *known) doubt(names []restic.ID, whole func(oid.ID) bool) {
 	old := *k
-	*k = *loadKnown(filepath.Join(filepath.Dir(k.path), "none"))
-	k.path = old.path
-	_ = durable.Remove(k.path)
+	*k = *newKnown(k.path)
 	for id, c := range old.contents {
 		k.addContent(id, c)
 	}
 	for id, hash := range old.pushed {
-		k.addPushed(id, hash)
+		if whole(id) {
+			k.addPushed(id, hash)
+		}
 	}
-	for id := range there {
-		k.index[id] = true
-		k.row('i', id[:])
+	for id, f := range old.files {
+		k.addFile(id, f)
 	}
-	return true
+	k.addIndex(names)
 }
 
-// save appends what is new to the file.
+// save appends what is new to the file, or writes it.
 func (k *known) save() error {
 	if len(k.rows) == 0 {
 		return nil
 	}
-	f, err := durable.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	rows := k.rows
+	k.rows = nil
+	if k.anew {
+		k.anew = false
+		return durable.WriteFile(k.path, rows, 0o600)
+	}
+	f, err := durable.OpenFile(k.path, os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(k.rows)
-	k.rows = nil
+	_, err = f.Write(rows)
 	return errors.Join(err, f.Close())
 }

@@ -29,6 +29,7 @@ type push struct {
 
 	read  int // contents that were read
 	fresh map[tree.State]dir
+	there map[file]bool // snapshots
 }
 
 // snapshot stores all of a snapshot, and returns the tree that shows it.

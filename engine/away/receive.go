@@ -168,13 +168,13 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 	if err == nil {
 		out.Snapshots = append(out.Snapshots, got...)
 		clear(v.p.trees)
-		v.note(got)
+		v.note(list, got)
 	}
 	return objects.StoreError(err)
 }
 
 // note notes that the remote has snapshots, so that no push brings them there. Without the note one asks.
-func (v *receiver) note(got []*records.Snapshot) {
+func (v *receiver) note(list []*Distant, got []*records.Snapshot) {
 	dir := v.p.s.cache
 	if durable.MakeDir(dir) != nil {
 		return
@@ -185,9 +185,10 @@ func (v *receiver) note(got []*records.Snapshot) {
 	}
 	defer lock.Unlock()
 	k := loadKnown(filepath.Join(dir, knownFile))
-	for _, s := range got {
+	for i, s := range got {
 		if hash, err := hashOf(s); err == nil {
 			k.addPushed(s.ID, hash)
+			k.addFile(list[i].ID, file{of: s.ID, tags: tagsHash(list[i].Tags), tree: list[i].Tree})
 		}
 	}
 	_ = k.save()

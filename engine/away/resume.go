@@ -60,7 +60,11 @@ func (r *Remotes) Resume(ctx context.Context, m Remote, password, want string) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.URL, err)
 	}
-	s := &Session{repo: repo, cache: r.cacheOf(m)}
+	if m.Repo != "" && m.Repo != repo.ID() {
+		return nil, fmt.Errorf("%s: %w: it is another repository than the one that was added", m.URL, ErrTampered)
+	}
+	m.Repo = repo.ID()
+	s := r.session(repo)
 	var bad error
 	all, err := s.Snapshots(ctx, func(err error) { bad = errors.Join(bad, err) })
 	if err != nil {

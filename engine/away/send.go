@@ -22,6 +22,8 @@ import (
 type Pushed struct {
 	Snapshots int            // brought there
 	There     int            // were there before
+	Forgotten int            // were brought there, and somebody has removed them
+	Looked    bool           // the snapshots there were listed; else There and Forgotten are from what was known
 	Contents  int            // files that were read for it
 	Bytes     int64          // that went there as blobs, sealed
 	Left      []records.Note // snapshots that could not be brought there; Path is the id
@@ -42,20 +44,27 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 	}
 	defer lock.Unlock()
 	k := loadKnown(filepath.Join(s.cache, knownFile))
-	todo, out, err := r.todo(ctx, k)
-	if err == nil && len(k.pushed) == 0 && len(todo) > 0 { // perhaps only nobody knows it
-		if err = s.recall(ctx, k, todo); err == nil {
-			todo, out, err = r.todo(ctx, k)
-		}
+	w, err := r.todo(ctx, k)
+	if err == nil && (len(w.send) == 0 || len(k.files) == 0) {
+		w, err = r.look(ctx, s, k)
 	}
-	if err != nil || len(todo) == 0 {
-		return out, err
+	if err != nil {
+		return nil, err
+	}
+	if len(w.send)+len(w.others) == 0 {
+		names, err := s.repo.IndexFiles(ctx)
+		if err == nil {
+			err = s.confirm(ctx, k, names)
+		}
+		if err != nil || !k.lost(names) {
+			return w.out, errors.Join(err, k.save())
+		}
 	}
 	l, held, err := s.repo.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = r.send(held, s, k, todo, out)
+	out, err := r.send(held, s, k, w)
 	if cause := context.Cause(held); err != nil && cause != nil && ctx.Err() == nil {
 		err = cause
 	}
@@ -70,21 +79,29 @@ type errand struct {
 	record record
 }
 
-// todo lists what is to go, oldest first.
-func (r *Remotes) todo(ctx context.Context, k *known) (todo []errand, out *Pushed, err error) {
-	out = &Pushed{}
+// A work is what a push has to do.
+type work struct {
+	send   []errand // is to go, oldest first
+	others []errand // is there as it would be pushed, and this machine has not seen to it that it is whole
+	out    *Pushed  // with what was there
+}
+
+// todo compares the snapshots of the store with what is there, as far as is known.
+func (r *Remotes) todo(ctx context.Context, k *known) (w work, err error) {
+	w.out = &Pushed{}
 	all, err := records.Read(ctx, r.View, (*records.View).Snapshots)
 	if err != nil || len(all) == 0 {
-		return nil, out, err
+		return w, err
 	}
 	history, err := r.History(ctx)
 	if err != nil {
-		return nil, out, err
+		return w, err
 	}
 	roots, err := records.Read(ctx, r.View, (*records.View).Worktrees)
 	if err != nil {
-		return nil, out, err
+		return w, err
 	}
+	copies := k.copies()
 	for _, s := range slices.Backward(all) {
 		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root}}
 		if at, ok := roots[s.Where]; ok && s.Where != r.Owner.Key {
@@ -94,56 +111,93 @@ func (r *Remotes) todo(ctx context.Context, k *known) (todo []errand, out *Pushe
 			e.text, err = encode(s, e.record)
 		}
 		if err != nil {
-			return nil, out, err
+			return w, err
 		}
-		switch {
-		case k.pushed[s.ID] == e.hash:
-			out.There++
-		case s.Lost != "":
-			out.Left = append(out.Left, records.Note{Path: records.Path(s.ID.String()), Reason: "it is not whole any more: " + s.Lost})
-		default:
-			todo = append(todo, e)
-		}
+		w.add(e, k.pushed, copies[s.ID])
 	}
-	return todo, out, nil
+	return w, nil
 }
 
-// recall learns from the remote which snapshots are there, and say the same.
-func (s *Session) recall(ctx context.Context, k *known, todo []errand) error {
-	list, err := s.Snapshots(ctx, func(error) {})
-	if err != nil {
-		return err
+// add says what is to be done with a snapshot that has so many copies there.
+func (w *work) add(e errand, pushed map[oid.ID]restic.ID, copies []file) {
+	hash, known := pushed[e.s.ID]
+	tags := tagsHash(tagsOf(e.s, e.record))
+	same := slices.ContainsFunc(copies, func(f file) bool { return f.tags == tags })
+	switch {
+	case hash == e.hash && len(copies) > 0:
+		w.out.There++
+	case hash == e.hash:
+		w.out.Forgotten++
+	case !known && same:
+		w.out.There++
+		w.others = append(w.others, e)
+	case e.s.Lost != "":
+		w.out.Left = append(w.out.Left, records.Note{Path: records.Path(e.s.ID.String()), Reason: "it is not whole any more: " + e.s.Lost})
+	default:
+		w.send = append(w.send, e)
 	}
-	there := map[oid.ID]*Distant{}
-	for _, d := range list {
-		there[d.Of] = d
-	}
-	same := func(tags []string) []string {
-		tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, worktreeTag) })
-		slices.Sort(tags)
-		return tags
-	}
-	for _, e := range todo {
-		if d := there[e.s.ID]; d != nil && slices.Equal(same(d.Tags), same(tagsOf(e.s, e.record))) {
-			k.addPushed(e.s.ID, e.hash)
-		}
-	}
-	return k.save()
 }
 
 // sendAtOnce is after how many snapshots what is there is named, so that a push that is killed has brought something.
 const sendAtOnce = 256
 
-func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo []errand, out *Pushed) error {
-	if err := s.loadIndex(ctx, k); err != nil {
-		return err
+// confirm asks whether the repository is the one that was known, unless a file of its index shows that.
+func (s *Session) confirm(ctx context.Context, k *known, names []restic.ID) error {
+	if s.sure || len(k.index) > 0 && !k.lost(names) {
+		return nil
+	}
+	s.sure = true
+	return s.repo.Check(ctx)
+}
+
+func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo work) (*Pushed, error) {
+	names, err := s.repo.LoadIndex(ctx)
+	if err != nil {
+		if !s.sure {
+			err = cmp.Or(s.repo.Check(ctx), err)
+		}
+		return nil, err
+	}
+	if err := s.confirm(ctx, k, names); err != nil {
+		return nil, err
+	}
+	if !todo.out.Looked && k.other(names) {
+		if todo, err = r.look(ctx, s, k); err != nil {
+			return nil, err
+		}
+	}
+	if lost := k.lost(names); lost || len(todo.others) > 0 {
+		looked := todo.out.Looked
+		if err = s.check(ctx, k, todo.others, names, lost); err == nil {
+			todo, err = r.todo(ctx, k)
+		}
+		if err == nil {
+			err = k.save()
+		}
+		if err != nil {
+			return nil, err
+		}
+		todo.out.Looked = looked
+	}
+	todo.send = append(todo.send, todo.others...) // they are not whole there
+	todo.out.There -= len(todo.others)
+	k.addIndex(names)
+	return todo.out, r.sendAll(ctx, s, k, todo.send, todo.out)
+}
+
+func (r *Remotes) sendAll(ctx context.Context, s *Session, k *known, todo []errand, out *Pushed) error {
+	if len(todo) == 0 {
+		return nil
 	}
 	w := s.repo.Writer(ctx)
 	defer w.Close()
 	var added atomic.Int64
 	w.Added = func(n int) { added.Add(int64(n)) }
 	defer func() { out.Bytes = added.Load() }()
-	p := &push{ctx: ctx, objects: r.Objects, load: r.Objects.Trees(ctx, objects.Reading{}), repo: s.repo, w: w, known: k, fresh: map[tree.State]dir{}}
+	p := &push{ctx: ctx, objects: r.Objects, load: r.Objects.Trees(ctx, objects.Reading{}), repo: s.repo, w: w, known: k, fresh: map[tree.State]dir{}, there: map[file]bool{}}
+	for _, f := range k.files {
+		p.there[f] = true
+	}
 	if r.Progress != nil {
 		p.told = r.Progress("push")
 	}
@@ -155,20 +209,6 @@ func (r *Remotes) send(ctx context.Context, s *Session, k *known, todo []errand,
 		todo = todo[n:]
 	}
 	return nil
-}
-
-// loadIndex reads the index. A file of it that was known, and is there, shows whose it is; else the repository says so.
-func (s *Session) loadIndex(ctx context.Context, k *known) error {
-	knew := len(k.index) > 0
-	names, err := s.repo.LoadIndex(ctx)
-	gone := err == nil && k.seen(names)
-	if !s.sure && (err != nil || gone || !knew) {
-		if other := s.repo.Check(ctx); other != nil {
-			return other
-		}
-		s.sure = true
-	}
-	return err
 }
 
 // sendSome brings some snapshots there.
@@ -190,12 +230,7 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 		return err
 	}
 	var err error
-	for _, id := range p.repo.IndexFiles() {
-		if !p.known.index[id] {
-			p.known.index[id] = true
-			p.known.row('i', id[:])
-		}
-	}
+	p.known.addIndex(p.repo.Indexed())
 	for at, d := range p.fresh {
 		p.known.addDir(at, d)
 	}
@@ -205,8 +240,13 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 			continue
 		}
 		snap := &restic.Snapshot{Time: e.s.Time, Tree: trees[i], Paths: []string{strings.ToValidUTF8(string(e.record.Root), "?")}, Tags: tagsOf(e.s, e.record)}
-		if err = s.repo.PutSnapshot(p.ctx, snap); err != nil {
-			break
+		f := file{of: e.s.ID, tags: tagsHash(snap.Tags), tree: snap.Tree}
+		if !p.there[f] { // else what it names was lost, and is there again
+			if err = s.repo.PutSnapshot(p.ctx, snap); err != nil {
+				break
+			}
+			p.known.addFile(snap.ID, f)
+			p.there[f] = true
 		}
 		p.known.addPushed(e.s.ID, e.hash)
 		out.Snapshots++
@@ -216,17 +256,18 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 
 // A Behind says how far a remote is behind.
 type Behind struct {
-	Waiting int // snapshots that are not there, or say something new
-	There   int
+	Waiting   int // snapshots that are not there, or say something new
+	There     int
+	Forgotten int // that somebody has removed there
 }
 
 // Behind tells from what is known here how far a remote is behind. It asks nobody.
 func (r *Remotes) Behind(ctx context.Context, m Remote) (*Behind, error) {
-	todo, out, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m), knownFile)))
+	w, err := r.todo(ctx, loadKnown(filepath.Join(r.cacheOf(m.Repo), knownFile)))
 	if err != nil {
 		return nil, err
 	}
-	return &Behind{Waiting: len(todo), There: out.There}, nil
+	return &Behind{Waiting: len(w.send), There: w.out.There, Forgotten: w.out.Forgotten}, nil
 }
 
 // A Checked says what a verification read.

@@ -64,19 +64,18 @@ type indexBlob struct {
 	Plain  uint32 `json:"uncompressed_length,omitempty"`
 }
 
+// IndexFiles lists the files of the index that are there.
+func (r *Repo) IndexFiles(ctx context.Context) ([]ID, error) { return r.names(ctx, "index") }
+
 // LoadIndex reads the files of the index that were not read yet, and returns their names.
 // If one that was read is gone, as after a prune, all are read again.
 func (r *Repo) LoadIndex(ctx context.Context) (names []ID, err error) {
-	list, err := r.place.List(ctx, "index")
-	if err != nil {
+	if names, err = r.IndexFiles(ctx); err != nil {
 		return nil, err
 	}
 	there := map[ID]bool{}
-	for _, f := range list {
-		var id ID
-		if id.UnmarshalText([]byte(f.Name)) == nil {
-			names, there[id] = append(names, id), true
-		}
+	for _, id := range names {
+		there[id] = true
 	}
 	r.mu.Lock()
 	for id := range r.index.files {
@@ -154,8 +153,8 @@ func (r *Repo) Size(k Kind, id ID) (int64, bool) {
 	return int64(b.size()), ok
 }
 
-// IndexFiles returns the names of the files of the index that were read or written.
-func (r *Repo) IndexFiles() (names []ID) {
+// Indexed returns the names of the files of the index that were read or written.
+func (r *Repo) Indexed() (names []ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id := range r.index.files {

@@ -69,28 +69,39 @@ type wanted struct {
 }
 
 // Blobs reads many blobs, several requests at once, each for blobs that lie near one
-// another, and calls f for each, of several goroutines, in no order.
+// another, and calls f for each, of several goroutines, in no order. The first error ends it.
 func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, plain []byte) error) error {
-	runs, err := r.runs(k, ids)
-	if err != nil {
-		return err
-	}
-	return parallel(ctx, len(runs), func(ctx context.Context, i int) error {
-		n := runs[i]
-		data, err := r.getPack(ctx, n.pack, int64(n.from), int64(n.end-n.from))
+	return r.eachBlob(ctx, k, ids, func(id ID, plain []byte, err error) error {
 		if err != nil {
 			return err
 		}
+		return f(id, plain)
+	})
+}
+
+// eachBlob is Blobs, and f is told also of a blob that cannot be read.
+func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, plain []byte, err error) error) error {
+	runs, unknown := r.runs(k, ids)
+	for _, id := range unknown {
+		if err := f(id, nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)); err != nil {
+			return err
+		}
+	}
+	return parallel(ctx, len(runs), func(ctx context.Context, i int) error {
+		n := runs[i]
+		data, failed := r.getPack(ctx, n.pack, int64(n.from), int64(n.end-n.from))
+		if failed != nil && !errors.Is(failed, ErrTampered) {
+			return failed
+		}
 		for _, w := range n.blobs {
-			at := int(w.at.offset - n.from)
-			if at+int(w.at.length) > len(data) {
-				return fmt.Errorf("%w: data/%s is cut short", ErrTampered, packName(n.pack))
+			at, err, plain := int(w.at.offset-n.from), failed, []byte(nil)
+			if err == nil && at+int(w.at.length) > len(data) {
+				err = fmt.Errorf("%w: data/%s is cut short", ErrTampered, packName(n.pack))
 			}
-			plain, err := r.openBlob(w.id, w.at, n.pack, data[at:at+int(w.at.length)])
 			if err == nil {
-				err = f(w.id, plain)
+				plain, err = r.openBlob(w.id, w.at, n.pack, data[at:at+int(w.at.length)])
 			}
-			if err != nil {
+			if err := f(w.id, plain, err); err != nil {
 				return err
 			}
 		}
@@ -98,8 +109,8 @@ func (r *Repo) Blobs(ctx context.Context, k Kind, ids []ID, f func(id ID, plain 
 	})
 }
 
-// runs groups blobs by what one request reads.
-func (r *Repo) runs(k Kind, ids []ID) (runs []run, err error) {
+// runs groups blobs by what one request reads, but for those that are not in the index.
+func (r *Repo) runs(k Kind, ids []ID) (runs []run, unknown []ID) {
 	byPack := map[ID][]wanted{}
 	var packs []ID
 	seen := map[ID]bool{}
@@ -110,7 +121,8 @@ func (r *Repo) runs(k Kind, ids []ID) (runs []run, err error) {
 		seen[id] = true
 		at, pack, ok := r.find(k, id)
 		if !ok {
-			return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
+			unknown = append(unknown, id)
+			continue
 		}
 		if byPack[pack] == nil {
 			packs = append(packs, pack)
@@ -130,5 +142,5 @@ func (r *Repo) runs(k Kind, ids []ID) (runs []run, err error) {
 			n.blobs, n.end = append(n.blobs, w), max(n.end, end)
 		}
 	}
-	return runs, nil
+	return runs, unknown
 }

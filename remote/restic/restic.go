@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/restic/chunker"
@@ -247,6 +246,9 @@ func (r *Repo) Check(ctx context.Context) error {
 	return nil
 }
 
+// Keep has what is read and written from now on kept in a cache.
+func (r *Repo) Keep(cache Cache) { r.cache = cache }
+
 // put writes a file that is named by its hash: one that is there is the same.
 func put(ctx context.Context, p depot.Place, name string, data []byte) error {
 	if err := p.Put(ctx, name, data); !errors.Is(err, depot.ErrExists) {
@@ -324,62 +326,4 @@ func (r *Repo) unpack(data []byte, most int) ([]byte, error) {
 		err = fmt.Errorf("it has %d bytes", len(out))
 	}
 	return out, err
-}
-
-// A Snapshot is one of a repository. Only ID is not in its file.
-type Snapshot struct {
-	Time     time.Time `json:"time"`
-	Parent   *ID       `json:"parent,omitempty"`
-	Tree     ID        `json:"tree"`
-	Paths    []string  `json:"paths"`
-	Hostname string    `json:"hostname,omitempty"`
-	Username string    `json:"username,omitempty"`
-	UID      uint32    `json:"uid,omitempty"`
-	GID      uint32    `json:"gid,omitempty"`
-	Tags     []string  `json:"tags,omitempty"`
-	Original *ID       `json:"original,omitempty"`
-
-	ID ID `json:"-"`
-}
-
-// PutSnapshot writes a snapshot, by who writes. All that it names has to be there.
-func (r *Repo) PutSnapshot(ctx context.Context, s *Snapshot) (err error) {
-	s.Username, s.Hostname, s.UID, s.GID = whoami()
-	s.ID, err = r.putJSON(ctx, "snapshots", s)
-	return err
-}
-
-// Snapshots reads all snapshots. One that cannot be read is told, and left out.
-func (r *Repo) Snapshots(ctx context.Context, bad func(error)) ([]*Snapshot, error) {
-	list, err := r.place.List(ctx, "snapshots")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*Snapshot, len(list))
-	err = parallel(ctx, len(list), func(ctx context.Context, i int) error {
-		s := &Snapshot{}
-		if err := s.ID.UnmarshalText([]byte(list[i].Name)); err != nil {
-			return nil // a file of somebody else
-		}
-		err := r.getJSON(ctx, "snapshots", list[i].Name, s)
-		switch {
-		case errors.Is(err, depot.ErrNotThere): // it was dropped meanwhile
-		case errors.Is(err, ErrTampered):
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			bad(err)
-		case err != nil:
-			return err
-		default:
-			out[i] = s
-		}
-		return nil
-	})
-	kept := out[:0]
-	for _, s := range out {
-		if s != nil {
-			kept = append(kept, s)
-		}
-	}
-	return kept, err
 }

@@ -71,10 +71,10 @@ func (a *app) add(c *cobra.Command, args []string) error {
 		err = r.Make(ctx, m, password, own != "")
 	}
 	if err == nil {
-		_, err = r.Open(ctx, m, password)
-	}
-	if err == nil {
-		err = r.Add(ctx, m)
+		var s *away.Session
+		if s, err = r.Open(ctx, m, password); err == nil {
+			err = r.Add(ctx, m, s)
+		}
 	}
 	if err != nil {
 		return err
@@ -111,13 +111,16 @@ func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) err
 		if err != nil {
 			return err
 		}
-		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, There: b.There, Waiting: b.Waiting})
+		out.Remotes = append(out.Remotes, remoteTold{Name: m.Name, URL: m.URL, There: b.There, Waiting: b.Waiting, Forgotten: b.Forgotten})
 		if a.JSON {
 			continue
 		}
 		text := show.Count(b.There, "snapshot") + " there"
 		if b.Waiting > 0 {
 			text += fmt.Sprintf(", %d to push", b.Waiting)
+		}
+		if b.Forgotten > 0 {
+			text += fmt.Sprintf(", %d removed there", b.Forgotten)
 		}
 		show.Say(a.Out, "%-12s %s: %s\n", m.Name, m.URL, text)
 	}
@@ -221,9 +224,16 @@ func pushCommand(a *app) *cobra.Command {
 		a.Progress.Clear()
 		a.Note("left", r.Left)
 		if a.JSON {
-			a.PrintJSON(pushedTold{Remote: m.Name, Snapshots: r.Snapshots, There: r.There, Contents: r.Contents, Bytes: r.Bytes, Left: wire.Notes(r.Left)})
+			a.PrintJSON(pushedTold{Remote: m.Name, Snapshots: r.Snapshots, There: r.There, Forgotten: r.Forgotten, Contents: r.Contents, Bytes: r.Bytes, Left: wire.Notes(r.Left)})
 		} else {
-			show.Say(a.Out, "pushed %s to %s: %s from %s; %d were there\n", show.Count(r.Snapshots, "snapshot"), m.Name, show.Size(r.Bytes), show.Count(r.Contents, "new content"), r.There)
+			was := "were there"
+			if !r.Looked {
+				was = "were brought before"
+			}
+			show.Say(a.Out, "pushed %s to %s: %s from %s; %d %s\n", show.Count(r.Snapshots, "snapshot"), m.Name, show.Size(r.Bytes), show.Count(r.Contents, "new content"), r.There, was)
+		}
+		if r.Forgotten > 0 && !a.JSON {
+			show.Say(a.Out, "somebody has removed %s there, which stay so (\"rewind remote remove %s\", and add it again: then they are pushed)\n", show.Count(r.Forgotten, "snapshot"), m.Name)
 		}
 		if len(r.Left) > 0 {
 			return exit.ErrPartial

@@ -19,6 +19,8 @@ type remoteTold struct {
 	URL     string `json:"url"`
 	There   int    `json:"there"`   // snapshots that this store has brought there
 	Waiting int    `json:"waiting"` // that are not there, or say something new
+
+	Forgotten int `json:"forgotten"` // that were brought there, and somebody has removed
 }
 
 // pushedTold is the answer of push.
@@ -26,6 +28,7 @@ type pushedTold struct {
 	Remote    string      `json:"remote"`
 	Snapshots int         `json:"snapshots"` // brought there
 	There     int         `json:"there"`     // were there
+	Forgotten int         `json:"forgotten"` // were brought there, and somebody has removed them: they stay so
 	Contents  int         `json:"contents"`  // files that were read
 	Bytes     int64       `json:"bytes"`     // sealed
 	Left      []wire.Note `json:"left"`      // path is the id of a snapshot

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// wantPush pushes, and compares what the push and the status after it say.
+func (p *place) wantPush(e *Engine, m away.Remote, snapshots, there, forgotten int) {
+	p.t.Helper()
+	out := p.mustPush(e, m)
+	if out.Snapshots != snapshots || out.There != there || out.Forgotten != forgotten || len(out.Left) > 0 {
+		p.t.Errorf("a push says %+v", out)
+	}
+	b, err := e.Remotes().Behind(p.t.Context(), m)
+	p.must(err)
+	if *b != (away.Behind{There: snapshots + there, Forgotten: forgotten}) {
+		p.t.Errorf("the status is %+v", b)
+	}
+}
+
+// lose removes all files of a folder of a remote.
+func (p *place) lose(m away.Remote, folder string) {
+	p.t.Helper()
+	p.must(os.RemoveAll(filepath.Join(m.URL, folder)))
+	p.must(os.Mkdir(filepath.Join(m.URL, folder), 0o700))
+}
+
+func TestAPushSaysThatSnapshotsWereRemovedThere(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	for i := range 3 {
+		p.write("f", fmt.Sprint(i))
+		p.snap(e, fmt.Sprint(i), nil)
+	}
+	m := p.newRemote(e)
+	p.wantPush(e, m, 3, 0, 0)
+	p.wantPush(e, m, 0, 3, 0)
+	p.lose(m, "snapshots")
+	p.wantPush(e, m, 0, 0, 3)
+	p.wantPush(e, m, 0, 0, 3)
+	p.write("f", "more")
+	p.snap(e, "more", nil)
+	p.wantPush(e, m, 1, 0, 3)
+	r := e.Remotes()
+	p.must(r.Remove(t.Context(), m.Name)) // and with it what is known
+	m = p.added(e, away.Remote{Name: m.Name, URL: m.URL})
+	p.wantPush(e, m, 3, 1, 0)
+	if there := p.distant(e, m); len(there) != 4 {
+		t.Errorf("there are %v", there)
+	}
+}
+
+func TestAPushBringsAgainWhatLostItsIndex(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		p := newPlace(t, false)
+		p.write("dir/f", "1")
+		e := p.open()
+		p.snap(e, "1", nil)
+		m := p.newRemote(e)
+		p.wantPush(e, m, 1, 0, 0)
+		kept, err := filepath.Glob(filepath.Join(m.URL, "index", "*"))
+		p.must(err)
+		p.write("dir/g", "2")
+		p.snap(e, "2", nil)
+		p.wantPush(e, m, 1, 1, 0)
+		all, err := filepath.Glob(filepath.Join(m.URL, "index", "*"))
+		p.must(err)
+		for _, path := range all {
+			if path != kept[0] {
+				p.must(os.Remove(path))
+			}
+		}
+		if !known {
+			list, err := filepath.Glob(filepath.Join(e.dir, "remotes", "*", "known"))
+			p.must(errors.Join(err, os.Remove(list[0])))
+		}
+		p.wantPush(e, m, 1, 1, 0)
+		p.wantPush(e, m, 0, 2, 0)
+		if there := p.distant(e, m); len(there) != 2 {
+			t.Errorf("there are %v", there)
+		}
+		if list, err := os.ReadDir(filepath.Join(m.URL, "snapshots")); err != nil || len(list) != 2 {
+			t.Errorf("%d files of snapshots: %v", len(list), err)
+		}
+	}
+}
+
+func TestAnotherRepositoryAtTheSamePlaceIsRefusedUntilItIsAdded(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "1")
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.wantPush(e, m, 1, 0, 0)
+	p.must(os.RemoveAll(m.URL))
+	r := e.Remotes()
+	again := away.Remote{Name: "again", URL: m.URL}
+	p.must(r.Make(t.Context(), again, remotePassword, true))
+	if _, err := r.Open(t.Context(), m, remotePassword); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("another repository is taken for it: %v", err)
+	}
+	p.must(r.Remove(t.Context(), m.Name))
+	p.wantPush(e, p.added(e, again), 1, 0, 0)
+}
