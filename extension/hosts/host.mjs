@@ -11,6 +11,9 @@ import { gemini } from "./gemini.mjs";
 import { opencode } from "./opencode.mjs";
 import { qwen } from "./qwen.mjs";
 
+/** Those that speak the Agent Client Protocol when they are started so. */
+export const speaking = { opencode: ["acp"], gemini: ["--acp", "--yolo", "-m", "gemini-2.5-flash"], qwen: ["--acp", "--yolo"] };
+
 export const agents = { claude, codex, opencode, gemini, copilot, qwen };
 
 const here = path.dirname(fileURLToPath(import.meta.url));

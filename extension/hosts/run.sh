@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$(cd ../.. && pwd)
-export REWIND_AGENTS="${*:-claude codex opencode gemini copilot qwen}"
+export REWIND_AGENTS="${*:-claude codex opencode gemini copilot qwen acp}"
 export REWIND_PROGRAM="${REWIND_PROGRAM:-$root/bin/rewind}"
 
 skip() { echo "SKIPPED: the real agents: $1" >&2; exit 0; }
@@ -21,8 +21,11 @@ for agent in $REWIND_AGENTS; do
 	[ "$status" -eq 75 ] && missing+=("$agent")
 	[ "$status" -eq 0 ] || [ "$status" -eq 75 ] || exit "$status"
 done
+tests=()
+[ "$REWIND_AGENTS" = acp ] || tests+=(prove.test.mjs)
+[[ " $REWIND_AGENTS " != *" acp "* ]] || tests+=(acp.test.mjs)
 status=0
-"${REWIND_AGENTS_DIR:-installed}/node/node_modules/node/bin/node" --test --test-concurrency=1 --test-reporter=spec prove.test.mjs || status=$?
+"${REWIND_AGENTS_DIR:-installed}/node/node_modules/node/bin/node" --test --test-concurrency=1 --test-reporter=spec "${tests[@]}" || status=$?
 for agent in "${missing[@]}"; do echo "SKIPPED: $agent: npm cannot reach it" >&2; done
 [ $# -gt 0 ] || echo "SKIPPED: tallow: no registry has it" >&2
 exit "$status"

@@ -16,13 +16,21 @@ import (
 // its end. Signals are its own.
 func (a *App) RunProgram(args []string, out io.Writer) (*os.ProcessState, error) {
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, a.In, out, a.Err
+	cmd.Stdin, cmd.Stdout = a.In, out
+	return a.RunCommand(cmd, func() {})
+}
+
+// RunCommand is [App.RunProgram] for a command that has its input and output already. It
+// calls begun when the command has begun.
+func (a *App) RunCommand(cmd *exec.Cmd, begun func()) (*os.ProcessState, error) {
+	cmd.Dir, cmd.Stderr = a.Dir, a.Err
 	heard := make(chan os.Signal, 8)
 	signal.Notify(heard, process.PassedOn()...)
 	defer signal.Stop(heard)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	begun()
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
@@ -37,7 +45,7 @@ func (a *App) RunProgram(args []string, out io.Writer) (*os.ProcessState, error)
 	}()
 	err := cmd.Wait()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
+		return nil, fmt.Errorf("%s: %w", cmd.Args[0], err)
 	}
 	return cmd.ProcessState, nil
 }

@@ -88,9 +88,11 @@ func (c *commandLine) exit(code int) int {
 	return code
 }
 
-// hearsItself reports whether the command hears signals itself: run, for which they
-// are its command's, and bisect, which puts the files back first.
-func (c *commandLine) hearsItself() bool { return c.verb == "run" || c.verb == "bisect" }
+// hearsItself reports whether the command hears signals itself: run and acp, for which they
+// are their command's, and bisect, which puts the files back first.
+func (c *commandLine) hearsItself() bool {
+	return c.verb == "run" || c.verb == "acp" || c.verb == "bisect"
+}
 
 // isBench reports whether it is the command bench: however long it takes, it removes
 // what it made before it ends.

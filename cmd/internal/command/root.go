@@ -77,7 +77,7 @@ var groups = [][2]string{
 	{"Work beside this directory", "fork forks adopt export"},
 	{"Name, keep and drop", "pin label prune purge stores import"},
 	{"Keep elsewhere", "remote push fetch resume"},
-	{"Agents and other programs", "run watch hook setup uninstall mcp serve"},
+	{"Agents and other programs", "run acp watch hook setup uninstall mcp serve"},
 	{"Check and measure", "doctor config verify sync bench version"},
 }
 

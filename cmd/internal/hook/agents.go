@@ -11,6 +11,10 @@ import (
 // rewind's own words what happened.
 const Generic = "generic"
 
+// Editors is what an editor and its agent said of a turn, as rewind acp heard it: the
+// event has the agent's own name.
+const Editors = "acp"
+
 // A dialect is how one agent names what happens. An event that is listed with
 // [Nothing] is known and asks for nothing.
 type dialect struct {
@@ -18,8 +22,10 @@ type dialect struct {
 	read   func(e *Event, m fields) // what the agent says in other fields than most
 }
 
-// agents lists the names that [readEvent] knows.
-func agents() []string { return slices.Sorted(maps.Keys(dialects())) }
+// agents lists the names that [readEvent] knows, and that somebody may call a hook with.
+func agents() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(dialects())), func(name string) bool { return name == Editors })
+}
 
 // quiet are events of one agent or another that ask for nothing. A hook that is set
 // up for all of them is no mistake.
@@ -51,6 +57,7 @@ var dialects = sync.OnceValue(func() map[string]dialect {
 			"experimental.session.compacting": Compaction, "session.compacted": Compaction,
 			"plugin.load": Nothing, "session.created": Nothing, "session.status": Nothing, "dispose": Nothing,
 		}}},
+		Editors: {read: readEditors, events: list{{"before": Before, "after": After}}},
 		Generic: {read: func(e *Event, m fields) { e.Label = m.text("label") }, events: list{{
 			"before": Before, "after": After, "before-tool": BeforeTool, "after-tool": AfterTool, "compaction": Compaction,
 		}}},
@@ -69,6 +76,13 @@ func (d *dialect) act(event string) (act Act, known bool) {
 		return Nothing, true
 	}
 	return Untold, false
+}
+
+// readEditors takes over the name that the agent gave itself.
+func readEditors(e *Event, m fields) {
+	if name := firstWords(m.text("agent")); name != "" {
+		e.Agent = name
+	}
 }
 
 // readCopilot knows that Copilot's sub-agents have sessions of their own: what their

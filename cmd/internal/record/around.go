@@ -51,11 +51,7 @@ func (r *around) run(ctx context.Context, args []string) error {
 	}
 	state, err := r.app.RunProgram(args, show.BehindWriter(r.app.Out))
 	if err != nil {
-		show.Say(r.app.Err, "rewind: run: %s\n", notStarted(args[0], err))
-		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			return exit.Status(exit.NotFound)
-		}
-		return exit.Status(exit.NotRun)
+		return r.app.notBegun("run", args[0], err)
 	}
 	if err := r.snapshot(ctx, "after"); err != nil {
 		show.Say(r.app.Err, "rewind: the state after could not be recorded: %s\n", exit.Sentence(ctx, err))
@@ -108,6 +104,15 @@ func (a *app) point(ctx context.Context, e *engine.Engine, opt *engine.SnapshotO
 		show.Say(a.Err, "rewind: %s\n", line)
 	}
 	return nil
+}
+
+// notBegun tells why a command did not begin, and ends as a shell would.
+func (a *app) notBegun(verb, name string, err error) error {
+	show.Say(a.Err, "rewind: %s: %s\n", verb, notStarted(name, err))
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exit.Status(exit.NotFound)
+	}
+	return exit.Status(exit.NotRun)
 }
 
 // notStarted says why a command did not begin.

@@ -15,6 +15,6 @@ type app struct{ *cli.App }
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
 	return []*cobra.Command{
-		snapshotCommand(a), runCommand(a), watchCommand(a), hookCommand(a),
+		snapshotCommand(a), runCommand(a), watchCommand(a), hookCommand(a), acpCommand(a),
 	}
 }
