@@ -2,13 +2,16 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/remote/depot"
+	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
 // A meddled place has something done before one of its requests for a pack.
@@ -158,4 +161,52 @@ func TestAPartialCloneIsPushedAndComesBackAlsoWhenItIsMadeWhole(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	p.wantShown(dir, want)
+}
+
+// TestACopyThatIsNotWholeHidesNoOther has a snapshot that another program has written anew, with more tags and without
+// what lies beside its files.
+func TestACopyThatIsNotWholeHidesNoOther(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	one := p.snap(e, "1", nil)
+	p.write("a", "2")
+	two := p.snap(e, "2", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	at, err := depot.Open(m.URL)
+	p.must(err)
+	repo, err := restic.Open(t.Context(), at, remotePassword, nil)
+	p.must(err)
+	_, err = repo.LoadIndex(t.Context())
+	p.must(err)
+	list, err := repo.Snapshots(t.Context(), func(err error) { t.Error(err) })
+	p.must(err)
+	for _, snap := range list {
+		top, err := repo.GetTree(t.Context(), snap.Tree)
+		p.must(err)
+		other := *snap
+		other.Tree, other.Tags = top[0].Subtree, append(slices.Clone(snap.Tags), "of another program")
+		p.must(repo.PutSnapshot(t.Context(), &other))
+	}
+	s, err := e.Remotes().Open(t.Context(), m, remotePassword)
+	p.must(err)
+	if _, err := s.Verify(t.Context(), nil); err != nil {
+		t.Errorf("it is whole but for the copies: %v", err)
+	}
+	want := p.shown(p.dir)
+	there := newPlace(t, false)
+	dir := filepath.Join(there.dir, "new")
+	r, err := resumed(there, dir, m.URL, "")
+	p.must(err)
+	if r.Snapshot.ID != two.ID || len(r.Fetched.Left) > 0 || !has(there.records(there.openAt(dir)), one.ID) {
+		t.Errorf("%+v", r.Fetched)
+	}
+	p.wantShown(dir, want)
+	for _, snap := range list {
+		p.must(at.Delete(t.Context(), "snapshots/"+snap.ID.String()))
+	}
+	if _, err := s.Verify(t.Context(), nil); !errors.Is(err, away.ErrTampered) {
+		t.Errorf("of copies that nobody can fetch it says %v", err)
+	}
 }

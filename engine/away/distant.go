@@ -17,6 +17,8 @@ type Distant struct {
 	Of      oid.ID // its id here
 	History string
 	Undo    bool // only restores have taken it
+
+	Copies []*Distant // other files of the same snapshot, as restic writes when a tag is changed: one of them may be whole
 }
 
 // Has reports whether a tag of the snapshot begins with a word and ends with a text.
@@ -32,29 +34,40 @@ func (d *Distant) Said(word string) (all []string) {
 	return all
 }
 
-// Snapshots lists the snapshots of ours, newest first, each id once, as it was pushed last. What cannot be read is
-// told, and left out.
+// Snapshots lists the snapshots of ours, newest first, each id once, the file with most tags first. What cannot be
+// read is told, and left out.
 func (s *Session) Snapshots(ctx context.Context, bad func(error)) ([]*Distant, error) {
 	all, err := s.repo.Snapshots(ctx, bad)
 	if err != nil {
 		return nil, err
 	}
-	var out []*Distant
+	return ours(all), nil
+}
+
+// ours are the snapshots of ours among some, newest first.
+func ours(all []*restic.Snapshot) (out []*Distant) {
+	var list []*Distant
 	for _, snap := range all {
 		if d := distant(snap); d != nil {
-			out = append(out, d)
+			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Distant) int {
+	slices.SortStableFunc(list, func(a, b *Distant) int {
 		if c := b.Time.Compare(a.Time); c != 0 {
-			return c
-		}
-		if c := a.Of.Compare(b.Of); c != 0 {
 			return c
 		}
 		return len(b.Tags) - len(a.Tags) // points are added
 	})
-	return slices.CompactFunc(out, func(a, b *Distant) bool { return a.Of == b.Of }), nil
+	first := map[oid.ID]*Distant{}
+	for _, d := range list {
+		if f := first[d.Of]; f != nil {
+			f.Copies = append(f.Copies, d)
+			continue
+		}
+		first[d.Of] = d
+		out = append(out, d)
+	}
+	return out
 }
 
 // distant reads the tags of a snapshot; nil: it is not ours.
@@ -107,10 +120,10 @@ func sameWorktree(a, b *Distant) bool {
 	return a.History == b.History && slices.Equal(a.Said(worktreeTag), b.Said(worktreeTag))
 }
 
-// before returns the snapshots of the same worktree that are older than one.
+// before returns the snapshots of the same worktree that are not newer than one.
 func before(all []*Distant, d *Distant) (older []*Distant) {
 	for _, o := range all {
-		if o.Of != d.Of && sameWorktree(o, d) && o.Time.Before(d.Time) {
+		if o.Of != d.Of && sameWorktree(o, d) && !o.Time.After(d.Time) {
 			older = append(older, o)
 		}
 	}

@@ -19,21 +19,25 @@ import (
 // smallMost bounds what is read whole: records, commits, rules and trees.
 const smallMost = 128 << 20
 
-// A pull reads snapshots of a remote into a stage. It is for one goroutine.
+// A pull reads snapshots of a remote, into a stage. It is for one goroutine.
 type pull struct {
-	ctx     context.Context
-	s       *Session
-	objects *objects.Objects
-	stage   *cas.Stage
-	local   tree.Loader
-	has     func([]oid.ID) (map[oid.ID]bool, error)
-	told    func(done, total int)
-	sweeps  *uint64 // how often the store had been swept when it was asked first what is here
+	ctx    context.Context
+	s      *Session
+	alg    oid.Algorithm
+	stage  *cas.Stage // nil: what is read is compared with its id, and goes nowhere
+	local  tree.Loader
+	has    func([]oid.ID) (map[oid.ID]bool, error)
+	told   func(done, total int)
+	sweeps *uint64 // how often the store had been swept when it was asked first what is here
 
 	trees  map[oid.ID][]byte // that were read, with the id they have
 	whole  map[tree.State]bool
 	wanted map[oid.ID]bool
 	wants  []want // contents that are lacking
+}
+
+func newPull(ctx context.Context, s *Session, alg oid.Algorithm) *pull {
+	return &pull{ctx: ctx, s: s, alg: alg, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
 }
 
 // A want is a content that is lacking here.
@@ -83,7 +87,7 @@ func (p *pull) object(nodes map[string]*restic.Node, name string, kind oid.Kind,
 	if err != nil {
 		return nil, err
 	}
-	if p.objects.Algorithm.Sum(kind, payload) != id {
+	if p.alg.Sum(kind, payload) != id {
 		return nil, tampered("%v %v has other bytes than its id says", kind, id)
 	}
 	return payload, nil
@@ -99,9 +103,13 @@ type pulled struct {
 func (p *pull) snapshot(d *Distant) (*pulled, error) {
 	out, err := p.open(d)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %s (%s there): %w", d.Of.Short(), d.ID.String()[:8], err)
+		return nil, d.located(err)
 	}
 	return out, nil
+}
+
+func (d *Distant) located(err error) error {
+	return fmt.Errorf("snapshot %s (%s there): %w", d.Of.Short(), d.ID.String()[:8], err)
 }
 
 func (p *pull) open(d *Distant) (*pulled, error) {
@@ -129,8 +137,8 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := gitbridge.DecodeSnapshot(commit, p.objects.Algorithm)
-	empty := p.objects.Algorithm.Sum(oid.Tree, nil)
+	c, err := gitbridge.DecodeSnapshot(commit, p.alg)
+	empty := p.alg.Sum(oid.Tree, nil)
 	if err != nil || c.Tree != r.Snapshot.Tree && (c.Tree != empty || !r.Snapshot.Tree.IsZero()) || c.Overlay != r.Snapshot.Overlay {
 		return nil, tampered("the record says another state than its commit")
 	}
@@ -166,15 +174,19 @@ func (p *pull) record(beside map[string]*restic.Node, id oid.ID) (*record, error
 	switch {
 	case r.Format != recordFormat:
 		return nil, fmt.Errorf("its record has format %d, and this program reads %d: a later version of rewind reads it", r.Format, recordFormat)
-	case r.Algorithm != p.objects.Algorithm.String():
-		return nil, fmt.Errorf("%w: its ids are %s, and here they are %v: \"rewind resume\" puts it into a directory of its own", records.ErrRefused, r.Algorithm, p.objects.Algorithm)
+	case r.Algorithm != p.alg.String():
+		return nil, fmt.Errorf("%w: its ids are %s, and here they are %v: \"rewind resume\" puts it into a directory of its own", records.ErrRefused, r.Algorithm, p.alg)
 	case r.Snapshot.ID != id || r.Snapshot.Tree.IsZero() || r.Snapshot.Umask != r.Snapshot.Umask.Perm():
 		return nil, tampered("its record is of another snapshot")
 	}
 	return &r, nil
 }
 
+// put stages what has the id that it should have.
 func (p *pull) put(kind oid.Kind, payload []byte) error {
+	if p.stage == nil {
+		return nil
+	}
 	_, err := p.stage.Put(p.ctx, kind, payload, oid.ID{})
 	return objects.StoreError(err)
 }
@@ -196,7 +208,7 @@ func (p *pull) complete(s tree.State) bool {
 		return all
 	}
 	p.whole[s] = false
-	l, err := layOut(s, p.objects.Algorithm, p.local)
+	l, err := layOut(s, p.alg, p.local)
 	if err != nil {
 		return false
 	}
@@ -244,7 +256,7 @@ func (p *pull) dir(s tree.State, at dir) error {
 	if err := p.treesOf(s, beside); err != nil {
 		return err
 	}
-	l, err := layOut(s, p.objects.Algorithm, p.load)
+	l, err := layOut(s, p.alg, p.load)
 	if err != nil {
 		return tampered("%v", err)
 	}
@@ -314,7 +326,7 @@ func (p *pull) want(id oid.ID, n *restic.Node) {
 // link takes a link over, whose target is in the tree, or beside it where that cannot hold it.
 func (p *pull) link(id oid.ID, n *restic.Node, beside map[string]*restic.Node) error {
 	target := []byte(n.Target)
-	if p.objects.Algorithm.Sum(oid.Blob, target) != id {
+	if p.alg.Sum(oid.Blob, target) != id {
 		var err error
 		if target, err = p.object(beside, blobPrefix+id.String(), oid.Blob, id); err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
-	"github.com/seed-82afce7a/rewind/internal/tree"
 	"github.com/seed-82afce7a/rewind/remote/restic"
 )
 
@@ -40,7 +39,8 @@ func (r *Remotes) receive(ctx context.Context, s *Session) (*receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pull{ctx: ctx, s: s, objects: r.Objects, stage: store.Stage(), local: r.Objects.Trees(ctx, objects.Reading{}), trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
+	p := newPull(ctx, s, r.Objects.Algorithm)
+	p.stage, p.local = store.Stage(), r.Objects.Trees(ctx, objects.Reading{})
 	p.has = func(ids []oid.ID) (map[oid.ID]bool, error) {
 		here := map[oid.ID]bool{}
 		return here, objects.StoreError(store.View(ctx, func(v *cas.View) error {
@@ -65,9 +65,16 @@ func (v *receiver) close() { v.p.stage.Discard() }
 
 // bring reads all that a snapshot needs, durably, and records nothing.
 func (v *receiver) bring(d *Distant) (*records.Snapshot, error) {
-	n, err := v.p.snapshot(d)
-	if err == nil {
-		err = v.p.contents()
+	var n *pulled
+	var err error
+	for _, d := range append([]*Distant{d}, d.Copies...) {
+		if n, err = v.p.snapshot(d); err == nil {
+			err = v.p.contents()
+		}
+		if err == nil || !leavable(err) {
+			break
+		}
+		v.anew()
 	}
 	if err == nil {
 		err = objects.StoreError(v.p.stage.Flush(v.p.ctx))
@@ -133,8 +140,7 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 	if err != nil && leavable(err) && v.p.ctx.Err() == nil { // one of them: which, each alone tells
 		v.anew()
 		if len(list) == 1 {
-			out.Left = append(out.Left, records.Note{Path: records.Path(list[0].ID.String()), Reason: err.Error()})
-			return nil
+			return v.takeCopy(list[0], err, where, newest, out)
 		}
 		for i, d := range list {
 			if err := v.takeSome([]*Distant{d}, where, newest && i == len(list)-1, out); err != nil {
@@ -171,6 +177,24 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 		v.note(list, got)
 	}
 	return objects.StoreError(err)
+}
+
+// takeCopy records a snapshot as another file has it, after one has failed. If all do it is left.
+func (v *receiver) takeCopy(d *Distant, failed error, where string, newest bool, out *Fetched) error {
+	left := len(out.Left)
+	if len(d.Copies) == 0 {
+		out.Left = append(out.Left, records.Note{Reason: failed.Error()})
+	} else {
+		other := *d.Copies[0]
+		other.Copies = d.Copies[1:]
+		if err := v.takeSome([]*Distant{&other}, where, newest, out); err != nil {
+			return err
+		}
+	}
+	for i := range out.Left[left:] {
+		out.Left[left+i].Path = records.Path(d.ID.String())
+	}
+	return nil
 }
 
 // note notes that the remote has snapshots, so that no push brings them there. Without the note one asks.

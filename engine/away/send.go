@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -268,58 +267,4 @@ func (r *Remotes) Behind(ctx context.Context, m Remote) (*Behind, error) {
 		return nil, err
 	}
 	return &Behind{Waiting: len(w.send), There: w.out.There, Forgotten: w.out.Forgotten}, nil
-}
-
-// A Checked says what a verification read.
-type Checked struct{ Snapshots, Foreign int }
-
-// Verify reads all of a remote, and whether each snapshot of ours has all that it names. The error has all damage.
-func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Checked, error) {
-	out := &Checked{}
-	if _, err := s.repo.LoadIndex(ctx); err != nil {
-		return nil, err
-	}
-	var found []error
-	all, err := s.repo.Snapshots(ctx, func(err error) { found = append(found, err) })
-	if err != nil {
-		return nil, err
-	}
-	found = append(found, s.repo.Verify(ctx, told))
-	seen := map[restic.ID]bool{}
-	for _, snap := range all {
-		out.Snapshots++
-		if !slices.Contains(snap.Tags, "rewind") {
-			out.Foreign++
-		}
-		if err := s.whole(ctx, snap.Tree, seen); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			found = append(found, err)
-		}
-	}
-	return out, errors.Join(found...)
-}
-
-// whole looks whether a tree has all that it names.
-func (s *Session) whole(ctx context.Context, id restic.ID, seen map[restic.ID]bool) error {
-	if seen[id] {
-		return nil
-	}
-	seen[id] = true
-	nodes, err := s.repo.GetTree(ctx, id)
-	if err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		for _, c := range n.Content {
-			if !s.repo.Has(restic.Data, c) {
-				err = errors.Join(err, fmt.Errorf("%w: blob %v of %q is missing", restic.ErrTampered, c, n.Name))
-			}
-		}
-		if n.Type == "dir" {
-			err = errors.Join(err, s.whole(ctx, n.Subtree, seen))
-		}
-	}
-	return err
 }

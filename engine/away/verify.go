@@ -1,0 +1,83 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/remote/restic"
+)
+
+// A Checked says what a verification read.
+type Checked struct{ Snapshots, Foreign int }
+
+// Verify reads all of a remote: whether everything is as it was written, whether each snapshot has all that it names, and
+// whether those of ours are what a fetch takes. The error has all damage.
+func (s *Session) Verify(ctx context.Context, told func(done, total int)) (*Checked, error) {
+	if _, err := s.repo.LoadIndex(ctx); err != nil {
+		return nil, err
+	}
+	var found []error
+	bad := func(err error) { found = append(found, err) }
+	all, err := s.repo.Snapshots(ctx, bad)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, s.repo.Verify(ctx, told))
+	out, roots := &Checked{Snapshots: len(all)}, []restic.ID{}
+	for _, snap := range all {
+		roots = append(roots, snap.Tree)
+		if distant(snap) == nil {
+			out.Foreign++
+		}
+	}
+	reach, err := s.repo.Reach(ctx, roots, nil)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, reach.Broken()...)
+	found = append(found, s.readAll(ctx, ours(all))...)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return out, errors.Join(found...)
+}
+
+// readAll reads snapshots as a fetch does that finds nothing of them here.
+func (s *Session) readAll(ctx context.Context, list []*Distant) (found []error) {
+	pulls := map[oid.Algorithm]*pull{}
+	for _, d := range list {
+		alg := algorithmOf(d)
+		var err error
+		for _, d := range append([]*Distant{d}, d.Copies...) {
+			if pulls[alg] == nil {
+				pulls[alg] = s.reader(ctx, alg)
+			}
+			p := pulls[alg]
+			clear(p.trees)
+			if _, err = p.snapshot(d); err == nil {
+				if err = p.contents(); err != nil {
+					err = d.located(err)
+				}
+			}
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			delete(pulls, alg) // what was on its way was not read
+		}
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	return found
+}
+
+// reader returns a pull that finds nothing here, and keeps nothing.
+func (s *Session) reader(ctx context.Context, alg oid.Algorithm) *pull {
+	p := newPull(ctx, s, alg)
+	p.local = func(id oid.ID) ([]byte, error) { return nil, fmt.Errorf("object %v: %w", id, cas.ErrNotFound) }
+	p.has = func([]oid.ID) (map[oid.ID]bool, error) { return nil, nil }
+	return p
+}
