@@ -15,7 +15,10 @@ import (
 )
 
 // A dir is a directory: a mounted share, or a disk that is taken along.
-type dir struct{ root string }
+type dir struct {
+	root string
+	link func(from, to string) error // nil: as the system does it
+}
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
 const temporary = "-tmp-"
@@ -53,17 +56,20 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// install gives a file its name, durably, if nothing has it. Shares that know no links get it by a rename: all
-// names but one are hashes of the bytes, so what that replaces is the same.
+// install gives a file its name, durably, if nothing has it.
 func (d *dir) install(from, to, name string) error {
-	err := os.Link(from, to)
+	link := d.link
+	if link == nil {
+		link = os.Link
+	}
+	err := link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s %w", name, ErrExists)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrNotExist):
 		return err
 	case err != nil:
-		if err = os.Rename(from, to); err != nil {
+		if err = claim(from, to, name); err != nil {
 			return err
 		}
 	}
@@ -76,6 +82,27 @@ func (d *dir) install(from, to, name string) error {
 		return err
 	}
 	return nil
+}
+
+// claim is for shares that know no links: of several who rename a file to a name that nothing has, one may.
+func claim(from, to, name string) error {
+	mine := to + temporary + "claim"
+	f, err := os.OpenFile(mine, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is being written by another process; if none does, it was killed: remove %s", name, mine)
+	}
+	if err != nil {
+		return err
+	}
+	defer os.Remove(mine)
+	defer f.Close()
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fmt.Errorf("%s %w", name, ErrExists)
+		}
+		return err
+	}
+	return os.Rename(from, to)
 }
 
 func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
