@@ -81,3 +81,8 @@ func (s *Session) reader(ctx context.Context, alg oid.Algorithm) *pull {
 	p.has = func([]oid.ID) (map[oid.ID]bool, error) { return nil, nil }
 	return p
 }
+
+// Unlock removes the locks of a remote that nobody holds, as far as anybody can tell, and counts those that are left.
+func (s *Session) Unlock(ctx context.Context) (removed, left int, err error) {
+	return s.repo.Unlock(ctx)
+}

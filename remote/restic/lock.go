@@ -11,13 +11,15 @@ import (
 	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
-// What restic keeps to: a lock is written anew every five minutes, and counts for nothing when it is half an hour
-// old, or when its process is gone on the same machine. Who has written one looks once more after a moment, since a
-// list may lag.
+// What restic keeps to: a lock is written anew every five minutes. Who has written one looks once more after a moment,
+// since a list may lag. One that is half an hour old is for "restic unlock" to remove, and for nobody to pass over: its
+// owner may be asleep, and go on. The owner looks whether it is still there before it goes on.
 var (
 	lockAgain = 5 * time.Minute
 	lockStale = 30 * time.Minute
+	lockGone  = 10 * time.Minute // after which one of a process of this machine that is gone counts for nothing
 	lockLag   = 200 * time.Millisecond
+	lockPoll  = time.Second
 )
 
 type lockFile struct {
@@ -30,17 +32,22 @@ type lockFile struct {
 	GID       uint32    `json:"gid,omitempty"`
 }
 
-// stale reports whether nobody holds a lock any more.
-func (l *lockFile) stale(host string, now time.Time) bool {
-	return now.Sub(l.Time) > lockStale || l.Hostname == host && host != "" && l.PID > 0 && !runs(l.PID)
+// left reports whether nobody has a lock any more: its process was on this machine, and is gone. Machines, such as
+// containers, may share a name; so one that may have been written anew a while ago is not left.
+func (l *lockFile) left(host string, now time.Time) bool {
+	return l.gone(host) && now.Sub(l.Time) > lockGone
 }
 
-// A Lock keeps others from taking away what is in a repository. It is shared: others may
-// add at the same time.
+func (l *lockFile) gone(host string) bool {
+	return l.Hostname == host && host != "" && l.PID > 0 && !runs(l.PID)
+}
+
+// A Lock keeps others from taking away what is in a repository, or with an exclusive one from adding to it.
 type Lock struct {
-	repo *Repo
-	stop context.CancelCauseFunc
-	ends chan struct{}
+	repo      *Repo
+	exclusive bool
+	stop      context.CancelCauseFunc
+	ends      chan struct{}
 
 	mu   sync.Mutex
 	name ID
@@ -48,17 +55,29 @@ type Lock struct {
 
 // Lock takes a shared lock, and returns a context that ends when it cannot be kept. It is
 // [ErrLocked] beside an exclusive lock, which names who has it.
-func (r *Repo) Lock(ctx context.Context) (*Lock, context.Context, error) {
-	l := &Lock{repo: r, ends: make(chan struct{})}
+func (r *Repo) Lock(ctx context.Context) (*Lock, context.Context, error) { return r.lock(ctx, false) }
+
+// LockAlone takes an exclusive lock. It is [ErrLocked] beside any other.
+func (r *Repo) LockAlone(ctx context.Context) (*Lock, context.Context, error) {
+	return r.lock(ctx, true)
+}
+
+func (r *Repo) lock(ctx context.Context, exclusive bool) (*Lock, context.Context, error) {
+	l := &Lock{repo: r, exclusive: exclusive, ends: make(chan struct{})}
+	if exclusive { // else many who wait would keep one another from it
+		if err := l.alone(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	var err error
-	if l.name, err = r.putLock(ctx); err != nil {
+	if l.name, err = l.put(ctx); err != nil {
 		return nil, nil, err
 	}
 	held, stop := context.WithCancelCause(ctx)
 	l.stop = stop
 	select {
 	case <-time.After(lockLag):
-		err = r.alone(ctx, l.name)
+		err = l.alone(ctx)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -71,63 +90,121 @@ func (r *Repo) Lock(ctx context.Context) (*Lock, context.Context, error) {
 	return l, held, nil
 }
 
-func (r *Repo) putLock(ctx context.Context) (ID, error) {
-	f := lockFile{Time: time.Now(), PID: os.Getpid()}
+func (l *Lock) put(ctx context.Context) (ID, error) {
+	f := lockFile{Time: time.Now(), Exclusive: l.exclusive, PID: os.Getpid()}
 	f.Username, f.Hostname, f.UID, f.GID = whoami()
-	return r.putJSON(ctx, "locks", f)
+	return l.repo.putJSON(ctx, "locks", f)
 }
 
-// alone looks whether somebody has an exclusive lock.
-func (r *Repo) alone(ctx context.Context, own ID) error {
-	list, err := r.place.List(ctx, "locks")
-	if err != nil {
-		return err
-	}
+// alone looks whether somebody has a lock that does not go with this one.
+func (l *Lock) alone(ctx context.Context) error {
 	_, host, _, _ := whoami()
-	for _, f := range list {
-		if f.Name == own.String() {
+	return l.repo.eachLock(ctx, func(id ID, other *lockFile, err error) error {
+		switch {
+		case id == l.name:
+			return nil
+		case err != nil: // who cannot be read may be anybody
+			return fmt.Errorf("%w: %w (\"rewind remote unlock\" removes locks that nobody holds)", ErrLocked, err)
+		case !other.Exclusive && !l.exclusive:
+			return nil
+		case other.left(host, time.Now()):
+			return l.repo.place.Delete(ctx, "locks/"+id.String())
+		}
+		how := ""
+		if other.Exclusive {
+			how = " for itself alone"
+		}
+		return fmt.Errorf("%w%s by process %d of %s on %s since %s: wait for its end, or if it is gone \"rewind remote unlock\" removes its lock", ErrLocked, how,
+			other.PID, other.Username, other.Hostname, other.Time.Local().Format(time.DateTime))
+	})
+}
+
+// eachLock calls f with each lock that is there, until it returns an error.
+func (r *Repo) eachLock(ctx context.Context, f func(id ID, l *lockFile, err error) error) error {
+	names, err := r.names(ctx, "locks")
+	for _, id := range names {
+		var l lockFile
+		bad := r.getJSON(ctx, "locks", id.String(), &l)
+		if errors.Is(bad, depot.ErrNotThere) {
 			continue
 		}
-		var other lockFile
-		err := r.getJSON(ctx, "locks", f.Name, &other)
-		switch {
-		case errors.Is(err, depot.ErrNotThere):
-		case err != nil: // who cannot be read may be anybody
-			return fmt.Errorf("%w: %w (\"restic unlock\" removes locks that nobody holds)", ErrLocked, err)
-		case other.Exclusive && !other.stale(host, time.Now()):
-			return fmt.Errorf("%w by process %d of %s on %s since %s: wait for its end, or if it is gone \"restic unlock\" removes its lock", ErrLocked,
-				other.PID, other.Username, other.Hostname, other.Time.Local().Format(time.DateTime))
+		if err = f(id, &l, bad); err != nil {
+			return err
 		}
 	}
-	return nil
+	return err
 }
 
-// keep writes the lock anew until it is given back.
+// Unlock removes the locks that nobody holds, as far as anybody can tell: they are half an hour old, or their process
+// was on this machine and is gone, or they cannot be read.
+func (r *Repo) Unlock(ctx context.Context) (removed, left int, err error) {
+	_, host, _, _ := whoami()
+	err = r.eachLock(ctx, func(id ID, l *lockFile, err error) error {
+		if err != nil && !errors.Is(err, ErrTampered) {
+			return err
+		}
+		if err == nil && !l.gone(host) && time.Since(l.Time) < lockStale {
+			left++
+			return nil
+		}
+		removed++
+		return r.place.Delete(ctx, "locks/"+id.String())
+	})
+	return removed, left, err
+}
+
+// keep writes the lock anew until it is given back. Time is that of the clock on the wall: the other one stands still
+// while a machine sleeps.
 func (l *Lock) keep(ctx context.Context) {
 	defer close(l.ends)
-	written := time.Now()
-	again := time.NewTicker(lockAgain)
-	defer again.Stop()
+	written := time.Now().Round(0)
+	next := written.Add(lockAgain)
+	poll := time.NewTicker(lockPoll)
+	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-again.C:
+		case <-poll.C:
 		}
-		name, err := l.repo.putLock(ctx)
-		if err != nil {
-			if time.Since(written) > lockStale-lockAgain {
-				l.stop(fmt.Errorf("the lock of the repository cannot be kept: %w", err))
-			}
+		now := time.Now().Round(0)
+		if now.Before(next) && now.After(written.Add(-lockAgain)) {
 			continue
 		}
-		written = time.Now()
-		l.mu.Lock()
-		old := l.name
-		l.name = name
-		l.mu.Unlock()
-		_ = l.repo.place.Delete(ctx, "locks/"+old.String()) // it is stale soon
+		err := l.renew(ctx)
+		if errors.Is(err, ErrLocked) || err != nil && now.Sub(written) > lockStale-lockAgain {
+			l.stop(fmt.Errorf("the lock of the repository cannot be kept: %w", err))
+			return
+		}
+		next = now.Add(lockAgain / 10)
+		if err == nil {
+			written, next = now, now.Add(lockAgain)
+		}
 	}
+}
+
+// renew writes the lock anew. If it was removed meanwhile, others may have relied on that.
+func (l *Lock) renew(ctx context.Context) error {
+	name, err := l.put(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.name
+	there, err := l.repo.names(ctx, "locks")
+	for _, id := range there {
+		if id == old {
+			l.name = name
+			_ = l.repo.place.Delete(ctx, "locks/"+old.String()) // it is stale soon
+			return nil
+		}
+	}
+	_ = l.repo.place.Delete(ctx, "locks/"+name.String())
+	if err == nil {
+		err = fmt.Errorf("%w: somebody has removed this lock, as of one that sleeps", ErrLocked)
+	}
+	return err
 }
 
 // Unlock gives the lock back, also after the context has ended.

@@ -39,6 +39,7 @@ func remoteCommand(a *app) *cobra.Command {
 	sub("remove NAME", "Forget a remote; what is there stays", cli.Takes(1, 1, "rewind remote remove disk"), a.remove)
 	sub("status [NAME]", "Say how far a remote is behind", cli.Takes(0, 1, "rewind remote status disk"), a.status)
 	sub("verify [NAME]", "Read everything in a remote, and say what is damaged", cli.Takes(0, 1, "rewind remote verify disk"), a.verify)
+	sub("unlock [NAME]", "Remove the locks of a remote that nobody holds any more: half an hour old, or of a process of this machine that is gone", cli.Takes(0, 1, "rewind remote unlock disk"), a.unlock)
 	return a.JSONFlag(c)
 }
 
@@ -165,36 +166,6 @@ func (a *app) status(c *cobra.Command, args []string) error {
 		return err
 	}
 	return a.tell(ctx, e, []away.Remote{m})
-}
-
-func (a *app) verify(c *cobra.Command, args []string) error {
-	ctx, e, err := a.Open(c)
-	if err != nil {
-		return err
-	}
-	m, password, err := a.named(ctx, e, first(args))
-	if err != nil {
-		return err
-	}
-	s, err := e.Remotes().Open(ctx, m, password)
-	if err != nil {
-		return err
-	}
-	r, damage := s.Verify(ctx, a.Progress.Of("verify"))
-	if r == nil || ctx.Err() != nil {
-		return damage
-	}
-	a.Progress.Clear()
-	if a.JSON {
-		out := checkedTold{Remote: m.Name, Snapshots: r.Snapshots, Foreign: r.Foreign}
-		if damage != nil {
-			out.Damage = damage.Error()
-		}
-		a.PrintJSON(out)
-	} else if damage == nil {
-		show.Say(a.Out, "%s: %s, whole\n", m.Name, show.Count(r.Snapshots, "snapshot"))
-	}
-	return damage
 }
 
 // named returns a remote and its password.

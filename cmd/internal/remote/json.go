@@ -60,6 +60,13 @@ type checkedTold struct {
 	Damage    string `json:"damage,omitempty"`
 }
 
+// unlockedTold is the answer of remote unlock.
+type unlockedTold struct {
+	Remote  string `json:"remote"`
+	Removed int    `json:"removed"`
+	Left    int    `json:"left"` // locks that may be in use
+}
+
 // listTold is the answer of list with --remote.
 type listTold struct {
 	Remote    string        `json:"remote"`
