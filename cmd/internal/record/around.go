@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,24 +26,37 @@ type around struct {
 	app    *app
 	label  string
 	anyway bool
+	turns  time.Duration // how long the command rests at the end of a turn; 0: it has none
+	later  []string      // what is to be said when it has ended
 	point  engine.SnapshotOptions
 }
+
+// promptWords is how much of what was asked a point remembers, in characters.
+const promptWords = 72
 
 func runCommand(a *app) *cobra.Command {
 	r := around{app: a}
 	c := cli.Command("run -- COMMAND [ARG...]", "Run a command, with a snapshot before and one after; the exit code is the command's", cli.Takes(1, -1, "rewind run -- make test"), func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("turns") && r.turns < quietLeast {
+			return exit.Usagef("--turns %v is less than %v", r.turns, quietLeast)
+		}
+		if _, err := process.WorkOf(os.Getpid()); err != nil && r.turns > 0 {
+			return exit.Usagef("--turns cannot be had here: %v", err)
+		}
 		return r.run(c.Context(), args)
 	})
 	c.Flags().SetInterspersed(false)
 	c.Flags().StringVarP(&r.label, "message", "m", "", "a `label` for both points")
 	cli.AlsoLabel(c.Flags())
 	c.Flags().BoolVar(&r.anyway, "anyway", false, "run the command even if the state before it cannot be recorded")
+	c.Flags().DurationVar(&r.turns, "turns", 0, "for an agent that calls no hook: also a snapshot each time it, and all that it started, has rested for this `duration` (Linux)")
+	c.Flags().Lookup("turns").NoOptDefVal = "2s"
 	return c
 }
 
 func (r *around) run(ctx context.Context, args []string) error {
 	id := strconv.FormatInt(time.Now().UnixNano(), 36)
-	r.point = engine.SnapshotOptions{Session: id, Entry: id, Agent: "run", Prompt: show.Shorten(strings.Join(args, " "), 72)}
+	r.point = engine.SnapshotOptions{Session: id, Entry: id, Agent: "run", Prompt: show.Shorten(strings.Join(args, " "), promptWords)}
 	if err := r.snapshot(ctx, "before"); err != nil {
 		show.Say(r.app.Err, "rewind: the state before could not be recorded: %s\n", exit.Sentence(ctx, err))
 		if !r.anyway {
@@ -49,7 +64,7 @@ func (r *around) run(ctx context.Context, args []string) error {
 			return exit.Status(exit.NotBegun)
 		}
 	}
-	state, err := r.app.RunProgram(args, show.BehindWriter(r.app.Out))
+	state, err := r.command(ctx, args)
 	if err != nil {
 		return r.app.notBegun("run", args[0], err)
 	}
@@ -63,6 +78,25 @@ func (r *around) run(ctx context.Context, args []string) error {
 		return exit.Status(code)
 	}
 	return exit.Status(process.EndAs(state))
+}
+
+// command runs the command, and meanwhile watches for the ends of its turns.
+func (r *around) command(ctx context.Context, args []string) (*os.ProcessState, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout = r.app.In, show.BehindWriter(r.app.Out)
+	ctx, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	state, err := r.app.RunCommand(cmd, func() {
+		if r.turns > 0 {
+			watching.Go(func() { r.watchTurns(ctx, cmd.Process.Pid) })
+		}
+	})
+	stop()
+	watching.Wait()
+	for _, line := range r.later {
+		show.Say(r.app.Err, "rewind: %s\n", line)
+	}
+	return state, err
 }
 
 // snapshot makes one of the two points. Nothing of it goes to standard output, which
