@@ -118,12 +118,13 @@ func (c *codecs) decodeGroup(buf, row []byte) ([]byte, error) {
 
 // groupSize returns how many bytes the head of a frame says that it decodes to.
 func groupSize(row []byte) (int, error) {
-	if len(row) > 0 && row[0] == codecRaw && len(row) <= groupBytesMax {
-		return len(row) - 1, nil
-	}
 	var h zstd.Header
-	if len(row) == 0 || row[0] != codecZstd || h.Decode(row[1:]) != nil || h.FrameContentSize > groupBytesMax {
-		return 0, fmt.Errorf("%w: the head of a frame", ErrCorrupt)
+	switch {
+	case len(row) == 0 || len(row) > groupBytesMax+1: // what is longer than its bytes is not compressed
+	case row[0] == codecRaw:
+		return len(row) - 1, nil
+	case row[0] == codecZstd && h.Decode(row[1:]) == nil && h.FrameContentSize <= groupBytesMax:
+		return int(h.FrameContentSize), nil
 	}
-	return int(h.FrameContentSize), nil
+	return 0, fmt.Errorf("%w: the head of a frame", ErrCorrupt)
 }

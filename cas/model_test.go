@@ -284,11 +284,15 @@ func (m *model) sweep(h *Store) {
 	}))
 	n := countRows(m.T, h)
 	frames, stored := shares(m.T, h)
+	wasted, err := h.halfDead(m.Context(), nil, false)
+	must(m, err)
 	switch {
 	case n.manifests > 0:
 		m.Errorf("%+v is left", n)
-	case (all || did.Objects+did.Chunks > 0) && (frames != n.frames || stored != n.frameBytes-n.frames):
+	case (all || did.Objects+did.Chunks > 0) && frames != n.frames, all && stored != n.frameBytes-n.frames:
 		m.Errorf("%+v is left, of which rows know %d frames and %d bytes", n, frames, stored)
+	case len(wasted) > 0:
+		m.Errorf("%d frames are left that waste space", len(wasted))
 	case frames < n.objects-n.lists:
 		m.done["shared"]++
 	}

@@ -14,12 +14,16 @@ import (
 // regroupsEach frames are written anew in one transaction: others wait for as long.
 const regroupsEach = 16
 
-// regroup writes what is left of each frame of which a part has gone, torn ones among them,
-// into a frame of its own, so that no space is lost and nothing of what went stays. What is
-// damaged stays as it is, and with strict is an error: what went might be read in it. It
-// returns how many bytes were given back.
+// wasteShare: a prune leaves less of a frame than this part to the dead. A turn's edits
+// are one content of many frames each, and to compress all of these again gains little.
+const wasteShare = 4
+
+// regroup writes what is left of frames of which a part has gone into frames of their own.
+// With strict these are all such frames, torn ones among them, so that nothing of what went
+// stays; what is damaged stays as it is, and that is an error: what went might be read in
+// it. Else they are those that are worth it. It returns how many bytes were given back.
 func (s *Store) regroup(ctx context.Context, torn []uint64, strict bool) (freed int64, err error) {
-	members, err := s.halfDead(ctx, torn)
+	members, err := s.halfDead(ctx, torn, strict)
 	if err != nil {
 		return 0, err
 	}
@@ -69,23 +73,22 @@ func (s *Store) regroup(ctx context.Context, torn []uint64, strict bool) (freed 
 	return freed, damaged
 }
 
-// halfDead returns the objects of each frame of which a part belongs to none, and of the
-// torn frames. What a manifest lists is left alone: its parts get their rows a few at a
-// time, and its owner knows where it lies. A frame that none lists gets no more rows.
-func (s *Store) halfDead(ctx context.Context, torn []uint64) (members map[uint64][]oid.ID, err error) {
-	sum := map[uint64]object{} // of what the parts of a frame have
+// halfDead returns the objects of the frames to be written anew. What a manifest lists is
+// left alone: its parts get their rows a few at a time, and its owner knows where it lies.
+// A frame that none lists gets no more rows.
+func (s *Store) halfDead(ctx context.Context, torn []uint64, strict bool) (members map[uint64][]oid.ID, err error) {
+	sum := map[uint64]object{}
 	members = map[uint64][]oid.ID{}
 	err = s.View(ctx, func(v *View) error {
 		err := v.eachPart(func(_ []byte, o object) error {
-			all := sum[o.seq]
-			sum[o.seq] = object{size: all.size + o.size, stored: all.stored + o.stored}
+			sum[o.seq] = sum[o.seq].with(o)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for seq, all := range sum {
-			if !all.fills(v.data.Get(seqKey(seq))) {
+		for seq, left := range sum {
+			if row := v.data.Get(seqKey(seq)); left.wastes(row) || strict && !left.fills(row) {
 				members[seq] = nil
 			}
 		}
@@ -110,7 +113,12 @@ func (s *Store) halfDead(ctx context.Context, torn []uint64) (members map[uint64
 	return members, err
 }
 
-// fills reports whether parts with so many bytes in sum are all that a frame has. A short
+// with adds what another part of the same frame has.
+func (o object) with(p object) object {
+	return object{size: o.size + p.size, stored: o.stored + p.stored}
+}
+
+// fills reports whether parts that have so much together are all that a frame has. A short
 // one may have no byte of the frame by its share; so that counts only where the head of the
 // frame, which has the size of them all, is damaged.
 func (o object) fills(row []byte) bool {
@@ -118,6 +126,13 @@ func (o object) fills(row []byte) bool {
 		return o.size == uint64(size)
 	}
 	return int(o.stored)+1 == len(row)
+}
+
+// wastes reports whether so little of a frame is left in parts that it is worth compressing
+// that again.
+func (o object) wastes(row []byte) bool {
+	size, err := groupSize(row)
+	return err == nil && o.size <= uint64(size-size/wasteShare)
 }
 
 // eachPart is eachObject for those that share a frame.

@@ -128,3 +128,62 @@ func TestAPurgeLeavesNothingWhereOthersHealTheNeighbours(t *testing.T) {
 		sound(t, s, 1)
 	}
 }
+
+// To compress a frame again for one of its contents gains little. What is left of it the
+// next purge takes, also where nothing else goes.
+func TestAPruneCompressesAFrameAgainWhereAQuarterHasGone(t *testing.T) {
+	s, ids, payloads := sharing(t, 60)
+	frame := map[uint64]int{} // how many contents of it there were
+	of := func(id oid.ID) (seq uint64) {
+		must(t, s.View(t.Context(), func(v *View) error {
+			o, err := v.object(id)
+			seq = o.seq
+			return err
+		}))
+		return seq
+	}
+	var live []oid.ID
+	var kept [][]byte
+	gone, most := map[uint64]int{}, uint64(0)
+	for _, id := range ids {
+		if frame[of(id)]++; frame[of(id)] > frame[most] {
+			most = of(id)
+		}
+	}
+	for i, id := range ids { // one of each large frame, and a quarter of one
+		if seq := of(id); frame[seq] > 4 && gone[seq] == 0 || seq == most && 4*gone[seq] < frame[seq] {
+			gone[seq]++
+			continue
+		}
+		live, kept = append(live, id), append(kept, payloads[i])
+	}
+	opt := SweepOptions{Live: keep(live...), Grace: time.Hour, Now: time.Now().Add(2 * time.Hour), DryRun: true}
+	before := countRows(t, s)
+	would := sweepOld(t, s, opt)
+	opt.DryRun = false
+	did := sweepOld(t, s, opt)
+	after := countRows(t, s)
+	if would != did || after.frames != before.frames || did.Objects != 60-len(live) {
+		t.Errorf("it would sweep %+v and swept %+v: %+v became %+v", would, did, before, after)
+	}
+	if n := int64(before.frameBytes - after.frameBytes); n < did.Bytes*8/10 || n > did.Bytes*12/10 || n == 0 {
+		t.Errorf("%d bytes were given back, and %d were said to", n, did.Bytes)
+	}
+	anew := 0
+	for seq := range frame {
+		must(t, s.View(t.Context(), func(v *View) error {
+			if v.data.Get(seqKey(seq)) == nil {
+				anew++
+			}
+			return nil
+		}))
+	}
+	if anew != 1 {
+		t.Errorf("%d of %d frames were compressed again", anew, len(frame))
+	}
+	same(t, s, live, kept)
+	opt.Grace = -1
+	sweepOld(t, s, opt)
+	sound(t, s, len(live))
+	same(t, s, live, kept)
+}

@@ -47,9 +47,10 @@ type SweepReport struct {
 
 // Sweep removes the objects that are neither live nor young, and that no remaining
 // object needs. It is one transaction: a crash leaves all or nothing. Then, a few at a
-// time, the frames that they shared with others are written anew; what of that a crash
-// leaves undone the next sweep does. A record written while Live ran is left to Rest, so that none can lead
-// to an object that is gone.
+// time, the frames that they shared with others are written anew: without grace all of
+// them, otherwise those of which a quarter has gone. What of that a crash leaves undone the
+// next such sweep does. A record written while Live ran is left to Rest, so that none can
+// lead to an object that is gone.
 func (s *Store) Sweep(ctx context.Context, opt SweepOptions) (report SweepReport, err error) {
 	if !opt.DryRun { // only what has a row is judged; a full disk has no room for rows, and is to be freed
 		if err := s.indexSpilled(ctx); err != nil && !full(err) {
@@ -136,7 +137,7 @@ type sweeper struct {
 
 	dead       [][]byte // keys of objects
 	deadFrames []uint64
-	torn       []uint64 // frames of which a part goes
+	torn       []uint64 // without grace: frames of which a part goes
 	orphans    []orphan // get new frames
 	objects    int      // that are not a part of others
 	bytes      int64
@@ -196,11 +197,11 @@ func (w *sweeper) findBases() error {
 }
 
 func (w *sweeper) findDead() error {
-	shared, needed := map[uint64]bool{}, map[uint64]bool{}
+	gone, left := map[uint64]bool{}, map[uint64]object{}
 	err := w.u.eachObject(func(key []byte, o object) error {
 		if w.stays(key, o) {
 			if o.form == part {
-				needed[o.seq] = true
+				left[o.seq] = left[o.seq].with(o)
 			}
 			return nil
 		}
@@ -209,19 +210,24 @@ func (w *sweeper) findDead() error {
 			w.objects++
 		}
 		if o.form == part {
-			shared[o.seq] = true
+			gone[o.seq] = true
 		} else if o.form != list {
 			w.deadFrames = append(w.deadFrames, o.seq)
+			w.bytes += int64(o.stored)
 		}
-		w.bytes += int64(o.stored)
 		return nil
 	})
-	for seq := range shared {
-		if needed[seq] {
-			w.torn = append(w.torn, seq)
-		} else {
+	for seq := range gone {
+		row, stays := w.u.data.Get(seqKey(seq)), left[seq]
+		switch {
+		case stays.size == 0:
 			w.deadFrames = append(w.deadFrames, seq)
+		case w.all:
+			w.torn = append(w.torn, seq)
+		case !stays.wastes(row):
+			continue
 		}
+		w.bytes += max(int64(len(row))-1-int64(stays.stored), 0)
 	}
 	return err
 }
