@@ -37,7 +37,7 @@ func (p *place) below(dir string) map[string]string {
 			return err
 		}
 		rel, err := filepath.Rel(p.dir, path)
-		out[rel] = p.read(rel)
+		out[filepath.ToSlash(rel)] = p.read(rel)
 		return err
 	}))
 	return out

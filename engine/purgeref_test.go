@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,13 +72,13 @@ func TestAPurgeAfterALostStoreTakesWhatTheRefHas(t *testing.T) {
 	}
 	p.wantPurged(e, old)
 	// Nobody takes a snapshot without its overlay for a whole one, now or after
-	// another loss: what git cannot hold stays.
+	// another loss: what git cannot hold stays. Windows has no such permissions.
 	for range 2 {
 		s, err := e.Find(ctx, old[0].String())
 		if err != nil && p.storeOf(e) == nil {
 			s, err = e.Find(ctx, p.inRef(e)[0].String())
 		}
-		if err != nil || s.Limits == nil || !s.Limits.GitOnly {
+		if err != nil || (s.Limits == nil || !s.Limits.GitOnly) && runtime.GOOS != "windows" {
 			t.Errorf("%v: %+v", err, s)
 		}
 		e = p.loseStore(e)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/engine/internal/retention"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -100,6 +101,7 @@ func TestAnUnreadableLedgerKeepsWhatItNamesOrStopsThePrune(t *testing.T) {
 	if left := p.records(e); !slices.Equal(left, []oid.ID{ids[4], ids[1]}) || out.Kept["named in a ledger that cannot be read"] != 1 {
 		t.Errorf("%v are left, %+v", left, out)
 	}
+	gittest.Modes(t)
 	if os.Getuid() == 0 {
 		p.must(errors.Join(os.Remove(file), os.Symlink(filepath.Join(dir, "gone"), file)))
 	} else {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // An aside does something at the first bytes that it is given.
@@ -50,6 +52,7 @@ func TestASnapshotDoesNotWaitForWhoReadsAFile(t *testing.T) {
 // TestALargeFileOfGitIsNotReadIntoMemory counts bytes: what git has, and the
 // store has not, was read whole before it was written, and refused above 2 GiB.
 func TestALargeFileOfGitIsNotReadIntoMemory(t *testing.T) {
+	gittest.Stats(t)
 	const size = 64 << 20
 	p := newPlace(t, true)
 	path := filepath.Join(p.dir, "large")

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-82afce7a/rewind/engine/internal/locate"
 	"github.com/seed-82afce7a/rewind/gitbridge"
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // What else works with the store, or has recorded since somebody was asked, keeps
@@ -52,6 +53,7 @@ func TestUninstallTakesNothingWhereItCouldNotEnd(t *testing.T) {
 	_, err := p.open().Snapshot(t.Context(), nil)
 	p.must(err)
 	before := p.git("rev-parse", gitbridge.StoreRef)
+	gittest.Links(t)
 	p.must(os.Symlink(t.TempDir(), filepath.Join(p.dir, ".git/rewind.removed")))
 	e := p.open()
 	if _, err := e.Uninstall(t.Context(), true); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "move it away") {
@@ -63,12 +65,14 @@ func TestUninstallTakesNothingWhereItCouldNotEnd(t *testing.T) {
 }
 
 func TestSnapshotsOfAnotherProgramStayInTheRef(t *testing.T) {
+	gittest.Real(t, "a file that is open keeps its name after it was removed, and so its directory")
 	p := newPlace(t, true)
 	p.write("f", "text")
 	theirs := p.git("commit-tree", p.gitReading("", "mktree"), "-m", "pi rewind snapshot")
 	p.git("update-ref", gitbridge.StoreRef, p.git("commit-tree", p.gitReading("", "mktree"), "-p", theirs, "-m", "pi rewind store"))
-	_, err := p.open().Snapshot(t.Context(), nil)
-	p.must(err)
+	first := p.open()
+	_, err := first.Snapshot(t.Context(), nil)
+	p.must(errors.Join(err, first.Close()))
 	for range 2 { // also where nothing of ours is in it any more
 		e := p.open()
 		l, err := e.Uninstall(t.Context(), false)

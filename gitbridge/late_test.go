@@ -40,6 +40,7 @@ func TestASnapshotOfAsManyObjectsAsGetFilesMakesNoPack(t *testing.T) {
 // whose record is there is not kept from the ref by them, and neither are they when
 // theirs come.
 func TestManyJobsWhoseRecordsComeLateHinderNoOther(t *testing.T) {
+	patiently(t)
 	const many = 28
 	r := newRepo(t, oid.SHA1)
 	b := r.openNoted()

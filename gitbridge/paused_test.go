@@ -22,6 +22,7 @@ import (
 // git's own collection here, which is stopped before it lists the packs, and before it
 // removes them.
 func TestAJobThatTriesAgainDuringACollectionLosesNothing(t *testing.T) {
+	gittest.Slashes(t) // its git is a shell script
 	was := patience
 	patience = 50 * time.Millisecond
 	defer func() { patience = was }()

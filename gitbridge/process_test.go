@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 	"github.com/seed-82afce7a/rewind/internal/gittest"
@@ -22,9 +23,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patiently lets each wait for the others as long as they take on a slow machine.
+func patiently(t *testing.T) {
+	was := patience
+	patience = 2 * time.Minute
+	t.Cleanup(func() { patience = was })
+}
+
 // Each hand has the repository open by itself, as a process would: locks of files tell
 // them apart no less. Several may bring in the same snapshot.
 func TestOfSnapshotsThatManyBringInAtOnceNoneFailsAndEachIsInTheChainOnce(t *testing.T) {
+	patiently(t)
 	const snapshots, hands = 16, 3
 	r := newRepo(t, oid.SHA1)
 	r.Git("config", "core.fsync", "all")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -37,6 +38,7 @@ exec git "$@"
 // Either setting is enough by itself: which of them a version of git knows is
 // not relied on.
 func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
+	gittest.Slashes(t) // its git is a shell script
 	for _, unknown := range []string{"NO_NAMES", "NO_EVENTS", "NONE"} {
 		r := newRepo(t, oid.SHA1)
 		ran := filepath.Join(t.TempDir(), "ran")
@@ -76,6 +78,7 @@ func TestHooksOfTheConfigurationDoNotRun(t *testing.T) {
 // about settings; that it may be asked while the settings are being read is no
 // circle.
 func TestABranchIsAskedOfTheProgramWhereRefsAreNotFiles(t *testing.T) {
+	gittest.Slashes(t) // its git is a shell script
 	r := newRepo(t, oid.SHA1)
 	r.Write("inc", "[core]\n\tautocrlf = input\n")
 	r.Git("config", "includeIf.onbranch:topic/.path", r.Path("inc"))

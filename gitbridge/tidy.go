@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/alive"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/regular"
@@ -156,8 +156,7 @@ func (r *Repo) collector() (here, elsewhere bool) {
 	if err != nil || host != words[1] || notNumber != nil {
 		return false, true
 	}
-	p, err := os.FindProcess(pid)
-	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone), false
+	return alive.Process(pid), false
 }
 
 // protecting reports whether what is written now must not be in files of its own:

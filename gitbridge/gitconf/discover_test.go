@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/trust"
 )
@@ -198,14 +199,16 @@ func TestHeadDecidesWhatIsAGitDirectory(t *testing.T) {
 }
 
 func TestCeilingsAreObeyed(t *testing.T) {
+	gittest.Links(t)
 	p := newPlace(t)
 	p.git(".", "init", "-q", "r")
 	p.mkdir("r/a/b/c")
 	if err := os.Symlink("r", p.path("alias")); err != nil {
 		t.Fatal(err)
 	}
+	const list = string(os.PathListSeparator)
 	for _, c := range []string{
-		"", p.path("r"), p.path("r/a"), p.path("r/a/"), p.path("r/a/b/c"), p.path("r/a/b"), p.path("alias/a"), ":" + p.path("alias/a"), ":" + p.path("r/a"), "relative:" + p.path("r/a"), p.path("r/x"), "/", p.path("r/a/b") + ":" + p.path("r"),
+		"", p.path("r"), p.path("r/a"), p.path("r/a/"), p.path("r/a/b/c"), p.path("r/a/b"), p.path("alias/a"), list + p.path("alias/a"), list + p.path("r/a"), "relative" + list + p.path("r/a"), p.path("r/x"), "/", p.path("r/a/b") + list + p.path("r"),
 	} {
 		p.env["GIT_CEILING_DIRECTORIES"] = c
 		for _, dir := range []string{"r/a/b/c", "r/a/b", "r/a", "r"} {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // checkConfig compares all settings in force in a directory, with their scopes,
@@ -96,6 +98,7 @@ func TestIncludesStandWhereTheyAreWritten(t *testing.T) {
 }
 
 func TestConditionsHoldAsInGit(t *testing.T) {
+	gittest.Links(t)
 	p := newPlace(t)
 	p.git(".", "init", "-q", "-b", "topic/x", "src/Repo")
 	p.git("src/Repo", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
@@ -219,7 +222,7 @@ func TestAConditionAboutTheWorktreeHolds(t *testing.T) {
 	p.git("src/Repo", "worktree", "add", "-q", "../linked")
 	p.git(".", "init", "-q", "--bare", "src/bare")
 	here := map[string][]string{ // pattern → directories in which it holds
-		"worktree:" + p.path("src/Repo"): {"src/Repo"}, "worktree:" + p.path("src") + "/": {"src/Repo", "src/linked"},
+		"worktree:" + filepath.ToSlash(p.path("src/Repo")): {"src/Repo"}, "worktree:" + filepath.ToSlash(p.path("src")) + "/": {"src/Repo", "src/linked"},
 		"worktree:Repo": {"src/Repo"}, "worktree:repo": nil, "worktree/i:repo": {"src/Repo"}, "worktree:src/*": {"src/Repo", "src/linked"},
 		"worktree:link*": {"src/linked"}, "worktree:.git": nil, "worktree:./": nil, "worktree:../src/": nil, "worktree:": {"src/Repo", "src/linked"}, "worktree:**": {"src/Repo", "src/linked"},
 		"worktree:./../src/": nil, "worktree/x:Repo": nil,

@@ -163,6 +163,9 @@ func TestValuesAreConvertedAsGitConvertsThem(t *testing.T) {
 func TestPathsAreExpanded(t *testing.T) {
 	c := parsed(t, "[a]\n\thome = ~/x\n\troot = ~root/x\n\tplain = x/~\n\tall = ~\n\tbare\n\tempty =\n\tup = x/../y\n\tnobody = ~no-such-user-here/x\n")
 	for name, want := range map[string]string{"a.home": "/home/me/x", "a.plain": "/base/x/~", "a.all": "/home/me", "a.up": "/base/x/../y"} {
+		if runtime.GOOS == "windows" && strings.Contains(want, "/home/me") {
+			continue // without a drive that is no place of Windows
+		}
 		if got, ok, err := c.Path(name, "/base"); filepath.ToSlash(got) != want || !ok || err != nil {
 			t.Errorf("Path(%s) = %q, %v, %v", name, got, ok, err)
 		}

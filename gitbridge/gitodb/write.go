@@ -102,6 +102,7 @@ func (d *DB) ReplaceLoose(id oid.ID, o Object) error {
 
 // A looseFile is an object's own file that has not got its name yet.
 type looseFile struct {
+	id   oid.ID
 	t    *temp
 	path string // to be
 }
@@ -126,7 +127,7 @@ func (d *DB) beginLoose(id oid.ID, o Object) (_ *looseFile, err error) {
 	if !d.opt.Sync {
 		startWriteOut(t.f)
 	}
-	return &looseFile{t, path}, nil
+	return &looseFile{id, t, path}, nil
 }
 
 // endLoose gives an object's file its name.
@@ -135,7 +136,9 @@ func (d *DB) endLoose(l *looseFile) error {
 		WriteOut(l.t.f)
 	}
 	if err := l.t.install(l.path, d.opt.Sync, d.opt.Share); err != nil {
-		return err
+		if kind, payload, other := d.readLoose(l.path); other != nil || d.alg.Sum(kind, payload) != l.id {
+			return err
+		} // on Windows it is not replaced while somebody has it open
 	}
 	if !d.opt.Sync {
 		return nil
@@ -271,10 +274,14 @@ func (t *temp) install(path string, sync bool, share func(string) error) error {
 			return err
 		}
 	}
-	if err := os.Rename(t.path, path); err != nil {
-		if runtime.GOOS == "windows" && isLoose(path) {
-			return nil // it does not replace what somebody has open
+	err := os.Rename(t.path, path)
+	if err != nil && runtime.GOOS == "windows" { // it replaces nothing that is read-only, as git's files are
+		_ = os.Chmod(path, 0o600)
+		if err = durable.Patiently(func() error { return os.Rename(t.path, path) }); err != nil {
+			_ = os.Chmod(path, 0o444)
 		}
+	}
+	if err != nil {
 		return err
 	}
 	t.path = ""

@@ -18,3 +18,6 @@ func Slashes(testing.TB) {}
 
 // Stats skips a test under Wine, where git's index has other stat data.
 func Stats(testing.TB) {}
+
+// Real skips a test of what Wine does otherwise than Windows.
+func Real(testing.TB, string) {}

@@ -41,6 +41,14 @@ func Stats(t testing.TB) {
 	}
 }
 
+// Real skips a test of what Wine does otherwise than Windows.
+func Real(t testing.TB, why string) {
+	t.Helper()
+	if wine() {
+		t.Skip("SKIPPED: under Wine ", why)
+	}
+}
+
 func wine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

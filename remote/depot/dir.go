@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -72,6 +73,9 @@ func (d *dir) install(from, to, name string) error {
 		if err = claim(from, to, name); err != nil {
 			return err
 		}
+	}
+	if runtime.GOOS == "windows" { // it flushes no directory, and journals names by itself
+		return nil
 	}
 	f, err := os.Open(filepath.Dir(to))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-82afce7a/rewind/internal/alive"
 	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
@@ -39,7 +40,7 @@ func (l *lockFile) left(host string, now time.Time) bool {
 }
 
 func (l *lockFile) gone(host string) bool {
-	return l.Hostname == host && host != "" && l.PID > 0 && !runs(l.PID)
+	return l.Hostname == host && host != "" && l.PID > 0 && !alive.Process(l.PID)
 }
 
 // A Lock keeps others from taking away what is in a repository, or with an exclusive one from adding to it.
