@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -40,6 +41,11 @@ type Options struct {
 	Getenv    func(string) string // environment; nil: the process's
 	Recovered func(*Restored)     // told when an operation that was interrupted has been finished on the way to what was asked for; may be nil
 	Progress  func(Progress)      // told now and then how far a long step is; may be nil; called from one goroutine at a time
+
+	// Lend asks a process that watches the worktree at root for one turn of its [Watch],
+	// by Lend of that: what changed. Whatever goes wrong, everything is looked at; nil:
+	// nobody is asked.
+	Lend func(ctx context.Context, root string) (text []byte, back func([]byte), ok bool)
 }
 
 // Progress says how far a long step is.

@@ -31,7 +31,8 @@ type Watch struct {
 	// What is kept of the worktree between two turns. Any and Missed are set before the
 	// first turn: that it is watched however few files it has, and who is told that the
 	// watcher has missed something, and everything is looked at again. Stirred tells when
-	// something last changed, Hopeless that it will not be watched any more.
+	// something last changed, Hopeless that it will not be watched any more. Lend lends a
+	// turn to another process ([Options]).
 	watched.Tree
 
 	upkeep mirror.Upkeep
@@ -102,7 +103,7 @@ func (w *Watch) rest() *mirror.Upkeep {
 // since the last one is kept for all later ones.
 func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 	if e.watch == nil {
-		return &watched.Turn{}
+		return e.borrowTurn(ctx)
 	}
 	turn := e.watch.Begin(ctx, e.root, e.conf.WatchFrom, e.unwatched())
 	if turn.Missed != "" {
@@ -112,6 +113,18 @@ func (e *Engine) beginTurn(ctx context.Context) *watched.Turn {
 		}
 	}
 	return turn
+}
+
+// borrowTurn is a turn that another process lends, if there is one that watches.
+func (e *Engine) borrowTurn(ctx context.Context) *watched.Turn {
+	if e.opt.Lend == nil || e.unwatched() != "" {
+		return &watched.Turn{}
+	}
+	text, back, ok := e.opt.Lend(ctx, e.root)
+	if !ok {
+		return &watched.Turn{}
+	}
+	return watched.Borrow(filepath.Join(e.ownDir, statTableFile), text, back)
 }
 
 // Warm looks at everything, for a program that lives on: later on it looks only where

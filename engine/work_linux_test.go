@@ -39,6 +39,18 @@ func (w *worked) next(watch *Watch) *Engine {
 	}
 	e, err := open(context.Background(), w.dir, &Options{Getenv: w.getenv})
 	w.must(err)
+	return w.counting(e)
+}
+
+// lent opens the worktree for a verb of a program to which that which watches lends turns.
+func (w *worked) lent() *Engine {
+	w.t.Helper()
+	e, err := Open(context.Background(), w.dir, &Options{Getenv: w.getenv, Lend: w.watch.Lend})
+	w.must(err)
+	return w.counting(e)
+}
+
+func (w *worked) counting(e *Engine) *Engine {
 	w.done, w.scans = worktree.Counters{}, 0
 	e.counted = func(c worktree.Counters) {
 		w.scans++
@@ -152,30 +164,34 @@ func TestAVerbLooksOnlyWhereSomethingChanged(t *testing.T) {
 	const few, all = 60, 10_010 // files that are looked at
 	var last ID
 	verbs := w.verbs(context.Background(), w.snap(w.next(nil), "", nil).ID, &last)
-	for _, watched := range []bool{true, false} {
-		watch := (*Watch)(nil)
-		if watched {
+	next := func() *Engine { return w.next(&w.watch) }
+	for _, by := range []string{"who watches", "lent turns", "nobody"} {
+		switch by {
+		case "who watches":
 			w.arm()
-			watch = &w.watch
+		case "lent turns":
+			next = w.lent
+		default:
+			next = func() *Engine { return w.next(nil) }
 		}
 		for _, v := range verbs {
 			if v.name == "preview" {
-				w.edit(fmt.Sprint("edited ", watched))
+				w.edit("edited, watched by " + by)
 			}
-			e := w.next(watch)
+			e := next()
 			n, err := v.do(e)
 			w.must(err)
 			if n != 2 {
-				t.Errorf("watched %v: %s changed %d paths", watched, v.name, n)
+				t.Errorf("watched by %s: %s changed %d paths", by, v.name, n)
 			}
 			most := worktree.Counters{Dirs: 526, Listed: 526, Stats: all, Opened: few}
-			if watched {
+			if by != "nobody" {
 				most = worktree.Counters{Dirs: 8, Listed: 4, Stats: few, Opened: 8}
 			}
-			w.wantAtMost(fmt.Sprintf("watched %v: %s", watched, v.name), 1, most)
+			w.wantAtMost(fmt.Sprintf("watched by %s: %s", by, v.name), 1, most)
 			e.Close()
 		}
-		w.undo(w.next(watch))
+		w.undo(next())
 	}
 }
 
@@ -210,5 +226,8 @@ func TestAPlanThatNeedsIgnoredFilesLooksAtTheRestOnce(t *testing.T) {
 		w.undo(w.next(watch))
 		w.want("gen/a", "two")
 		e.Close()
+		if ok, why := w.watch.State(); watched && !ok {
+			t.Errorf("the next turn looks at everything: %q", why)
+		}
 	}
 }

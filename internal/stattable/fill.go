@@ -21,8 +21,8 @@ type filling struct {
 // removed.
 func (w *filling) update(fn func(tx *bolt.Tx, rows *bolt.Bucket) error) error {
 	return w.db.Update(func(tx *bolt.Tx) error {
-		generation, _, _, err := header(tx)
-		if err == nil && generation != w.table.generation || err != nil && w.table.generation != 0 {
+		generation, written, _, err := header(tx)
+		if err == nil && (generation != w.table.generation || written != w.table.written) || err != nil && w.table.generation != 0 {
 			return ErrOutdated
 		}
 		if err != nil && !w.begun && tx.Bucket(rowsBucket) != nil {

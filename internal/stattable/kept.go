@@ -15,6 +15,8 @@ type kept struct {
 	unsaved  map[string]Row  // what the file lacks; the zero Row is one that goes
 	restless map[string]bool // directories with rows that are [Row.Restless]
 	small    Small           // of all rows
+	strays   bool            // the file has other rows too
+	borrowed *borrowed       // not nil: another process's
 }
 
 // Kept reports whether the rows are in memory, and not used where they lie in the
@@ -43,7 +45,7 @@ func (t *Table) SaveAndKeep(b Binding, changed map[string]Row, removed []string)
 			return nil, err
 		}
 	}
-	if k.generation = t.generation; k.Len() == 0 {
+	if k.generation, k.written = t.generation, t.written; k.Len() == 0 {
 		return nil, nil
 	}
 	return k, nil
@@ -56,7 +58,7 @@ func (t *Table) InMemory() *Table {
 		return t
 	}
 	k := t.copied(nil, nil)
-	k.generation, k.bound, k.saved = t.generation, t.bound, t.saved
+	k.generation, k.written, k.bound, k.saved = t.generation, t.written, t.bound, t.saved
 	return k
 }
 
@@ -87,6 +89,13 @@ func (t *Table) copied(changed map[string]Row, removed []string) *Table {
 			stack = append(stack, tree.Join(dir, name))
 		}
 	}
+	all := len(changed)
+	for dir := range t.rows {
+		if _, again := changed[dir]; !again && !gone[dir] {
+			all++
+		}
+	}
+	k.kept.strays = all > len(k.rows)
 	return k
 }
 

@@ -68,6 +68,7 @@ type Table struct {
 	generation uint64
 	bound      Binding
 	saved      int64             // when, in ns since 1970
+	written    int64             // when the file was, by whom its generation tells
 	rows       map[string]uint32 // directory to its place in list
 	list       []slot
 	damaged    atomic.Bool // a row failed its check: throw the file away
@@ -102,7 +103,7 @@ func Load(path string) *Table {
 }
 
 func (t *Table) empty() *Table {
-	t.generation, t.bound, t.saved, t.rows, t.list = 0, Binding{}, 0, map[string]uint32{}, nil
+	t.generation, t.bound, t.saved, t.written, t.rows, t.list = 0, Binding{}, 0, 0, map[string]uint32{}, nil
 	return t
 }
 
@@ -120,6 +121,10 @@ func (t *Table) Row(dir string) (r Row, number int, ok bool) {
 	i, ok := t.rows[dir]
 	if ok && t.kept != nil {
 		return Row{t.list[i].p}, int(i), true
+	}
+	if t.kept != nil && t.kept.borrowed != nil {
+		r, err := t.kept.borrowed.row(dir)
+		return r, 0, err == nil && !r.IsZero()
 	}
 	if !ok || t.tx == nil {
 		return Row{}, 0, false
@@ -148,6 +153,9 @@ func (t *Table) Close() {
 		_ = t.db.Close()
 	}
 	t.tx, t.db = nil, nil
+	if t.kept != nil && t.kept.borrowed != nil {
+		t.kept.borrowed.close()
+	}
 }
 
 // Dir returns the directory of a row by its number, below [Table.Len]; ok is false
@@ -188,11 +196,10 @@ func guard(err *error) func() {
 	}
 }
 
-// read opens the file and lists its rows.
-func (t *Table) read() (err error) {
-	defer guard(&err)()
+// openFile opens the file to read it.
+func (t *Table) openFile(mmap int) error {
 	var f handle
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mapWhole, OpenFile: f.open})
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mmap, OpenFile: f.open})
 	if err != nil {
 		return err
 	}
@@ -206,9 +213,19 @@ func (t *Table) read() (err error) {
 	if info, err := f.file.Stat(); err != nil || info.Size() < t.tx.Size() {
 		return errors.Join(err, ErrMalformed)
 	}
+	return nil
+}
+
+// read opens the file and lists its rows.
+func (t *Table) read() (err error) {
+	defer guard(&err)()
+	if err := t.openFile(mapWhole); err != nil {
+		return err
+	}
 	if t.generation, t.saved, t.bound, err = header(t.tx); err != nil {
 		return err
 	}
+	t.written = t.saved
 	rows := t.tx.Bucket(rowsBucket)
 	if rows == nil {
 		return ErrMalformed
@@ -276,7 +293,7 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 	dirs := slices.DeleteFunc(slices.Sorted(maps.Keys(changed)), func(dir string) bool {
 		return len(dir)+1 > keyBytesMax // it is listed again at each scan
 	})
-	w := filling{table: t, db: db, changed: changed}
+	w, now := filling{table: t, db: db, changed: changed}, time.Now().UnixNano()
 	if dirs, err = w.most(dirs); err == nil {
 		err = w.update(func(tx *bolt.Tx, rows *bolt.Bucket) error {
 			for _, dir := range removed {
@@ -284,12 +301,12 @@ func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err 
 					return err
 				}
 			}
-			return errors.Join(w.put(rows, dirs), putHeader(tx, t.generation+1, b))
+			return errors.Join(w.put(rows, dirs), putHeader(tx, t.generation+1, now, b))
 		})
 	}
 	panicked = false
 	if err = errors.Join(err, db.Close()); err == nil {
-		t.generation++
+		t.generation, t.written = t.generation+1, now
 	}
 	return err
 }
@@ -331,14 +348,14 @@ const headerBytesMin = 24 + 3
 // Saved is when the table was saved, in nanoseconds since 1970; 0 if it is empty.
 func (t *Table) Saved() int64 { return t.saved }
 
-func putHeader(tx *bolt.Tx, generation uint64, b Binding) error {
+func putHeader(tx *bolt.Tx, generation uint64, now int64, b Binding) error {
 	meta, err := tx.CreateBucketIfNotExists(metaBucket)
 	if err != nil {
 		return err
 	}
 	le := binary.LittleEndian
 	p := le.AppendUint64(le.AppendUint32(make([]byte, 4), Format), generation)
-	p = le.AppendUint64(p, uint64(time.Now().UnixNano()))
+	p = le.AppendUint64(p, uint64(now))
 	for _, text := range [][]byte{[]byte(b.Store), b.Snapshot.Bytes(), []byte(b.Boot)} {
 		p = append(append(p, byte(len(text))), text...)
 	}

@@ -62,7 +62,7 @@ func (w *worker) finish(n *node) error {
 			r.rows[n.path] = row
 		}
 		if n.all || w.force.above[n.path] {
-			r.unsaved[n.path] = true
+			r.unsaved[n.path] = n.all
 		}
 	})
 	n.contents = nil

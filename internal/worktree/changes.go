@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"encoding/json"
 	"iter"
 	"maps"
 	"path"
@@ -122,4 +123,51 @@ func (c *Changes) isBelow(dir string) bool {
 		dir = tree.Parent(dir)
 	}
 	return false
+}
+
+// told is how changes are handed to another process. A path may be any bytes.
+type told struct {
+	Names []toldNames
+	Below [][]byte
+}
+
+type toldNames struct {
+	Dir   []byte
+	Names [][]byte // nil: all
+}
+
+// MarshalJSON makes a text of changes, for another process.
+func (c *Changes) MarshalJSON() ([]byte, error) {
+	var out told
+	for dir, names := range c.names {
+		one := toldNames{Dir: []byte(dir)}
+		for name := range names {
+			one.Names = append(one.Names, []byte(name))
+		}
+		out.Names = append(out.Names, one)
+	}
+	for dir := range c.below {
+		out.Below = append(out.Below, []byte(dir))
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON adds the changes of such a text.
+func (c *Changes) UnmarshalJSON(text []byte) error {
+	var in told
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	for _, one := range in.Names {
+		if len(one.Names) == 0 {
+			c.Add(string(one.Dir), "")
+		}
+		for _, name := range one.Names {
+			c.Add(string(one.Dir), string(name))
+		}
+	}
+	for _, dir := range in.Below {
+		c.AddBelow(string(dir))
+	}
+	return nil
 }

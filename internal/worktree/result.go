@@ -114,8 +114,15 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 	drop := func(dir string) {
 		rows[dir] = stattable.Encode(dir, &stattable.Head{Flags: stattable.Ambiguous | stattable.Dropped | stattable.Hides}, nil, nil)
 	}
-	for dir := range r.unsaved {
-		drop(dir)
+	for dir, whole := range r.unsaved {
+		switch old, _, had := r.statTable.Row(dir); {
+		case !r.partial:
+			drop(dir)
+		case had || !whole:
+			rows[dir] = toList(dir, old, rows[dir])
+		default: // it was looked at for this scan only
+			delete(rows, dir)
+		}
 	}
 	for dir := range r.unseen() {
 		if r.wasClosed(dir) {
@@ -125,6 +132,29 @@ func (r *Result) changed() (rows map[string]stattable.Row, removed []string) {
 		}
 	}
 	return rows, removed
+}
+
+// toList is the row of a directory that a next scan of changes is to list: it knows of the
+// files what was known before, if there was a row, and which directories there are now.
+func toList(dir string, old, now stattable.Row) stattable.Row {
+	isDir := func(it stattable.Item) bool { return it.Flags&(stattable.IsDir|stattable.AbsentNow) == stattable.IsDir }
+	c := &contents{head: stattable.Head{Flags: stattable.Dropped | stattable.Hides}}
+	if !old.IsZero() {
+		c = unpack(old)
+	}
+	if !now.IsZero() {
+		there := map[string]bool{}
+		var dirs []stattable.Item
+		for _, it := range unpack(now).items {
+			if isDir(it) {
+				dirs, there[it.Name] = append(dirs, it), true
+			}
+		}
+		c.items = append(slices.DeleteFunc(c.items, func(it stattable.Item) bool { return isDir(it) || there[it.Name] }), dirs...)
+		slices.SortFunc(c.items, func(a, b stattable.Item) int { return strings.Compare(a.Name, b.Name) })
+	}
+	c.head.Flags |= stattable.Ambiguous
+	return stattable.Encode(dir, &c.head, c.items, c.notes)
 }
 
 // unseen returns the directories whose rows hold no more.
@@ -192,18 +222,38 @@ func (r *Result) Keep(store string, snapshot oid.ID) (*stattable.Table, error) {
 }
 
 // partly reports whether the rows do not say all that there is to know for a next
-// scan.
-func (r *Result) partly() bool { return len(r.closed) > 0 || len(r.unsaved) > 0 }
+// scan. A scan of changes leaves those as they were that it has looked at in another way.
+func (r *Result) partly() bool { return len(r.closed) > 0 || len(r.unsaved) > 0 && !r.partial }
+
+// Closed reports whether a directory could not be looked at.
+func (r *Result) Closed() bool { return len(r.closed) > 0 }
+
+// News returns what the rows of a table in memory are to become, on which only what
+// changed was looked at, in the way of [Result.Update]. Not ok: that would be worse than
+// before. It ends the use of the result.
+func (r *Result) News(store string, snapshot oid.ID) (b stattable.Binding, changed map[string]stattable.Row, removed []string, ok bool) {
+	defer r.end()
+	if ok = r.partial && r.statTable.Kept() && !r.partly(); ok {
+		changed, removed = r.changed()
+	}
+	return binding(store, snapshot), changed, removed, ok
+}
 
 // Update takes over what was seen into the table in memory that the scan was made on. It
-// reports whether that is as good as before; if not, it is to be thrown away.
+// reports whether that is as good as before; if not, it is to be thrown away. What was
+// looked at for this scan only is looked at again.
 func (r *Result) Update(store string, snapshot oid.ID) (*Updated, bool) {
 	if !r.statTable.Kept() || r.partly() {
 		return nil, false
 	}
 	changed, removed := r.changed()
-	_ = r.statTable.Save(binding(store, snapshot), changed, removed) // in memory
-	return &Updated{Changed: slices.Sorted(maps.Keys(changed)), Removed: removed}, true
+	return Taken(r.statTable, binding(store, snapshot), changed, removed), true
+}
+
+// Taken takes rows over into a table in memory.
+func Taken(t *stattable.Table, b stattable.Binding, changed map[string]stattable.Row, removed []string) *Updated {
+	_ = t.Save(b, changed, removed) // in memory
+	return &Updated{Changed: slices.Sorted(maps.Keys(changed)), Removed: removed}
 }
 
 // Updated are the directories that have another row than before, each before those in

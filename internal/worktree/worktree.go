@@ -232,7 +232,7 @@ type Result struct {
 
 	statTable *stattable.Table
 	rows      map[string]stattable.Row // of this scan, where they differ from the table's
-	unsaved   map[string]bool          // rows that hold for this scan only
+	unsaved   map[string]bool          // rows that hold for this scan only; true: nothing of the directory is known otherwise
 	closed    map[string]bool          // directories that could not be looked at
 	seen      []bool                   // the table's rows that are still true, by number
 	partial   bool                     // only what changed was looked at: seen says nothing

@@ -35,6 +35,8 @@ type App struct {
 	Dash     int            // how many arguments stand before "--"; -1: it is not there
 	inTime   func() bool    // says that the command has ended before its deadline
 	Progress show.Progress
+
+	Lend func(ctx context.Context, root string) (text []byte, back func([]byte), ok bool) // of the process that watches; may be nil
 }
 
 // Said reports whether a flag of the command was given.
@@ -83,7 +85,7 @@ func (a *App) OpenIn(ctx context.Context) (*engine.Engine, error) {
 		a.Engine = a.Lent
 		return a.Lent, nil
 	}
-	e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err)})
+	e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err), Lend: a.Lend})
 	if err != nil {
 		return nil, a.nowhere(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,6 +124,7 @@ func TestSnapshotsBesideAWatcherAreFullOnes(t *testing.T) {
 	w := g.watch("--no-points")
 	g.settled()
 	served := 0.0
+	var ids []string
 	for i := range 60 {
 		name := filepath.Join(g.dir, []string{"a", "b", "c"}[r.IntN(3)], []string{"a", "b", "c"}[r.IntN(3)])
 		switch r.IntN(6) {
@@ -151,10 +153,18 @@ func TestSnapshotsBesideAWatcherAreFullOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer other.Wait()
+		case 3, 4, 5: // there and back
+			g.goBack(r, ids)
 		}
 		id := g.json("snapshot")["tree"]
-		if full := g.json("snapshot", "--dry-run")["tree"]; full != id {
+		if full := g.full(); full != id {
 			t.Fatalf("step %d: recorded %v, there is %v", i, id, full)
+		}
+		if ids = append(ids, g.json("list", "--limit", "1")["snapshots"].([]any)[0].(map[string]any)["id"].(string)); len(ids) > 5 {
+			ids = ids[1:]
+		}
+		if r.IntN(3) == 0 {
+			g.sameAlone("diff", "--name-status", ids[r.IntN(len(ids))])
 		}
 	}
 	if served += g.served(); served < 20 {
@@ -163,4 +173,59 @@ func TestSnapshotsBesideAWatcherAreFullOnes(t *testing.T) {
 	if out, _, exit := g.does("verify"); exit != 0 {
 		t.Errorf("verify: %s", out)
 	}
+}
+
+// goBack restores a snapshot, and takes that back, or is killed in the middle of it.
+func (g *ground) goBack(r *rand.Rand, ids []string) {
+	g.t.Helper()
+	if len(ids) == 0 {
+		return
+	}
+	id := ids[r.IntN(len(ids))]
+	if r.IntN(2) == 0 {
+		killed := g.command("restore", id, "--yes")
+		if err := killed.Start(); err != nil {
+			g.t.Fatal(err)
+		}
+		time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
+		_ = killed.Process.Kill()
+		_ = killed.Wait()
+		return
+	}
+	g.sameAlone("restore", id, "--dry-run")
+	before := g.full()
+	if out, errs, exit := g.does("restore", id, "--yes"); exit != 0 {
+		g.t.Fatalf("restore: %s%s", out, errs)
+	} else if strings.HasPrefix(out, "nothing to change") {
+		return
+	}
+	if now, then := g.full(), g.json("show", id)["tree"]; now != then {
+		g.t.Fatalf("restored, it is %v, not %v", now, then)
+	}
+	if out, errs, exit := g.does("undo", "--yes"); exit != 0 {
+		g.t.Fatalf("undo: %s%s", out, errs)
+	}
+	if now := g.full(); now != before {
+		g.t.Fatalf("taken back, it is %v, not %v", now, before)
+	}
+}
+
+// sameAlone compares what a command says with what it says where nobody is asked.
+func (g *ground) sameAlone(args ...string) {
+	g.t.Helper()
+	out, errs, exit := g.does(args...)
+	alone := *g
+	alone.env = append(slices.Clone(g.env), "REWIND_WATCH=false")
+	want, wantErrs, wantExit := alone.does(args...)
+	if out != want || exit != wantExit {
+		g.t.Fatalf("%q: %d %s%s\nalone: %d %s%s", args, exit, out, errs, wantExit, want, wantErrs)
+	}
+}
+
+// full is the tree of what a look at everything finds.
+func (g *ground) full() any {
+	g.t.Helper()
+	alone := *g
+	alone.env = append(slices.Clone(g.env), "REWIND_WATCH=false")
+	return alone.json("snapshot", "--dry-run")["tree"]
 }

@@ -20,6 +20,7 @@ func Tree() *cobra.Command { return newRoot(&cli.App{}) }
 // newRoot is the tree of all commands.
 func newRoot(c *cli.App) *cobra.Command {
 	a := &app{c}
+	c.Lend = record.LendTo(c)
 	root := &cobra.Command{
 		Use:           "rewind",
 		Short:         "A time machine for the working directory of coding agents",

@@ -30,6 +30,7 @@ const (
 	askPoint    = "point"    // what the command run prints
 	askHook     = "hook"     // the work of a hook
 	askState    = "state"    // whether the worktree is watched
+	askTurn     = "turn"     // what changed, for a command that then does its work itself
 )
 
 // An asked is one request.
@@ -225,6 +226,28 @@ func State(ctx context.Context, c *cli.App) *Watching {
 	return out.State
 }
 
+// LendTo asks the process that watches for a turn ([engine.Options]).
+func LendTo(c *cli.App) func(context.Context, string) ([]byte, func([]byte), bool) {
+	a := &app{c}
+	return func(ctx context.Context, root string) ([]byte, func([]byte), bool) {
+		conn, err := a.request(ctx, root, &asked{What: askTurn})
+		if err != nil {
+			return nil, nil, false
+		}
+		text, err := conn.Next()
+		if err != nil {
+			_ = conn.Close()
+			return nil, nil, false
+		}
+		return text, func(back []byte) {
+			if len(back) > 0 {
+				_ = conn.Send(back) // else the next look is at everything
+			}
+			_ = conn.Close()
+		}, true
+	}
+}
+
 const (
 	hookEnd     = "end" // is said when the work of a hook is done
 	hookLineMax = 32 << 10
@@ -269,7 +292,7 @@ func (h *hooking) besideHook(task []byte) (io.ReadCloser, error) {
 }
 
 // idleAfter is how long a process that a snapshot has started waits for the next one.
-const idleAfter = "15m"
+const idleAfter = "1h"
 
 // startWatcher starts a process that watches, where rewind.watch asks for one and
 // there is none.

@@ -112,6 +112,10 @@ func (o *offer) handle(ctx context.Context, r *socket.Request) {
 		_ = say(answered{Refused: why})
 		return
 	}
+	if q.What == askTurn {
+		o.lend(ctx, r, &q, say)
+		return
+	}
 	if say(answered{Accepted: true}) != nil {
 		return
 	}
@@ -184,6 +188,38 @@ func (o *offer) open(ctx context.Context, dir string, opt *engine.Options) (e *e
 		return nil, nil, fmt.Errorf("rewind.watch is false")
 	}
 	return e, o.kept.End, nil
+}
+
+// lentMost is how long a turn is lent: a client that was stopped must not keep this
+// process from its own.
+const lentMost = 10 * time.Second
+
+// lend lends a turn to a client, which does the work itself.
+func (o *offer) lend(ctx context.Context, r *socket.Request, q *asked, say func(answered) error) {
+	o.asked.Store(time.Now().UnixNano())
+	refuse := func(why string) { _ = say(answered{Refused: why}) }
+	if q.Dir != o.root {
+		refuse("another directory")
+		return
+	}
+	if err := o.kept.Begin(ctx, turnWait); err != nil {
+		refuse(err.Error())
+		return
+	}
+	defer o.kept.End()
+	ctx, cancel := r.Attended(ctx)
+	defer cancel()
+	text, back, ok := o.kept.Watch.Lend(ctx, o.root)
+	if !ok {
+		refuse("everything is to be looked at")
+		return
+	}
+	var said []byte
+	defer func() { back(said) }()
+	if say(answered{Accepted: true}) == nil && r.Say(text) == nil {
+		o.served.Add(1)
+		said = r.Hear(lentMost)
+	}
 }
 
 // take takes a snapshot for a client. Where it fails the client takes it itself, and

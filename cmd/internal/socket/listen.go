@@ -63,7 +63,7 @@ func serve(ctx context.Context, conn *net.UnixConn, handle func(context.Context,
 	if err != nil || conn.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
-	r := &Request{Body: body, Peer: peer, conn: conn, gone: make(chan struct{}), heard: time.Now(), left: answerMax}
+	r := &Request{Body: body, Peer: peer, conn: conn, gone: make(chan struct{}), later: make(chan []byte, 1), heard: time.Now(), left: answerMax}
 	defer r.close()
 	go r.live()
 	defer func() { _ = recover() }() // of one request

@@ -74,6 +74,7 @@ type Conn struct {
 
 	conn     *net.UnixConn
 	left     int
+	most     int // bytes of what is said next
 	patience time.Duration
 	off      func() bool
 }
@@ -85,7 +86,7 @@ func Dial(ctx context.Context, p *Place, dir, program string) (*Conn, error) {
 	if err != nil {
 		return nil, none(ctx, err)
 	}
-	c := &Conn{Dir: served, conn: conn, left: answerMax, patience: patience}
+	c := &Conn{Dir: served, conn: conn, left: answerMax, most: requestMax, patience: patience}
 	c.off = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return c, nil
 }
@@ -101,12 +102,13 @@ func none(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrNone, err)
 }
 
-// Send says what is asked for.
-func (c *Conn) Send(request []byte) error {
-	if len(request) > requestMax {
+// Send says what is asked for, and once more what has come of the answer.
+func (c *Conn) Send(p []byte) error {
+	if most := c.most; len(p) > most {
 		return fmt.Errorf("%w: the request is too long", ErrNone)
 	}
-	return writeFrame(c.conn, request, patience)
+	c.most = answerMax
+	return writeFrame(c.conn, p, patience)
 }
 
 // Next returns what is said next. The end is [io.EOF]; silence, too much, and the
@@ -138,8 +140,9 @@ type Request struct {
 	Body []byte
 	Peer int // the process that asks
 
-	conn *net.UnixConn
-	gone chan struct{}
+	conn  *net.UnixConn
+	gone  chan struct{}
+	later chan []byte // what the client says after the request; closed when it is gone
 
 	mu     sync.Mutex // guards what follows, and writing
 	heard  time.Time  // when something was last said to the client
@@ -185,8 +188,13 @@ func (r *Request) close() {
 // end of the client.
 func (r *Request) live() {
 	go func() {
-		_, _ = r.conn.Read(make([]byte, 1)) // nothing more is ever asked
-		r.close()
+		defer close(r.later)
+		defer r.close()
+		p, err := readFrame(r.conn, answerMax)
+		if err == nil {
+			r.later <- p
+			_, _ = r.conn.Read(make([]byte, 1)) // nothing more is ever said
+		}
 	}()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
@@ -199,6 +207,17 @@ func (r *Request) live() {
 				return
 			}
 		}
+	}
+}
+
+// Hear waits for what the client says after its request; nil: it is gone, or has said
+// nothing for so long.
+func (r *Request) Hear(wait time.Duration) []byte {
+	select {
+	case p := <-r.later:
+		return p
+	case <-time.After(wait):
+		return nil
 	}
 }
 

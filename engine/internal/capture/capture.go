@@ -130,7 +130,7 @@ func (o *Opened) forget(how *How) {
 		o.place.Only() // what the watcher tells after the scan it does not tell again
 	}
 	o.place.Table, o.place.Only = nil, nil
-	<-o.statTable
+	(<-o.statTable).Close()
 	o.statTable <- stattable.Load(o.place.StatTable)
 }
 

@@ -40,7 +40,7 @@ func list() []setting {
 			take: number(func(s *Settings, n int64) { s.LargeDir = whole(n) })},
 		{name: "builtin", words: yesNo, fallback: "true", means: "without git: leave out node_modules, .venv, __pycache__ and their like",
 			take: boolean(func(s *Settings) *bool { return &s.Builtin })},
-		{name: "watch", words: []string{"auto", "true", "false"}, fallback: "auto", means: "whether a worktree is watched, so that a snapshot looks only where something changed",
+		{name: "watch", words: []string{"auto", "true", "false"}, fallback: "auto", means: "whether a worktree is watched, so that commands look only where something changed",
 			take: oneOf(func(s *Settings, v string) {
 				s.WatchFrom = map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
 			}, "auto", "true", "false")},

@@ -22,6 +22,26 @@ const (
 	pendingMax = 10_000
 )
 
+// flushAfter is how long after a turn the stat table is written: not between two
+// that follow each other.
+const flushAfter = 200 * time.Millisecond
+
+// later rests when no turn has begun for a while.
+func (t *Tree) later() {
+	if t.idle == nil {
+		t.idle = time.AfterFunc(flushAfter, t.rest)
+	}
+	t.idle.Reset(flushAfter)
+}
+
+// flush writes what the stat table lacks. If it is another process's by now the
+// next turn begins with that.
+func (t *Tree) flush() {
+	if t.table != nil && t.table.Flush() != nil {
+		t.table, t.armed = nil, false
+	}
+}
+
 // rest is what is done when no turn has begun for a while.
 func (t *Tree) rest() {
 	t.mu.Lock()

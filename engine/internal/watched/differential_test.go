@@ -36,6 +36,7 @@ type world struct {
 
 	compared int // with what a look at everything finds
 	watched  int // of these, how often only what changed was looked at
+	lent     int // turns that another process was lent
 	back     int // ways back
 }
 
@@ -50,7 +51,7 @@ func TestAWatchedScanIsAFullOne(t *testing.T) { sequences(t, newScans) }
 
 func sequences(t *testing.T, of func(*world) *scans) {
 	t.Parallel() // they wait for clocks and for the kernel
-	var compared, seen, back atomic.Int64
+	var compared, seen, lent, back atomic.Int64
 	first := seed.Of(t)
 	for i := range uint64(seed.Times(25)) {
 		seed := first + i
@@ -62,11 +63,13 @@ func sequences(t *testing.T, of func(*world) *scans) {
 			}
 			compared.Add(int64(w.compared))
 			seen.Add(int64(w.watched))
+			lent.Add(int64(w.lent))
 			back.Add(int64(w.back))
+			w.verify()
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d comparisons, %d of them of what changed alone; %d ways back", compared.Load(), seen.Load(), back.Load())
+		t.Logf("%d comparisons, %d of them of what changed alone; %d turns lent; %d ways back", compared.Load(), seen.Load(), lent.Load(), back.Load())
 		if !t.Failed() && seen.Load()*2 < compared.Load() {
 			t.Errorf("only %d of %d comparisons were of what changed alone: the test says little", seen.Load(), compared.Load())
 		}
@@ -98,8 +101,65 @@ func newWorld(t *testing.T, seed uint64, of func(*world) *scans) *world {
 	w.unmount() // where a file is mounted nothing is watched
 	w.tree.Close()
 	w.tree = &engine.Watch{}
+	if w.scans == nil && w.r.IntN(4) == 0 {
+		w.early()
+	}
 	w.arm()
 	return w
+}
+
+// early asks, before anything is watched, what operations would do that replace ignored
+// files: that looks at more than a snapshot does, at everything, and nobody records it. The
+// files are old enough to be believed then.
+func (w *world) early() {
+	for range 2 {
+		for range 3 {
+			w.step()
+			deeds[0](w, filepath.Join(w.dir, w.name()), "")
+		}
+		w.snapshot()
+	}
+	w.unmount()
+	dir := filepath.Dir(w.someFile())
+	if dir == w.dir || dir == "." {
+		return
+	}
+	w.rules(dir, ".gitignore", filepath.Base(dir)+"\n")
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		_ = os.WriteFile(filepath.Join(dir, f.Name()), []byte("ignored by now"), 0o644)
+	}
+	w.tree.Close()
+	w.tree = &engine.Watch{}
+	w.snapshot() // the rows are in memory from here on
+	for range 3 {
+		_ = os.WriteFile(w.someFile(), fmt.Append(nil, "in no snapshot ", w.r.Uint64()), 0o644)
+	}
+	time.Sleep(2500 * time.Millisecond)
+	for _, id := range w.taken[:len(w.taken)-1] {
+		plan := func(e *engine.Engine) (*engine.Diff, error) { return e.Plan(w.ctx, engine.Op{To: id}) }
+		if got, want := w.asked(w.engine(w.tree), plan), w.asked(w.engine(nil), plan); got != want {
+			w.t.Fatalf("plan: %s\nall: %s\nafter %q", got, want, w.done)
+		}
+	}
+	if w.r.IntN(2) == 0 {
+		w.restart()
+	}
+	w.compare()
+}
+
+// verify reads back what was recorded: an id that nobody has the content of says nothing.
+func (w *world) verify() {
+	if w.scans != nil {
+		return
+	}
+	e := w.engine(nil)
+	defer e.Close()
+	v, err := e.Verify(w.ctx)
+	w.must(err)
+	if len(v.Damaged) > 0 {
+		w.t.Fatalf("it is not all there: %+v", v.Damaged)
+	}
 }
 
 // arm takes snapshots until the next one is of what changed alone.
@@ -149,12 +209,41 @@ func (w *world) engine(tree *engine.Watch) *engine.Engine {
 	return e
 }
 
+// either is the engine of the program that watches, or of another one, to which that lends
+// a turn. Who has that may be killed before it gives it back.
+func (w *world) either() *engine.Engine {
+	if w.r.IntN(2) == 0 {
+		return w.engine(w.tree)
+	}
+	lend := func(ctx context.Context, root string) ([]byte, func([]byte), bool) {
+		text, back, ok := w.tree.Lend(ctx, root)
+		if !ok {
+			return nil, nil, false
+		}
+		w.lent++
+		killed := w.r.IntN(8) == 0
+		return text, func(given []byte) {
+			if killed {
+				given = nil
+			}
+			back(given)
+		}, true
+	}
+	e, err := engine.Open(w.ctx, w.dir, &engine.Options{Getenv: w.env, Lend: lend})
+	w.must(err)
+	return e
+}
+
 func (w *world) snapshot() *engine.Recorded {
 	w.t.Helper()
 	if w.scans != nil {
 		return &engine.Recorded{Snapshot: w.scans.watched(&w.tree.Tree)}
 	}
-	e := w.engine(w.tree)
+	return w.snapshotOf(w.engine(w.tree))
+}
+
+func (w *world) snapshotOf(e *engine.Engine) *engine.Recorded {
+	w.t.Helper()
 	defer e.Close()
 	r, err := e.Snapshot(w.ctx, nil)
 	w.must(err)
@@ -182,8 +271,11 @@ func (w *world) turn() {
 func (w *world) compare() {
 	w.t.Helper()
 	only, _ := w.tree.State()
-	got := w.snapshot()
-	if w.scans != nil {
+	var got *engine.Recorded
+	if w.scans == nil {
+		got = w.snapshotOf(w.either())
+	} else {
+		got = w.snapshot()
 		if want := w.scans.full(); got.Tree != want.Tree || got.Overlay != want.Overlay || !slices.Equal(got.Skipped, want.Skipped) {
 			w.t.Fatalf("watched %v: %+v\nall: %+v\nafter %q", only, got.Snapshot, want, w.done)
 		}

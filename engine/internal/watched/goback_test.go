@@ -80,7 +80,7 @@ func (w *world) someOp() (op engine.Op) {
 
 // do carries an operation out, perhaps while others write.
 func (w *world) do(op engine.Op, meanwhile bool) (*engine.Restored, error) {
-	e := w.engine(w.tree)
+	e := w.either()
 	defer e.Close()
 	stop, ended := make(chan struct{}), make(chan struct{})
 	if w.written = meanwhile; meanwhile {
@@ -106,9 +106,8 @@ func (w *world) do(op engine.Op, meanwhile bool) (*engine.Restored, error) {
 }
 
 // asked is what two of them have to agree on.
-func (w *world) asked(tree *engine.Watch, ask func(*engine.Engine) (*engine.Diff, error)) string {
+func (w *world) asked(e *engine.Engine, ask func(*engine.Engine) (*engine.Diff, error)) string {
 	w.t.Helper()
-	e := w.engine(tree)
 	defer e.Close()
 	d, err := ask(e)
 	if err != nil {
@@ -122,7 +121,7 @@ func (w *world) asked(tree *engine.Watch, ask func(*engine.Engine) (*engine.Diff
 func (w *world) same(what string, ask func(*engine.Engine) (*engine.Diff, error)) {
 	w.t.Helper()
 	only, _ := w.tree.State()
-	got, want := w.asked(w.tree, ask), w.asked(nil, ask)
+	got, want := w.asked(w.either(), ask), w.asked(w.engine(nil), ask)
 	if got != want {
 		w.t.Fatalf("%s, watched %v: %s\nall: %s\nafter %q", what, only, got, want, w.done)
 	}

@@ -66,6 +66,8 @@ type Turn struct {
 	taking  chan taken // what the watcher is asked for; nil: nothing, or it has answered
 	only    *worktree.Changes
 	ended   bool
+
+	back func([]byte) // ends a turn that another process lends; nil: it is not one, or was given back
 }
 
 // taken is a watcher's answer.
@@ -74,10 +76,6 @@ type taken struct {
 	err     error
 	late    bool // the turn has ended before it
 }
-
-// flushAfter is how long after a turn the stat table is written: not between two
-// that follow each other.
-const flushAfter = 200 * time.Millisecond
 
 // Begin begins a turn, in which everything that was done before is seen. The
 // worktree is watched from so many files on, and not at all if off says why.
@@ -88,7 +86,6 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 		return &Turn{}
 	}
 	t.mu.Lock()
-	turn := &Turn{tree: t, least: least, off: off}
 	if t.root != root {
 		t.stop("")
 		t.root, t.off, t.table, t.missed = root, false, nil, ""
@@ -97,8 +94,15 @@ func (t *Tree) Begin(ctx context.Context, root string, least int, off string) *T
 		t.stop(off)
 		t.table = nil
 	}
-	turn.Table = t.table
+	turn := t.begin(ctx)
+	turn.least, turn.off = least, off
 	turn.Missed, t.missed = t.missed, ""
+	return turn
+}
+
+// begin begins a turn under the mutex, which that ends.
+func (t *Tree) begin(ctx context.Context) *Turn {
+	turn := &Turn{tree: t, Table: t.table}
 	if !t.standing {
 		return turn
 	}
@@ -141,6 +145,7 @@ func (u *Turn) take() {
 // Everything makes it a turn that looks everywhere, on the stat table.
 func (u *Turn) Everything() {
 	u.take()
+	u.giveBack(stale)
 	if u.tree != nil {
 		u.tree.table, u.tree.armed = nil, false
 	}
@@ -150,6 +155,7 @@ func (u *Turn) Everything() {
 // Close ends a turn. What changed before one that did not come to its end is left to
 // the next.
 func (u *Turn) Close() {
+	u.giveBack(nil)
 	t := u.tree
 	if t == nil {
 		return
@@ -193,6 +199,9 @@ const lateWhy = "this system tells of a write only when the file is closed, so t
 func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 	u.take()
 	t := u.tree
+	if u.back != nil {
+		return u.give(seen, store, snapshot)
+	}
 	if t == nil || u.off != "" || t.off {
 		return seen.SaveStatTable(store, snapshot)
 	}
@@ -213,7 +222,7 @@ func (u *Turn) End(seen *worktree.Result, store string, snapshot oid.ID) error {
 		return u.keep(seen, store, snapshot)
 	}
 	u.ended = true
-	u.settle(seen, changed)
+	u.settle(seen.Writing, changed)
 	return nil
 }
 
@@ -224,6 +233,12 @@ func (u *Turn) Looked(seen *worktree.Result, store string, snapshot oid.ID) {
 	u.take()
 	t := u.tree
 	switch {
+	case u.back != nil && !seen.Partial():
+		u.giveBack(stale)
+		return
+	case u.back != nil && !snapshot.IsZero():
+		_ = u.give(seen, store, snapshot)
+		return
 	case t == nil || u.off != "" || t.off:
 		return
 	case !snapshot.IsZero():
@@ -240,7 +255,7 @@ func (u *Turn) Looked(seen *worktree.Result, store string, snapshot oid.ID) {
 		return
 	}
 	t.table = table
-	u.settle(seen, nil)
+	u.settle(seen.Writing, nil)
 	u.changes = *differs
 }
 
@@ -253,25 +268,35 @@ func (u *Turn) keep(seen *worktree.Result, store string, snapshot oid.ID) error 
 		t.stop(err.Error())
 		return err
 	}
-	u.settle(seen, nil)
+	if table == nil {
+		t.stop(unkept(seen))
+		return nil
+	}
+	u.settle(seen.Writing, nil)
 	return nil
 }
 
-// settle brings what is watched in line with what is known. Changed is how the
-// table differs from the one before; nil if that was none.
-func (u *Turn) settle(seen *worktree.Result, changed *worktree.Updated) {
+// unkept says why nothing of what was seen is kept.
+func unkept(seen *worktree.Result) string {
+	if seen.Closed() {
+		return "a part of it cannot be looked at"
+	}
+	return "the last look was also at ignored files that a restore replaces, or another process has looked since"
+}
+
+// settle brings what is watched in line with what is known. Writing are the files that
+// were met open for writing; changed is how the table differs from the one before; nil
+// if that was none.
+func (u *Turn) settle(writing []string, changed *worktree.Updated) {
 	t := u.tree
 	switch {
-	case t.table == nil:
-		t.stop("a part of it cannot be looked at")
-		return
 	case t.watcher == nil:
 		t.start()
 		return
 	case !t.standing:
 		return
 	}
-	if err := u.follow(seen.Writing, changed); err != nil {
+	if err := u.follow(writing, changed); err != nil {
 		t.giveUp(err.Error())
 		return
 	}
@@ -324,22 +349,6 @@ func (t *Tree) giveUp(why string) {
 	t.stop(why)
 	t.flush()
 	t.off, t.table = true, nil
-}
-
-// later rests when no turn has begun for a while.
-func (t *Tree) later() {
-	if t.idle == nil {
-		t.idle = time.AfterFunc(flushAfter, t.rest)
-	}
-	t.idle.Reset(flushAfter)
-}
-
-// flush writes what the stat table lacks. If it is another process's by now the
-// next turn begins with that.
-func (t *Tree) flush() {
-	if t.table != nil && t.table.Flush() != nil {
-		t.table, t.armed = nil, false
-	}
 }
 
 // Close ends the watching, and writes the stat table.

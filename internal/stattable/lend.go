@@ -1,0 +1,144 @@
+package stattable
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A Lent table is what another process has to know of a table in memory to use its rows
+// where they lie in the file: that, and what the file lacks.
+type Lent struct {
+	Path       string
+	Generation uint64 // of the file
+	Written    int64  // when that was written
+	Saved      int64
+	Bound      Binding
+	Restless   [][]byte
+	Small      Small
+	Unsaved    Rows // the zero Row: one that goes
+}
+
+// Rows are rows of directories, to be handed to another process as JSON. A path may be any
+// bytes.
+type Rows map[string]Row
+
+type rowText struct{ Dir, Row []byte }
+
+// MarshalJSON makes a text of rows.
+func (rows Rows) MarshalJSON() ([]byte, error) {
+	list := make([]rowText, 0, len(rows))
+	for dir, r := range rows {
+		list = append(list, rowText{[]byte(dir), r.p})
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads such a text, and checks each row as those of the file are.
+func (rows *Rows) UnmarshalJSON(text []byte) error {
+	var list []rowText
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	*rows = Rows{}
+	for _, one := range list {
+		var r Row
+		if len(one.Row) > 0 {
+			var err error
+			if r, err = parseRow(string(one.Dir), one.Row); err != nil {
+				return err
+			}
+		}
+		(*rows)[string(one.Dir)] = r
+	}
+	return nil
+}
+
+// lentMax rows are handed over, and what more the file lacks is written into it before.
+const lentMax = 64
+
+// Lend says what there is to know of a table in memory. Not ok: the file is not as this
+// process has written it, or has rows that are no part of the table.
+func (t *Table) Lend() (l *Lent, ok bool) {
+	if t.kept == nil || t.kept.strays || t.generation == 0 {
+		return nil, false
+	}
+	if len(t.kept.unsaved) > lentMax && t.Flush() != nil {
+		return nil, false
+	}
+	l = &Lent{Path: t.path, Generation: t.generation, Written: t.written, Saved: t.saved, Bound: t.bound, Small: t.kept.small, Unsaved: t.kept.unsaved}
+	for dir := range t.kept.restless {
+		l.Restless = append(l.Restless, []byte(dir))
+	}
+	return l, true
+}
+
+// borrowed is what a table has whose rows lie in the file of another process's.
+type borrowed struct {
+	mu   sync.Mutex // guards what follows: a row is looked for when it is asked for
+	rows *bolt.Bucket
+	met  Rows // the zero Row: there is none
+}
+
+// Borrow opens the file of a table that was lent, to be used as one in memory is. It is
+// to be closed before the lender writes, and cannot be saved.
+func Borrow(path string, l *Lent) (*Table, error) {
+	if path != l.Path {
+		return nil, fmt.Errorf("stat table: %s is not lent, but %s", path, l.Path)
+	}
+	if l.Unsaved == nil {
+		l.Unsaved = Rows{}
+	}
+	t := &Table{path: path, kept: &kept{restless: map[string]bool{}, small: l.Small, borrowed: &borrowed{met: l.Unsaved}}}
+	for _, dir := range l.Restless {
+		t.kept.restless[string(dir)] = true
+	}
+	if err := t.openLent(l); err != nil {
+		t.Close()
+		return nil, err
+	}
+	t.generation, t.written, t.saved, t.bound = l.Generation, l.Written, l.Saved, l.Bound
+	return t, nil
+}
+
+// openLent opens the file, if it is the one that was lent.
+func (t *Table) openLent(l *Lent) (err error) {
+	defer guard(&err)()
+	if err := t.openFile(0); err != nil {
+		return err
+	}
+	generation, written, _, err := header(t.tx)
+	if err != nil {
+		return err
+	}
+	if t.kept.borrowed.rows = t.tx.Bucket(rowsBucket); t.kept.borrowed.rows == nil || generation != l.Generation || written != l.Written {
+		return ErrOutdated
+	}
+	return nil
+}
+
+// row returns the row of a directory, which is read when it is asked for first.
+func (b *borrowed) row(dir string) (r Row, err error) {
+	defer guard(&err)()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r, known := b.met[dir]
+	if known || b.rows == nil {
+		return r, nil
+	}
+	if p := b.rows.Get(key(dir)); len(p) > 0 {
+		if r, err = parseRow(dir, p); err != nil {
+			return Row{}, err
+		}
+	}
+	b.met[dir] = r
+	return r, nil
+}
+
+func (b *borrowed) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rows, b.met = nil, Rows{}
+}
