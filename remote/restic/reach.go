@@ -76,6 +76,9 @@ func (a *Reach) take(r *Repo, id ID, nodes []Node) (err error) {
 	return err
 }
 
+// Needs reports whether a blob was met.
+func (a *Reach) Needs(k Kind, id ID) bool { return a.blobs[k][id] }
+
 // Broken returns all that is lacking.
 func (a *Reach) Broken() (all []error) {
 	for _, err := range a.broken {

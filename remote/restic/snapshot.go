@@ -82,3 +82,10 @@ func (r *Repo) ReadSnapshots(ctx context.Context, names []ID, bad func(error)) (
 	}
 	return kept, err
 }
+
+// Forget removes snapshots; what only they need stays until a prune.
+func (r *Repo) Forget(ctx context.Context, names []ID) error {
+	return parallel(ctx, len(names), func(ctx context.Context, i int) error {
+		return r.place.Delete(ctx, "snapshots/"+names[i].String())
+	})
+}

@@ -31,6 +31,8 @@ type Writer struct {
 	slot chan struct{}
 	wg   sync.WaitGroup
 
+	unindexed bool // who writes puts the packs into the index
+
 	// Added is told of every blob's sealed bytes that are new.
 	Added func(bytes int)
 
@@ -79,6 +81,12 @@ func (w *Writer) Put(k Kind, plain []byte) (ID, error) {
 	if w.Added != nil {
 		w.Added(len(sealed))
 	}
+	return id, w.add(id, kind, size, sealed)
+}
+
+// add puts a sealed blob into the pack of its kind.
+func (w *Writer) add(id ID, kind byte, size uint32, sealed []byte) error {
+	k := kind & 1
 	w.mu.Lock()
 	p := w.open[k]
 	if p == nil {
@@ -92,9 +100,9 @@ func (w *Writer) Put(k Kind, plain []byte) (ID, error) {
 	}
 	w.mu.Unlock()
 	if full {
-		return id, w.upload(p)
+		return w.upload(p)
 	}
-	return id, nil
+	return nil
 }
 
 func (p *packing) add(id ID, kind byte, size uint32, sealed []byte) {
@@ -134,7 +142,7 @@ func (w *Writer) putPack(p *packing) error {
 	}
 	w.mu.Lock()
 	w.done = append(w.done, indexPack{ID: pack, Blobs: p.blobs})
-	many := len(w.done) >= indexPacks
+	many := len(w.done) >= indexPacks && !w.unindexed
 	w.mu.Unlock()
 	if many {
 		return w.putIndex()
@@ -185,6 +193,9 @@ func (w *Writer) Flush() error {
 	w.wg.Wait()
 	if err := context.Cause(w.ctx); err != nil {
 		return err
+	}
+	if w.unindexed {
+		return nil
 	}
 	if err := w.putIndex(); err != nil {
 		return err
