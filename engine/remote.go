@@ -12,7 +12,7 @@ import (
 func (e *Engine) Remotes() *away.Remotes {
 	return &away.Remotes{
 		Dir: e.dir, Root: e.root, Objects: e.objects, View: e.view, Store: e.needStore, Owner: e.owner(),
-		Place: depot.Open, Progress: e.progress, Bridge: e.mirror.Bridge,
+		Place: depot.Open, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
 		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
 			if s, err := e.opened(ctx); err != nil || s != nil {
 				if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
+	"github.com/seed-82afce7a/rewind/engine/internal/retention"
 	"github.com/seed-82afce7a/rewind/internal/durable"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/remote/depot"
@@ -66,6 +67,7 @@ type Remotes struct {
 	Place    func(url string) (depot.Place, error)
 	Progress func(step string) func(done, total int)
 
+	Limits  func(*retention.Options) *retention.Options                  // completes limits by what the settings say
 	Bridge  func(context.Context) error                                  // brings into git what was fetched
 	Begin   func(context.Context, oid.Algorithm) (fresh bool, err error) // says how ids of a store are made that is not there yet; fresh: it is not, or is empty
 	Export  func(context.Context, *records.Snapshot) (*Written, error)   // writes a snapshot into the worktree, which is empty

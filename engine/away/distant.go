@@ -80,7 +80,7 @@ func distant(snap *restic.Snapshot) *Distant {
 		d.History = text
 	}
 	d.Undo = d.Has(undoTag, "")
-	if !d.Has("rewind", "") || d.Of.IsZero() || len(d.Paths) == 0 {
+	if !d.Has(oursTag, "") || d.Of.IsZero() || len(d.Paths) == 0 {
 		return nil
 	}
 	return d

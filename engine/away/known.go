@@ -21,6 +21,7 @@ type known struct {
 	pushed   map[oid.ID]restic.ID // snapshots, with the hash of the record that was pushed last
 	files    map[restic.ID]file   // of snapshots that were there
 	index    map[restic.ID]bool   // files of the index that were there
+	unlisted map[restic.ID]int64  // packs that no index names, with when a prune has found them
 	rows     []byte               // not written yet
 	anew     bool                 // they are all there is
 }
@@ -48,7 +49,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func newKnown(path string) *known {
 	return &known{path: path, contents: map[oid.ID]content{}, dirs: map[tree.State]dir{}, pushed: map[oid.ID]restic.ID{},
-		files: map[restic.ID]file{}, index: map[restic.ID]bool{}, rows: []byte(knownMagic), anew: true}
+		files: map[restic.ID]file{}, index: map[restic.ID]bool{}, unlisted: map[restic.ID]int64{}, rows: []byte(knownMagic), anew: true}
 }
 
 // loadKnown reads what is known. What cannot be read is not known.
@@ -150,6 +151,11 @@ func (k *known) take(row []byte) bool {
 		if id := r.blob(); !r.bad {
 			delete(k.files, id)
 		}
+	case 'u':
+		id, at := r.blob(), int64(r.number())
+		if !r.bad {
+			k.unlisted[id] = at
+		}
 	case 'i':
 		if id := r.blob(); !r.bad {
 			k.index[id] = true
@@ -245,6 +251,10 @@ func (k *known) doubt(names []restic.ID, whole func(oid.ID) bool) {
 	}
 	for id, f := range old.files {
 		k.addFile(id, f)
+	}
+	for id, at := range old.unlisted {
+		k.unlisted[id] = at
+		k.row('u', id[:], number(uint64(at)))
 	}
 	k.addIndex(names)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
@@ -100,7 +101,7 @@ func hashOf(s *records.Snapshot) (restic.ID, error) {
 
 // tagsOf are what a snapshot is found by there.
 func tagsOf(s *records.Snapshot, r record) []string {
-	tags := []string{"rewind", idTag + s.ID.String(), historyTag + r.History, algorithmTag + r.Algorithm, worktreeTag + s.Where}
+	tags := []string{oursTag, idTag + s.ID.String(), historyTag + r.History, algorithmTag + r.Algorithm, worktreeTag + s.Where}
 	if s.OfRestore() {
 		tags = append(tags, undoTag)
 	}
@@ -118,21 +119,31 @@ func tagsOf(s *records.Snapshot, r record) []string {
 	for _, p := range s.Points {
 		add(labelTag, p.Label)
 		add(sessionTag, p.Session)
-		add("agent:", p.Agent)
-		add("trigger:", p.Trigger)
-		add("prompt:", p.Prompt)
+		add(agentTag, p.Agent)
+		add(triggerTag, p.Trigger)
+		add(promptTag, p.Prompt)
 	}
 	return tags
 }
 
 // The beginnings of tags.
 const (
+	oursTag      = "rewind"
 	idTag        = "id:"
 	historyTag   = "history:"
 	labelTag     = "label:"
 	sessionTag   = "session:"
+	agentTag     = "agent:"
+	triggerTag   = "trigger:"
+	promptTag    = "prompt:"
 	undoTag      = "undo"
 	worktreeTag  = "worktree:"
 	algorithmTag = "algorithm:"
 	tagMost      = 120
 )
+
+// isOurTag reports whether a tag is one that a push gives, and not one that somebody has given there.
+func isOurTag(tag string) bool {
+	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, sessionTag, agentTag, triggerTag, promptTag},
+		func(word string) bool { return strings.HasPrefix(tag, word) })
+}

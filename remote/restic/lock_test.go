@@ -10,7 +10,7 @@ import (
 )
 
 // beside writes a lock of somebody, takes one, and returns what happened and how many files are left.
-func beside(t *testing.T, r *Repo, dir string, other lockFile, take func(context.Context) (*Lock, context.Context, error)) (err error, left int) {
+func beside(t *testing.T, r *Repo, dir string, other lockFile, take func(context.Context) (*Lock, context.Context, error)) (left int, err error) {
 	t.Helper()
 	id, err := r.putJSON(t.Context(), "locks", other)
 	if err != nil {
@@ -26,7 +26,7 @@ func beside(t *testing.T, r *Repo, dir string, other lockFile, take func(context
 	if bad = errors.Join(bad, r.place.Delete(t.Context(), "locks/"+id.String())); bad != nil {
 		t.Fatal(bad)
 	}
-	return err, len(list)
+	return len(list), err
 }
 
 func TestLocksGoTogetherAsThoseOfResticDo(t *testing.T) {
@@ -58,7 +58,7 @@ func TestLocksGoTogetherAsThoseOfResticDo(t *testing.T) {
 			if c.passed && (alone || c.lock.Exclusive) {
 				want = 0
 			}
-			err, left := beside(t, r, dir, c.lock, take)
+			left, err := beside(t, r, dir, c.lock, take)
 			if free != (err == nil) || !free && !errors.Is(err, ErrLocked) || left != want {
 				t.Errorf("beside %+v, alone %v: %v, %d left", c.lock, alone, err, left)
 			}

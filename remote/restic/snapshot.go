@@ -24,9 +24,11 @@ type Snapshot struct {
 	ID ID `json:"-"`
 }
 
-// PutSnapshot writes a snapshot, by who writes. All that it names has to be there.
+// PutSnapshot writes a snapshot, by who writes unless it says by whom. All that it names has to be there.
 func (r *Repo) PutSnapshot(ctx context.Context, s *Snapshot) (err error) {
-	s.Username, s.Hostname, s.UID, s.GID = whoami()
+	if s.Hostname == "" {
+		s.Username, s.Hostname, s.UID, s.GID = whoami()
+	}
 	s.ID, err = r.putJSON(ctx, "snapshots", s)
 	return err
 }

@@ -175,7 +175,7 @@ func objects(t *testing.T) string {
 		{"snapshot", "wire", "Snapshot"}, {"restore, revert, apply, adopt, undo, redo (RESTORED)", "wire", "Restored"},
 		{"list", "wire", "List"}, {"show", "wire", "Shown"}, {"log", "wire", "Log"}, {"diff", "wire", "Difference"}, {"blame", "wire", "Blame"},
 		{"status", "history", "Status"}, {"rewind alone", "command", "standing"}, {"doctor", "command", "examined"}, {"config", "command", "configured"}, {"uninstall", "command", "uninstalled"}, {"verify", "engine", "Verified"}, {"import", "wire", "Imported"},
-		{"remote, remote add, list, remove, status", "remote", "remotesTold"}, {"remote verify", "remote", "checkedTold"}, {"remote unlock", "remote", "unlockedTold"}, {"push", "remote", "pushedTold"}, {"fetch", "remote", "fetchedTold"}, {"resume", "remote", "resumedTold"}, {"list --remote", "remote", "listTold"},
+		{"remote, remote add, list, remove, status", "remote", "remotesTold"}, {"remote verify", "remote", "checkedTold"}, {"remote prune", "remote", "prunedTold"}, {"remote unlock", "remote", "unlockedTold"}, {"push", "remote", "pushedTold"}, {"fetch", "remote", "fetchedTold"}, {"resume", "remote", "resumedTold"}, {"list --remote", "remote", "listTold"},
 		{"stores", "wire", "Stores"}, {"prune", "wire", "Pruned"}, {"purge", "wire", "Purged"}, {"bisect", "change", "bisected"},
 		{"fork", "change", "forked"}, {"forks", "change", "listedForks"}, {"pin", "wire", "Pins"}, {"label", "wire", "Labels"}, {"version", "cli", "Build"},
 		{"RECORD", "wire", "Record"}, {"CHANGED", "wire", "changed"}, {"CHANGE", "wire", "Change"}, {"NOTE", "wire", "Note"}, {"PATH", "wire", "Path"}, {"STORE", "wire", "Store"},

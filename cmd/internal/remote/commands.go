@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ func remoteCommand(a *app) *cobra.Command {
 	sub("status [NAME]", "Say how far a remote is behind", cli.Takes(0, 1, "rewind remote status disk"), a.status)
 	sub("verify [NAME]", "Read everything in a remote, and say what is damaged", cli.Takes(0, 1, "rewind remote verify disk"), a.verify)
 	sub("unlock [NAME]", "Remove the locks of a remote that nobody holds any more: half an hour old, or of a process of this machine that is gone", cli.Takes(0, 1, "rewind remote unlock disk"), a.unlock)
+	c.AddCommand(pruneCommand(a))
 	return a.JSONFlag(c)
 }
 
@@ -269,15 +271,16 @@ func List(ctx context.Context, c *cli.App, name string) error {
 		a.PrintJSON(listTold{Remote: m.Name, Snapshots: tellDistant(list)})
 		return errors.Join(bad...)
 	}
-	for _, d := range list {
-		if d.Undo {
-			continue
-		}
-		what := strings.Join(append(d.Said("label:"), d.Said("prompt:")...), " · ")
-		show.Say(a.Out, "%s  %s  %s:%s  %s\n", d.Of.Short(), d.Time.Local().Format(time.DateTime), d.Hostname, d.Paths[0], what)
-	}
+	a.printDistant(slices.DeleteFunc(slices.Clone(list), func(d *away.Distant) bool { return d.Undo }))
 	if len(list) == 0 {
 		show.Say(a.Out, "no snapshots of rewind in %s\n", m.Name)
 	}
 	return errors.Join(bad...)
+}
+
+func (a *app) printDistant(list []*away.Distant) {
+	for _, d := range list {
+		what := strings.Join(append(d.Said("label:"), d.Said("prompt:")...), " · ")
+		show.Say(a.Out, "%s  %s  %s:%s  %s\n", d.Of.Short(), d.Time.Local().Format(time.DateTime), d.Hostname, d.Paths[0], what)
+	}
 }

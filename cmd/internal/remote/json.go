@@ -60,6 +60,17 @@ type checkedTold struct {
 	Damage    string `json:"damage,omitempty"`
 }
 
+// prunedTold is the answer of remote prune.
+type prunedTold struct {
+	Remote   string        `json:"remote"`
+	Dropped  []distantTold `json:"dropped"`
+	Packs    int           `json:"packs"`    // files that are removed
+	Bytes    int64         `json:"bytes"`    // that are free
+	Unused   int64         `json:"unused"`   // that nothing needs, and that stay: to write anew what lies beside them costs more
+	Unlisted int           `json:"unlisted"` // packs that no index names: a prune after a day removes them
+	DryRun   bool          `json:"dry_run"`
+}
+
 // unlockedTold is the answer of remote unlock.
 type unlockedTold struct {
 	Remote  string `json:"remote"`

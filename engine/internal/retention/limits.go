@@ -3,6 +3,8 @@ package retention
 import (
 	"context"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/internal/records"
 )
 
 // groups divides candidates by worktree, each newest first; those of other
@@ -45,6 +47,29 @@ func (k *Keeper) applyLimits(group []*candidate, p *Options) {
 			n++
 		}
 	}
+}
+
+// Beyond returns those of some snapshots of a worktree, newest first, that are beyond the limits, but for that of the
+// store's size. The first stays, and so do those that stays says.
+func Beyond(list []*records.Snapshot, stays func(*records.Snapshot) bool, p *Options, now time.Time) (beyond []*records.Snapshot) {
+	group := make([]*candidate, len(list))
+	for i, s := range list {
+		c := &candidate{snap: s, at: s.Time}
+		if stays(s) {
+			c.why = keepPin
+		} else if i == 0 {
+			c.why = keepLast
+		}
+		group[i] = c
+	}
+	k := &Keeper{Now: func() time.Time { return now }}
+	k.applyLimits(group, p)
+	for _, c := range group {
+		if c.why == "" {
+			beyond = append(beyond, c.snap)
+		}
+	}
+	return beyond
 }
 
 // unlimited reports whether the options set no limit.
