@@ -8,7 +8,7 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { converse } from "./acp.mjs";
-import { agents, files, nodeDir, program, run, sandbox, speaking } from "./host.mjs";
+import { agents, files, nodeDir, others, program, run, sandbox, speaking } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const script = {
@@ -27,11 +27,12 @@ for (const [name, args] of Object.entries(speaking)) {
     const sb = sandbox(root, process.env.REWIND_PROGRAM);
     writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
     execFileSync("git", ["init", "-q", "-b", "main"], { cwd: sb.repo, env: sb.env });
-    const model = await startFakeModel({ script, tools: agents[name].tools(sb.repo) });
+    const a = agents[name] ?? others[name];
+    const model = await startFakeModel({ script, tools: a.tools(sb.repo) });
     t.after(() => model.close());
-    agents[name].prepare(sb, model);
+    a.prepare(sb, model);
 
-    const agent = [...(name === "opencode" ? [] : [path.join(nodeDir, "node")]), program(name), ...args].map((a) => `'${a}'`).join(" ");
+    const agent = [...(["opencode", "kilo"].includes(name) ? [] : [path.join(nodeDir, "node")]), program(name), ...args].map((a) => `'${a}'`).join(" ");
     writeFileSync(path.join(root, "inner.sh"), `tee "${root}/in.inner" | ${agent} | tee "${root}/out.inner"\n`);
     writeFileSync(path.join(root, "outer.sh"), `tee "${root}/in.outer" | rewind acp -- bash -o pipefail "${root}/inner.sh" | tee "${root}/out.outer"\n`);
     const r = await converse(["bash", path.join(root, "outer.sh")], { cwd: sb.repo, env: sb.env, prompts: Object.keys(script) });

@@ -1,7 +1,7 @@
 // What the tests of all agents share: where they are installed, a home of their own,
 // a process runner, and how each is installed, asked and freed of rewind again.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { claude } from "./claude.mjs";
@@ -12,7 +12,22 @@ import { opencode } from "./opencode.mjs";
 import { qwen } from "./qwen.mjs";
 
 /** Those that speak the Agent Client Protocol when they are started so. */
-export const speaking = { opencode: ["acp"], gemini: ["--acp", "--yolo", "-m", "gemini-2.5-flash"], qwen: ["--acp", "--yolo"] };
+export const speaking = { opencode: ["acp"], gemini: ["--acp", "--yolo", "-m", "gemini-2.5-flash"], qwen: ["--acp", "--yolo"], kilo: ["acp"] };
+
+/** Those that are proved without a plugin of ours. */
+export const others = {
+  cline: { package: "cline", version: "3.0.65", command: "cline" },
+  continue: { package: "@continuedev/cli", version: "1.5.47", command: "cn" },
+  kilo: {
+    package: "@kilocode/cli", version: "7.7.7", command: "kilo", tools: opencode.tools,
+    prepare(sb, model) { // it is made from OpenCode, and has other names for all of it
+      opencode.prepare(sb, model);
+      cpSync(path.join(sb.home, ".config/opencode"), path.join(sb.home, ".config/kilo"), { recursive: true });
+      cpSync(path.join(sb.home, ".config/opencode/opencode.json"), path.join(sb.home, ".config/kilo/kilo.json"));
+      for (const [name, value] of Object.entries(sb.env)) if (name.startsWith("OPENCODE_")) sb.env[name.replace("OPENCODE", "KILO")] = value;
+    },
+  },
+};
 
 export const agents = { claude, codex, opencode, gemini, copilot, qwen };
 
@@ -20,7 +35,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 export const checkout = path.resolve(here, "../..");
 export const installed = path.resolve(process.env.REWIND_AGENTS_DIR ?? path.join(here, "installed"));
 export const nodeDir = path.join(installed, "node/node_modules/node/bin");
-export const program = (agent) => path.join(installed, agent, "node_modules/.bin", agent);
+export const program = (agent, command = agent) => path.join(installed, agent, "node_modules/.bin", command);
 
 export function put(file, content) {
   mkdirSync(path.dirname(file), { recursive: true });

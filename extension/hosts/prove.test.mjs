@@ -11,7 +11,7 @@ import { agents, files, program, run, sandbox } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const chosen = process.env.REWIND_AGENTS?.split(/\s+/).filter(Boolean) ?? Object.keys(agents);
-if (chosen.includes("acp")) chosen.splice(chosen.indexOf("acp"), 1); // acp.test.mjs
+for (const group of ["acp", "others"]) if (chosen.includes(group)) chosen.splice(chosen.indexOf(group), 1); // acp.test.mjs, others.test.mjs
 
 const first = [
   { text: "writing", tools: [{ name: "write", args: { path: "notes.txt", content: "one\n" } }] },

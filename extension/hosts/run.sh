@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$(cd ../.. && pwd)
-export REWIND_AGENTS="${*:-claude codex opencode gemini copilot qwen acp}"
+export REWIND_AGENTS="${*:-claude codex opencode gemini copilot qwen acp others}"
 export REWIND_PROGRAM="${REWIND_PROGRAM:-$root/bin/rewind}"
 
 skip() { echo "SKIPPED: the real agents: $1" >&2; exit 0; }
@@ -22,8 +22,12 @@ for agent in $REWIND_AGENTS; do
 	[ "$status" -eq 0 ] || [ "$status" -eq 75 ] || exit "$status"
 done
 tests=()
-[ "$REWIND_AGENTS" = acp ] || tests+=(prove.test.mjs)
-[[ " $REWIND_AGENTS " != *" acp "* ]] || tests+=(acp.test.mjs)
+for agent in $REWIND_AGENTS; do
+	case $agent in
+	acp | others) tests+=("$agent.test.mjs") ;;
+	*) [ "${tests[0]:-}" = prove.test.mjs ] || tests=(prove.test.mjs "${tests[@]}") ;;
+	esac
+done
 status=0
 "${REWIND_AGENTS_DIR:-installed}/node/node_modules/node/bin/node" --test --test-concurrency=1 --test-reporter=spec "${tests[@]}" || status=$?
 for agent in "${missing[@]}"; do echo "SKIPPED: $agent: npm cannot reach it" >&2; done

@@ -4,7 +4,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { agents, installed, nodeDir, speaking } from "./host.mjs";
+import { agents, installed, nodeDir, others, speaking } from "./host.mjs";
 
 function put(folder, ...specs) {
   const dir = path.join(installed, folder);
@@ -22,9 +22,10 @@ function put(folder, ...specs) {
 
 put("node", "node@22.23.3");
 // "acp" is the SDK of the Agent Client Protocol, and the agents that are proved with it.
-for (const name of process.argv.slice(2).flatMap((n) => (n === "acp" ? [n, ...Object.keys(speaking)] : [n]))) {
+const groups = { acp: ["acp", ...Object.keys(speaking)], others: ["cline", "continue"] };
+for (const name of process.argv.slice(2).flatMap((n) => groups[n] ?? [n])) {
   if (name === "acp") { put(name, "@agentclientprotocol/sdk@2.4.0"); continue; }
-  const a = agents[name];
+  const a = agents[name] ?? others[name];
   if (!a) { console.error(`there is no agent ${name} here: ${Object.keys(agents).join(", ")}`); process.exit(2); }
   put(name, `${a.package}@${a.version}`, ...(a.beside ?? []));
   console.log(`${name} ${execFileSync("du", ["-sh", path.join(installed, name)]).toString().split("\t")[0]}`);

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -57,6 +58,13 @@ var dialects = sync.OnceValue(func() map[string]dialect {
 			"experimental.session.compacting": Compaction, "session.compacted": Compaction,
 			"plugin.load": Nothing, "session.created": Nothing, "session.status": Nothing, "dispose": Nothing,
 		}}},
+		"cline": {read: readCline, events: list{claudes, {
+			"TaskStart": Before, "TaskResume": Before, "TaskComplete": After, "TaskCancel": After, "TaskError": After, "SessionShutdown": Nothing,
+		}}},
+		"cursor": {read: readCursor, events: list{{
+			"beforeSubmitPrompt": Before, "stop": After, "preToolUse": BeforeTool, "postToolUse": AfterTool, "postToolUseFailure": AfterTool, "preCompact": Compaction,
+		}}},
+		"goose": {read: readGoose, events: list{claudes}},
 		Editors: {read: readEditors, events: list{{"before": Before, "after": After}}},
 		Generic: {read: func(e *Event, m fields) { e.Label = m.text("label") }, events: list{{
 			"before": Before, "after": After, "before-tool": BeforeTool, "after-tool": AfterTool, "compaction": Compaction,
@@ -83,6 +91,47 @@ func readEditors(e *Event, m fields) {
 	if name := firstWords(m.text("agent")); name != "" {
 		e.Agent = name
 	}
+}
+
+// readCline knows that Cline names the main agent as it does others, which have a parent,
+// and calls a tool's arguments by the name of the event.
+func readCline(e *Event, m fields) {
+	if m.text("parent_agent_id") == "" {
+		delete(m, "agent_id")
+	}
+	e.Session = cmp.Or(m.in("sessionContext").text("rootSessionId"), m.text("taskId"))
+	e.Dir = cmp.Or(e.Dir, root(m, "workspaceRoots"))
+	e.Text = firstWords(cmp.Or(m.in("userPromptSubmit").text("prompt"), m.in("taskStart").in("taskMetadata").text("initialTask")))
+	for _, tool := range []string{"preToolUse", "postToolUse"} {
+		e.Tool = cmp.Or(e.Tool, m.in(tool).text("toolName"))
+		if args := m.in(tool).in("parameters"); args != nil {
+			m["tool_input"] = map[string]any(args)
+		}
+	}
+}
+
+// readCursor reads Cursor's names for a conversation and a prompt.
+func readCursor(e *Event, m fields) {
+	e.Session = cmp.Or(m.text("conversation_id"), e.Session)
+	e.Prompt = cmp.Or(e.Prompt, m.text("generation_id"))
+	e.Dir = cmp.Or(e.Dir, root(m, "workspace_roots"))
+}
+
+// readGoose reads Goose's names for a prompt and the directory.
+func readGoose(e *Event, m fields) {
+	e.Text = cmp.Or(e.Text, firstWords(m.text("message")))
+	e.Dir = cmp.Or(e.Dir, m.text("working_dir"))
+}
+
+// root is the first directory of a list of them.
+func root(m fields, name string) string {
+	list, _ := m[name].([]any)
+	for _, dir := range list {
+		if text, _ := dir.(string); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // readCopilot knows that Copilot's sub-agents have sessions of their own: what their

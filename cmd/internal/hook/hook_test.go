@@ -45,7 +45,7 @@ func TestRecordedSessionsOfEveryAgentMakeTheRightPoints(t *testing.T) {
 	two := []string{"prompt P1 create and edit", "turn P1 create and edit", "prompt P2 delete by shell", "turn P2 delete by shell"}
 	one := []string{"prompt P1 delegate", "turn P1 delegate"}
 	for name, want := range map[string][]string{
-		"claude-basic": two, "codex-basic": two, "copilot-basic": two, "gemini-basic": two, "opencode-basic": two, "qwen-basic": two,
+		"claude-basic": two, "codex-basic": two, "copilot-basic": two, "gemini-basic": two, "opencode-basic": two, "qwen-basic": two, "cline-basic": {"prompt ", "turn "}, // it does not say its prompt
 		"claude-sub": one, "codex-sub": one, "copilot-sub": one, "copilot-own": one, "gemini-sub": one, "opencode-sub": one,
 		"qwen-sub": {"prompt P1 delegate", "turn P1 delegate", "turn P1 delegate"}, // the sub-agent still wrote at the first end
 	} {
@@ -71,6 +71,30 @@ func TestRecordedSessionsOfEveryAgentMakeTheRightPoints(t *testing.T) {
 				t.Errorf("the user was told %s", said)
 			}
 		})
+	}
+}
+
+// These were not run: what they say is what their documentation has.
+func TestWhatCursorAndGooseSayIsUnderstood(t *testing.T) {
+	gittest.Slashes(t)
+	for _, agent := range []struct{ name, before, after string }{
+		{"cursor", `{"hook_event_name":"beforeSubmitPrompt","conversation_id":"S","generation_id":"G","prompt":"fix it","workspace_roots":["/w","/v"]}`, `{"hook_event_name":"stop","conversation_id":"S","generation_id":"G","status":"completed","workspace_roots":["/w"]}`},
+		{"goose", `{"event":"UserPromptSubmit","session_id":"S","message":"fix it","working_dir":"/w"}`, `{"event":"Stop","session_id":"S","last_assistant_message":"done","working_dir":"/w"}`},
+	} {
+		w := newWorld(t)
+		w.call(agent.name, "", agent.before)
+		w.call(agent.name, "", agent.after)
+		for _, e := range w.points {
+			if e.Session != "S" || e.Prompt == "" || e.Prompt != w.points[0].Prompt || e.Agent != agent.name || filepath.ToSlash(e.Dir) != "/w" {
+				t.Errorf("%s: %+v", agent.name, e)
+			}
+		}
+		if got := w.made(); !slices.Equal(got, []string{"prompt fix it", "turn fix it"}) {
+			t.Errorf("%s: points %q", agent.name, got)
+		}
+		if said := w.said(); said != "" {
+			t.Errorf("%s: the user was told %s", agent.name, said)
+		}
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 // writers are the tools that change files by themselves, as the agents name them,
 // in lower case and without underscores.
 var writers = strings.Fields(`write edit multiedit notebookedit applypatch patch writefile replace create strreplace
-	strreplaceeditor strreplacebasededittool insert deletefile editfile createfile`)
+	strreplaceeditor strreplacebasededittool insert deletefile editfile createfile
+	editor writetofile replaceinfile developerwrite developeredit developertexteditor`)
 
 // shells are the tools that run commands. What those change only the tree tells.
-var shells = strings.Fields(`bash shell runshellcommand execcommand localshell powershell exec runcommand writestdin readbash writebash`)
+var shells = strings.Fields(`bash shell runshellcommand execcommand localshell powershell exec runcommand writestdin readbash writebash
+	runcommands executecommand developershell`)
 
 // changes reports whether a tool may change files.
 func changes(tool string) bool { return isWriter(tool) || slices.Contains(shells, spelled(tool)) }

@@ -1,0 +1,69 @@
+// Proves what docs/agents.md says of agents that have no plugin of ours: Cline by hooks
+// of its own, Continue's command line under `rewind run`. A scripted model answers.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { checkout, files, others, program, put, run, sandbox } from "./host.mjs";
+import { startFakeModel } from "./model.mjs";
+
+const step = (command) => ({ tools: [{ name: "bash", args: { command } }] });
+const script = { "P1 create": [step("echo one > notes.txt; echo made > by-shell.txt"), { text: "done 1" }], "P2 delete": [step("rm README.md"), { text: "done 2" }] };
+
+/** A sandbox with an agent, its model, and the program. */
+async function place(t, name, tools) {
+  const root = mkdtempSync(path.join(os.tmpdir(), `others-${name}-`));
+  if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const sb = sandbox(root, process.env.REWIND_PROGRAM);
+  writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
+  execFileSync("git", ["init", "-q", "-b", "main"], { cwd: sb.repo, env: sb.env });
+  const model = await startFakeModel({ script, tools });
+  t.after(() => model.close());
+  const does = async (...argv) => {
+    const r = await run(argv, { cwd: sb.repo, env: sb.env });
+    assert.equal(r.code, 0, `${argv.join(" ")}: ${r.stdout}\n${r.stderr}`);
+    return r.stdout;
+  };
+  const points = async () => JSON.parse(await does("rewind", "list", "--json")).snapshots.flatMap((s) => s.points.map((p) => ({ ...p, id: s.id }))).sort((a, b) => (a.time < b.time ? -1 : 1));
+  return { sb, model, does, points };
+}
+
+const skipped = (name) => (existsSync(program(name, others[name].command)) ? false : `SKIPPED: ${name} is not installed`);
+
+test("cline: its hooks make points, and a tool waits for its own", { skip: skipped("cline") }, async (t) => {
+  const { sb, model, does, points } = await place(t, "cline", { bash: (a) => ({ name: "run_commands", args: { commands: [a.command] } }) });
+  // The commands that docs/agents.md has, as they stand there.
+  const [, install] = /```sh\n(mkdir -p ~\/\.cline\/hooks[^]*?)```/.exec(readFileSync(path.join(checkout, "docs/agents.md"), "utf8"));
+  await does("bash", "-c", install);
+  // A tool waits for its hook, and so for the point that the start of the task began.
+  const tool = path.join(sb.home, ".cline/hooks/PreToolUse");
+  put(tool, readFileSync(tool, "utf8").replace("exec rewind", "sleep 2; test -e notes.txt || touch .git/waited; exec rewind"));
+  chmodSync(tool, 0o755);
+  const cline = program("cline", "cline");
+  await does(cline, "auth", "--provider", "openai", "--apikey", "x", "--modelid", "fake-1", "--baseurl", `${model.origin}/v1`);
+  await does(cline, "P1 create");
+  assert.ok(existsSync(path.join(sb.repo, ".git/waited")), "the tool did its work before its hook had ended");
+  await does(cline, "P2 delete");
+  const all = await points();
+  assert.deepEqual(all.map((p) => `${p.agent} ${p.trigger}`), ["cline prompt", "cline turn", "cline prompt", "cline turn"]);
+  assert.equal(new Set(all.map((p) => p.session)).size, 2);
+  assert.equal(all[0].session, all[1].session);
+  await does("rewind", "restore", "--yes", all[0].id);
+  assert.deepEqual(files(sb.repo), { "README.md": "seed\n" }, "the point before the first prompt has nothing of its turn");
+  await does("rewind", "restore", "--yes", all[1].id);
+  assert.deepEqual(files(sb.repo), { "README.md": "seed\n", "notes.txt": "one\n", "by-shell.txt": "made\n" });
+});
+
+test("continue: rewind run makes a point before a prompt and after its turn", { skip: skipped("continue") }, async (t) => {
+  const { sb, model, does, points } = await place(t, "continue", { bash: (a) => ({ name: "Bash", args: { command: a.command } }) });
+  put(path.join(sb.home, ".continue/config.yaml"), `name: t\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: fake, provider: openai, model: fake-1, apiKey: x, apiBase: "${model.origin}/v1", roles: [chat], capabilities: [tool_use], useResponsesApi: false}\n`);
+  for (const words of Object.keys(script)) await does("rewind", "run", "--", program("continue", "cn"), "-p", "--auto", words);
+  const all = await points();
+  assert.deepEqual(all.map((p) => p.trigger), ["prompt", "turn", "prompt", "turn"]);
+  assert.match(all[3].prompt, /P2 delete/);
+  assert.deepEqual(files(sb.repo), { "notes.txt": "one\n", "by-shell.txt": "made\n" });
+  await does("rewind", "restore", "--yes", "--prompt", all[2].entry);
+  assert.deepEqual(files(sb.repo), { "README.md": "seed\n", "notes.txt": "one\n", "by-shell.txt": "made\n" });
+});
