@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { openAll, openDiff, openFile, sinceThen } from "./diffs.ts";
-import { counted, titleOf, when } from "./moments.ts";
+import { counted, titleOf, turnOf, when } from "./moments.ts";
 import { type FileNode, nameOf, type Node, type Span, spanOf } from "./nodes.ts";
 import { literal } from "./place.ts";
 import type { Recorded, SnapshotRecord } from "./records.ts";
@@ -36,6 +36,7 @@ export class Commands {
       "rewind.openFile": (t) => isFile(t) && openFile(t),
       "rewind.openWorktreeFile": (t) => isFile(t) && vscode.commands.executeCommand("vscode.open", t.worktree.fileUri(t.change.path)),
       "rewind.openChanges": (t) => this.changes(t, false),
+      "rewind.openTurn": (root, id) => this.turnOfLine(String(root), String(id)),
       "rewind.openChangesNow": (t) => this.changes(t, true),
       "rewind.restoreBefore": (t) => this.restore(t, "from"),
       "rewind.restoreAfter": (t) => this.restore(t, "to"),
@@ -75,14 +76,15 @@ export class Commands {
 
   private async older(target: Target): Promise<void> {
     const worktree = await this.worktree(target);
-    await worktree?.history.older();
+    await worktree?.past.older();
     this.timeline.refresh();
   }
 
   private async filter(): Promise<void> {
-    const grep = await vscode.window.showInputBox({ title: "Filter the timeline", prompt: "Words of a label or prompt; nothing shows all" });
-    if (grep === undefined) return;
-    this.timeline.show(grep.trim() ? { grep: grep.trim(), title: `“${grep.trim()}”` } : undefined);
+    const text = await vscode.window.showInputBox({ title: "Filter the timeline", prompt: "Words of prompts, labels, agents, branches, pins or ids; nothing shows all" });
+    if (text === undefined) return;
+    const words = text.split(/\s+/).filter(Boolean);
+    this.timeline.show(words.length > 0 ? { words, title: `“${words.join(" ")}”` } : undefined);
     await vscode.commands.executeCommand("rewind.timeline.focus");
   }
 
@@ -97,6 +99,20 @@ export class Commands {
     const node = isNode(target) ? target : undefined;
     const span = node && (now ? sinceThen(node) : spanOf(node));
     if (node && span) await openAll(node.worktree, span, now ? `${nameOf(node)}: then ↔ now` : nameOf(node));
+  }
+
+  /** What the turn changed that brought a line; of no turn, what the snapshot did. */
+  private async turnOfLine(root: string, id: string): Promise<void> {
+    const worktree = this.worktrees.atRoot(root);
+    if (!worktree) return;
+    const { past } = worktree;
+    await past.load();
+    while (!past.records.some((r) => r.id === id) && past.more) await past.older();
+    const turn = turnOf(past.entries, id);
+    const record = past.records.find((r) => r.id === id);
+    const node: Node | undefined = turn ? { kind: "turn", worktree, turn } : record && { kind: "single", worktree, single: { kind: "single", key: id, record, title: titleOf(record), time: record.time } };
+    if (!node) throw new Error(`The snapshot ${id.slice(0, 12)} is gone`);
+    await this.changes(node, false);
   }
 
   private async restore(target: Target, which: "from" | "to"): Promise<void> {

@@ -1,8 +1,10 @@
 // The extension: joins the parts to the editor.
 
 import * as vscode from "vscode";
+import { Blame } from "./blame.ts";
 import { Commands } from "./commands.ts";
 import { Documents } from "./documents.ts";
+import { Gutter } from "./gutter.ts";
 import { findProgram } from "./program.ts";
 import { StatusBar } from "./statusbar.ts";
 import { Timeline } from "./timeline.ts";
@@ -12,9 +14,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Rewind", { log: true });
   const told = new Set<string>();
   const worktrees = new Worktrees({
-    program: () => findProgram(vscode.workspace.getConfiguration("rewind").get<string>("path")?.trim() || undefined),
+    program: () => {
+      const program = findProgram(vscode.workspace.getConfiguration("rewind").get<string>("path")?.trim() || undefined);
+      log.info(`starting ${program}`);
+      return program;
+    },
     version: String((context.extension.packageJSON as { version?: unknown }).version),
-    log: (message) => log.info(message),
     tell: (message) => {
       log.warn(message);
       if (told.has(message)) return;
@@ -22,10 +27,11 @@ export function activate(context: vscode.ExtensionContext): void {
       void vscode.window.showWarningMessage(`Rewind: ${message}`);
     },
   });
-  const { subscription } = Documents.register(worktrees);
+  const { documents, subscription } = Documents.register(worktrees);
   const timeline = new Timeline(worktrees);
   context.subscriptions.push(
     log, worktrees, subscription, timeline, new StatusBar(worktrees), new Commands(worktrees, timeline).register(),
+    new Blame(worktrees), new Gutter(worktrees, documents),
     vscode.workspace.onDidChangeConfiguration((e) => e.affectsConfiguration("rewind.path") && void vscode.commands.executeCommand("rewind.refresh")),
   );
 }

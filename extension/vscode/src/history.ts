@@ -1,16 +1,16 @@
 // The snapshots of a worktree as far as they were asked for: a page, and more
 // when somebody wants to see more.
 
-import { arrange, type Entry } from "./moments.ts";
+import { arrange, type Entry, select } from "./moments.ts";
 import type { SnapshotRecord } from "./records.ts";
 
 export const PAGE = 256;
 
-/** Which snapshots are shown. */
+/** Which of them are shown. */
 export interface Filter {
-  /** Text of a label or prompt. */
-  grep?: string;
-  /** Only those that changed something there. */
+  /** Words of prompts, labels, agents, pins and ids: all of them. */
+  words?: string[];
+  /** Only what changed something there. */
   paths?: string[];
   /** What people are told about it. */
   title: string;
@@ -19,33 +19,48 @@ export interface Filter {
 export type Ask = <T>(method: string, params: object) => Promise<T>;
 
 export class History {
-  filter: Filter | undefined;
   records: SnapshotRecord[] = [];
   entries: Entry[] = [];
   /** Whether there are older ones. */
   more = false;
   private readonly ask: Ask;
+  private readonly here: () => string | undefined;
   private loading: Promise<void> | undefined;
   private fresh = false;
 
-  constructor(ask: Ask) {
+  /** Here says at which snapshot the files stand. */
+  constructor(ask: Ask, here: () => string | undefined) {
     this.ask = ask;
+    this.here = here;
   }
 
-  /** Reads the first page, or all that was there before, if that is not known to be right. */
+  /** Reads the newest page, if that is not known to be right; those behind it are there already. */
   load(): Promise<void> {
-    if (this.fresh) return Promise.resolve();
-    this.loading ??= this.read(Math.max(PAGE, this.records.length), undefined).finally(() => {
-      this.loading = undefined;
+    if (this.fresh) return this.loading ?? Promise.resolve();
+    this.fresh = true; // what changes from here on makes it outdated again
+    const read = this.newest().catch((error) => {
+      this.fresh = false;
+      throw error;
     });
-    return this.loading;
+    this.loading = read;
+    return read;
   }
 
   /** Reads the page behind those that are there. */
   async older(): Promise<void> {
     await this.load();
     const last = this.records.at(-1);
-    if (last && this.more) await this.read(PAGE, last.id);
+    if (last && this.more) await this.behind(last.id, PAGE);
+  }
+
+  /** What matches a filter, of all snapshots that there are. */
+  async matching(filter: Filter): Promise<Entry[]> {
+    await this.load();
+    const last = this.records.at(-1);
+    if (last && this.more) await this.behind(last.id, 0);
+    const { words, paths } = filter;
+    const touched = paths && new Set((await this.list({ paths })).map((r) => r.id));
+    return select(this.entries, words ?? [], touched);
   }
 
   /** Something was recorded or restored. */
@@ -53,26 +68,32 @@ export class History {
     this.fresh = false;
   }
 
-  show(filter: Filter | undefined): void {
-    this.filter = filter;
-    this.records = [];
-    this.entries = [];
-    this.fresh = false;
+  private async newest(): Promise<void> {
+    const page = await this.list({ changes: true, limit: PAGE });
+    const end = page.at(-1)?.id;
+    const at = this.records.findIndex((r) => r.id === end);
+    if (at < 0 || page.length < PAGE) {
+      this.more = page.length >= PAGE;
+      this.take(page);
+      return;
+    }
+    const here = page.find((r) => r.here)?.id ?? this.here();
+    this.take([...page, ...this.records.slice(at + 1).map((r) => ({ ...r, here: r.id === here }))]);
   }
 
-  private async read(limit: number, older: string | undefined): Promise<void> {
-    const filter = this.filter;
-    if (!older) this.fresh = true; // what changes from here on makes it outdated again
-    try {
-      const { grep, paths } = filter ?? {};
-      const { snapshots } = await this.ask<{ snapshots: SnapshotRecord[] }>("list", { changes: true, limit, ...(older ? { older } : {}), ...(grep ? { grep } : {}), ...(paths ? { paths } : {}) });
-      if (this.filter !== filter) return;
-      this.records = older ? [...this.records, ...snapshots] : snapshots;
-      this.more = snapshots.length >= limit;
-      this.entries = arrange(this.records);
-    } catch (error) {
-      if (!older) this.fresh = false;
-      throw error;
-    }
+  private async behind(id: string, limit: number): Promise<void> {
+    const page = await this.list({ changes: true, limit, older: id });
+    if (this.records.at(-1)?.id !== id) return; // it was read beside this
+    this.more = limit > 0 && page.length >= limit;
+    this.take([...this.records, ...page]);
+  }
+
+  private take(records: SnapshotRecord[]): void {
+    this.records = records;
+    this.entries = arrange(records);
+  }
+
+  private async list(params: object): Promise<SnapshotRecord[]> {
+    return (await this.ask<{ snapshots: SnapshotRecord[] }>("list", params)).snapshots;
   }
 }

@@ -124,7 +124,7 @@ function newestFirst(a: { time: string }, b: { time: string }): number {
 
 /** What a snapshot was taken for, in a few words. */
 export function titleOf(record: SnapshotRecord): string {
-  if (record.of_restore) return `Before a restore (${record.names?.join(", ") ?? "not to be undone any more"})`;
+  if (record.of_restore) return "Before a restore";
   if (record.label) return oneLine(record.label);
   let after = "";
   for (const p of [...record.points].reverse()) {
@@ -149,6 +149,25 @@ export function turnOf(entries: readonly Entry[], id: string): Turn | undefined 
     for (const t of e.entries) if (t.kind === "turn" && t.steps.some((s) => s.id === id)) return t;
   }
   return undefined;
+}
+
+/** What has all of the words and, where paths were asked for, a snapshot that changed something there. */
+export function select(entries: readonly Entry[], words: readonly string[], touched: ReadonlySet<string> | undefined): Entry[] {
+  const wanted = words.map((w) => w.toLowerCase());
+  const has = (texts: (string | undefined)[]) => {
+    const hay = texts.filter(Boolean).join("\n").toLowerCase();
+    return wanted.every((w) => hay.includes(w));
+  };
+  const keep = (e: Turn | Single, of: (string | undefined)[]): boolean => {
+    const records = e.kind === "turn" ? e.steps : [e.record];
+    if (touched && !records.some((r) => touched.has(r.id))) return false;
+    return has([...of, e.kind === "turn" ? e.prompt : e.title, ...records.flatMap((r) => [r.id, r.label, r.branch, ...(r.pins ?? []), ...r.points.map((p) => p.label)])]);
+  };
+  return entries.flatMap((e): Entry[] => {
+    if (e.kind === "single") return keep(e, []) ? [e] : [];
+    const kept = e.entries.filter((one) => keep(one, [e.id, e.agent]));
+    return kept.length > 0 ? [{ ...e, entries: kept }] : [];
+  });
 }
 
 export function counted(n: number, what: string): string {

@@ -29,7 +29,7 @@ export type FileNode = Extract<Node, { kind: "file" }>;
 /** What a row is about; undefined: it stands for no two states. */
 export function spanOf(node: Node): Span | undefined {
   switch (node.kind) {
-    case "now": return { from: node.worktree.status?.here ?? node.worktree.history.records.find((r) => r.here)?.id ?? "@", to: undefined, fromTitle: "last point", toTitle: "now" };
+    case "now": return { from: node.worktree.status?.here ?? node.worktree.past.records.find((r) => r.here)?.id ?? "@", to: undefined, fromTitle: "last point", toTitle: "now" };
     case "turn": return { from: node.turn.from, to: node.turn.to, fromTitle: "before", toTitle: node.turn.to ? "after" : "now" };
     case "single": {
       const { record } = node.single;
@@ -57,7 +57,7 @@ const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 /** How a row looks. */
 export function itemOf(node: Node): vscode.TreeItem {
   switch (node.kind) {
-    case "folder": return made(node.worktree.name, Expanded, { id: `folder ${key(node)}`, contextValue: "folder", iconPath: vscode.ThemeIcon.Folder, description: node.worktree.folder.uri.fsPath, spoken: `Folder ${node.worktree.name}` });
+    case "folder": return made(node.worktree.name, Expanded, { id: `folder ${key(node)}`, contextValue: "folder", iconPath: vscode.ThemeIcon.Folder, tooltip: node.worktree.folder.uri.fsPath, spoken: `Folder ${node.worktree.name}` });
     case "now": return made("Since the last point", Collapsed, { id: `now ${key(node)}`, contextValue: "now", iconPath: icon("edit"), description: "", tooltip: "What has changed since the files were recorded or restored last", spoken: "What has changed since the last point" });
     case "session": return sessionItem(node.worktree, node.session, node.open);
     case "turn": return turnItem(node.worktree, node.turn);
@@ -102,16 +102,21 @@ export function isHere(entry: Entry | Turn | Single): boolean {
 }
 
 /** What a turn changed, where one snapshot says it. */
-function turnCounts(turn: Turn): string {
+function turnCounts(worktree: Worktree, turn: Turn): string {
   const [only, ...others] = turn.steps;
   if (!only) return turn.to ? "" : "under way";
   if (others.length > 0 || only.changed?.base !== turn.from) return turn.steps.length > 1 ? counted(turn.steps.length, "step") : "";
-  return countsOf(only);
+  return inAll(worktree, countsOf(only));
+}
+
+/** A folder within a worktree shows only its own files; what is counted is all of them. */
+function inAll(worktree: Worktree, counts: string): string {
+  return counts && worktree.prefix ? `${counts} in all` : counts;
 }
 
 function turnItem(worktree: Worktree, turn: Turn): vscode.TreeItem {
   const here = isHere(turn);
-  const counts = turnCounts(turn);
+  const counts = turnCounts(worktree, turn);
   const label = turn.prompt || "(no prompt recorded)";
   const description = [counts, when(turn.time), here ? "← files are here" : ""].filter(Boolean).join(" · ");
   return made(label, Collapsed, {
@@ -132,7 +137,7 @@ function turnTip(turn: Turn): vscode.MarkdownString {
 function singleItem(worktree: Worktree, single: Single): vscode.TreeItem {
   const { record } = single;
   const here = record.here ?? false;
-  const description = [countsOf(record), record.pins?.length ? `[${record.pins.join(", ")}]` : "", when(record.time), here ? "← files are here" : "", record.lost ? "damaged" : ""].filter(Boolean).join(" · ");
+  const description = [inAll(worktree, countsOf(record)), record.pins?.length ? `[${record.pins.join(", ")}]` : "", when(record.time), here ? "← files are here" : "", record.lost ? "damaged" : ""].filter(Boolean).join(" · ");
   return made(single.title, Collapsed, {
     id: `${key({ worktree })} ${single.key}`, contextValue: record.changed?.base ? "single" : "single-first",
     iconPath: here ? icon("circle-filled", "charts.green") : icon(singleIcon(record)), description,

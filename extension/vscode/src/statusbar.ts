@@ -81,7 +81,7 @@ export class StatusBar implements vscode.Disposable {
     const seen = this.seen.get(worktree);
     const known = seen && seen.last === status?.last ? seen : undefined;
     const time = when(status?.recorded_time ?? "");
-    const record = worktree.history.records.find((r) => r.id === status?.recorded);
+    const record = worktree.past.records.find((r) => r.id === status?.recorded);
     const lines = [`Last point: ${time}${record ? `, ${titleOf(record)}` : ""}`];
     if (known) lines.push(known.changed > 0 ? `At ${when(known.at)} ${counted(known.changed, "path")} differed from it` : `At ${when(known.at)} everything was recorded`);
     lines.push("Click to record now");

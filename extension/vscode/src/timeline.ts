@@ -37,6 +37,7 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       this.view.onDidChangeVisibility(({ visible }) => visible && this.stale && this.later()),
       vscode.workspace.onDidSaveTextDocument(() => this.later()),
     ];
+    void this.say();
   }
 
   refresh(): void {
@@ -59,7 +60,6 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   show(filter: Filter | undefined): void {
     this.filter = filter;
     this.known.clear();
-    for (const w of this.worktrees.all) w.history.show(filter);
     this.view.description = filter?.title ?? "";
     void vscode.commands.executeCommand("setContext", "rewind.filtered", filter !== undefined);
     this.later();
@@ -112,20 +112,19 @@ export class Timeline implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   /** The rows of a worktree. Without any the welcome view says what to do. */
   private async top(worktree: Worktree, alone: boolean): Promise<Node[]> {
+    let entries: Entry[];
     try {
-      if (worktree.history.filter !== this.filter) worktree.history.show(this.filter);
-      await worktree.history.load();
+      entries = this.filter ? await worktree.past.matching(this.filter) : await worktree.past.load().then(() => worktree.past.entries);
     } catch (error) {
       return alone && worktree.trouble ? [] : [{ kind: "note", worktree, text: (error as Error).message }];
     }
-    const { entries, more } = worktree.history;
     if (entries.length === 0) {
       if (this.filter) return [{ kind: "note", worktree, text: "No snapshot matches", command: { command: "rewind.clearFilter", title: "Clear Filter" } }];
       return alone ? [] : [{ kind: "note", worktree, text: "Nothing is recorded yet: record now", command: { command: "rewind.snapshot", title: "Record Now", arguments: [{ kind: "folder", worktree }] } }];
     }
     const rows: Node[] = entries.map((e, i) => entryNode(worktree, e, i === 0));
     if (!this.filter) rows.unshift({ kind: "now", worktree });
-    if (more) rows.push({ kind: "more", worktree });
+    if (!this.filter && worktree.past.more) rows.push({ kind: "more", worktree });
     return rows;
   }
 

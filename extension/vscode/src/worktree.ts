@@ -14,14 +14,13 @@ const QUIET_MS = 150;
 export interface Surroundings {
   program: () => string;
   tell: (message: string) => void;
-  log: (message: string) => void;
   version: string;
 }
 
 export class Worktree implements vscode.Disposable {
   readonly folder: vscode.WorkspaceFolder;
   readonly server: Server;
-  readonly history: History;
+  readonly past: History;
   status: Status | undefined;
   private readonly changed = new vscode.EventEmitter<void>();
   /** Something was recorded or restored, by whomever, or the server works again or not any more. */
@@ -39,7 +38,7 @@ export class Worktree implements vscode.Disposable {
       program: around.program, dir: at, client: `vscode ${around.version}`, tell: around.tell,
       changed: () => this.refresh(),
     });
-    this.history = new History((method, params) => this.server.request(method, params));
+    this.past = new History((method, params) => this.server.request(method, params), () => this.status?.here);
   }
 
   get name(): string {
@@ -74,7 +73,7 @@ export class Worktree implements vscode.Disposable {
       const now = JSON.stringify([status.last, status.recorded, status.recorded_time, status.here, status.snapshots, status.undo, status.redo]);
       if (now === this.told) return;
       this.told = now;
-      this.history.outdated();
+      this.past.outdated();
       this.changed.fire();
     } catch {
       this.changed.fire();
@@ -83,7 +82,7 @@ export class Worktree implements vscode.Disposable {
 
   /** Takes for granted that everything may be different. */
   refresh(): void {
-    this.history.outdated();
+    this.past.outdated();
     this.told = "";
     this.changed.fire();
   }

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { History, PAGE } from "../src/history.ts";
-import { arrange, countsOf, lastTurn, oneLine, type Session, titleOf, type Turn, turnOf, when } from "../src/moments.ts";
+import { lineText } from "../src/lines.ts";
+import { arrange, countsOf, lastTurn, oneLine, select, type Session, titleOf, type Turn, turnOf, when } from "../src/moments.ts";
 import { covers, NOTHING, partsOf, placeOf, relativeTo, shownAt } from "../src/place.ts";
 import { effectOf, rowsOf, split } from "../src/plan.ts";
 import { findProgram, NoProgram } from "../src/program.ts";
@@ -79,7 +80,7 @@ test("text from outside is one line, without what hides or turns it", () => {
   assert.equal(oneLine("x".repeat(300)).length, 200);
   assert.equal(titleOf(record("r", [point("prompt", "s", { prompt: "do\nit" })])), "Before “do it”");
   assert.equal(titleOf(record("r", [point("audit")])), "audit");
-  assert.equal(titleOf(record("r", [point("undo")], { of_restore: true, names: ["undo:2"] })), "Before a restore (undo:2)");
+  assert.equal(titleOf(record("r", [point("undo")], { of_restore: true, names: ["undo:2"] })), "Before a restore");
   assert.equal(countsOf(record("r", [], { changed: { base: "b", files: 1, added: 2, removed: 3 } })), "1 file +2 −3");
   assert.equal(countsOf(record("r", [], { changed: { files: 1200, added: 0, removed: 0 } })), "all 1,200 files");
   assert.match(when("2020-01-02T03:04:05Z"), /^2020-01-0\d \d\d:\d\d$/);
@@ -168,28 +169,58 @@ test("the program is the one of the setting, or the first on the path that is no
   assert.throws(() => findProgram(undefined, { PATH: "." }), NoProgram);
 });
 
+test("a line says which prompt brought it, and nothing where the editor shows another line", () => {
+  const [turn, by] = [record("t1234567890abc", [point("prompt", "s", { prompt: "before" }), point("turn", "s", { prompt: "fix\nit", agent: "claude" })], { time: "2020-01-02T03:04:05Z" }), record("h", [], { label: "by hand" })];
+  const blame = { snapshots: [turn, by], lines: [{ line: 1, text: "a\r", snapshot: turn.id }, { line: 2, text: "b", snapshot: "h", older: true }, { line: 3, text: "c" }, { line: 4, text: "d", snapshot: "gone" }] };
+  assert.match(lineText(blame, 1, "a")?.short ?? "", /^fix it · claude · 2020-01-0\d \d\d:\d\d$/);
+  assert.match(lineText(blame, 1, "a")?.facts ?? "", /claude · .* · t1234567890a · session s$/);
+  assert.match(lineText(blame, 2, "b")?.short ?? "", /^by hand · .* or older$/);
+  assert.deepEqual(lineText(blame, 3, "c"), { short: "not recorded yet", title: "Not recorded yet", facts: "No snapshot has this line.", id: undefined });
+  for (const [number, text] of [[1, "x"], [4, "d"], [5, ""], [0, ""]] as const) assert.equal(lineText(blame, number, text), undefined);
+});
+
 test("history is asked for page by page, and again only when something was recorded", async () => {
-  const all = Array.from({ length: 600 }, (_, i) => record(`r${i}`, [point("")]));
+  const all = Array.from({ length: 600 }, (_, i) => record(`r${i}`, [point("")], { label: `label ${i}` }));
   const asked: Record<string, unknown>[] = [];
   const history = new History(async <T,>(_method: string, params: object) => {
-    const p = params as { limit: number; older?: string; grep?: string };
+    const p = params as { limit?: number; older?: string; paths?: string[] };
     asked.push(p as Record<string, unknown>);
+    if (p.paths) return { snapshots: [all[5], all[500]] } as T;
     const from = p.older ? all.findIndex((r) => r.id === p.older) + 1 : 0;
-    return { snapshots: all.slice(from, from + p.limit) } as T;
-  });
+    return { snapshots: all.slice(from, p.limit ? from + p.limit : undefined) } as T;
+  }, () => "r400");
+  const shown = () => history.records.map((r) => r.id);
   await Promise.all([history.load(), history.load()]);
   await history.load();
   assert.equal(asked.length, 1);
   assert.equal(history.records.length, PAGE);
   await history.older();
-  assert.deepEqual(history.records.map((r) => r.id), all.slice(0, 2 * PAGE).map((r) => r.id));
+  assert.deepEqual(shown(), all.slice(0, 2 * PAGE).map((r) => r.id));
+
+  all.unshift(record("new", [point("")]));
   history.outdated();
   await history.load();
-  assert.equal(asked.at(-1)?.["limit"], 2 * PAGE);
-  await history.older();
-  assert.equal(history.records.length, 600);
-  assert.equal(history.more, false);
-  history.show({ grep: "x", title: "x" });
+  assert.deepEqual(asked.at(-1), { changes: true, limit: PAGE });
+  assert.deepEqual(shown(), all.slice(0, 2 * PAGE + 1).map((r) => r.id), "what was there stays behind the page");
+  assert.deepEqual(history.records.filter((r) => r.here).map((r) => r.id), ["r400"]);
+
+  assert.deepEqual((await history.matching({ words: ["LABEL", "59"], title: "" })).map((e) => e.kind === "single" && e.title), ["label 59", ...Array.from({ length: 10 }, (_, i) => `label ${590 + i}`), "label 159", "label 259", "label 359", "label 459", "label 559"].sort((a, b) => Number(b.slice(6)) - Number(a.slice(6))));
+  assert.equal(history.records.length, 601);
+  assert.deepEqual((await history.matching({ paths: ["x"], title: "" })).map((e) => e.kind === "single" && e.record.id).sort(), ["r4", "r499"]);
+
+  for (let i = 0; i < 300; i++) all.unshift(record(`n${i}`, [point("")]));
+  history.outdated();
   await history.load();
-  assert.deepEqual(asked.at(-1), { changes: true, limit: PAGE, grep: "x" });
+  assert.equal(history.records.length, PAGE, "between the page and what was there some are missing");
+  assert.equal(history.more, true);
+});
+
+test("a filter keeps the prompts that match, each with what is known of it", () => {
+  const entries = arrange(past());
+  const kept = (words: string[], touched?: string[]) => select(entries, words, touched && new Set(touched)).map((e) => (e.kind === "session" ? e.entries.map((t) => (t.kind === "turn" ? `${t.prompt} ${t.from}..${t.to}` : t.title)) : e.title));
+  assert.deepEqual(kept(["BUG"]), [["fix the bug a0..a2"]]);
+  assert.deepEqual(kept([], ["a1"]), [["fix the bug a0..a2"]]);
+  assert.deepEqual(kept([], ["b0", "h1"]), [["Changed before “again”"], "by hand"]);
+  assert.deepEqual(kept(["claude", "again"]), [["again b0..b1", "Changed before “again”"]]);
+  assert.deepEqual(kept(["nothing"]), []);
 });

@@ -2,7 +2,7 @@
 // loopback only, and ends with this process.
 
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -39,14 +39,16 @@ const SETTINGS = {
 
 /** A home in which several windows can be opened, one after the other or beside each other. */
 export class Editor {
-  static async start({ settings = {}, env = {}, vsix } = {}) {
+  static async start({ settings = {}, machine = {}, env = {}, vsix } = {}) {
     const editor = new Editor();
     editor.home = mkdtempSync(path.join(tmpdir(), "vscode-"));
     editor.data = path.join(editor.home, "data");
     const extensions = path.join(editor.home, "extensions");
     mkdirSync(path.join(editor.data, "User"), { recursive: true });
+    mkdirSync(path.join(editor.data, "Machine"));
+    writeFileSync(path.join(editor.data, "Machine/settings.json"), JSON.stringify(machine));
     mkdirSync(extensions);
-    editor.settings({ ...SETTINGS, ...settings });
+    writeFileSync(path.join(editor.data, "User/settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
     const node = path.join(INSTALLED, NODE);
     const base = [path.join(INSTALLED, "node_modules/code-server/out/node/entry.js"), "--user-data-dir", editor.data, "--extensions-dir", extensions, "--disable-telemetry", "--disable-update-check"];
     const clean = { LANG: "C.UTF-8", HOME: editor.home, TMPDIR: tmpdir(), PATH: process.env.PATH, ...env };
@@ -62,10 +64,6 @@ export class Editor {
     const { chromium } = createRequire(path.join(INSTALLED, "package.json"))("playwright-core");
     editor.browser = await chromium.launch({ executablePath: browser(), args: ["--no-sandbox"] });
     return editor;
-  }
-
-  settings(all) {
-    writeFileSync(path.join(this.data, "User/settings.json"), JSON.stringify(all));
   }
 
   /** Opens a folder, or a workspace file, in a window. */
@@ -88,12 +86,19 @@ export class Editor {
     return this.window;
   }
 
+  /** What the extension has logged. */
+  logs() {
+    return readdirSync(this.data, { recursive: true }).filter((f) => f.endsWith("Rewind.log")).map((f) => readFileSync(path.join(this.data, f), "utf8")).join("");
+  }
+
   async close() {
     await this.browser?.close();
     if (this.server && this.server.exitCode === null) {
       const gone = new Promise((r) => this.server.on("exit", r));
       this.server.kill();
+      const timer = setTimeout(() => this.server.kill("SIGKILL"), 5_000);
       await gone;
+      clearTimeout(timer);
     }
     rmSync(this.home, { recursive: true, force: true });
   }
@@ -109,10 +114,7 @@ export class Window {
   }
 
   async command(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input.input");
-    await input.waitFor();
-    await input.fill(`>${title}`);
+    await this.typeInto("F1", `>${title}`);
     await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title.replace(/^.*?: /, "") }).first().waitFor();
     await this.page.keyboard.press("Enter");
   }
@@ -149,8 +151,8 @@ export class Window {
     const item = this.page.locator(".monaco-menu .action-label", { hasText: entry }).first();
     await item.waitFor();
     // A menu takes no click in its first moments.
-    while (await item.isVisible()) {
-      await item.click().catch(() => {});
+    for (let tries = 0; tries < 20 && (await item.isVisible()); tries++) {
+      await item.click({ timeout: 2_000 }).catch(() => {});
       await this.page.waitForTimeout(200);
     }
   }
@@ -175,9 +177,33 @@ export class Window {
 
   /** Types at the beginning of the active editor. */
   async type(text) {
-    await this.page.locator(".editor-group-container.active .view-lines").first().click({ position: { x: 2, y: 2 } });
+    await this.page.keyboard.press("Control+1");
     await this.page.keyboard.press("Control+Home");
     await this.page.keyboard.type(text);
+  }
+
+  /** Puts the cursor on a line of the active editor. */
+  async goTo(line) {
+    const there = this.page.locator(".statusbar-item", { hasText: `Ln ${line},` });
+    for (let tries = 0; ; tries++) {
+      await this.page.keyboard.press("Control+1"); // into the editor, which takes no key before it is ready
+      await this.page.keyboard.press("Control+Home");
+      for (let i = 1; i < line; i++) await this.page.keyboard.press("ArrowDown");
+      try {
+        return await there.waitFor({ timeout: 3_000 });
+      } catch (error) {
+        if (tries === 5) throw error;
+      }
+    }
+  }
+
+  /** What an extension has written behind a line. */
+  async behind(line) {
+    return this.page.evaluate((n) => {
+      const lines = [...document.querySelectorAll(".editor-group-container.active .view-line")].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top));
+      const marks = [...(lines[n - 1]?.querySelectorAll("span") ?? [])].map((s) => getComputedStyle(s, "::after").content).filter((c) => c !== "none" && c !== "normal");
+      return marks.map((c) => c.replace(/^"|"$/g, "").replace(/\u00a0/g, " ")).join("");
+    }, line);
   }
 
   async pick(text) {
@@ -200,13 +226,25 @@ export class Window {
   }
 
   async openFile(name) {
-    await this.page.keyboard.press("Control+P");
-    const input = this.page.locator(".quick-input-widget input.input");
-    await input.waitFor();
-    await input.fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path.basename(name) }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.typeInto("Control+P", name);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path.basename(name) }).first().click();
     await this.page.locator(".tab.active", { hasText: path.basename(name) }).waitFor();
+  }
+
+  /** Opens a box by a key and fills it; once more if something took the focus away. */
+  async typeInto(key, text) {
+    const input = this.page.locator(".quick-input-widget input.input");
+    for (let tries = 0; ; tries++) {
+      await this.page.keyboard.press(key);
+      try {
+        await input.waitFor({ timeout: 3_000 });
+        await input.fill(text, { timeout: 3_000 });
+        return;
+      } catch (error) {
+        if (tries === 3) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
   }
 
   async picture(file) {

@@ -2,68 +2,17 @@
 // works: looks at history, and goes back.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { Editor } from "./editor.mjs";
-import { World } from "./world.mjs";
+import { CART, flow as flowOn, picture, shop as shopIn, stage, text, until } from "./kit.mjs";
 
-const PICTURES = process.env.PICTURES;
-const CART = "export function total(prices: number[]): number {\n  return prices.reduce((sum, price) => sum + price, 0);\n}\n";
-
-let world, editor;
-before(async () => {
-  world = new World();
-  editor = await Editor.start({ env: world.env, settings: { "window.autoDetectColorScheme": false, "workbench.colorTheme": "Default Light Modern" } });
-});
-after(async () => {
-  await editor?.close();
-  world?.remove();
-});
-
-/** A test, of which the last picture is kept if it fails. */
-function flow(name, run) {
-  test(name, async (t) => {
-    try {
-      await run(t);
-    } catch (error) {
-      await editor.window?.picture(path.join(tmpdir(), `failed-${name.replace(/\W+/g, "-").slice(0, 40)}.png`));
-      throw error;
-    } finally {
-      await editor.window?.close();
-    }
-  });
-}
-
-/** A shop of which an agent has changed something in two turns. */
-function shop(name) {
-  const dir = world.project(name, {
-    "src/cart.ts": CART, "src/old.ts": "export {};\n", "README.md": "# Shop\n", "logo.png": Buffer.from("iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGUlEQVR4nGP4z8BAEmIgTfmohlENQ0oDAJiPAQ/CiVYpAAAAAElFTkSuQmCC", "base64"),
-  });
-  world.turn(dir, `${name}-1`, "Add a discount to the cart", { "src/discount.ts": "export const discount = 0.1;\n" }, { "src/cart.ts": CART.replace("0);", "0) * 0.9;") });
-  world.turn(dir, `${name}-1`, "Remove the old module and say so in the readme", { "src/old.ts": null, "README.md": "# Shop\n\nThe old module is gone.\n", "logo.png": Buffer.from("iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGUlEQVR4nGNg+M9AGiJR+aiGUQ1DSgMAmJABDxHZgYkAAAAASUVORK5CYII=", "base64") });
-  return dir;
-}
-
-const text = (dir, name) => readFileSync(path.join(dir, name), "utf8");
-
-/** Waits until something is so. */
-async function until(what, ms = 10_000) {
-  for (const end = Date.now() + ms; ; ) {
-    if (await what()) return;
-    if (Date.now() > end) assert.fail(`not within ${ms} ms: ${what}`);
-    await new Promise((r) => setTimeout(r, 50));
-  }
-}
-
-async function picture(win, name) {
-  if (PICTURES) await win.picture(path.join(PICTURES, `${name}.png`));
-}
+const on = stage();
+const flow = (name, run) => flowOn(on, name, run);
+const shop = (name) => shopIn(on.world, name);
 
 flow("the timeline shows sessions, prompts and files, and their differences", async () => {
   const dir = shop("look");
-  const win = await editor.open(dir);
+  const win = await on.editor.open(dir);
   await win.showTimeline();
   await win.expand("Remove the old module");
   await win.row("old.ts").waitFor();
@@ -91,15 +40,15 @@ flow("the timeline shows sessions, prompts and files, and their differences", as
   await picture(win, "changes");
 
   // A turn that the agent makes while the view is open is there by itself.
-  world.turn(dir, "look-1", "One more thing", { "src/more.ts": "export {};\n" });
+  on.world.turn(dir, "look-1", "One more thing", { "src/more.ts": "export {};\n" });
   await win.row("One more thing").waitFor();
 });
 
 flow("a restore lists what it will do, deletions first, and an undo takes it back", async () => {
   const dir = shop("back");
   writeFileSync(path.join(dir, "src/mine.ts"), "mine\n");
-  world.rewind(dir, "snapshot", "-m", "mine");
-  const win = await editor.open(dir);
+  on.world.rewind(dir, "snapshot", "-m", "mine");
+  const win = await on.editor.open(dir);
   await win.showTimeline();
   await win.expand("generic · 2 prompts");
   await win.menu("Remove the old module", "Restore to Before This…");
@@ -137,7 +86,7 @@ flow("a restore lists what it will do, deletions first, and an undo takes it bac
 
 flow("a file of one turn goes back alone", async () => {
   const dir = shop("file");
-  const win = await editor.open(dir);
+  const win = await on.editor.open(dir);
   await win.showTimeline();
   await win.expand("Remove the old module");
   await win.menu("README.md", "Restore to Before This…");
@@ -150,7 +99,7 @@ flow("a file of one turn goes back alone", async () => {
 
 flow("one turn is taken back, and what came after it stays", async () => {
   const dir = shop("revert");
-  const win = await editor.open(dir);
+  const win = await on.editor.open(dir);
   await win.showTimeline();
   await win.row("Add a discount to the cart").waitFor();
   const turn = "Add a discount to the cart2 files";
@@ -165,7 +114,7 @@ flow("one turn is taken back, and what came after it stays", async () => {
 
 flow("text that is not saved is never overwritten, and named", async () => {
   const dir = shop("unsaved");
-  const win = await editor.open(dir);
+  const win = await on.editor.open(dir);
   await win.openFile("README.md");
   await win.type("typed ");
   await win.page.locator(".tab.active.dirty").waitFor();
@@ -183,11 +132,11 @@ flow("text that is not saved is never overwritten, and named", async () => {
 
 flow("what changes after the list was shown is listed anew, and not overwritten", async () => {
   const dir = shop("meanwhile");
-  const win = await editor.open(dir);
+  const win = await on.editor.open(dir);
   await win.showTimeline();
   await win.menu("Remove the old module", "Restore to Before This…");
   await win.list("3 written");
-  world.write(dir, { "src/late.ts": "late\n", "README.md": "late\n" });
+  on.world.write(dir, { "src/late.ts": "late\n", "README.md": "late\n" });
   await win.pick("Restore 3 files");
   const list = await win.list("1 deleted, 3 written");
   assert.match(list.placeholder, /Something has changed since/);
@@ -198,17 +147,17 @@ flow("what changes after the list was shown is listed anew, and not overwritten"
 });
 
 flow("the status bar says when the last point was, and a click records", async () => {
-  const dir = world.project("fresh", { "a.txt": "1\n" });
-  const win = await editor.open(dir);
+  const dir = on.world.project("fresh", { "a.txt": "1\n" });
+  const win = await on.editor.open(dir);
   await win.status().filter({ hasText: "not recorded" }).waitFor();
   await win.showTimeline();
   await win.page.locator(".welcome-view-content", { hasText: "Nothing of this folder is recorded yet" }).waitFor();
   await win.status().click();
   await win.status().filter({ hasText: /\d\d:\d\d/ }).waitFor();
   await win.row("Recorded").waitFor();
-  world.write(dir, { "a.txt": "2\n" });
+  on.world.write(dir, { "a.txt": "2\n" });
   await win.command("Rewind: Record with a Label…");
   await win.answer("Record with a label", "good state");
   await win.row("good state").waitFor();
-  assert.match(world.rewind(dir, "list"), /good state/);
+  assert.match(on.world.rewind(dir, "list"), /good state/);
 });
