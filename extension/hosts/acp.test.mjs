@@ -2,13 +2,15 @@
 // asked by a scripted model on loopback: two prompts, their points, a restore, and that
 // both sides got every byte that the other wrote.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
-import { converse } from "./acp.mjs";
-import { agents, files, nodeDir, others, program, run, sandbox, speaking } from "./host.mjs";
+import { fileURLToPath } from "node:url";
+import { converse, sdk } from "./acp.mjs";
+import { agents, files, installed, nodeDir, others, program, run, sandbox, speaking } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const script = {
@@ -56,3 +58,27 @@ for (const [name, args] of Object.entries(speaking)) {
     assert.deepEqual(files(sb.repo), { "README.md": "seed\n", "notes.txt": "one\ntwo\n", "by-shell.txt": "made\n" });
   });
 }
+
+test("acp: a turn of version 2 ends when its agent is idle", { skip: existsSync(path.join(installed, "acp")) ? false : "SKIPPED: the SDK is not installed" }, async (t) => {
+  const root = mkdtempSync(path.join(os.tmpdir(), "acp-v2-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const sb = sandbox(root, process.env.REWIND_PROGRAM);
+  const { client, methods, ndJsonStream } = await sdk("@agentclientprotocol/sdk/experimental/v2");
+  const child = spawn("rewind", ["acp", "--", path.join(nodeDir, "node"), fileURLToPath(new URL("acp-v2.mjs", import.meta.url))], { cwd: sb.repo, env: { ...sb.env, REWIND_AGENTS_DIR: installed }, stdio: ["pipe", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  let idle;
+  const rests = new Promise((resolve) => (idle = resolve));
+  await client({ name: "rewind-test" })
+    .onNotification(methods.client.session.update, ({ params }) => { if (params.update.state === "idle") idle(); })
+    .connectWith(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (agent) => {
+      await agent.request(methods.agent.initialize, { protocolVersion: 2, info: { name: "rewind-test", version: "1" }, capabilities: {} });
+      const { sessionId } = await agent.request(methods.agent.session.new, { cwd: sb.repo, mcpServers: [] });
+      await agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text: "words of v2" }] });
+      await rests;
+    });
+  child.stdin.end();
+  assert.equal(await ended, 0);
+  const list = await run(["rewind", "list", "--json"], { cwd: sb.repo, env: sb.env });
+  const points = JSON.parse(list.stdout).snapshots.flatMap((s) => s.points.map((p) => [p.trigger, p.prompt, p.session, p.agent, s.changed?.files ?? 0].join(" ")));
+  assert.deepEqual(points.sort(), ["prompt words of v2 S2 v2-agent 0", "turn words of v2 S2 v2-agent 1"]);
+});
