@@ -108,3 +108,58 @@ func TestAnotherRepositoryAtTheSamePlaceIsRefusedUntilItIsAdded(t *testing.T) {
 	p.must(r.Remove(t.Context(), m.Name))
 	p.wantPush(e, p.added(e, again), 1, 0, 0)
 }
+
+func TestPinsGoToARemoteAndComeBack(t *testing.T) {
+	p := newPlace(t, false)
+	e := p.open()
+	var ids []ID
+	for i := range 3 {
+		p.write("f", fmt.Sprint(i))
+		ids = append(ids, p.snap(e, fmt.Sprint(i), nil).ID)
+	}
+	m := p.newRemote(e)
+	p.wantPush(e, m, 3, 0, 0)
+	p.must(errors.Join(e.Pin(t.Context(), "good", ids[0]), e.Pin(t.Context(), "also good", ids[0])))
+	p.wantPush(e, m, 1, 2, 0)
+	p.wantPush(e, m, 0, 3, 0)
+	there := newPlace(t, false)
+	dir := filepath.Join(there.dir, "new")
+	_, err := resumed(there, dir, m.URL, "")
+	p.must(err)
+	n := there.openAt(dir)
+	if pins, err := n.Pins(t.Context()); err != nil || len(pins) != 2 || pins["good"] != ids[0] || pins["also good"] != ids[0] {
+		t.Errorf("%v %v", pins, err)
+	}
+	origin, err := n.Remotes().Find("")
+	p.must(err)
+	there.wantPush(n, origin, 0, 3, 0)
+
+	// A name that another snapshot has here stays where it is.
+	p.must(n.Pin(t.Context(), "next", ids[1]))
+	p.write("f", "more")
+	four := p.snap(e, "more", nil).ID
+	p.must(errors.Join(e.Pin(t.Context(), "next", four), e.Pin(t.Context(), "new", four)))
+	p.mustPush(e, m)
+	s, err := n.Remotes().Open(t.Context(), origin, remotePassword)
+	p.must(err)
+	_, err = n.Remotes().Fetch(t.Context(), s)
+	p.must(err)
+	if pins, err := n.Pins(t.Context()); err != nil || pins["next"] != ids[1] || pins["new"] != four {
+		t.Errorf("%v %v", pins, err)
+	}
+
+	// What has a pin stays in a prune, also when the store that gave it is gone.
+	p.must(os.RemoveAll(filepath.Dir(e.dir)))
+	other := newPlace(t, false)
+	_, err = resumed(other, filepath.Join(other.dir, "new"), m.URL, four.String())
+	p.must(err)
+	o := other.openAt(filepath.Join(other.dir, "new"))
+	other.prune(o, &PruneOptions{MaxSnapshots: 1, Grace: -1})
+	m, err = o.Remotes().Find("")
+	p.must(err)
+	other.pruneAway(o, m, away.Limits{Options: &PruneOptions{MaxSnapshots: 1}, AnyHost: true})
+	left := other.distant(o, m)
+	if !left[ids[0].String()] || !left[four.String()] || left[ids[1].String()] {
+		t.Errorf("there are %v", left)
+	}
+}

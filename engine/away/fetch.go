@@ -96,7 +96,7 @@ func (p *pull) object(nodes map[string]*restic.Node, name string, kind oid.Kind,
 // A pulled is a snapshot whose objects are on their way.
 type pulled struct {
 	*records.Snapshot
-	Root records.Path
+	pins []string
 }
 
 // snapshot reads the record of a snapshot, and what its trees name.
@@ -158,7 +158,7 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pulled{r.Snapshot, r.Root}, p.dir(r.Snapshot.State(), dir{files: files, beside: state})
+	return &pulled{r.Snapshot, r.Pins}, p.dir(r.Snapshot.State(), dir{files: files, beside: state})
 }
 
 // record reads a record, which has to be of a snapshot.

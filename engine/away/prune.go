@@ -152,10 +152,10 @@ func (r *Remotes) beyond(ctx context.Context, all []*Distant, lim *Limits) (drop
 	return drop, nil
 }
 
-// wanted reports whether somebody has given a snapshot a label, here or there, or another machine has brought it too.
+// wanted reports whether somebody has given a snapshot a label or a pin, here or there, or another machine has brought it too.
 func (d *Distant) wanted(anyHost bool) bool {
 	for _, o := range append([]*Distant{d}, d.Copies...) {
-		if len(o.Said(labelTag)) > 0 || !anyHost && o.Hostname != d.Hostname || slices.ContainsFunc(o.Tags, func(t string) bool { return !isOurTag(t) }) {
+		if len(o.Said(labelTag))+len(o.Said(pinTag)) > 0 || !anyHost && o.Hostname != d.Hostname || slices.ContainsFunc(o.Tags, func(t string) bool { return !isOurTag(t) }) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-82afce7a/rewind/cas"
+	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/internal/durable"
@@ -160,10 +161,13 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 		for i, s := range got {
 			known, err := up.Find(s.ID)
 			if err == nil && known == nil {
-				err = up.Record(s, true)
+				err = up.Record(s.Snapshot, true)
 			}
 			if err == nil && newest && i == len(got)-1 {
-				err = up.SetLast(s)
+				err = up.SetLast(s.Snapshot)
+			}
+			if err == nil {
+				err = s.pin(up)
 			}
 			if err != nil {
 				return err
@@ -172,7 +176,9 @@ func (v *receiver) tryTake(list []*Distant, where string, newest bool, out *Fetc
 		return nil
 	})
 	if err == nil {
-		out.Snapshots = append(out.Snapshots, got...)
+		for _, s := range got {
+			out.Snapshots = append(out.Snapshots, s.Snapshot)
+		}
 		clear(v.p.trees)
 		v.note(list, got)
 	}
@@ -197,8 +203,27 @@ func (v *receiver) takeCopy(d *Distant, failed error, where string, newest bool,
 	return nil
 }
 
+// pin gives a snapshot the names that it has there, unless they are no names, or another one has them here.
+func (s *pulled) pin(up *records.Update) error {
+	here, given := up.Pins(), []string{}
+	for _, name := range s.pins {
+		if at, taken := here[name]; taken && at != s.ID || name == "" || len(name) > pinMost || lookup.SpeaksOfItself(name) {
+			continue
+		}
+		if err := up.Pin(name, s.ID); err != nil {
+			return err
+		}
+		given = append(given, name)
+	}
+	s.pins = given
+	return nil
+}
+
+// pinMost bounds the bytes of a name from elsewhere.
+const pinMost = 255
+
 // note notes that the remote has snapshots, so that no push brings them there. Without the note one asks.
-func (v *receiver) note(list []*Distant, got []*records.Snapshot) {
+func (v *receiver) note(list []*Distant, got []*pulled) {
 	dir := v.p.s.cache
 	if durable.MakeDir(dir) != nil {
 		return
@@ -210,7 +235,7 @@ func (v *receiver) note(list []*Distant, got []*records.Snapshot) {
 	defer lock.Unlock()
 	k := loadKnown(filepath.Join(dir, knownFile))
 	for i, s := range got {
-		if hash, err := hashOf(s); err == nil {
+		if hash, err := hashOf(s.Snapshot, s.pins); err == nil {
 			k.addPushed(s.ID, hash)
 			k.addFile(list[i].ID, file{of: s.ID, tags: tagsHash(list[i].Tags), tree: list[i].Tree})
 		}
@@ -219,15 +244,14 @@ func (v *receiver) note(list []*Distant, got []*records.Snapshot) {
 }
 
 // read reads snapshots into the stage.
-func (v *receiver) read(list []*Distant, where string) (got []*records.Snapshot, err error) {
+func (v *receiver) read(list []*Distant, where string) (got []*pulled, err error) {
 	for _, d := range list {
 		n, err := v.p.snapshot(d)
 		if err != nil {
 			return nil, err
 		}
-		s := n.Snapshot
-		s.Where, s.Lost, s.Held = where, "", records.HeldByStore
-		got = append(got, s)
+		n.Where, n.Lost, n.Held = where, "", records.HeldByStore
+		got = append(got, n)
 	}
 	return got, v.p.contents()
 }

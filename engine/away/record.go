@@ -34,6 +34,7 @@ type record struct {
 	History   string            `json:"history"`
 	Root      records.Path      `json:"root"`
 	Snapshot  *records.Snapshot `json:"snapshot"`
+	Pins      []string          `json:"pins,omitempty"` // names that it was given, sorted
 }
 
 const recordFormat = 1
@@ -92,10 +93,13 @@ func plain(s *records.Snapshot) *records.Snapshot {
 }
 
 // hashOf is by what a snapshot that says something new is told from one that was pushed, on whatever machine.
-func hashOf(s *records.Snapshot) (restic.ID, error) {
+func hashOf(s *records.Snapshot, pins []string) (restic.ID, error) {
 	n := plain(s)
 	n.Where = ""
 	text, err := json.Marshal(n)
+	for _, name := range pins {
+		text = append(append(text, 0), name...)
+	}
 	return sha256.Sum256(text), err
 }
 
@@ -116,6 +120,9 @@ func tagsOf(s *records.Snapshot, r record) []string {
 		seen[prefix+text] = true
 		tags = append(tags, prefix+text)
 	}
+	for _, name := range r.Pins {
+		add(pinTag, name)
+	}
 	for _, p := range s.Points {
 		add(labelTag, p.Label)
 		add(sessionTag, p.Session)
@@ -133,6 +140,7 @@ const (
 	historyTag   = "history:"
 	labelTag     = "label:"
 	sessionTag   = "session:"
+	pinTag       = "pin:"
 	agentTag     = "agent:"
 	triggerTag   = "trigger:"
 	promptTag    = "prompt:"
@@ -144,6 +152,6 @@ const (
 
 // isOurTag reports whether a tag is one that a push gives, and not one that somebody has given there.
 func isOurTag(tag string) bool {
-	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, sessionTag, agentTag, triggerTag, promptTag},
+	return tag == oursTag || tag == undoTag || slices.ContainsFunc([]string{idTag, historyTag, algorithmTag, worktreeTag, labelTag, pinTag, sessionTag, agentTag, triggerTag, promptTag},
 		func(word string) bool { return strings.HasPrefix(tag, word) })
 }

@@ -100,13 +100,23 @@ func (r *Remotes) todo(ctx context.Context, k *known) (w work, err error) {
 	if err != nil {
 		return w, err
 	}
+	pins := map[oid.ID][]string{}
+	if err := r.View(ctx, func(v *records.View) error {
+		for name, id := range v.Pins() {
+			pins[id] = append(pins[id], name)
+		}
+		return nil
+	}); err != nil {
+		return w, err
+	}
 	copies := k.copies()
 	for _, s := range slices.Backward(all) {
-		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root}}
+		slices.Sort(pins[s.ID])
+		e := errand{s: s, record: record{Algorithm: r.Objects.Algorithm.String(), History: history, Root: r.Owner.Root, Pins: pins[s.ID]}}
 		if at, ok := roots[s.Where]; ok && s.Where != r.Owner.Key {
 			e.record.Root = at.Root
 		}
-		if e.hash, err = hashOf(s); err == nil {
+		if e.hash, err = hashOf(s, e.record.Pins); err == nil {
 			e.text, err = encode(s, e.record)
 		}
 		if err != nil {

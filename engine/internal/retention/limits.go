@@ -55,10 +55,10 @@ func Beyond(list []*records.Snapshot, stays func(*records.Snapshot) bool, p *Opt
 	group := make([]*candidate, len(list))
 	for i, s := range list {
 		c := &candidate{snap: s, at: s.Time}
-		if stays(s) {
-			c.why = keepPin
-		} else if i == 0 {
+		if i == 0 {
 			c.why = keepLast
+		} else if stays(s) {
+			c.why = keepPin
 		}
 		group[i] = c
 	}
