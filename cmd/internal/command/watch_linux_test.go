@@ -102,7 +102,7 @@ func (g *ground) sockets() (names []string) {
 	return names
 }
 
-var changing = regexp.MustCompile(`"(id|elapsed_ms)":("[0-9a-f]+"|[0-9.]+)|[0-9a-f]{12}|\d+ms|born [0-9a-f]+`)
+var changing = regexp.MustCompile(`"(id|undo|elapsed_ms)":("[0-9a-f]+"|[0-9.]+)|[0-9a-f]{12}|\d+ms|born [0-9a-f]+`)
 
 // TestACommandSaysTheSameBesideAWatcher compares what commands print and how they exit.
 func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
@@ -130,6 +130,18 @@ func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
 		{func(g *ground) { put(t, g.dir, "f1", "newest") }, []string{"snapshot", "--deadline", "1m"}},
 		{func(g *ground) { put(t, g.dir, "f2", "x") }, []string{"snapshot", "--layout", "tallow"}},
 		{func(g *ground) { put(t, g.dir, "f2", "y") }, []string{"-C", "d", "snapshot"}},
+		{func(g *ground) { put(t, g.dir, "f2", "w") }, []string{"diff"}},
+		{func(g *ground) {}, []string{"-C", "d", "diff", "--stat", "--", "../f2"}},
+		{func(g *ground) {}, []string{"restore", "@", "--dry-run", "--json"}},
+		{func(g *ground) {}, []string{"restore", "@"}},
+		{func(g *ground) {}, []string{"restore", "@", "--yes", "--", "nothing-there"}},
+		{func(g *ground) {}, []string{"restore", "@~2", "--yes", "--json"}},
+		{func(g *ground) {}, []string{"undo", "--dry-run"}},
+		{func(g *ground) {}, []string{"undo", "--yes"}},
+		{func(g *ground) {}, []string{"redo", "--yes", "--json"}},
+		{func(g *ground) {}, []string{"undo", "--yes"}},
+		{func(g *ground) {}, []string{"revert", "@", "--dry-run"}},
+		{func(g *ground) {}, []string{"apply", "@~1", "--dry-run", "--json"}},
 		{func(g *ground) {}, []string{"snapshot", "--trigger", "undo"}},
 		{func(g *ground) {}, []string{"snapshot", "--deadline", "-1s"}},
 		{func(g *ground) {}, []string{"snapshot", "--layout", "nonsense"}},
@@ -147,14 +159,37 @@ func TestACommandSaysTheSameBesideAWatcher(t *testing.T) {
 			t.Errorf("%d: %v: without a watcher\n%s\nand beside one\n%s", i, s.args, said[0], said[1])
 		}
 	}
-	if n := two.served(); n < 11 {
-		t.Errorf("%v were served", n)
+	if n, lent := two.served(), two.state()["lent"].(float64); n < 11 || lent < 11 {
+		t.Errorf("%v were served, %v lent", n, lent)
 	}
 	if a, b := one.json("snapshot", "--dry-run")["tree"], two.json("snapshot", "--dry-run")["tree"]; a != b {
 		t.Errorf("trees %v and %v", a, b)
 	}
 	if out, _, exit := two.does("verify"); exit != 0 {
 		t.Errorf("verify: %s", out)
+	}
+}
+
+func TestAStatusBesideAWatcherSaysWhatChanged(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	put(t, g.dir, "gone", "x")
+	g.watch("--no-points")
+	g.settled()
+	if out, _, _ := g.does("status"); !strings.Contains(out, "\nchanged    nothing\n") {
+		t.Errorf("%s", out)
+	}
+	put(t, g.dir, "f0", "new")
+	put(t, g.dir, "added", "new")
+	if err := os.Remove(filepath.Join(g.dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	want := "\nchanged    1 modified, 1 added, 1 deleted\n           A added\n           M f0\n           D gone\n"
+	if out, _, _ := g.does("status"); !strings.Contains(out, want) {
+		t.Errorf("%s", out)
+	}
+	if changed, ok := g.json("status")["changed"].([]any); !ok || len(changed) != 3 || changed[0].(map[string]any)["path"] != "added" {
+		t.Errorf("%v", changed)
 	}
 }
 

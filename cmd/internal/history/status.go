@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,9 +12,41 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/record"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
+	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 )
+
+// changedShown is how many changes status names on the terminal.
+const changedShown = 20
+
+// printChanged says what changed since where the files stand; nil: nobody has looked.
+func (a *app) printChanged(since *engine.Diff) {
+	if since == nil {
+		fmt.Fprintln(a.Out, "changed    not looked for here: \"rewind diff --stat\" tells what changed since")
+		return
+	}
+	counts := map[byte]int{}
+	for _, c := range since.Changes {
+		counts[c.Status()]++
+	}
+	text := "nothing"
+	for _, kind := range []struct {
+		status byte
+		word   string
+	}{{'M', "modified"}, {'A', "added"}, {'D', "deleted"}, {'T', "of another type"}} {
+		if n := counts[kind.status]; n > 0 {
+			text = strings.TrimPrefix(fmt.Sprintf("%s, %d %s", text, n, kind.word), "nothing, ")
+		}
+	}
+	show.Say(a.Out, "changed    %s\n", text)
+	for _, c := range since.Changes[:min(len(since.Changes), changedShown)] {
+		show.Say(a.Out, "           %c %s\n", c.Status(), show.Quote(c.Path))
+	}
+	if more := len(since.Changes) - changedShown; more > 0 {
+		show.Say(a.Out, "           … and %s more (\"rewind diff --name-status\")\n", show.Count(more, "path"))
+	}
+}
 
 func statusCommand(a *app) *cobra.Command {
 	c := a.InWorktree("status", "Show the store, what was left out, and what is unfinished", cli.Nothing, func(ctx context.Context, e *engine.Engine, _ []string) error {
@@ -21,11 +54,25 @@ func statusCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var since *engine.Diff
+		if yes, _ := st.Watcher.Used(); yes {
+			if since, err = verb.Since(ctx, e); err != nil {
+				return err
+			}
+			a.Progress.Clear()
+		}
 		if a.JSON {
+			if since != nil {
+				out, err := verb.Difference(ctx, since, false)
+				if err != nil {
+					return err
+				}
+				st.Changed = out.Changes
+			}
 			a.PrintJSON(st)
 			return nil
 		}
-		a.printStatus(&st.Status.Status)
+		a.printStatus(&st.Status.Status, since)
 		show.Say(a.Out, "watched    %s\n", st.Watcher.Sentence(e))
 		return nil
 	})
@@ -35,6 +82,7 @@ func statusCommand(a *app) *cobra.Command {
 // A Status is what --json prints of status.
 type Status struct {
 	wire.Status
+	Changed []wire.Change    `json:"changed,omitzero"`  // since where the files stand; only where a process watches, which knows where to look
 	Watcher *record.Watching `json:"watcher,omitempty"` // the process that watches
 }
 
@@ -48,10 +96,10 @@ func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine) (*Status, error
 	if w != nil {
 		st.Watched, st.Unwatched = w.Used()
 	}
-	return &Status{wire.NewStatus(st), w}, nil
+	return &Status{Status: wire.NewStatus(st), Watcher: w}, nil
 }
 
-func (a *app) printStatus(st *engine.Status) {
+func (a *app) printStatus(st *engine.Status, since *engine.Diff) {
 	kind := "without git"
 	switch {
 	case st.Git:
@@ -78,7 +126,7 @@ func (a *app) printStatus(st *engine.Status) {
 		show.Say(a.Out, "here       %s: the files were restored to it, and nothing was recorded since\n", st.Here.Short())
 	}
 	if st.Snapshots > 0 {
-		fmt.Fprintln(a.Out, "changed    not looked for here: \"rewind diff --stat\" tells what changed since")
+		a.printChanged(since)
 	}
 	show.Say(a.Out, "history    %s to undo, %d to redo\n", show.Count(st.Undo, "restore"), st.Redo)
 	show.Say(a.Out, "ignored    %s\n", ignoredFiles(st.Ignored))

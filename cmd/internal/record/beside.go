@@ -71,11 +71,15 @@ type Watching struct {
 	Why     string `json:"why,omitempty"`    // it does not
 	Unused  string `json:"unused,omitempty"` // why commands like this one do their work themselves
 	Served  int64  `json:"served"`           // requests
+	Lent    int64  `json:"lent"`             // to commands that look by themselves, which it has told where
 }
 
 // Used reports whether the next snapshot is one that looks only where something
-// changed, and if not, why.
+// changed, and if not, why. Nobody watches where it is nil.
 func (w *Watching) Used() (yes bool, why string) {
+	if w == nil {
+		return false, ""
+	}
 	if w.Unused != "" {
 		return false, "not used from here: " + w.Unused
 	}

@@ -28,6 +28,7 @@ type offer struct {
 	alike   map[string]string
 	asked   atomic.Int64 // when something was last asked for, in nanoseconds since 1970
 	served  atomic.Int64 // requests
+	lent    atomic.Int64 // turns
 	ended   chan struct{}
 
 	listener *socket.Listener
@@ -147,7 +148,7 @@ func (o *offer) refusal(q *asked) string {
 }
 
 func (o *offer) state(unused string) *Watching {
-	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load()}
+	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load(), Lent: o.lent.Load()}
 	w.Watched, w.Why = o.kept.Watch.State()
 	return w
 }
@@ -217,7 +218,7 @@ func (o *offer) lend(ctx context.Context, r *socket.Request, q *asked, say func(
 	var said []byte
 	defer func() { back(said) }()
 	if say(answered{Accepted: true}) == nil && r.Say(text) == nil {
-		o.served.Add(1)
+		o.lent.Add(1)
 		said = r.Hear(lentMost)
 	}
 }

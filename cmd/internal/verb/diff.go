@@ -25,6 +25,15 @@ func DiffSides(ctx context.Context, e *engine.Engine, ids []string, find func(st
 	return from, to, err
 }
 
+// Since is what changed since where the files stand; nil if they stand nowhere.
+func Since(ctx context.Context, e *engine.Engine) (*engine.Diff, error) {
+	here, err := e.Here(ctx)
+	if here == nil || err != nil {
+		return nil, err
+	}
+	return e.Diff(ctx, here, nil, nil)
+}
+
 // Itself is what a snapshot changed, since where the files stood before it.
 func Itself(ctx context.Context, e *engine.Engine, s *engine.Snapshot) (*engine.Diff, error) {
 	before, err := e.Before(ctx, s)
