@@ -41,7 +41,7 @@ lint: ## golangci-lint by .golangci.yml, and what nothing reaches, at the versio
 
 check: ## the Go tests, once more with the race detector where goroutines meet (PKG=./cas, TIMEOUT=10m)
 	@echo "== check: the Go tests; building them takes minutes the first time"
-	@go vet -C tools ./testsum ./api && go test -C tools ./testsum ./api
+	@go vet -C tools ./testsum ./api ./forms && go test -C tools ./testsum ./api ./forms
 	@go vet -C bench/page . && go test -C bench/page .
 	@RACE=$(RACE) TIMEOUT=$(TIMEOUT) tools/check.sh $(PKG)
 

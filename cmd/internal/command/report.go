@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/setup"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine"
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // A report is what doctor found, to be shown to strangers: versions, numbers and words of
@@ -69,6 +70,7 @@ func (r *report) print(a *app) {
 	line("git", "%s", orNone(r.Git))
 	if st := r.Status; st != nil {
 		line("worktree", "git %v, %s", st.Git, st.Algorithm)
+		line("lies on", "%s, the store on %s", orNone(durable.FileSystem(st.Root)), orNone(durable.FileSystem(st.Store)))
 		line("store", "%s here, %d in all, %s, %s; in git %s", show.Count(st.Snapshots, "snapshot"), st.Total, show.Count(int(st.Objects), "object"), show.Size(st.StoreBytes), show.Size(st.GitBytes))
 		line("state", "%d skipped, %d pending, %d lost, %d undo, %d redo, unfinished %v, ref lost %v, watched %v", len(st.Skipped), st.Pending, len(st.Lost), st.Undo, st.Redo, st.Unfinished != nil, st.RefLost, st.Watched)
 	}
