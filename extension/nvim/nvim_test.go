@@ -203,3 +203,19 @@ func TestAPersonGoesBackByKeys(t *testing.T) {
 	s.press("Label", "s")
 	s.press("by hand", "by hand", "Enter")
 }
+
+// While the editor waits it reads no keys by itself.
+func TestCtrlCCallsOffWhatTheServerDoesNotAnswer(t *testing.T) {
+	e := newEditor(t)
+	script := filepath.Join(e.home, "deaf")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nwhile read -r line; do :; done\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e.put(t, "f.txt", "a\n")
+	e.args = append(e.args, "--cmd", "let g:rewind_program = \""+script+"\"")
+	s := newTerminal(t, e, "f.txt")
+	s.press("f.txt", ":Rewind", "Enter")
+	time.Sleep(300 * time.Millisecond)
+	s.press("rewind: called off", "j", "C-c")
+	s.press("one more", "i", "one more", "Escape")
+}

@@ -188,22 +188,41 @@ local function start(dir)
 end
 
 --- Sends a request for the worktree of a directory; done(sentence, result) is called
---- later, once. It returns a function that calls the request off.
+--- later, once. It returns a function that calls the request off, and with true ends
+--- the process, which does not answer.
 function M.request(dir, method, params, done)
   local s = running(dir) or start(dir)
   local id = post(s, method, params, done)
-  return function() send(s, { method = 'cancel', params = { id = id } }) end
+  return function(kill)
+    if kill and not s.ended then
+      uv.kill(s.pid, 'sigterm')
+    end
+    send(s, { method = 'cancel', params = { id = id } })
+  end
 end
 
--- Waits for what a callback brings. CTRL-C calls the request off.
+-- Waits for what a callback brings. CTRL-C calls it off, as vim.wait does not: while it
+-- waits nobody reads the keys. begin returns what calls it off, and with true ends it.
 local function wait(begin)
-  local got
-  local cancel = begin(function(why, result) got = { why, result } end)
-  local done, interrupted = vim.wait(24 * 3600 * 1000, function() return got ~= nil end, 100)
-  if not done and cancel then
-    cancel()
-    vim.wait(5000, function() return got ~= nil end, 50)
-    M.fail(interrupted == -2 and 'called off' or 'no answer')
+  local got, stopped
+  local call_off = begin(function(why, result) got = { why, result } end)
+  local person = #vim.api.nvim_list_uis() > 0
+  local function over()
+    if person then
+      local ok, key = pcall(vim.fn.getchar, 1)
+      stopped = stopped or not ok or key == 3
+    end
+    return got ~= nil or stopped
+  end
+  vim.wait(24 * 3600 * 1000, over, 50)
+  if not got then
+    call_off()
+    stopped = false
+    vim.wait(3000, over, 50)
+    if not got then
+      call_off(true)
+      M.fail('called off')
+    end
   end
   if got[1] then
     M.fail(names.printable(got[1]))
