@@ -100,10 +100,8 @@ func (l *Lock) put(ctx context.Context) (ID, error) {
 // alone looks whether somebody has a lock that does not go with this one.
 func (l *Lock) alone(ctx context.Context) error {
 	_, host, _, _ := whoami()
-	return l.repo.eachLock(ctx, func(id ID, other *lockFile, err error) error {
+	return l.repo.eachLock(ctx, l.name, func(id ID, other *lockFile, err error) error {
 		switch {
-		case id == l.name:
-			return nil
 		case err != nil: // who cannot be read may be anybody
 			return fmt.Errorf("%w: %w (\"rewind remote unlock\" removes locks that nobody holds)", ErrLocked, err)
 		case !other.Exclusive && !l.exclusive:
@@ -120,10 +118,13 @@ func (l *Lock) alone(ctx context.Context) error {
 	})
 }
 
-// eachLock calls f with each lock that is there, until it returns an error.
-func (r *Repo) eachLock(ctx context.Context, f func(id ID, l *lockFile, err error) error) error {
+// eachLock calls f with each lock that is there but one's own, until it returns an error.
+func (r *Repo) eachLock(ctx context.Context, own ID, f func(id ID, l *lockFile, err error) error) error {
 	names, err := r.names(ctx, "locks")
 	for _, id := range names {
+		if id == own {
+			continue
+		}
 		var l lockFile
 		bad := r.getJSON(ctx, "locks", id.String(), &l)
 		if errors.Is(bad, depot.ErrNotThere) {
@@ -140,7 +141,7 @@ func (r *Repo) eachLock(ctx context.Context, f func(id ID, l *lockFile, err erro
 // was on this machine and is gone, or they cannot be read.
 func (r *Repo) Unlock(ctx context.Context) (removed, left int, err error) {
 	_, host, _, _ := whoami()
-	err = r.eachLock(ctx, func(id ID, l *lockFile, err error) error {
+	err = r.eachLock(ctx, ID{}, func(id ID, l *lockFile, err error) error {
 		if err != nil && !errors.Is(err, ErrTampered) {
 			return err
 		}
