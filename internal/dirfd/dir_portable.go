@@ -239,7 +239,7 @@ func (f *File) Shares(string) bool { return false }
 
 // Writer reports whether some process has the file open for writing. This system does
 // not say.
-func (f *File) Writer() (some, inMemory bool) { return false, false }
+func (f *File) Writer() Writer { return WriterUnknown }
 
 // Rewind goes back to the first byte.
 func (f *File) Rewind() error {

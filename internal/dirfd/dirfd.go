@@ -88,3 +88,19 @@ func pathError(op, path string, err error) error {
 func Gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
+
+// A Writer is an answer to whether some process has a file open for writing, or mapped so.
+type Writer uint8
+
+const (
+	// WriterUnknown: the system does not say. The file may be somebody else's, or the
+	// file system one of a network, of a program, or of others that it lies over.
+	WriterUnknown Writer = iota
+	// NoWriter: none has, and whoever writes to the file from now on moves its times on
+	// to what the clock shows then.
+	NoWriter
+	// SomeWriter has it open.
+	SomeWriter
+	// WriterInMemory is SomeWriter where pages are never written back.
+	WriterInMemory
+)

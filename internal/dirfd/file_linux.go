@@ -57,28 +57,42 @@ func (f *File) Rewind() error {
 }
 
 // Writer reports whether some process has the file open for writing. One that has it
-// mapped so has it open until the mapping ends. InMemory says that the file system never
-// writes a page back. No writer is also the answer where the system does not say: the
-// file is somebody else's, the file system is one of a network or of a program, or an
-// overlay of others, which knows of descriptors and not of mappings that outlive them.
+// mapped so has it open until the mapping ends.
 //
 // The kernel is asked for a lease, which it refuses because of a writer. One that is
 // given is given back at once, without a word to the Go scheduler in between: who opens
 // the file for writing meanwhile waits for that, or is refused if it will not wait. A
 // process that is stopped just then keeps it up to 45 s (fs.lease-break-time). In 270,000
 // questions beside 330,000 opens none was refused.
-func (f *File) Writer() (some, inMemory bool) {
-	if _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err != unix.EAGAIN {
-		if err == 0 {
-			_, _, _ = unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
-		}
-		return false, false
+func (f *File) Writer() Writer {
+	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK)
+	if errno == 0 {
+		_, _, _ = unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
 	}
 	var s unix.Statfs_t
-	if unix.Fstatfs(f.fd, &s) != nil || !local[int64(s.Type)] {
-		return false, false // others refuse leases for reasons of their own
+	if errno != 0 && errno != unix.EAGAIN || unix.Fstatfs(f.fd, &s) != nil || !local[int64(s.Type)] {
+		return WriterUnknown // others refuse leases for reasons of their own
 	}
-	return true, s.Type == unix.TMPFS_MAGIC
+	switch {
+	case errno == 0 && tells[int64(s.Type)]:
+		return NoWriter
+	case errno == 0:
+		return WriterUnknown
+	case s.Type == unix.TMPFS_MAGIC:
+		return WriterInMemory
+	}
+	return SomeWriter
+}
+
+// tells are the local file systems of which a file without a writer shows by its times
+// whatever is written to it from then on. An overlay knows of descriptors and not of
+// mappings that outlive them; on tmpfs a store to a page that was mapped to be read
+// leaves the times alone.
+var tells = map[int64]bool{
+	unix.EXT4_SUPER_MAGIC:  true,
+	unix.XFS_SUPER_MAGIC:   true,
+	unix.BTRFS_SUPER_MAGIC: true,
+	unix.F2FS_SUPER_MAGIC:  true,
 }
 
 // Close closes the file.

@@ -42,7 +42,7 @@ type candidate struct {
 func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 	a := attempt{worker: w, n: n, dir: dir, candidate: c}
 	for try := 1; ; try++ {
-		a.last = try == triesMax
+		a.last, a.quiet = try == triesMax, false
 		notes := len(c.into.notes)
 		w.count.Stats++
 		var err error
@@ -66,7 +66,9 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 			return false, nil
 		}
 		end := recorded
-		if !w.reuse(n, c, &a.st, &a.it) && !w.seed(n, c, &a.st, &a.it) {
+		if w.reuse(n, c, &a.st, &a.it) {
+			a.quiet = passed(&a.st, w.now()) // or else an earlier scan had not believed it
+		} else if !w.seed(n, c, &a.st, &a.it) {
 			if why := w.overLimit(c, a.st.Size); why != "" {
 				w.leaveOut(c, why)
 				return false, nil
@@ -76,7 +78,7 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 			}
 		}
 		if end == recorded {
-			w.finishItem(n, c, &a.st, a.it)
+			a.finish()
 		}
 		if end != moved {
 			return end == recorded, nil
@@ -315,14 +317,15 @@ func (w *worker) seed(n *node, c *candidate, st *dirfd.Stat, it *stattable.Item)
 	return true
 }
 
-// finishItem completes an item and adds it to the directory.
-func (w *worker) finishItem(n *node, c *candidate, st *dirfd.Stat, it stattable.Item) {
+// finish completes the item and adds it to the directory.
+func (a *attempt) finish() {
+	w, c, st, it := a.worker, a.candidate, &a.st, a.it
 	it.Mode, it.Ino, it.Size, it.Mtime, it.Ctime = st.Mode, st.Ino, st.Size, st.Mtime, st.Ctime
 	it.GitMode = w.gitMode(st.Mode, c)
 	if c.isTracked && it.GitMode != c.tracked.mode {
 		c.into.head.Flags |= stattable.Hides // where modes are not trusted, the index's will count again
 	}
-	if w.young(st) {
+	if w.young(st) && !a.quiet {
 		it.Flags |= stattable.Young
 	}
 	if st.Nlink > 1 && st.Mode.Type() == tree.File {

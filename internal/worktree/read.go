@@ -27,6 +27,7 @@ type attempt struct {
 	last bool // there will be no other
 
 	stored bool // its pages may be stored to without a trace
+	quiet  bool // nobody can write to it without one
 
 	// What is known of its bytes when they are read.
 	git      bool            // it belongs into the git tree
@@ -75,7 +76,7 @@ func (a *attempt) read() (ending, error) {
 	if a.cfg.sleep != nil {
 		a.cfg.sleep(tree.Join(a.n.path, a.name))
 	}
-	a.stored = a.storedTo(f, &before, began)
+	a.quiet, a.stored = a.ask(f, &before, began)
 	whole, err := a.keep(f, &before)
 	if err != nil {
 		return moved, err

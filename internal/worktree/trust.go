@@ -32,6 +32,10 @@ const (
 // stat data.
 func (s *scan) young(st *dirfd.Stat) bool { return touched(st)+int64(grain(st)) > s.cutoff }
 
+// passed reports whether the clock had passed the times of a file at a moment: a change
+// from then on leaves later ones.
+func passed(st *dirfd.Stat, at int64) bool { return touched(st)+int64(grain(st)) <= at }
+
 // unsynced is for how long before a loss of power a file may have been touched
 // and show so, though its bytes never reached the disk: a file that is written in
 // place gets its times from the journal, and its bytes when the kernel comes to
@@ -79,10 +83,10 @@ func (a *attempt) settle(began int64) {
 	o, since := a.old, a.now()
 	known := o != nil && !o.Raw.IsZero() && sameStat(o, &a.st)
 	switch {
-	case known && o.Raw == a.it.Raw && o.Flags&stattable.Fresh == 0:
+	case known && o.Raw == a.it.Raw && o.Flags&stattable.Fresh == 0, a.quiet && !known:
 		return
 	case known && o.Raw == a.it.Raw && o.ReadAt <= began:
-		if began-o.ReadAt >= int64(readsApart) && !a.stored {
+		if a.quiet || began-o.ReadAt >= int64(readsApart) && !a.stored {
 			return
 		}
 		since = o.ReadAt
