@@ -125,7 +125,8 @@ func (w *watch) serve(ctx context.Context) {
 // loop does what is to be done until nothing is any more.
 func (w *watch) loop(ctx context.Context) {
 	begun := time.Now()
-	for tick := time.NewTimer(0); ; tick.Reset(min(w.quiet, time.Second) / 4) {
+	pace := w.pace(0)
+	for tick := time.NewTimer(0); ; tick.Reset(pace) {
 		select {
 		case <-ctx.Done():
 			return
@@ -146,7 +147,22 @@ func (w *watch) loop(ctx context.Context) {
 		if w.idle > 0 && idle > w.idle {
 			return
 		}
+		pace = w.pace(idle)
 	}
+}
+
+// pace is how long until there may be something to do. Where nothing has happened for a
+// minute a battery counts more than a point that comes a second later.
+func (w *watch) pace(idle time.Duration) time.Duration {
+	usual := min(w.quiet, time.Second) / 4
+	watched, _ := w.Watch.State()
+	switch {
+	case idle < time.Minute || !watched:
+		return usual
+	case w.noPoints:
+		return max(usual, 10*time.Second)
+	}
+	return max(usual, time.Second)
 }
 
 // turn does what has to be done now. It returns when something last changed.
