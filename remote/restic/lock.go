@@ -185,8 +185,11 @@ func (l *Lock) keep(ctx context.Context) {
 	}
 }
 
-// renew writes the lock anew. If it was removed meanwhile, others may have relied on that.
+// renew writes the lock anew. If it was removed meanwhile, others may have relied on that. It ends what it has begun
+// also where the lock is given back meanwhile: half of it would leave a lock that nobody holds.
 func (l *Lock) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
 	name, err := l.put(ctx)
 	if err != nil {
 		return err
