@@ -46,6 +46,9 @@ type Options struct {
 	// by Lend of that: what changed. Whatever goes wrong, everything is looked at; nil:
 	// nobody is asked.
 	Lend func(ctx context.Context, root string) (text []byte, back func([]byte), ok bool)
+
+	// AutoPush is told the name of the remote when a snapshot was taken and rewind.autoPush names one. It must not wait. May be nil.
+	AutoPush func(e *Engine, remote string)
 }
 
 // Progress says how far a long step is.

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -12,7 +15,21 @@ import (
 func (e *Engine) Remotes() *away.Remotes {
 	return &away.Remotes{
 		Dir: e.dir, Root: e.root, Objects: e.objects, View: e.view, Store: e.needStore, Owner: e.owner(),
-		Place: depot.Open, Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
+		Place: func(url string) (depot.Place, error) {
+			p, err := depot.Open(url)
+			if err != nil {
+				return nil, err
+			}
+			return depot.Paced(p, e.conf.PushLimit), nil
+		},
+		Stamp: func() string {
+			info, err := os.Lstat(filepath.Join(e.dir, storeFile))
+			if err != nil {
+				return ""
+			}
+			return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		},
+		Progress: e.progress, Bridge: e.mirror.Bridge, Limits: e.limits,
 		Begin: func(ctx context.Context, alg oid.Algorithm) (bool, error) {
 			if s, err := e.opened(ctx); err != nil || s != nil {
 				if err != nil {

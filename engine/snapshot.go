@@ -111,6 +111,9 @@ func (e *Engine) Snapshot(ctx context.Context, opt *SnapshotOptions) (*Recorded,
 	if kind != "" {
 		r.Ref, r.LayoutError = e.writeLayout(ctx, kind, r.Snapshot, p)
 	}
+	if e.opt.AutoPush != nil && e.conf.AutoPush != "" {
+		e.opt.AutoPush(e, e.conf.AutoPush)
+	}
 	return r, nil
 }
 

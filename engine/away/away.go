@@ -65,6 +65,7 @@ type Remotes struct {
 	Store    func(context.Context) (*cas.Store, error) // opens it, or makes it
 	Owner    *records.Owner
 	Place    func(url string) (depot.Place, error)
+	Stamp    func() string // another one after each change of the store; "": it is gone
 	Progress func(step string) func(done, total int)
 
 	Limits  func(*retention.Options) *retention.Options                  // completes limits by what the settings say

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 )
 
 // The conditions a caller may want to tell apart.
@@ -62,4 +64,58 @@ func Open(url string) (Place, error) {
 		return nil, fmt.Errorf("%w: %q is not the absolute path of a directory", ErrURL, url)
 	}
 	return &dir{root: path}, nil
+}
+
+// Paced returns a place whose puts send at most so many bytes a second, together; 0: as many as they can.
+func Paced(p Place, most int64) Place {
+	if most <= 0 {
+		return p
+	}
+	pace := &pace{most: most}
+	switch p := p.(type) {
+	case *bucket:
+		p.pace = pace
+	case *dir:
+		p.pace = pace
+	}
+	return p
+}
+
+// A pace lets so many bytes a second pass. A nil one lets all.
+type pace struct {
+	most int64
+
+	mu   sync.Mutex
+	free time.Time // from when on more may pass
+}
+
+// piece is how much of a length passes at once.
+func (p *pace) piece(length int) int {
+	if p == nil {
+		return length
+	}
+	return min(length, int(max(p.most/8, 1)))
+}
+
+// wait waits until so many bytes may pass.
+func (p *pace) wait(ctx context.Context, n int) error {
+	if p == nil || n <= 0 {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	now := time.Now()
+	if p.free.Before(now) {
+		p.free = now
+	}
+	at := p.free
+	p.free = p.free.Add(time.Duration(float64(n) / float64(p.most) * float64(time.Second)))
+	p.mu.Unlock()
+	return sleep(ctx, time.Until(at))
+}
+
+// Passes reports whether an error may pass by itself, as that of a network.
+func Passes(err error) bool {
+	var r *refusal
+	var f *failure
+	return errors.As(err, &f) && !errors.Is(err, errHere) && (!errors.As(err, &r) || r.passes())
 }

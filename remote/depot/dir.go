@@ -19,6 +19,7 @@ import (
 type dir struct {
 	root string
 	link func(from, to string) error // nil: as the system does it
+	pace *pace
 }
 
 // temporary is in the names of files that are being written, as restic has it: nobody takes one for a file.
@@ -46,7 +47,13 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	for rest := data; len(rest) > 0 && err == nil; {
+		n := d.pace.piece(len(rest))
+		if err = d.pace.wait(ctx, n); err == nil {
+			_, err = f.Write(rest[:n])
+		}
+		rest = rest[n:]
+	}
 	if err == nil {
 		err = f.Sync()
 	}

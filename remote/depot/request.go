@@ -141,14 +141,16 @@ func (b *bucket) once(ctx context.Context, q request) ([]byte, error) {
 	defer alarm.Stop()
 	moved := func() { alarm.Reset(stallsMost) }
 	if q.body != nil {
-		open := func() (io.ReadCloser, error) { return &moving{Reader: bytes.NewReader(q.body), moved: moved}, nil }
+		open := func() (io.ReadCloser, error) {
+			return &moving{Reader: bytes.NewReader(q.body), moved: moved, ctx: ctx, pace: b.pace}, nil
+		}
 		req.Body, _ = open()
 		req.GetBody, req.ContentLength = open, int64(len(q.body))
 	}
 	res, err := b.client.Do(req)
 	if err == nil {
 		defer res.Body.Close()
-		body := &moving{Reader: res.Body, moved: moved}
+		body := &moving{Reader: res.Body, moved: moved, ctx: ctx}
 		if res.StatusCode/100 != 2 {
 			return nil, refused(res, body, signed, b.keys)
 		}
@@ -233,14 +235,19 @@ func (q *request) takePart(what string, body io.Reader) ([]byte, error) {
 	return out, err
 }
 
-// moving tells of each piece that is read.
+// moving tells of each piece that is read, at a pace.
 type moving struct {
 	io.Reader
 	moved func()
+	ctx   context.Context
+	pace  *pace
 }
 
 func (m *moving) Read(p []byte) (int, error) {
-	n, err := m.Reader.Read(p)
+	n, err := m.Reader.Read(p[:m.pace.piece(len(p))])
+	if late := m.pace.wait(m.ctx, n); late != nil && err == nil {
+		err = late
+	}
 	m.moved()
 	return n, err
 }

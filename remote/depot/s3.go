@@ -27,6 +27,7 @@ type bucket struct {
 	client *http.Client
 	keys   *keys
 	inHost bool
+	pace   *pace
 
 	mu     sync.Mutex
 	server string // the host that answers for the bucket

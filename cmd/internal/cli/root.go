@@ -85,7 +85,7 @@ func (a *App) OpenIn(ctx context.Context) (*engine.Engine, error) {
 		a.Engine = a.Lent
 		return a.Lent, nil
 	}
-	e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err), Lend: a.Lend})
+	e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: a.PrintRecovered, Progress: a.Progress.Start(a.Err), Lend: a.Lend, AutoPush: a.AutoPush})
 	if err != nil {
 		return nil, a.nowhere(err)
 	}

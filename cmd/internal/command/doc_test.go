@@ -50,7 +50,7 @@ func reference(root *cobra.Command) string {
 		own, also := pflag.NewFlagSet("", pflag.ContinueOnError), []string{}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			switch same := shared.Lookup(f.Name); {
-			case f.Name == "help" || f == root.PersistentFlags().Lookup(f.Name):
+			case f.Name == "help" || f.Hidden || f == root.PersistentFlags().Lookup(f.Name):
 			case same != nil && same.Usage == f.Usage:
 				also = append(also, "`--"+f.Name+"`")
 			default:

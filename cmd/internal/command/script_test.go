@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps, "settled": cmdSettled, "bucket": cmdBucket,
+			"exits": cmdExits, "asks": cmdAsks, "keeps": cmdKeeps, "settled": cmdSettled, "bucket": cmdBucket, "settles": cmdSettles,
 		},
 	})
 }
@@ -174,6 +174,22 @@ func cmdSettled(ts *testscript.TestScript, _ bool, _ []string) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	ts.Fatalf("it is not watched")
+}
+
+// cmdSettles waits until status says something: settles EXPR
+func cmdSettles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: settles EXPR")
+	}
+	want := regexp.MustCompile(args[0])
+	for range 300 {
+		ts.Check(ts.Exec("rewind", "status"))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("status says nothing like %s", args[0])
 }
 
 // A scripted is the test that a script is.

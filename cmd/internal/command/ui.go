@@ -25,7 +25,7 @@ func uiCommand(a *app) *cobra.Command {
 		a.Verb = c.Name()
 		ctx := c.Context()
 		screen := ui.New(in, out, os.Getenv)
-		e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: screen.Recovered, Progress: screen.Progress, Lend: a.Lend})
+		e, err := engine.Open(ctx, a.Dir, &engine.Options{Force: a.Force, NoGit: a.NoGit, Recovered: screen.Recovered, Progress: screen.Progress, Lend: a.Lend, AutoPush: a.AutoPush})
 		if err != nil {
 			return err
 		}

@@ -84,6 +84,9 @@ func (u *uninstalling) run(c *cobra.Command, _ []string) error {
 				return err
 			}
 		}
+		if err := e.Remotes().StopFollowing(ctx); err != nil {
+			return err
+		}
 		if err := l.Take(ctx); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/record"
+	"github.com/seed-82afce7a/rewind/cmd/internal/remote"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
 	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
@@ -74,6 +75,9 @@ func statusCommand(a *app) *cobra.Command {
 		}
 		a.printStatus(&st.Status.Status, since)
 		show.Say(a.Out, "watched    %s\n", st.Watcher.Sentence(e))
+		if st.AutoPush != nil {
+			show.Say(a.Out, "auto push  %s\n", st.AutoPush.Sentence())
+		}
 		return nil
 	})
 	return a.JSONFlag(c)
@@ -82,8 +86,9 @@ func statusCommand(a *app) *cobra.Command {
 // A Status is what --json prints of status.
 type Status struct {
 	wire.Status
-	Changed []wire.Change    `json:"changed,omitzero"`  // since where the files stand; only where a process watches, which knows where to look
-	Watcher *record.Watching `json:"watcher,omitempty"` // the process that watches
+	Changed  []wire.Change    `json:"changed,omitzero"`    // since where the files stand; only where a process watches, which knows where to look
+	Watcher  *record.Watching `json:"watcher,omitempty"`   // the process that watches
+	AutoPush *remote.Pushing  `json:"auto_push,omitempty"` // how the pushes stand that rewind.autoPush asks for
 }
 
 // StatusOf tells of a worktree, and of the process that watches it. It scans nothing.
@@ -96,7 +101,11 @@ func StatusOf(ctx context.Context, c *cli.App, e *engine.Engine) (*Status, error
 	if w != nil {
 		st.Watched, st.Unwatched = w.Used()
 	}
-	return &Status{Status: wire.NewStatus(st), Watcher: w}, nil
+	p, err := remote.PushingOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &Status{Status: wire.NewStatus(st), Watcher: w, AutoPush: p}, nil
 }
 
 func (a *app) printStatus(st *engine.Status, since *engine.Diff) {

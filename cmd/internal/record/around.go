@@ -115,7 +115,7 @@ func (r *around) snapshot(ctx context.Context, when string) error {
 	if done, err := r.app.beside(ctx, &asked{What: askPoint, Options: opt, Warnings: when == "before"}); done {
 		return err
 	}
-	e, err := engine.Open(ctx, r.app.Dir, &engine.Options{Force: r.app.Force, NoGit: r.app.NoGit, Recovered: r.app.PrintRecovered})
+	e, err := engine.Open(ctx, r.app.Dir, &engine.Options{Force: r.app.Force, NoGit: r.app.NoGit, AutoPush: r.app.AutoPush, Recovered: r.app.PrintRecovered})
 	if err != nil {
 		return err
 	}

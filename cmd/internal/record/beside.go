@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/hook"
-	"github.com/seed-82afce7a/rewind/cmd/internal/process"
 	"github.com/seed-82afce7a/rewind/cmd/internal/socket"
 	"github.com/seed-82afce7a/rewind/engine"
 	"github.com/seed-82afce7a/rewind/internal/visible"
@@ -313,7 +311,7 @@ func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
 		_ = conn.Close() // it was asked, and refused
 		return
 	}
-	cmd, err := a.another("-C", e.Root(), "watch", "--no-points", "--idle", idleAfter)
+	cmd, err := a.Another("-C", e.Root(), "watch", "--no-points", "--idle", idleAfter)
 	if err != nil {
 		return
 	}
@@ -321,22 +319,4 @@ func (a *app) startWatcher(ctx context.Context, e *engine.Engine) {
 	if cmd.Start() == nil {
 		_ = cmd.Process.Release()
 	}
-}
-
-// another is a process of this program that goes on when this one has ended, with the
-// same flags before the verb.
-func (a *app) another(args ...string) (*exec.Cmd, error) {
-	file, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(file)
-	cmd.Args, cmd.SysProcAttr = []string{a.Self}, process.Alone()
-	for flag, set := range map[string]bool{"--force": a.Force, "--no-git": a.NoGit} {
-		if set {
-			cmd.Args = append(cmd.Args, flag)
-		}
-	}
-	cmd.Args = append(cmd.Args, args...)
-	return cmd, nil
 }

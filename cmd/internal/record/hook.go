@@ -128,7 +128,7 @@ func (h *hooking) ownTask(task []byte) (io.ReadCloser, error) {
 }
 
 func (h *hooking) process(task []byte) (io.ReadCloser, error) {
-	cmd, err := h.app.another("hook", "--task", "--layout="+h.form)
+	cmd, err := h.app.Another("hook", "--task", "--layout="+h.form)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (h *hooking) point(ctx context.Context, ev *hook.Event, dir, made string) (
 	if open == nil {
 		open = openAlone
 	}
-	e, end, err := open(ctx, dir, &engine.Options{Force: h.app.Force, NoGit: h.app.NoGit, Recovered: func(done *engine.Restored) {
+	e, end, err := open(ctx, dir, &engine.Options{Force: h.app.Force, NoGit: h.app.NoGit, AutoPush: h.app.AutoPush, Recovered: func(done *engine.Restored) {
 		tell("%s", show.RecoveredText(done))
 		for _, n := range done.Conflicts {
 			tell("conflict: %s: %s", show.Quote(n.Path), n.Reason)

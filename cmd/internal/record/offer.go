@@ -165,7 +165,7 @@ func (o *offer) options(q *asked, recovered func(*engine.Restored)) *engine.Opti
 		}
 		return os.Getenv(name)
 	}
-	return &engine.Options{Force: o.app.Force, NoGit: o.app.NoGit, Recovered: recovered, Getenv: getenv}
+	return &engine.Options{Force: o.app.Force, NoGit: o.app.NoGit, AutoPush: o.app.AutoPush, Recovered: recovered, Getenv: getenv}
 }
 
 // open opens the worktree for a request, if it is still the one that is served. The

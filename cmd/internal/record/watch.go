@@ -191,7 +191,7 @@ func (w *watch) turn(ctx context.Context) (last time.Time) {
 }
 
 func (w *watch) options() *engine.Options {
-	return &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, Recovered: w.app.PrintRecovered}
+	return &engine.Options{Force: w.app.Force, NoGit: w.app.NoGit, AutoPush: w.app.AutoPush, Recovered: w.app.PrintRecovered}
 }
 
 // look takes a point, or only learns what there is, for whoever asks next.

@@ -79,6 +79,9 @@ func (a *app) add(c *cobra.Command, args []string) error {
 			err = r.Add(ctx, m, s)
 		}
 	}
+	if err == nil {
+		err = cli.Vouch(m.URL)
+	}
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,11 @@ func (a *app) list(c *cobra.Command) error {
 
 // tell prints remotes, and how far they are behind.
 func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) error {
-	out := remotesTold{Remotes: []remoteTold{}}
+	p, err := PushingOf(ctx, e)
+	if err != nil {
+		return err
+	}
+	out := remotesTold{Remotes: []remoteTold{}, AutoPush: p}
 	for _, m := range all {
 		b, err := e.Remotes().Behind(ctx, m)
 		if err != nil {
@@ -124,6 +131,9 @@ func (a *app) tell(ctx context.Context, e *engine.Engine, all []away.Remote) err
 		}
 		if b.Forgotten > 0 {
 			text += fmt.Sprintf(", %d removed there", b.Forgotten)
+		}
+		if p != nil && p.Remote == m.Name {
+			text += "; pushed by itself " + p.Sentence()
 		}
 		show.Say(a.Out, "%-12s %s: %s\n", m.Name, m.URL, text)
 	}
@@ -143,6 +153,9 @@ func (a *app) remove(c *cobra.Command, args []string) error {
 	m, err := e.Remotes().Find(args[0])
 	if err == nil {
 		err = e.Remotes().Remove(ctx, args[0])
+	}
+	if f, _, bad := e.Remotes().Following(); err == nil && bad == nil && f != nil && f.Remote == args[0] {
+		err = e.Remotes().StopFollowing(ctx)
 	}
 	if err != nil {
 		return err
@@ -181,39 +194,57 @@ func (a *app) named(ctx context.Context, e *engine.Engine, name string) (away.Re
 }
 
 func pushCommand(a *app) *cobra.Command {
+	var follow, unasked bool
 	c := a.InWorktree("push [NAME]", "Bring the snapshots to a remote that are not there yet", cli.Takes(0, 1, "rewind push disk"), func(ctx context.Context, e *engine.Engine, args []string) error {
-		m, password, err := a.named(ctx, e, first(args))
-		if err != nil {
-			return err
+		switch {
+		case follow && a.JSON:
+			return exit.Usagef("push: --follow has no end that --json could tell of")
+		case follow || unasked:
+			return a.follow(ctx, e, first(args), unasked)
 		}
-		s, err := e.Remotes().OpenToPush(ctx, m, password)
-		if err != nil {
-			return err
-		}
-		r, err := e.Remotes().Push(ctx, s)
-		if err != nil {
-			return err
-		}
-		a.Progress.Clear()
-		a.Note("left", r.Left)
-		if a.JSON {
-			a.PrintJSON(pushedTold{Remote: m.Name, Snapshots: r.Snapshots, There: r.There, Forgotten: r.Forgotten, Contents: r.Contents, Bytes: r.Bytes, Left: wire.Notes(r.Left)})
-		} else {
-			was := "were there"
-			if !r.Looked {
-				was = "were brought before"
-			}
-			show.Say(a.Out, "pushed %s to %s: %s from %s; %d %s\n", show.Count(r.Snapshots, "snapshot"), m.Name, show.Size(r.Bytes), show.Count(r.Contents, "new content"), r.There, was)
-		}
-		if r.Forgotten > 0 && !a.JSON {
-			show.Say(a.Out, "somebody has removed %s there, which stay so (\"rewind remote remove %s\", and add it again: then they are pushed)\n", show.Count(r.Forgotten, "snapshot"), m.Name)
-		}
-		if len(r.Left) > 0 {
-			return exit.ErrPartial
-		}
-		return nil
+		return a.push(ctx, e, first(args))
 	})
+	f := c.Flags()
+	f.BoolVar(&follow, "follow", false, "go on, and push what is recorded from now on, some seconds later; rewind.autoPush begins this by itself")
+	f.BoolVar(&unasked, cli.Unasked, false, "as --follow, for rewind.autoPush: end when nothing was to be done for long, or that names another remote")
+	_ = f.MarkHidden(cli.Unasked)
 	return a.JSONFlag(c)
+}
+
+func (a *app) push(ctx context.Context, e *engine.Engine, name string) error {
+	m, password, err := a.named(ctx, e, name)
+	if err != nil {
+		return err
+	}
+	s, err := e.Remotes().OpenToPush(ctx, m, password)
+	if err != nil {
+		return err
+	}
+	r, err := e.Remotes().Push(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := cli.Vouch(m.URL); err != nil {
+		return err
+	}
+	a.Progress.Clear()
+	a.Note("left", r.Left)
+	if a.JSON {
+		a.PrintJSON(pushedTold{Remote: m.Name, Snapshots: r.Snapshots, There: r.There, Forgotten: r.Forgotten, Contents: r.Contents, Bytes: r.Bytes, Left: wire.Notes(r.Left)})
+	} else {
+		was := "were there"
+		if !r.Looked {
+			was = "were brought before"
+		}
+		show.Say(a.Out, "pushed %s to %s: %s from %s; %d %s\n", show.Count(r.Snapshots, "snapshot"), m.Name, show.Size(r.Bytes), show.Count(r.Contents, "new content"), r.There, was)
+	}
+	if r.Forgotten > 0 && !a.JSON {
+		show.Say(a.Out, "somebody has removed %s there, which stay so (\"rewind remote remove %s\", and add it again: then they are pushed)\n", show.Count(r.Forgotten, "snapshot"), m.Name)
+	}
+	if len(r.Left) > 0 {
+		return exit.ErrPartial
+	}
+	return nil
 }
 
 func fetchCommand(a *app) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 // remotesTold is the answer of remote.
 type remotesTold struct {
 	Remotes  []remoteTold `json:"remotes"`
+	AutoPush *Pushing     `json:"auto_push,omitempty"`     // how the pushes stand that rewind.autoPush asks for
 	Password string       `json:"password_file,omitempty"` // where rewind keeps the password: without it nobody reads the repository
 }
 

@@ -3,9 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/seed-82afce7a/rewind/cmd/internal/cli"
 	"github.com/seed-82afce7a/rewind/cmd/internal/exit"
 	"github.com/seed-82afce7a/rewind/cmd/internal/show"
 	"github.com/seed-82afce7a/rewind/engine/away"
@@ -31,13 +30,7 @@ var errNoPassword = errors.New("the password of the repository is not known here
 
 // ownFile is where rewind keeps the password of a repository that it has made.
 func ownFile(url string) string {
-	base := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(base) {
-		home, _ := os.UserHomeDir()
-		base = filepath.Join(home, ".config")
-	}
-	sum := sha256.Sum256([]byte(url))
-	return filepath.Join(base, "rewind", "passwords", hex.EncodeToString(sum[:8]))
+	return filepath.Join(cli.UserDir(), "passwords", cli.URLName(url))
 }
 
 // password returns the password of a repository: from where restic has it and as restic reads it, else from our own

@@ -52,6 +52,9 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := cli.Vouch(m.URL); err != nil {
+		return err
+	}
 	a.Progress.Clear()
 	a.Note("conflict", r.Written.Conflicts)
 	a.Note("left", r.Fetched.Left)

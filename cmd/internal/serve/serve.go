@@ -149,7 +149,7 @@ func (s *service) initialize(ctx context.Context, r *rpc.Request) (any, error) {
 		return nil, verb.Refused(codeNoVersion, exit.Failed, fmt.Sprintf("protocol %d is not spoken here, only 1 to %d", p.Protocol, protocolVersion))
 	}
 	open := func(ctx context.Context, c *verb.Call) (*engine.Engine, error) {
-		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit}
+		opt := &engine.Options{Force: p.Force, NoGit: p.NoGit, AutoPush: s.app.AutoPush}
 		s.app.Force, s.app.NoGit = p.Force, p.NoGit
 		if c == nil {
 			return engine.Open(ctx, p.Dir, opt)

@@ -114,7 +114,7 @@ func (t *tools) call(ctx context.Context, method string, params any) (any, error
 	v, _ := verb.Find(method)
 	var warnings []string
 	c := &verb.Call{Request: &rpc.Request{Method: method, Params: p}, Begun: time.Now(), Told: func(message string) { warnings = append(warnings, message) }}
-	opt := &engine.Options{Force: t.app.Force, NoGit: t.app.NoGit, Recovered: func(done *engine.Restored) { c.Recovered = done }}
+	opt := &engine.Options{Force: t.app.Force, NoGit: t.app.NoGit, AutoPush: t.app.AutoPush, Recovered: func(done *engine.Restored) { c.Recovered = done }}
 	if c.Engine, err = engine.Open(ctx, t.app.Dir, opt); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,10 @@ func list() []setting {
 			take: oneOf(func(s *Settings, v string) {
 				s.WatchFrom = map[string]int{"auto": watchFrom, "true": 0, "false": -1}[v]
 			}, "auto", "true", "false")},
+		{name: "autoPush", words: []string{NoRemote, "NAME"}, fallback: NoRemote, means: "the remote that a process in the background pushes snapshots to, some seconds after they were recorded",
+			take: remote},
+		{name: "pushLimit", fallback: "0", means: "bytes that pushes send in a second, such as 500k (0: no limit)",
+			take: number(func(s *Settings, n int64) { s.PushLimit = n })},
 		{name: "maxSnapshots", fallback: "0", means: "prune keeps at most so many snapshots of each worktree; pinned ones do not count (0: no limit)",
 			take: number(func(s *Settings, n int64) { s.MaxSnapshots = whole(n) })},
 		{name: "maxAgeDays", fallback: "0", means: "prune drops what nothing referred to for so many days (0: no limit)",

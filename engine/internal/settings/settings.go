@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/seed-82afce7a/rewind/gitbridge/gitconf"
 )
@@ -38,6 +39,8 @@ type Settings struct {
 	StartupBudget  time.Duration // how long a prune at the start of a program may look at sessions; 0: no limit
 	WatchFrom      int           // with so many files a worktree is watched where that is possible; -1: never
 	AgentDirs      []string      // directories of agents, beside those that are known anyway
+	AutoPush       string        // the remote that snapshots are pushed to in the background; "": none
+	PushLimit      int64         // bytes a second that a push sends; 0: no limit
 	Builtin        bool          // without git: leave out dependency and cache directories
 
 	said     map[string][]Value // what sources say of each setting, by its key
@@ -202,6 +205,21 @@ func number(store func(*Settings, int64)) func(*Settings, *gitconf.Config, strin
 		}
 		return err
 	}
+}
+
+// NoRemote is rewind.autoPush where nothing is pushed by itself.
+const NoRemote = "none"
+
+// remote takes over the name of a remote.
+func remote(s *Settings, c *gitconf.Config, name string) error {
+	v, _ := c.String(name)
+	if strings.ContainsFunc(v, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) || len(v) > 100 {
+		return fmt.Errorf("%.100q is no name of a remote", v)
+	}
+	if s.AutoPush = v; v == NoRemote {
+		s.AutoPush = ""
+	}
+	return nil
 }
 
 // oneOf takes over a word that is one of several.

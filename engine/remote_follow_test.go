@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-82afce7a/rewind/engine/away"
+)
+
+// following pushes in the background until the test ends, or stop is called.
+func (p *place) following(e *Engine, m away.Remote, f *failing, with away.Follow) (pushes chan error, stop func() error) {
+	p.t.Helper()
+	r := e.Remotes()
+	if f != nil {
+		r.Place = f.open
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	pushes = make(chan error, 100)
+	ended := make(chan error, 1)
+	with.Remote = m
+	if with.Quiet == 0 {
+		with.Quiet = 80 * time.Millisecond
+	}
+	with.Open = func(ctx context.Context) (*away.Session, error) { return r.OpenToPush(ctx, m, remotePassword) }
+	with.Told = func(out *away.Pushed, err error) {
+		if err != nil || out.Snapshots > 0 {
+			pushes <- err
+		}
+	}
+	go func() { ended <- r.Follow(ctx, with) }()
+	var err error
+	done := false
+	stop = func() error {
+		if !done {
+			cancel()
+			err, done = <-ended, true
+		}
+		return err
+	}
+	p.t.Cleanup(func() { _ = stop() })
+	return pushes, stop
+}
+
+func soon[T any](t *testing.T, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s: nothing happens", what)
+	}
+	return v
+}
+
+func TestSnapshotsOfAMomentArePushedTogether(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "0")
+	e := p.open()
+	p.snap(e, "0", nil)
+	m := p.newRemote(e)
+	pushes, stop := p.following(e, m, nil, away.Follow{})
+	p.must(soon(t, pushes, "the first push"))
+	for i := range 3 {
+		p.write("f", fmt.Sprint("next", i))
+		p.snap(e, fmt.Sprint("turn", i), nil)
+	}
+	p.must(soon(t, pushes, "a push of three"))
+	if b, err := e.Remotes().Behind(context.Background(), m); err != nil || b.Waiting != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if n := len(pushes); n > 1 { // a slow machine may part them once
+		t.Errorf("%d more pushes", n)
+	}
+	f, runs, err := e.Remotes().Following()
+	if err != nil || !runs || f.Error != "" || f.Done.IsZero() || f.PID != os.Getpid() || e.Remotes().Wants() {
+		t.Errorf("%+v %v, %v", f, runs, err)
+	}
+	if err := e.Remotes().Follow(context.Background(), away.Follow{Remote: m}); !errors.Is(err, away.ErrFollowed) {
+		t.Errorf("another one says %v", err)
+	}
+	p.must(stop())
+	if _, runs, err = e.Remotes().Following(); runs || err != nil || !e.Remotes().Wants() {
+		t.Errorf("after its end it runs: %v, %v", runs, err)
+	}
+	p.snap(e, "again", nil)
+	if len(p.distant(e, m)) != 4 {
+		t.Errorf("there is %v", p.distant(e, m))
+	}
+}
+
+// TestWhatWaitsIsPushedByTheNextOneThatFollows has followers that were killed, at each request.
+func TestWhatWaitsIsPushedByTheNextOneThatFollows(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "0")
+	e := p.open()
+	p.snap(e, "0", nil)
+	m := p.newRemote(e)
+	p.mustPush(e, m)
+	for at := 1; at < 10; at++ {
+		p.write("f", fmt.Sprint("text", at))
+		p.snap(e, fmt.Sprint("turn", at), nil)
+		pushes, stop := p.following(e, m, &failing{left: at, kills: true}, away.Follow{})
+		if err := soon(t, pushes, "a push that ends"); !errors.Is(err, errKilled) {
+			t.Fatalf("request %d: %v", at, err)
+		}
+		if err := stop(); err != nil && !errors.Is(err, errKilled) { // nil: it met the lock of the one before
+			t.Errorf("it ends with %v", err)
+		}
+		if f, runs, err := e.Remotes().Following(); err != nil || runs || !strings.Contains(f.Error, "killed") || e.Remotes().Wants() {
+			t.Errorf("%+v %v, %v: it is not begun again at once", f, runs, err)
+		}
+		pushes, stop = p.following(e, m, nil, away.Follow{})
+		p.must(soon(t, pushes, "the next push"))
+		p.must(stop())
+		if n := len(p.distant(e, m)); n != at+1 {
+			t.Fatalf("request %d: %d snapshots are there", at, n)
+		}
+	}
+}
+
+func TestWhoFollowsEndsWithTheRemoteOrTheStore(t *testing.T) {
+	for _, what := range []string{"remote", "stopped", "store", "unwanted", "idle"} {
+		t.Run(what, func(t *testing.T) {
+			p := newPlace(t, false)
+			p.write("f", "0")
+			e := p.open()
+			p.snap(e, "0", nil)
+			m := p.newRemote(e)
+			ended := make(chan error, 1)
+			r := e.Remotes()
+			wanted := true
+			with := away.Follow{Remote: m, Quiet: 80 * time.Millisecond, Wanted: func() bool { return wanted }}
+			if what == "idle" {
+				with.Idle = 200 * time.Millisecond
+			}
+			first := make(chan error, 9)
+			with.Open = func(ctx context.Context) (*away.Session, error) { return r.OpenToPush(ctx, m, remotePassword) }
+			with.Told = func(_ *away.Pushed, err error) { first <- err }
+			go func() { ended <- r.Follow(context.Background(), with) }()
+			p.must(soon(t, first, "the first push"))
+			switch what {
+			case "remote":
+				p.must(e.Remotes().Remove(context.Background(), m.Name))
+			case "stopped":
+				p.must(e.Remotes().StopFollowing(context.Background()))
+			case "store":
+				p.must(os.Remove(filepath.Join(e.Remotes().Dir, storeFile)))
+			case "unwanted":
+				wanted = false
+				p.write("f", "1")
+				p.snap(e, "1", nil)
+			}
+			p.must(soon(t, ended, "its end"))
+		})
+	}
+}
+
+func TestASnapshotSaysWhereItIsToBePushed(t *testing.T) {
+	p := newPlace(t, false)
+	p.write("f", "0")
+	var told []string
+	open := func(remote string) *Engine {
+		e, err := Open(context.Background(), p.dir, &Options{AutoPush: func(_ *Engine, remote string) { told = append(told, remote) }, Getenv: func(name string) string {
+			if name == "REWIND_AUTO_PUSH" {
+				return remote
+			}
+			return p.getenv(name)
+		}})
+		p.must(err)
+		t.Cleanup(func() { _ = e.Close() })
+		return e
+	}
+	p.snap(open(""), "0", nil)
+	p.snap(open("cloud"), "0", nil)
+	_, err := open("cloud").Snapshot(context.Background(), &SnapshotOptions{DryRun: true})
+	p.must(err)
+	if len(told) != 1 || told[0] != "cloud" {
+		t.Errorf("told %q", told)
+	}
+}
