@@ -58,7 +58,7 @@ faults: ## some fifty faults, one at a time, each of which a test must find (ONL
 
 windows: ## the Go tests as programs for Windows, here by Wine; names first what it needs (PKG=./cas for one package)
 	@echo "== windows: the Go tests as programs for Windows"
-	@TIMEOUT=$(TIMEOUT) tools/windows.sh $(PKG)
+	@$(if $(filter command line,$(origin TIMEOUT)),TIMEOUT=$(TIMEOUT)) tools/windows.sh $(filter-out ./...,$(PKG))
 
 extension: ## the extensions of Pi (types, units, and the real Pi) and of VS Code (types, units); npm installs what they need
 	@echo "== extension: the tests of the Pi extension; npm installs what they need the first time"

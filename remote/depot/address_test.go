@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,9 @@ func TestCredentialsComeFromWhereTheyAreForOthers(t *testing.T) {
 		{"none", "it needs credentials", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "process" && runtime.GOOS == "windows" {
+				t.Skip("SKIPPED: the program for credentials is a shell script")
+			}
 			s3test.Alone(t)
 			asked = 0
 			for name, value := range c.env {
@@ -173,7 +177,7 @@ func TestCredentialsComeFromWhereTheyAreForOthers(t *testing.T) {
 			}
 		})
 	}
-	if runs, err := os.ReadFile(process + ".runs"); err != nil || len(runs) != 2 {
+	if runs, err := os.ReadFile(process + ".runs"); runtime.GOOS != "windows" && (err != nil || len(runs) != 2) {
 		t.Errorf("the program for credentials was run %d times: %v", len(runs)/2, err)
 	}
 }

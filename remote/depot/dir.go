@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // A dir is a directory: a mounted share, or a disk that is taken along.
@@ -171,8 +173,9 @@ func (d *dir) Delete(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Remove(d.at(name)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := durable.Patiently(func() error { return os.Remove(d.at(name)) }) // somebody may read it
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }

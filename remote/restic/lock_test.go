@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
 // beside writes a lock of somebody, takes one, and returns what happened and how many files are left.
@@ -147,7 +149,7 @@ func TestALockThatWasRemovedIsNotKept(t *testing.T) {
 	if l, ctx, err = r.LockAlone(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "locks")); err != nil {
+	if err := durable.Patiently(func() error { return os.RemoveAll(filepath.Join(dir, "locks")) }); err != nil {
 		t.Fatal(err)
 	}
 	select {
