@@ -26,6 +26,7 @@ type throng struct {
 
 	events  chan waiter // who is before a transaction; nobody: one has ended
 	waiting []waiter
+	killed  []*worker
 	free    []*worker
 	busy    map[*worker]bool
 
@@ -38,6 +39,7 @@ type throng struct {
 // A worker is one of the processes, and does one thing at a time.
 type worker struct {
 	h     *Store
+	g     *Stage
 	holds map[oid.ID]bool // its stage does
 	purge map[oid.ID]bool // of what its purge is to leave nothing
 }
@@ -60,6 +62,14 @@ func TestModelOfStagesAndSweepsBetweenEachOthersTransactions(t *testing.T) {
 			m.s = m.open(filepath.Join(t.TempDir(), "store.db"))
 			m.run(120)
 			m.look(1)
+			for _, w := range m.killed { // they wait for ever, and are to have no memory for that
+				if w.g != nil {
+					w.g.mu.Lock()
+					w.g.reset()
+					w.g.mu.Unlock()
+				}
+			}
+			clear(m.contents)
 		})
 		if !whole {
 			return
@@ -93,6 +103,7 @@ func (m *throng) run(things int) {
 			if m.r.IntN(80) == 0 { // it never goes on
 				m.done["killed"]++
 				delete(m.busy, w.worker)
+				m.killed = append(m.killed, w.worker)
 				continue
 			}
 			close(w.goes)
@@ -184,7 +195,7 @@ const markBytes = 16
 func (m *throng) stage(w *worker) {
 	g := w.h.Stage()
 	defer g.Discard()
-	w.holds = map[oid.ID]bool{}
+	w.g, w.holds = g, map[oid.ID]bool{}
 	if m.r.IntN(12) == 0 {
 		failWrite(w.h, 1+m.r.IntN(10))
 		defer func() { w.h.opened = nil }()
