@@ -93,10 +93,10 @@ func Gone(err error) bool {
 type Writer uint8
 
 const (
-	// WriterUnknown: the system does not say. The file may be somebody else's, or the
-	// file system one of a network, of a program, or of others that it lies over.
+	// WriterUnknown says that the system does not say. The file may be somebody else's, or
+	// the file system one of a network, of a program, or of others that it lies over.
 	WriterUnknown Writer = iota
-	// NoWriter: none has, and whoever writes to the file from now on moves its times on
+	// NoWriter says that none has, and whoever writes to the file from now on moves its times on
 	// to what the clock shows then.
 	NoWriter
 	// SomeWriter has it open.

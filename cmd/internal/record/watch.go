@@ -125,8 +125,7 @@ func (w *watch) serve(ctx context.Context) {
 // loop does what is to be done until nothing is any more.
 func (w *watch) loop(ctx context.Context) {
 	begun := time.Now()
-	pace := w.pace(0)
-	for tick := time.NewTimer(0); ; tick.Reset(pace) {
+	for tick := time.NewTimer(0); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -147,7 +146,7 @@ func (w *watch) loop(ctx context.Context) {
 		if w.idle > 0 && idle > w.idle {
 			return
 		}
-		pace = w.pace(idle)
+		tick.Reset(w.pace(idle))
 	}
 }
 
