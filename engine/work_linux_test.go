@@ -205,29 +205,36 @@ func TestAPlanThatNeedsIgnoredFilesLooksAtTheRestOnce(t *testing.T) {
 	w.write(".gitignore", "*.o\nout\ngen\n")
 	w.write("gen/a", "two")
 	w.write("gen/b", "stays")
-	for _, watched := range []bool{false, true} {
-		watch, few := (*Watch)(nil), int64(10_030)
-		w.snap(w.next(nil), "", nil)
-		if watched {
+	for _, by := range []string{"nobody", "who watches", "lent turns"} {
+		next, few := func() *Engine { return w.next(nil) }, int64(10_030)
+		w.snap(next(), "", nil)
+		switch by {
+		case "who watches":
 			w.arm()
-			watch, few = &w.watch, 60
+			next, few = func() *Engine { return w.next(&w.watch) }, 60
+		case "lent turns":
+			w.arm()
+			next, few = w.lent, 60
 		}
 		most := worktree.Counters{Dirs: 540, Listed: 540, Stats: few, Opened: 60}
-		e := w.next(watch)
+		if by != "nobody" {
+			most.Dirs, most.Listed = 20, 20
+		}
+		e := next()
 		if d := w.plan(e, back); len(d.Changes) != 2 { // .gitignore and gen/a
 			t.Errorf("%+v", d.Changes)
 		}
-		w.wantAtMost(fmt.Sprintf("watched %v: plan", watched), 2, most)
-		e = w.next(watch)
+		w.wantAtMost(by+": plan", 2, most)
+		e = next()
 		w.do(e, back)
-		w.wantAtMost(fmt.Sprintf("watched %v: restore", watched), 2, most)
+		w.wantAtMost(by+": restore", 2, most)
 		w.want("gen/a", "one")
 		w.want("gen/b", "stays")
-		w.undo(w.next(watch))
+		w.undo(next())
 		w.want("gen/a", "two")
 		e.Close()
-		if ok, why := w.watch.State(); watched && !ok {
-			t.Errorf("the next turn looks at everything: %q", why)
+		if ok, why := w.watch.State(); by != "nobody" && !ok {
+			t.Errorf("%s: the next turn looks at everything: %q", by, why)
 		}
 	}
 }

@@ -155,8 +155,11 @@ func (t *Table) Flush() error {
 			changed[dir] = r
 		}
 	}
+	if err := t.write(t.bound, changed, removed); err != nil {
+		return err // what the file lacks it lacks still
+	}
 	clear(t.kept.unsaved)
-	return t.write(t.bound, changed, removed)
+	return nil
 }
 
 // Below returns the rows of a directory and of all below it, of which the table

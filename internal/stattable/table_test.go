@@ -267,3 +267,27 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestWhatCouldNotBeWrittenIsWrittenByTheNextFlush(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stat.db")
+	head, list, notes := sample(oid.SHA1)
+	rows := func(ino uint64) map[string]Row {
+		head.Ino = ino
+		return map[string]Row{"": Encode("", &head, list, notes)}
+	}
+	kept, err := Load(path).SaveAndKeep(Binding{Store: "old"}, rows(1), nil)
+	must(t, err)
+	defer kept.Close()
+	save(t, kept, Binding{Store: "new"}, rows(2))
+	reader := Load(path)
+	if err := kept.Flush(); err == nil {
+		t.Error("it was written beside who reads")
+	}
+	reader.Close()
+	must(t, kept.Flush())
+	now := Load(path)
+	defer now.Close()
+	if r, _, ok := now.Row(""); !ok || r.Head().Ino != 2 || now.Bound().Store != "new" {
+		t.Errorf("the file has %+v, %v", r.Head(), now.Bound())
+	}
+}

@@ -28,7 +28,9 @@ func (s *Seen) again(ctx context.Context, force []string, stage *cas.Stage) (*Se
 	place, how := s.place, s.how
 	how.Force = force
 	table, only := s.Result.Again()
-	s.Close()
+	if !s.Result.Partial() { // else it is the same table
+		s.Close()
+	}
 	place.Table, place.Only = table, func() *worktree.Changes { return only }
 	c := &capture{Place: place, how: how, stage: stage, broken: map[string]error{}, again: true}
 	c.seen = &Seen{Memory: s.Memory, Forced: force, Rechecked: s.Rechecked, statTable: table, place: place, how: how}
