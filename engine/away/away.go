@@ -287,6 +287,7 @@ type Session struct {
 	repo  *restic.Repo
 	cache string // the directory of what is known of it; "": there is none
 	sure  bool   // that it is the one that was known, and is there
+	disk  bool   // it is in a directory, whose disk may be taken away at any time
 }
 
 // Exists reports whether there is a repository, as far as can be told without a password.
@@ -363,8 +364,8 @@ func (r *Remotes) OpenToPush(ctx context.Context, m Remote, password string) (*S
 		kept = cache{r.cacheOf(m.Repo)}
 	}
 	repo, err := restic.Open(ctx, p, password, kept)
-	sure := kept == nil
-	if err == nil && !sure && !strings.HasPrefix(m.URL, "s3:") {
+	sure, disk := kept == nil, !strings.HasPrefix(m.URL, "s3:")
+	if err == nil && !sure && disk {
 		sure, err = true, repo.Check(ctx)
 	}
 	if err == nil && m.Repo != "" && repo.ID() != m.Repo {
@@ -374,6 +375,6 @@ func (r *Remotes) OpenToPush(ctx context.Context, m Remote, password string) (*S
 		return nil, m.located(err)
 	}
 	s := r.session(repo)
-	s.sure = sure
+	s.sure, s.disk = sure, disk
 	return s, nil
 }

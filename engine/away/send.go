@@ -42,6 +42,11 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
+	if s.disk { // of a disk that is away its empty directory is there, and takes what is written
+		if err := s.repo.Check(ctx); err != nil {
+			return nil, err
+		}
+	}
 	k := loadKnown(filepath.Join(s.cache, knownFile))
 	w, err := r.todo(ctx, k)
 	if err == nil && (len(w.send) == 0 || len(k.files) == 0) {
@@ -248,6 +253,17 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 		if trees[i].IsZero() {
 			continue
 		}
+		var recorded bool // else a purge has cut it meanwhile: nobody wants it elsewhere any more
+		err = r.View(p.ctx, func(v *records.View) (err error) {
+			recorded, err = v.Recorded(e.s.ID)
+			return err
+		})
+		if err != nil {
+			break
+		}
+		if !recorded {
+			continue
+		}
 		snap := &restic.Snapshot{Time: e.s.Time, Tree: trees[i], Paths: []string{strings.ToValidUTF8(string(e.record.Root), "?")}, Tags: tagsOf(e.s, e.record)}
 		f := file{of: e.s.ID, tags: tagsHash(snap.Tags), tree: snap.Tree}
 		if !p.there[f] { // else what it names was lost, and is there again
@@ -268,6 +284,7 @@ type Behind struct {
 	Waiting   int // snapshots that are not there, or say something new
 	There     int
 	Forgotten int // that somebody has removed there
+	Left      int // that are not whole here, and are not brought
 }
 
 // Behind tells from what is known here how far a remote is behind. It asks nobody.
@@ -276,5 +293,5 @@ func (r *Remotes) Behind(ctx context.Context, m Remote) (*Behind, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Behind{Waiting: len(w.send), There: w.out.There, Forgotten: w.out.Forgotten}, nil
+	return &Behind{Waiting: len(w.send), There: w.out.There, Forgotten: w.out.Forgotten, Left: len(w.out.Left)}, nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/process"
 	"github.com/seed-82afce7a/rewind/engine"
@@ -43,7 +44,9 @@ func (a *App) AutoPush(e *engine.Engine, name string) {
 	if err != nil {
 		return
 	}
-	cmd.Dir = os.TempDir() // any that is not in the way of whoever removes it
+	// One that is in nobody's way, and where only the system's owner makes files: a relative path in the environment
+	// must not name somebody else's.
+	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
 	if cmd.Start() == nil {
 		go func() { _ = cmd.Wait() }() // or what lives on would keep what is left of it
 	}

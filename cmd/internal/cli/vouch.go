@@ -9,7 +9,8 @@ import (
 	"github.com/seed-82afce7a/rewind/internal/durable"
 )
 
-// UserDir is where the files are that a user has beside the configuration.
+// UserDir is where the files are that a user has beside the configuration. Where the user has no home it is no absolute
+// path, and nothing in it is the user's.
 func UserDir() string {
 	base := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(base) {
@@ -29,12 +30,15 @@ func URLName(url string) string {
 const vouchedMost = 1 << 16
 
 // Vouch notes that the user has named a URL to push to. The list of remotes lies beside the store, and may have come
-// along with somebody's archive: to those nothing is pushed unasked.
+// along with somebody's archive: to those nothing is pushed unasked. Where there is no [UserDir] it notes nothing.
 func Vouch(url string) error {
 	if Vouched(url) {
 		return nil
 	}
 	dir := filepath.Join(UserDir(), "remotes")
+	if !filepath.IsAbs(dir) {
+		return nil // nothing is pushed unasked then
+	}
 	if err := durable.MakeDir(dir); err != nil {
 		return err
 	}
@@ -44,5 +48,5 @@ func Vouch(url string) error {
 // Vouched reports whether the user has named a URL.
 func Vouched(url string) bool {
 	text, err := durable.ReadFile(filepath.Join(UserDir(), "remotes", URLName(url)), vouchedMost)
-	return err == nil && string(text) == url+"\n"
+	return err == nil && filepath.IsAbs(UserDir()) && string(text) == url+"\n"
 }

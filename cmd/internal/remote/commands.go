@@ -151,11 +151,11 @@ func (a *app) remove(c *cobra.Command, args []string) error {
 		return err
 	}
 	m, err := e.Remotes().Find(args[0])
+	if f, _, bad := e.Remotes().Following(); err == nil && bad == nil && f != nil && f.Remote == args[0] {
+		err = e.Remotes().StopFollowing(ctx) // first: it may push for hours, and Remove waits for that
+	}
 	if err == nil {
 		err = e.Remotes().Remove(ctx, args[0])
-	}
-	if f, _, bad := e.Remotes().Following(); err == nil && bad == nil && f != nil && f.Remote == args[0] {
-		err = e.Remotes().StopFollowing(ctx)
 	}
 	if err != nil {
 		return err

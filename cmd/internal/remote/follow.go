@@ -83,6 +83,7 @@ func autoPush(e *engine.Engine) string {
 type Pushing struct {
 	Remote  string    `json:"remote"`
 	Waiting int       `json:"waiting"`       // snapshots that are not there, or say something new
+	Missing int       `json:"missing"`       // that are not there and are not brought: somebody has removed them there, or they are not whole here
 	PID     int       `json:"pid,omitempty"` // of the process that pushes; 0: none does now
 	Done    time.Time `json:"done,omitzero"` // when everything was there last
 	Error   string    `json:"error,omitempty"`
@@ -112,7 +113,7 @@ func PushingOf(ctx context.Context, e *engine.Engine) (*Pushing, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Waiting = b.Waiting
+	p.Waiting, p.Missing = b.Waiting, b.Forgotten+b.Left
 	f, runs, err := r.Following()
 	if err != nil || f == nil || f.Remote != name {
 		return p, err
@@ -132,6 +133,11 @@ func (p *Pushing) Sentence() string {
 	text := fmt.Sprintf("to %s: everything is there", p.Remote)
 	if p.Waiting > 0 {
 		text = fmt.Sprintf("to %s: %s behind", p.Remote, show.Count(p.Waiting, "snapshot"))
+	} else if p.Missing > 0 {
+		text = fmt.Sprintf("to %s: all that can be pushed is there", p.Remote)
+	}
+	if p.Missing > 0 {
+		text += fmt.Sprintf("; %s stay away (\"rewind push %s\" says why)", show.Count(p.Missing, "snapshot"), p.Remote)
 	}
 	if p.Error != "" {
 		text += fmt.Sprintf("; the push of %s failed: %s", p.Failed.Local().Format(time.DateTime), p.Error)

@@ -50,7 +50,9 @@ func (a *app) password(ctx context.Context, url string) (password, own string, e
 		password = strings.TrimSpace(decoded(text))
 	default:
 		if password = os.Getenv("RESTIC_PASSWORD"); password == "" {
-			own = ownFile(url)
+			if own = ownFile(url); !filepath.IsAbs(own) {
+				return "", "", errors.New("there is no home directory (HOME), so no file with the password: set RESTIC_PASSWORD, RESTIC_PASSWORD_FILE or RESTIC_PASSWORD_COMMAND")
+			}
 			password, err = readOwn(own)
 		}
 	}
