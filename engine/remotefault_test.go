@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/engine/away"
@@ -17,13 +18,14 @@ import (
 // A meddled place has something done before one of its requests for a pack.
 type meddled struct {
 	depot.Place
-	at, calls int
-	do        func()
+	at    int
+	calls atomic.Int64 // several packs are asked for at once
+	do    func()
 }
 
 func (m *meddled) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
 	if strings.HasPrefix(name, "data/") {
-		if m.calls++; m.calls == m.at {
+		if m.calls.Add(1) == int64(m.at) {
 			m.do()
 		}
 	}
@@ -67,7 +69,7 @@ func TestAFetchBesideAPurgeHasAllThatItRecords(t *testing.T) {
 			t.Fatalf("before request %d of %d: %+v %v", f.at, last, v, err)
 		}
 		if last == 0 {
-			last = f.calls
+			last = int(f.calls.Load())
 		}
 		if _, err := n.Do(t.Context(), Op{To: two.ID}); err != nil {
 			t.Errorf("before request %d of %d: %v", f.at, last, err)
