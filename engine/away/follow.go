@@ -176,7 +176,7 @@ func (w *follower) watch(ctx context.Context, stop func()) {
 	}
 }
 
-// say writes down what is done, unless somebody said that it ends.
+// say writes down what is done, for status. Whoever ends the process removes it, until that has ended.
 func (w *follower) say() error {
 	text, err := json.Marshal(w.said)
 	if err != nil {

@@ -64,7 +64,7 @@ func (a *app) follow(ctx context.Context, e *engine.Engine, name string, unasked
 			return false
 		}
 		defer now.Close()
-		return autoPush(now) == m.Name
+		return autoPush(now) == m.Name && cli.Vouched(m.URL)
 	}
 	return r.Follow(ctx, f)
 }

@@ -1,8 +1,7 @@
-// A project with a history, as an agent with hooks makes it: a copy of this
-// repository's own sources, or a few files.
+// A project of a few files with a history, as an agent with hooks makes it.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -43,13 +42,6 @@ export class World {
     this.run(dir, "git", "add", "-A");
     this.run(dir, "git", "commit", "-qm", "first");
     return dir;
-  }
-
-  /** A repository with the sources that this one has. */
-  real(name) {
-    const dir = this.dir(name);
-    for (const part of ["cas", "engine", "docs", "internal", "README.md", "go.mod"]) cpSync(path.join(repository, part), path.join(dir, part), { recursive: true });
-    return this.project(name, {});
   }
 
   write(dir, files) {
