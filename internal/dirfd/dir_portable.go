@@ -184,6 +184,9 @@ func (d *Dir) Readlink(name string) (string, error) {
 // are fine and made by this machine's clock. Not known here.
 func (d *Dir) Local() bool { return false }
 
+// Tells reports whether [NoWriter] may be the answer for a file on its file system.
+func (d *Dir) Tells() bool { return false }
+
 // Close closes the handle.
 func (d *Dir) Close() error { return nil }
 

@@ -20,3 +20,9 @@ func (d *Dir) Local() bool {
 	var s unix.Statfs_t
 	return unix.Fstatfs(d.fd, &s) == nil && local[int64(s.Type)]
 }
+
+// Tells reports whether [NoWriter] may be the answer for a file on its file system.
+func (d *Dir) Tells() bool {
+	var s unix.Statfs_t
+	return unix.Fstatfs(d.fd, &s) == nil && tells[int64(s.Type)]
+}

@@ -70,6 +70,7 @@ type scan struct {
 	doubtful  int64                // what was touched at this time or later is not as the table says
 	slack     time.Duration        // how far the clock that stamps files may be from ours
 	writeback func() time.Duration // see [writebackTime]
+	tells     bool                 // the root's file system may say that nobody can write to a file
 	quick     uint64               // the device of the root, if it is this machine's own
 	force     Changes              // [Config.Force]: all below those paths
 	seen      []bool               // by row number; each is written by the one worker that has the row
@@ -102,6 +103,7 @@ func newScan(cfg *Config, root *dirfd.Root) *scan {
 	if cfg.Policy != nil {
 		s.small = cfg.Policy.Small()
 	}
+	s.tells = root.Tells()
 	local := root.Local()
 	if local {
 		s.slack = slackLocal

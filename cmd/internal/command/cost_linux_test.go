@@ -155,7 +155,7 @@ func TestAFileOfARestoreCostsFewSystemCalls(t *testing.T) {
 		{"looked at", 25, []string{"newfstatat", "fstat", "statx"}}, // 22 to 24, by where the workers meet
 		{"locked or unlocked", 1, []string{"flock"}},
 		{"synced", 0.1, []string{"fsync", "fdatasync", "syncfs"}},
-		{"all", 50, []string{"all"}}, // 46, and up to three more where workers wait for each other
+		{"all", 48, []string{"all"}},
 	}
 	within(t, quietest(4, limits, func() map[string]float64 { return each(count(few), count(many), many-few) }), limits)
 }
