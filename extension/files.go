@@ -6,6 +6,6 @@ import "embed"
 
 // Files are the folders of the agents, without their tests.
 //
-//go:embed claude-code codex copilot gemini opencode qwen
+//go:embed claude-code codex copilot gemini goose/plugin.json opencode qwen
 //go:embed claude-code/.claude-plugin codex/.codex-plugin copilot/.claude-plugin
 var Files embed.FS

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { checkout, files, others, program, put, run, sandbox } from "./host.mjs";
+import { files, others, program, put, run, sandbox } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const step = (command) => ({ tools: [{ name: "bash", args: { command } }] });
@@ -34,9 +34,15 @@ const skipped = (name) => (existsSync(program(name, others[name].command)) ? fal
 
 test("cline: its hooks make points, and a tool waits for its own", { skip: skipped("cline") }, async (t) => {
   const { sb, model, does, points } = await place(t, "cline", { bash: (a) => ({ name: "run_commands", args: { commands: [a.command] } }) });
-  // The commands that docs/agents.md has, as they stand there.
-  const [, install] = /```sh\n(mkdir -p ~\/\.cline\/hooks[^]*?)```/.exec(readFileSync(path.join(checkout, "docs/agents.md"), "utf8"));
-  await does("bash", "-c", install);
+  const own = path.join(sb.home, ".cline/hooks/TaskComplete"); // the user has one already, which goes on being called
+  put(own, "#!/bin/sh\ntouch .git/own\n");
+  const hooks = () => files(path.join(sb.home, ".cline"));
+  const before = hooks();
+  await does("rewind", "setup", "--yes", "cline");
+  await does("rewind", "setup", "--yes", "--remove", "cline");
+  assert.deepEqual(hooks(), before, "taken back to the byte");
+  await does("rewind", "setup", "--yes", "cline");
+  assert.match(await does("rewind", "setup", "--yes", "cline"), /nothing to do/);
   // A tool waits for its hook, and so for the point that the start of the task began.
   const tool = path.join(sb.home, ".cline/hooks/PreToolUse");
   put(tool, readFileSync(tool, "utf8").replace("exec rewind", "sleep 2; test -e notes.txt || touch .git/waited; exec rewind"));
@@ -54,6 +60,13 @@ test("cline: its hooks make points, and a tool waits for its own", { skip: skipp
   assert.deepEqual(files(sb.repo), { "README.md": "seed\n" }, "the point before the first prompt has nothing of its turn");
   await does("rewind", "restore", "--yes", all[1].id);
   assert.deepEqual(files(sb.repo), { "README.md": "seed\n", "notes.txt": "one\n", "by-shell.txt": "made\n" });
+  assert.ok(existsSync(path.join(sb.repo, ".git/own")), "the user's own script is called too");
+  const found = await run(["rewind", "doctor", "--json"], { cwd: sb.repo, env: sb.env });
+  const doctor = Object.fromEntries(JSON.parse(found.stdout).findings.filter((f) => f.about === "cline").map((f) => [f.what, f.state]));
+  assert.equal(doctor["last hook"], "ok", found.stdout);
+  put(tool, readFileSync(tool, "utf8").replace(/sleep 2;[^;]*; /, ""));
+  await does("rewind", "setup", "--yes", "--remove", "cline");
+  assert.deepEqual(Object.keys(hooks()).filter((f) => f.startsWith("hooks/")), ["hooks/TaskComplete"]);
 });
 
 test("continue: rewind run makes a point before a prompt and after its turn", { skip: skipped("continue") }, async (t) => {

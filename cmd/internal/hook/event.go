@@ -231,12 +231,22 @@ var projects = map[string]string{
 	"claude": "CLAUDE_PROJECT_DIR", "copilot": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR", "qwen": "QWEN_PROJECT_DIR",
 }
 
+// atHome are the agents that call a user's hooks in a folder of their own, and the
+// variables in which they say where they work, if not in what they tell.
+var atHome = map[string]string{"cursor": "CURSOR_PROJECT_DIR"}
+
 // place makes the event's directory absolute; base is where the hook was called, which
 // counts where the name of another is not UTF-8, and so was not to be read.
 func (e *Event) place(base string, getenv func(string) string) (err error) {
 	if _, gone := os.Stat(e.Dir); gone != nil && strings.ContainsRune(e.Dir, utf8.RuneError) {
 		e.Dir, e.Unread = "", true
 		err = fmt.Errorf("where %s works cannot be read, as it is not UTF-8; its point is of %q", e.Agent, base)
+	}
+	if name := atHome[e.Agent]; name != "" && e.Dir == "" {
+		if e.Dir = getenv(name); !filepath.IsAbs(e.Dir) {
+			e.Act, e.Unread = Nothing, false
+			return fmt.Errorf("nothing was recorded: %s did not say where it works", e.Agent)
+		}
 	}
 	if !filepath.IsAbs(e.Dir) {
 		e.Dir = filepath.Join(base, e.Dir)

@@ -98,6 +98,23 @@ func TestWhatCursorAndGooseSayIsUnderstood(t *testing.T) {
 	}
 }
 
+// Cursor calls a user's hooks in a folder of its own, which is not to be recorded.
+func TestAPointOfCursorIsNeverOfTheFolderOfItsHooks(t *testing.T) {
+	w := newWorld(t)
+	const said = `{"hook_event_name":"beforeSubmitPrompt","conversation_id":"S","prompt":"fix it","workspace_roots":[]}`
+	for _, input := range []string{said, `{"hook_event_name":"stop","conver`, ""} {
+		w.call("cursor", "stop", input)
+		if made, said := w.made(), w.said(); len(made) != 0 || input == "" && !strings.Contains(said, "did not say where it works") {
+			t.Errorf("%q made %q, told %q", input, made, said)
+		}
+	}
+	w.env["CURSOR_PROJECT_DIR"] = filepath.Join(w.dir, "of-the-project")
+	w.call("cursor", "", said)
+	if len(w.points) != 1 || w.points[0].Dir != w.env["CURSOR_PROJECT_DIR"] {
+		t.Errorf("%+v", w.points)
+	}
+}
+
 func TestTheEndOfATurnKnowsWhereTheConversationBeganThoughTheModelWentElsewhere(t *testing.T) {
 	gittest.Slashes(t)
 	const began = "/home/u/project"

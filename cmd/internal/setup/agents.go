@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,11 +17,13 @@ type agent struct {
 	name    string
 	program string   // its name on PATH
 	home    []string // environment variable that names its folder, and the folder below the user's home
+	known   []string // likewise for the folder that tells that it is here, where that is another one; then its program does not tell
 
 	folder  string            // of ours, in the package extension
 	copies  map[string]string // from there → below its folder; a folder means all below it
 	hooks   string            // the file below its folder that takes hooks, "" for none
 	base    string            // what that file begins with if it is not there
+	scripts string            // the folder below its folder that takes a script for each event, "" for none
 	timeout int               // of a hook, in the unit of the agent
 	events  map[string]string // event → matcher of tools
 	trust   string            // what the user has to do beside
@@ -31,12 +35,16 @@ const writes = "Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell"
 // agents are made when they are needed: whatever a program makes beforehand, each start of
 // it takes longer.
 var agents = sync.OnceValue(func() []agent {
-	return []agent{
+	list := []agent{
 		{
 			name: "claude", program: "claude", home: []string{"CLAUDE_CONFIG_DIR", ".claude"}, folder: "claude-code",
 			copies: map[string]string{"commands": "commands/rewind", "skills/rewind": "skills/rewind"},
 			hooks:  "settings.json", timeout: 30, plugin: "settings.json",
 			events: map[string]string{"UserPromptSubmit": "", "PreToolUse": writes, "PostToolUse": writes, "Stop": "", "StopFailure": "", "PreCompact": "", "PostCompact": ""},
+		},
+		{
+			name: "cline", program: "cline", home: []string{"CLINE_DIR", ".cline"}, scripts: "hooks",
+			events: map[string]string{"TaskStart": "", "TaskResume": "", "PreToolUse": "", "TaskComplete": "", "TaskCancel": "", "TaskError": ""},
 		},
 		{
 			name: "codex", program: "codex", home: []string{"CODEX_HOME", ".codex"}, folder: "codex",
@@ -50,8 +58,21 @@ var agents = sync.OnceValue(func() []agent {
 			events: map[string]string{"userPromptSubmitted": "", "preToolUse": "", "postToolUse": "", "agentStop": "", "preCompact": ""},
 		},
 		{
+			// What it says of its directory was read in its documentation, which has no
+			// unit of a timeout that all of it agrees on.
+			name: "cursor", program: "cursor", home: []string{"", ".cursor"},
+			hooks: "hooks.json", base: "{\n  \"version\": 1\n}\n",
+			events: map[string]string{"beforeSubmitPrompt": "", "stop": ""},
+		},
+		{
 			name: "gemini", program: "gemini", home: []string{"", ".gemini"}, folder: "gemini",
 			copies: map[string]string{".": "extensions/rewind"},
+		},
+		{
+			// Another program has its name.
+			name: "goose", program: "goose", home: []string{"", ".agents/plugins/rewind"}, known: []string{"", ".config/goose"}, folder: "goose",
+			copies: map[string]string{"plugin.json": "plugin.json"}, hooks: "hooks/hooks.json", timeout: 30,
+			events: map[string]string{"UserPromptSubmit": "", "PreToolUse": "", "Stop": ""},
 		},
 		{
 			name: "opencode", program: "opencode", home: []string{"OPENCODE_CONFIG_DIR", ".config/opencode"}, folder: "opencode",
@@ -62,6 +83,10 @@ var agents = sync.OnceValue(func() []agent {
 			copies: map[string]string{".": "extensions/rewind"},
 		},
 	}
+	if runtime.GOOS == "windows" { // where scripts are of another kind, which nobody has seen running
+		list = slices.DeleteFunc(list, func(a agent) bool { return a.scripts != "" })
+	}
+	return list
 })
 
 // Names lists the agents.
@@ -73,14 +98,17 @@ func Names() (names []string) {
 }
 
 // dir is the agent's own folder.
-func (a *agent) dir(getenv func(string) string) string {
-	if a.home[0] != "" && filepath.IsAbs(getenv(a.home[0])) {
-		return getenv(a.home[0])
+func (a *agent) dir(getenv func(string) string) string { return folder(a.home, getenv) }
+
+// folder is where an environment variable says, or else below the user's home.
+func folder(at []string, getenv func(string) string) string {
+	if at[0] != "" && filepath.IsAbs(getenv(at[0])) {
+		return getenv(at[0])
 	}
-	if config := getenv("XDG_CONFIG_HOME"); strings.HasPrefix(a.home[1], ".config/") && filepath.IsAbs(config) {
-		return filepath.Join(config, strings.TrimPrefix(a.home[1], ".config/"))
+	if config := getenv("XDG_CONFIG_HOME"); strings.HasPrefix(at[1], ".config/") && filepath.IsAbs(config) {
+		return filepath.Join(config, strings.TrimPrefix(at[1], ".config/"))
 	}
-	return filepath.Join(homeOf(getenv), filepath.FromSlash(a.home[1]))
+	return filepath.Join(homeOf(getenv), filepath.FromSlash(at[1]))
 }
 
 // homeOf is the user's home, "" where nothing says where it is.
@@ -93,9 +121,14 @@ func homeOf(getenv func(string) string) string {
 	return ""
 }
 
-// ownFiles returns what is copied into the agent's folder: path there → content.
-func (a *agent) ownFiles(files fs.FS) (map[string][]byte, error) {
+// ownFiles returns what is ours as a whole in the agent's folder: path there → content.
+func (a *agent) ownFiles(files fs.FS, command string) (map[string][]byte, error) {
 	out := map[string][]byte{}
+	if a.scripts != "" {
+		for event := range a.events {
+			out[path.Join(a.scripts, event)] = []byte("#!/bin/sh\nexec " + command + " hook " + a.name + " " + event + "\n")
+		}
+	}
 	for from, to := range a.copies {
 		from = path.Join(a.folder, from)
 		err := fs.WalkDir(files, from, func(name string, d fs.DirEntry, err error) error {
@@ -120,6 +153,9 @@ func (a *agent) hook(event, command string) any {
 	if a.name == "copilot" { // in its own style
 		return map[string]any{"type": "command", "bash": command + " || true", "powershell": command + "; exit 0", "timeoutSec": a.timeout}
 	}
+	if a.name == "cursor" { // a program that is gone does not stop it
+		return map[string]any{"command": command}
+	}
 	e := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command + " || true", "timeout": a.timeout}}}
 	if matcher := a.events[event]; matcher != "" {
 		e["matcher"] = matcher
@@ -130,6 +166,12 @@ func (a *agent) hook(event, command string) any {
 // isOurs reports whether an element of a list of hooks is one that we made.
 func (a *agent) isOurs(element []byte) bool {
 	return strings.Contains(string(element), " hook "+a.name+" ") && strings.Contains(string(element), "rewind")
+}
+
+// isCalled reports whether hooks of which none is ours call rewind all the same: somebody
+// has written that there by hand.
+func (a *agent) isCalled(text []byte) bool {
+	return bytes.Contains(text, []byte("rewind hook "+a.name)) || bytes.Contains(text, []byte(`rewind\" hook `+a.name))
 }
 
 // upToDate reports whether a file has each of our hooks once, and no other of ours.

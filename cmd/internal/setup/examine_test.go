@@ -161,7 +161,11 @@ func TestAHookThatMovedInItsListIsNotTheOneThatWasTrusted(t *testing.T) {
 	h := newExamined(t)
 	h.put(".codex/hooks.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"other"}]}]}}`)
 	h.apply(h.Plan, "codex")
-	keys, err := h.hookKeys(&agents()[1], nil)
+	codex, err := h.agent("codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := h.hookKeys(codex, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,23 @@ func (r *receipt) with(path string, before, after []byte) *receipt {
 	return out
 }
 
+// scriptBeside is what a script's name ends in where the name itself is somebody else's.
+const scriptBeside = ".sh"
+
+// beside returns where one script of several for an event goes: not in the place of the
+// user's own, which is called beside it.
+func (r *receipt) beside(path string, text []byte) string {
+	other := path + scriptBeside
+	if now, err := content(other); err == nil && now != nil && (r.has(other, now) || bytes.Equal(now, text)) {
+		return other
+	}
+	ours := slices.ContainsFunc(r.Files, func(f entryOf) bool { return f.Path == path })
+	if now, err := content(path); ours || err != nil || now == nil || bytes.Equal(now, text) {
+		return path
+	}
+	return other
+}
+
 func (r *receipt) write(path string) error {
 	text, err := json.Marshal(r)
 	if err == nil {

@@ -43,12 +43,22 @@ type Plan struct {
 // Found tells which agents are here: their program or their folder.
 func (s *Setup) Found() (names []string) {
 	for _, a := range agents() {
-		info, err := os.Stat(a.dir(s.Getenv))
-		if s.OnPath(a.program) || err == nil && info.IsDir() {
+		if s.here(&a) {
 			names = append(names, a.name)
 		}
 	}
 	return names
+}
+
+func (s *Setup) here(a *agent) bool {
+	at := a.home
+	if a.known != nil {
+		at = a.known
+	} else if s.OnPath(a.program) {
+		return true
+	}
+	info, err := os.Stat(folder(at, s.Getenv))
+	return err == nil && info.IsDir()
 }
 
 func (s *Setup) agent(name string) (*agent, error) {
@@ -97,12 +107,15 @@ func (s *Setup) Plan(name string) (*Plan, error) {
 
 // planCopies adds the files that are ours as a whole.
 func (s *Setup) planCopies(a *agent, p *Plan) error {
-	copies, err := a.ownFiles(s.Files)
+	copies, err := a.ownFiles(s.Files, s.Command)
 	if err != nil {
 		return err
 	}
 	for _, to := range slices.Sorted(maps.Keys(copies)) {
 		file := filepath.Join(a.dir(s.Getenv), filepath.FromSlash(to))
+		if a.scripts != "" {
+			file = p.kept.beside(file, copies[to])
+		}
 		now, err := content(file)
 		if err != nil {
 			return err
@@ -141,6 +154,10 @@ func (s *Setup) planHooks(a *agent, p *Plan) error {
 		}
 		if text, err = without(text, a.isOurs); err != nil {
 			return fmt.Errorf("%s was left alone: %w", file, err)
+		}
+		if a.isCalled(text) {
+			p.Notes = append(p.Notes, file+" calls rewind already, by an entry that is yours: it was left alone")
+			return nil
 		}
 	}
 	for _, event := range slices.Sorted(maps.Keys(a.events)) {
