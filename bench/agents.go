@@ -22,6 +22,16 @@ func opencode(l *lane) system {
 		records:  o.record,
 		restores: o.restore,
 		reads:    func(s *script, id, name string) string { return o.git(s, "", "cat-file", "blob", id+":"+name) },
+		answers: map[string]func(s *script, id string) string{
+			"diff": func(s *script, id string) string {
+				o.stage(s)
+				return o.git(s, "", "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", id, "--", ".")
+			},
+			"undo": func(s *script, id string) string { // it keeps what it took before a restore
+				o.restore(s, id)
+				return ""
+			},
+		},
 	}
 }
 
@@ -56,6 +66,12 @@ func (o openCode) prepare(s *script) {
 }
 
 func (o openCode) record(s *script) string {
+	o.stage(s)
+	return strings.TrimSpace(o.git(s, "", "write-tree"))
+}
+
+// stage adds what changed to the index.
+func (o openCode) stage(s *script) {
 	o.prepare(s)
 	one, two := *s, *s
 	var changed, others string
@@ -68,7 +84,6 @@ func (o openCode) record(s *script) string {
 		ignored := o.git(s, list, "check-ignore", "--no-index", "--stdin", "-z")
 		o.git(s, without(list, ignored), "add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
-	return strings.TrimSpace(o.git(s, "", "write-tree"))
 }
 
 // restore is OpenCode's undo: the present is recorded, and then the files that

@@ -63,8 +63,10 @@ import (
 type Options struct {
 	Binary     string            // the rewind program; "": the peers alone
 	Version    string            // of that program
+	Before     string            // an earlier rewind, with which it is compared where worktrees are watched; "": none
 	Corpus     string            // directory to copy, with its .git if it has one; "": generate one
 	Files      int               // how many files to generate; 0: 10,000
+	Bytes      int               // that a generated file has at most; 0: 12,800
 	Seed       uint64            // of the generated files, and of what the scripted agent does
 	Rounds     int               // measured rounds, after one that only warms up; 0: 7
 	Turns      int               // of the scripted agent; 0: 1,000
@@ -111,7 +113,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 
 // filled gives o with its defaults, or says what in it cannot be.
 func (o Options) filled() (Options, error) {
-	for value, usual := range map[*int]int{&o.Files: 10_000, &o.Rounds: 7, &o.Turns: 1000, &o.History: 20_000} {
+	for value, usual := range map[*int]int{&o.Files: 10_000, &o.Bytes: bytesMost, &o.Rounds: 7, &o.Turns: 1000, &o.History: 20_000} {
 		if *value == 0 {
 			*value = usual
 		}
@@ -138,7 +140,7 @@ func (o Options) filled() (Options, error) {
 			return o, fmt.Errorf("no contender %q", key)
 		}
 	}
-	for _, path := range []*string{&o.Binary, &o.Corpus, &o.Dir} { // what is run works in directories of its own
+	for _, path := range []*string{&o.Binary, &o.Before, &o.Corpus, &o.Dir} { // what is run works in directories of its own
 		if *path == "" {
 			continue
 		}

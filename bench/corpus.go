@@ -109,14 +109,17 @@ func text(random *rand.Rand, size int) []byte {
 // inLeaf is how many generated files a directory has.
 const inLeaf = 16
 
-// generate writes n files of 0.2 to 13 KB, sixteen to a directory, the same for
+// bytesMost is how many bytes a generated file has at most, if nobody says so.
+const bytesMost = 200 << 6
+
+// generate writes files of 0.2 to 13 KB, sixteen to a directory, the same for
 // the same seed. Of each directory one file is a program. Beside them are two more:
 // the ignore rules, and a link where there can be one.
-func generate(ctx context.Context, dir string, n int, seed uint64) error {
+func generate(ctx context.Context, dir string, o Options) error {
 	leaves := workers(func(leaf int) error {
-		return firstError(ctx.Err(), generateLeaf(dir, leaf, min(inLeaf, n-leaf*inLeaf), seed))
+		return firstError(ctx.Err(), generateLeaf(dir, leaf, o))
 	})
-	for leaf := range (n + inLeaf - 1) / inLeaf {
+	for leaf := range (o.Files + inLeaf - 1) / inLeaf {
 		leaves.give(leaf)
 	}
 	err := firstError(leaves.wait(), os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*.o\n/out/\n"), 0o644))
@@ -126,21 +129,21 @@ func generate(ctx context.Context, dir string, n int, seed uint64) error {
 	return firstError(err, os.Symlink("part00/dir0000/file00000.go", filepath.Join(dir, "link")))
 }
 
-// generateLeaf writes one directory of so many files. Its bytes depend on the seed
-// and its number alone: the directories are written side by side.
-func generateLeaf(dir string, leaf, files int, seed uint64) error {
-	random := rand.New(rand.NewPCG(seed, uint64(leaf)))
+// generateLeaf writes one directory. Its bytes depend on the seed and its number alone:
+// the directories are written side by side.
+func generateLeaf(dir string, leaf int, o Options) error {
+	random := rand.New(rand.NewPCG(o.Seed, uint64(leaf)))
 	sub := filepath.Join(dir, fmt.Sprintf("part%02d", leaf%40), fmt.Sprintf("dir%04d", leaf))
 	if err := os.MkdirAll(sub, 0o755); err != nil {
 		return err
 	}
-	for i := range files {
+	for i := range min(inLeaf, o.Files-leaf*inLeaf) {
 		mode := fs.FileMode(0o644)
 		if i == 0 {
 			mode = 0o755
 		}
 		name := fmt.Sprintf("file%05d.go", leaf*inLeaf+i)
-		if err := os.WriteFile(filepath.Join(sub, name), text(random, 200<<random.IntN(7)), mode); err != nil {
+		if err := os.WriteFile(filepath.Join(sub, name), text(random, min(200<<random.IntN(7), o.Bytes)), mode); err != nil {
 			return err
 		}
 	}
@@ -151,7 +154,7 @@ func generateLeaf(dir string, leaf, files int, seed uint64) error {
 // blocks of 4, its object in git's pack, and as much in a store.
 func corpusBytes(o Options) int64 {
 	if o.Corpus == "" {
-		return int64(o.Files) * 10_000
+		return int64(o.Files) * min(10_000, 6_000+int64(o.Bytes))
 	}
 	var sum int64
 	filepath.WalkDir(o.Corpus, func(_ string, d fs.DirEntry, err error) error {

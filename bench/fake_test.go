@@ -2,12 +2,14 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +64,8 @@ func runFake(args []string, broken string) error {
 	switch args[0] {
 	case "serve":
 		return f.serve()
+	case "version":
+		return nil
 	case "watch":
 		time.Sleep(time.Minute)
 		return nil
@@ -69,7 +73,11 @@ func runFake(args []string, broken string) error {
 	if err := f.open(noGit); err != nil {
 		return err
 	}
-	out, err := f.do(args[0], append(args[1:], "")[0])
+	method := args[0]
+	if slices.Contains(args, "--dry-run") {
+		method = cmp.Or(map[string]string{"snapshot": "preview", "restore": "plan", "undo": "planUndo"}[method], method)
+	}
+	out, err := f.do(method, append(args[1:], "")[0])
 	fmt.Println(out)
 	return err
 }
@@ -114,16 +122,34 @@ func (f *fake) do(verb, what string) (string, error) {
 			err = os.WriteFile(last, []byte(tree), 0o644)
 		}
 		return fmt.Sprintf(`{"id":%q,"skipped":[]}`, tree), err
-	case "restore":
-		if f.broken != verb {
-			if _, err := f.git("add", "-A"); err != nil {
+	case "restore", "undo":
+		if verb == "undo" {
+			tree, err := os.ReadFile(last + "-undo")
+			if what = string(tree); err != nil {
 				return "", err
 			}
-			if _, err := f.git("read-tree", "--reset", "-u", what); err != nil {
+		}
+		if f.broken != verb {
+			if err := f.goTo(what, last+"-undo"); err != nil {
 				return "", err
 			}
 		}
 		return fmt.Sprintf(`{"id":%q}`, what), nil
+	case "preview", "diff", "status":
+		n, err := f.differs(last)
+		if verb == "preview" {
+			return fmt.Sprintf(`{"changed":%d}`, len(n)), err
+		}
+		return fmt.Sprintf(`{"watched":true,"changed":%[1]s,"changes":%[1]s}`, asJSON(n)), err
+	case "plan", "planUndo":
+		if f.broken == "plan" {
+			return `{"changes":[]}`, nil
+		}
+		if verb == "planUndo" {
+			last += "-undo"
+		}
+		n, err := f.differs(last)
+		return fmt.Sprintf(`{"changes":%s}`, asJSON(n)), err
 	case "cat":
 		c := exec.Command("git", "--git-dir", f.store, "cat-file", "blob", what)
 		c.Stdout = os.Stdout
@@ -132,10 +158,41 @@ func (f *fake) do(verb, what string) (string, error) {
 		return "", err
 	case "list", "prune":
 		return `{"snapshots":[]}`, nil
-	case "status":
-		return `{"watched":true}`, nil
 	}
 	return "", fmt.Errorf("no verb %q", verb)
+}
+
+// goTo puts a tree back, and writes down the one that was there.
+func (f *fake) goTo(tree, undo string) error {
+	if _, err := f.git("add", "-A"); err != nil {
+		return err
+	}
+	now, err := f.git("write-tree")
+	if err != nil {
+		return err
+	}
+	if _, err := f.git("read-tree", "--reset", "-u", tree); err != nil {
+		return err
+	}
+	return os.WriteFile(undo, []byte(now), 0o644)
+}
+
+// differs lists what is not as in the tree of which the id is in a file.
+func (f *fake) differs(file string) ([]string, error) {
+	id, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if _, err := f.git("add", "-A"); err != nil {
+		return nil, err
+	}
+	out, err := f.git("diff", "--cached", "--name-only", string(id))
+	return strings.Fields(out), err
+}
+
+func asJSON(list []string) []byte {
+	text, _ := json.Marshal(append([]string{}, list...))
+	return text
 }
 
 // serve answers requests as rewind serve does.

@@ -93,7 +93,7 @@ func newStage(ctx context.Context, o Options, where place, chosen []contender) (
 		return nil, err
 	}
 	if o.Corpus == "" {
-		err = generate(ctx, l.tree, o.Files, o.Seed)
+		err = generate(ctx, l.tree, o)
 	} else {
 		err = copyTree(ctx, l.tree, o.Corpus)
 	}
@@ -151,6 +151,9 @@ func (st *stage) lane(ctx context.Context, c contender) (*lane, error) {
 	}
 	l.contender = c
 	l.contender.key = key
+	if c.before {
+		l.binary = st.o.Before
+	}
 	if err := copyTree(ctx, l.tree, filepath.Join(st.dir, "corpus", "tree")); err != nil {
 		return nil, err
 	}

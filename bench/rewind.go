@@ -36,6 +36,14 @@ func rewind(noGit bool) peer {
 		},
 		restores: func(s *script, id string) { s.rewind(noGit, "restore", id, "--yes", "--json") },
 		reads:    func(s *script, id, name string) string { return s.rewind(noGit, "cat", id+":"+name) },
+		answers: map[string]func(s *script, id string) string{
+			"diff":              func(s *script, _ string) string { return s.rewind(noGit, "diff", "--json") },
+			"preview":           func(s *script, _ string) string { return s.rewind(noGit, "snapshot", "--dry-run", "--json") },
+			"plan of a restore": func(s *script, id string) string { return s.rewind(noGit, "restore", id, "--dry-run", "--json") },
+			"plan of an undo":   func(s *script, _ string) string { return s.rewind(noGit, "undo", "--dry-run", "--json") },
+			"status":            func(s *script, _ string) string { return s.rewind(noGit, "status", "--json") },
+			"undo":              func(s *script, _ string) string { return s.rewind(noGit, "undo", "--yes", "--json") },
+		},
 	}
 }
 

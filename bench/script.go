@@ -91,6 +91,17 @@ type peer struct {
 	records  func(s *script) (id string)
 	restores func(s *script, id string)
 	reads    func(s *script, id, name string) string // nil: not so quickly that some files are read after each turn
+	answers  map[string]func(s *script, id string) string
+}
+
+func (p peer) answer(ctx context.Context, l *lane, verb, id string) (string, error) {
+	how := p.answers[verb]
+	if how == nil {
+		return "", errors.ErrUnsupported
+	}
+	s := script{ctx: ctx, l: l}
+	text := how(&s, id)
+	return text, s.err
 }
 
 func (p peer) forget(ctx context.Context, l *lane) error {

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,6 +154,21 @@ func (s *session) restore(ctx context.Context, l *lane, id string) error {
 	}
 	_, err := s.call(l, "restore", map[string]any{"id": id})
 	return err
+}
+
+// methods are the verbs that have another name in the protocol.
+var methods = map[string]string{"plan of a restore": "plan", "plan of an undo": "planUndo"}
+
+func (s *session) answer(ctx context.Context, l *lane, verb, id string) (string, error) {
+	if err := s.begin(ctx, l); err != nil {
+		return "", err
+	}
+	params := map[string]any{}
+	if verb == "plan of a restore" {
+		params["id"] = id
+	}
+	out, err := s.call(l, cmp.Or(methods[verb], verb), params)
+	return string(out), err
 }
 
 // ready waits until the worktree is watched, where that is what is measured.

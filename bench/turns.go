@@ -151,36 +151,50 @@ func (l *lane) deflated(files []string) (sum int64, err error) {
 // to the next.
 const tooSlow = 3.0
 
-// sizes: the turn with one edited file in directories of 100 files, 1,000 and so
-// on up to those that were asked for. With a corpus of somebody's there is one.
-func sizes(ctx context.Context, st *stage, w workload) (results []report.Result, err error) {
-	var list []int
-	for n := 100; n < st.o.Files && st.o.Corpus == ""; n *= 10 {
-		list = append(list, n)
-	}
-	left := map[string]string{}
-	for _, n := range append(list, st.o.Files) {
-		r, err := st.sized(ctx, w, n, left)
-		if err != nil {
-			return results, err
+// sizes makes a workload of another one, in directories of so many files, of ten times
+// as many, and so on up to those that were asked for. With a corpus of somebody's there
+// is one.
+func sizes(from int, run func(context.Context, *stage, workload) ([]report.Result, error)) func(context.Context, *stage, workload) ([]report.Result, error) {
+	return func(ctx context.Context, st *stage, w workload) (results []report.Result, err error) {
+		var list []int
+		for n := from; n < st.o.Files && st.o.Corpus == ""; n *= 10 {
+			list = append(list, n)
 		}
-		results = append(results, r...)
-		for _, l := range r[0].Lines {
-			if len(l.Seconds) > 0 && report.Median(l.Seconds).Median > tooSlow {
-				left[l.Contender] = fmt.Sprintf("left out: it took more than %.0f s with %d files", tooSlow, n)
+		left := map[string]string{}
+		for _, n := range append(list, st.o.Files) {
+			s := sized{st, n, left, run}
+			r, err := s.results(ctx, w)
+			results = append(results, r...)
+			if err != nil {
+				return results, err
+			}
+			for _, res := range r {
+				for _, l := range res.Lines {
+					if len(l.Seconds) > 0 && report.Median(l.Seconds).Median > tooSlow {
+						left[l.Contender] = fmt.Sprintf("left out: it took more than %.0f s with %d files", tooSlow, n)
+					}
+				}
 			}
 		}
+		return results, nil
 	}
-	return results, nil
 }
 
-// sized runs the turn with so many files, in copies of their own.
-func (st *stage) sized(ctx context.Context, w workload, n int, left map[string]string) (_ []report.Result, err error) {
-	o := st.o
-	o.Files = n
+// A sized workload runs with so many files.
+type sized struct {
+	st    *stage
+	files int
+	left  map[string]string // who is left out, and why
+	run   func(context.Context, *stage, workload) ([]report.Result, error)
+}
+
+// results runs it, in copies of their own.
+func (s *sized) results(ctx context.Context, w workload) (_ []report.Result, err error) {
+	st, o := s.st, s.st.o
+	o.Files = s.files
 	in := st
-	if n != st.o.Files {
-		in, err = newStage(ctx, o, place{dir: fmt.Sprintf("%s/size-%d", st.dir, n), kind: fmt.Sprintf("%s: %d files", st.kind, n)}, st.chosen)
+	if s.files != st.o.Files {
+		in, err = newStage(ctx, o, place{dir: fmt.Sprintf("%s/size-%d", st.dir, s.files), kind: fmt.Sprintf("%s: %d files", st.kind, s.files)}, st.chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -194,13 +208,13 @@ func (st *stage) sized(ctx context.Context, w workload, n int, left map[string]s
 	in.chosen = nil
 	var lines []report.Line
 	for _, c := range chosen {
-		if why := left[c.name]; why != "" {
+		if why := s.left[c.name]; why != "" {
 			lines = append(lines, report.Line{Contender: c.name, Left: why})
 			continue
 		}
 		in.chosen = append(in.chosen, c)
 	}
-	r, err := records(1, edit, true)(ctx, in, w)
+	r, err := s.run(ctx, in, w)
 	for i := range r {
 		r[i].Lines = append(r[i].Lines, lines...)
 	}

@@ -1,7 +1,7 @@
 // Command page makes a page of what `rewind bench --json` has written:
 //
 //	rewind bench --json | go run -C bench/page . > page.html
-//	rewind bench --workloads size --json | go run -C bench/page . -plot > plot.svg
+//	rewind bench --workloads size --json | go run -C bench/page . -plot size > plot.svg
 //
 // The page needs nothing else, and is light or dark as its reader's pages are. The
 // program is a module of its own, so that rewind links none of what it needs.
@@ -24,35 +24,82 @@ import (
 )
 
 func main() {
-	alone := flag.Bool("plot", false, "write the plot of the workload size alone, as SVG")
+	alone := flag.String("plot", "", "write one plot alone, as SVG: \"size\", or of what a `contender` takes for each verb of the workloads watched-…")
+	tables := flag.Bool("tables", false, "write the tables of the workloads watched-… as text")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stdout, *alone); err != nil {
+	write := func() error { return run(os.Stdin, os.Stdout, *alone) }
+	if *tables {
+		write = func() error { return printTables(os.Stdin, os.Stdout) }
+	}
+	if err := write(); err != nil {
 		fmt.Fprintln(os.Stderr, "page:", err)
 		os.Exit(1)
 	}
 }
 
-// run reads a report and writes the page of it, or the plot alone.
-func run(in io.Reader, out io.Writer, alone bool) error {
+// read reads a report.
+func read(in io.Reader) (*report.Report, error) {
 	var r report.Report
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return fmt.Errorf("this is not what rewind bench --json writes: %w", err)
+		return nil, fmt.Errorf("this is not what rewind bench --json writes: %w", err)
 	}
-	plot := sizes(&r)
-	if !alone {
-		return page.Execute(out, struct {
-			*report.Report
-			Title string
-			Plot  template.HTML
-		}{&r, title, plot})
+	return &r, nil
+}
+
+// printTables reads a report and prints what each verb takes by whom.
+func printTables(in io.Reader, out io.Writer) error {
+	r, err := read(in)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.Verbs() {
+		if err := t.Print(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run reads a report and writes the page of it, or one plot alone.
+func run(in io.Reader, out io.Writer, alone string) error {
+	r, err := read(in)
+	if err != nil {
+		return err
+	}
+	if alone == "" {
+		return page.Execute(out, &shown{r})
+	}
+	plot := sizes(r)
+	if alone != "size" {
+		plot = verbs(r, alone)
 	}
 	if plot == "" {
-		return errors.New("the plot shows the workload size, which was not measured with several numbers of files")
+		return errors.New("what the plot shows was not measured with several numbers of files")
 	}
-	_, err := io.WriteString(out, strings.Replace(string(plot), ">", ` xmlns="http://www.w3.org/2000/svg"><style>`+colours+"</style>", 1))
+	_, err = io.WriteString(out, strings.Replace(string(plot), ">", ` xmlns="http://www.w3.org/2000/svg"><style>`+colours+"</style>", 1))
 	return err
+}
+
+// shown is a report as the page shows it.
+type shown struct{ *report.Report }
+
+// A figure is one plot.
+type figure struct {
+	Title string
+	Plot  template.HTML // "": it was not measured
+}
+
+// Figures are the plots of the page.
+func (s *shown) Figures() []figure {
+	all := []figure{{title, sizes(s.Report)}}
+	for _, name := range []string{"rewind serve, watched", "rewind, beside rewind watch"} {
+		if p := verbs(s.Report, name); p != "" {
+			all = append(all, figure{verbsTitle + name, p})
+		}
+	}
+	return all
 }
 
 var (

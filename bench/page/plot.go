@@ -21,8 +21,11 @@ import (
 	"github.com/seed-82afce7a/rewind/bench/report"
 )
 
-// title is what the plot shows.
-const title = "One edited file, over the number of files"
+// The titles say what a plot shows.
+const (
+	title      = "One edited file, over the number of files"
+	verbsTitle = "Two edited files, over the number of files: "
+)
 
 // A look is how a contender is drawn.
 type look struct {
@@ -89,7 +92,7 @@ func newPlot() *plot.Plot {
 const wide, high, legendWide = 430, 300, 120
 
 // svg writes a plot, with room for the legend at the right.
-func svg(p *plot.Plot) template.HTML {
+func svg(p *plot.Plot, title string) template.HTML {
 	canvas := vgsvg.New(wide, high)
 	all := draw.New(canvas)
 	names := p.Legend
@@ -121,41 +124,87 @@ func powers(label func(float64) string) plot.Ticker {
 	})
 }
 
-// A series is one contender's line, with the intervals of its points.
+// A series is one line, with the intervals of its points.
 type series struct {
 	plotter.XYs
 	plotter.YErrors
+	look
 }
 
-// sizes draws the latency over the number of files; "" if there is only one number.
-func sizes(r *report.Report) template.HTML {
-	lines, order, files := map[string]*series{}, []string{}, map[int]bool{}
-	for _, res := range r.Results {
-		for _, l := range res.Lines {
-			if _, drawn := looks[l.Contender]; res.Workload != "size" || len(l.Seconds) == 0 || !drawn {
-				continue
-			}
-			s := lines[l.Contender]
-			if s == nil {
-				s = &series{}
-				lines[l.Contender], order = s, append(order, l.Contender)
-			}
-			files[res.Files] = true
-			s.XYs = append(s.XYs, plotter.XY{X: float64(res.Files), Y: l.Time.Median})
-			s.YErrors = append(s.YErrors, struct{ Low, High float64 }{l.Time.Median - l.Time.Low, l.Time.High - l.Time.Median})
-		}
+// curves are the lines of one plot: what something takes, over the number of files.
+type curves struct {
+	lines map[string]*series
+	order []string
+	files map[int]bool
+}
+
+// add adds the point of one result to a line.
+func (c *curves) add(name string, as look, files int, l report.Line) {
+	if len(l.Seconds) == 0 {
+		return
 	}
-	if len(files) < 2 {
+	if c.lines == nil {
+		c.lines, c.files = map[string]*series{}, map[int]bool{}
+	}
+	s := c.lines[name]
+	if s == nil {
+		s = &series{look: as}
+		c.lines[name], c.order = s, append(c.order, name)
+	}
+	c.files[files] = true
+	s.XYs = append(s.XYs, plotter.XY{X: float64(files), Y: l.Time.Median})
+	s.YErrors = append(s.YErrors, struct{ Low, High float64 }{l.Time.Median - l.Time.Low, l.Time.High - l.Time.Median})
+}
+
+// draw draws them; "" if there is only one number of files.
+func (c *curves) draw(title string) template.HTML {
+	if len(c.files) < 2 {
 		return ""
 	}
 	p := newPlot()
-	for _, name := range order {
-		s, look := lines[name], looks[name]
-		line := &plotter.Line{XYs: s.XYs, LineStyle: draw.LineStyle{Color: look.colour, Width: 1.6, Dashes: look.dashes}}
-		p.Add(line, &plotter.YErrorBars{XYs: s.XYs, YErrors: s.YErrors, LineStyle: draw.LineStyle{Color: look.colour, Width: 1}, CapWidth: 3})
+	for _, name := range c.order {
+		s := c.lines[name]
+		line := &plotter.Line{XYs: s.XYs, LineStyle: draw.LineStyle{Color: s.colour, Width: 1.6, Dashes: s.dashes}}
+		p.Add(line, &plotter.YErrorBars{XYs: s.XYs, YErrors: s.YErrors, LineStyle: draw.LineStyle{Color: s.colour, Width: 1}, CapWidth: 3})
 		p.Legend.Add(short(name), line)
 	}
-	return svg(p)
+	return svg(p, title)
+}
+
+// sizes draws the latency of a snapshot over the number of files.
+func sizes(r *report.Report) template.HTML {
+	var c curves
+	for _, res := range r.Results {
+		for _, l := range res.Lines {
+			if as, drawn := looks[l.Contender]; drawn && res.Workload == "size" {
+				c.add(l.Contender, as, res.Files, l)
+			}
+		}
+	}
+	return c.draw(title)
+}
+
+// verbs draws what each verb takes by one contender, over the number of files, and what
+// git status takes beside it.
+func verbs(r *report.Report, contender string) template.HTML {
+	var c curves
+	colours := map[string]look{}
+	for _, res := range r.Results {
+		if _, known := colours[res.Verb]; res.Verb != "" && !known {
+			n := len(colours)
+			colours[res.Verb] = look{shade(n % int(other)), [][]vg.Length{nil, broken}[n/int(other)%2]}
+		}
+		for _, l := range res.Lines {
+			switch {
+			case res.Verb == "":
+			case l.Contender == contender:
+				c.add(res.Verb, colours[res.Verb], res.Files, l)
+			case l.Contender == "git status" && res.Verb == "status":
+				c.add("git status", looks["git status"], res.Files, l)
+			}
+		}
+	}
+	return c.draw(verbsTitle + contender)
 }
 
 // short is a name for where there is little room.

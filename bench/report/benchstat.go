@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// plain takes from a name what would end it.
+var plain = strings.NewReplacer(" ", "_", "/", "_", ",", "")
+
 // Benchstat writes each round as a line of Go's benchmark format. To compare
 // contenders: benchstat -col /contender FILE; to compare two runs: benchstat OLD NEW.
 func (r *Report) Benchstat(w io.Writer) error {
@@ -13,7 +16,7 @@ func (r *Report) Benchstat(w io.Writer) error {
 	fmt.Fprintf(w, "goos: %s\ngoarch: %s\n", system, arch)
 	for _, res := range r.Results {
 		for _, l := range res.Lines {
-			name := fmt.Sprintf("BenchmarkBench/workload=%s/contender=%s/files=%d-%d", res.Workload, strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(l.Contender), res.Files, r.Machine.Processors)
+			name := fmt.Sprintf("BenchmarkBench/workload=%s/contender=%s/files=%d-%d", plain.Replace(res.Title()), plain.Replace(l.Contender), res.Files, r.Machine.Processors)
 			for i, s := range l.Seconds {
 				fmt.Fprintf(w, "%s 1 %.0f ns/op", name, s*1e9)
 				if i < len(l.DiskBytes) {

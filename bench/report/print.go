@@ -28,6 +28,11 @@ func (r *Report) Print(w io.Writer) error {
 			return err
 		}
 	}
+	for _, t := range r.Verbs() {
+		if err := t.Print(w); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintln(w)
 	for _, l := range Legend {
 		fmt.Fprintf(w, "%-10s %s\n", l[0], l[1])
@@ -70,7 +75,7 @@ func (r *Result) print(w io.Writer) error {
 	if !slices.ContainsFunc(r.Lines, func(l Line) bool { return len(l.Seconds) > 0 || l.Exact == "" }) {
 		return r.printExact(w)
 	}
-	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Workload, r.About, Thousands(r.Files), Thousands(r.Changed), r.Place)
+	fmt.Fprintf(w, "\n%s: %s\n%s files, %s changed, on %s\n", r.Title(), r.About, Thousands(r.Files), Thousands(r.Changed), r.Place)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "median ms\t95 %\tratio\t\tpeak\tdisk\texact\t \tcontender")
 	var notes []string

@@ -41,11 +41,20 @@ type Contender struct {
 // are compared with.
 type Result struct {
 	Workload string `json:"workload"`
-	About    string `json:"about"` // the situation, and what is measured
-	Place    string `json:"place"` // the file system
+	Verb     string `json:"verb,omitempty"` // of those that a workload has
+	About    string `json:"about"`          // the situation, and what is measured
+	Place    string `json:"place"`          // the file system
 	Files    int    `json:"files"`
 	Changed  int    `json:"changed"`
 	Lines    []Line `json:"lines"`
+}
+
+// Title names a result.
+func (r *Result) Title() string {
+	if r.Verb == "" {
+		return r.Workload
+	}
+	return r.Workload + ", " + r.Verb
 }
 
 // A Line is what one way of doing a workload took.

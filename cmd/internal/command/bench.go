@@ -30,12 +30,14 @@ func benchCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&r.opt.Corpus, "corpus", "", "a `directory` to copy and work on (default: generate one)")
 	f.IntVar(&r.opt.Files, "files", 0, "how many files to generate, 10 to 1000000 (default 10000)")
+	f.IntVar(&r.opt.Bytes, "bytes", 0, "how many bytes a generated file has at most (default 12800)")
 	f.Uint64Var(&r.opt.Seed, "seed", 0, "of the generated files and of what is done to them")
 	f.IntVar(&r.opt.Rounds, "rounds", 0, "measured rounds (default 7; fewer than 6 support no ratio)")
 	f.IntVar(&r.opt.Turns, "turns", 0, "turns of the workload of that name (default 1000)")
 	f.IntVar(&r.opt.History, "history", 0, "snapshots of the workload of that name (default 20000)")
 	f.StringSliceVar(&r.opt.Workloads, "workloads", nil, "only these `names`; \"all\" for all (default: those that take minutes together)")
 	f.StringSliceVar(&r.opt.Contenders, "contenders", nil, "only these `names` (default: all that are installed)")
+	f.StringVar(&r.opt.Before, "before", "", "an earlier `program` of rewind, to compare with where worktrees are watched")
 	f.StringVar(&r.opt.Dir, "dir", "", "the `directory` for copies and stores, on the file system to measure (default: that for temporary files)")
 	f.BoolVar(&r.benchstat, "benchstat", false, "print what benchstat reads in place of tables")
 	return a.JSONFlag(c)
@@ -67,7 +69,7 @@ func (r *benchRun) run(c *cobra.Command) error {
 
 // check says what of the flags cannot be.
 func (r *benchRun) check(f *pflag.FlagSet) error {
-	for name, n := range map[string]int{"rounds": r.opt.Rounds, "files": r.opt.Files, "turns": r.opt.Turns, "history": r.opt.History} {
+	for name, n := range map[string]int{"rounds": r.opt.Rounds, "files": r.opt.Files, "bytes": r.opt.Bytes, "turns": r.opt.Turns, "history": r.opt.History} {
 		if f.Changed(name) && n < 1 {
 			return exit.Usagef("bench: --%s %d is less than one", name, n)
 		}
@@ -108,7 +110,9 @@ func commandOf(f *pflag.FlagSet) string {
 		switch flag.Name {
 		case "corpus":
 			text += " --corpus DIR"
-		case "files", "seed", "rounds", "turns", "history", "workloads", "contenders":
+		case "before":
+			text += " --before PROGRAM"
+		case "files", "bytes", "seed", "rounds", "turns", "history", "workloads", "contenders":
 			text += " --" + flag.Name + " " + strings.Trim(flag.Value.String(), "[]")
 		}
 	})

@@ -86,7 +86,6 @@ func statusCommand(a *app) *cobra.Command {
 // A Status is what --json prints of status.
 type Status struct {
 	wire.Status
-	Changed  []wire.Change    `json:"changed,omitzero"`    // since where the files stand; only where a process watches, which knows where to look
 	Watcher  *record.Watching `json:"watcher,omitempty"`   // the process that watches
 	AutoPush *remote.Pushing  `json:"auto_push,omitempty"` // how the pushes stand that rewind.autoPush asks for
 }

@@ -230,7 +230,17 @@ func status(ctx context.Context, c *Call, _ *struct{}) (out wire.Status, err err
 	if err != nil {
 		return out, err
 	}
-	return wire.NewStatus(st), nil
+	out = wire.NewStatus(st)
+	if !st.Watched {
+		return out, nil
+	}
+	since, err := Since(ctx, c.Engine)
+	if err != nil || since == nil {
+		return out, err
+	}
+	d, err := Difference(ctx, since, false)
+	out.Changed = d.Changes
+	return out, err
 }
 
 func synced(ctx context.Context, c *Call, _ *struct{}) (out wire.Synced, err error) {

@@ -132,8 +132,9 @@ func NewSynced(r *engine.Housekeeping) Synced { return Synced{recovered(r.Recove
 // A Status is the answer of status.
 type Status struct {
 	engine.Status
-	Skipped []Note `json:"skipped"`
-	Lost    []left `json:"lost,omitempty"`
+	Skipped []Note   `json:"skipped"`
+	Lost    []left   `json:"lost,omitempty"`
+	Changed []Change `json:"changed,omitzero"` // since where the files stand; only where a process watches, which knows where to look
 }
 
 // NewStatus tells of a worktree.
