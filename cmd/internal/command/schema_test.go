@@ -15,10 +15,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/seed-82afce7a/rewind/cmd/internal/verb"
+	"github.com/seed-82afce7a/rewind/cmd/internal/wire"
 	"github.com/seed-82afce7a/rewind/engine"
 )
 
 const schemaDoc = "../../../docs/protocol.schema.json"
+
+// letters is the type of what says how a path differs.
+var letters = reflect.TypeOf(wire.Change{}.Status)
 
 // A described is docs/protocol.schema.json while it is made: of the table of verbs, of the
 // types of parameters and results, and of what the sources say of their fields.
@@ -39,6 +43,8 @@ func (d *described) of(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 			{Type: "string"}, object("its bytes, where it is not UTF-8", []string{"b64"}, "b64", d.of(reflect.TypeFor[[]byte]())),
 		}}
+	case letters:
+		return &jsonschema.Schema{Type: "string", Enum: []any{"A", "D", "M", "T"}}
 	case reflect.TypeFor[engine.ID]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[[]byte]():
@@ -173,8 +179,8 @@ func (d *described) parameters(v verb.Verb) *jsonschema.Schema {
 
 func constant(value any) *jsonschema.Schema { return &jsonschema.Schema{Const: &value} }
 
-// schema is docs/protocol.schema.json.
-func schema(t *testing.T) []byte {
+// schema is what docs/protocol.schema.json says.
+func schema(t *testing.T) *jsonschema.Schema {
 	d := &described{newShapes(t), map[string]*jsonschema.Schema{}, map[string]reflect.Type{}}
 	version := constant("2.0")
 	request := object("What a client asks. Unknown parameters are ignored.", []string{"jsonrpc", "id", "method"}, "jsonrpc", version, "id", ref("id"), "method", &jsonschema.Schema{Type: "string"}, "params", &jsonschema.Schema{Type: "object"})
@@ -210,11 +216,16 @@ func schema(t *testing.T) []byte {
 		d.defs[name].Not = &jsonschema.Schema{Required: []string{"id"}}
 		all = append(all, ref(name))
 	}
-	data, err := json.Marshal(&jsonschema.Schema{
+	return &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "The protocol of rewind serve --stdio, version 1",
 		Description: "One message, which is one line. METHOD.params and METHOD.result are what each method takes and gives. Within a version only optional parameters, fields of results and methods are added: ignore what you do not know. Written by `go test ./cmd/internal/command -run Reference -update`.",
 		AnyOf:       all, Defs: d.defs,
-	})
+	}
+}
+
+// filed is a schema as the file has it.
+func filed(t *testing.T, s *jsonschema.Schema) []byte {
+	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,13 +245,15 @@ func (d *described) result(v verb.Verb) *jsonschema.Schema {
 }
 
 func TestTheReferenceForOtherLanguagesIsWhatTheProgramSays(t *testing.T) {
-	want := schema(t)
-	if *update {
-		if err := os.WriteFile(schemaDoc, want, 0o644); err != nil {
-			t.Fatal(err)
+	s := schema(t)
+	for file, want := range map[string][]byte{schemaDoc: filed(t, s), typesFile: typescript(t, s.Defs)} {
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if got, err := os.ReadFile(schemaDoc); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s does not say what the program says (%v); run the command in its description", schemaDoc, err)
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s does not say what the program says (%v); run the command that it names", file, err)
+		}
 	}
 }

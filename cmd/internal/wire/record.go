@@ -198,13 +198,16 @@ func NewShown(s *engine.Snapshot, changes []engine.Change) Shown {
 // A Change is one path at which two states differ.
 type Change struct {
 	Path
-	Status  string `json:"status"`
+	Status  letter `json:"status"`         // A added, D deleted, M modified, T of another type
 	From    *Path  `json:"from,omitempty"` // what it was called before, with the same content: the old name is a change of its own
 	OldMode string `json:"old_mode,omitempty"`
 	NewMode string `json:"new_mode,omitempty"`
 	*Lines
 	Binary bool `json:"binary,omitempty"`
 }
+
+// A letter is git's for what a change is: one of A, D, M and T.
+type letter string
 
 // Lines counts the lines that a change of a file adds and removes.
 type Lines struct {
@@ -213,7 +216,7 @@ type Lines struct {
 }
 
 func newChange(c engine.Change) Change {
-	out := Change{Path: NewPath(c.Path), Status: string(c.Status())}
+	out := Change{Path: NewPath(c.Path), Status: letter(c.Status())}
 	if c.From.Mode != 0 {
 		out.OldMode = fmt.Sprintf("%06o", c.From.Mode)
 	}

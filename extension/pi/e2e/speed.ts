@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { Client } from "../src/client.ts";
-import type { Recorded } from "../src/protocol.ts";
+import type { Snapshot as Recorded } from "../src/protocol.ts";
 import { BINARY } from "./sandbox.ts";
 
 const EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

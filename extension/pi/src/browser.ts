@@ -5,7 +5,7 @@ import { chooseFiles, verb } from "./files.ts";
 import { clock, countedLines, fold, type Group, groups, type HistoryEntry, oneLine, type Row } from "./history.ts";
 import type { Preview } from "./pane.ts";
 import { type Item, type Items, type Outcome, Panel } from "./panel.ts";
-import type { Change, Existing, Plan, SnapshotRecord } from "./protocol.ts";
+import type { Change, ExistsResult as Existing, Plan, Record as SnapshotRecord } from "./protocol.ts";
 import { branchName, counts, effect, files, LEAVE, planOf, type PutBack, putBack, type Step, stepPlan, takeStep, tellDone } from "./restore.ts";
 import { reason, type Session, some } from "./session.ts";
 

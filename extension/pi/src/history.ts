@@ -1,6 +1,6 @@
 // The points of a session as a list to choose from, newest first.
 
-import type { Change, SnapshotRecord } from "./protocol.ts";
+import type { Change, Record as SnapshotRecord } from "./protocol.ts";
 
 /** An entry of the session, as far as a list of points shows it. */
 export interface HistoryEntry {

@@ -7,7 +7,7 @@ import { listen } from "./bus.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { onEscEsc } from "./escape.ts";
 import { afterTree, beforeFork, beforeTree } from "./leave.ts";
-import type { Points } from "./protocol.ts";
+import type { PointsResult } from "./protocol.ts";
 import { Session } from "./session.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -134,7 +134,7 @@ class Extension {
   /** Takes over what the parent of a fork left, so that undo crosses into the child. */
   private async takeOver(session: Session, parent: string): Promise<void> {
     try {
-      const { pending } = await session.server.request<Points>("points", { file: parent, entries: [] });
+      const { pending } = await session.server.request<PointsResult>("points", { file: parent, entries: [] });
       if (pending && (await session.exists(pending.current))) session.record({ current: pending.current, undo: pending.undo });
     } catch (error) {
       session.failed("the parent session cannot be read", error);

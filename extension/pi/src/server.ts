@@ -4,7 +4,7 @@
 
 import { findBinary, NoBinary } from "./binary.ts";
 import { CANCELLED, Client, PROTOCOL, type RequestOptions, RewindError } from "./client.ts";
-import type { Initialized } from "./protocol.ts";
+import type { InitializeResult as Initialized } from "./protocol.ts";
 
 /** The code of the error that every request gets while the server does not work. */
 export const OFF = -1;

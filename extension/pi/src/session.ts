@@ -7,7 +7,7 @@ import { RewindError } from "./client.ts";
 import { programEnvironment } from "./environment.ts";
 import { type FileState, fileState, FORK_PENDING, type LedgerEntry, OP, opRecord, pendingRecord, waysBack } from "./ledger.ts";
 import { type BindableEntry, Points } from "./points.ts";
-import type { Existing, Points as PointsResult, Recorded } from "./protocol.ts";
+import type { ExistsResult as Existing, PointsResult, Snapshot as Recorded } from "./protocol.ts";
 import { Retention } from "./retention.ts";
 import { Server } from "./server.ts";
 import type { Settings } from "./settings.ts";
@@ -112,7 +112,8 @@ export class Session {
     if (!recorded.reused) this.retention.taken();
     this.nameSkipped(recorded);
     if (recorded.exposed?.length) {
-      this.tell(`Rewind: these look like secrets, and their content is in git's objects now: ${some(recorded.exposed)}. \`git config rewind.secrets builtin\` keeps such files out from now on; \`rewind purge PATH\` removes them from the history`);
+      const names = recorded.exposed.map((e) => (typeof e === "string" ? e : Buffer.from(e.b64, "base64").toString()));
+      this.tell(`Rewind: these look like secrets, and their content is in git's objects now: ${some(names)}. \`git config rewind.secrets builtin\` keeps such files out from now on; \`rewind purge PATH\` removes them from the history`);
     }
     if (recorded.cost) {
       const { store_bytes, git_bytes, free_bytes } = recorded.cost;

@@ -225,9 +225,9 @@ test("a restore in part can be taken back, and then nobody goes anywhere", async
 });
 
 test("secrets in git are told: at once, or in a dialog where a redraw would wipe a notice", async () => {
-  await start({ snapshot: { ...snapshot("A"), exposed: [".env"] } });
+  await start({ snapshot: { ...snapshot("A"), exposed: [".env", { b64: Buffer.from("odd\xff.pem", "latin1").toString("base64") }] } });
   const { user } = await pi.prompt("hello");
-  assert.match(pi.notes.find((n) => n.includes(".env")) ?? "", /look like secrets.*git's objects now: \.env\. `git config rewind\.secrets builtin`.*`rewind purge PATH`/);
+  assert.match(pi.notes.find((n) => n.includes(".env")) ?? "", /look like secrets.*git's objects now: \.env, odd\ufffd\.pem\. `git config rewind\.secrets builtin`.*`rewind purge PATH`/);
   const told = pi.notes.length;
   pi.answers = ["Keep current files", "OK"];
   await pi.emit("session_before_tree", { preparation: { targetId: user.id } });

@@ -163,7 +163,7 @@ function sources(entries: HistoryEntry[], bound: [string, string][], more: Parti
 test("points stand under their prompts, newest first, marked aside, with the point before", () => {
   const entries = [message("u", null, "user", "hi"), message("aa", "u", "assistant", "yes"), message("bbb", "u", "assistant", "no")];
   const point = { session: "S", time: "2026-01-01T00:01:00Z" };
-  const record = { id: "K", time: "", skipped: [], points: [{ ...point, label: "kept", entry: "aa" }, { ...point, trigger: "resume", time: "2025-12-31T00:00:00Z" }, { ...point, trigger: "turn", time: "" }] };
+  const record = { id: "K", tree: "", worktree: "", time: "", skipped: [], points: [{ ...point, label: "kept", entry: "aa" }, { ...point, trigger: "resume", time: "2025-12-31T00:00:00Z" }, { ...point, trigger: "turn", time: "" }] };
   const list = groups(sources(entries, [["u", "A"], ["aa", "B"], ["bbb", "C"], ["lost", "D"]], { branch: new Set(["u", "aa"]), records: [record] }));
   assert.deepEqual(list.map((g) => [g.title, g.rows.map((r) => [r.label, r.full, r.aside, r.before, r.entry])]), [
     ["", [["★ kept", "★ kept", false, undefined, "aa"]]],
@@ -179,9 +179,9 @@ test("points stand under their prompts, newest first, marked aside, with the poi
 test("start points and checkpoints of other sessions are not listed, a name that moved is", () => {
   const at = (session: string, more: object) => ({ session, time: "2026-01-01T00:00:00Z", ...more });
   const records = [
-    { id: "A", time: "", skipped: [], points: [at("T", { trigger: "resume" }), at("S", { trigger: "resume" }), at("T", { label: "theirs" })] },
-    { id: "B", time: "", skipped: [], points: [at("S", { label: "good" })] },
-    { id: "C", time: "", skipped: [], points: [at("S", { label: "good" })] },
+    { id: "A", tree: "", worktree: "", time: "", skipped: [], points: [at("T", { trigger: "resume" }), at("S", { trigger: "resume" }), at("T", { label: "theirs" })] },
+    { id: "B", tree: "", worktree: "", time: "", skipped: [], points: [at("S", { label: "good" })] },
+    { id: "C", tree: "", worktree: "", time: "", skipped: [], points: [at("S", { label: "good" })] },
   ];
   const list = groups(sources([], [], { records, pins: { good: "C" } }));
   assert.deepEqual(list.map((g) => g.rows[0]?.label), ["Session start", "☆ good (the name is another point's now)", "★ good"]);

@@ -20,8 +20,11 @@ function point(trigger: string, session = "", more: Partial<Point> = {}): Point 
   return { trigger, time: tick(), ...(session ? { session } : {}), ...more };
 }
 
-function record(id: string, points: Point[], more: Partial<SnapshotRecord> = {}): SnapshotRecord {
-  return { id, time: points[0]?.time ?? tick(), points, ...more };
+type Sum = Omit<NonNullable<SnapshotRecord["changed"]>, "names">;
+
+function record(id: string, points: Point[], more: Omit<Partial<SnapshotRecord>, "changed"> & { changed?: Sum } = {}): SnapshotRecord {
+  const { changed, ...rest } = more;
+  return { id, tree: "", worktree: "", skipped: [], time: points[0]?.time ?? tick(), points, ...rest, ...(changed ? { changed: { names: [], ...changed } } : {}) };
 }
 
 /** Two prompts of one session, in between an edit by hand, beside it a snapshot by hand and another session. */
@@ -119,7 +122,7 @@ function change(name: string, status: Change["status"], more: Partial<Change> = 
 }
 
 function plan(changes: Change[], more: Partial<Plan> = {}): Plan {
-  return { id: "i", plan: "p", changes, kept: [], conflicts: [], ...more };
+  return { id: "i", plan: "p", written: 0, deleted: 0, elapsed_ms: 0, changes, kept: [], conflicts: [], ...more };
 }
 
 test("the list of a plan begins with deletions and names what stays", () => {
@@ -171,7 +174,7 @@ test("the program is the one of the setting, or the first on the path that is no
 
 test("a line says which prompt brought it, and nothing where the editor shows another line", () => {
   const [turn, by] = [record("t1234567890abc", [point("prompt", "s", { prompt: "before" }), point("turn", "s", { prompt: "fix\nit", agent: "claude" })], { time: "2020-01-02T03:04:05Z" }), record("h", [], { label: "by hand" })];
-  const blame = { snapshots: [turn, by], lines: [{ line: 1, text: "a\r", snapshot: turn.id }, { line: 2, text: "b", snapshot: "h", older: true }, { line: 3, text: "c" }, { line: 4, text: "d", snapshot: "gone" }] };
+  const blame = { path: "f", snapshots: [turn, by], lines: [{ line: 1, text: "a\r", snapshot: turn.id }, { line: 2, text: "b", snapshot: "h", older: true }, { line: 3, text: "c" }, { line: 4, text: "d", snapshot: "gone" }] };
   assert.match(lineText(blame, 1, "a")?.short ?? "", /^fix it · claude · 2020-01-0\d \d\d:\d\d$/);
   assert.match(lineText(blame, 1, "a")?.facts ?? "", /claude · .* · t1234567890a · session s$/);
   assert.match(lineText(blame, 2, "b")?.short ?? "", /^by hand · .* or older$/);
