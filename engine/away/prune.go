@@ -90,7 +90,7 @@ func (r *Remotes) prune(ctx context.Context, s *Session, l *restic.Lock, lim *Li
 		return nil, err
 	}
 	k := loadKnown(filepath.Join(s.cache, knownFile))
-	plan, err := s.repo.PlanPrune(ctx, need, k.unlistedFor(unlistedAge))
+	plan, err := s.repo.PlanPrune(ctx, all, need, k.unlistedFor(unlistedAge))
 	if err != nil {
 		return nil, err
 	}

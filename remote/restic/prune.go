@@ -9,6 +9,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/seed-82afce7a/rewind/remote/depot"
 )
 
 // A Pruned says what a prune removes.
@@ -27,14 +29,17 @@ const (
 	indexMost  = 8       // so many files of the index are not worth writing anew
 )
 
-// PlanPrune finds what the trees that were followed do not need: those of all snapshots must have been, with the index
-// that is loaded, under an exclusive lock. Unlisted is asked whether a pack may go that no index names. What is needed and
-// is not there is [ErrTampered]. Nothing is changed.
-func (r *Repo) PlanPrune(ctx context.Context, need *Reach, unlisted func(pack ID) bool) (*Pruning, error) {
+// PlanPrune finds what the trees that were followed do not need: those of all snapshots that were seen and stay must have
+// been, with the index that is loaded, under an exclusive lock. Unlisted is asked whether a pack may go that no index names.
+// What is needed and is not there is [ErrTampered]. Nothing is changed.
+func (r *Repo) PlanPrune(ctx context.Context, seen []*Snapshot, need *Reach, unlisted func(pack ID) bool) (*Pruning, error) {
 	if len(need.broken) > 0 {
 		return nil, fmt.Errorf("nothing is removed, as it is not whole: %w", errors.Join(need.Broken()...))
 	}
-	p := &Pruning{r: r, need: need, packs: map[ID]*packUse{}}
+	p := &Pruning{r: r, need: need, packs: map[ID]*packUse{}, seen: map[ID]bool{}}
+	for _, s := range seen {
+		p.seen[s.ID] = true
+	}
 	if err := p.load(ctx); err != nil {
 		return nil, err
 	}
@@ -62,7 +67,8 @@ type Pruning struct {
 	Pruned
 	r     *Repo
 	need  *Reach
-	index []ID // files that are to be replaced
+	seen  map[ID]bool // snapshots, also those that go
+	index []ID        // files that are to be replaced
 	packs map[ID]*packUse
 	order []*packUse
 	there map[ID]int64 // packs, and their bytes
@@ -223,7 +229,8 @@ func (p *Pruning) choose(unlisted func(ID) bool) {
 }
 
 // Do writes what is to be written anew, then the index, and removes the old index first, then the packs. Before each
-// removal it looks whether the lock is still there. If it ends anywhere all that is needed is there, and the next goes on.
+// removal it looks whether the lock is still there, and no snapshot that was not seen. If it ends anywhere all that is
+// needed is there, and the next goes on.
 func (p *Pruning) Do(ctx context.Context, l *Lock) error {
 	missing := slices.ContainsFunc(p.order, func(u *packUse) bool { return u.missing })
 	if len(p.remove)+len(p.repack) > 0 || missing || len(p.index) > indexMost {
@@ -231,7 +238,7 @@ func (p *Pruning) Do(ctx context.Context, l *Lock) error {
 			return err
 		}
 	}
-	if err := l.renew(ctx); err != nil {
+	if err := p.sure(ctx, l); err != nil {
 		return err
 	}
 	gone := slices.Clone(p.stray)
@@ -239,6 +246,25 @@ func (p *Pruning) Do(ctx context.Context, l *Lock) error {
 		gone = append(gone, u.id)
 	}
 	return p.delete(ctx, gone, func(id ID) string { return "data/" + packName(id) })
+}
+
+// sure is [ErrLocked] if the lock is gone, or a snapshot is there that was not seen, and needs nobody knows what.
+func (p *Pruning) sure(ctx context.Context, l *Lock) error {
+	if err := l.renew(ctx); err != nil {
+		return err
+	}
+	names, err := p.r.SnapshotFiles(ctx)
+	for _, id := range names {
+		if p.seen[id] {
+			continue
+		}
+		if _, err := p.r.place.Get(ctx, "snapshots/"+id.String(), 0, 1); err == nil {
+			return fmt.Errorf("%w: snapshot %v was not there a moment ago: a program has brought it that takes no lock, or the list of them was not whole; nothing was removed", ErrLocked, id)
+		} else if !errors.Is(err, depot.ErrNotThere) { // else a list lags
+			return err
+		}
+	}
+	return err
 }
 
 func (p *Pruning) delete(ctx context.Context, ids []ID, name func(ID) string) error {
@@ -266,7 +292,7 @@ func (p *Pruning) rewrite(ctx context.Context, l *Lock) error {
 	if err := w.putIndex(); err != nil {
 		return err
 	}
-	if err := l.renew(ctx); err != nil {
+	if err := p.sure(ctx, l); err != nil {
 		return err
 	}
 	err := p.delete(ctx, p.index, func(id ID) string { return "index/" + id.String() })

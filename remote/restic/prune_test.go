@@ -177,6 +177,7 @@ func (w *world) prune(r *Repo, drop bool) error {
 	if err != nil {
 		return err
 	}
+	seen := list
 	if drop && len(list) > 0 {
 		w.mu.Lock()
 		delete(w.want, list[0].ID) // whether it is gone, or a kill comes first
@@ -194,7 +195,7 @@ func (w *world) prune(r *Repo, drop bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := r.PlanPrune(ctx, need, func(ID) bool { return true })
+	p, err := r.PlanPrune(ctx, seen, need, func(ID) bool { return true })
 	if err == nil {
 		err = p.Do(ctx, l)
 	}
