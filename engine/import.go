@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/capture"
 	"github.com/seed-82afce7a/rewind/engine/internal/lookup"
 	"github.com/seed-82afce7a/rewind/engine/internal/objects"
@@ -204,12 +206,25 @@ func (e *Engine) signer(commit oid.ID) string {
 }
 
 // adopt gives a store without any record, which was deleted and is new again,
-// records of the snapshots that the store ref keeps, if git has all of them.
+// records of the snapshots that the store ref keeps, if all of them is there. It looks
+// again if the store was swept meanwhile: what no record named may have gone.
 func (e *Engine) adopt(ctx context.Context) error {
-	if e.repo == nil {
-		return nil
+	for tries := 1; e.repo != nil; tries++ {
+		if err := e.adoptWhole(ctx); !errors.Is(err, cas.ErrSwept) || tries == sweptTries {
+			return err
+		}
 	}
-	if empty, err := e.lookup.Empty(ctx); err != nil || !empty {
+	return nil
+}
+
+func (e *Engine) adoptWhole(ctx context.Context) error {
+	var empty bool
+	var sweeps uint64
+	err := e.view(ctx, func(v *records.View) error {
+		empty, sweeps = v.Empty(), v.Sweeps()
+		return nil
+	})
+	if err != nil || !empty {
 		return err
 	}
 	o, err := e.outside(ctx)
@@ -231,6 +246,9 @@ func (e *Engine) adopt(ctx context.Context) error {
 	return objects.StoreError(stage.Commit(ctx, e.changing(func(u *records.Update) error {
 		if !u.Empty() {
 			return nil // another process was first
+		}
+		if u.Sweeps() != sweeps {
+			return fmt.Errorf("what is taken over: %w", cas.ErrSwept)
 		}
 		for i := len(list) - 1; i >= 0; i-- {
 			if err := u.Record(list[i], false); err != nil {
