@@ -285,9 +285,10 @@ func (c cache) Store(name string, data []byte) {
 // A Session is an open repository.
 type Session struct {
 	repo  *restic.Repo
-	cache string // the directory of what is known of it; "": there is none
-	sure  bool   // that it is the one that was known, and is there
-	disk  bool   // it is in a directory, whose disk may be taken away at any time
+	cache string       // the directory of what is known of it; "": there is none
+	sure  bool         // that it is the one that was known, and is there
+	disk  bool         // it is in a directory, whose disk may be taken away at any time
+	lock  *restic.Lock // of a push
 }
 
 // Exists reports whether there is a repository, as far as can be told without a password.

@@ -68,6 +68,7 @@ func (r *Remotes) Push(ctx context.Context, s *Session) (*Pushed, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.lock = l
 	out, err := r.send(held, s, k, w)
 	if cause := context.Cause(held); err != nil && cause != nil && ctx.Err() == nil {
 		err = cause
@@ -243,6 +244,9 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 	if err := p.w.Flush(); err != nil {
 		return err
 	}
+	if err := s.lock.Held(p.ctx); err != nil { // else what it relies on may be gone
+		return err
+	}
 	var err error
 	p.known.addIndex(p.repo.Indexed())
 	for at, d := range p.fresh {
@@ -275,6 +279,11 @@ func (r *Remotes) sendSome(p *push, s *Session, todo []errand, out *Pushed) erro
 		}
 		p.known.addPushed(e.s.ID, e.hash)
 		out.Snapshots++
+	}
+	if err == nil {
+		if err = s.lock.Held(p.ctx); err != nil { // nobody notes that they are whole: the next push looks
+			return err
+		}
 	}
 	return cmp.Or(err, p.known.save())
 }

@@ -50,8 +50,9 @@ type Lock struct {
 	stop      context.CancelCauseFunc
 	ends      chan struct{}
 
-	mu   sync.Mutex
-	name ID
+	mu      sync.Mutex
+	name    ID
+	written time.Time // by the clock on the wall
 }
 
 // Lock takes a shared lock, and returns a context that ends when it cannot be kept. It is
@@ -71,6 +72,7 @@ func (r *Repo) lock(ctx context.Context, exclusive bool) (*Lock, context.Context
 		}
 	}
 	var err error
+	l.written = time.Now().Round(0)
 	if l.name, err = l.put(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -159,8 +161,7 @@ func (r *Repo) Unlock(ctx context.Context) (removed, left int, err error) {
 // while a machine sleeps.
 func (l *Lock) keep(ctx context.Context) {
 	defer close(l.ends)
-	written := time.Now().Round(0)
-	next := written.Add(lockAgain)
+	next := l.since().Add(lockAgain)
 	poll := time.NewTicker(lockPoll)
 	defer poll.Stop()
 	for {
@@ -170,19 +171,41 @@ func (l *Lock) keep(ctx context.Context) {
 		case <-poll.C:
 		}
 		now := time.Now().Round(0)
-		if now.Before(next) && now.After(written.Add(-lockAgain)) {
+		if now.Before(next) && now.After(l.since().Add(-lockAgain)) {
 			continue
 		}
 		err := l.renew(ctx)
-		if errors.Is(err, ErrLocked) || err != nil && now.Sub(written) > lockStale-lockAgain {
-			l.stop(fmt.Errorf("the lock of the repository cannot be kept: %w", err))
+		if errors.Is(err, ErrLocked) || err != nil && now.Sub(l.since()) > lockStale-lockAgain {
+			l.stop(notKept(err))
 			return
 		}
 		next = now.Add(lockAgain / 10)
 		if err == nil {
-			written, next = now, now.Add(lockAgain)
+			next = now.Add(lockAgain)
 		}
 	}
+}
+
+func notKept(err error) error {
+	return fmt.Errorf("the lock of the repository cannot be kept: %w", err)
+}
+
+func (l *Lock) since() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written
+}
+
+// Held is an error if the lock may have been taken for one that nobody holds, and is gone: whoever was stopped, or
+// slept, asks before he relies on what it kept, for he may be quicker than who writes it anew.
+func (l *Lock) Held(ctx context.Context) error {
+	if age := time.Now().Round(0).Sub(l.since()); age >= 0 && age < 2*lockAgain {
+		return nil
+	}
+	if err := l.renew(ctx); err != nil {
+		return notKept(err)
+	}
+	return nil
 }
 
 // renew writes the lock anew. If it was removed meanwhile, others may have relied on that. It ends what it has begun
@@ -190,6 +213,7 @@ func (l *Lock) keep(ctx context.Context) {
 func (l *Lock) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
+	now := time.Now().Round(0)
 	name, err := l.put(ctx)
 	if err != nil {
 		return err
@@ -200,7 +224,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	there, err := l.repo.names(ctx, "locks")
 	for _, id := range there {
 		if id == old {
-			l.name = name
+			l.name, l.written = name, now
 			_ = l.repo.place.Delete(ctx, "locks/"+old.String()) // it is stale soon
 			return nil
 		}

@@ -166,3 +166,33 @@ func TestALockThatWasRemovedIsNotKept(t *testing.T) {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
+
+func TestWhoWasStoppedLooksForTheLockBeforeGoingOn(t *testing.T) {
+	r, _ := made(t)
+	for _, gone := range []bool{false, true} {
+		l, ctx, err := r.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone {
+			if err := r.place.Delete(ctx, "locks/"+l.name.String()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Held(ctx); err != nil {
+			t.Errorf("a young lock is asked for: %v", err)
+		}
+		l.mu.Lock()
+		l.written = l.written.Add(-lockStale)
+		l.mu.Unlock()
+		if err := l.Held(ctx); errors.Is(err, ErrLocked) != gone || !gone && err != nil {
+			t.Errorf("of an old one that is gone (%v) it says %v", gone, err)
+		}
+		if young := time.Since(l.since()) < lockAgain; young == gone {
+			t.Errorf("it was written anew: %v", young)
+		}
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+}

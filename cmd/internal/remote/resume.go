@@ -40,13 +40,19 @@ func (a *app) resume(c *cobra.Command, args []string) error {
 	if dir, err = a.Absolute(dir); err != nil {
 		return err
 	}
-	password, _, err := a.password(ctx, m.URL)
-	if err != nil {
-		return err
+	password, _, unknown := a.password(ctx, m.URL)
+	if unknown != nil && !errors.Is(unknown, errNoPassword) {
+		return unknown
 	}
 	e, err := a.openEmpty(ctx, dir)
 	if err != nil {
 		return err
+	}
+	if unknown != nil {
+		if there, err := e.Remotes().Exists(ctx, m); err == nil && !there { // a name that was misspelt needs no password
+			return fmt.Errorf("%s: there is no repository", m.URL)
+		}
+		return unknown
 	}
 	r, err := e.Remotes().Resume(ctx, m, password, want)
 	if err != nil {

@@ -53,7 +53,7 @@ func OpenStores(env func(string) string) (*Stores, error) {
 	case filepath.IsAbs(d):
 		s.dir = filepath.Join(d, "rewind")
 	case home == "":
-		return nil, errors.New("neither XDG_STATE_HOME nor HOME says where to keep the store")
+		return nil, errors.New("neither XDG_STATE_HOME nor HOME says where to keep the store: set HOME to your home directory")
 	default:
 		s.dir = filepath.Join(home, ".local", "state", "rewind")
 	}
