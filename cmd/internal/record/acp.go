@@ -90,8 +90,11 @@ func (b *between) relay(args []string) (*os.ProcessState, error) {
 		input.Close()
 		output.Close()
 		go func() {
-			_ = b.ToAgent(toAgent, b.app.In)
+			err := b.ToAgent(toAgent, b.app.In)
 			toAgent.Close()
+			if in, ok := b.app.In.(io.Closer); ok && err != nil {
+				in.Close() // the editor is to know that nobody reads
+			}
 		}()
 		go func() {
 			defer close(passed)
@@ -149,5 +152,6 @@ func (b *between) point(ctx context.Context, when string, t acp.Turn) {
 				show.Say(b.app.Err, "rewind: %s\n", line)
 			}
 		}}
+	defer b.survive()
 	c.Call(ctx)
 }

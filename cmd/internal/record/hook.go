@@ -83,11 +83,7 @@ func (h *hooking) call(ctx context.Context, agent, event string) {
 	if show.IsTerminal(h.app.In) { // a person tries it, and has no JSON to type
 		c.Input = nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			show.Say(h.app.Err, "rewind: nothing was recorded: %v\n", p)
-		}
-	}()
+	defer h.survive()
 	c.Call(ctx)
 }
 
@@ -123,8 +119,19 @@ func (h *hooking) ownTask(task []byte) (io.ReadCloser, error) {
 	}
 	from, to := io.Pipe()
 	w := hook.Worker{Getenv: h.getenv, Output: to, Take: h.take}
-	go func() { _ = to.CloseWithError(w.Work(context.Background(), task)) }()
+	go func() {
+		defer to.Close() // also where the work ends in a panic: the agent goes on
+		defer h.survive()
+		_ = to.CloseWithError(w.Work(context.Background(), task))
+	}()
 	return from, nil
+}
+
+// survive says what went wrong, and lets the agent go on.
+func (h *hooking) survive() {
+	if p := recover(); p != nil {
+		show.Say(h.app.Err, "rewind: nothing was recorded: %v\n", p)
+	}
 }
 
 func (h *hooking) process(task []byte) (io.ReadCloser, error) {
@@ -134,11 +141,17 @@ func (h *hooking) process(task []byte) (io.ReadCloser, error) {
 	}
 	cmd.Stdin = bytes.NewReader(task)
 	cmd.Env = append(os.Environ(), "REWIND_HOOK_TOOLS="+h.getenv("REWIND_HOOK_TOOLS"))
-	out, err := cmd.StdoutPipe()
+	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return out, cmd.Start()
+	defer in.Close()
+	cmd.Stdout = in
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	go func() { _ = cmd.Wait() }() // one that stands between an editor and an agent lives for days
+	return out, nil
 }
 
 // work carries out a task. Its reader may be gone by the time there is something to

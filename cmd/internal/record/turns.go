@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,14 +79,19 @@ func (r *around) watchTurns(ctx context.Context, pid int) {
 		}
 		if err != nil && ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			r.later = append(r.later, "a turn could not be recorded: "+exit.Sentence(ctx, err))
+			r.tellLater("a turn could not be recorded: " + exit.Sentence(ctx, err))
 		}
 	}
 }
 
 // turn makes a point if the files are not as the last snapshot has them.
 func (r *around) turn(ctx context.Context, n int, begun time.Time) (made bool, err error) {
-	e, err := engine.Open(ctx, r.app.Dir, &engine.Options{Force: r.app.Force, NoGit: r.app.NoGit, Recovered: r.app.PrintRecovered})
+	e, err := engine.Open(ctx, r.app.Dir, &engine.Options{Force: r.app.Force, NoGit: r.app.NoGit, Recovered: func(done *engine.Restored) {
+		r.tellLater(show.RecoveredText(done))
+		for _, n := range done.Conflicts {
+			r.tellLater(fmt.Sprintf("conflict: %s: %s", show.Quote(n.Path), n.Reason))
+		}
+	}})
 	if err != nil {
 		return false, err
 	}
@@ -102,8 +109,17 @@ func (r *around) turn(ctx context.Context, n int, begun time.Time) (made bool, e
 	if err != nil {
 		return false, err
 	}
-	r.later = append(r.later, worthSaying(done)...) // not on the agent's screen
+	r.tellLater(worthSaying(done)...)
 	return true, nil
+}
+
+// tellLater keeps what is to be said, once: the screen is the agent's.
+func (r *around) tellLater(lines ...string) {
+	for _, line := range lines {
+		if !slices.Contains(r.later, line) {
+			r.later = append(r.later, line)
+		}
+	}
 }
 
 // typedFile is where Aider keeps what was typed to it.
