@@ -5,12 +5,12 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { installed } from "./host.mjs";
+import { installed, patience } from "./host.mjs";
 
 export const sdk = (entry = "@agentclientprotocol/sdk") => import(pathToFileURL(createRequire(path.join(installed, "acp/x.js")).resolve(entry)));
 
 /** Runs argv as an agent. Returns its session, what each prompt ended with, and what it wrote. */
-export async function converse(argv, { cwd, env, prompts, seconds = 150 }) {
+export async function converse(argv, { cwd, env, prompts, seconds = patience }) {
   const { client, methods, ndJsonStream } = await sdk();
   const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   let stderr = "";

@@ -23,18 +23,18 @@ const script = {
 };
 
 for (const [name, args] of Object.entries(speaking)) {
-  test(`acp: ${name}`, { skip: existsSync(program(name)) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
+  const a = agents[name] ?? others[name], file = program(name, a.command);
+  test(`acp: ${name}`, { skip: existsSync(file) ? false : `SKIPPED: ${name} is not installed` }, async (t) => {
     const root = mkdtempSync(path.join(os.tmpdir(), `acp-${name}-`));
     if (!process.env.REWIND_KEEP) t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
     const sb = sandbox(root, process.env.REWIND_PROGRAM);
     writeFileSync(path.join(sb.repo, "README.md"), "seed\n");
     execFileSync("git", ["init", "-q", "-b", "main"], { cwd: sb.repo, env: sb.env });
-    const a = agents[name] ?? others[name];
     const model = await startFakeModel({ script, tools: a.tools(sb.repo) });
     t.after(() => model.close());
-    a.prepare(sb, model);
+    await a.prepare(sb, model);
 
-    const agent = [...(["opencode", "kilo"].includes(name) ? [] : [path.join(nodeDir, "node")]), program(name), ...args].map((a) => `'${a}'`).join(" ");
+    const agent = [...(["opencode", "kilo", "cline"].includes(name) ? [] : [path.join(nodeDir, "node")]), file, ...args].map((a) => `'${a}'`).join(" ");
     writeFileSync(path.join(root, "inner.sh"), `tee "${root}/in.inner" | ${agent} | tee "${root}/out.inner"\n`);
     writeFileSync(path.join(root, "outer.sh"), `tee "${root}/in.outer" | rewind acp -- bash -o pipefail "${root}/inner.sh" | tee "${root}/out.outer"\n`);
     const r = await converse(["bash", path.join(root, "outer.sh")], { cwd: sb.repo, env: sb.env, prompts: Object.keys(script) });

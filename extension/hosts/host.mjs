@@ -12,11 +12,26 @@ import { opencode } from "./opencode.mjs";
 import { qwen } from "./qwen.mjs";
 
 /** Those that speak the Agent Client Protocol when they are started so. */
-export const speaking = { opencode: ["acp"], gemini: ["--acp", "--yolo", "-m", "gemini-2.5-flash"], qwen: ["--acp", "--yolo"], kilo: ["acp"] };
+export const speaking = {
+  opencode: ["acp"], gemini: ["--acp", "--yolo", "-m", "gemini-2.5-flash"], qwen: ["--acp", "--yolo"], kilo: ["acp"], cline: ["--acp"],
+  "claude-acp": [], "codex-acp": [],
+};
 
 /** Those that are proved without a plugin of ours. */
 export const others = {
-  cline: { package: "cline", version: "3.0.65", command: "cline" },
+  cline: {
+    package: "cline", version: "3.0.65", command: "cline",
+    tools: () => {
+      const bash = (command) => ({ name: "run_commands", args: { commands: [command] } });
+      return { bash: (a) => bash(a.command), write: (a) => bash(`printf '%s' '${a.content}' > ${a.path}`) };
+    },
+    prepare(sb, model) {
+      Object.assign(sb.env, { CLINE_API_KEY: "x", CLINE_PROVIDER: "openai-compatible", CLINE_MODEL: "fake-1" }); // it asks for no login then, where it speaks ACP
+      return run([program("cline"), "auth", "--provider", "openai", "--apikey", "x", "--modelid", "fake-1", "--baseurl", `${model.origin}/v1`], { cwd: sb.repo, env: sb.env });
+    },
+  },
+  "claude-acp": { ...claude, package: "@agentclientprotocol/claude-agent-acp", version: "0.101.0", command: "claude-agent-acp" },
+  "codex-acp": { ...codex, package: "@agentclientprotocol/codex-acp", version: "2.6.0", command: "codex-acp" },
   continue: { package: "@continuedev/cli", version: "1.5.47", command: "cn" },
   kilo: {
     package: "@kilocode/cli", version: "7.7.7", command: "kilo", tools: opencode.tools,
@@ -35,6 +50,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 export const checkout = path.resolve(here, "../..");
 export const installed = path.resolve(process.env.REWIND_AGENTS_DIR ?? path.join(here, "installed"));
 export const nodeDir = path.join(installed, "node/node_modules/node/bin");
+export const patience = Number(process.env.REWIND_AGENTS_SECONDS ?? 150); // for one prompt
 export const program = (agent, command = agent) => path.join(installed, agent, "node_modules/.bin", command);
 
 export function put(file, content) {
@@ -58,7 +74,7 @@ export function sandbox(root, binary) {
 }
 
 /** Runs a program to its end; the whole group of it is killed when it takes too long. */
-export function run(argv, { cwd, env, seconds = 150 }) {
+export function run(argv, { cwd, env, seconds = patience }) {
   return new Promise((resolve) => {
     const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     let stdout = "", stderr = "", late = false;

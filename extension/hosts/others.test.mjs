@@ -33,7 +33,7 @@ async function place(t, name, tools) {
 const skipped = (name) => (existsSync(program(name, others[name].command)) ? false : `SKIPPED: ${name} is not installed`);
 
 test("cline: its hooks make points, and a tool waits for its own", { skip: skipped("cline") }, async (t) => {
-  const { sb, model, does, points } = await place(t, "cline", { bash: (a) => ({ name: "run_commands", args: { commands: [a.command] } }) });
+  const { sb, model, does, points } = await place(t, "cline", others.cline.tools());
   const own = path.join(sb.home, ".cline/hooks/TaskComplete"); // the user has one already, which goes on being called
   put(own, "#!/bin/sh\ntouch .git/own\n");
   const hooks = () => files(path.join(sb.home, ".cline"));
@@ -47,8 +47,8 @@ test("cline: its hooks make points, and a tool waits for its own", { skip: skipp
   const tool = path.join(sb.home, ".cline/hooks/PreToolUse");
   put(tool, readFileSync(tool, "utf8").replace("exec rewind", "sleep 2; test -e notes.txt || touch .git/waited; exec rewind"));
   chmodSync(tool, 0o755);
-  const cline = program("cline", "cline");
-  await does(cline, "auth", "--provider", "openai", "--apikey", "x", "--modelid", "fake-1", "--baseurl", `${model.origin}/v1`);
+  const cline = program("cline");
+  assert.equal((await others.cline.prepare(sb, model)).code, 0);
   await does(cline, "P1 create");
   assert.ok(existsSync(path.join(sb.repo, ".git/waited")), "the tool did its work before its hook had ended");
   await does(cline, "P2 delete");
