@@ -1,12 +1,12 @@
 // Proves what docs/agents.md says of agents that have no plugin of ours: Cline by hooks
 // of its own, Continue's command line under `rewind run`. A scripted model answers.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { files, others, program, put, run, sandbox } from "./host.mjs";
+import { agents, files, others, program, put, run, sandbox } from "./host.mjs";
 import { startFakeModel } from "./model.mjs";
 
 const step = (command) => ({ tools: [{ name: "bash", args: { command } }] });
@@ -30,7 +30,7 @@ async function place(t, name, tools) {
   return { sb, model, does, points };
 }
 
-const skipped = (name) => (existsSync(program(name, others[name].command)) ? false : `SKIPPED: ${name} is not installed`);
+const skipped = (name) => (existsSync(program(name, others[name]?.command)) ? false : `SKIPPED: ${name} is not installed`);
 
 test("cline: its hooks make points, and a tool waits for its own", { skip: skipped("cline") }, async (t) => {
   const { sb, model, does, points } = await place(t, "cline", others.cline.tools());
@@ -79,4 +79,32 @@ test("continue: rewind run makes a point before a prompt and after its turn", { 
   assert.deepEqual(files(sb.repo), { "notes.txt": "one\n", "by-shell.txt": "made\n" });
   await does("rewind", "restore", "--yes", "--prompt", all[2].entry);
   assert.deepEqual(files(sb.repo), { "README.md": "seed\n", "notes.txt": "one\n", "by-shell.txt": "made\n" });
+});
+
+// What docs/comparison.md says of OpenCode's own undo, by the server that its terminal asks too.
+test("opencode: its own undo leaves ignored, large and empty things, which rewind restores", { skip: skipped("opencode") }, async (t) => {
+  const { sb, model, does, points } = await place(t, "opencode", agents.opencode.tools());
+  const work = "echo x > c.txt; rm README.md; echo y >> a.txt; echo z > .env; rm -r empty; head -c 3000000 /dev/zero > big";
+  script["P3 work"] = [step(work), { text: "done 3" }];
+  await does("sh", "-c", "echo a > a.txt; echo .env > .gitignore; mkdir empty; git add -A; git commit -q -m seed; echo secret > .env");
+  const before = files(sb.repo);
+  agents.opencode.prepare(sb, model);
+  await does("rewind", "snapshot", "-q", "-m", "before");
+  const server = spawn(program("opencode"), ["serve", "--hostname", "127.0.0.1", "--port", "0"], { cwd: sb.repo, env: sb.env, stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => server.kill("SIGKILL"));
+  const at = await new Promise((resolve) => {
+    let said = "";
+    for (const from of [server.stdout, server.stderr]) from.setEncoding("utf8").on("data", (d) => { said += d; const m = /http:\/\/[\d.]+:\d+/.exec(said); if (m) resolve(m[0]); });
+  });
+  const ask = async (way, body) => (await fetch(`${at}/session${way}?directory=${encodeURIComponent(sb.repo)}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
+  const { id } = await ask("", {});
+  const answer = await ask(`/${id}/message`, { parts: [{ type: "text", text: "P3 work" }] });
+  assert.ok(existsSync(path.join(sb.repo, "c.txt")), JSON.stringify(answer));
+  await ask(`/${id}/revert`, { messageID: answer.info.parentID });
+  const after = files(sb.repo);
+  assert.deepEqual([after["c.txt"], after["README.md"], after["a.txt"]], [undefined, "seed\n", "a\n"]);
+  assert.deepEqual([after[".env"], after.big, existsSync(path.join(sb.repo, "empty"))], ["z\n", "(big)", false]);
+  await does("rewind", "restore", "--yes", "--ignored", (await points())[0].id);
+  assert.deepEqual(files(sb.repo), before);
+  assert.ok(existsSync(path.join(sb.repo, "empty")));
 });

@@ -22,7 +22,7 @@ function put(folder, ...specs) {
 
 put("node", "node@22.23.3");
 // "acp" is the SDK of the Agent Client Protocol, and the agents that are proved with it.
-const groups = { acp: ["acp", ...Object.keys(speaking)], others: ["cline", "continue"] };
+const groups = { acp: ["acp", ...Object.keys(speaking)], others: ["cline", "continue", "opencode"] };
 for (const name of process.argv.slice(2).flatMap((n) => groups[n] ?? [n])) {
   if (name === "acp") { put(name, "@agentclientprotocol/sdk@2.4.0"); continue; }
   const a = agents[name] ?? others[name];
