@@ -171,7 +171,11 @@ func (a *agent) isOurs(element []byte) bool {
 // isCalled reports whether hooks of which none is ours call rewind all the same: somebody
 // has written that there by hand.
 func (a *agent) isCalled(text []byte) bool {
-	return bytes.Contains(text, []byte("rewind hook "+a.name)) || bytes.Contains(text, []byte(`rewind\" hook `+a.name))
+	var file struct {
+		Hooks json.RawMessage `json:"hooks"`
+	}
+	_ = json.Unmarshal(text, &file) // what cannot be read was left alone before
+	return bytes.Contains(file.Hooks, []byte("rewind hook "+a.name)) || bytes.Contains(file.Hooks, []byte(`rewind\" hook `+a.name))
 }
 
 // upToDate reports whether a file has each of our hooks once, and no other of ours.

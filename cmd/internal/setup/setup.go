@@ -251,6 +251,9 @@ func (p *Plan) Apply() error {
 func content(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil { // the user's link, which is not to be replaced
+			return nil, fmt.Errorf("%s is a link that leads nowhere", path)
+		}
 		return nil, nil
 	}
 	if err == nil && text == nil {

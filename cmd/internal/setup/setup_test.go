@@ -270,6 +270,36 @@ func TestAnEntryThatTheUserHasWrittenByHandIsEnough(t *testing.T) {
 	}
 }
 
+func TestWhatOnlyNamesAHookCallsNone(t *testing.T) {
+	h := newHouse(t)
+	const text = `{"permissions":{"allow":["Bash(rewind hook claude:*)"]}}`
+	h.put(".claude/settings.json", text)
+	h.apply(h.Plan, "claude")
+	if !strings.Contains(h.read(".claude/settings.json"), "rewind hook claude Stop") {
+		t.Errorf("%s", h.read(".claude/settings.json"))
+	}
+	h.apply(h.PlanRemoval, "claude")
+	if got := h.read(".claude/settings.json"); got != text {
+		t.Errorf("left %s", got)
+	}
+}
+
+func TestALinkThatLeadsNowhereIsNotReplaced(t *testing.T) {
+	gittest.Links(t)
+	h := newHouse(t)
+	h.put(".cursor/other", "")
+	link := filepath.Join(h.home, ".cursor/hooks.json")
+	if err := os.Symlink("../dotfiles/away.json", link); err != nil {
+		t.Skipf("SKIPPED: no links here: %v", err)
+	}
+	if p, err := h.Plan("cursor"); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != "../dotfiles/away.json" {
+		t.Errorf("%q, %v", to, err)
+	}
+}
+
 func TestAScriptOfTheUsersIsCalledBesideOurs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: no agent takes scripts here")
