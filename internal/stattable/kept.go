@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/seed-82afce7a/rewind/internal/tree"
 )
@@ -142,8 +143,9 @@ func (t *Table) change(b Binding, changed map[string]Row, removed []string) {
 }
 
 // Flush writes into the file what a table in memory has and the file has not,
-// unless another process has saved since, which is [ErrOutdated].
-func (t *Table) Flush() error {
+// unless another process has saved since, which is [ErrOutdated], or has it open for longer
+// than is waited, which is [ErrBusy].
+func (t *Table) Flush(wait time.Duration) error {
 	if t.kept == nil || len(t.kept.unsaved) == 0 {
 		return nil
 	}
@@ -155,7 +157,7 @@ func (t *Table) Flush() error {
 			changed[dir] = r
 		}
 	}
-	if err := t.write(t.bound, changed, removed); err != nil {
+	if err := t.write(wait, t.bound, changed, removed); err != nil {
 		return err // what the file lacks it lacks still
 	}
 	clear(t.kept.unsaved)

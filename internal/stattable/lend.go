@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -56,6 +57,9 @@ func (rows *Rows) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// lendWait is how long who reads the file is waited for before a turn.
+const lendWait = 50 * time.Millisecond
+
 // lentMax rows are handed over, and what more the file lacks is written into it before.
 const lentMax = 64
 
@@ -65,7 +69,7 @@ func (t *Table) Lend() (l *Lent, ok bool) {
 	if t.kept == nil || t.kept.strays || t.generation == 0 {
 		return nil, false
 	}
-	if len(t.kept.unsaved) > lentMax && t.Flush() != nil {
+	if len(t.kept.unsaved) > lentMax && t.Flush(lendWait) != nil {
 		return nil, false
 	}
 	l = &Lent{Path: t.path, Generation: t.generation, Written: t.written, Saved: t.saved, Bound: t.bound, Small: t.kept.small, Unsaved: t.kept.unsaved}

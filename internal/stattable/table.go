@@ -32,11 +32,10 @@ import (
 const Format = 3
 
 const (
-	lockWait    = time.Second // a writer holds the file for milliseconds
-	mapBytes    = 64 << 20    // of address space, not memory
-	fillPercent = 0.95        // rows are mostly written once, in order
-	rowBytes    = 1 << 10     // of a row, about; reading begins with room for so many
-	nameBytes   = 48          // of a directory's path, about
+	mapBytes    = 64 << 20 // of address space, not memory
+	fillPercent = 0.95     // rows are mostly written once, in order
+	rowBytes    = 1 << 10  // of a row, about; reading begins with room for so many
+	nameBytes   = 48       // of a directory's path, about
 	keyBytesMax = bolt.MaxKeySize
 )
 
@@ -45,6 +44,13 @@ var (
 	rowsBucket = []byte("rows")
 	headerKey  = []byte("header")
 )
+
+// LockWait is how long the file is waited for: a writer holds it for milliseconds, a
+// reader for as long as a scan takes.
+const LockWait = time.Second
+
+// ErrBusy is wrapped where another process has the file open for too long.
+var ErrBusy = berrors.ErrTimeout
 
 // ErrOutdated is reported by [Table.Save] when another process has saved since
 // the table was loaded. Nothing was written, and nothing is lost.
@@ -199,7 +205,7 @@ func guard(err *error) func() {
 // openFile opens the file to read it.
 func (t *Table) openFile(mmap int) error {
 	var f handle
-	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait, MmapFlags: mmap, OpenFile: f.open})
+	db, err := bolt.Open(t.path, 0o600, &bolt.Options{ReadOnly: true, Timeout: LockWait, MmapFlags: mmap, OpenFile: f.open})
 	if err != nil {
 		return err
 	}
@@ -268,18 +274,18 @@ func (t *Table) Save(b Binding, changed map[string]Row, removed []string) error 
 		}
 		t.generation = 0
 	}
-	err := t.write(b, changed, removed)
+	err := t.write(LockWait, b, changed, removed)
 	if err != nil && !errors.Is(err, ErrOutdated) && !errors.Is(err, berrors.ErrTimeout) {
 		durable.Remove(t.path) // a cache that cannot be written is better gone than old
 	}
 	return err
 }
 
-func (t *Table) write(b Binding, changed map[string]Row, removed []string) (err error) {
+func (t *Table) write(wait time.Duration, b Binding, changed map[string]Row, removed []string) (err error) {
 	defer guard(&err)()
 	var f handle
 	db, err := bolt.Open(t.path, 0o600, &bolt.Options{
-		OpenFile: f.open, Timeout: lockWait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
+		OpenFile: f.open, Timeout: wait, NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
 		// While a table is first filled the map would grow step by step, and
 		// bbolt would copy every page that it has loaded at each step.
 		InitialMmapSize: mapBytes,

@@ -280,11 +280,11 @@ func TestWhatCouldNotBeWrittenIsWrittenByTheNextFlush(t *testing.T) {
 	defer kept.Close()
 	save(t, kept, Binding{Store: "new"}, rows(2))
 	reader := Load(path)
-	if err := kept.Flush(); err == nil {
+	if err := kept.Flush(LockWait); err == nil {
 		t.Error("it was written beside who reads")
 	}
 	reader.Close()
-	must(t, kept.Flush())
+	must(t, kept.Flush(LockWait))
 	now := Load(path)
 	defer now.Close()
 	if r, _, ok := now.Row(""); !ok || r.Head().Ino != 2 || now.Bound().Store != "new" {

@@ -200,7 +200,7 @@ func (r *Result) SaveStatTable(store string, snapshot oid.ID) error {
 	}
 	err := r.statTable.Save(bound, changed, removed)
 	if err == nil {
-		err = r.statTable.Flush()
+		err = r.statTable.Flush(stattable.LockWait)
 	}
 	if errors.Is(err, stattable.ErrOutdated) {
 		return nil

@@ -100,7 +100,7 @@ func walkChanges(t *testing.T, seed uint64, steps int) {
 			b = p.kept()
 		}
 		for range w.r.IntN(2) {
-			w.must(b.Flush())
+			w.must(b.Flush(stattable.LockWait))
 		}
 	}
 	r := p.on(b, nil)

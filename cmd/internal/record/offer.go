@@ -29,6 +29,7 @@ type offer struct {
 	asked   atomic.Int64 // when something was last asked for, in nanoseconds since 1970
 	served  atomic.Int64 // requests
 	lent    atomic.Int64 // turns
+	lending atomic.Int64 // since when one is lent, in nanoseconds since 1970; 0: none is
 	ended   chan struct{}
 
 	listener *socket.Listener
@@ -150,6 +151,9 @@ func (o *offer) refusal(q *asked) string {
 func (o *offer) state(unused string) *Watching {
 	w := &Watching{PID: os.Getpid(), Command: o.command, Unused: unused, Served: o.served.Load(), Lent: o.lent.Load()}
 	w.Watched, w.Why = o.kept.Watch.State()
+	if since := o.lending.Load(); since != 0 && time.Since(time.Unix(0, since)) > turnWait {
+		w.Watched, w.Why = false, "another command has its turn and has not ended it"
+	}
 	return w
 }
 
@@ -219,7 +223,9 @@ func (o *offer) lend(ctx context.Context, r *socket.Request, q *asked, say func(
 	defer func() { back(said) }()
 	if say(answered{Accepted: true}) == nil && r.Say(text) == nil {
 		o.lent.Add(1)
+		o.lending.Store(time.Now().UnixNano())
 		said = r.Hear(lentMost)
+		o.lending.Store(0)
 	}
 }
 

@@ -125,11 +125,13 @@ func (w *watch) serve(ctx context.Context) {
 // loop does what is to be done until nothing is any more.
 func (w *watch) loop(ctx context.Context) {
 	begun := time.Now()
+	var stirs <-chan struct{} // nil: it looks again soon
 	for tick := time.NewTimer(0); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-stirs:
 		}
 		if key, err := socket.Key(w.root); err != nil || key != w.key {
 			return // it is gone, or another one
@@ -146,22 +148,27 @@ func (w *watch) loop(ctx context.Context) {
 		if w.idle > 0 && idle > w.idle {
 			return
 		}
-		tick.Reset(w.pace(idle))
+		pace, rests := w.pace(idle)
+		if stirs = nil; rests && !w.noPoints {
+			stirs = w.Watch.Stirs()
+		}
+		tick.Reset(pace)
 	}
 }
 
 // pace is how long until there may be something to do. Where nothing has happened for a
-// minute a battery counts more than a point that comes a second later.
-func (w *watch) pace(idle time.Duration) time.Duration {
+// minute it rests until the kernel tells of something: the time is only for what nobody
+// tells, that its socket is gone or it has waited long enough.
+func (w *watch) pace(idle time.Duration) (pace time.Duration, rests bool) {
 	usual := min(w.quiet, time.Second) / 4
-	watched, _ := w.Watch.State()
-	switch {
-	case idle < time.Minute || !watched:
-		return usual
-	case w.noPoints:
-		return max(usual, 10*time.Second)
+	if watched, _ := w.Watch.State(); idle < time.Minute || !watched {
+		return usual, false
 	}
-	return max(usual, time.Second)
+	pace = time.Minute
+	if w.idle > 0 {
+		pace = min(pace, max(w.idle-idle, usual))
+	}
+	return pace, true
 }
 
 // turn does what has to be done now. It returns when something last changed.

@@ -162,20 +162,28 @@ func (r *Request) Say(p []byte) error {
 		return fmt.Errorf("%w: the answer is too long", ErrUnable)
 	}
 	if err := writeFrame(r.conn, p, then/2); err != nil {
-		r.end()
+		r.deaf()
 		return err
 	}
 	r.heard = time.Now()
 	return nil
 }
 
-// end is for who holds the mutex.
-func (r *Request) end() {
+// deaf notes that the client hears nothing any more. What it said before it went is read
+// all the same: the connection is closed by who reads, or soon. It is for who holds the
+// mutex.
+func (r *Request) deaf() {
 	if !r.closed {
 		r.closed = true
 		close(r.gone)
-		_ = r.conn.Close()
+		_ = r.conn.SetReadDeadline(time.Now().Add(patience))
 	}
+}
+
+// end is for who holds the mutex.
+func (r *Request) end() {
+	r.deaf()
+	_ = r.conn.Close()
 }
 
 func (r *Request) close() {

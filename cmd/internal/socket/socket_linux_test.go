@@ -340,3 +340,24 @@ func TestADirectoryThatWasMadeInTheSameMomentHasAnotherKey(t *testing.T) {
 		must(t, os.Remove(one), os.Remove(away))
 	}
 }
+
+// Who gives something back and goes may be gone before the other side has said the next
+// time that it is alive.
+func TestWhatAClientSaysLastIsHeardThoughItIsGone(t *testing.T) {
+	run, dir := runtime(t), t.TempDir()
+	heard := make(chan string, 1)
+	serving(t, run, dir, func(_ context.Context, r *Request) {
+		for r.Say([]byte("more")) == nil {
+		}
+		heard <- string(r.Hear(patience))
+	})
+	for range 50 {
+		c, err := dial(t, run, dir, "p")
+		must(t, err, c.Send([]byte("request")))
+		_, err = c.Next()
+		must(t, err, c.Send([]byte("given back")), c.Close())
+		if got := <-heard; got != "given back" {
+			t.Fatalf("heard %q", got)
+		}
+	}
+}

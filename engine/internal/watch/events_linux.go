@@ -75,6 +75,7 @@ func (w *Watcher) event(wd int32, bits uint32, name string) {
 		return // it is not watched any more
 	}
 	w.last = time.Now()
+	w.stir()
 	for _, other := range w.more[wd] {
 		w.in(other, wd, bits, name)
 	}

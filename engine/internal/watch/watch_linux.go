@@ -56,6 +56,7 @@ type Watcher struct {
 	arrived chan struct{} // closed when the cookie is there
 	doubt   error
 	last    time.Time // when the kernel last told of something
+	stirs   chan struct{}
 }
 
 // control calls f with the descriptor of a file that is open.
@@ -85,7 +86,7 @@ func New(root string) (*Watcher, error) {
 		return nil, unable("inotify", err)
 	}
 	w := &Watcher{root: dir, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, byDir: map[string]int32{}, more: map[int32][]string{},
-		changes: &worktree.Changes{}, open: map[string]bool{}, moved: map[uint32][]string{}}
+		changes: &worktree.Changes{}, open: map[string]bool{}, moved: map[uint32][]string{}, stirs: make(chan struct{}, 1)}
 	if w.conn, err = w.file.SyscallConn(); err == nil {
 		w.mounts, err = mountsAt(root)
 	}
@@ -299,6 +300,16 @@ func (w *Watcher) Last() time.Time {
 	return w.last
 }
 
+// Stirs is sent to when the kernel has told of something, or nothing is known any more.
+func (w *Watcher) Stirs() <-chan struct{} { return w.stirs }
+
+func (w *Watcher) stir() {
+	select {
+	case w.stirs <- struct{}{}:
+	default: // it is known already
+	}
+}
+
 // add adds a name in a directory to the changes; the empty one is all names.
 func (w *Watcher) add(dir, name string) {
 	w.changes.Add(dir, name)
@@ -317,6 +328,7 @@ func (w *Watcher) fail(err error) {
 	if w.doubt == nil {
 		w.doubt = err
 	}
+	w.stir()
 	if w.arrived != nil {
 		close(w.arrived)
 		w.arrived = nil

@@ -36,6 +36,9 @@ func (w *Watcher) Open(string) {}
 // Last returns when something was last told.
 func (w *Watcher) Last() time.Time { return time.Time{} }
 
+// Stirs is sent to when something was told.
+func (w *Watcher) Stirs() <-chan struct{} { return nil }
+
 // Take returns what may have changed.
 func (w *Watcher) Take(context.Context) (*worktree.Changes, error) { return nil, doubt("not watched") }
 

@@ -2,12 +2,14 @@ package watched
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"time"
 
 	"github.com/seed-82afce7a/rewind/engine/internal/watch"
 	"github.com/seed-82afce7a/rewind/internal/dirfd"
+	"github.com/seed-82afce7a/rewind/internal/stattable"
 	"github.com/seed-82afce7a/rewind/internal/worktree"
 )
 
@@ -22,22 +24,43 @@ const (
 	pendingMax = 10_000
 )
 
-// flushAfter is how long after a turn the stat table is written: not between two
-// that follow each other.
-const flushAfter = 200 * time.Millisecond
+const (
+	// flushAfter is how long after a turn the stat table is written: not between two
+	// that follow each other.
+	flushAfter = 200 * time.Millisecond
+
+	// flushLatest is how long after a turn it is written all the same, and what is kept is
+	// compared with the disk, if others follow without an end.
+	flushLatest = 10 * flushAfter
+
+	// flushWait is how long who reads the file is waited for between turns: a process that
+	// was stopped may have it for long.
+	flushWait = 50 * time.Millisecond
+
+	// toldWithin is how long after a change the kernel may tell of it. It does so after the
+	// change can be seen, and whoever makes the change may lose the processor in between.
+	toldWithin = 3 * time.Second
+)
 
 // later rests when no turn has begun for a while.
 func (t *Tree) later() {
+	now := time.Now()
 	if t.idle == nil {
 		t.idle = time.AfterFunc(flushAfter, t.rest)
 	}
-	t.idle.Reset(flushAfter)
+	if t.latest.IsZero() {
+		t.latest = now.Add(flushLatest)
+	}
+	t.idle.Reset(min(flushAfter, max(t.latest.Sub(now), 0)))
 }
 
 // flush writes what the stat table lacks. If it is another process's by now the
-// next turn begins with that.
-func (t *Tree) flush() {
-	if t.table != nil && t.table.Flush() != nil {
+// next turn begins with that. Where somebody reads it for longer it lacks that still.
+func (t *Tree) flush(wait time.Duration) {
+	if t.table == nil {
+		return
+	}
+	if err := t.table.Flush(wait); err != nil && !errors.Is(err, stattable.ErrBusy) {
 		t.table, t.armed = nil, false
 	}
 }
@@ -45,7 +68,8 @@ func (t *Tree) flush() {
 // rest is what is done when no turn has begun for a while.
 func (t *Tree) rest() {
 	t.mu.Lock()
-	t.flush()
+	t.latest = time.Time{}
+	t.flush(flushWait)
 	begin := !t.auditing
 	t.auditing = true
 	t.mu.Unlock()
@@ -61,7 +85,7 @@ func (t *Tree) rest() {
 		if !more {
 			return
 		}
-		time.Sleep(time.Since(begun) * (auditEvery - auditSlice) / auditSlice)
+		time.Sleep(max(time.Since(begun)*(auditEvery-auditSlice)/auditSlice, auditEvery-auditSlice))
 	}
 }
 
@@ -79,36 +103,75 @@ func (t *Tree) slice(until time.Time) (missed string, more bool) {
 		return "", false // the next turn will say so
 	}
 	defer root.Close()
+	if missed, ok := t.judge(); !ok {
+		return missed, false
+	}
 	for time.Now().Before(until) {
 		if t.unaudited == 0 {
-			return "", false
+			return "", len(t.untold) > 0
 		}
 		t.unaudited--
 		t.cursor++
 		if t.cursor >= t.table.Len() {
 			t.cursor = 0
 		}
-		if missed, ok := t.compare(root); !ok {
-			return missed, false
+		if !t.compare(root) {
+			return "", false
 		}
 	}
-	return "", t.unaudited > 0
+	return "", t.unaudited > 0 || len(t.untold) > 0
 }
 
-// compare audits one directory. Not ok: the watching has ended, and if something
-// was missed, why.
-func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
-	differences := worktree.Audit(t.table, root, t.cursor)
-	if len(differences) == 0 {
-		return "", true
-	}
-	// What was done before it was seen is told by now.
+// told takes what the watcher tells between turns. Not ok: the watching has ended.
+func (t *Tree) told() (ok bool) {
 	changes, err := t.watcher.Take(context.Background())
 	if err != nil {
 		t.stop(err.Error())
+		return false
+	}
+	t.explain(changes)
+	t.pending.AddAll(changes)
+	return true
+}
+
+// explain forgets the differences of which changes tell by now.
+func (t *Tree) explain(changes *worktree.Changes) {
+	for at := range t.untold {
+		if changes.Has(at[0], at[1]) {
+			delete(t.untold, at)
+		}
+	}
+}
+
+// judge looks whether differences were told of since. Not ok: the watching has ended, and
+// if one was missed, why.
+func (t *Tree) judge() (missed string, ok bool) {
+	if len(t.untold) == 0 {
+		return "", true
+	}
+	if !t.told() {
 		return "", false
 	}
-	t.pending.AddAll(changes)
+	for at, since := range t.untold {
+		if time.Since(since) > toldWithin {
+			t.missed = fmt.Sprintf("a change of %q went unnoticed", path.Join(at[0], at[1]))
+			t.giveUp(t.missed)
+			return t.missed, false
+		}
+	}
+	return "", true
+}
+
+// compare audits one directory. Of what differs and is not told of the next turn looks all
+// the same, and it is judged later. Not ok: the watching has ended.
+func (t *Tree) compare(root *dirfd.Dir) (ok bool) {
+	differences := worktree.Audit(t.table, root, t.cursor)
+	if len(differences) == 0 {
+		return true
+	}
+	if !t.told() {
+		return false
+	}
 	for _, d := range differences {
 		switch {
 		case t.pending.Has(d.Dir, d.Name):
@@ -118,10 +181,12 @@ func (t *Tree) compare(root *dirfd.Dir) (missed string, ok bool) {
 			t.pending.Add(d.Dir, d.Name)
 			t.watcher.Open(path.Join(d.Dir, d.Name))
 		default:
-			t.missed = fmt.Sprintf("a change of %q went unnoticed", path.Join(d.Dir, d.Name))
-			t.giveUp(t.missed)
-			return t.missed, false
+			t.pending.Add(d.Dir, d.Name)
+			if t.untold == nil {
+				t.untold = map[[2]string]time.Time{}
+			}
+			t.untold[[2]string{d.Dir, d.Name}] = time.Now()
 		}
 	}
-	return "", true
+	return true
 }

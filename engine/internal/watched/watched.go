@@ -43,12 +43,15 @@ type Tree struct {
 	refused  bool             // because the last turn said so
 	closed   bool
 	idle     *time.Timer
+	latest   time.Time // when it rests at the latest; zero: nothing is to be done then
+	shown    shown     // what is told while a turn is under way
 
 	pending   worktree.Changes // taken from the watcher by the audit, for the next turn
 	auditing  bool
-	cursor    int    // the directory that was audited last
-	unaudited int    // since the last turn
-	missed    string // what the audit found, until a turn has it
+	cursor    int                     // the directory that was audited last
+	unaudited int                     // since the last turn
+	untold    map[[2]string]time.Time // differences that the watcher has not told of yet: directory, name, and since when
+	missed    string                  // what the audit found, until a turn has it
 }
 
 // A Turn is one look at a Tree. Only one is under way at a time; Close ends it.
@@ -135,6 +138,7 @@ func (u *Turn) take() {
 		return
 	}
 	u.changes = *got.changes
+	t.explain(&u.changes)
 	u.changes.AddAll(&t.pending)
 	t.pending = worktree.Changes{}
 	if t.table != nil && t.armed {
@@ -168,6 +172,7 @@ func (u *Turn) Close() {
 	if t.table != nil && !t.closed {
 		t.later()
 	}
+	t.show()
 	t.mu.Unlock()
 }
 
@@ -340,14 +345,14 @@ func (t *Tree) stop(why string) {
 		w := t.watcher
 		go w.Close() // the kernel takes its time
 	}
-	t.watcher, t.standing, t.armed, t.pending = nil, false, false, worktree.Changes{}
+	t.watcher, t.standing, t.armed, t.pending, t.untold = nil, false, false, worktree.Changes{}, nil
 	t.why = why
 }
 
 // giveUp ends the watching for good.
 func (t *Tree) giveUp(why string) {
 	t.stop(why)
-	t.flush()
+	t.flush(flushWait)
 	t.off, t.table = true, nil
 }
 
@@ -359,39 +364,7 @@ func (t *Tree) Close() {
 	if t.idle != nil {
 		t.idle.Stop()
 	}
-	t.flush()
+	t.flush(stattable.LockWait)
 	t.stop("")
 	t.table = nil
-}
-
-// Stirred returns when something was last done in the worktree, as far as that is
-// known; the zero time where nothing is watched, or nothing was done.
-func (t *Tree) Stirred() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.watcher == nil {
-		return time.Time{}
-	}
-	return t.watcher.Last()
-}
-
-// Hopeless reports whether the worktree will not be watched, whatever is done.
-func (t *Tree) Hopeless() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.off || t.refused
-}
-
-// State says whether the next turn will look only where something changed, and if
-// not, why.
-func (t *Tree) State() (watched bool, why string) {
-	if t == nil {
-		return false, ""
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.armed && t.standing {
-		return true, ""
-	}
-	return false, t.why
 }

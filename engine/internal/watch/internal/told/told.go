@@ -48,6 +48,7 @@ type Tree struct {
 	open    map[string]bool // files that count as changed until the end
 	doubt   string
 	last    time.Time
+	stirs   chan struct{} // nil: nobody waits
 }
 
 // alike is the same for names that a file system may take for one.
@@ -103,6 +104,23 @@ func (t *Tree) Last() time.Time {
 	return t.last
 }
 
+// Stirs is sent to when something was told, or nothing is known any more.
+func (t *Tree) Stirs() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stirs == nil {
+		t.stirs = make(chan struct{}, 1)
+	}
+	return t.stirs
+}
+
+func (t *Tree) stir() {
+	select {
+	case t.stirs <- struct{}{}:
+	default: // nobody waits, or it is known already
+	}
+}
+
 // Tell notes what the system says of a slash-separated path from the top; the empty one is
 // the top itself.
 func (t *Tree) Tell(path string, kind Kind) {
@@ -131,6 +149,7 @@ func (t *Tree) Tell(path string, kind Kind) {
 // heard notes something of a directory that was added.
 func (t *Tree) heard(dir string, kind Kind) {
 	t.last = time.Now()
+	t.stir()
 	if t.changes.Add(dir, ""); kind != Touched {
 		t.changes.AddBelow(dir)
 	}
@@ -170,6 +189,7 @@ func (t *Tree) fail(why string) {
 	if t.doubt == "" {
 		t.doubt = why
 	}
+	t.stir()
 }
 
 // Take returns what was told since the last Take, and forgets it; or why nothing is known.
