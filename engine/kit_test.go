@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-82afce7a/rewind/cas"
 	"github.com/seed-82afce7a/rewind/engine/internal/records"
 	"github.com/seed-82afce7a/rewind/gitbridge"
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 	"github.com/seed-82afce7a/rewind/internal/oid"
 )
 
@@ -62,8 +64,10 @@ func (p *place) tryGit(args ...string) (string, error) {
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "HOME="+p.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@localhost")
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := gittest.Run(cmd)
+	return strings.TrimSpace(out.String()), err
 }
 
 func (p *place) git(args ...string) string {
@@ -79,10 +83,10 @@ func (p *place) git(args ...string) string {
 func (p *place) gitReading(stdin string, args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(stdin)
-	out, err := cmd.Output()
-	p.must(err)
-	return strings.TrimSpace(string(out))
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stdout = p.dir, strings.NewReader(stdin), &out
+	p.must(gittest.Run(cmd))
+	return strings.TrimSpace(out.String())
 }
 
 func (p *place) write(name, text string) {

@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -gt 0 ] || set -- $(go list ./... | grep -vE '/rewind/(engine|cas|remote/[a-z]+|fuzz(/.*)?|bench(/.*)?|extension(/.*)?|internal/tidy)$')
-tests=(-vet=off -count=1 -p 2 "-timeout=${TIMEOUT:-60m}" -json)
+tests=(-vet=off -count=1 -p 4 "-timeout=${TIMEOUT:-60m}" -json)
 export CGO_ENABLED=0
 
 if [ "$(go env GOHOSTOS)" = windows ]; then
@@ -32,15 +32,17 @@ done
 # Wine shows nothing of /dev, and its own home must not be the user's.
 at=$(mktemp -d "${TMPDIR:-/tmp}/rewind-windows.XXXXXX")
 case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hides that" >&2; exit 1 ;; esac
+# In memory where this user may mount: what is tested syncs many thousand files.
+mount -t tmpfs -o mode=700 rewind-windows "$at" 2>/dev/null && mounted=$at || mounted=
 export WINEPREFIX=$at/wine WINEDEBUG=-all
-host= idle=
-trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; kill $host $idle; rm -rf "$at"' EXIT
+host=
+trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; kill $host || true; [ -z "$mounted" ] || umount -l "$at"; rm -rf "$at"' EXIT
 mkdir "$at/bin" "$at/tmp"
 echo "== Wine: $(wine --version)"
 wine wineboot -i >/dev/null 2>&1
 # One program stays: else Wine's services begin anew with a test, and hold its output open.
-sleep infinity | wine cmd >/dev/null 2>&1 &
-idle=$!
+mkfifo "$at/idle"
+wine cmd <>"$at/idle" >/dev/null 2>&1 &
 for name in TEMP TMP; do # on the drive that is this machine's "/": then git's paths mean the same to both
 	wine reg add 'HKCU\Environment' /v $name /d "Z:${at//\//\\}\\tmp" /f >/dev/null
 done
@@ -59,8 +61,8 @@ grep -q 'Errno(1359)' "$at/exec_windows.go"
 echo "{\"Replace\":{\"$lib\":\"$at/at_windows.go\",\"$exec\":\"$at/exec_windows.go\"}}" > "$at/overlay.json"
 
 # git and sh of this machine, for programs under Wine.
-go build -C tools -o "$at/host" ./wine/host
-GOOS=windows go build -C tools -o "$at/bin/git.exe" ./wine/host
+go build -o "$at/host" ./internal/gittest/winehost/host
+GOOS=windows go build -o "$at/bin/git.exe" ./internal/gittest/winehost/host
 cp "$at/bin/git.exe" "$at/bin/sh.exe"
 "$at/host" serve "$at/bin" &
 host=$!

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest"
 )
 
 // A place is a temporary directory with a home, in which git is asked and our
@@ -63,13 +65,12 @@ func (p *place) try(dir string, args ...string) (string, error) {
 	for k, v := range p.env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := gittest.Run(cmd); err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	return string(out), nil
+	return out.String(), nil
 }
 
 func (p *place) git(dir string, args ...string) string {

@@ -96,13 +96,13 @@ func (r *Repo) Command(args ...string) *exec.Cmd {
 func (r *Repo) Ask(stdin string, args ...string) (string, error) {
 	cmd := r.Command(args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := Run(cmd)
 	if err != nil {
 		err = fmt.Errorf("git %q: %w: %s", args, err, complaint.String())
 	}
-	return string(out), err
+	return out.String(), err
 }
 
 // Give is Ask for what must succeed, without the blanks at both ends.
@@ -123,8 +123,11 @@ func (r *Repo) Git(args ...string) string {
 
 // Try runs git, and returns all that it says.
 func (r *Repo) Try(args ...string) (string, error) {
-	out, err := r.Command(args...).CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	cmd := r.Command(args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := Run(cmd)
+	return strings.TrimSpace(out.String()), err
 }
 
 // ID is what a name leads to.

@@ -2,7 +2,13 @@
 
 package gittest
 
-import "testing"
+import (
+	"os/exec"
+	"testing"
+)
+
+// Run runs git.
+func Run(cmd *exec.Cmd) error { return cmd.Run() }
 
 // Nameable reports whether a file of this system can have a name or path.
 func Nameable(string) bool { return true }

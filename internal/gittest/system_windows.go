@@ -1,11 +1,29 @@
 package gittest
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/seed-82afce7a/rewind/internal/gittest/winehost"
 )
+
+// Run runs git, without a process where it is that of the machine around Wine.
+func Run(cmd *exec.Cmd) error {
+	exit, err := winehost.Ask(cmd)
+	if errors.Is(err, os.ErrNotExist) {
+		return cmd.Run()
+	}
+	if err == nil && exit != 0 {
+		err = fmt.Errorf("exit status %d", exit)
+	}
+	return err
+}
 
 // Nameable reports whether a file of this system can have a name or path.
 func Nameable(path string) bool {

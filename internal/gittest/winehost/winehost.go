@@ -1,11 +1,8 @@
-// The program host lets what runs under Wine use git and sh of this machine, for there are
-// none for Windows: built for Windows and called git.exe or sh.exe, it asks itself, built
-// for this system and called with "serve", to run them. Arguments, directory, the
-// variables of git, input, outputs and the exit code go over a connection on loopback.
-//
-//	host serve DIR    serves the git.exe and sh.exe of a directory, where the file "address"
-//	                  tells them of it
-package main
+// Package winehost lets what runs under Wine use git and sh of this machine, for there are
+// none for Windows. Arguments, directory, the variables of git, input, outputs and the
+// exit code go over a connection on loopback. Its program asks for programs under test; a
+// test asks by itself, for under Wine each process costs a fifth of a second.
+package winehost
 
 import (
 	"bufio"
@@ -13,7 +10,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -30,8 +26,11 @@ type call struct {
 	Args, Env           []string
 }
 
-// An address says where calls go, and where this machine has the drives of Wine.
+// An address says where calls go, and where this machine has the drives of Wine. It lies
+// beside the programs that ask: tests begin those with an environment of their own.
 type address struct{ Server, Token, Drives string }
+
+const addressFile = "address"
 
 // The kinds of parts of an answer: a byte, the length, the bytes.
 const (
@@ -40,73 +39,68 @@ const (
 	exited
 )
 
-func main() {
-	var err error
-	if len(os.Args) == 3 && os.Args[1] == "serve" {
-		err = serve(os.Args[2])
-	} else {
-		err = ask()
-	}
+// Ask has this machine do what a command says, and returns how that exited. What it asks
+// is beside the command's program; [os.ErrNotExist]: there is nobody to ask.
+func Ask(cmd *exec.Cmd) (exit int, err error) {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(cmd.Path), addressFile))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "host:", err)
-		os.Exit(127)
-	}
-}
-
-func ask() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	// Not a variable: tests begin programs with an environment of their own.
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "address"))
-	if err != nil {
-		return err
+		return 0, err
 	}
 	var at address
 	if err := json.Unmarshal(text, &at); err != nil {
-		return err
+		return 0, err
 	}
 	conn, err := net.Dial("tcp", at.Server)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
+	defer conn.Close()
+	c := call{Token: at.Token, Program: strings.TrimSuffix(filepath.Base(cmd.Path), ".exe")}
+	dir := cmd.Dir
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return 0, err
+		}
 	}
-	c := call{Token: at.Token, Program: strings.TrimSuffix(filepath.Base(self), ".exe"), Dir: at.here(dir)}
-	for _, a := range os.Args[1:] {
+	c.Dir = at.here(dir)
+	for _, a := range cmd.Args[1:] {
 		c.Args = append(c.Args, at.here(a))
 	}
-	for _, v := range os.Environ() {
+	for _, v := range cmd.Environ() {
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GIT_") || name == "HOME" || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "REWIND_") {
 			c.Env = append(c.Env, name+"="+at.here(value))
 		}
 	}
 	if err := json.NewEncoder(conn).Encode(c); err != nil {
-		return err
+		return 0, err
 	}
 	go func() {
-		_, _ = io.Copy(conn, os.Stdin)
+		if cmd.Stdin != nil {
+			_, _ = io.Copy(conn, cmd.Stdin)
+		}
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}()
+	return answer(conn, cmd.Stdout, cmd.Stderr)
+}
+
+// answer takes in what the program writes, until it exits.
+func answer(from io.Reader, out, complaint io.Writer) (exit int, err error) {
+	to := map[byte]io.Writer{toOut: out, toErr: complaint}
 	for {
 		var head [5]byte
-		if _, err := io.ReadFull(conn, head[:]); err != nil {
-			return err
+		if _, err := io.ReadFull(from, head[:]); err != nil {
+			return 0, err
 		}
 		n := binary.LittleEndian.Uint32(head[1:])
-		switch head[0] {
-		case exited:
-			os.Exit(int(n))
-		case toErr:
-			_, err = io.CopyN(os.Stderr, conn, int64(n))
-		default:
-			_, err = io.CopyN(os.Stdout, conn, int64(n))
+		if head[0] == exited {
+			return int(n), nil
 		}
-		if err != nil {
-			return err
+		w := to[head[0]]
+		if w == nil {
+			w = io.Discard
+		}
+		if _, err := io.CopyN(w, from, int64(n)); err != nil {
+			return 0, err
 		}
 	}
 }
@@ -129,14 +123,15 @@ func (at *address) here(arg string) string {
 	return m[1] + drive + strings.ReplaceAll(m[3], `\`, "/")
 }
 
-func serve(dir string) error {
+// Serve serves the git.exe and sh.exe of a directory.
+func Serve(dir string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	at := address{l.Addr().String(), rand.Text(), filepath.Join(os.Getenv("WINEPREFIX"), "dosdevices")}
 	text, err := json.Marshal(at)
-	file := filepath.Join(dir, "address")
+	file := filepath.Join(dir, addressFile)
 	if err == nil {
 		err = os.WriteFile(file+".new", text, 0o600)
 	}
