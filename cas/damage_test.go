@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
+	"github.com/seed-82afce7a/rewind/internal/seed"
 )
 
 // sample is a store with a bit of everything, and what is in it.
@@ -54,15 +55,6 @@ func newSample(t testing.TB) sample {
 		t.Fatal(err)
 	}
 	return sm
-}
-
-// rounds is how many of so many are done: a few with -short, as under Wine, where each
-// transaction opens and maps the file anew and takes many times as long.
-func rounds(n int) int {
-	if testing.Short() {
-		return n / 6
-	}
-	return n
 }
 
 // use does with a damaged store what a caller may: it must get true bytes or an
@@ -156,7 +148,7 @@ func TestATruncatedStoreGivesNoWrongByte(t *testing.T) {
 	sm := newSample(t)
 	r := seeded(t)
 	sizes := []int{0, 1, 16, 4095, 4096, 4097, 8191, 8192, 12288, 16384, len(sm.file) / 2, len(sm.file) - 4096}
-	for range rounds(20) {
+	for range seed.Times(20) {
 		sizes = append(sizes, r.IntN(len(sm.file)))
 	}
 	for _, n := range sizes {
@@ -167,7 +159,7 @@ func TestATruncatedStoreGivesNoWrongByte(t *testing.T) {
 func TestAFlippedBitGivesNoWrongByte(t *testing.T) {
 	sm := newSample(t)
 	r := seeded(t)
-	n := rounds(60)
+	n := seed.Times(60)
 	if s := os.Getenv("REWIND_FLIPS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
@@ -188,7 +180,7 @@ func TestAFlippedBitGivesNoWrongByte(t *testing.T) {
 func TestAnOverwrittenPageGivesNoWrongByte(t *testing.T) {
 	sm := newSample(t)
 	r := seeded(t)
-	for page := range min(len(sm.file)/4096, rounds(60)) {
+	for page := range min(len(sm.file)/4096, seed.Times(60)) {
 		file := bytes.Clone(sm.file)
 		switch page % 3 {
 		case 0:

@@ -81,13 +81,12 @@ func TestFilesAreReadAsGitReadsThem(t *testing.T) {
 
 func TestRandomFilesAreReadAsGitReadsThem(t *testing.T) {
 	p := newPlace(t)
-	seed := seed.Of(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(seed.Of(t), 0))
 	parts := []string{
 		"[a]", "[b \"C\"]", "[core]", "[x.Y]", "\n", "\n", "\n\t", " ", "\r\n", "x", "key", " = ", "=", "value", "\"", "\\\n", "\\n", "\\\\", "\\\"",
 		"#", ";", "]", "[", "\"q r\"", "\t", "1", "-", ".", "\xff", "  ", "\\", "[a]\nk = v\n", "[c \"d\"]\nk\n", "[e]\nlong = a b \\\n c\n",
 	}
-	for range 400 {
+	for range seed.Times(400) {
 		var b strings.Builder
 		for range 1 + r.IntN(20) {
 			b.WriteString(parts[r.IntN(len(parts))])

@@ -35,16 +35,14 @@ var harmless = []string{
 // TestGitRefusesTheSamePaths asks git whether it would take a path into its
 // index, with both protections on: the lists above and random ones.
 func TestGitRefusesTheSamePaths(t *testing.T) {
-	seed := seed.Of(t)
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed.Of(t), 1))
 	pieces := []string{".git", "git~1", ".GIT", "g", "i", "t", ".", " ", ":", `\`, "/", "~1", "\u200c", "\ufeff", "\xff", "x", "..", "::$I", "\u206a", "\u2060"}
 	var paths []string
 	for _, c := range hostile {
 		paths = append(paths, c.path)
 	}
 	paths = append(paths, harmless...)
-	for range 4000 {
+	for range seed.Times(4000) {
 		var b strings.Builder
 		for range 1 + rnd.IntN(5) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])

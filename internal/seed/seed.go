@@ -37,9 +37,18 @@ func Of(t testing.TB) uint64 {
 // in REWIND_DEEP. A usual run tries a sample.
 func Deep() bool { return factor() > 0 }
 
+// Short is the part of a usual run that "go test -short" tries: under Wine, where each
+// look at a file asks a server, and a process takes a fifth of a second.
+const short = 6
+
 // Times is how many of something a test tries: n in a usual run, and so many times more
-// as REWIND_DEEP says.
-func Times(n int) int { return n * max(factor(), 1) }
+// as REWIND_DEEP says; with -short a sixth, and one at least.
+func Times(n int) int {
+	if factor() == 0 && testing.Short() {
+		return max(n/short, 1)
+	}
+	return n * max(factor(), 1)
+}
 
 func factor() int {
 	n, _ := strconv.Atoi(os.Getenv("REWIND_DEEP"))

@@ -1,6 +1,8 @@
 package seed_test
 
 import (
+	"flag"
+	"strconv"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/seed"
@@ -21,11 +23,26 @@ func TestAUsualRunHasTheSameSeedAndOthersAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestADeepRunTriesMore(t *testing.T) {
-	for text, times := range map[string]int{"": 1, "no number": 1, "7": 7} {
-		t.Setenv("REWIND_DEEP", text)
-		if got := seed.Times(3); got != 3*times || seed.Deep() != (times > 1) {
-			t.Errorf("%q: %d, deep %v", text, got, seed.Deep())
+func TestADeepRunTriesMoreAndAShortOneLess(t *testing.T) {
+	was := testing.Short()
+	defer func() { must(t, flag.Set("test.short", strconv.FormatBool(was))) }()
+	for _, c := range []struct {
+		deep  string
+		short bool
+		of    int
+		want  int
+	}{{"", false, 3, 3}, {"no number", false, 3, 3}, {"7", false, 3, 21}, {"7", true, 3, 21}, {"", true, 60, 10}, {"", true, 3, 1}} {
+		t.Setenv("REWIND_DEEP", c.deep)
+		must(t, flag.Set("test.short", strconv.FormatBool(c.short)))
+		if got := seed.Times(c.of); got != c.want || seed.Deep() != (c.deep == "7") {
+			t.Errorf("%+v: %d, deep %v", c, got, seed.Deep())
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

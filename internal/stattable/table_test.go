@@ -175,9 +175,8 @@ func TestADamagedFileCostsTimeOnly(t *testing.T) {
 	save(t, Load(path), Binding{Store: "s"}, rows)
 	good, err := os.ReadFile(path)
 	must(t, err)
-	seed := seed.Of(t)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	for i := range 120 {
+	rnd := rand.New(rand.NewPCG(seed.Of(t), 0))
+	for i := range seed.Times(120) {
 		bad := slices.Clone(good)
 		switch i % 4 {
 		case 0:

@@ -156,13 +156,12 @@ func TestTheDeepestLevelsAreLeftOutFirst(t *testing.T) {
 // What is recorded depends on the files, not on what was there before: a scan
 // with the table of the last one finds what a scan without any does.
 func TestWhichIgnoredFilesAreRecordedDependsOnTheFilesAlone(t *testing.T) {
-	seed := seed.Of(t)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(seed.Of(t), 1))
 	p := newRepo(t)
 	p.Write(".gitignore", "i*\n*.o\nout\n")
 	dirs := []string{"", "a/", "a/b/", "a/b/c/", "d/", "d/out/", "e/f/g/h/"}
 	limits := limited(func(s *Small) { s.Bytes = 400 })
-	for step := range 120 {
+	for step := range seed.Times(120) {
 		for range 1 + rng.IntN(4) {
 			name := dirs[rng.IntN(len(dirs))] + []string{"i1", "i2", "i3", "i4", "i5", "x.o", "file"}[rng.IntN(7)]
 			switch rng.IntN(5) {
