@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/seed-82afce7a/rewind/internal/durable"
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // A dir is a directory: a mounted share, or a disk that is taken along.
@@ -62,7 +63,8 @@ func (d *dir) Put(ctx context.Context, name string, data []byte) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = d.install(from, to, name)
 	}
-	_ = os.Remove(from) // of a link the other name
+	// Of a link it is the other name. Where somebody reads the file by its name, it cannot go at once on Windows.
+	_ = durable.Patiently(func() error { return os.Remove(from) })
 	return err
 }
 
@@ -122,17 +124,10 @@ func (d *dir) Get(ctx context.Context, name string, offset, length int64) ([]byt
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(d.at(name))
+	f, err := regular.Open(d.at(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w", name, ErrNotThere)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", name)
-	}
-	f, err := os.Open(d.at(name))
 	if err != nil {
 		return nil, err
 	}
