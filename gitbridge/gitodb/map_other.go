@@ -3,13 +3,21 @@
 package gitodb
 
 import (
+	"io"
 	"io/fs"
 	"os"
+
+	"github.com/seed-82afce7a/rewind/internal/regular"
 )
 
 // mapFile reads a whole file, where mapping is not at hand.
 func mapFile(path string) (data []byte, unmap func() error, file fs.FileInfo, err error) {
-	data, err = os.ReadFile(path)
+	f, err := regular.Open(path) // git may remove it meanwhile
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer f.Close()
+	data, err = io.ReadAll(f)
 	return data, func() error { return nil }, nil, err
 }
 

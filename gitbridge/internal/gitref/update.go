@@ -160,7 +160,7 @@ type lock struct {
 func (l *lock) release() {
 	if l.path != "" {
 		_ = l.f.Close()
-		_ = os.Remove(l.path)
+		_ = durable.Patiently(func() error { return os.Remove(l.path) }) // what looks for viruses may have it open
 	}
 	if l.held != nil {
 		_ = l.held.Unlock()
