@@ -36,10 +36,12 @@ case $(realpath "$at") in /dev/*) echo "TMPDIR must not lie below /dev: Wine hid
 mount -t tmpfs -o mode=700 rewind-windows "$at" 2>/dev/null && mounted=$at || mounted=
 export WINEPREFIX=$at/wine WINEDEBUG=-all
 host=
-trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; kill $host || true; [ -z "$mounted" ] || umount -l "$at"; rm -rf "$at"' EXIT
+trap 'wineserver=$(command -v wineserver || echo /usr/lib/wine/wineserver); "$wineserver" -k || true; [ -z "$host" ] || kill $host || true; [ -z "$mounted" ] || umount -l "$at"; rm -rf "$at"' EXIT
 mkdir "$at/bin" "$at/tmp"
 echo "== Wine: $(wine --version)"
-wine wineboot -i >/dev/null 2>&1
+for _ in 1 2 3; do # under load its services may not come in time
+	wine wineboot -i >"$at/boot" 2>&1 && break
+done || { cat "$at/boot" >&2; echo "wineboot failed" >&2; exit 1; }
 # One program stays: else Wine's services begin anew with a test, and hold its output open.
 mkfifo "$at/idle"
 wine cmd <>"$at/idle" >/dev/null 2>&1 &

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,8 @@ func TestOnWindowsASnapshotIsWhatGitWouldAdd(t *testing.T) {
 	}
 	r.Env = nil
 	d.must("restore", "@~1", "--yes")
+	has(t, d.dir, "src/lines.txt", "one\r\ntwo\r\n")
+	has(t, d.dir, "run.sh", "#!/bin/sh\n")
 	if out := r.Git("status", "--porcelain"); out != "" {
 		t.Errorf("after a restore of what was committed git says %q", out)
 	}
@@ -181,19 +184,12 @@ func TestOnWindowsAFileThatAnotherProgramHoldsOpenIsAConflictAndStays(t *testing
 	for _, share := range []uint32{0, windows.FILE_SHARE_READ, windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE} {
 		d.put("held", "two")
 		d.put("free", "two")
-		p, err := windows.UTF16PtrFromString(filepath.Join(d.dir, "held"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := windows.CreateFile(p, windows.GENERIC_READ|windows.GENERIC_WRITE, share, nil, windows.OPEN_EXISTING, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		closed := d.holding("held", share)
 		out, code := d.rewind("restore", first.ID, "--yes")
 		if code != 5 || !strings.Contains(out, "conflict: held: ") {
 			t.Errorf("shared %d: exit %d: %s", share, code, out)
 		}
-		_ = windows.CloseHandle(h)
+		closed()
 		has(t, d.dir, "held", "two")
 		has(t, d.dir, "free", "one")
 		d.must("restore", first.ID, "--yes")
@@ -201,6 +197,142 @@ func TestOnWindowsAFileThatAnotherProgramHoldsOpenIsAConflictAndStays(t *testing
 		if list, err := os.ReadDir(d.dir); err != nil || len(list) != 2 {
 			t.Errorf("left: %v, %v", list, err)
 		}
+	}
+}
+
+// holding opens a file as a program does that shares it with others so far.
+func (d desk) holding(name string, share uint32) (closed func()) {
+	d.t.Helper()
+	p, err := windows.UTF16PtrFromString(filepath.Join(d.dir, name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	h, err := windows.CreateFile(p, windows.GENERIC_READ|windows.GENERIC_WRITE, share, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return func() { _ = windows.CloseHandle(h) }
+}
+
+func TestOnWindowsAFileThatNobodyElseMayReadIsNamedAndItsPastStays(t *testing.T) {
+	r := gittest.New(t)
+	d := desk{t, r.Dir, home(t)}
+	d.put("plain", "one")
+	first := d.snapshot()
+	d.put("held", "made later")
+	d.put("plain", "two")
+	closed := d.holding("held", 0)
+	if out, code := d.rewind("snapshot"); code != 5 || !strings.Contains(out, "held") {
+		t.Errorf("a snapshot of what nobody may read: exit %d: %s", code, out)
+	}
+	d.rewind("restore", first.ID, "--yes") // the target has no such file
+	closed()
+	has(t, d.dir, "held", "made later")
+	has(t, d.dir, "plain", "one")
+	last, want := d.snapshot(), d.picture()
+	d.must("restore", first.ID, "--yes")
+	d.must("undo", "--yes")
+	d.there("after undo", want)
+	if out := d.must("diff", last.ID); out != "" {
+		t.Errorf("nothing changed, and diff says %s", out)
+	}
+}
+
+func TestOnWindowsListAndDiffTellWhatChanged(t *testing.T) {
+	r := gittest.New(t)
+	d := desk{t, r.Dir, home(t)}
+	d.put(`src\kept`, "one\r\n")
+	d.put(`src\gone`, "one\r\n")
+	first := d.snapshot()
+	d.put(`src\kept`, "one\r\ntwo\r\n")
+	d.put(`src\new file`, "x")
+	if err := os.Remove(filepath.Join(d.dir, "src", "gone")); err != nil {
+		t.Fatal(err)
+	}
+	const want = "M\tsrc/kept\nD\tsrc/gone\nA\tsrc/new file\n"
+	sorted := func(text string) string { return strings.Join(slices.Sorted(strings.Lines(text)), "") }
+	if got := d.must("diff", "--name-status"); sorted(got) != sorted(want) {
+		t.Errorf("what changed since: %q", got)
+	}
+	second := d.snapshot()
+	if got := d.must("diff", "--name-status", first.ID, second.ID); sorted(got) != sorted(want) {
+		t.Errorf("between the two: %q", got)
+	}
+	if got := d.must("diff", "--patch", first.ID, second.ID, "--", "src/kept"); !strings.Contains(got, "+two\r\n") {
+		t.Errorf("the patch: %q", got)
+	}
+	var list struct{ Snapshots []struct{ ID string } }
+	if err := json.Unmarshal([]byte(d.must("list", "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(list.Snapshots); n != 2 || list.Snapshots[0].ID != second.ID || list.Snapshots[1].ID != first.ID {
+		t.Errorf("the list: %+v", list)
+	}
+}
+
+func TestOnWindowsWhoeverHoldsTheStoreOrTheRefIsWaitedForOrNamed(t *testing.T) {
+	r := gittest.New(t)
+	d := desk{t, r.Dir, home(t)}
+	d.put("f", "one")
+	first := d.snapshot()
+	d.put("f", "two")
+	closed := d.holding(`.git\rewind\store.db`, 0) // as a program that copies or scans the disk
+	out, code := d.rewind("snapshot")
+	if code == 0 || !strings.Contains(out, "store.db") {
+		t.Errorf("with the store held: exit %d: %s", code, out)
+	}
+	closed()
+	has(t, d.dir, "f", "two")
+
+	d.put(`.git\refs\pi-rewind\store.lock`, "")
+	closed = d.holding(`.git\refs\pi-rewind\store.lock`, windows.FILE_SHARE_READ)
+	cmd := exec.Command("rewind", "snapshot")
+	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), d.env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	closed()
+	if err := os.Remove(r.Path(".git", "refs", "pi-rewind", "store.lock")); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("with the ref held for two seconds: %v", err)
+	}
+	if refs := r.Git("rev-list", "--count", "refs/pi-rewind/store"); refs == "0" {
+		t.Errorf("the ref has %s commits", refs)
+	}
+	r.Git("fsck", "--strict")
+	d.must("verify")
+	d.must("restore", first.ID, "--yes")
+	has(t, d.dir, "f", "one")
+	d.must("undo", "--yes")
+	has(t, d.dir, "f", "two")
+}
+
+func TestOnWindowsAJunctionIsNeitherRecordedNorEnteredNorRemoved(t *testing.T) {
+	outside := t.TempDir()
+	d := desk{t, t.TempDir(), home(t)}
+	if err := os.WriteFile(filepath.Join(outside, "theirs"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.put("f", "one")
+	first := d.snapshot()
+	junction := filepath.Join(d.dir, "j")
+	out, err := exec.Command("cmd", "/c", "mklink", "/J", junction, outside).CombinedOutput()
+	if _, missing := os.Lstat(junction); err != nil || missing != nil {
+		t.Skipf("SKIPPED: no junction can be made here: %v %v %s", err, missing, out)
+	}
+	d.put("f", "two")
+	second := d.snapshot()
+	if out := d.must("diff", "--name-status", first.ID, second.ID); out != "M\tf\n" {
+		t.Errorf("recorded: %q", out)
+	}
+	d.rewind("restore", first.ID, "--yes")
+	has(t, d.dir, "f", "one")
+	has(t, outside, "theirs", "theirs")
+	if _, err := os.Lstat(junction); err != nil {
+		t.Error(err)
 	}
 }
 
