@@ -67,7 +67,7 @@ func (w *worker) capture(n *node, dir *dirfd.Dir, c *candidate) (bool, error) {
 		}
 		end := recorded
 		if w.reuse(n, c, &a.st, &a.it) {
-			a.quiet = passed(&a.st, w.now()) // or else an earlier scan had not believed it
+			a.quiet = w.young(&a.st) && passed(&a.st, w.now()) // or else an earlier scan had not believed it
 		} else if !w.seed(n, c, &a.st, &a.it) {
 			if why := w.overLimit(c, a.st.Size); why != "" {
 				w.leaveOut(c, why)
