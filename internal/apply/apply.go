@@ -164,6 +164,7 @@ type applier struct {
 	guard []dirfd.Stat
 
 	device uint64 // of the root
+	local  bool   // its file system is on a disk of this machine
 
 	tally                       // its lock guards what follows too
 	vetted map[string]vetted    // directories that are no .git, by path
@@ -216,6 +217,6 @@ func newApplier(root string, src Source, opt *Options) (*applier, error) {
 		a.root.Close()
 		return nil, err
 	}
-	a.device = st.Dev
+	a.device, a.local = st.Dev, a.root.Local()
 	return a, nil
 }

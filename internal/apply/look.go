@@ -75,6 +75,7 @@ func contains(st dirfd.Stat, id func() (oid.ID, error), n Node) (bool, error) {
 // while it is read has the zero ID.
 func (p *place) id(name string, st dirfd.Stat) (oid.ID, error) { return idAt(p.a.Alg, p.dir, name, st) }
 
+// idAt reads what lies under a name, which st was seen of.
 func idAt(alg oid.Algorithm, dir *dirfd.Dir, name string, st dirfd.Stat) (oid.ID, error) {
 	if st.Mode.Type() == tree.Symlink {
 		target, err := dir.Readlink(name)
@@ -85,20 +86,55 @@ func idAt(alg oid.Algorithm, dir *dirfd.Dir, name string, st dirfd.Stat) (oid.ID
 		return oid.ID{}, err
 	}
 	defer f.Close()
-	before, err := f.Stat()
-	if err != nil || before.Mode.Type() != tree.File {
-		return oid.ID{}, err
+	before := st
+	if st.Ino == 0 { // then nothing says that what was opened is what was seen
+		if before, err = f.Stat(); err != nil {
+			return oid.ID{}, err
+		}
 	}
+	id, after, err := idBetween(alg, f, before)
+	if err == nil && id.IsZero() && same(st, after) { // touched before it was opened, or only seen late
+		if err = f.Rewind(); err == nil {
+			id, _, err = idBetween(alg, f, after)
+		}
+	}
+	return id, err
+}
+
+var readBufs = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// idBetween reads an open file and looks at it again. The id is zero if it is not a
+// file as it was before, with as many bytes.
+func idBetween(alg oid.Algorithm, f *dirfd.File, before dirfd.Stat) (id oid.ID, after dirfd.Stat, err error) {
+	if before.Mode.Type() != tree.File {
+		return id, after, nil
+	}
+	buf := readBufs.Get().(*[64 << 10]byte)
+	defer readBufs.Put(buf)
 	h := alg.NewHasher(oid.Blob, before.Size)
-	n, err := io.Copy(h, io.LimitReader(f, before.Size+1))
-	if err != nil {
-		return oid.ID{}, err
+	left := before.Size
+	for left > 0 {
+		n, err := f.Read(buf[:min(left, int64(len(buf)))])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return id, after, err
+		}
+		h.Write(buf[:n])
+		left -= int64(n)
 	}
-	after, err := f.Stat()
-	if err != nil || n != before.Size || !before.Same(&after) || !same(st, after) && st.Ino != 0 {
-		return oid.ID{}, err
+	if before.Size == 0 { // some file systems of programs say so of any file
+		n, _ := f.Read(buf[:1])
+		left -= int64(n)
 	}
-	return h.Sum(), nil
+	if after, err = f.Stat(); err != nil {
+		return id, after, err
+	}
+	if left == 0 && before.Same(&after) && before.Dev == after.Dev {
+		id = h.Sum()
+	}
+	return id, after, nil
 }
 
 // moved reports whether a file is still the one that was seen, after a rename,

@@ -25,6 +25,7 @@ type place struct {
 	dir  *dirfd.Dir
 	self dirfd.Stat // of the directory
 	git  dirfd.Stat // of the directory's .git; zero if it has none
+	tmp  string     // of which the temporary names are made; "": not known yet
 }
 
 // open opens the directory of a path for a step that changes it.
@@ -139,7 +140,12 @@ const (
 
 // temp returns a temporary name beside the path. It is made of the plan's key,
 // so a later run knows which names are its own and never goes by a pattern.
-func (p *place) temp(role string) string { return temporary(p.a.Key, p.path, role) }
+func (p *place) temp(role string) string {
+	if p.tmp == "" {
+		p.tmp = temporary(p.a.Key, p.path, "")
+	}
+	return p.tmp + role
+}
 
 func temporary(key, path, role string) string {
 	sum := sha256.Sum256([]byte(key + "\x00" + path))

@@ -70,13 +70,15 @@ func (a *applier) prepare(ctx context.Context, s *Step) (ready job, err error) {
 		}
 		return done, errors.Join(p.act("chmod", func() error { return p.dir.Chmod(p.name, now, want) }), err)
 	}
-	lacks := p.makeFresh(ctx, s, now)
+	ours, lacks := p.makeFresh(ctx, s, now)
 	if err := lacks; err != nil && !errors.Is(err, ErrPrivilege) {
 		return done, errors.Join(err, p.sweep(err))
 	}
-	ours, ok, err := p.lstat(p.temp(fresh))
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
+	if ours.Mode == 0 || !a.local || ours.Dev != a.device { // elsewhere a file may get its times when it is closed
+		var ok bool
+		if ours, ok, err = p.lstat(p.temp(fresh)); err == nil && !ok {
+			err = fmt.Errorf("%w: the directory was moved away", ErrChanged)
+		}
 	}
 	return job{step: s, now: now, ours: ours, lacks: lacks}, err
 }
@@ -178,8 +180,8 @@ func (p *place) mkdir(name string, s *Step) error {
 }
 
 // makeFresh makes what is wanted under the fresh name: whole, checked, with
-// its permissions, and newer than what it replaces.
-func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) error {
+// its permissions, and newer than what it replaces. Ours is what a file shows then.
+func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) (ours dirfd.Stat, err error) {
 	switch s.Want.Mode.Type() {
 	case tree.File:
 		return p.writeFile(ctx, s, now)
@@ -187,11 +189,11 @@ func (p *place) makeFresh(ctx context.Context, s *Step, now dirfd.Stat) error {
 		k := p.sink(0)
 		defer sinks.Put(k)
 		if err := k.fill(ctx, p.a.src, s.Want.ID); err != nil {
-			return err
+			return ours, err
 		}
-		return p.act("symlink", func() error { return p.dir.Symlink(string(k.buf), p.temp(fresh)) })
+		return ours, p.act("symlink", func() error { return p.dir.Symlink(string(k.buf), p.temp(fresh)) })
 	}
-	return p.mkdir(p.temp(fresh), s)
+	return ours, p.mkdir(p.temp(fresh), s)
 }
 
 // sink returns what receives the content that is wanted, under the fresh name.
@@ -201,47 +203,54 @@ func (p *place) sink(perm tree.Mode) *sink {
 	return k
 }
 
-func (p *place) writeFile(ctx context.Context, s *Step, now dirfd.Stat) error {
+func (p *place) writeFile(ctx context.Context, s *Step, now dirfd.Stat) (ours dirfd.Stat, err error) {
 	k := p.sink(s.Want.Mode.Perm())
 	defer sinks.Put(k)
-	err := k.fill(ctx, p.a.src, s.Want.ID)
-	if err == nil {
+	if err = k.fill(ctx, p.a.src, s.Want.ID); err == nil {
 		err = k.flush()
 	}
 	if err == nil {
-		err = p.dress(k.file, s, now)
+		ours, err = p.dress(k.file, s, now)
 	}
 	if k.file == nil {
-		return err
+		return ours, err
 	}
-	return errors.Join(err, k.file.Close())
+	return ours, errors.Join(err, k.file.Close())
 }
 
 // dress gives the new file what belongs to the path rather than the content:
 // permissions, and of the file it replaces owner and attributes; and a time of
 // modification that is later, so that no cache and no build takes the new
-// content for the old.
-func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
-	st, err := f.Stat()
-	if err != nil {
-		return err
+// content for the old. It returns what the file shows, but for the time at which its
+// inode was changed.
+func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) (st dirfd.Stat, err error) {
+	if st, err = f.Stat(); err != nil {
+		return st, err
 	}
 	if now.Mode.Type() == tree.File && (p.a.uid == 0 || int(now.UID) == p.a.uid) {
-		if st.UID != now.UID || st.GID != now.GID {
+		given := st.UID != now.UID || st.GID != now.GID
+		if given {
 			f.CopyOwner(now)
 		}
 		if old, err := p.dir.OpenFile(p.name); err == nil {
-			f.CopyAttrs(old)
+			given = f.CopyAttrs(old) || given
 			old.Close()
 		}
-		if st, err = f.Stat(); err != nil {
-			return err
+		if given { // either may have changed the permissions
+			if st, err = f.Stat(); err != nil {
+				return st, err
+			}
 		}
 	}
 	want, lacks := grant(s.Want.Mode, now, st)
 	if st.Mode.Perm() != want {
 		if err := p.act("fchmod", func() error { return f.Chmod(want) }); err != nil {
-			return err
+			return st, err
+		}
+		if st.Mode = st.Mode.Type() | want; want&setid != 0 { // the system may have kept them back
+			if st, err = f.Stat(); err != nil {
+				return st, err
+			}
 		}
 	}
 	// The clock of files may stand still for some milliseconds, or have been
@@ -252,14 +261,16 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 		}
 		later := now.Mtime + int64(more)
 		if err := p.act("utimes", func() error { return p.dir.SetMtime(p.temp(fresh), later) }); err != nil {
-			return err
+			return st, err
 		}
 		if st, err = f.Stat(); err != nil {
-			return err
+			return st, err
 		}
 	}
-	return lacks
+	return st, lacks
 }
+
+const setid tree.Mode = 0o6000
 
 // grant returns the permissions that a file gets which takes the place of now
 // and belongs to whom st says: those that are wanted, but setuid and setgid only
@@ -267,7 +278,6 @@ func (p *place) dress(f *dirfd.Temp, s *Step, now dirfd.Stat) error {
 // recorded: a snapshot, an archive or another user's file must not make a program
 // that acts as whoever restores it.
 func grant(want tree.Mode, now, st dirfd.Stat) (tree.Mode, error) {
-	const setid tree.Mode = 0o6000
 	perm := want.Perm()
 	if want.Type() != tree.File || perm&setid == 0 {
 		return perm, nil

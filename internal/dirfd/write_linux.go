@@ -103,12 +103,13 @@ func (t *Temp) CopyOwner(was Stat) {
 // system lets us: user attributes, access lists and security labels. Not
 // copied is what vouches for the old bytes and must not vouch for new ones:
 // file capabilities and integrity signatures (the kernel drops the former at
-// any write, see capabilities(7)). Call it before [Temp.Chmod].
-func (t *Temp) CopyAttrs(from *File) {
-	list := make([]byte, 4096)
-	n, err := unix.Flistxattr(from.fd, list)
+// any write, see capabilities(7)). Call it before [Temp.Chmod]. It reports whether there
+// were any.
+func (t *Temp) CopyAttrs(from *File) bool {
+	var list [4096]byte
+	n, err := unix.Flistxattr(from.fd, list[:])
 	if err != nil || n == 0 {
-		return
+		return false
 	}
 	for attr := range strings.SplitSeq(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {
 		if !copied(attr) {
@@ -123,6 +124,7 @@ func (t *Temp) CopyAttrs(from *File) {
 			_ = unix.Fsetxattr(t.fd, attr, value[:size], 0)
 		}
 	}
+	return true
 }
 
 func copied(attr string) bool {

@@ -65,7 +65,7 @@ func (t *Temp) CopyOwner(was Stat) { _ = t.f.Chown(int(was.UID), int(was.GID)) }
 
 // CopyAttrs does nothing here: extended attributes of a replaced file are not
 // carried over on this system.
-func (t *Temp) CopyAttrs(*File) {}
+func (t *Temp) CopyAttrs(*File) bool { return false }
 
 // Close makes the bytes durable and closes the file.
 func (t *Temp) Close() error { return errors.Join(t.f.Sync(), t.f.Close()) }
