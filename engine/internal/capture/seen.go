@@ -87,11 +87,12 @@ func (s *Seen) Same(snap *records.Snapshot) bool {
 
 // Fingerprint returns the fingerprint of what the scan saw at a path. By it, a step of
 // a restore recognises that nothing changed there since. What was young at the
-// scan has none: where clocks are coarse it may have been written again within
-// the same tick, and then only its content can tell.
-func (s *Seen) Fingerprint(path string) apply.Fingerprint {
+// scan may have been written again within the same tick, where clocks are coarse, and then
+// only its content can tell. A step that replaces the content reads it in any case, when it
+// has moved it aside. For one that does not, sure is true, and what was young has none.
+func (s *Seen) Fingerprint(path string, sure bool) apply.Fingerprint {
 	at, ok := s.Result.Lookup(path)
-	if !ok || at.Young {
+	if !ok || sure && at.Young {
 		return apply.Fingerprint{}
 	}
 	return apply.Fingerprint{Mode: at.Stat.Mode, Ino: at.Stat.Ino, Size: at.Stat.Size, Mtime: at.Stat.Mtime, Ctime: at.Stat.Ctime}

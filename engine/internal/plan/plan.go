@@ -281,7 +281,7 @@ func (p *planner) step(c tree.Change) error {
 		Want: apply.Node{Mode: c.To.Mode, ID: c.To.ID},
 	}
 	if c.From.Mode.Type() != tree.Absent {
-		s.Expect = p.present.Disk.Fingerprint(c.Path)
+		s.Expect = p.present.Disk.Fingerprint(c.Path, s.Have.ID == s.Want.ID) // else it is read when it has been moved aside
 	} else if c.To.Mode.IsDir() {
 		s.Have = p.present.directory(c.Path)
 	}

@@ -63,11 +63,11 @@ func (m *memory) state(files map[string]string) tree.State {
 	return tree.State{Tree: m.put(oid.Tree, tree.Encode(entries, alg)), Umask: 022}
 }
 
-func (m *memory) Mode(path string) tree.Mode           { return m.lying[path] }
-func (m *memory) Empty(string) bool                    { return true }
-func (m *memory) Class(string) (bool, bool)            { return false, false }
-func (m *memory) Holds(string, apply.Node) bool        { return false }
-func (m *memory) Fingerprint(string) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
+func (m *memory) Mode(path string) tree.Mode                 { return m.lying[path] }
+func (m *memory) Empty(string) bool                          { return true }
+func (m *memory) Class(string) (bool, bool)                  { return false, false }
+func (m *memory) Holds(string, apply.Node) bool              { return false }
+func (m *memory) Fingerprint(string, bool) apply.Fingerprint { return apply.Fingerprint{Ino: 7} }
 
 func steps(p *Plan) (out []string) {
 	for _, s := range p.Steps {

@@ -28,9 +28,9 @@ type Disk interface {
 	Mode(path string) tree.Mode
 	// Empty reports whether the directory at a path holds nothing.
 	Empty(path string) bool
-	// Fingerprint returns by what a step recognises what the scan saw at a path; the zero
-	// Fingerprint where only the content can tell.
-	Fingerprint(path string) apply.Fingerprint
+	// Fingerprint returns by what a step recognises what the scan saw at a path. Sure asks
+	// for the zero Fingerprint where only the content can tell.
+	Fingerprint(path string, sure bool) apply.Fingerprint
 	// Class returns what the scan took a file for: ignored, and recorded though
 	// nobody has named it; in the index of its repository.
 	Class(path string) (unasked, tracked bool)
