@@ -16,7 +16,8 @@ type Need struct {
 }
 
 // A Search looks for objects of trees by difference from trees that are known:
-// what a known tree has is neither loaded nor yielded. It may be used for
+// what a known tree has at the same path, or in the same directory, is neither loaded nor
+// yielded; what it has elsewhere may be. It may be used for
 // several roots, and then yields each object once. One goroutine uses it.
 type Search struct {
 	Algorithm oid.Algorithm
@@ -66,10 +67,10 @@ func (s *Search) tree(n Need, known []oid.ID, yield func(Need, error) bool) bool
 		yield(n, err)
 		return false
 	}
-	below := s.learn(known)
+	list, below := s.unlike(list, known)
 	for _, e := range list {
 		need := Need{ID: e.ID, Kind: oid.Blob, Path: Join(n.Path, e.Name)}
-		if s.met(e.ID) || e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
+		if s.met(e.ID) || !s.counts(&e) {
 			continue
 		}
 		if e.Mode.IsDir() {
@@ -96,6 +97,65 @@ func (s *Search) met(id oid.ID) bool {
 	return met
 }
 
+// counts reports whether an entry is an object that a search looks for.
+func (s *Search) counts(e *Entry) bool {
+	return !e.ID.IsZero() && (e.Mode.Type() != Nested || s.Overlay)
+}
+
+// know takes up an entry of a known tree.
+func (s *Search) know(e *Entry, below map[string][]oid.ID) {
+	if s.counts(e) {
+		s.seen.Add(e.ID)
+		if e.Mode.IsDir() {
+			below[e.Name] = append(below[e.Name], e.ID)
+		}
+	}
+}
+
+// fewUnlike is how many entries of a directory are looked for among those of the known
+// one, before all of those are taken up.
+const fewUnlike = 4
+
+// unlike takes out of the entries of a directory what known trees have, changing the
+// list, and gives the trees below these. Of one known tree, which most have, only what is
+// not in the directory any more is taken up: of many entries few differ.
+func (s *Search) unlike(list []Entry, known []oid.ID) (left []Entry, below map[string][]oid.ID) {
+	if len(known) != 1 || known[0].IsZero() {
+		return list, s.learn(known)
+	}
+	was, err := entries(known[0], s.Algorithm, s.Load)
+	if err != nil {
+		return list, nil
+	}
+	left, below = list[:0], map[string][]oid.ID{}
+	rest := was
+	for _, e := range list {
+		for len(rest) > 0 && compare(&rest[0], &e) < 0 {
+			s.know(&rest[0], below)
+			rest = rest[1:]
+		}
+		if len(rest) > 0 && rest[0] == e {
+			rest = rest[1:]
+		} else {
+			left = append(left, e)
+		}
+	}
+	for i := range rest {
+		s.know(&rest[i], below)
+	}
+	if len(left) > fewUnlike {
+		for i := range was {
+			if s.counts(&was[i]) {
+				s.seen.Add(was[i].ID)
+			}
+		}
+		return left, below
+	}
+	return slices.DeleteFunc(left, func(e Entry) bool {
+		return slices.ContainsFunc(was, func(w Entry) bool { return w.ID == e.ID })
+	}), below
+}
+
 // learn takes up what is in known trees, and gives the trees below them.
 func (s *Search) learn(known []oid.ID) map[string][]oid.ID {
 	below := map[string][]oid.ID{}
@@ -108,13 +168,7 @@ func (s *Search) learn(known []oid.ID) map[string][]oid.ID {
 			continue
 		}
 		for _, e := range list {
-			if e.ID.IsZero() || e.Mode.Type() == Nested && !s.Overlay {
-				continue
-			}
-			s.seen.Add(e.ID)
-			if e.Mode.IsDir() {
-				below[e.Name] = append(below[e.Name], e.ID)
-			}
+			s.know(&e, below)
 		}
 	}
 	return below

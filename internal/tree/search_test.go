@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -39,6 +40,27 @@ func TestASearchYieldsWhatKnownTreesLackAndChildrenFirst(t *testing.T) {
 	s := &Search{Algorithm: alg, Load: o.load}
 	wants(t, s, first, nil, "a", "d/x", "d", "")
 	wants(t, s, second, nil, "d/y", "d", "")
+}
+
+// Of one known tree, which nearly all have, only what is not in the directory any more is
+// remembered, and copies and moves are found all the same.
+func TestASearchRemembersOfOneKnownTreeWhatChanged(t *testing.T) {
+	o := objects{}
+	many := func(more ...Entry) oid.ID {
+		for i := range 1000 {
+			more = append(more, Entry{fmt.Sprintf("f%03d", i), GitFile, blob(fmt.Sprint(i))})
+		}
+		slices.SortFunc(more, func(a, b Entry) int { return compare(&a, &b) })
+		return o.put(more...)
+	}
+	empty := o.put()
+	first := o.put(Entry{"a", Dir, many(Entry{"moved", GitFile, blob("m")})}, Entry{"b", Dir, empty})
+	second := o.put(Entry{"a", Dir, many(Entry{"copy", GitFile, blob("7")}, Entry{"new", GitFile, blob("n")})}, Entry{"b", Dir, o.put(Entry{"moved", GitFile, blob("m")})})
+	s := &Search{Algorithm: alg, Load: o.load}
+	wants(t, s, second, []oid.ID{first}, "a/new", "a", "b", "")
+	if n := s.seen.Len(); n > 12 {
+		t.Errorf("%d objects are remembered", n)
+	}
 }
 
 func TestASearchRemembersNothingOfWhatItSkips(t *testing.T) {
