@@ -43,6 +43,9 @@ type Job struct {
 	// Since is the tree of an earlier snapshot that the ref keeps, as
 	// [Repo.Keeps] said; zero if none is known.
 	Since oid.ID
+	// Beyond are the objects that the snapshot's tree consists of and that of Since does
+	// not, each behind what it needs. Nil: they are looked for.
+	Beyond []oid.ID
 
 	// Later says that [Repo.Upkeep] is called soon: the job does not look after the
 	// objects of earlier ones, and packs nothing.

@@ -3,6 +3,7 @@ package gitbridge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
 	"github.com/seed-82afce7a/rewind/internal/tree"
@@ -26,6 +27,15 @@ func (w *writer) missing(ctx context.Context, root oid.ID, whole []oid.ID) (_, _
 			missing.Add(id)
 		}
 		return false
+	}
+	if w.job.Beyond != nil && slices.Contains(whole, w.job.Since) {
+		for _, id := range w.job.Beyond {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			look(id)
+		}
+		return missing.IDs(), found.IDs(), nil
 	}
 	load := func(id oid.ID) ([]byte, error) {
 		if err := ctx.Err(); err != nil {

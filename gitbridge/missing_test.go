@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/seed-82afce7a/rewind/internal/oid"
@@ -94,5 +95,30 @@ func TestWhatGitLacksIsHeldOnce(t *testing.T) {
 	}
 	if each := most / contents; each > 64 {
 		t.Errorf("%d bytes are held for each object that git lacks", each)
+	}
+}
+
+// Whoever has compared the snapshot's tree with an earlier one hands over what it has beyond
+// that, and no tree is read once more.
+func TestWhatIsKnownToLieBeyondIsNotSearchedFor(t *testing.T) {
+	r := newRepo(t, oid.SHA1)
+	b, m := r.open(), newManyTrees()
+	since := oid.SHA1.Sum(oid.Tree, []byte("an earlier one"))
+	read := 0
+	job := &Job{Load: func(oid.ID) (oid.Kind, []byte, error) { return 0, nil, ErrMissing }, Since: since, Beyond: []oid.ID{oid.SHA1.Sum(oid.Blob, nil), m.root}, Tree: func(id oid.ID) ([]byte, bool) {
+		read++
+		return nil, id != m.root
+	}}
+	w, err := b.writer(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	missing, found, err := w.missing(context.Background(), m.root, []oid.ID{{}, since})
+	if err != nil || len(found) > 0 || !slices.Equal(missing, job.Beyond) || read > 0 {
+		t.Errorf("%v: missing %v, found %v, with %d trees read", err, missing, found, read)
+	}
+	if _, _, err := w.missing(context.Background(), m.root, nil); err == nil || read == 0 {
+		t.Errorf("not compared with that tree: %v, with %d trees read", err, read)
 	}
 }

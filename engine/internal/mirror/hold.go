@@ -18,6 +18,8 @@ const (
 	copyMax = 64
 	// lookMax is how many objects are asked for under one lock of the store.
 	lookMax = 1 << 10
+	// beyondMax is of how many objects a list is kept, of what a state has beyond its base.
+	beyondMax = 1 << 16
 )
 
 // An Unheld is a state whose contents and trees are in a stage of the store.
@@ -162,6 +164,8 @@ type Held struct {
 	relied []oid.ID          // objects that the store had before, and the stage does not have
 	base   *records.Snapshot // the last snapshot, if all that it names is held; nil: that is not known
 	origin origin            // where the rest of the git tree comes from
+
+	beyond []oid.ID // what the git tree needs and the base's has not, an object behind what it needs; nil: that is not known
 }
 
 // An origin says who has what a git tree names beyond the base and the stage.
@@ -262,13 +266,17 @@ func (h *Held) hold(ctx context.Context) error {
 		if head.IsZero() {
 			most = -1
 		}
-		lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, trees, most)
+		var met oid.Index
+		lacking, err := h.lacking(ctx, h.noting(&met), h.State.Tree, trees, most)
 		if err != nil || most < 0 || len(lacking) <= most {
+			if h.base != nil && met.Len() <= beyondMax {
+				h.beyond = met.IDs()
+			}
 			return h.copy(ctx, lacking, err)
 		}
 	}
 	h.origin = fromHead
-	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, append(trees, head), -1)
+	lacking, err := h.lacking(ctx, h.search(false), h.State.Tree, append(trees, head), -1)
 	return h.copy(ctx, lacking, err)
 }
 
@@ -284,7 +292,7 @@ func (h *Held) holdPlain(ctx context.Context) error {
 		if overlay {
 			root = h.State.Overlay
 		}
-		lacking, err := h.lacking(ctx, h.search(ctx, overlay), root, nil, -1)
+		lacking, err := h.lacking(ctx, h.search(overlay), root, nil, -1)
 		if err := h.copy(ctx, lacking, err); err != nil {
 			return err
 		}
@@ -299,7 +307,7 @@ func (h *Held) holdAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lacking, err := h.lacking(ctx, h.search(ctx, false), h.State.Tree, trees, -1)
+	lacking, err := h.lacking(ctx, h.search(false), h.State.Tree, trees, -1)
 	return h.copy(ctx, lacking, err)
 }
 
@@ -325,12 +333,26 @@ func (h *Held) holdOverlay(ctx context.Context) (trees []oid.ID, err error) {
 	if h.base != nil {
 		overlays, trees = append(overlays, h.base.Overlay), append(trees, h.base.Tree)
 	}
-	lacking, err := h.lacking(ctx, h.search(ctx, true), h.State.Overlay, overlays, -1)
+	lacking, err := h.lacking(ctx, h.search(true), h.State.Overlay, overlays, -1)
 	return trees, h.copy(ctx, lacking, err)
 }
 
-func (h *Held) search(ctx context.Context, overlay bool) *tree.Search {
+func (h *Held) search(overlay bool) *tree.Search {
 	return &tree.Search{Algorithm: h.m.Objects.Algorithm, Overlay: overlay, Load: h.Trees, Skip: h.Stage.Has}
+}
+
+// noting is a search that notes what it meets beyond the known trees, up to one more than
+// a list is kept of. Git then need not be searched for once more.
+func (h *Held) noting(met *oid.Index) *tree.Search {
+	s := h.search(false)
+	staged := s.Skip
+	s.Skip = func(id oid.ID) bool {
+		if met.Len() <= beyondMax {
+			met.Add(id)
+		}
+		return staged(id)
+	}
+	return s
 }
 
 // lacking returns the objects that root needs, known trees do not have, and the
@@ -357,7 +379,7 @@ func (h *Held) lacking(ctx context.Context, s *tree.Search, root oid.ID, known [
 		if err != nil {
 			return nil, objects.TreeError(err)
 		}
-		if h.Stage.Has(n.ID) {
+		if s.Skip(n.ID) {
 			continue
 		}
 		if asked = append(asked, n); len(asked) < lookMax {

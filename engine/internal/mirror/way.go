@@ -29,6 +29,8 @@ type Way struct {
 	memory  Memory
 	id      oid.ID
 	commit  []byte
+	base    oid.ID            // the tree of the last snapshot, as far as beyond is known
+	beyond  []oid.ID          // what the snapshot's tree has beyond that
 	settled []records.Counted // pending snapshots that git has now
 	older   []records.Counted // the other pending ones, which go into git before this one
 	savedAs oid.ID            // as which snapshot the state was recorded; zero: it was not
@@ -74,6 +76,9 @@ func (h *Held) Begin(ctx context.Context, id oid.ID, commit []byte) (*Way, error
 	w := &Way{m: h.m, at: h.at, memory: h.Memory, id: id, commit: commit}
 	if h.m.Objects.Git == nil {
 		return w, nil
+	}
+	if h.beyond != nil {
+		w.base, w.beyond = h.base.Tree, h.beyond
 	}
 	w.settled, w.older = h.m.bridged(ctx, h.at.debt.Pending)
 	if h.origin == fromStore || h.Same(h.at.Last) {
@@ -150,6 +155,9 @@ func (w *Way) bridge(ctx context.Context, r *run, now bool) error {
 	}
 	if last := w.at.Last; last != nil && (last.ID == job.After || w.settles(last.ID) || w.m.git().Keeps(ctx, last.ID)) {
 		job.Since = last.Tree // the bridge checks that the ref keeps what After names
+		if job.Since == w.base && !w.at.RefLost {
+			job.Beyond = w.beyond
+		}
 	}
 	_, err := w.m.git().Bridge(ctx, job)
 	return err
