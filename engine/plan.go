@@ -96,7 +96,7 @@ func (e *Engine) targets(ctx context.Context, now *present, snapshots ...*Snapsh
 	}
 	return list, plan.Objects{
 		Algorithm: e.alg,
-		Tree:      e.objects.Trees(ctx, objects.Reading{Staged: now.Memory.Tree, GitFirst: true}),
+		Tree:      now.Trees,
 		Blob: func(id oid.ID) ([]byte, error) {
 			if text, ok := texts[id]; ok {
 				return text, nil

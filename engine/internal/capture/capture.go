@@ -159,7 +159,7 @@ func (o *Opened) run(ctx context.Context, how How, stage *cas.Stage) (*Seen, err
 }
 
 func (c *capture) run(ctx context.Context, index *rules.Index) error {
-	c.seen.Trees = c.seen.Memory.reading(c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree}))
+	c.seen.Trees = c.seen.Memory.reading(c.Objects.Trees(ctx, objects.Reading{Staged: c.seen.Memory.Tree, GitFirst: true}))
 	texts := c.Rules.Read()
 	c.seen.Rules = RulesOf(texts, c.Objects.Algorithm)
 	cfg := c.config(ctx, texts)
