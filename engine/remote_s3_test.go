@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -97,6 +98,49 @@ func TestAPushOfATurnMakesEightRequests(t *testing.T) {
 	p.must(err)
 	if asked := front.Asked(); len(asked) != 2 { // which snapshots and which files of the index are there
 		t.Errorf("a push of nothing asked %s", asked)
+	}
+}
+
+// TestAResumeAsksForManyDirectoriesAtOnce counts requests, where directories, snapshots and large contents are many: one
+// for each would be hundreds.
+func TestAResumeAsksForManyDirectoriesAtOnce(t *testing.T) {
+	front := s3test.NewFront(t, s3test.Start(t, "gofakes3"), nil)
+	p := newPlace(t, false)
+	p.eachKind(false)
+	for i := range 300 {
+		p.write(fmt.Sprintf("many/d%d/e%d/f", i%20, i), fmt.Sprint(i))
+	}
+	var large strings.Builder
+	for i := range 1 << 17 {
+		fmt.Fprintf(&large, "%d\n", i*i)
+	}
+	p.write("large one", large.String())
+	e := p.open()
+	p.snap(e, "first", nil)
+	m := p.newBucket(e, front.URL)
+	for i := range 12 {
+		p.write("many/d1/e1/f", fmt.Sprint("turn ", i))
+		p.snap(e, fmt.Sprint(i), nil)
+		_, err := p.pushBucket(e, m)
+		p.must(err)
+	}
+	now := p.shown(p.dir)
+	front.Asked()
+	there := newPlace(t, false)
+	dir := filepath.Join(there.dir, "new")
+	r, err := resumed(there, dir, m.URL, "")
+	p.must(err)
+	if n := len(r.Fetched.Snapshots); n != 13 {
+		t.Errorf("%d snapshots came", n)
+	}
+	p.wantShown(dir, now)
+	asked := map[string]int{}
+	for _, a := range front.Asked() {
+		a, _, _ = strings.Cut(strings.TrimPrefix(a, "GET /"+s3test.Bucket+"/of/"+filepath.Base(filepath.Dir(p.dir))+"/"), "/")
+		asked[a]++
+	}
+	if asked["data"] > 100 { // of 24 packs of turns each once, of the few large ones by levels of directories
+		t.Errorf("asked %v", asked)
 	}
 }
 

@@ -91,6 +91,37 @@ func TestAPushBringsAgainWhatLostItsIndex(t *testing.T) {
 	}
 }
 
+// TestALostPackIsMendedByResticAndAPush has restic take out of the index what is not there any more; what the pack had is
+// pushed again, and everything is as it was.
+func TestALostPackIsMendedByResticAndAPush(t *testing.T) {
+	p := newPlace(t, false)
+	p.eachKind(false)
+	e := p.open()
+	p.snap(e, "1", nil)
+	m := p.newRemote(e)
+	p.wantPush(e, m, 1, 0, 0)
+	p.write("dir/g", "2")
+	p.snap(e, "2", nil)
+	p.wantPush(e, m, 1, 1, 0)
+	now := p.shown(p.dir)
+	packs, err := filepath.Glob(filepath.Join(m.URL, "data", "*", "*"))
+	p.must(err)
+	for i, path := range packs {
+		p.must(os.Remove(path))
+		p.restic(m, "rebuild-index")
+		p.mustPush(e, m)
+		p.restic(m, "check", "--read-data")
+		there := newPlace(t, false)
+		dir := filepath.Join(there.dir, "new")
+		r, err := resumed(there, dir, m.URL, "")
+		p.must(err)
+		if len(r.Fetched.Snapshots) != 2 || len(r.Fetched.Left) > 0 {
+			t.Errorf("pack %d of %d: %d snapshots came, left %v", i, len(packs), len(r.Fetched.Snapshots), r.Fetched.Left)
+		}
+		p.wantShown(dir, now)
+	}
+}
+
 func TestAnotherRepositoryAtTheSamePlaceIsRefusedUntilItIsAdded(t *testing.T) {
 	p := newPlace(t, false)
 	p.write("f", "1")

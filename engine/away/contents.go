@@ -2,6 +2,7 @@ package away
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,22 +57,31 @@ func (p *pull) contents() error {
 		}
 		return nil
 	})
-	for _, w := range large {
-		if err != nil {
-			return err
-		}
-		var size int64
-		for _, b := range w.blobs {
-			n, ok := p.s.repo.Size(restic.Data, b)
-			if !ok {
-				return fmt.Errorf("%w: data blob %v", restic.ErrUnknown, b)
-			}
-			size += n
-		}
-		err = p.keep(w, &joined{p: p, blobs: w.blobs}, size)
-		count()
+	if err != nil {
+		return err
 	}
-	return err
+	return restic.Parallel(p.ctx, largeAtOnce, len(large), func(ctx context.Context, i int) error {
+		defer count()
+		return p.large(ctx, large[i])
+	})
+}
+
+// What of large contents is read at once.
+const (
+	largeAtOnce  = 4
+	joinedAtOnce = 4 << 20 // bytes of each
+)
+
+func (p *pull) large(ctx context.Context, w want) error {
+	var size int64
+	for _, b := range w.blobs {
+		n, ok := p.s.repo.Size(restic.Data, b)
+		if !ok {
+			return fmt.Errorf("%w: data blob %v", restic.ErrUnknown, b)
+		}
+		size += n
+	}
+	return p.keep(w, &joined{ctx: ctx, p: p, blobs: w.blobs}, size)
 }
 
 // keep stages a content, which has to have its id.
@@ -101,10 +111,12 @@ func (p *pull) stageContent(r io.Reader, size int64) (oid.ID, error) {
 	return h.Sum(), err
 }
 
-// joined reads the blobs of a content one behind another.
+// joined reads the blobs of a content one behind another, and those that come next with them.
 type joined struct {
+	ctx   context.Context
 	p     *pull
 	blobs []restic.ID
+	read  map[restic.ID][]byte
 	rest  []byte
 }
 
@@ -113,13 +125,33 @@ func (j *joined) Read(out []byte) (int, error) {
 		if len(j.blobs) == 0 {
 			return 0, io.EOF
 		}
-		var err error
-		if j.rest, err = j.p.s.repo.Blob(j.p.ctx, restic.Data, j.blobs[0]); err != nil {
-			return 0, err
+		if _, ok := j.read[j.blobs[0]]; !ok {
+			if err := j.ahead(); err != nil {
+				return 0, err
+			}
 		}
-		j.blobs = j.blobs[1:]
+		j.rest, j.blobs = j.read[j.blobs[0]], j.blobs[1:]
 	}
 	n := copy(out, j.rest)
 	j.rest = j.rest[n:]
 	return n, nil
+}
+
+// ahead reads blobs that come next: one at least.
+func (j *joined) ahead() error {
+	n, bytes := 1, j.p.size(restic.Data, j.blobs[0])
+	for n < len(j.blobs) {
+		if bytes += j.p.size(restic.Data, j.blobs[n]); bytes > joinedAtOnce {
+			break
+		}
+		n++
+	}
+	var mu sync.Mutex
+	j.read = make(map[restic.ID][]byte, n)
+	return j.p.s.repo.Blobs(j.ctx, restic.Data, j.blobs[:n], func(id restic.ID, plain []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		j.read[id] = plain
+		return nil
+	})
 }

@@ -30,6 +30,9 @@ type pull struct {
 	told   func(done, total int)
 	sweeps *uint64 // how often the store had been swept when it was asked first what is here
 
+	nodes map[restic.ID]map[string]*restic.Node // trees there that were read ahead
+	blobs map[restic.ID][]byte                  // small contents there that were
+
 	trees  map[oid.ID][]byte // that were read, with the id they have
 	whole  map[tree.State]bool
 	wanted map[oid.ID]bool
@@ -37,7 +40,7 @@ type pull struct {
 }
 
 func newPull(ctx context.Context, s *Session, alg oid.Algorithm) *pull {
-	return &pull{ctx: ctx, s: s, alg: alg, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
+	return &pull{ctx: ctx, s: s, alg: alg, nodes: map[restic.ID]map[string]*restic.Node{}, blobs: map[restic.ID][]byte{}, trees: map[oid.ID][]byte{}, whole: map[tree.State]bool{}, wanted: map[oid.ID]bool{}}
 }
 
 // A want is a content that is lacking here.
@@ -53,15 +56,19 @@ func tampered(format string, args ...any) error {
 
 // byName finds nodes of a tree by their names.
 func (p *pull) byName(id restic.ID) (map[string]*restic.Node, error) {
-	nodes, err := p.s.repo.GetTree(p.ctx, id)
-	if err != nil {
-		return nil, err
+	if out, ok := p.nodes[id]; ok {
+		return out, nil
 	}
+	nodes, err := p.s.repo.GetTree(p.ctx, id)
+	return namesOf(nodes), err
+}
+
+func namesOf(nodes []restic.Node) map[string]*restic.Node {
 	out := make(map[string]*restic.Node, len(nodes))
 	for i := range nodes {
 		out[nodes[i].Name] = &nodes[i]
 	}
-	return out, nil
+	return out
 }
 
 func dirOf(nodes map[string]*restic.Node, name string) (restic.ID, error) {
@@ -77,6 +84,11 @@ func (p *pull) small(nodes map[string]*restic.Node, name string) ([]byte, error)
 	n := nodes[name]
 	if n == nil || n.Type != "file" {
 		return nil, tampered("a snapshot has no file %q", name)
+	}
+	if len(n.Content) == 1 {
+		if out, ok := p.blobs[n.Content[0]]; ok {
+			return out, nil
+		}
 	}
 	return p.s.repo.Content(p.ctx, n, smallMost)
 }
@@ -97,35 +109,32 @@ func (p *pull) object(nodes map[string]*restic.Node, name string, kind oid.Kind,
 type pulled struct {
 	*records.Snapshot
 	pins []string
-}
-
-// snapshot reads the record of a snapshot, and what its trees name.
-func (p *pull) snapshot(d *Distant) (*pulled, error) {
-	out, err := p.open(d)
-	if err != nil {
-		return nil, d.located(err)
-	}
-	return out, nil
+	top  place
 }
 
 func (d *Distant) located(err error) error {
 	return fmt.Errorf("snapshot %s (%s there): %w", d.Of.Short(), d.ID.String()[:8], err)
 }
 
-func (p *pull) open(d *Distant) (*pulled, error) {
+// views returns where the two views of a snapshot are.
+func (p *pull) views(d *Distant) (at dir, err error) {
 	top, err := p.byName(d.Tree)
+	if err == nil {
+		at.beside, err = dirOf(top, besideName)
+	}
+	if err == nil {
+		at.files, err = dirOf(top, filesName)
+	}
+	return at, err
+}
+
+// open reads the record of a snapshot, and says where its directories begin.
+func (p *pull) open(d *Distant) (*pulled, error) {
+	at, err := p.views(d)
 	if err != nil {
 		return nil, err
 	}
-	at, err := dirOf(top, besideName)
-	if err != nil {
-		return nil, err
-	}
-	files, err := dirOf(top, filesName)
-	if err != nil {
-		return nil, err
-	}
-	beside, err := p.byName(at)
+	beside, err := p.byName(at.beside)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +167,7 @@ func (p *pull) open(d *Distant) (*pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pulled{r.Snapshot, r.Pins}, p.dir(r.Snapshot.State(), dir{files: files, beside: state})
+	return &pulled{r.Snapshot, r.Pins, place{r.Snapshot.State(), dir{files: at.files, beside: state}}}, nil
 }
 
 // record reads a record, which has to be of a snapshot.
@@ -241,34 +250,31 @@ func (p *pull) complete(s tree.State) bool {
 	return true
 }
 
-// dir reads the trees of a directory, and notes the contents that are lacking.
-func (p *pull) dir(s tree.State, at dir) error {
-	if p.complete(s) {
-		return nil
-	}
+// dir reads the trees of a directory, notes the contents that are lacking, and returns the directories in it.
+func (p *pull) dir(s tree.State, at dir) (out []place, err error) {
 	if err := p.ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	beside, err := p.byName(at.beside)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.treesOf(s, beside); err != nil {
-		return err
+		return nil, err
 	}
 	l, err := layOut(s, p.alg, p.load)
 	if err != nil {
-		return tampered("%v", err)
+		return nil, tampered("%v", err)
 	}
 	files, err := p.byName(at.files)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var below []dir
 	for _, c := range l.children {
 		n := files[c.Name]
 		if n == nil && !may(s) {
-			return tampered("%q is missing", c.Name)
+			return nil, tampered("%q is missing", c.Name)
 		}
 		if n == nil {
 			if c.Node.Mode.IsDir() {
@@ -281,11 +287,11 @@ func (p *pull) dir(s tree.State, at dir) error {
 			p.want(c.Node.ID, n)
 		case tree.Symlink:
 			if err := p.link(c.Node.ID, n, beside); err != nil {
-				return err
+				return nil, err
 			}
 		default:
 			if n.Type != "dir" {
-				return tampered("%q is no directory", c.Name)
+				return nil, tampered("%q is no directory", c.Name)
 			}
 			below = append(below, dir{files: n.Subtree})
 		}
@@ -303,17 +309,14 @@ func (p *pull) dir(s tree.State, at dir) error {
 		if i < l.onDisk {
 			next.files = below[i].files
 		} else if next.files, err = dirOf(beside, filesPrefix+strconv.Itoa(i)); err != nil {
-			return err
+			return nil, err
 		}
 		if next.beside, err = dirOf(beside, dirPrefix+strconv.Itoa(i)); err != nil {
-			return err
+			return nil, err
 		}
-		if err := p.dir(d, next); err != nil {
-			return err
-		}
+		out = append(out, place{d, next})
 	}
-	p.whole[s] = true // when all that is wanted has come
-	return nil
+	return out, nil
 }
 
 func (p *pull) want(id oid.ID, n *restic.Node) {

@@ -245,13 +245,11 @@ func (v *receiver) note(list []*Distant, got []*pulled) {
 
 // read reads snapshots into the stage.
 func (v *receiver) read(list []*Distant, where string) (got []*pulled, err error) {
-	for _, d := range list {
-		n, err := v.p.snapshot(d)
-		if err != nil {
-			return nil, err
-		}
+	if got, err = v.p.snapshots(list); err != nil {
+		return nil, err
+	}
+	for _, n := range got {
 		n.Where, n.Lost, n.Held = where, "", records.HeldByStore
-		got = append(got, n)
 	}
 	return got, v.p.contents()
 }

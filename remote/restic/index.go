@@ -43,6 +43,7 @@ func (b blobAt) size() int {
 type index struct {
 	files map[ID]bool // of the index that were read
 	packs []ID
+	ends  []uint32 // of the last blob of each
 	blobs [2]map[ID]blobAt
 }
 
@@ -92,7 +93,7 @@ func (r *Repo) LoadIndex(ctx context.Context) (names []ID, err error) {
 	}
 	r.mu.Unlock()
 	files := make([]indexFile, len(lacking))
-	if err := parallel(ctx, len(lacking), func(ctx context.Context, i int) error {
+	if err := Parallel(ctx, requests, len(lacking), func(ctx context.Context, i int) error {
 		return r.getJSON(ctx, "index", lacking[i].String(), &files[i])
 	}); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (x *index) add(id ID, f *indexFile) error {
 	x.files[id] = true
 	for _, p := range f.Packs {
 		at := uint32(len(x.packs))
-		x.packs = append(x.packs, p.ID)
+		x.packs, x.ends = append(x.packs, p.ID), append(x.ends, 0)
 		for _, b := range p.Blobs {
 			kind := Data
 			if b.Type == "tree" {
@@ -124,6 +125,7 @@ func (x *index) add(id ID, f *indexFile) error {
 			if b.Length < overhead || b.Length > blobMost || b.Plain > blobMost || uint64(b.Offset)+uint64(b.Length) > 1<<32-1 {
 				return fmt.Errorf("%w: index/%v: the bounds of blob %v", ErrTampered, id, b.ID)
 			}
+			x.ends[at] = max(x.ends[at], b.Offset+b.Length)
 			x.blobs[kind][b.ID] = blobAt{pack: at, offset: b.Offset, length: b.Length, plain: b.Plain}
 		}
 	}

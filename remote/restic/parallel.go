@@ -9,13 +9,13 @@ import (
 // requests is how many are under way at once.
 const requests = 8
 
-// parallel calls f for each number below n, several at once, until one fails.
-func parallel(ctx context.Context, n int, f func(context.Context, int) error) error {
+// Parallel calls f for each number below n, at most so many at once, until one fails.
+func Parallel(ctx context.Context, most, n int, f func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(n, requests) {
+	for range min(n, most) {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() != nil {

@@ -81,7 +81,7 @@ type Pruning struct {
 func (p *Pruning) load(ctx context.Context) error {
 	p.index = p.r.Indexed()
 	files := make([]indexFile, len(p.index))
-	if err := parallel(ctx, len(files), func(ctx context.Context, i int) error {
+	if err := Parallel(ctx, requests, len(files), func(ctx context.Context, i int) error {
 		return p.r.getJSON(ctx, "index", p.index[i].String(), &files[i])
 	}); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (p *Pruning) sure(ctx context.Context, l *Lock) error {
 }
 
 func (p *Pruning) delete(ctx context.Context, ids []ID, name func(ID) string) error {
-	return parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+	return Parallel(ctx, requests, len(ids), func(ctx context.Context, i int) error {
 		return p.r.place.Delete(ctx, name(ids[i]))
 	})
 }
@@ -278,7 +278,7 @@ func (p *Pruning) rewrite(ctx context.Context, l *Lock) error {
 	w := p.r.Writer(ctx)
 	defer w.Close()
 	w.unindexed = true
-	if err := parallel(ctx, len(p.repack), func(ctx context.Context, i int) error {
+	if err := Parallel(ctx, requests, len(p.repack), func(ctx context.Context, i int) error {
 		return p.copy(ctx, w, p.repack[i])
 	}); err != nil {
 		return err

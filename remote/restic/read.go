@@ -37,13 +37,46 @@ func (r *Repo) getPack(ctx context.Context, pack ID, offset, length int64) ([]by
 	return data, err
 }
 
+const (
+	smallMost = 256 << 10 // a pack with so many bytes of blobs is read whole, since more of it is wanted soon
+	smallKept = 16 << 20  // bytes of such packs that are kept
+)
+
+// readPack is getPack for one that blobs are read from.
+func (r *Repo) readPack(ctx context.Context, pack ID, in uint32, offset, length int64) ([]byte, error) {
+	end := int64(smallMost + 1)
+	r.mu.Lock()
+	if int(in) < len(r.index.ends) { // else the index was read again meanwhile
+		end = int64(r.index.ends[in])
+	}
+	data := r.small[pack]
+	r.mu.Unlock()
+	if end > smallMost {
+		return r.getPack(ctx, pack, offset, length)
+	}
+	if int64(len(data)) < end {
+		var err error
+		if data, err = r.getPack(ctx, pack, 0, end); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		if r.smallBytes += len(data); r.smallBytes > smallKept {
+			r.small, r.smallBytes = map[ID][]byte{}, len(data)
+		}
+		r.small[pack] = data
+		r.mu.Unlock()
+	}
+	from := min(offset, int64(len(data)))
+	return data[from:min(offset+length, int64(len(data)))], nil
+}
+
 // Blob reads one blob.
 func (r *Repo) Blob(ctx context.Context, k Kind, id ID) ([]byte, error) {
 	at, pack, ok := r.find(k, id)
 	if !ok {
 		return nil, fmt.Errorf("%w: %v blob %v", ErrUnknown, k, id)
 	}
-	sealed, err := r.getPack(ctx, pack, int64(at.offset), int64(at.length))
+	sealed, err := r.readPack(ctx, pack, at.pack, int64(at.offset), int64(at.length))
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +120,9 @@ func (r *Repo) eachBlob(ctx context.Context, k Kind, ids []ID, f func(id ID, pla
 			return err
 		}
 	}
-	return parallel(ctx, len(runs), func(ctx context.Context, i int) error {
+	return Parallel(ctx, requests, len(runs), func(ctx context.Context, i int) error {
 		n := runs[i]
-		data, failed := r.getPack(ctx, n.pack, int64(n.from), int64(n.end-n.from))
+		data, failed := r.readPack(ctx, n.pack, n.blobs[0].at.pack, int64(n.from), int64(n.end-n.from))
 		if failed != nil && !errors.Is(failed, ErrTampered) {
 			return failed
 		}

@@ -72,8 +72,10 @@ type Repo struct {
 	pack  *zstd.Encoder
 	plain *zstd.Decoder
 
-	mu    sync.Mutex
-	index index
+	mu         sync.Mutex
+	index      index
+	small      map[ID][]byte // packs that were read whole
+	smallBytes int
 }
 
 // A Cache keeps what was read from a repository and never changes there. It need not keep
@@ -101,7 +103,7 @@ func newRepo(p depot.Place, key *master, cache Cache) (*Repo, error) {
 	if cache == nil {
 		cache = nothing{}
 	}
-	r := &Repo{place: p, key: key, cache: cache}
+	r := &Repo{place: p, key: key, cache: cache, small: map[ID][]byte{}}
 	var err error
 	if r.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(512<<10)); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (r *Repo) Snapshots(ctx context.Context, bad func(error)) ([]*Snapshot, err
 // ReadSnapshots reads some snapshots. One that cannot be read is told, and left out; so is one that is gone, untold.
 func (r *Repo) ReadSnapshots(ctx context.Context, names []ID, bad func(error)) ([]*Snapshot, error) {
 	out := make([]*Snapshot, len(names))
-	err := parallel(ctx, len(names), func(ctx context.Context, i int) error {
+	err := Parallel(ctx, requests, len(names), func(ctx context.Context, i int) error {
 		s := &Snapshot{ID: names[i]}
 		err := r.getJSON(ctx, "snapshots", names[i].String(), s)
 		switch {
@@ -87,7 +87,7 @@ func (r *Repo) ReadSnapshots(ctx context.Context, names []ID, bad func(error)) (
 
 // Forget removes snapshots; what only they need stays until a prune.
 func (r *Repo) Forget(ctx context.Context, names []ID) error {
-	return parallel(ctx, len(names), func(ctx context.Context, i int) error {
+	return Parallel(ctx, requests, len(names), func(ctx context.Context, i int) error {
 		return r.place.Delete(ctx, "snapshots/"+names[i].String())
 	})
 }

@@ -95,6 +95,17 @@ func (r *Repo) GetTree(ctx context.Context, id ID) ([]Node, error) {
 	return parseTree(id, plain)
 }
 
+// Trees reads many directories as Blobs does, and calls f for each, of several goroutines.
+func (r *Repo) Trees(ctx context.Context, ids []ID, f func(id ID, nodes []Node)) error {
+	return r.Blobs(ctx, Tree, ids, func(id ID, plain []byte) error {
+		nodes, err := parseTree(id, plain)
+		if err == nil {
+			f(id, nodes)
+		}
+		return err
+	})
+}
+
 func parseTree(id ID, plain []byte) ([]Node, error) {
 	var list struct {
 		Nodes []nodeFile `json:"nodes"`

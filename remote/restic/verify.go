@@ -23,7 +23,7 @@ func (r *Repo) Verify(ctx context.Context, told func(done, total int)) error {
 	packs := slices.Clone(r.index.packs)
 	r.mu.Unlock()
 	done, found := 0, []error{}
-	err := parallel(ctx, len(packs), func(ctx context.Context, i int) error {
+	err := Parallel(ctx, requests, len(packs), func(ctx context.Context, i int) error {
 		err := r.verifyPack(ctx, packs[i], blobs[i])
 		if err != nil && ctx.Err() != nil {
 			return err
